@@ -1,0 +1,2 @@
+//! Traffic generation and measurement over Ringway ports.
+#![deny(unsafe_code)]

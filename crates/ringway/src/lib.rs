@@ -1,0 +1,4 @@
+//! Packet rings and buffers mapped into the program, moved and validated by eBPF.
+#![deny(unsafe_code)]
+
+pub mod wire;

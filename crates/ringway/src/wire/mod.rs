@@ -1,0 +1,1 @@
+//! Safe, zero-copy views of protocol headers.
