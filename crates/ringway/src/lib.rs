@@ -1,4 +1,52 @@
-//! Packet rings and buffers mapped into the program, moved and validated by eBPF.
+//! Packet rings and buffers mapped into the program, moved and validated by eBPF: netmap's idea without a
+//! kernel module.
+//!
+//! | module | layer |
+//! | --- | --- |
+//! | [`Port`], [`OpenOptions`], [`PortName`], [`Waiter`] | packet I/O: open by name, wait |
+//! | [`RxRing`], [`TxRing`], [`forward`] | rings: bursts of frames, zero-copy exchange |
+//! | [`Region`], [`Buf`] | memory: rings and equal-sized buffers in netmap's layout |
+//! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
+//! | [`wire`] | views of protocol headers |
+//! | [`pcapfile`] | capture files |
+//!
+//! ```
+//! use ringway::Port;
+//! let mut port = Port::open("loop:")?; // or "ebpf:eth0"
+//! port.tx[0].push(&[0xff; 60]);
+//! port.tx[0].sync()?;
+//! port.rx[0].sync()?;
+//! for frame in port.rx[0].burst(256) {
+//!     println!("{} bytes", frame.len());
+//! }
+//! # Ok::<(), ringway::Error>(())
+//! ```
 #![deny(unsafe_code)]
 
+mod backend;
+mod cursor;
+mod error;
+mod handshake;
+pub mod layout;
+mod name;
+pub mod pcapfile;
+mod port;
+mod region;
+mod registry;
+mod ring;
+mod slot;
+mod stats;
+mod sys;
+mod wait;
 pub mod wire;
+
+pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
+pub use error::{Error, ErrorKind, Result};
+pub use name::{NicRings, PcapMode, PipeEnd, PortName};
+pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
+pub use region::{Backing, Buf, Region, RegionSpec};
+pub use registry::{OpenPort, open_ports};
+pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
+pub use stats::{Counters, DropReason};
+pub use sys::time::monotonic_ns;
+pub use wait::{Waiter, Wakeable};

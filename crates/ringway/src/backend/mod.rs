@@ -1,0 +1,175 @@
+//! What serves a port's rings. A backend is called once per sync, never per frame.
+
+pub(crate) mod link;
+pub(crate) mod null;
+pub(crate) mod pipe;
+
+use std::fmt::Debug;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::name::PortName;
+use crate::port::{Lease, Made, OpenOptions, Port, PortCounters, PortShape};
+use crate::region::{Region, RegionSpec};
+use crate::registry::Registration;
+use crate::ring::{RingParts, RingView, RxRing, TxRing};
+
+/// The other side of an rx ring.
+pub(crate) trait RxSync: Send + Debug {
+    /// Takes back the slots before `head`, which is checked; returns the new tail.
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
+
+    /// Makes [`fd`](Self::fd) readable when a frame arrives, until the next sync; true when one is there already.
+    fn arm(&mut self, ring: &RingView) -> Result<bool>;
+
+    /// The descriptor to sleep on.
+    fn fd(&self) -> RawFd;
+}
+
+/// The other side of a tx ring.
+pub(crate) trait TxSync: Send + Debug {
+    /// Sends the slots before `head`, which is checked; returns the new tail.
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
+
+    /// Makes [`fd`](Self::fd) readable when a slot becomes free, until the next sync; true when one is already.
+    fn arm(&mut self, ring: &RingView) -> Result<bool>;
+
+    /// The descriptor to sleep on.
+    fn fd(&self) -> RawFd;
+}
+
+/// A port as a whole.
+pub(crate) trait Control: Send + Sync + Debug {
+    /// Adds what the backend counted itself.
+    fn counters(&self, _sum: &mut PortCounters) {}
+
+    /// Fails when the port's interface is gone; false when its link is down.
+    fn link_up(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// One line that says what serves the port and what it can't do.
+    fn describe(&self) -> String;
+}
+
+/// A port without anything to ask or count beyond its rings.
+#[derive(Debug)]
+pub(crate) struct Plain(pub(crate) String);
+
+impl Control for Plain {
+    fn describe(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// Slots of a ring when the user names no number.
+const SLOTS: u32 = 1024;
+
+/// Bytes of a buffer.
+const BUF_SIZE: u32 = 2048;
+
+/// Opens the port called `name`.
+pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
+    let made = match name {
+        PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
+        PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),
+        PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
+    }?;
+    Port::assemble(made)
+}
+
+/// The region in which all of `names` can be opened, or `None` when each makes its own.
+pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result<Option<Region>> {
+    let mut spec: Option<RegionSpec> = None;
+    for name in names {
+        let shape = match name {
+            PortName::Null { .. } | PortName::Loop => one_pair(options),
+            PortName::Pipe { .. } => continue,
+        };
+        let one = shape.region(BUF_SIZE);
+        spec = Some(spec.map_or(one, |s| s.plus(&one)));
+    }
+    let Some(mut spec) = spec else { return Ok(None) };
+    spec.buffers += options.extra_bufs;
+    Region::memfd(&spec).map(Some)
+}
+
+/// Counters of a map named in a registration, added to `sum`.
+pub(crate) fn add_map_counters(_id: u32, _at: (u32, u32), _rings: (u32, u32), _sum: &mut PortCounters) {}
+
+fn one_pair(options: &OpenOptions) -> PortShape {
+    PortShape { tx_rings: 1, rx_rings: 1, slots: options.slots.unwrap_or(SLOTS), host: false }
+}
+
+/// What every backend needs first: a place in a region and counters.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) name: String,
+    pub(crate) shape: PortShape,
+    pub(crate) region: Region,
+    pub(crate) lease: Arc<Lease>,
+    pub(crate) registration: Arc<Registration>,
+}
+
+impl Setup {
+    pub(crate) fn new(name: &PortName, options: &OpenOptions, shape: PortShape) -> Result<Self> {
+        let region = match &options.region {
+            Some(r) => r.clone(),
+            None => {
+                let mut spec = shape.region(BUF_SIZE);
+                spec.buffers += options.extra_bufs;
+                Region::memfd(&spec)?
+            }
+        };
+        Self::within(name, region, shape)
+    }
+
+    fn within(name: &PortName, region: Region, shape: PortShape) -> Result<Self> {
+        let name = name.to_string();
+        if !(2..=region.shared().layout.slots).contains(&shape.slots) {
+            let max = region.shared().layout.slots;
+            return Err(Error::new(crate::ErrorKind::Invalid, name, format!("{} slots a ring", shape.slots))
+                .cure(format!("a ring of this region has 2 to {max} slots")));
+        }
+        let lease = Lease::take(&region, &name, &shape)?;
+        let registration = Registration::new(&name, shape.tx_rings, shape.rx_rings)?;
+        Ok(Self { name, shape, region, lease, registration })
+    }
+
+    /// The views of the tx rings, then of the rx rings.
+    pub(crate) fn views(&self) -> (Vec<RingView>, Vec<RingView>) {
+        let mut tx: Vec<_> = self.lease.views().collect();
+        let rx = tx.split_off(self.shape.tx_rings as usize);
+        (tx, rx)
+    }
+
+    /// A fresh tx ring: all slots but one belong to the program.
+    pub(crate) fn tx_ring(&self, view: RingView, ring: u32, backend: Box<dyn TxSync>) -> TxRing {
+        let tail = view.num() - 1;
+        TxRing::new(self.parts(view, 0, tail, self.registration.tx(ring)), backend)
+    }
+
+    /// A fresh rx ring: empty.
+    pub(crate) fn rx_ring(&self, view: RingView, ring: u32, backend: Box<dyn RxSync>) -> RxRing {
+        RxRing::new(self.parts(view, 0, 0, self.registration.rx(ring)), backend)
+    }
+
+    fn parts(&self, view: RingView, first: u32, tail: u32, stats: crate::stats::RingStats) -> RingParts {
+        RingParts { view, first, tail, stats, lease: self.lease.clone() }
+    }
+
+    /// The port, of which only the control part is missing.
+    pub(crate) fn finish(&self, rx: Vec<RxRing>, tx: Vec<TxRing>, max_frame: u32, control: impl Control + 'static) -> Made {
+        Made {
+            name: self.name.clone(),
+            region: self.region.clone(),
+            shape: self.shape,
+            rx,
+            tx,
+            registration: self.registration.clone(),
+            control: Arc::new(control),
+            max_frame,
+        }
+    }
+}

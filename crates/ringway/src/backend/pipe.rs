@@ -1,0 +1,300 @@
+//! `pipe:NAME{ID` and `pipe:NAME}ID`: two ends that exchange slots, in one process or in two; `loop:` is both at once.
+//!
+//! A pipe by name is a directory of three files that exist from the first opener on to the last: the region and one
+//! FIFO as doorbell for each direction and side. Who holds an end holds a lock on one byte of the region file, so
+//! an end is free again the moment its process dies, and a new process goes on where the old one stopped. There is
+//! no server: the first opener lays the region out, the last one removes the files, and what a killed last one
+//! left is removed or laid out afresh by the next open.
+
+use std::fs::{self, File};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::link::{Link, LinkRx, LinkTx};
+use super::{Control, Plain, Setup};
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::FIRST_BUF;
+use crate::name::{PipeEnd, PortName};
+use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
+use crate::region::{Alloc, Backing, Layout, Region, RegionSpec};
+use crate::registry::{self, Registration};
+use crate::ring::{RingParts, RxRing, TxRing};
+use crate::sys::fd;
+
+/// Rings of a pipe's region: tx and rx of `{`, then tx and rx of `}`.
+const RINGS: u32 = 4;
+
+/// Bytes of the locks in the region file.
+const SETUP: i64 = 0;
+const ENDS: i64 = 1;
+
+fn bells() -> std::io::Result<[Arc<OwnedFd>; 4]> {
+    Ok([Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?)])
+}
+
+/// Opens `loop:`.
+pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
+    let [a, b, ..] = bells().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
+    let (tx, rx) = setup.views();
+    let link = Link { tx: tx[0].clone(), rx: rx[0].clone(), bells: (a, b) };
+    let made = take(&setup.lease, &setup.registration, link.clone(), link);
+    let what = Plain("loop: what is sent comes back".into());
+    Ok(setup.finish(vec![made.0], vec![made.1], u32::from(u16::MAX), what))
+}
+
+/// The rings of an end that receives on `inward` and sends on `outward`.
+fn take(lease: &Arc<Lease>, registration: &Registration, inward: Link, outward: Link) -> (RxRing, TxRing) {
+    let (view, stats) = (inward.rx.clone(), registration.rx(0));
+    let (side, first, tail) = LinkRx::take(inward, stats.clone());
+    let rx = RxRing::new(RingParts { view, first, tail, stats, lease: lease.clone() }, Box::new(side));
+    let (view, stats) = (outward.tx.clone(), registration.tx(0));
+    let (side, first, tail) = LinkTx::take(outward, stats.clone());
+    let tx = TxRing::new(RingParts { view, first, tail, stats, lease: lease.clone() }, Box::new(side));
+    (rx, tx)
+}
+
+/// Descriptors of a pipe without a name, to hand to another process: by inheritance or over a unix socket
+/// (SCM_RIGHTS). Whoever has them can open an end with [`open_pipe_fds`].
+#[derive(Debug)]
+pub struct PipeFds {
+    /// The region.
+    pub region: OwnedFd,
+    /// Doorbells: of the receiver and of the sender on the way `{` to `}`, then on the way back.
+    pub bells: [OwnedFd; 4],
+}
+
+/// Makes a pipe without a name, of rings with `slots` slots.
+///
+/// ```
+/// use ringway::{PipeEnd, open_pipe_fds, pipe_fds};
+/// let fds = pipe_fds(256)?;
+/// let mut a = open_pipe_fds(&fds, PipeEnd::Open)?;
+/// let mut b = open_pipe_fds(&fds, PipeEnd::Close)?; // in another process, as a rule
+/// a.tx[0].push(&[1; 60]);
+/// a.tx[0].sync()?;
+/// assert_eq!(b.rx[0].sync()?, 1);
+/// # Ok::<(), ringway::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] for less than 2 or more than 65536 slots; when descriptors or memory run out.
+pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
+    let io = |e| Error::io("pipe", "eventfd failed", e);
+    let layout = spec(slots).layout()?;
+    let region = fd::memfd(c"ringway-pipe", layout.total as u64)
+        .map_err(|e| Error::io("pipe", "memfd_create failed", e))?;
+    lay_out(&region, layout)?;
+    let bell = || fd::eventfd().map_err(io);
+    Ok(PipeFds { region, bells: [bell()?, bell()?, bell()?, bell()?] })
+}
+
+/// Opens one end of a pipe made with [`pipe_fds`], here or in another process.
+///
+/// # Errors
+/// [`ErrorKind::Busy`] when that end is open; [`ErrorKind::Invalid`] when the descriptors are not those of a pipe.
+pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
+    let name = PortName::Pipe { name: "fds".into(), id: String::new(), end }.to_string();
+    let dup = |fd: &OwnedFd| fd.try_clone().map_err(|e| Error::io(&name, "dup failed", e));
+    let region = reopen(&fds.region).map_err(|e| Error::io(&name, "reopening the region failed", e))?;
+    let mut bells = Vec::new();
+    for b in &fds.bells {
+        bells.push(Arc::new(dup(b)?));
+    }
+    let bells: [Arc<OwnedFd>; 4] =
+        bells.try_into().map_err(|_| Error::new(ErrorKind::Invalid, &name, "a pipe has four doorbells"))?;
+    hold_end(&region, end, &name)?;
+    Port::assemble(open_end(&name, region.into(), bells, end, None)?)
+}
+
+/// A new open file description, so that the lock on the end belongs to this port alone.
+fn reopen(fd: &OwnedFd) -> std::io::Result<File> {
+    use std::os::fd::AsRawFd;
+    File::options().read(true).write(true).open(format!("/proc/self/fd/{}", fd.as_raw_fd()))
+}
+
+fn spec(slots: u32) -> RegionSpec {
+    let buffers = FIRST_BUF + RINGS * slots.min(1 << 16);
+    RegionSpec { interfaces: 2, rings: RINGS, slots, buffers, buf_size: super::BUF_SIZE }
+}
+
+/// Lays out the region of a new pipe.
+fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
+    let fd = fd.try_clone().map_err(|e| Error::io("pipe", "dup failed", e))?;
+    let region = Region::over(fd, layout, Backing::File, Alloc::new(&layout))?;
+    let shape = PortShape { tx_rings: 1, rx_rings: 1, slots: layout.slots, host: false };
+    for name in ["pipe{", "pipe}"] {
+        // The places are given away for good: dropping a lease would only fill free lists that die here too.
+        drop(Lease::take(&region, name, &shape)?.views());
+    }
+    Ok(())
+}
+
+/// The layout of a pipe that exists: from the size of its file, for nothing in it can be trusted.
+fn layout_of(file: &File, name: &str) -> Result<Layout> {
+    let len = file.metadata().map_err(|e| Error::io(name, "stat of the region failed", e))?.len();
+    let per_slot = RINGS as usize * (super::BUF_SIZE as usize + crate::layout::SLOT_SIZE);
+    let guess = len as usize / per_slot;
+    (guess.saturating_sub(8)..=guess)
+        .rev()
+        .filter_map(|slots| spec(slots as u32).layout().ok())
+        .find(|l| l.total as u64 == len)
+        .ok_or_else(|| {
+            Error::new(ErrorKind::Invalid, name, format!("a file of {len} bytes is not the region of a pipe"))
+                .cure("remove it")
+        })
+}
+
+fn hold_end(region: &File, end: PipeEnd, name: &str) -> Result<()> {
+    match fd::lock_byte(region.as_fd(), ENDS + end as i64, false) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::new(ErrorKind::Busy, name, "this end of the pipe is in use")
+            .cure("open the other end, or end the program that has this one")),
+        Err(e) => Err(Error::io(name, "locking the end failed", e)),
+    }
+}
+
+/// Opens an end whose lock is held through `region`.
+fn open_end(name: &str, region: OwnedFd, bells: [Arc<OwnedFd>; 4], end: PipeEnd, files: Option<Files>) -> Result<Made> {
+    let file = File::from(region);
+    let layout = layout_of(&file, name)?;
+    let region = Region::over(file.into(), layout, Backing::File, Alloc::none())?;
+    let rings = |first: u32| Lease::of(&region, first / 2, vec![first, first + 1], layout.slots);
+    let [a, b, c, d] = bells;
+    let (open, close) = (rings(0), rings(2));
+    let view = |lease: &Lease, k: usize| lease.views().nth(k).expect("a pipe's end has two rings");
+    let there = Link { tx: view(&open, 0), rx: view(&close, 1), bells: (a, b) };
+    let back = Link { tx: view(&close, 0), rx: view(&open, 1), bells: (c, d) };
+    let registration = Registration::new(name, 1, 1)?;
+    let (lease, inward, outward) = match end {
+        PipeEnd::Open => (open, back, there),
+        PipeEnd::Close => (close, there, back),
+    };
+    let (rx, tx) = take(&lease, &registration, inward, outward);
+    let shape = PortShape { tx_rings: 1, rx_rings: 1, slots: layout.slots, host: false };
+    Ok(Made {
+        name: name.to_owned(),
+        region,
+        shape,
+        rx: vec![rx],
+        tx: vec![tx],
+        registration,
+        control: Arc::new(End { files }),
+        max_frame: u32::from(u16::MAX),
+    })
+}
+
+/// An end of a pipe; removes the files when it is the last.
+#[derive(Debug)]
+struct End {
+    files: Option<Files>,
+}
+
+impl Control for End {
+    fn describe(&self) -> String {
+        "pipe: zero copy between two processes or threads".into()
+    }
+}
+
+/// The files of a pipe with a name.
+#[derive(Debug)]
+struct Files {
+    dir: PathBuf,
+    /// Shares its open file description, and so the lock on the end, with the region.
+    region: File,
+    end: PipeEnd,
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let fd = self.region.as_fd();
+        if !fd::lock_byte(fd, SETUP, true).unwrap_or(false) {
+            return;
+        }
+        let _ = fd::unlock_byte(fd, ENDS + self.end as i64);
+        let other = ENDS + 1 - self.end as i64;
+        if fd::lock_byte(fd, other, false).unwrap_or(false) {
+            let _ = fs::remove_dir_all(&self.dir);
+            let _ = fd::unlock_byte(fd, other);
+        }
+        let _ = fd::unlock_byte(fd, SETUP);
+    }
+}
+
+/// Opens an end of a pipe by name.
+pub(crate) fn open(pipe: &str, id: &str, end: PipeEnd, options: &OpenOptions) -> Result<Made> {
+    let name = PortName::Pipe { name: pipe.into(), id: id.into(), end }.to_string();
+    let root = registry::subdirectory("pipes").ok_or_else(|| {
+        Error::new(ErrorKind::Denied, &name, "no directory to meet the other end in")
+            .cure("set RINGWAY_DIR to a directory that both processes can write")
+    })?;
+    clean(&root);
+    let slots = options.slots.unwrap_or(super::SLOTS);
+    let dir = root.join(format!("{pipe}.{id}"));
+    let region = enter(&dir, end, slots, &name)?;
+    let ended = finish_open(&name, &dir, &region, end);
+    let _ = fd::unlock_byte(region.as_fd(), SETUP);
+    ended
+}
+
+fn finish_open(name: &str, dir: &Path, region: &File, end: PipeEnd) -> Result<Made> {
+    let dup = || region.try_clone().map_err(|e| Error::io(name, "dup failed", e));
+    let mut bells = Vec::new();
+    for k in 0..4 {
+        let path = dir.join(format!("bell{k}"));
+        bells.push(Arc::new(fd::fifo(&path).map_err(|e| Error::io(name, format!("{}", path.display()), e))?));
+    }
+    let [a, b, c, d] = &bells[..] else { unreachable!("four bells were pushed") };
+    let files = Files { dir: dir.to_owned(), region: dup()?, end };
+    open_end(name, dup()?.into(), [a.clone(), b.clone(), c.clone(), d.clone()], end, Some(files))
+}
+
+/// Opens or makes the region file and takes the lock on `end`; returns with the set-up lock held.
+fn enter(dir: &Path, end: PipeEnd, slots: u32, name: &str) -> Result<File> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+    let io = |what: &str, e| Error::io(name, format!("{what} {}", dir.display()), e);
+    let path = dir.join("region");
+    loop {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| io("making", e))?;
+        let file = match File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            r => r.map_err(|e| io("opening the region in", e))?,
+        };
+        fd::lock_byte(file.as_fd(), SETUP, true).map_err(|e| io("locking", e))?;
+        // The last owner may have removed the file between our open and our lock.
+        let same = |m: &fs::Metadata, n: &fs::Metadata| (m.dev(), m.ino()) == (n.dev(), n.ino());
+        match (file.metadata(), fs::metadata(&path)) {
+            (Ok(m), Ok(n)) if same(&m, &n) => {}
+            _ => continue,
+        }
+        hold_end(&file, end, name)?;
+        let other = ENDS + 1 - end as i64;
+        if fd::lock_byte(file.as_fd(), other, false).map_err(|e| io("locking", e))? {
+            let made = afresh(&file, slots).map_err(|e| e.cure("remove files or ask for fewer slots"));
+            let _ = fd::unlock_byte(file.as_fd(), other);
+            made?;
+        }
+        return Ok(file);
+    }
+}
+
+/// Nobody holds an end: whatever the file held is from the dead.
+fn afresh(file: &File, slots: u32) -> Result<()> {
+    let layout = spec(slots).layout()?;
+    let io = |e| Error::io("pipe", format!("no room for {} bytes", layout.total), e);
+    file.set_len(0).map_err(io)?;
+    file.set_len(layout.total as u64).map_err(io)?;
+    lay_out(&file.try_clone().map_err(io)?.into(), layout)
+}
+
+/// Removes pipes that nobody holds.
+fn clean(root: &Path) {
+    let Ok(entries) = fs::read_dir(root) else { return };
+    for dir in entries.flatten().map(|e| e.path()) {
+        let Ok(file) = File::options().read(true).write(true).open(dir.join("region")) else { continue };
+        let lock = |byte| fd::lock_byte(file.as_fd(), byte, false).unwrap_or(false);
+        if lock(SETUP) && lock(ENDS) && lock(ENDS + 1) {
+            let _ = fs::remove_dir_all(&dir);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Port names: `subsystem:name` and what follows.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind};
+
+/// A parsed port name.
+///
+/// | text | port |
+/// | --- | --- |
+/// | `ebpf:eth0`, `eth0` | rings of interface eth0, all queues |
+/// | `ebpf:eth0-2` | queue 2 of eth0 |
+/// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
+/// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
+/// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
+/// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
+/// | `loop:` | what is sent comes back |
+///
+/// ```
+/// use ringway::PortName;
+/// let name: PortName = "ebpf:eth0-2".parse()?;
+/// assert_eq!(name, PortName::Ebpf { interface: "eth0".into(), rings: ringway::NicRings::Queue(2) });
+/// assert_eq!(name.to_string(), "ebpf:eth0-2");
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum PortName {
+    /// Rings served by eBPF programs on an interface.
+    Ebpf {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings.
+        rings: NicRings,
+    },
+    /// One end of a pipe.
+    Pipe {
+        /// Name shared by both ends.
+        name: String,
+        /// Text after the brace; pipes of one name and different ids are different pipes.
+        id: String,
+        /// Which end.
+        end: PipeEnd,
+    },
+    /// A capture file.
+    Pcap {
+        /// Path of the file.
+        file: PathBuf,
+        /// What to do with it.
+        mode: PcapMode,
+    },
+    /// Endless source and sink.
+    Null {
+        /// Bytes of each frame received.
+        len: u16,
+    },
+    /// What is sent comes back.
+    Loop,
+}
+
+/// Which rings of an interface a port has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NicRings {
+    /// One pair for each queue.
+    All,
+    /// The pair of one queue.
+    Queue(u32),
+    /// The host rings.
+    Host,
+}
+
+/// The two ends of a pipe; `{` is opened as netmap's master, `}` as its slave, but they are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PipeEnd {
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+}
+
+/// Direction and speed of a capture file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PcapMode {
+    /// Replay.
+    Read {
+        /// `None`: as fast as the reader takes them; `Some(x)`: `x` times as fast as captured.
+        speed: Option<f64>,
+        /// Start again at the end.
+        repeat: bool,
+    },
+    /// Create the file and write what is sent.
+    Write,
+}
+
+impl FromStr for PortName {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<Self, Error> {
+        match s.split_once(':') {
+            Some(("ebpf", rest)) => ebpf(s, rest),
+            Some(("pipe", rest)) => pipe(s, rest),
+            Some(("pcap", rest)) => pcap(s, rest),
+            Some(("null", "")) => Ok(Self::Null { len: 60 }),
+            Some(("null", len)) => match len.parse() {
+                Ok(len @ 14..=65535) => Ok(Self::Null { len }),
+                _ => Err(bad(s, "a frame has 14 to 65535 bytes, e.g. null:60")),
+            },
+            Some(("loop", "")) => Ok(Self::Loop),
+            None => ebpf(s, s),
+            Some(_) => Err(bad(s, "port names start with ebpf:, pipe:, pcap:, null: or loop:")),
+        }
+    }
+}
+
+fn bad(name: &str, cure: &str) -> Error {
+    Error::new(ErrorKind::BadName, name, "not a port name").cure(cure.to_owned())
+}
+
+/// Interface names have up to 15 bytes, without `/`, `:` and blanks (`dev_valid_name` of the kernel).
+fn interface(name: &str, s: &str) -> Result<String, Error> {
+    let ok = (1..=15).contains(&s.len())
+        && s != "."
+        && s != ".."
+        && !s.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c == '^');
+    if ok { Ok(s.to_owned()) } else { Err(bad(name, "expected an interface name of 1 to 15 characters")) }
+}
+
+fn ebpf(name: &str, rest: &str) -> Result<PortName, Error> {
+    if let Some(i) = rest.strip_suffix('^') {
+        return Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Host });
+    }
+    // `-N` is a queue number only when the whole is not itself the name of an interface such as `br-1`.
+    let queue = rest.rsplit_once('-').and_then(|(i, q)| Some((i, q.parse::<u32>().ok()?)));
+    match queue {
+        Some((i, q)) if !crate::sys::net::exists(rest) => {
+            Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Queue(q) })
+        }
+        _ => Ok(PortName::Ebpf { interface: interface(name, rest)?, rings: NicRings::All }),
+    }
+}
+
+fn pipe(name: &str, rest: &str) -> Result<PortName, Error> {
+    let at = rest.find(['{', '}']).ok_or_else(|| bad(name, "a pipe has two ends, e.g. pipe:x{1 and pipe:x}1"))?;
+    let end = if rest.as_bytes()[at] == b'{' { PipeEnd::Open } else { PipeEnd::Close };
+    let (pipe, id) = (&rest[..at], &rest[at + 1..]);
+    let plain = |s: &str| s.len() <= 32 && s.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
+    if pipe.is_empty() || !plain(pipe) || !plain(id) {
+        return Err(bad(name, "name and id of a pipe are up to 32 letters, digits, _ or -"));
+    }
+    Ok(PortName::Pipe { name: pipe.to_owned(), id: id.to_owned(), end })
+}
+
+fn pcap(name: &str, rest: &str) -> Result<PortName, Error> {
+    let mut words = rest.split('@');
+    let file = words.next().unwrap_or_default();
+    if file.is_empty() {
+        return Err(bad(name, "name the file, e.g. pcap:trace.pcap"));
+    }
+    let (mut speed, mut repeat, mut write) = (Some(1.0), false, false);
+    for w in words {
+        match w {
+            "write" => write = true,
+            "top" => speed = None,
+            "loop" => repeat = true,
+            _ => match w.strip_prefix('x').and_then(|x| x.parse::<f64>().ok()) {
+                Some(x) if x.is_finite() && x > 0.0 => speed = Some(x),
+                _ => return Err(bad(name, "options of a file are @write, @top, @loop and @x2 (twice as fast)")),
+            },
+        }
+    }
+    let mode = match (write, speed, repeat) {
+        (true, Some(1.0), false) => PcapMode::Write,
+        (true, ..) => return Err(bad(name, "@write goes with no other option")),
+        (false, ..) => PcapMode::Read { speed, repeat },
+    };
+    Ok(PortName::Pcap { file: file.into(), mode })
+}
+
+impl fmt::Display for PortName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ebpf { interface, rings: NicRings::All } => write!(f, "ebpf:{interface}"),
+            Self::Ebpf { interface, rings: NicRings::Queue(q) } => write!(f, "ebpf:{interface}-{q}"),
+            Self::Ebpf { interface, rings: NicRings::Host } => write!(f, "ebpf:{interface}^"),
+            Self::Pipe { name, id, end: PipeEnd::Open } => write!(f, "pipe:{name}{{{id}"),
+            Self::Pipe { name, id, end: PipeEnd::Close } => write!(f, "pipe:{name}}}{id}"),
+            Self::Pcap { file, mode } => {
+                write!(f, "pcap:{}", file.display())?;
+                match mode {
+                    PcapMode::Write => write!(f, "@write"),
+                    PcapMode::Read { speed, repeat } => {
+                        match speed {
+                            None => write!(f, "@top")?,
+                            Some(1.0) => {}
+                            Some(x) => write!(f, "@x{x}")?,
+                        }
+                        if *repeat { write!(f, "@loop") } else { Ok(()) }
+                    }
+                }
+            }
+            Self::Null { len: 60 } => write!(f, "null:"),
+            Self::Null { len } => write!(f, "null:{len}"),
+            Self::Loop => write!(f, "loop:"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn good_names_print_as_written() {
+        let names = [
+            "ebpf:eth0", "ebpf:eth0^", "ebpf:eth0-12", "pipe:x{1", "pipe:x}1", "pipe:a-b{", "pcap:/tmp/a.pcap",
+            "pcap:a.pcap@top", "pcap:a.pcap@x2.5@loop", "pcap:a@write", "null:", "null:1514", "loop:",
+        ];
+        for n in names {
+            assert_eq!(n.parse::<PortName>().unwrap().to_string(), n);
+        }
+        assert_eq!("eth0".parse::<PortName>().unwrap().to_string(), "ebpf:eth0");
+    }
+
+    #[test]
+    fn bad_names_say_what_is_expected() {
+        let names = [
+            "", "ebpf:", "ebpf:a/b", "ebpf:averyveryverylongname", "pipe:x", "pipe:{1", "pipe:x{a/b", "pcap:",
+            "pcap:a@fast", "pcap:a@x0", "pcap:a@write@loop", "null:5", "loop:1", "vale9:x", "xdp:eth0",
+        ];
+        for n in names {
+            let e = n.parse::<PortName>().unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::BadName, "{n}");
+            assert!(e.to_string().contains(';'), "no cure: {e}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_name_or_an_error(s in "\\PC{0,40}") {
+            if let Ok(n) = s.parse::<PortName>() {
+                prop_assert_eq!(n.to_string().parse::<PortName>().unwrap(), n);
+            }
+        }
+    }
+}

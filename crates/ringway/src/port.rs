@@ -1,0 +1,352 @@
+//! Ports: named endpoints with rings.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use crate::backend::{self, Control};
+use crate::error::{Error, Result};
+use crate::layout::{self, interface as at};
+use crate::name::PortName;
+use crate::region::{Region, RegionSpec};
+use crate::registry::Registration;
+use crate::ring::{RingView, RxRing, TxRing};
+use crate::stats::Counters;
+use crate::sys::fd::Epoll;
+
+/// An open port. Its rings are public fields: borrow them apart, or take them out to use them from threads.
+///
+/// Everything the port attached or made goes away when the port and all its rings are dropped, and also when
+/// the process is killed.
+///
+/// ```
+/// use ringway::Port;
+/// let mut port = Port::open("loop:")?;
+/// for _ in 0..3 {
+///     assert!(port.tx[0].push(&[0xff; 60]));
+/// }
+/// port.tx[0].sync()?;
+/// assert_eq!(port.rx[0].sync()?, 3);
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Port {
+    /// Rings of received frames.
+    pub rx: Vec<RxRing>,
+    /// Rings of frames to send.
+    pub tx: Vec<TxRing>,
+    info: PortInfo,
+    region: Region,
+    poll: Epoll,
+    registration: Arc<Registration>,
+    control: Arc<dyn Control>,
+}
+
+/// What is known about a port, as plain data.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PortInfo {
+    /// The name, in its full form.
+    pub name: String,
+    /// Rings and slots.
+    pub shape: PortShape,
+    /// Bytes of a buffer; longer frames span slots.
+    pub buf_size: u32,
+    /// Longest frame that can be sent, without FCS.
+    pub max_frame: u32,
+    /// Bytes of the region that the port lies in.
+    pub memory: usize,
+    /// What serves the port, and what it does not do.
+    pub backend: String,
+}
+
+/// Rings and slots of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortShape {
+    /// Number of tx rings.
+    pub tx_rings: u32,
+    /// Number of rx rings.
+    pub rx_rings: u32,
+    /// Slots of each ring.
+    pub slots: u32,
+    /// Whether these are host rings.
+    pub host: bool,
+}
+
+impl PortShape {
+    /// The region that holds just this port.
+    pub(crate) fn region(&self, buf_size: u32) -> RegionSpec {
+        let rings = self.tx_rings + self.rx_rings;
+        let buffers = layout::FIRST_BUF + (rings * self.slots).max(1);
+        RegionSpec { interfaces: 1, rings, slots: self.slots, buffers, buf_size }
+    }
+}
+
+/// Counters of a port, all rings summed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Received.
+    pub rx: Counters,
+    /// Sent.
+    pub tx: Counters,
+}
+
+/// How to open a port.
+///
+/// ```
+/// let port = ringway::OpenOptions::new().slots(256).open("null:1514")?;
+/// assert_eq!(port.rx[0].slots(), 256);
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    pub(crate) slots: Option<u32>,
+    pub(crate) region: Option<Region>,
+    pub(crate) extra_bufs: u32,
+}
+
+impl OpenOptions {
+    /// The defaults: 1024 slots a ring (2048 for `ebpf:`), a region of its own.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Slots of each ring, 2 to 65536; one stays unused.
+    #[must_use]
+    pub fn slots(mut self, slots: u32) -> Self {
+        self.slots = Some(slots);
+        self
+    }
+
+    /// Opens the port in `region`, beside others. Pipes by name always have a region of their own.
+    #[must_use]
+    pub fn region(mut self, region: &Region) -> Self {
+        self.region = Some(region.clone());
+        self
+    }
+
+    /// Buffers beyond those of the rings in a region that the port makes itself; see [`Region::take_buf`].
+    #[must_use]
+    pub fn extra_bufs(mut self, n: u32) -> Self {
+        self.extra_bufs = n;
+        self
+    }
+
+    /// Opens the port called `name`.
+    ///
+    /// # Errors
+    /// See [`PortName`] for what a name can be; each failure names its cure.
+    pub fn open(&self, name: &str) -> Result<Port> {
+        backend::open(&name.parse()?, self)
+    }
+
+    /// Opens several ports, in one region where their kinds allow it, so that they forward without copying.
+    ///
+    /// ```
+    /// use ringway::{OpenOptions, Pairing};
+    /// let ports = OpenOptions::new().open_all(&["null:", "loop:"])?;
+    /// assert_eq!(Pairing::of(&ports[0].rx[0], &ports[1].tx[0]), Pairing::Swap);
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); when one fails, none stays open.
+    pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
+        let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
+        let mut options = self.clone();
+        if options.region.is_none() {
+            options.region = backend::common_region(&names, self)?;
+        }
+        names.iter().map(|n| backend::open(n, &options)).collect()
+    }
+}
+
+impl Port {
+    /// Opens the port called `name` with the default options.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(name: &str) -> Result<Self> {
+        OpenOptions::new().open(name)
+    }
+
+    pub(crate) fn assemble(made: Made) -> Result<Self> {
+        let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
+        let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
+        for fd in rx.iter().map(RxRing::fd).chain(tx.iter().map(TxRing::fd)) {
+            poll.add(fd).map_err(|e| Error::io(&name, "epoll_ctl failed", e))?;
+        }
+        let info = PortInfo {
+            shape,
+            buf_size: region.buf_size(),
+            max_frame,
+            memory: region.bytes(),
+            backend: control.describe(),
+            name,
+        };
+        Ok(Self { rx, tx, info, region, poll, registration, control })
+    }
+
+    /// What is known about the port.
+    #[must_use]
+    pub fn info(&self) -> &PortInfo {
+        &self.info
+    }
+
+    /// The region that the rings lie in.
+    #[must_use]
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`].
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.poll.as_raw_fd()
+    }
+
+    /// The counters now. Each is exact after quiescence; while traffic runs they may be some frames apart.
+    #[must_use]
+    pub fn counters(&self) -> PortCounters {
+        let mut sum = self.registration.counters();
+        self.control.counters(&mut sum);
+        sum
+    }
+
+    /// A handle to the counters that outlives the borrow of the port.
+    #[must_use]
+    pub fn watch(&self) -> CounterWatch {
+        CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
+    }
+
+    /// Whether the link is up; ports without a link always are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) when the interface was deleted.
+    pub fn link_up(&self) -> Result<bool> {
+        self.control.link_up()
+    }
+}
+
+/// Reads a port's counters from any thread, also after its rings were taken out of the [`Port`].
+#[derive(Debug, Clone)]
+pub struct CounterWatch {
+    registration: Arc<Registration>,
+    control: Arc<dyn Control>,
+}
+
+impl CounterWatch {
+    /// As [`Port::counters`].
+    #[must_use]
+    pub fn counters(&self) -> PortCounters {
+        let mut sum = self.registration.counters();
+        self.control.counters(&mut sum);
+        sum
+    }
+}
+
+/// What a backend made, to be put together.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) name: String,
+    pub(crate) region: Region,
+    pub(crate) shape: PortShape,
+    pub(crate) rx: Vec<RxRing>,
+    pub(crate) tx: Vec<TxRing>,
+    pub(crate) registration: Arc<Registration>,
+    pub(crate) control: Arc<dyn Control>,
+    pub(crate) max_frame: u32,
+}
+
+/// A port's place in a region: interface descriptor, rings and their buffers. Given back when the last ring of
+/// the port is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    region: Region,
+    interface: u32,
+    rings: Vec<u32>,
+    slots: u32,
+    owned: bool,
+}
+
+impl Lease {
+    /// Takes a place and lays the rings out: tx rings first, each slot with a buffer of its own.
+    pub(crate) fn take(region: &Region, name: &str, shape: &PortShape) -> Result<Arc<Self>> {
+        let count = shape.tx_rings + shape.rx_rings;
+        let mut alloc = region.alloc();
+        let (interface, rings) = alloc.take_port(count, count * shape.slots)?;
+        let lease = Self { region: region.clone(), interface, rings, slots: shape.slots, owned: true };
+        for (k, view) in lease.views().enumerate() {
+            for i in 0..shape.slots {
+                let buf = alloc.take_buf().unwrap_or_default();
+                view.set_slot(i, crate::slot::Slot { buf, len: 0, flags: 0 });
+            }
+            let (k, tx) = (k as u32, shape.tx_rings);
+            view.init(if k < tx { k } else { k - tx } as u16, k >= tx);
+        }
+        drop(alloc);
+        lease.describe(name, shape);
+        Ok(Arc::new(lease))
+    }
+
+    /// The place of a port that another process laid out.
+    pub(crate) fn of(region: &Region, interface: u32, rings: Vec<u32>, slots: u32) -> Arc<Self> {
+        Arc::new(Self { region: region.clone(), interface, rings, slots, owned: false })
+    }
+
+    pub(crate) fn views(&self) -> impl Iterator<Item = RingView> + '_ {
+        self.rings.iter().map(|&r| RingView::new(&self.region, r, self.slots))
+    }
+
+    /// Number of the first ring; the others follow.
+    pub(crate) fn first_ring(&self) -> u32 {
+        self.rings.first().copied().unwrap_or_default()
+    }
+
+    fn describe(&self, name: &str, shape: &PortShape) {
+        let s = self.region.shared();
+        let base = s.layout.interface(self.interface);
+        let mut text = [0u8; 16];
+        for (t, b) in text[..15].iter_mut().zip(name.bytes()) {
+            *t = b;
+        }
+        s.mem.write(base + at::NAME, &text);
+        let (tx, rx) = (shape.tx_rings, shape.rx_rings);
+        let (nic, host) = if shape.host { ((0, 0), (tx, rx)) } else { ((tx, rx), (0, 0)) };
+        let words = [
+            (at::VERSION, layout::ABI_VERSION),
+            (at::FLAGS, 1),
+            (at::TX_RINGS, nic.0),
+            (at::RX_RINGS, nic.1),
+            (at::BUFS_HEAD, 0),
+            (at::HOST_TX_RINGS, host.0),
+            (at::HOST_RX_RINGS, host.1),
+        ];
+        for (ofs, v) in words {
+            s.mem.write(base + ofs, &v.to_ne_bytes());
+        }
+        for (k, &r) in self.rings.iter().enumerate() {
+            let ofs = s.layout.ring(r) as i64 - base as i64;
+            s.mem.write(base + at::RING_OFS + 8 * k, &ofs.to_ne_bytes());
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
+        let mut bufs: Vec<_> = self
+            .views()
+            .flat_map(|v| (0..v.num()).map(move |i| crate::slot::Slot { len: 0, ..v.slot(i) }).collect::<Vec<_>>())
+            .filter(|s| s.valid(self.region.shared().layout.bufs, u32::MAX))
+            .map(|s| s.buf)
+            .collect();
+        bufs.sort_unstable();
+        bufs.dedup();
+        let mut alloc = self.region.alloc();
+        bufs.into_iter().for_each(|b| alloc.give_buf(b));
+        alloc.give_port(self.interface, &self.rings);
+    }
+}

@@ -1,0 +1,166 @@
+//! Moving frames from an rx ring to a tx ring: by exchanging buffers within a region, by copying between two.
+
+use super::{RingView, RxRing, TxRing};
+use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::slot::Slot;
+use crate::stats::{DropReason, RingStats};
+
+/// How frames go from one ring to another; decided once for a pair, not per frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairing {
+    /// Both rings lie in one region: slots exchange buffer indexes, no byte of a frame is touched.
+    Swap,
+    /// The rings lie in two regions: frames are copied.
+    Copy,
+}
+
+impl Pairing {
+    /// What these two rings allow.
+    ///
+    /// ```
+    /// use ringway::{Pairing, Port};
+    /// let (a, b) = (Port::open("loop:")?, Port::open("loop:")?);
+    /// assert_eq!(Pairing::of(&a.rx[0], &a.tx[0]), Pairing::Swap);
+    /// assert_eq!(Pairing::of(&a.rx[0], &b.tx[0]), Pairing::Copy);
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(rx: &RxRing, tx: &TxRing) -> Self {
+        if rx.region().is(tx.region()) { Self::Swap } else { Self::Copy }
+    }
+}
+
+/// Moves up to `max` slots from `rx` to `tx`, as far as both have room; returns the slots moved.
+///
+/// Frames keep their order; a frame of several slots moves whole or not at all. Neither ring is synced.
+/// [`Pairing::Swap`] between rings of two regions copies instead. A slot with a bad index or length is dropped
+/// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`.
+pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> u32 {
+    let swap = pairing == Pairing::Swap && rx.region().is(tx.region());
+    let (mut from, end, rv, stats) = rx.parts();
+    let (mut to, free_end, tv) = tx.parts();
+    let same_size = rv.buf_size() <= tv.buf_size();
+    let mut left = max;
+    while left > 0 && from != end && to != free_end {
+        let s = rv.slot(from);
+        let d = tv.slot(to);
+        if s.more() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
+            let Some((read, written)) = slow(rv, from, end, tv, to, free_end, stats) else { break };
+            from = crate::cursor::add(from, read, rv.num());
+            to = crate::cursor::add(to, written, tv.num());
+            left = left.saturating_sub(read);
+            continue;
+        }
+        if swap {
+            rv.set_slot(from, Slot { buf: d.buf, len: 0, flags: NS_BUF_CHANGED });
+            tv.set_slot(to, Slot { buf: s.buf, len: s.len, flags: NS_BUF_CHANGED });
+        } else {
+            let d = Slot { buf: d.buf, len: s.len, flags: 0 };
+            tv.copy_from(d, rv, s);
+            tv.set_slot(to, d);
+        }
+        from = rv.next(from);
+        to = tv.next(to);
+        left -= 1;
+    }
+    rv.set_head(from);
+    tv.set_head(to);
+    max - left
+}
+
+/// One frame that is not plain: a chain, a bad slot, or a tx ring of smaller buffers. Copies it; returns the slots
+/// read and written, or `None` when there is no room now.
+#[cold]
+fn slow(
+    rv: &RingView, from: u32, end: u32, tv: &RingView, to: u32, free_end: u32, stats: &RingStats,
+) -> Option<(u32, u32)> {
+    let (read, total) = match measure(rv, from, end) {
+        Ok(frame) => frame,
+        Err(read) => {
+            stats.undeliver(DropReason::BadSlot);
+            return Some((read, 0));
+        }
+    };
+    let need = total.div_ceil(tv.buf_size() as usize).max(1) as u32;
+    if need > MAX_CHAIN || need >= tv.num() {
+        stats.undeliver(DropReason::TooLong);
+        return Some((read, 0));
+    }
+    if need > tv.dist(to, free_end) {
+        return None;
+    }
+    let mut parts = Parts { view: rv, at: from, slots: read, part: &[] };
+    write_chain(&mut parts, total, tv, to, need);
+    Some((read, need))
+}
+
+/// Slots and bytes of the frame at `from`; `Err(slots)` when a slot is bad or the chain has no end.
+fn measure(rv: &RingView, from: u32, end: u32) -> Result<(u32, usize), u32> {
+    let (mut at, mut slots, mut total, mut good) = (from, 0, 0, true);
+    while at != end {
+        let s = rv.slot(at);
+        good &= rv.valid(s);
+        slots += 1;
+        total += s.len as usize;
+        at = rv.next(at);
+        if !s.more() {
+            return if good && slots <= MAX_CHAIN { Ok((slots, total)) } else { Err(slots) };
+        }
+    }
+    Err(slots)
+}
+
+/// The bytes of a chain, read on from where the last read ended.
+struct Parts<'a> {
+    view: &'a RingView,
+    at: u32,
+    slots: u32,
+    part: &'a [u8],
+}
+
+impl Parts<'_> {
+    /// Fills `out`. Should the slots have changed since they were measured, the rest of `out` stays as it is.
+    fn read(&mut self, out: &mut [u8]) {
+        let mut done = 0;
+        while done < out.len() {
+            if self.part.is_empty() && !self.next_part() {
+                return;
+            }
+            let n = self.part.len().min(out.len() - done);
+            out[done..done + n].copy_from_slice(&self.part[..n]);
+            self.part = &self.part[n..];
+            done += n;
+        }
+    }
+
+    fn next_part(&mut self) -> bool {
+        if self.slots == 0 {
+            return false;
+        }
+        let s = self.view.slot(self.at);
+        self.at = self.view.next(self.at);
+        self.slots -= 1;
+        if self.view.valid(s) {
+            // SAFETY: a slot between head and tail of an rx ring that `forward` holds exclusively, and valid.
+            self.part = unsafe { self.view.bytes(s) };
+        }
+        true
+    }
+}
+
+/// Writes `total` bytes to `need` slots from `to`. A tx slot with a bad index keeps it, so that the other side
+/// drops the frame by name.
+fn write_chain(parts: &mut Parts<'_>, total: usize, tv: &RingView, mut to: u32, need: u32) {
+    let size = tv.buf_size() as usize;
+    for k in 0..need {
+        let len = size.min(total - k as usize * size);
+        let flags = if k + 1 < need { NS_MOREFRAG } else { 0 };
+        let d = Slot { len: len as u16, flags, ..tv.slot(to) };
+        if tv.valid(d) {
+            // SAFETY: a slot between head and tail of a tx ring that `forward` holds exclusively, and valid.
+            parts.read(unsafe { tv.bytes_mut(d, len) });
+        }
+        tv.set_slot(to, d);
+        to = tv.next(to);
+    }
+}

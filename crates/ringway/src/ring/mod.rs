@@ -1,0 +1,85 @@
+//! Rings: circular arrays of slots in a region, with netmap's cursors.
+//!
+//! A program owns the slots from `head` up to and without `tail`. It works through them with a *burst*
+//! ([`RxRing::burst`], [`TxRing::burst`]), which advances `head`, and then calls `sync`, which exchanges
+//! ownership with the other side. Between two syncs nothing moves: buffers of received frames stay as they are
+//! even when their slot has been passed, and `tail` does not change.
+//!
+//! Thread-safety: a ring is owned by one thread at a time (`&mut self`); the rings of one port may be used from
+//! different threads without a lock.
+#![allow(unsafe_code)]
+
+mod forward;
+mod rx;
+mod tx;
+mod view;
+
+pub use forward::{Pairing, forward};
+pub use rx::{RxBurst, RxFrame, RxRing};
+pub use tx::{TxBurst, TxRing, TxSlot};
+pub(crate) use view::RingView;
+
+use std::sync::Arc;
+
+use crate::cursor;
+use crate::port::Lease;
+use crate::stats::{Field, RingStats};
+
+/// The part of a ring's state that lives outside shared memory: what was handed out at the last sync.
+#[derive(Debug)]
+struct Owned {
+    view: RingView,
+    /// First slot of the range handed out.
+    first: u32,
+    /// End of the range handed out, whatever the header says.
+    tail: u32,
+    stats: RingStats,
+    /// Keeps the ring's place in its region.
+    _lease: Arc<Lease>,
+}
+
+/// What a backend hands over to make a ring: the range `[first, tail]` that belongs to the program now.
+#[derive(Debug)]
+pub(crate) struct RingParts {
+    pub(crate) view: RingView,
+    pub(crate) first: u32,
+    pub(crate) tail: u32,
+    pub(crate) stats: RingStats,
+    pub(crate) lease: Arc<Lease>,
+}
+
+impl Owned {
+    /// Starts from what the header says, or afresh when that makes no sense.
+    fn resume(p: RingParts) -> Self {
+        let mut owned = Self { view: p.view, first: p.first, tail: p.tail, stats: p.stats, _lease: p.lease };
+        owned.head();
+        owned.view.set_tail(p.tail);
+        owned
+    }
+
+    /// The program's head: read once, checked against the range handed out; a wrong one resets the ring.
+    #[inline]
+    fn head(&mut self) -> u32 {
+        let (head, cur) = (self.view.head(), self.view.cur());
+        match cursor::checked_advance(self.first, self.tail, head, cur, self.view.num()) {
+            Some(_) => head,
+            None => self.reset(),
+        }
+    }
+
+    #[cold]
+    fn reset(&mut self) -> u32 {
+        self.stats.count(Field::Resets, 1);
+        self.view.set_cursors(self.first, self.tail);
+        self.first
+    }
+
+    /// Publishes the result of a sync.
+    fn publish(&mut self, head: u32, tail: u32) -> u32 {
+        self.first = head;
+        self.tail = tail;
+        self.view.set_tail(tail);
+        self.stats.count(Field::Syncs, 1);
+        self.view.dist(head, tail)
+    }
+}

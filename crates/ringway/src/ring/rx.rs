@@ -1,0 +1,238 @@
+//! The receiving side of a port.
+
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+use super::{Owned, RingParts, RingView};
+use crate::backend::RxSync;
+use crate::error::Result;
+use crate::layout::MAX_CHAIN;
+use crate::region::{Buf, Region};
+use crate::slot::Slot;
+use crate::stats::{DropReason, RingStats};
+
+/// A ring of received frames.
+///
+/// ```
+/// let mut port = ringway::Port::open("loop:")?;
+/// assert!(port.tx[0].push(b"a frame of at least 14 bytes"));
+/// port.tx[0].sync()?;
+/// port.rx[0].sync()?;
+/// for frame in port.rx[0].burst(64) {
+///     assert_eq!(frame.bytes(), b"a frame of at least 14 bytes");
+/// }
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RxRing {
+    ring: Owned,
+    backend: Box<dyn RxSync>,
+}
+
+impl RxRing {
+    pub(crate) fn new(parts: RingParts, backend: Box<dyn RxSync>) -> Self {
+        Self { ring: Owned::resume(parts), backend }
+    }
+
+    /// Gives passed slots back and collects new frames; returns the slots ready to read.
+    ///
+    /// # Errors
+    /// When the port is gone or its interface refuses; the ring stays usable.
+    pub fn sync(&mut self) -> Result<u32> {
+        let head = self.ring.head();
+        let tail = self.backend.sync(&self.ring.view, head)?;
+        self.ring.view.stamp();
+        Ok(self.ring.publish(head, tail))
+    }
+
+    /// Slots ready to read without another sync.
+    #[must_use]
+    pub fn avail(&mut self) -> u32 {
+        let head = self.ring.head();
+        self.ring.view.dist(head, self.ring.tail)
+    }
+
+    /// The next frames, `max` at most. Each frame that is taken from the burst is passed: its slot goes back at
+    /// the next [`sync`](Self::sync); frames not taken stay for the next burst.
+    pub fn burst(&mut self, max: u32) -> RxBurst<'_> {
+        let head = self.ring.head();
+        RxBurst { view: &self.ring.view, stats: &self.ring.stats, head, tail: self.ring.tail, left: max }
+    }
+
+    /// Asks for a wake-up: from now on [`fd`](Self::fd) becomes readable when a frame arrives, until the next
+    /// sync. Returns true, and asks for nothing, when frames are there already.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn arm(&mut self) -> Result<bool> {
+        if self.avail() > 0 {
+            return Ok(true);
+        }
+        self.backend.arm(&self.ring.view)
+    }
+
+    /// A descriptor for poll, select or epoll; ask with [`arm`](Self::arm) before each sleep.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.backend.fd()
+    }
+
+    /// Wall-clock time of the last sync since 1970, to the microsecond.
+    #[must_use]
+    pub fn timestamp(&self) -> Duration {
+        let (s, us) = self.ring.view.timestamp();
+        Duration::new(s.unsigned_abs(), (us.unsigned_abs() % 1_000_000) as u32 * 1000)
+    }
+
+    /// Number of slots; one stays unused.
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.ring.view.num()
+    }
+
+    /// The region that the ring lies in.
+    #[must_use]
+    pub fn region(&self) -> &Region {
+        self.ring.view.region()
+    }
+
+    pub(super) fn parts(&mut self) -> (u32, u32, &RingView, &RingStats) {
+        let head = self.ring.head();
+        (head, self.ring.tail, &self.ring.view, &self.ring.stats)
+    }
+}
+
+/// Received frames of one burst; an iterator.
+#[derive(Debug)]
+pub struct RxBurst<'a> {
+    view: &'a RingView,
+    stats: &'a RingStats,
+    head: u32,
+    tail: u32,
+    left: u32,
+}
+
+impl<'a> RxBurst<'a> {
+    /// Slots from `head` that one frame takes, and whether it is whole and all of them are valid.
+    #[cold]
+    fn chain(&self) -> (u32, bool) {
+        let (mut at, mut count, mut good) = (self.head, 0, true);
+        while at != self.tail {
+            let s = self.view.slot(at);
+            good &= self.view.valid(s);
+            count += 1;
+            at = self.view.next(at);
+            if !s.more() {
+                return (count, good && count <= MAX_CHAIN);
+            }
+        }
+        (count, false)
+    }
+}
+
+impl<'a> Iterator for RxBurst<'a> {
+    type Item = RxFrame<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<RxFrame<'a>> {
+        while self.left > 0 && self.head != self.tail {
+            let at = self.head;
+            let slot = self.view.slot(at);
+            let (slots, good) = if slot.more() { self.chain() } else { (1, self.view.valid(slot)) };
+            for _ in 0..slots {
+                self.head = self.view.next(self.head);
+            }
+            self.view.set_head(self.head);
+            self.left -= 1;
+            if good {
+                return Some(RxFrame { view: self.view, at, slot, slots });
+            }
+            self.stats.undeliver(DropReason::BadSlot);
+        }
+        None
+    }
+}
+
+/// A received frame: one slot, or several when it is longer than a buffer.
+///
+/// It may be used until the next sync of its ring, also after later frames of the burst have been taken.
+#[derive(Debug)]
+pub struct RxFrame<'a> {
+    view: &'a RingView,
+    at: u32,
+    slot: Slot,
+    slots: u32,
+}
+
+impl RxFrame<'_> {
+    /// The bytes of the frame, or those of its first slot when [`is_chained`](Self::is_chained).
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `slot` was found valid when the frame was taken; the slot is ours until the ring's next sync,
+        // which needs the ring that `view` borrows from.
+        unsafe { self.view.bytes(self.slot) }
+    }
+
+    /// The same bytes, to change in place.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` is the only access to this frame.
+        unsafe { self.view.bytes_mut(self.slot, self.slot.len as usize) }
+    }
+
+    /// Whether the frame spans several slots.
+    #[inline]
+    #[must_use]
+    pub fn is_chained(&self) -> bool {
+        self.slots > 1
+    }
+
+    /// The parts of the frame in order, one per slot.
+    pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.slots).map(move |k| {
+            let n = self.view.num();
+            let s = if k == 0 { self.slot } else { self.view.slot(crate::cursor::add(self.at, k, n)) };
+            if !self.view.valid(s) {
+                return &[][..];
+            }
+            // SAFETY: `s` is valid, checked just above on this very value; ownership as in `bytes`.
+            unsafe { self.view.bytes(s) }
+        })
+    }
+
+    /// Bytes of the whole frame, without FCS.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.slots == 1 { self.slot.len as usize } else { self.parts().map(<[u8]>::len).sum() }
+    }
+
+    /// Whether the frame has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies the frame to `out` as far as it goes; returns the bytes copied.
+    pub fn copy_to(&self, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        for part in self.parts() {
+            let n = part.len().min(out.len() - done);
+            out[done..done + n].copy_from_slice(&part[..n]);
+            done += n;
+        }
+        done
+    }
+
+    /// Keeps the frame's buffer without a copy: `buf` takes it, and the slot gets the buffer that `buf` held.
+    /// For frames of one slot; returns false, and does nothing, for others or for a token of another region.
+    pub fn exchange(&mut self, buf: &mut Buf) -> bool {
+        if self.slots != 1 || !buf.region().is(self.view.region()) {
+            return false;
+        }
+        let old = buf.replace_index(self.slot.buf);
+        self.slot = Slot { buf: old, len: 0, flags: crate::layout::NS_BUF_CHANGED };
+        self.view.set_slot(self.at, self.slot);
+        true
+    }
+}

@@ -1,0 +1,217 @@
+//! Access to a ring's words in shared memory. Each word is read once and checked before it is used.
+
+use std::ptr::NonNull;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::cursor;
+use crate::layout::{RING_HEADER, SLOT_SIZE, ring as at};
+use crate::region::Region;
+use crate::slot::Slot;
+use crate::sys::time;
+
+/// A ring in a region: its header, slots, control block and the buffers that its slots name.
+///
+/// Ownership: the program owns slots `[head, tail)` and the buffers they name; the backend owns the rest. The
+/// view itself enforces nothing: [`RxRing`](super::RxRing), [`TxRing`](super::TxRing) and the backends do.
+/// Thread-safety: all words are atomics, so a wrong user gets wrong packets, never undefined behaviour; slices
+/// are made only for buffers of slots that the maker owns.
+#[derive(Debug, Clone)]
+pub(crate) struct RingView {
+    header: NonNull<u8>,
+    slots: NonNull<AtomicU64>,
+    bufs: NonNull<u8>,
+    num: u32,
+    nbufs: u32,
+    buf_size: u32,
+    number: u32,
+    region: Region,
+}
+
+// SAFETY: the pointers are into the mapping that `region` keeps alive; access is by atomics (see above).
+unsafe impl Send for RingView {}
+// SAFETY: as above.
+unsafe impl Sync for RingView {}
+
+impl RingView {
+    /// The view of ring object `number` of `region`, which has `num` slots.
+    ///
+    /// # Panics
+    /// When the region has no such ring or its rings have fewer slots.
+    pub(crate) fn new(region: &Region, number: u32, num: u32) -> Self {
+        let s = region.shared();
+        assert!(number < s.layout.rings && (2..=s.layout.slots).contains(&num));
+        let header = s.mem.at(s.layout.ring(number), s.layout.ring_size);
+        let bufs = s.mem.at(s.layout.buf_ofs, s.layout.bufs as usize * s.layout.buf_size as usize);
+        // SAFETY: a ring object is larger than its header.
+        let slots = unsafe { header.add(RING_HEADER) }.cast();
+        let (nbufs, buf_size) = (s.layout.bufs, s.layout.buf_size);
+        Self { header, slots, bufs, num, nbufs, buf_size, number, region: region.clone() }
+    }
+
+    /// Writes the header of a fresh ring: rx with no frames, tx with all slots but one free.
+    pub(crate) fn init(&self, ringid: u16, rx: bool) {
+        let l = &self.region.shared().layout;
+        let buf_ofs = (l.buf_ofs - l.ring(self.number)) as u64;
+        self.u64(at::BUF_OFS).store(buf_ofs, Relaxed);
+        self.u32(at::NUM_SLOTS).store(self.num, Relaxed);
+        self.u32(at::BUF_SIZE).store(self.buf_size, Relaxed);
+        self.u32(at::RINGID).store(u32::from(ringid) | u32::from(rx) << 16, Relaxed);
+        self.set_cursors(0, if rx { 0 } else { self.num - 1 });
+    }
+
+    pub(crate) fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// The ring's number in its region, which also names its control block.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn num(&self) -> u32 {
+        self.num
+    }
+
+    pub(crate) fn buf_size(&self) -> u32 {
+        self.buf_size
+    }
+
+    fn u32(&self, ofs: usize) -> &AtomicU32 {
+        debug_assert!(ofs + 4 <= RING_HEADER);
+        // SAFETY: all offsets used are constants inside the header, aligned; the region keeps it mapped.
+        unsafe { self.header.add(ofs).cast::<AtomicU32>().as_ref() }
+    }
+
+    fn u64(&self, ofs: usize) -> &AtomicU64 {
+        debug_assert!(ofs + 8 <= RING_HEADER);
+        // SAFETY: as in `u32`.
+        unsafe { self.header.add(ofs).cast::<AtomicU64>().as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn head(&self) -> u32 {
+        self.u32(at::HEAD).load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn cur(&self) -> u32 {
+        self.u32(at::CUR).load(Relaxed)
+    }
+
+    /// The tail that the program may see; backends keep the real one in private memory.
+    #[inline]
+    pub(crate) fn tail(&self) -> u32 {
+        self.u32(at::TAIL).load(Acquire)
+    }
+
+    /// Moves head and cur on; Release, so that a raw reader of the header finds the slots before it written.
+    #[inline]
+    pub(crate) fn set_head(&self, head: u32) {
+        self.u32(at::HEAD).store(head, Release);
+        self.u32(at::CUR).store(head, Release);
+    }
+
+    #[inline]
+    pub(crate) fn set_tail(&self, tail: u32) {
+        self.u32(at::TAIL).store(tail, Release);
+    }
+
+    /// (Re-)initialises all three cursors.
+    pub(crate) fn set_cursors(&self, head: u32, tail: u32) {
+        self.set_tail(tail);
+        self.set_head(head);
+    }
+
+    /// Stamps the time of a sync: seconds and microseconds of the wall clock.
+    pub(crate) fn stamp(&self) {
+        let (s, ns) = time::wall();
+        self.u64(at::TS).store(s as u64, Relaxed);
+        self.u64(at::TS + 8).store(ns as u64 / 1000, Relaxed);
+    }
+
+    /// Seconds and microseconds of the last stamped sync.
+    pub(crate) fn timestamp(&self) -> (i64, i64) {
+        (self.u64(at::TS).load(Relaxed) as i64, self.u64(at::TS + 8).load(Relaxed) as i64)
+    }
+
+    #[inline]
+    fn word(&self, i: u32) -> &AtomicU64 {
+        assert!(i < self.num);
+        // SAFETY: `i < num`, the ring object has room for `num` slots, and slots are 16-byte aligned.
+        unsafe { self.slots.byte_add(i as usize * SLOT_SIZE).as_ref() }
+    }
+
+    /// Slot `i` as it is now: one load.
+    #[inline]
+    pub(crate) fn slot(&self, i: u32) -> Slot {
+        Slot::from_word(self.word(i).load(Relaxed))
+    }
+
+    /// Replaces slot `i`: one store. Release keeps the order of slot writes, on which recovery after a crash relies.
+    #[inline]
+    pub(crate) fn set_slot(&self, i: u32, s: Slot) {
+        self.word(i).store(s.word(), Release);
+    }
+
+    /// Whether `s` may be used in this region.
+    #[inline]
+    pub(crate) fn valid(&self, s: Slot) -> bool {
+        s.valid(self.nbufs, self.buf_size)
+    }
+
+    #[inline]
+    fn buf(&self, idx: u32) -> *mut u8 {
+        debug_assert!(idx < self.nbufs);
+        // SAFETY: callers checked `idx < nbufs`, and the pool holds that many buffers.
+        unsafe { self.bufs.as_ptr().add(idx as usize * self.buf_size as usize) }
+    }
+
+    /// The bytes of `s`.
+    ///
+    /// # Safety
+    /// * `self.valid(s)` holds for this very value;
+    /// * the caller owns the slot that held it, for the lifetime of the result, and makes no mutable slice of it.
+    #[inline]
+    pub(crate) unsafe fn bytes<'a>(&self, s: Slot) -> &'a [u8] {
+        // SAFETY: a valid slot's `len` bytes lie in its buffer; ownership is the caller's duty.
+        unsafe { std::slice::from_raw_parts(self.buf(s.buf), s.len as usize) }
+    }
+
+    /// The first `len` bytes of the buffer of `s`.
+    ///
+    /// # Safety
+    /// As for [`bytes`](Self::bytes), with `len <= buf_size`, and this is the only slice of that buffer.
+    #[inline]
+    pub(crate) unsafe fn bytes_mut<'a>(&self, s: Slot, len: usize) -> &'a mut [u8] {
+        debug_assert!(len <= self.buf_size as usize);
+        // SAFETY: see `bytes`.
+        unsafe { std::slice::from_raw_parts_mut(self.buf(s.buf), len) }
+    }
+
+    /// Copies the frame part of valid slot `from` of another ring into the buffer of valid slot `to` of this one.
+    /// Both slots belong to the caller.
+    #[inline]
+    pub(crate) fn copy_from(&self, to: Slot, other: &Self, from: Slot) {
+        assert!(self.valid(to) && other.valid(from) && u32::from(from.len) <= self.buf_size);
+        // SAFETY: both ranges lie in their pools (asserted above). A hostile peer may have written the same index
+        // twice or be changing the bytes: `copy` allows overlap, and bytes are only data.
+        unsafe { std::ptr::copy(other.buf(from.buf), self.buf(to.buf), from.len as usize) }
+    }
+
+    /// Slots from `from` up to and without `to`.
+    #[inline]
+    pub(crate) fn dist(&self, from: u32, to: u32) -> u32 {
+        cursor::dist(from, to, self.num)
+    }
+
+    #[inline]
+    pub(crate) fn next(&self, i: u32) -> u32 {
+        cursor::next(i, self.num)
+    }
+
+    #[inline]
+    pub(crate) fn prev(&self, i: u32) -> u32 {
+        cursor::prev(i, self.num)
+    }
+}

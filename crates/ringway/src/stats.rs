@@ -1,0 +1,230 @@
+//! Counters: every frame that enters a port leaves it or ends in exactly one named drop.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::sys::mmap::Mmap;
+
+/// Why a frame was lost. The name is what users see; [`DropReason::help`] says what to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// No free slot in the receive ring: the program is slower than the sender.
+    RingFull,
+    /// A slot with a buffer index outside the region, a length above the buffer size, or an unfinished chain.
+    BadSlot,
+    /// Shorter than an Ethernet header.
+    TooShort,
+    /// Longer than the port can carry in one frame.
+    TooLong,
+    /// The interface's own transmit queue was full.
+    DeviceFull,
+    /// The interface took no frame: it is down, gone, its MTU is smaller, or a veth's peer does not run NAPI.
+    DeviceRefused,
+    /// The kernel had no memory for the frame.
+    NoMemory,
+}
+
+impl DropReason {
+    /// All reasons, in the order of their counters.
+    pub const ALL: [Self; 7] = [
+        Self::RingFull,
+        Self::BadSlot,
+        Self::TooShort,
+        Self::TooLong,
+        Self::DeviceFull,
+        Self::DeviceRefused,
+        Self::NoMemory,
+    ];
+
+    /// Stable name, as printed and exported.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RingFull => "ring_full",
+            Self::BadSlot => "bad_slot",
+            Self::TooShort => "too_short",
+            Self::TooLong => "too_long",
+            Self::DeviceFull => "device_full",
+            Self::DeviceRefused => "device_refused",
+            Self::NoMemory => "no_memory",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::RingFull => "the program reads too slowly: give it a core of its own or a larger ring",
+            Self::BadSlot => "something wrote a wrong index, length or flag into a slot",
+            Self::TooShort => "a frame needs at least the 14 bytes of an Ethernet header",
+            Self::TooLong => "raise the MTU, or send shorter frames",
+            Self::DeviceFull => "the interface is slower than the sender",
+            Self::DeviceRefused => "check that the link is up and its MTU; a veth's peer must run NAPI",
+            Self::NoMemory => "the kernel is short of memory",
+        }
+    }
+}
+
+/// Counters of one ring, or the sum of several.
+///
+/// For an rx ring, `frames_in` came from outside and `frames_out` were given to the program; for a tx ring,
+/// `frames_in` came from the program and `frames_out` left the port. After quiescence
+/// `frames_in == frames_out + dropped()`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames that entered.
+    pub frames_in: u64,
+    /// Frames that left.
+    pub frames_out: u64,
+    /// Bytes of the frames that left, without FCS.
+    pub bytes_out: u64,
+    /// Exchanges with the other side.
+    pub syncs: u64,
+    /// Times a ring was re-initialised because its cursors were wrong.
+    pub resets: u64,
+    /// Times the doorbell was rung for a sleeping program.
+    pub wakeups: u64,
+    drops: [u64; DropReason::ALL.len()],
+}
+
+impl Counters {
+    /// Frames lost for one reason.
+    #[must_use]
+    pub fn drops(&self, why: DropReason) -> u64 {
+        self.drops[why as usize]
+    }
+
+    /// Frames lost for any reason.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn reasons(&self) -> impl Iterator<Item = (DropReason, u64)> + '_ {
+        DropReason::ALL.into_iter().map(|d| (d, self.drops(d))).filter(|&(_, n)| n > 0)
+    }
+
+    /// Adds `n` drops.
+    pub fn add_drops(&mut self, why: DropReason, n: u64) {
+        self.drops[why as usize] += n;
+    }
+
+    /// Adds another ring's counters.
+    pub fn add(&mut self, o: &Self) {
+        self.frames_in = self.frames_in.wrapping_add(o.frames_in);
+        self.frames_out = self.frames_out.wrapping_add(o.frames_out);
+        self.bytes_out = self.bytes_out.wrapping_add(o.bytes_out);
+        self.syncs = self.syncs.wrapping_add(o.syncs);
+        self.resets = self.resets.wrapping_add(o.resets);
+        self.wakeups = self.wakeups.wrapping_add(o.wakeups);
+        for (a, b) in self.drops.iter_mut().zip(o.drops) {
+            *a = a.wrapping_add(b);
+        }
+    }
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in, {} out", self.frames_in, self.frames_out)?;
+        for (d, n) in self.reasons() {
+            write!(f, ", {n} {}", d.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a field of [`Counters`] lies in a ring's statistics block, in words.
+#[derive(Debug, Clone, Copy)]
+#[repr(usize)]
+pub(crate) enum Field {
+    In,
+    Out,
+    Bytes,
+    Syncs,
+    Resets,
+    Wakeups,
+    FirstDrop,
+}
+
+/// Bytes of one ring's block of counters: two pairs of cache lines.
+pub(crate) const BLOCK: usize = 256;
+
+/// Counters of one ring in memory that other threads and processes may read.
+///
+/// Thread-safety: one writer (whoever syncs the ring), so an addition is a load and a store without a lock
+/// prefix; readers see each word whole.
+#[derive(Debug, Clone)]
+pub(crate) struct RingStats {
+    mem: Arc<Mmap>,
+    ofs: usize,
+}
+
+impl RingStats {
+    pub(crate) fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
+        assert!(ofs + BLOCK <= mem.len());
+        Self { mem, ofs }
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, field: Field, n: u64) {
+        self.bump(field as usize, n);
+    }
+
+    #[inline]
+    pub(crate) fn drop(&self, why: DropReason, n: u64) {
+        self.bump(Field::FirstDrop as usize + why as usize, n);
+    }
+
+    /// A frame counted as delivered turned out to be unusable.
+    pub(crate) fn undeliver(&self, why: DropReason) {
+        self.bump(Field::Out as usize, u64::MAX);
+        self.drop(why, 1);
+    }
+
+    #[inline]
+    fn bump(&self, word: usize, n: u64) {
+        let w = self.mem.u64(self.ofs + word * 8);
+        w.store(w.load(Relaxed).wrapping_add(n), Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> Counters {
+        let get = |word: usize| self.mem.u64(self.ofs + word * 8).load(Relaxed);
+        Counters {
+            frames_in: get(Field::In as usize),
+            frames_out: get(Field::Out as usize),
+            bytes_out: get(Field::Bytes as usize),
+            syncs: get(Field::Syncs as usize),
+            resets: get(Field::Resets as usize),
+            wakeups: get(Field::Wakeups as usize),
+            drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_apart_and_add_up() {
+        let mem = Arc::new(Mmap::anonymous(2 * BLOCK).unwrap());
+        let (a, b) = (RingStats::new(mem.clone(), 0), RingStats::new(mem, BLOCK));
+        a.count(Field::In, 10);
+        a.count(Field::Out, 7);
+        for d in DropReason::ALL {
+            b.drop(d, 1 + d as u64);
+        }
+        a.drop(DropReason::NoMemory, 3);
+        let mut sum = a.read();
+        assert_eq!(sum.frames_in, sum.frames_out + sum.dropped());
+        sum.add(&b.read());
+        assert_eq!(sum.drops(DropReason::RingFull), 1);
+        assert_eq!(sum.drops(DropReason::NoMemory), 3 + 7);
+        assert_eq!(sum.reasons().count(), 7);
+        assert!(sum.to_string().starts_with("10 in, 7 out, 1 ring_full"), "{sum}");
+    }
+}

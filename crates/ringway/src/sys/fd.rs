@@ -1,0 +1,154 @@
+//! Descriptors: memfd, eventfd, epoll, FIFO, file locks.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+/// Turns a system call's return value into a result.
+pub(crate) fn check(ret: i32) -> io::Result<i32> {
+    if ret < 0 { Err(io::Error::last_os_error()) } else { Ok(ret) }
+}
+
+fn owned(ret: i32) -> io::Result<OwnedFd> {
+    let fd = check(ret)?;
+    // SAFETY: the system call just made this descriptor; nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// An anonymous file of `len` zero bytes that lives as long as somebody has it open or mapped.
+pub(crate) fn memfd(name: &std::ffi::CStr, len: u64) -> io::Result<OwnedFd> {
+    // SAFETY: a NUL-terminated name and valid flags.
+    let fd = owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
+    let file = File::from(fd);
+    file.set_len(len)?;
+    Ok(file.into())
+}
+
+/// A counter that wakes pollers.
+pub(crate) fn eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed.
+    owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
+}
+
+/// Opens the FIFO at `path`, making it first; both ends, so that it never blocks and never signals EOF.
+pub(crate) fn fifo(path: &Path) -> io::Result<OwnedFd> {
+    use std::os::unix::{ffi::OsStrExt, fs::OpenOptionsExt};
+    let c = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a NUL-terminated path.
+    if let Err(e) = check(unsafe { libc::mkfifo(c.as_ptr(), 0o600) })
+        && e.raw_os_error() != Some(libc::EEXIST)
+    {
+        return Err(e);
+    }
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    Ok(std::fs::OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?.into())
+}
+
+/// Wakes whoever polls an eventfd or FIFO. A full one is already readable, so EAGAIN is success.
+pub(crate) fn ring_bell(fd: BorrowedFd<'_>) {
+    let one = 1u64.to_ne_bytes();
+    // SAFETY: writes 8 bytes from a local array. The result is of no interest: see above.
+    unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), 8) };
+}
+
+/// Makes an eventfd or FIFO unreadable again.
+pub(crate) fn drain_bell(fd: BorrowedFd<'_>) {
+    let mut buf = [0u8; 512];
+    // SAFETY: reads at most the array's size into it; the descriptor does not block.
+    while unsafe { libc::read(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len()) } == buf.len() as isize {}
+}
+
+/// An epoll instance; its descriptor is itself pollable and readable when a member is.
+#[derive(Debug)]
+pub(crate) struct Epoll(OwnedFd);
+
+impl Epoll {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: no pointers are passed.
+        Ok(Self(owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?))
+    }
+
+    /// Adds `fd` for readability; adding one twice is not an error.
+    pub(crate) fn add(&self, fd: RawFd) -> io::Result<()> {
+        let mut ev = libc::epoll_event { events: libc::EPOLLIN as u32, u64: fd as u64 };
+        // SAFETY: `ev` lives across the call.
+        match check(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut ev) }) {
+            Err(e) if e.raw_os_error() != Some(libc::EEXIST) => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sleeps until a member is readable, the time is over (`-1` waits for ever) or a signal came.
+    pub(crate) fn wait(&self, timeout_ms: i32) -> io::Result<bool> {
+        let mut ev = [libc::epoll_event { events: 0, u64: 0 }; 8];
+        // SAFETY: the kernel writes at most 8 events to the array.
+        let n = unsafe { libc::epoll_wait(self.0.as_raw_fd(), ev.as_mut_ptr(), 8, timeout_ms) };
+        match check(n) {
+            Ok(n) => Ok(n > 0),
+            Err(e) if e.raw_os_error() == Some(libc::EINTR) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl AsRawFd for Epoll {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// A lock on one byte of a file, owned by the open file description: gone with the last descriptor of it, so
+/// also after SIGKILL (fcntl(2), "Open file description locks").
+pub(crate) fn lock_byte(fd: BorrowedFd<'_>, byte: i64, wait: bool) -> io::Result<bool> {
+    lock_op(fd, byte, libc::F_WRLCK, if wait { libc::F_OFD_SETLKW } else { libc::F_OFD_SETLK })
+}
+
+/// Gives back a lock taken with [`lock_byte`].
+pub(crate) fn unlock_byte(fd: BorrowedFd<'_>, byte: i64) -> io::Result<bool> {
+    lock_op(fd, byte, libc::F_UNLCK, libc::F_OFD_SETLK)
+}
+
+fn lock_op(fd: BorrowedFd<'_>, byte: i64, kind: i32, op: i32) -> io::Result<bool> {
+    // SAFETY: flock is plain data; zero is a valid value for each field.
+    let mut l: libc::flock = unsafe { std::mem::zeroed() };
+    l.l_type = kind as i16;
+    l.l_whence = libc::SEEK_SET as i16;
+    l.l_start = byte;
+    l.l_len = 1;
+    // SAFETY: `l` lives across the call.
+    match check(unsafe { libc::fcntl(fd.as_raw_fd(), op, &mut l) }) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn bell_wakes_epoll_until_drained() {
+        let (bell, poll) = (eventfd().unwrap(), Epoll::new().unwrap());
+        poll.add(bell.as_raw_fd()).unwrap();
+        poll.add(bell.as_raw_fd()).unwrap();
+        assert!(!poll.wait(0).unwrap());
+        ring_bell(bell.as_fd());
+        assert!(poll.wait(0).unwrap());
+        drain_bell(bell.as_fd());
+        assert!(!poll.wait(0).unwrap());
+    }
+
+    #[test]
+    fn a_lock_belongs_to_one_open_file() {
+        let fd = memfd(c"lock", 4096).unwrap();
+        let other = File::options().read(true).write(true).open(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap();
+        assert!(lock_byte(fd.as_fd(), 1, false).unwrap());
+        assert!(!lock_byte(other.as_fd(), 1, false).unwrap());
+        assert!(lock_byte(other.as_fd(), 2, false).unwrap());
+        drop(fd);
+        assert!(lock_byte(other.as_fd(), 1, false).unwrap());
+    }
+}
