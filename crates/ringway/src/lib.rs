@@ -1,4 +1,5 @@
 //! Packet rings and buffers mapped into the program, moved and validated by eBPF.
 #![deny(unsafe_code)]
 
+pub mod pcapfile;
 pub mod wire;
