@@ -142,7 +142,8 @@ fn ebpf(name: &str, rest: &str) -> Result<PortName, Error> {
 }
 
 fn pipe(name: &str, rest: &str) -> Result<PortName, Error> {
-    let at = rest.find(['{', '}']).ok_or_else(|| bad(name, "a pipe has two ends, e.g. pipe:x{1 and pipe:x}1"))?;
+    let at =
+        rest.find(['{', '}']).ok_or_else(|| bad(name, "a pipe has two ends, e.g. pipe:x{1 and pipe:x}1"))?;
     let end = if rest.as_bytes()[at] == b'{' { PipeEnd::Open } else { PipeEnd::Close };
     let (pipe, id) = (&rest[..at], &rest[at + 1..]);
     let plain = |s: &str| s.len() <= 32 && s.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
@@ -166,7 +167,12 @@ fn pcap(name: &str, rest: &str) -> Result<PortName, Error> {
             "loop" => repeat = true,
             _ => match w.strip_prefix('x').and_then(|x| x.parse::<f64>().ok()) {
                 Some(x) if x.is_finite() && x > 0.0 => speed = Some(x),
-                _ => return Err(bad(name, "options of a file are @write, @top, @loop and @x2 (twice as fast)")),
+                _ => {
+                    return Err(bad(
+                        name,
+                        "options of a file are @write, @top, @loop and @x2 (twice as fast)",
+                    ));
+                }
             },
         }
     }
@@ -215,8 +221,19 @@ mod tests {
     #[test]
     fn good_names_print_as_written() {
         let names = [
-            "ebpf:eth0", "ebpf:eth0^", "ebpf:eth0-12", "pipe:x{1", "pipe:x}1", "pipe:a-b{", "pcap:/tmp/a.pcap",
-            "pcap:a.pcap@top", "pcap:a.pcap@x2.5@loop", "pcap:a@write", "null:", "null:1514", "loop:",
+            "ebpf:eth0",
+            "ebpf:eth0^",
+            "ebpf:eth0-12",
+            "pipe:x{1",
+            "pipe:x}1",
+            "pipe:a-b{",
+            "pcap:/tmp/a.pcap",
+            "pcap:a.pcap@top",
+            "pcap:a.pcap@x2.5@loop",
+            "pcap:a@write",
+            "null:",
+            "null:1514",
+            "loop:",
         ];
         for n in names {
             assert_eq!(n.parse::<PortName>().unwrap().to_string(), n);
@@ -227,8 +244,21 @@ mod tests {
     #[test]
     fn bad_names_say_what_is_expected() {
         let names = [
-            "", "ebpf:", "ebpf:a/b", "ebpf:averyveryverylongname", "pipe:x", "pipe:{1", "pipe:x{a/b", "pcap:",
-            "pcap:a@fast", "pcap:a@x0", "pcap:a@write@loop", "null:5", "loop:1", "vale9:x", "xdp:eth0",
+            "",
+            "ebpf:",
+            "ebpf:a/b",
+            "ebpf:averyveryverylongname",
+            "pipe:x",
+            "pipe:{1",
+            "pipe:x{a/b",
+            "pcap:",
+            "pcap:a@fast",
+            "pcap:a@x0",
+            "pcap:a@write@loop",
+            "null:5",
+            "loop:1",
+            "vale9:x",
+            "xdp:eth0",
         ];
         for n in names {
             let e = n.parse::<PortName>().unwrap_err();

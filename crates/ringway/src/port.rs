@@ -219,6 +219,12 @@ impl Port {
         CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
     }
 
+    /// Whether nothing will ever be received again: a capture file was read to its end.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.control.ended()
+    }
+
     /// Whether the link is up; ports without a link always are.
     ///
     /// # Errors
@@ -339,7 +345,9 @@ impl Drop for Lease {
         }
         let mut bufs: Vec<_> = self
             .views()
-            .flat_map(|v| (0..v.num()).map(move |i| crate::slot::Slot { len: 0, ..v.slot(i) }).collect::<Vec<_>>())
+            .flat_map(|v| {
+                (0..v.num()).map(move |i| crate::slot::Slot { len: 0, ..v.slot(i) }).collect::<Vec<_>>()
+            })
             .filter(|s| s.valid(self.region.shared().layout.bufs, u32::MAX))
             .map(|s| s.buf)
             .collect();

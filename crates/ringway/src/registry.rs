@@ -37,7 +37,9 @@ impl Registration {
         let len = HEADER + (tx + rx) as usize * BLOCK;
         let (mem, file, path) = match shared(name, len) {
             Some((mem, file, path)) => (mem, Some(file), Some(path)),
-            None => (Mmap::anonymous(len).map_err(|e| Error::io(name, "no memory for counters", e))?, None, None),
+            None => {
+                (Mmap::anonymous(len).map_err(|e| Error::io(name, "no memory for counters", e))?, None, None)
+            }
         };
         for (at, v) in [(8, std::process::id()), (12, tx), (16, rx)] {
             mem.u32(at).store(v, Relaxed);
@@ -111,7 +113,8 @@ fn shared(name: &str, len: usize) -> Option<(Mmap, File, PathBuf)> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let dir = subdirectory("ports")?;
     clean(&dir);
-    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(48).collect();
+    let plain: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(48).collect();
     let path = dir.join(format!("{plain}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Relaxed)));
     let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;
     let made = fd::lock_byte(file.as_fd(), 0, false).is_ok_and(|ok| ok) && file.set_len(len as u64).is_ok();

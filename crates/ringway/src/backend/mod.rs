@@ -2,6 +2,7 @@
 
 pub(crate) mod link;
 pub(crate) mod null;
+pub(crate) mod pcap;
 pub(crate) mod pipe;
 
 use std::fmt::Debug;
@@ -49,6 +50,11 @@ pub(crate) trait Control: Send + Sync + Debug {
         Ok(true)
     }
 
+    /// Whether nothing will ever be received again.
+    fn ended(&self) -> bool {
+        false
+    }
+
     /// One line that says what serves the port and what it can't do.
     fn describe(&self) -> String;
 }
@@ -75,6 +81,10 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
+        PortName::Pcap { file, mode } => {
+            pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
+        }
+        PortName::Ebpf { .. } => todo!(),
     }?;
     Port::assemble(made)
 }
@@ -86,6 +96,8 @@ pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result
         let shape = match name {
             PortName::Null { .. } | PortName::Loop => one_pair(options),
             PortName::Pipe { .. } => continue,
+            PortName::Pcap { mode, .. } => pcap::shape(*mode, options),
+            PortName::Ebpf { .. } => todo!(),
         };
         let one = shape.region(BUF_SIZE);
         spec = Some(spec.map_or(one, |s| s.plus(&one)));
@@ -160,7 +172,13 @@ impl Setup {
     }
 
     /// The port, of which only the control part is missing.
-    pub(crate) fn finish(&self, rx: Vec<RxRing>, tx: Vec<TxRing>, max_frame: u32, control: impl Control + 'static) -> Made {
+    pub(crate) fn finish(
+        &self,
+        rx: Vec<RxRing>,
+        tx: Vec<TxRing>,
+        max_frame: u32,
+        control: impl Control + 'static,
+    ) -> Made {
         Made {
             name: self.name.clone(),
             region: self.region.clone(),

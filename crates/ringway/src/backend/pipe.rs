@@ -30,7 +30,12 @@ const SETUP: i64 = 0;
 const ENDS: i64 = 1;
 
 fn bells() -> std::io::Result<[Arc<OwnedFd>; 4]> {
-    Ok([Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?), Arc::new(fd::eventfd()?)])
+    Ok([
+        Arc::new(fd::eventfd()?),
+        Arc::new(fd::eventfd()?),
+        Arc::new(fd::eventfd()?),
+        Arc::new(fd::eventfd()?),
+    ])
 }
 
 /// Opens `loop:`.
@@ -123,10 +128,9 @@ fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
     let fd = fd.try_clone().map_err(|e| Error::io("pipe", "dup failed", e))?;
     let region = Region::over(fd, layout, Backing::File, Alloc::new(&layout))?;
     let shape = PortShape { tx_rings: 1, rx_rings: 1, slots: layout.slots, host: false };
-    for name in ["pipe{", "pipe}"] {
-        // The places are given away for good: dropping a lease would only fill free lists that die here too.
-        drop(Lease::take(&region, name, &shape)?.views());
-    }
+    // Both at once, for a lease that is dropped gives its place back; then the process that keeps places ends.
+    let ends = [Lease::take(&region, "pipe{", &shape)?, Lease::take(&region, "pipe}", &shape)?];
+    drop(ends);
     Ok(())
 }
 
@@ -155,7 +159,13 @@ fn hold_end(region: &File, end: PipeEnd, name: &str) -> Result<()> {
 }
 
 /// Opens an end whose lock is held through `region`.
-fn open_end(name: &str, region: OwnedFd, bells: [Arc<OwnedFd>; 4], end: PipeEnd, files: Option<Files>) -> Result<Made> {
+fn open_end(
+    name: &str,
+    region: OwnedFd,
+    bells: [Arc<OwnedFd>; 4],
+    end: PipeEnd,
+    files: Option<Files>,
+) -> Result<Made> {
     let file = File::from(region);
     let layout = layout_of(&file, name)?;
     let region = Region::over(file.into(), layout, Backing::File, Alloc::none())?;
@@ -179,7 +189,7 @@ fn open_end(name: &str, region: OwnedFd, bells: [Arc<OwnedFd>; 4], end: PipeEnd,
         rx: vec![rx],
         tx: vec![tx],
         registration,
-        control: Arc::new(End { files }),
+        control: Arc::new(End { _files: files }),
         max_frame: u32::from(u16::MAX),
     })
 }
@@ -187,7 +197,7 @@ fn open_end(name: &str, region: OwnedFd, bells: [Arc<OwnedFd>; 4], end: PipeEnd,
 /// An end of a pipe; removes the files when it is the last.
 #[derive(Debug)]
 struct End {
-    files: Option<Files>,
+    _files: Option<Files>,
 }
 
 impl Control for End {
@@ -256,10 +266,12 @@ fn enter(dir: &Path, end: PipeEnd, slots: u32, name: &str) -> Result<File> {
     let path = dir.join("region");
     loop {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| io("making", e))?;
-        let file = match File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-            r => r.map_err(|e| io("opening the region in", e))?,
-        };
+        let file =
+            match File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)
+            {
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                r => r.map_err(|e| io("opening the region in", e))?,
+            };
         fd::lock_byte(file.as_fd(), SETUP, true).map_err(|e| io("locking", e))?;
         // The last owner may have removed the file between our open and our lock.
         let same = |m: &fs::Metadata, n: &fs::Metadata| (m.dev(), m.ino()) == (n.dev(), n.ino());

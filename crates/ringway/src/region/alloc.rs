@@ -54,8 +54,12 @@ impl Alloc {
         self.rings.sort_unstable();
         let run = self.rings.windows(n.max(1)).position(|w| w[w.len() - 1] - w[0] == rings.saturating_sub(1));
         let Some(at) = run.or((n == 0).then_some(0)) else {
-            return Err(Error::new(ErrorKind::Invalid, "region", format!("no {rings} consecutive rings are free"))
-                .cure("close other ports of the region first"));
+            return Err(Error::new(
+                ErrorKind::Invalid,
+                "region",
+                format!("no {rings} consecutive rings are free"),
+            )
+            .cure("close other ports of the region first"));
         };
         let taken: Vec<u32> = self.rings.drain(at..at + n).collect();
         let interface = self.interfaces.remove(self.interfaces.len() - 1);
@@ -76,7 +80,8 @@ mod tests {
 
     #[test]
     fn all_or_nothing() {
-        let l = RegionSpec { interfaces: 2, rings: 3, buffers: 12, ..RegionSpec::default() }.layout().unwrap();
+        let l =
+            RegionSpec { interfaces: 2, rings: 3, buffers: 12, ..RegionSpec::default() }.layout().unwrap();
         let mut a = Alloc::new(&l);
         let (i, r) = a.take_port(2, 10).unwrap();
         assert_eq!((i, r.as_slice()), (0, &[0, 1][..]));

@@ -26,8 +26,8 @@ use crate::layout;
 use crate::sys::{fd, mmap::Mmap};
 
 pub(crate) use alloc::Alloc;
+pub(crate) use spec::Layout;
 pub use spec::RegionSpec;
-pub(crate) use spec::{CTL_SIZE, Layout};
 
 /// Memory that holds rings and buffers of one or more ports.
 ///

@@ -72,7 +72,13 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
 /// read and written, or `None` when there is no room now.
 #[cold]
 fn slow(
-    rv: &RingView, from: u32, end: u32, tv: &RingView, to: u32, free_end: u32, stats: &RingStats,
+    rv: &RingView,
+    from: u32,
+    end: u32,
+    tv: &RingView,
+    to: u32,
+    free_end: u32,
+    stats: &RingStats,
 ) -> Option<(u32, u32)> {
     let (read, total) = match measure(rv, from, end) {
         Ok(frame) => frame,

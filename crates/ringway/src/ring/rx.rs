@@ -115,7 +115,7 @@ pub struct RxBurst<'a> {
 impl<'a> RxBurst<'a> {
     /// Slots from `head` that one frame takes, and whether it is whole and all of them are valid.
     #[cold]
-    fn chain(&self) -> (u32, bool) {
+    fn walk(&self) -> (u32, bool) {
         let (mut at, mut count, mut good) = (self.head, 0, true);
         while at != self.tail {
             let s = self.view.slot(at);
@@ -138,7 +138,7 @@ impl<'a> Iterator for RxBurst<'a> {
         while self.left > 0 && self.head != self.tail {
             let at = self.head;
             let slot = self.view.slot(at);
-            let (slots, good) = if slot.more() { self.chain() } else { (1, self.view.valid(slot)) };
+            let (slots, good) = if slot.more() { self.walk() } else { (1, self.view.valid(slot)) };
             for _ in 0..slots {
                 self.head = self.view.next(self.head);
             }

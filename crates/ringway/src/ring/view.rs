@@ -199,6 +199,26 @@ impl RingView {
         unsafe { std::ptr::copy(other.buf(from.buf), self.buf(to.buf), from.len as usize) }
     }
 
+    /// Writes `bytes` to the buffer of `to`, a slot that the caller owns.
+    ///
+    /// # Panics
+    /// When the slot is not valid or `bytes` are more than fit.
+    pub(crate) fn write(&self, to: Slot, bytes: &[u8]) {
+        assert!(self.valid(to) && bytes.len() <= self.buf_size as usize);
+        // SAFETY: in the buffer pool (asserted above); `bytes` is a slice of private memory.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.buf(to.buf), bytes.len()) }
+    }
+
+    /// Appends the bytes of `from`, a slot that the caller owns, to `out`.
+    ///
+    /// # Panics
+    /// When the slot is not valid.
+    pub(crate) fn read(&self, from: Slot, out: &mut Vec<u8>) {
+        assert!(self.valid(from));
+        // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
+        out.extend_from_slice(unsafe { self.bytes(from) });
+    }
+
     /// Slots from `from` up to and without `to`.
     #[inline]
     pub(crate) fn dist(&self, from: u32, to: u32) -> u32 {

@@ -59,6 +59,33 @@ pub(crate) fn drain_bell(fd: BorrowedFd<'_>) {
     while unsafe { libc::read(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len()) } == buf.len() as isize {}
 }
 
+/// A timer that wakes pollers.
+#[derive(Debug)]
+pub(crate) struct Timer(OwnedFd);
+
+impl Timer {
+    pub(crate) fn new() -> io::Result<Self> {
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+        // SAFETY: no pointers are passed.
+        Ok(Self(owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?))
+    }
+
+    /// Fires once after `ns` nanoseconds, at least one; `None` stops it. An earlier expiry is forgotten.
+    pub(crate) fn set(&self, ns: Option<u64>) -> io::Result<()> {
+        let ns = ns.map_or(0, |n| n.max(1));
+        let at = libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
+        let spec = libc::itimerspec { it_interval: libc::timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
+        // SAFETY: `spec` lives across the call; the old value is not asked for.
+        check(unsafe { libc::timerfd_settime(self.0.as_raw_fd(), 0, &spec, std::ptr::null_mut()) }).map(drop)
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
 /// An epoll instance; its descriptor is itself pollable and readable when a member is.
 #[derive(Debug)]
 pub(crate) struct Epoll(OwnedFd);
@@ -144,7 +171,8 @@ mod tests {
     #[test]
     fn a_lock_belongs_to_one_open_file() {
         let fd = memfd(c"lock", 4096).unwrap();
-        let other = File::options().read(true).write(true).open(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap();
+        let other =
+            File::options().read(true).write(true).open(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap();
         assert!(lock_byte(fd.as_fd(), 1, false).unwrap());
         assert!(!lock_byte(other.as_fd(), 1, false).unwrap());
         assert!(lock_byte(other.as_fd(), 2, false).unwrap());

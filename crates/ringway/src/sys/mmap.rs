@@ -53,7 +53,11 @@ impl Mmap {
     /// # Panics
     /// When the range is not inside the mapping.
     pub(crate) fn at(&self, ofs: usize, len: usize) -> NonNull<u8> {
-        assert!(ofs <= self.len && len <= self.len - ofs, "offset {ofs}+{len} outside a mapping of {}", self.len);
+        assert!(
+            ofs <= self.len && len <= self.len - ofs,
+            "offset {ofs}+{len} outside a mapping of {}",
+            self.len
+        );
         // SAFETY: the assertion keeps the result inside the mapping.
         unsafe { self.base.add(ofs) }
     }
