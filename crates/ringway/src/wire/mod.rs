@@ -21,10 +21,41 @@
 //! | `tcp` | [`Tcp`] | RFC 9293 |
 //! | [`icmp`] | [`Icmp`], [`IcmpEcho`] | RFC 792, RFC 4443 |
 //! | [`checksum`] | sums, pseudo headers, incremental update | RFC 1071, RFC 1624 |
+//! | `parse` | [`parse()`], [`Packet`] | all of the above, outermost first |
 //!
 //! Why not a crate: the slices of etherparse are checked but read-only, and `pnet_packet` has setters but checks
 //! only the minimum size, while forwarding needs views that are checked in full once and then rewrite fields
 //! in place; a small module of our own is the simpler choice.
+//!
+//! # Examples
+//!
+//! Build an echo request in a fresh buffer, then parse it:
+//!
+//! ```
+//! use std::net::Ipv4Addr;
+//! use ringway::wire::{self, EtherType, Ethernet, IcmpEcho, IpProtocol, Ipv4, MacAddr, Transport, icmp};
+//!
+//! let mut frame = [0; 60];
+//! let mut eth = Ethernet::new_checked(&mut frame[..])?;
+//! eth.set_dst(MacAddr::BROADCAST);
+//! eth.set_src(MacAddr([2, 0, 0, 0, 0, 1]));
+//! eth.set_ethertype(EtherType::IPV4);
+//!
+//! let mut ip = Ipv4::init(eth.payload_mut(), 16)?;
+//! ip.set_protocol(IpProtocol::ICMP);
+//! ip.set_src(Ipv4Addr::new(192, 0, 2, 1));
+//! ip.set_dst(Ipv4Addr::new(192, 0, 2, 2));
+//! ip.fill_checksum();
+//!
+//! let mut echo = IcmpEcho::init(ip.payload_mut(), icmp::v4::ECHO_REQUEST)?;
+//! echo.set_seq(1);
+//! echo.fill_checksum_v4();
+//!
+//! let packet = wire::parse(&frame);
+//! assert_eq!(packet.malformed, None);
+//! assert!(matches!(packet.transport, Some(Transport::Icmpv4(icmp)) if icmp.verify_checksum_v4()));
+//! # Ok::<(), wire::Malformed>(())
+//! ```
 #![forbid(unsafe_code)]
 
 use std::{error, fmt};
@@ -35,6 +66,7 @@ pub use icmp::{Icmp, IcmpEcho};
 pub use ip::IpProtocol;
 pub use ipv4::Ipv4;
 pub use ipv6::{Ipv6, Ipv6Upper};
+pub use parse::{MAX_VLAN_TAGS, Net, Packet, Transport, parse};
 pub use tcp::{Tcp, TcpFlags};
 pub use udp::Udp;
 pub use vlan::Vlan;
@@ -47,6 +79,8 @@ pub mod icmp;
 mod ip;
 mod ipv4;
 mod ipv6;
+mod parse;
+mod summary;
 mod tcp;
 mod udp;
 mod vlan;
@@ -72,7 +106,7 @@ pub enum Malformed {
     EthernetTruncated,
     /// Fewer than 4 bytes after a VLAN tag protocol identifier.
     VlanTruncated,
-    /// More than the supported number of tags in a row.
+    /// More than [`MAX_VLAN_TAGS`] tags in a row.
     VlanTooMany,
     /// Fewer than 28 bytes of ARP.
     ArpTruncated,
