@@ -82,6 +82,8 @@ mod ipv6;
 mod parse;
 mod summary;
 mod tcp;
+#[cfg(test)]
+mod tests;
 mod udp;
 mod vlan;
 
