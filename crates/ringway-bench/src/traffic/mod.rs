@@ -1,0 +1,3 @@
+//! Packet generation and checking as in `pkt-gen`, without I/O.
+
+pub mod range;
