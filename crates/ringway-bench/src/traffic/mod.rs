@@ -1,3 +1,8 @@
 //! Packet generation and checking as in `pkt-gen`, without I/O.
 
+mod bytes;
+pub mod check;
 pub mod range;
+pub mod reflect;
+pub mod tag;
+pub mod template;
