@@ -2,6 +2,7 @@
 
 mod bytes;
 pub mod check;
+pub mod pace;
 pub mod range;
 pub mod reflect;
 pub mod tag;
