@@ -1,2 +1,4 @@
 //! Traffic generation and measurement over Ringway ports.
 #![deny(unsafe_code)]
+
+pub mod traffic;
