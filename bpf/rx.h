@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The receiving half shared by the XDP and the tc program: room, long frames, publication, doorbell. */
+#pragma once
+#include "ring.h"
+
+/* A doorbell per rx ring: its descriptor works with poll, select and epoll. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 4096);
+	});
+} bells SEC(".maps");
+
+/* Free slots from k->tail on. The client's head is believed only within the range handed out to it. */
+static __always_inline __u32 room(struct kring *k, struct ctl *c, __u32 tail, __u32 want)
+{
+	__u32 last = k->head;
+	__u32 have = cfg.slots - 1 - dist(last, tail);
+
+	if (have >= want)
+		return have;
+	__u32 head = READ_ONCE(c->head);
+	if (head >= cfg.slots || dist(last, head) > dist(last, tail)) {
+		k->n.resets++;
+		return have;
+	}
+	k->head = head;
+	return cfg.slots - 1 - dist(head, tail);
+}
+
+/* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
+ * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
+static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __u32 tail)
+{
+	__sync_lock_test_and_set(&k->tail, tail);
+	if (!READ_ONCE(c->wish) || !__sync_lock_test_and_set(&c->wish, 0))
+		return;
+	void *bell = bpf_map_lookup_elem(&bells, &rx);
+	if (!bell)
+		return;
+	__u32 one = 1;
+	k->n.wakeups++;
+	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
+}
+
+/* Puts a frame of any length into as many slots as it needs, through a helper of the program type. */
+#define DEFINE_LONG_FRAME(name, context, load_bytes)                                               \
+static __noinline int name(context *ctx, struct kring *k, __u32 rx, __u32 len)                     \
+{                                                                                                  \
+	__u32 zero = 0, r = cfg.tx_rings + rx;                                                     \
+	void *reg = bpf_map_lookup_elem(&region, &zero);                                           \
+	if (!reg || !k || rx >= cfg.rx_rings)                                                      \
+		return -1;                                                                         \
+	struct ctl *c = ctl_of(reg, r);                                                            \
+	__u32 tail = k->tail;                                                                      \
+	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;                                      \
+	if (len > 65535 || need > 64 || need >= cfg.slots)                                         \
+		return k->n.drops[TOO_LONG]++, 0;                                                  \
+	if (room(k, c, tail, need) < need)                                                         \
+		return k->n.drops[RING_FULL]++, 0;                                                 \
+	__u32 done = 0;                                                                            \
+	for (int i = 0; i < 64; i++) {                                                             \
+		if (done >= len || tail >= cfg.slots)                                              \
+			break;                                                                     \
+		__u64 *slot = slot_of(reg, r, tail);                                               \
+		__u32 idx = READ_ONCE(*slot);                                                      \
+		if (idx < FIRST_BUF || idx >= cfg.bufs)                                            \
+			return k->n.drops[BAD_SLOT]++, 0;                                          \
+		__u32 n = len - done;                                                              \
+		if (n > cfg.buf_size)                                                              \
+			n = cfg.buf_size;                                                          \
+		if (n == 0 || load_bytes(ctx, done, buf_of(reg, idx), n))                          \
+			return k->n.drops[BAD_SLOT]++, 0;                                          \
+		done += n;                                                                         \
+		__u64 more = done < len ? NS_MOREFRAG : 0;                                         \
+		WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);                       \
+		tail = next(tail);                                                                 \
+	}                                                                                          \
+	k->n.out++;                                                                                \
+	k->n.bytes += len;                                                                         \
+	publish(k, c, rx, tail);                                                                   \
+	return 0;                                                                                  \
+}
