@@ -1,2 +1,3 @@
 //! Traffic generation and measurement over Ringway ports.
 #![deny(unsafe_code)]
+pub mod peers;
