@@ -65,25 +65,6 @@ static inline void on_signal(int number)
 	else stopping = 1;
 }
 
-// Names the process, pins it to the CPU that PEER_CPU asks for and takes over the signals.
-static inline void peer_begin(const char *name)
-{
-	prctl(PR_SET_NAME, name);
-	const char *cpu = getenv("PEER_CPU");
-	if (cpu && *cpu) {
-		cpu_set_t set;
-		CPU_ZERO(&set);
-		CPU_SET(atoi(cpu), &set);
-		if (sched_setaffinity(0, sizeof set, &set)) fail_os("cannot run on CPU %s", cpu);
-	}
-	struct sigaction action = { .sa_handler = on_signal }; // without SA_RESTART: poll returns at once
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGUSR1, &action, NULL);
-}
-
-static inline void peer_ready(void) { fputs("ready\n", stderr); }
-
 static inline unsigned need_interface(const char *name)
 {
 	unsigned index = if_nametoindex(name);
@@ -106,6 +87,25 @@ static inline uint64_t need_seconds(const char *text)
 	if (*end || end == text || !(s > 0 && s <= 86400)) fail("SECONDS must be above 0, not \"%s\"", text);
 	return (uint64_t)(s * 1e9);
 }
+
+// Names the process, pins it to the CPU that PEER_CPU asks for and takes over the signals.
+static inline void peer_begin(const char *name)
+{
+	prctl(PR_SET_NAME, name);
+	const char *cpu = getenv("PEER_CPU");
+	if (cpu && *cpu) {
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		CPU_SET(need_number(cpu, "PEER_CPU", 0, CPU_SETSIZE - 1), &set);
+		if (sched_setaffinity(0, sizeof set, &set)) fail_os("cannot run on CPU %s", cpu);
+	}
+	struct sigaction action = { .sa_handler = on_signal }; // without SA_RESTART: poll returns at once
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+static inline void peer_ready(void) { fputs("ready\n", stderr); }
 
 // The frame that every sender sends: UDP 10.0.0.1 to 10.0.0.2 port 9, a sequence number as payload.
 #define SEQUENCE_AT 42
