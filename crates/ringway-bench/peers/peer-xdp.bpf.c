@@ -2,6 +2,7 @@
 //
 // Programs of peer-xdp: redirect between two interfaces, count and drop, generate.
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 
 #include <bpf/bpf_helpers.h>
 
@@ -24,29 +25,35 @@ struct {
 	__type(value, __u32);
 } ports SEC(".maps");
 
-static __always_inline void count(struct xdp_md *ctx, __u32 direction)
+static __always_inline void count(__u32 direction, __u32 bytes)
 {
 	struct count *c = bpf_map_lookup_elem(&counts, &direction);
 	if (!c) return;
 	c->packets++;
-	c->bytes += ctx->data_end - ctx->data;
+	c->bytes += bytes;
 }
 
 SEC("xdp") int sink(struct xdp_md *ctx)
 {
-	count(ctx, 0);
+	count(0, ctx->data_end - ctx->data);
 	return XDP_DROP;
+}
+
+SEC("tc") int sink_skb(struct __sk_buff *skb)
+{
+	count(0, skb->len);
+	return TC_ACT_SHOT;
 }
 
 SEC("xdp") int first_to_second(struct xdp_md *ctx)
 {
-	count(ctx, 0);
+	count(0, ctx->data_end - ctx->data);
 	return bpf_redirect_map(&ports, 1, 0);
 }
 
 SEC("xdp") int second_to_first(struct xdp_md *ctx)
 {
-	count(ctx, 1);
+	count(1, ctx->data_end - ctx->data);
 	return bpf_redirect_map(&ports, 0, 0);
 }
 

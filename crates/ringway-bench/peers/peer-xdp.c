@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#define BPF_TCX_INGRESS ((enum bpf_attach_type)46) // newer than Debian 12's linux/bpf.h
 #define RUN_BURST 1024u      // live frames per call
 #define RUN_BATCH 64         // of them redirected at a time
 #define PACE_NS 100000u      // with a rate: frames of this time go together
@@ -52,12 +53,18 @@ static void follow(int map, const char *a, const char *b)
 	}
 }
 
-static void sink(const char *interface)
+static void sink(const char *interface, bool skb)
 {
 	unsigned index = need_interface(interface);
 	struct bpf_object *object = object_open("peer_sink");
 	object_load(object);
-	attach_xdp(program_fd(object, "sink"), index, interface, XDP_FLAGS_DRV_MODE);
+	if (skb) {
+		int link = bpf_link_create(program_fd(object, "sink_skb"), (int)index, BPF_TCX_INGRESS, NULL);
+		if (link < 0 && errno == EINVAL) quit(EXIT_UNAVAILABLE, "no tcx in this kernel: Linux 6.6 has it");
+		if (link < 0) fail_os("cannot attach a tc program to %s", interface);
+	} else {
+		attach_xdp(program_fd(object, "sink"), index, interface, XDP_FLAGS_DRV_MODE);
+	}
 	follow(map_fd(object, "counts"), NULL, NULL);
 }
 
@@ -137,8 +144,8 @@ int main(int argc, char **argv)
 {
 	peer_begin("peer-xdp");
 	const char *verb = argc > 1 ? argv[1] : "";
-	if (argc == 3 && !strcmp(verb, "sink"))
-		sink(argv[2]);
+	if (argc == 3 && (!strcmp(verb, "sink") || !strcmp(verb, "sink-skb")))
+		sink(argv[2], !strcmp(verb, "sink-skb"));
 	else if (argc == 4 && !strcmp(verb, "redirect"))
 		redirect(argv[2], argv[3]);
 	else if (argc >= 5 && argc <= 7 && !strcmp(verb, "flood"))
@@ -146,5 +153,5 @@ int main(int argc, char **argv)
 		      argc > 5 ? need_number(argv[5], "RATE_PPS", 0, 1000000000) : 0,
 		      argc > 6 ? need_number(argv[6], "BURST", 1, 65536) : RUN_BURST);
 	else
-		fail("usage: peer-xdp redirect A B | sink IF | flood IF LEN SECONDS [RATE_PPS [BURST]]");
+		fail("usage: peer-xdp redirect A B | sink IF | sink-skb IF | flood IF LEN SECONDS [RATE_PPS [BURST]]");
 }

@@ -22,17 +22,19 @@ const GENTLE: &str = "20000";
 #[test]
 fn senders_reach_the_sink() {
     let Some(net) = Netns::new(1) else { return };
-    for (kind, args) in [
-        (PeerKind::Pcap, ["tx", "a0", "60", "1", SECONDS]),
-        (PeerKind::Socket, ["tx", "a0", "60", "1", SECONDS]),
-        (PeerKind::Socket, ["tx", "a0", "1514", "256", SECONDS]),
-        (PeerKind::AfXdp, ["tx", "a0", "60", "1", SECONDS]),
-        (PeerKind::AfXdp, ["tx", "a0", "1514", "1024", SECONDS]),
-        (PeerKind::Xdp, ["flood", "a0", "60", SECONDS, "0"]),
-        (PeerKind::Xdp, ["flood", "a0", "1514", SECONDS, GENTLE]),
+    net.gro("a1");
+    for (sink, kind, args) in [
+        ("sink", PeerKind::Pcap, ["tx", "a0", "60", "1", SECONDS]),
+        ("sink-skb", PeerKind::Pcap, ["tx", "a0", "60", "1", SECONDS]),
+        ("sink", PeerKind::Socket, ["tx", "a0", "60", "1", SECONDS]),
+        ("sink-skb", PeerKind::Socket, ["tx", "a0", "1514", "256", SECONDS]),
+        ("sink", PeerKind::AfXdp, ["tx", "a0", "60", "1", SECONDS]),
+        ("sink-skb", PeerKind::AfXdp, ["tx", "a0", "1514", "1024", SECONDS]),
+        ("sink", PeerKind::Xdp, ["flood", "a0", "60", SECONDS, "0"]),
+        ("sink-skb", PeerKind::Xdp, ["flood", "a0", "1514", SECONDS, GENTLE]),
     ] {
-        let what = format!("{kind} {}", args.join(" "));
-        let Some(sink) = net.spawn(PeerKind::Xdp, ["sink", "a1"]) else { return };
+        let what = format!("{kind} {} to {sink}", args.join(" "));
+        let Some(sink) = net.spawn(PeerKind::Xdp, [sink, "a1"]) else { return };
         let Some(sender) = net.spawn(kind, args) else { continue };
         let sent = *sender.finish().unwrap().traffic().unwrap();
         let arrived = *sink.stop().unwrap().traffic().unwrap();

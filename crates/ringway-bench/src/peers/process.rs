@@ -114,12 +114,12 @@ impl Peer {
         }
     }
 
-    /// The counts so far of `peer-xdp sink` or `redirect`, which goes on. For a rate take
+    /// The counts so far of `peer-xdp` `sink`, `sink-skb` or `redirect`, which goes on. For a rate take
     /// [`Traffic::since`] of two of them.
     ///
     /// # Errors
     ///
-    /// [`PeerError::Timeout`] if the peer is not one of these two.
+    /// [`PeerError::Timeout`] if the peer is none of these.
     pub fn snapshot(&mut self) -> Result<Traffic, PeerError> {
         self.signal(libc::SIGUSR1)?;
         let end = Instant::now() + SNAPSHOT_LIMIT;
