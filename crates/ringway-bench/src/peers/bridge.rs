@@ -1,0 +1,61 @@
+//! The kernel's own bridge as a peer.
+
+use std::io;
+use std::process::Command;
+
+use super::PeerError;
+
+const NAME: &str = "linux-bridge";
+
+/// A bridge of the kernel between two interfaces. Dropping it deletes it.
+///
+/// Spanning tree and multicast snooping are off: frames pass from the start, to both sides alike.
+#[derive(Debug)]
+pub struct LinuxBridge {
+    netns: Option<String>,
+    name: String,
+}
+
+impl LinuxBridge {
+    /// Makes bridge `name` with two members in a network namespace and brings all three up.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerError::Unavailable`] without the `ip` tool, [`PeerError::Failed`] with what it said.
+    pub fn create(netns: Option<&str>, name: &str, members: [&str; 2]) -> Result<Self, PeerError> {
+        let options = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0";
+        ip(netns, &format!("link add {name} {options}"))?;
+        let bridge = Self { netns: netns.map(str::to_owned), name: name.to_owned() };
+        for member in members {
+            ip(netns, &format!("link set {member} master {name} up"))?;
+        }
+        ip(netns, &format!("link set {name} up"))?;
+        Ok(bridge)
+    }
+}
+
+impl Drop for LinuxBridge {
+    fn drop(&mut self) {
+        // Fails only if the bridge or its namespace has gone already.
+        let _ = ip(self.netns.as_deref(), &format!("link del {}", self.name));
+    }
+}
+
+fn ip(netns: Option<&str>, arguments: &str) -> Result<(), PeerError> {
+    let mut command = Command::new("ip");
+    if let Some(netns) = netns {
+        command.args(["-n", netns]);
+    }
+    let output = command.args(arguments.split(' ')).output().map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => {
+            PeerError::Unavailable { peer: NAME.into(), reason: "no ip tool (package iproute2)".into() }
+        }
+        _ => PeerError::Os { action: "start of ip", source },
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let message = format!("ip {arguments}: {}", words.lines().next().unwrap_or("no reason given"));
+    Err(PeerError::Failed { peer: NAME.into(), message })
+}

@@ -1,0 +1,50 @@
+//! The peer programs as bytes, and how to execute them without a file.
+
+use std::ffi::CStr;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use super::{PeerError, PeerKind, sys};
+
+/// An executable that the build script made of `peers/peer-NAME.c`.
+struct Image {
+    name: &'static CStr,
+    bytes: &'static [u8],
+    /// Debian packages that the build machine lacked; then there are no bytes.
+    missing: &'static str,
+}
+
+macro_rules! image {
+    ($name:literal, $file:literal, $missing:literal) => {
+        Image {
+            name: $name,
+            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $file)),
+            missing: env!($missing),
+        }
+    };
+}
+
+static PCAP: Image = image!(c"peer-pcap", "peer-pcap", "PEER_PCAP_MISSING");
+static SOCKET: Image = image!(c"peer-socket", "peer-socket", "PEER_SOCKET_MISSING");
+static AF_XDP: Image = image!(c"peer-afxdp", "peer-afxdp", "PEER_AFXDP_MISSING");
+static XDP: Image = image!(c"peer-xdp", "peer-xdp", "PEER_XDP_MISSING");
+
+/// A program as a command. The file behind it is anonymous and must stay open until the child has executed it.
+pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), PeerError> {
+    let image = match kind {
+        PeerKind::Pcap => &PCAP,
+        PeerKind::Socket => &SOCKET,
+        PeerKind::AfXdp => &AF_XDP,
+        PeerKind::Xdp => &XDP,
+    };
+    if image.bytes.is_empty() {
+        let reason = format!("built without {}", image.missing);
+        return Err(PeerError::Unavailable { peer: kind.to_string(), reason });
+    }
+    let file = sys::executable(image.name, image.bytes)
+        .map_err(|source| PeerError::Os { action: "memfd_create", source })?;
+    let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    command.arg0(kind.to_string());
+    Ok((command, file))
+}

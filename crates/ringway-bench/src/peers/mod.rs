@@ -1,0 +1,90 @@
+//! The programs that Ringway is measured against, each written as its API is meant to be used.
+//!
+//! They are separate executables, embedded in this crate and run from memory: the program that embeds them links
+//! neither libpcap nor libbpf through them, and nothing has to be installed but the shared libraries they load.
+//! Sources: `peers/*.c` of this crate.
+//!
+//! | peer | arguments |
+//! | --- | --- |
+//! | [`PeerKind::Pcap`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS`, `forward A B`, `forward1 A B`, `ping IF COUNT LEN INTERVAL_US`, `pong IF` |
+//! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
+//! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
+//! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
+//! | [`testpmd::spawn`] | DPDK's own forwarder |
+//! | [`LinuxBridge`] | the kernel's bridge; not a program |
+//!
+//! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as fast
+//! as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up (a receiver's time starts with the
+//! first packet, at the latest 2 s after it is ready) and are [`finish`](Peer::finish)ed; the others run until they
+//! are [`stop`](Peer::stop)ped.
+//!
+//! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
+//! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
+//!
+//! There are two sinks because neither suits all senders. On a veth an XDP program costs those that send socket
+//! buffers (libpcap, AF_PACKET, AF_XDP in copy mode, the bridge) a copy per packet; `sink-skb`, a tc program (Linux
+//! 6.6), costs those that send XDP frames the making of a socket buffer, and does not turn NAPI on. Compare each
+//! sender over the sink that suits it, or all over both.
+
+mod bridge;
+mod error;
+mod image;
+mod process;
+mod result;
+mod sys;
+pub mod testpmd;
+
+pub use bridge::LinuxBridge;
+pub use error::PeerError;
+pub use process::Peer;
+pub use result::{PeerResult, RoundTrip, Traffic};
+
+use std::ffi::OsStr;
+use std::fmt;
+
+/// A program by the API it uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PeerKind {
+    /// libpcap.
+    Pcap,
+    /// AF_PACKET with sendmmsg and recvmmsg.
+    Socket,
+    /// AF_XDP in copy mode.
+    AfXdp,
+    /// XDP in the kernel: redirect, sink, and the generator `flood`.
+    Xdp,
+}
+
+impl fmt::Display for PeerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pcap => "peer-pcap",
+            Self::Socket => "peer-socket",
+            Self::AfXdp => "peer-afxdp",
+            Self::Xdp => "peer-xdp",
+        })
+    }
+}
+
+impl Peer {
+    /// Starts a peer in a named network namespace (`ip netns`), on one CPU, and waits until it is set up.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerError::Unavailable`] if the peer can't run here, for want of a library for instance; otherwise why it
+    /// could not be set up.
+    pub fn spawn(
+        kind: PeerKind,
+        args: impl IntoIterator<Item: AsRef<OsStr>>,
+        netns: Option<&str>,
+        cpu: Option<usize>,
+    ) -> Result<Self, PeerError> {
+        // The file must stay open until the child has executed it, which `start` waits for.
+        let (mut command, _file) = image::command(kind)?;
+        command.args(args);
+        if let Some(cpu) = cpu {
+            command.env("PEER_CPU", cpu.to_string());
+        }
+        Self::start(kind.to_string(), command, netns, process::OWN_PROTOCOL)
+    }
+}

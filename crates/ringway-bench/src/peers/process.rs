@@ -1,0 +1,278 @@
+//! A running peer: started, listened to, signalled, reaped.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{PeerError, PeerResult, Traffic, sys};
+
+const READY_LIMIT: Duration = Duration::from_secs(20);
+const STOP_LIMIT: Duration = Duration::from_secs(3);
+const SNAPSHOT_LIMIT: Duration = Duration::from_secs(1);
+/// Exit code of our programs when the kernel lacks what they need (`peer.h`).
+const EXIT_UNAVAILABLE: i32 = 77;
+/// Exit code of the dynamic loader when it does not find a library.
+const EXIT_NO_LIBRARY: i32 = 127;
+
+/// How to read what a program prints.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Protocol {
+    /// Is this the line, on stdout or stderr, that says the program is set up?
+    pub(super) ready: fn(&str) -> bool,
+    /// The result in its stdout.
+    pub(super) result: fn(&[String]) -> Option<PeerResult>,
+    /// Does this line of stderr say best why it failed? The last line stands in.
+    pub(super) complaint: fn(&str) -> bool,
+}
+
+/// Of the programs in `peers/`.
+pub(super) const OWN_PROTOCOL: Protocol = Protocol {
+    ready: |line| line == "ready",
+    result: |out| serde_json::from_str(out.last()?).ok(),
+    complaint: |_| false,
+};
+
+/// A running peer. Dropping it kills the process.
+///
+/// The process also gets SIGTERM when the thread that spawned it ends: keep that thread while the peer is needed.
+#[derive(Debug)]
+pub struct Peer {
+    name: String,
+    child: Child,
+    protocol: Protocol,
+    lines: Receiver<Line>,
+    out: Vec<String>,
+    err: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Out(String),
+    Err(String),
+}
+
+impl Peer {
+    /// Starts `command` in a network namespace and waits until it is set up.
+    pub(super) fn start(
+        name: String,
+        mut command: Command,
+        netns: Option<&str>,
+        protocol: Protocol,
+    ) -> Result<Self, PeerError> {
+        sys::confine(&mut command, netns.map(open_netns).transpose()?);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|source| PeerError::Os { action: "start of a peer", source })?;
+        let (sender, lines) = mpsc::channel();
+        if let Some(out) = child.stdout.take() {
+            listen(out, sender.clone(), Line::Out);
+        }
+        if let Some(err) = child.stderr.take() {
+            listen(err, sender, Line::Err);
+        }
+        let mut peer = Self { name, child, protocol, lines, out: Vec::new(), err: Vec::new() };
+        peer.await_ready()?;
+        Ok(peer)
+    }
+
+    /// The peer's name, such as `peer-pcap`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Waits for a peer that ends by itself: `tx`, `rx`, `flood`, `ping`. Any other is waited for until something
+    /// else ends it; use [`stop`](Self::stop).
+    ///
+    /// # Errors
+    ///
+    /// Why the peer has no result.
+    pub fn finish(mut self) -> Result<PeerResult, PeerError> {
+        while let Ok(line) = self.lines.recv() {
+            self.keep(line);
+        }
+        self.conclude()
+    }
+
+    /// Ends a peer with SIGTERM and takes its result. Kills it after 3 s.
+    ///
+    /// # Errors
+    ///
+    /// Why the peer has no result.
+    pub fn stop(mut self) -> Result<PeerResult, PeerError> {
+        self.signal(libc::SIGTERM)?;
+        let end = Instant::now() + STOP_LIMIT;
+        loop {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.keep(line),
+                Err(RecvTimeoutError::Disconnected) => return self.conclude(),
+                Err(RecvTimeoutError::Timeout) => return Err(self.timeout(STOP_LIMIT)), // and drop kills
+            }
+        }
+    }
+
+    /// The counts so far of `peer-xdp` `sink`, `sink-skb` or `redirect`, which goes on. For a rate take
+    /// [`Traffic::since`] of two of them.
+    ///
+    /// # Errors
+    ///
+    /// [`PeerError::Timeout`] if the peer is none of these.
+    pub fn snapshot(&mut self) -> Result<Traffic, PeerError> {
+        self.signal(libc::SIGUSR1)?;
+        let end = Instant::now() + SNAPSHOT_LIMIT;
+        while let Ok(line) = self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            let answer = matches!(line, Line::Out(_));
+            self.keep(line);
+            if let (true, Some(PeerResult::Traffic(traffic))) = (answer, (self.protocol.result)(&self.out)) {
+                return Ok(traffic);
+            }
+        }
+        Err(self.timeout(SNAPSHOT_LIMIT))
+    }
+
+    /// Has a line with `words` come on stdout so far?
+    pub(super) fn said(&self, words: &str) -> bool {
+        self.out.iter().any(|line| line.contains(words))
+    }
+
+    /// What the peer says is wrong.
+    pub(super) fn complaint(&self) -> Option<&str> {
+        let best = self.err.iter().find(|line| (self.protocol.complaint)(line));
+        let last = || self.err.iter().chain(&self.out).rfind(|line| !line.trim().is_empty());
+        best.or_else(last).map(String::as_str)
+    }
+
+    fn await_ready(&mut self) -> Result<(), PeerError> {
+        let end = Instant::now() + READY_LIMIT;
+        loop {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(Line::Out(text) | Line::Err(text)) if (self.protocol.ready)(&text) => return Ok(()),
+                Ok(line) => self.keep(line),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.reap()?;
+                    return Err(self.failure(status));
+                }
+                Err(RecvTimeoutError::Timeout) => return Err(self.timeout(READY_LIMIT)),
+            }
+        }
+    }
+
+    /// The result of a process whose output has ended.
+    fn conclude(mut self) -> Result<PeerResult, PeerError> {
+        let status = self.reap()?;
+        let result = if status.success() { (self.protocol.result)(&self.out) } else { None };
+        result.ok_or_else(|| self.failure(status))
+    }
+
+    fn failure(&self, status: ExitStatus) -> PeerError {
+        let peer = self.name.clone();
+        let words = self.complaint().map(str::to_owned);
+        let message = words.unwrap_or_else(|| format!("ended with {status} and without a word"));
+        match status.code() {
+            Some(EXIT_UNAVAILABLE | EXIT_NO_LIBRARY) => PeerError::Unavailable { peer, reason: message },
+            _ => PeerError::Failed { peer, message },
+        }
+    }
+
+    fn timeout(&self, limit: Duration) -> PeerError {
+        PeerError::Timeout { peer: self.name.clone(), limit }
+    }
+
+    fn signal(&mut self, signal: libc::c_int) -> Result<(), PeerError> {
+        sys::signal(&mut self.child, signal).map_err(|source| PeerError::Os { action: "kill", source })
+    }
+
+    fn reap(&mut self) -> Result<ExitStatus, PeerError> {
+        self.child.wait().map_err(|source| PeerError::Os { action: "wait", source })
+    }
+
+    fn keep(&mut self, line: Line) {
+        match line {
+            Line::Out(text) => self.out.push(text),
+            Line::Err(text) => self.err.push(text),
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // an error means that it has ended
+        let _ = self.child.wait();
+    }
+}
+
+fn open_netns(name: &str) -> Result<File, PeerError> {
+    File::open(Path::new("/run/netns").join(name))
+        .map_err(|source| PeerError::Netns { name: name.to_owned(), source })
+}
+
+/// Passes the lines of a pipe on until it is closed.
+fn listen(pipe: impl Read + Send + 'static, lines: Sender<Line>, as_line: fn(String) -> Line) {
+    thread::spawn(move || {
+        for text in BufReader::new(pipe).lines().map_while(Result::ok) {
+            if lines.send(as_line(text)).is_err() {
+                break;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Result<Peer, PeerError> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Peer::start("peer-sh".into(), command, None, OWN_PROTOCOL)
+    }
+
+    const LINE: &str = r#"{"packets":1,"bytes":60,"seconds":1.0,"drops":0,"total_packets":1}"#;
+
+    #[test]
+    fn the_last_line_is_the_result() {
+        let peer = shell(&format!("echo ready >&2; echo '{LINE}'")).unwrap();
+        assert_eq!(peer.finish().unwrap().traffic().unwrap().packets, 1);
+    }
+
+    #[test]
+    fn set_up_errors_are_the_peers_words() {
+        let error = shell("echo no interface x >&2; exit 1").unwrap_err();
+        assert_eq!(error.to_string(), "peer-sh: no interface x");
+        assert!(!error.is_unavailable());
+    }
+
+    #[test]
+    fn a_missing_library_is_unavailable() {
+        let words = "error while loading shared libraries: libpcap.so.0.8";
+        let error = shell(&format!("echo {words} >&2; exit 127")).unwrap_err();
+        assert!(error.is_unavailable());
+        assert_eq!(error.to_string(), format!("peer-sh is not available: {words}"));
+    }
+
+    #[test]
+    fn stop_sends_sigterm() {
+        let peer = shell(&format!(
+            "trap \"echo '{}'; exit 0\" TERM; echo ready >&2; while :; do sleep 0.01; done",
+            LINE.replace('"', "\\\"")
+        ))
+        .unwrap();
+        assert_eq!(peer.stop().unwrap().traffic().unwrap().bytes, 60);
+    }
+
+    #[test]
+    fn an_end_without_a_result_is_an_error() {
+        let peer = shell("echo ready >&2; echo nonsense").unwrap();
+        assert_eq!(peer.finish().unwrap_err().to_string(), "peer-sh: nonsense");
+    }
+
+    #[test]
+    fn an_unknown_namespace_is_named() {
+        let error =
+            Peer::start("x".into(), Command::new("true"), Some("rwp-none"), OWN_PROTOCOL).unwrap_err();
+        assert_eq!(error.to_string(), "cannot open network namespace rwp-none");
+    }
+}

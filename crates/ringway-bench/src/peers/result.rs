@@ -1,0 +1,120 @@
+//! What peers report.
+
+use serde::{Deserialize, Serialize};
+
+/// The last line of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PeerResult {
+    /// Of all but ping.
+    Traffic(Traffic),
+    /// Of `peer-pcap ping`.
+    RoundTrip(RoundTrip),
+}
+
+impl PeerResult {
+    /// The counts, unless the peer measured round trips.
+    pub fn traffic(&self) -> Option<&Traffic> {
+        match self {
+            Self::Traffic(traffic) => Some(traffic),
+            Self::RoundTrip(_) => None,
+        }
+    }
+
+    /// The round trips, if the peer measured them.
+    pub fn round_trip(&self) -> Option<&RoundTrip> {
+        match self {
+            Self::RoundTrip(round_trip) => Some(round_trip),
+            Self::Traffic(_) => None,
+        }
+    }
+}
+
+/// Packets sent, received or forwarded.
+///
+/// `packets`, `bytes` and `seconds` cover the time from 200 ms after the first packet to the last packet; all
+/// are 0 if the traffic did not last that long. `total_packets` and `drops` cover the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Packets in the measured time. A sender counts what its API accepted.
+    pub packets: u64,
+    /// Their bytes, without frame check sequence.
+    pub bytes: u64,
+    /// The measured time by the monotonic clock.
+    pub seconds: f64,
+    /// Packets lost where the peer can see it: refused by the API, dropped by the interface it sends to, or by
+    /// the kernel because the peer did not receive fast enough.
+    pub drops: u64,
+    /// Packets of the whole run.
+    pub total_packets: u64,
+}
+
+impl Traffic {
+    /// Packets per second in the measured time.
+    pub fn pps(&self) -> f64 {
+        if self.seconds > 0.0 { self.packets as f64 / self.seconds } else { 0.0 }
+    }
+
+    /// What came between two snapshots of one peer.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            packets: self.packets - earlier.packets,
+            bytes: self.bytes - earlier.bytes,
+            seconds: self.seconds - earlier.seconds,
+            drops: self.drops - earlier.drops,
+            total_packets: self.total_packets - earlier.total_packets,
+        }
+    }
+}
+
+/// Round-trip times of `peer-pcap ping`, measured after 200 ms of warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// Requests sent.
+    pub count: u64,
+    /// Requests without a reply in 100 ms.
+    pub lost: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Shortest.
+    pub min_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_two_kinds_of_line_apart() {
+        let traffic: PeerResult = serde_json::from_str(
+            r#"{"packets":300,"bytes":18000,"seconds":1.500000,"drops":2,"total_packets":360}"#,
+        )
+        .unwrap();
+        assert_eq!(traffic.traffic().unwrap().pps(), 200.0);
+        assert!(traffic.round_trip().is_none());
+        let ping: PeerResult = serde_json::from_str(
+            r#"{"count":9,"lost":1,"p50_ns":5,"p90_ns":9,"p99_ns":9,"min_ns":4,"max_ns":9}"#,
+        )
+        .unwrap();
+        assert_eq!(ping.round_trip().unwrap().lost, 1);
+        assert!(serde_json::from_str::<PeerResult>("{}").is_err());
+    }
+
+    #[test]
+    fn no_time_is_no_rate() {
+        assert_eq!(Traffic { packets: 5, ..Traffic::default() }.pps(), 0.0);
+    }
+
+    #[test]
+    fn snapshots_subtract() {
+        let earlier = Traffic { packets: 10, bytes: 600, seconds: 1.0, drops: 1, total_packets: 15 };
+        let later = Traffic { packets: 30, bytes: 1800, seconds: 3.0, drops: 1, total_packets: 35 };
+        assert_eq!(later.since(&earlier).pps(), 10.0);
+    }
+}
