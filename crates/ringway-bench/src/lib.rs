@@ -1,5 +1,5 @@
 //! Traffic generation and measurement over Ringway ports.
 #![deny(unsafe_code)]
 
-pub mod traffic;
 pub mod peers;
+pub mod traffic;
