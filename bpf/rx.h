@@ -46,41 +46,54 @@ static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 }
 
-/* Puts a frame of any length into as many slots as it needs, through a helper of the program type. */
+/* A frame on its way into several slots. */
+struct long_frame {
+	void *ctx;
+	__u32 r, tail, len, done, bad;
+};
+
+/* Puts a frame of any length into as many slots as it needs. `load_bytes` is the helper of the program type. bpf_loop
+ * keeps the verifier from walking 64 iterations; nothing is published before the whole frame is in. */
 #define DEFINE_LONG_FRAME(name, context, load_bytes)                                               \
-static __noinline int name(context *ctx, struct kring *k, __u32 rx, __u32 len)                     \
+static long name##_part(__u32 i, struct long_frame *f)                                             \
 {                                                                                                  \
-	__u32 zero = 0, r = cfg.tx_rings + rx;                                                     \
+	__u32 zero = 0, n = f->len - f->done, tail = f->tail, r = f->r;                            \
 	void *reg = bpf_map_lookup_elem(&region, &zero);                                           \
-	if (!reg || !k || rx >= cfg.rx_rings)                                                      \
-		return -1;                                                                         \
-	struct ctl *c = ctl_of(reg, r);                                                            \
-	__u32 tail = k->tail;                                                                      \
+	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || f->done >= f->len || i > 64) \
+		return 1;                                                                          \
+	__u64 *slot = slot_of(reg, r, tail);                                                       \
+	__u32 idx = READ_ONCE(*slot);                                                              \
+	if (n > cfg.buf_size)                                                                      \
+		n = cfg.buf_size;                                                                  \
+	if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 ||                                        \
+	    load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), n)) {                         \
+		f->bad = 1;                                                                        \
+		return 1;                                                                          \
+	}                                                                                          \
+	f->done += n;                                                                              \
+	__u64 more = f->done < f->len ? NS_MOREFRAG : 0;                                           \
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);                               \
+	f->tail = next(tail);                                                                      \
+	return 0;                                                                                  \
+}                                                                                                  \
+static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
+{                                                                                                  \
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;                                      \
-	if (len > 65535 || need > 64 || need >= cfg.slots)                                         \
-		return k->n.drops[TOO_LONG]++, 0;                                                  \
-	if (room(k, c, tail, need) < need)                                                         \
-		return k->n.drops[RING_FULL]++, 0;                                                 \
-	__u32 done = 0;                                                                            \
-	for (int i = 0; i < 64; i++) {                                                             \
-		if (done >= len || tail >= cfg.slots)                                              \
-			break;                                                                     \
-		__u64 *slot = slot_of(reg, r, tail);                                               \
-		__u32 idx = READ_ONCE(*slot);                                                      \
-		if (idx < FIRST_BUF || idx >= cfg.bufs)                                            \
-			return k->n.drops[BAD_SLOT]++, 0;                                          \
-		__u32 n = len - done;                                                              \
-		if (n > cfg.buf_size)                                                              \
-			n = cfg.buf_size;                                                          \
-		if (n == 0 || load_bytes(ctx, done, buf_of(reg, idx), n))                          \
-			return k->n.drops[BAD_SLOT]++, 0;                                          \
-		done += n;                                                                         \
-		__u64 more = done < len ? NS_MOREFRAG : 0;                                         \
-		WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);                       \
-		tail = next(tail);                                                                 \
+	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len }; \
+	if (len > 65535 || need > 64 || need >= cfg.slots) {                                       \
+		k->n.drops[TOO_LONG]++;                                                            \
+		return;                                                                            \
+	}                                                                                          \
+	if (f.tail >= cfg.slots || room(k, c, f.tail, need) < need) {                              \
+		k->n.drops[RING_FULL]++;                                                           \
+		return;                                                                            \
+	}                                                                                          \
+	bpf_loop(need, name##_part, &f, 0);                                                        \
+	if (f.bad || f.done != len) {                                                              \
+		k->n.drops[BAD_SLOT]++;                                                            \
+		return;                                                                            \
 	}                                                                                          \
 	k->n.out++;                                                                                \
 	k->n.bytes += len;                                                                         \
-	publish(k, c, rx, tail);                                                                   \
-	return 0;                                                                                  \
+	publish(k, c, rx, f.tail);                                                                 \
 }

@@ -49,12 +49,11 @@ impl Registration {
         Ok(Arc::new(Self { mem: Arc::new(mem), tx, rx, _file: file, path }))
     }
 
-    /// Tells readers that the eBPF map `id` holds more counters: one block a ring, tx rings first, at `ofs` of each
-    /// of its `stride` bytes.
-    pub(crate) fn set_map(&self, id: u32, ofs: u32, stride: u32) {
-        for (at, v) in [(24, ofs), (28, stride), (20, id)] {
-            self.mem.u32(at).store(v, Relaxed);
-        }
+    /// Tells readers that the eBPF map `id` holds the kernel half's counters, and whether it counts what the
+    /// interface takes.
+    pub(crate) fn set_map(&self, id: u32, counted: bool) {
+        self.mem.u32(24).store(u32::from(counted), Relaxed);
+        self.mem.u32(20).store(id, Relaxed);
     }
 
     pub(crate) fn tx(&self, ring: u32) -> RingStats {
@@ -207,6 +206,8 @@ fn read(path: &Path) -> Option<OpenPort> {
     mem.read(NAME_AT, &mut name);
     let end = name.iter().position(|&b| b == 0).unwrap_or(NAME_MAX);
     let mut counters = sum(&mem, tx, rx);
-    crate::backend::add_map_counters(word(20), (word(24), word(28)), (tx, rx), &mut counters);
+    if word(20) != 0 {
+        crate::backend::ebpf::add_map_counters(word(20), word(24) != 0, (tx, rx), &mut counters);
+    }
     Some(OpenPort { name: String::from_utf8_lossy(&name[..end]).into_owned(), pid: word(8), counters })
 }

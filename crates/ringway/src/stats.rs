@@ -191,6 +191,11 @@ impl RingStats {
         w.store(w.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
+    /// Only [`Counters::frames_out`].
+    pub(crate) fn frames_out(&self) -> u64 {
+        self.mem.u64(self.ofs + Field::Out as usize * 8).load(Relaxed)
+    }
+
     pub(crate) fn read(&self) -> Counters {
         let get = |word: usize| self.mem.u64(self.ofs + word * 8).load(Relaxed);
         Counters {

@@ -1,5 +1,6 @@
 //! What serves a port's rings. A backend is called once per sync, never per frame.
 
+pub(crate) mod ebpf;
 pub(crate) mod link;
 pub(crate) mod null;
 pub(crate) mod pcap;
@@ -84,7 +85,7 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
         PortName::Pcap { file, mode } => {
             pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
         }
-        PortName::Ebpf { .. } => todo!(),
+        PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
     }?;
     Port::assemble(made)
 }
@@ -93,22 +94,19 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
 pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
     for name in names {
-        let shape = match name {
-            PortName::Null { .. } | PortName::Loop => one_pair(options),
+        let one = match name {
+            PortName::Null { .. } | PortName::Loop => one_pair(options).region(BUF_SIZE),
             PortName::Pipe { .. } => continue,
-            PortName::Pcap { mode, .. } => pcap::shape(*mode, options),
-            PortName::Ebpf { .. } => todo!(),
+            PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
+            PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
         };
-        let one = shape.region(BUF_SIZE);
         spec = Some(spec.map_or(one, |s| s.plus(&one)));
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    Region::memfd(&spec).map(Some)
+    let bpf = names.iter().find(|n| matches!(n, PortName::Ebpf { .. }));
+    bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
-
-/// Counters of a map named in a registration, added to `sum`.
-pub(crate) fn add_map_counters(_id: u32, _at: (u32, u32), _rings: (u32, u32), _sum: &mut PortCounters) {}
 
 fn one_pair(options: &OpenOptions) -> PortShape {
     PortShape { tx_rings: 1, rx_rings: 1, slots: options.slots.unwrap_or(SLOTS), host: false }

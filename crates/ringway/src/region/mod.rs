@@ -26,8 +26,8 @@ use crate::layout;
 use crate::sys::{fd, mmap::Mmap};
 
 pub(crate) use alloc::Alloc;
-pub(crate) use spec::Layout;
 pub use spec::RegionSpec;
+pub(crate) use spec::{CTL_SIZE, Layout};
 
 /// Memory that holds rings and buffers of one or more ports.
 ///
@@ -75,6 +75,14 @@ impl Region {
         let fd = fd::memfd(c"ringway-region", layout.total as u64)
             .map_err(|e| Error::io("region", "memfd_create failed", e))?;
         Self::over(fd, layout, Backing::File, Alloc::new(&layout))
+    }
+
+    /// A region in a mapped eBPF array, in which `ebpf:` ports can be opened. Needs privilege; 512 MiB at most.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Denied`] without CAP_BPF; [`ErrorKind::Invalid`] when the spec is out of bounds.
+    pub fn bpf_array(spec: &RegionSpec) -> Result<Self> {
+        crate::backend::ebpf::region(spec, "region")
     }
 
     /// A region over `fd`, of which it takes the whole.
@@ -175,7 +183,8 @@ impl Buf {
         std::mem::replace(&mut self.idx, other)
     }
 
-    pub(crate) fn index(&self) -> u32 {
+    #[cfg(test)]
+    fn index(&self) -> u32 {
         self.idx
     }
 }

@@ -1,7 +1,12 @@
-//! What the kernel says about network interfaces.
+//! What the kernel says about network interfaces, and private network namespaces.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+use super::fd::check;
 
 /// Index of the interface `name` in the current network namespace.
 pub(crate) fn index(name: &str) -> io::Result<u32> {
@@ -16,4 +21,109 @@ pub(crate) fn index(name: &str) -> io::Result<u32> {
 /// Whether an interface of that name exists.
 pub(crate) fn exists(name: &str) -> bool {
     index(name).is_ok()
+}
+
+/// Inode number that names the current thread's network namespace.
+pub(crate) fn netns_inode() -> io::Result<u32> {
+    Ok(File::open("/proc/thread-self/ns/net")?.metadata()?.ino() as u32)
+}
+
+/// Runs `f` in a new network namespace of which only its loopback interface, index 1, exists. The namespace lives as
+/// long as the returned descriptor, so it goes away with the process, however it ends.
+pub(crate) fn in_private_netns<T: Send>(
+    f: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<(OwnedFd, T)> {
+    let run = || {
+        // SAFETY: changes only this thread, which ends right after.
+        check(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+        let netns = File::open("/proc/thread-self/ns/net")?;
+        Ok((netns.into(), f()?))
+    };
+    std::thread::scope(|s| s.spawn(run).join())
+        .unwrap_or_else(|_| Err(io::Error::other("helper thread panicked")))
+}
+
+/// Asks about one interface, by index, in the namespace in which it was made.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    socket: OwnedFd,
+    index: u32,
+}
+
+const ETHTOOL_GDRVINFO: u32 = 0x3;
+const ETHTOOL_GTSO: u32 = 0x1e;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+
+impl Interface {
+    pub(crate) fn new(index: u32) -> io::Result<Self> {
+        // SAFETY: no pointers are passed.
+        let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: the call just made this descriptor.
+        Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, index })
+    }
+
+    fn request(&self) -> libc::ifreq {
+        // SAFETY: ifreq is plain data; zero is a valid value for each field.
+        unsafe { std::mem::zeroed() }
+    }
+
+    /// One ioctl on the interface's present name; ENODEV when it is gone.
+    fn named(&self) -> io::Result<libc::ifreq> {
+        let mut r = self.request();
+        r.ifr_ifru.ifru_ifindex = self.index as i32;
+        // SAFETY: `r` lives across the call, which fills in the name for the index.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFNAME, &mut r) })?;
+        Ok(r)
+    }
+
+    /// Whether the link is up and running.
+    pub(crate) fn link_up(&self) -> io::Result<bool> {
+        let mut r = self.named()?;
+        // SAFETY: `r` holds a name and lives across the call, which writes the flags.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFFLAGS, &mut r) })?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        let flags = i32::from(unsafe { r.ifr_ifru.ifru_flags });
+        Ok(flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0)
+    }
+
+    /// Largest payload of a frame.
+    pub(crate) fn mtu(&self) -> io::Result<u32> {
+        let mut r = self.named()?;
+        // SAFETY: `r` holds a name and lives across the call, which writes the MTU.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFMTU, &mut r) })?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        Ok(unsafe { r.ifr_ifru.ifru_mtu } as u32)
+    }
+
+    /// An ethtool request whose first word is its number.
+    fn ethtool<const N: usize>(&self, cmd: u32) -> io::Result<[u32; N]> {
+        let mut words = [0u32; N];
+        words[0] = cmd;
+        let mut r = self.named()?;
+        r.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+        // SAFETY: `words` is as large as the answer to the request (callers), and both live across the call.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) })?;
+        Ok(words)
+    }
+
+    /// Name of the driver, empty when it does not tell.
+    pub(crate) fn driver(&self) -> String {
+        // struct ethtool_drvinfo: 196 bytes, the name after the first word.
+        let Ok(words) = self.ethtool::<49>(ETHTOOL_GDRVINFO) else { return String::new() };
+        let bytes: Vec<u8> =
+            words[1..9].iter().flat_map(|w| w.to_ne_bytes()).take_while(|&b| b != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Receive and transmit queues in use; one each when the driver does not tell.
+    pub(crate) fn queues(&self) -> (u32, u32) {
+        // struct ethtool_channels: cmd, four maxima, rx, tx, other, combined.
+        let Ok(w) = self.ethtool::<9>(ETHTOOL_GCHANNELS) else { return (1, 1) };
+        ((w[5] + w[8]).max(1), (w[6] + w[8]).max(1))
+    }
+
+    /// Whether TCP segmentation is left to the interface.
+    pub(crate) fn tso(&self) -> bool {
+        self.ethtool::<2>(ETHTOOL_GTSO).is_ok_and(|w| w[1] != 0)
+    }
 }

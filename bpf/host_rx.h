@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The receiving half of host rings: what the host sends on an interface goes to a ring instead of the wire. There is
+ * one ring for each CPU: this program runs with softirqs off, so a CPU is a single writer and needs no lock. */
+#pragma once
+#include "rx.h"
+
+DEFINE_LONG_FRAME(host_long, struct __sk_buff, bpf_skb_load_bytes)
+
+#define TCX_PASS 0
+#define TCX_DROP 2
+
+SEC("tcx/egress")
+int host_rx(struct __sk_buff *skb)
+{
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
+
+	if (cpu >= cfg.rx_rings)
+		return TCX_PASS;
+	__u32 r = cfg.tx_rings + cpu;
+	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!k || !reg)
+		return TCX_PASS;
+	k->n.in++;
+	if (skb->len < ETH_HLEN)
+		k->n.drops[TOO_SHORT]++;
+	else
+		host_long(skb, k, ctl_of(reg, r), cpu, skb->len);
+	return TCX_DROP;
+}

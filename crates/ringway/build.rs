@@ -1,0 +1,29 @@
+//! Compiles the eBPF programs in `bpf/` with clang.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+fn main() {
+    let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
+    println!("cargo::rerun-if-changed={}", dir.display());
+    let source = dir.join("ringway.bpf.c");
+    let object = PathBuf::from(env("OUT_DIR")).join("ringway.bpf.o");
+    let status = Command::new("clang")
+        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
+        // Debian keeps asm/types.h in the directory of the host's architecture.
+        .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
+        .arg("-c")
+        .arg(&source)
+        .arg("-o")
+        .arg(&object)
+        .status();
+    match status {
+        Ok(s) if s.success() => {}
+        Ok(s) => panic!("clang failed on {}: {s}; `make setup` installs what it needs", source.display()),
+        Err(e) => panic!("clang can't be run: {e}; `make setup` installs it"),
+    }
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

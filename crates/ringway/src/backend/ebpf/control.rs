@@ -1,0 +1,142 @@
+//! The port as a whole: counters kept by the kernel half, the interface's state, failures explained.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::object::{KRING, KRING_COUNTERS};
+use super::{Core, SLOTS};
+use crate::backend::Control;
+use crate::error::{Error, ErrorKind, Result};
+use crate::port::PortCounters;
+use crate::stats::{Counters, DropReason, RingStats};
+use crate::sys::mmap::Mmap;
+use crate::sys::{bpf, time};
+
+/// How often an idle or failing port looks at its interface, in ns.
+const LOOK_NS: u64 = 100_000_000;
+
+/// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
+const TAKES_FRAMES: u64 = 1 << 2;
+
+#[derive(Debug)]
+pub(super) struct Port(pub(super) Arc<Core>);
+
+impl Control for Port {
+    fn counters(&self, sum: &mut PortCounters) {
+        let c = &self.0;
+        fold(&c.loaded.kstate, (c.cfg.tx_rings, c.cfg.rx_rings), c.counted, sum);
+    }
+
+    fn link_up(&self) -> Result<bool> {
+        self.0.interface.link_up().map_err(|e| self.0.gone(e))
+    }
+
+    fn describe(&self) -> String {
+        let c = &self.0;
+        let what = if c.cfg.host == 0 { "native XDP in, live frames out" } else { "tcx in, injection out" };
+        let counted =
+            if c.counted || c.cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
+        let slots = if c.cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", c.cfg.slots) };
+        format!(
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}",
+            c.driver, c.cfg.rx_rings, c.cfg.tx_rings
+        )
+    }
+}
+
+/// Adds what the kernel half counted. A frame that the tx program handed to the interface is out only when the
+/// interface took it.
+fn fold(kstate: &Arc<Mmap>, (tx, rx): (u32, u32), counted: bool, sum: &mut PortCounters) {
+    let ring = |r: u32| RingStats::new(kstate.clone(), r as usize * KRING + KRING_COUNTERS).read();
+    let mut kernel = Counters::default();
+    (0..tx).for_each(|r| kernel.add(&ring(r)));
+    if counted {
+        let device = ring(tx + rx);
+        let lost = kernel.frames_out.saturating_sub(device.frames_out);
+        let full = device.drops(DropReason::DeviceFull).min(lost);
+        kernel.frames_out -= lost;
+        kernel.add_drops(DropReason::DeviceFull, full);
+        kernel.add_drops(DropReason::DeviceRefused, lost - full);
+    }
+    sum.tx.add(&kernel);
+    (tx..tx + rx).for_each(|r| sum.rx.add(&ring(r)));
+}
+
+/// The same for a port of another process, whose map is known by its id.
+pub(crate) fn add_map_counters(id: u32, counted: bool, rings: (u32, u32), sum: &mut PortCounters) {
+    let len = ((rings.0 + rings.1 + 1) as usize * KRING).next_multiple_of(4096);
+    let map = bpf::map_by_id(id).and_then(|fd| Mmap::shared(fd.as_fd(), len, 0, false));
+    if let Ok(map) = map {
+        fold(&Arc::new(map), rings, counted, sum);
+    }
+}
+
+impl Core {
+    fn gone(&self, e: std::io::Error) -> Error {
+        if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
+            return Error::new(ErrorKind::Gone, &self.name, "the interface was deleted")
+                .cure("open the port again when it is back");
+        }
+        Error::io(&self.name, "asking for the state of the interface failed", e)
+    }
+
+    /// Fails when the interface is gone. Looks at most ten times a second.
+    pub(super) fn look(&self) -> Result<()> {
+        let now = time::monotonic_ns();
+        if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
+            return Ok(());
+        }
+        self.looked_ns.store(now, Relaxed);
+        self.look_now()
+    }
+
+    /// The same, at once.
+    pub(super) fn look_now(&self) -> Result<()> {
+        self.interface.link_up().map(drop).map_err(|e| self.gone(e))
+    }
+
+    /// After a burst of live frames: if the interface refused some, find out whether it ever will take any.
+    pub(super) fn check_taken(&self) -> Result<()> {
+        if !self.counted {
+            return Ok(());
+        }
+        let out = |r: u32| RingStats::new(self.loaded.kstate.clone(), r as usize * KRING + KRING_COUNTERS);
+        let handed: u64 = (0..self.cfg.tx_rings).map(|r| out(r).frames_out()).sum();
+        let device = out(self.cfg.tx_rings + self.cfg.rx_rings).read();
+        if handed <= device.frames_out + device.drops(DropReason::DeviceFull) {
+            return Ok(());
+        }
+        let now = time::monotonic_ns();
+        if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS && device.frames_out > 0 {
+            return Ok(());
+        }
+        self.looked_ns.store(now, Relaxed);
+        let up = self.interface.link_up().map_err(|e| self.gone(e))?;
+        let features = bpf::xdp_query(self.cfg.ifindex).map_or(TAKES_FRAMES, |q| q.1);
+        if up && features & TAKES_FRAMES == 0 {
+            let what = "the interface takes no frames: the other end of the veth does not run NAPI";
+            return Err(Error::new(ErrorKind::Unsupported, &self.name, what)
+                .cure("turn GRO on at the other end (`ethtool -K PEER gro on`) or open a port there first"));
+        }
+        Ok(())
+    }
+
+    /// Explains why a run of live frames failed.
+    pub(super) fn run_failed(&self, e: std::io::Error) -> Error {
+        if let Err(gone) = self.look_now() {
+            return gone;
+        }
+        let code = e.raw_os_error();
+        let error = Error::io(&self.name, "sending a burst failed", e);
+        match code {
+            Some(libc::EINVAL) if self.cfg.host != 0 => error.with_kind(ErrorKind::LinkDown).cure(
+                "the interface must be up and run NAPI: open its ebpf: port too, or `ethtool -K IF gro on`",
+            ),
+            Some(libc::EINVAL) => {
+                error.with_kind(ErrorKind::Unsupported).cure("live frames need Linux 5.18 or later")
+            }
+            _ => error,
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! `ebpf:IF`: rings of an interface, or of its host stack, served by verified eBPF programs in the kernel.
+//!
+//! | part | how | since Linux |
+//! | --- | --- | --- |
+//! | receive | a native XDP program copies each frame into the next free slot | 5.9 |
+//! | send | one `BPF_PROG_RUN` on live frames for each sync; small bursts by AF_XDP where order allows | 5.18 |
+//! | host rings, receive | a tcx program on egress takes what the host sends | 6.6 |
+//! | host rings, send | live frames that pass into the host stack | 5.18 |
+//! | wake-up | a `BPF_MAP_TYPE_RINGBUF` for each rx ring | 5.8 |
+//!
+//! Nothing is pinned: programs, links and the private network namespace that keeps the tx program attached live
+//! through descriptors of this process, so they are gone with it, however it ends.
+
+mod control;
+mod object;
+mod rx;
+mod small;
+mod tx;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use super::Setup;
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::{NicRings, PortName};
+use crate::port::{Made, OpenOptions, PortShape};
+use crate::region::{Region, RegionSpec};
+use crate::sys::{bpf, net};
+
+pub(crate) use control::add_map_counters;
+pub(crate) use object::region;
+use object::{Config, LIVE_MAX, Loaded};
+
+/// Slots of a ring when the user names no number: two bursts of 1024.
+const SLOTS: u32 = 2048;
+
+/// The object with all programs; clang made it (build.rs).
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
+
+/// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
+const SKB_MODE: u32 = 1 << 1;
+const DRV_MODE: u32 = 1 << 2;
+
+/// `cfg.queue` when all are served.
+const ALL_QUEUES: u32 = u32::MAX;
+
+/// What the rings of a port share. It is dropped with the last of them, and detaches everything.
+#[derive(Debug)]
+struct Core {
+    name: String,
+    interface: net::Interface,
+    driver: String,
+    loaded: Loaded,
+    cfg: Config,
+    region: Region,
+    /// Whether the interface's own count of frames taken is kept.
+    counted: bool,
+    /// When the interface was last looked at, monotonic ns.
+    looked_ns: AtomicU64,
+    _attached: Vec<OwnedFd>,
+}
+
+/// An interface that exists, and the rings wanted of it.
+struct Target {
+    index: u32,
+    interface: net::Interface,
+    shape: PortShape,
+    queue: u32,
+}
+
+fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
+    let index = net::index(ifname).map_err(|_| {
+        Error::new(
+            ErrorKind::NotFound,
+            name,
+            format!("there is no interface {ifname} in this network namespace"),
+        )
+        .cure("`ip link` lists what there is")
+    })?;
+    let interface = net::Interface::new(index).map_err(|e| Error::io(name, "socket failed", e))?;
+    let (rx, tx) = interface.queues();
+    let slots = options.slots.unwrap_or(SLOTS);
+    let shape = |tx_rings, rx_rings, host| PortShape { tx_rings, rx_rings, slots, host };
+    let (shape, queue) = match rings {
+        NicRings::All => (shape(tx, rx, false), ALL_QUEUES),
+        NicRings::Queue(q) if q < rx => (shape(1, 1, false), q),
+        NicRings::Queue(q) => {
+            let what = format!("{ifname} has no queue {q}; its queues are 0 to {}", rx - 1);
+            return Err(
+                Error::new(ErrorKind::NotFound, name, what).cure("`ethtool -L` changes how many there are")
+            );
+        }
+        NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
+    };
+    Ok(Target { index, interface, shape, queue })
+}
+
+/// CPUs that may send on the host's behalf.
+fn cpus() -> u32 {
+    libbpf_rs::num_possible_cpus().map_or(1, |n| n as u32)
+}
+
+/// The region that a port of this name needs.
+pub(crate) fn spec(ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<RegionSpec> {
+    let name = PortName::Ebpf { interface: ifname.into(), rings }.to_string();
+    Ok(target(&name, ifname, rings, options)?.shape.region(super::BUF_SIZE))
+}
+
+/// Opens the port.
+pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
+    let name = port.to_string();
+    let target = target(&name, ifname, rings, options)?;
+    let region = match &options.region {
+        Some(r) => r.clone(),
+        None => {
+            let mut spec = target.shape.region(super::BUF_SIZE);
+            spec.buffers += options.extra_bufs;
+            region(&spec, &name)?
+        }
+    };
+    region.shared().need_bpf(&name)?;
+    let setup = Setup::within(port, region, target.shape)?;
+    let core = Arc::new(attach(&setup, target)?);
+    setup.registration.set_map(core.loaded.kstate_id, core.counted);
+    let (tx, rx) = setup.views();
+    let rx = rx
+        .into_iter()
+        .zip(0..)
+        .map(|(v, r)| {
+            let side = rx::EbpfRx::new(core.clone(), r);
+            setup.rx_ring(v, r, Box::new(side))
+        })
+        .collect();
+    let tx = tx
+        .into_iter()
+        .zip(0..)
+        .map(|(v, r)| {
+            Ok(setup.tx_ring(
+                v.clone(),
+                r,
+                Box::new(tx::EbpfTx::new(core.clone(), r, setup.registration.tx(r))?),
+            ))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let max_frame = LIVE_MAX.min(core.interface.mtu().unwrap_or(1500) + 18);
+    Ok(setup.finish(rx, tx, max_frame, control::Port(core)))
+}
+
+/// Loads the programs and attaches them.
+fn attach(setup: &Setup, target: Target) -> Result<Core> {
+    let name = &setup.name;
+    let netns = net::netns_inode().map_err(|e| Error::io(name, "reading the network namespace failed", e))?;
+    let cfg = config(setup, &target, netns);
+    let (loaded, mut counted) = load(&cfg, setup)?;
+    let prog = |p: &str| {
+        loaded
+            .prog(p)
+            .ok_or_else(|| Error::new(ErrorKind::Unsupported, name, format!("no program {p} was loaded")))
+    };
+    if let Some(map) = &loaded.device {
+        point(map, target.index, name)?;
+    }
+    // A tx program that is attached nowhere makes each run wait for two RCU grace periods, some 20 ms.
+    let hold = prog("tx")?;
+    let (netns, held) =
+        net::in_private_netns(|| bpf::link(hold, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
+            Error::io(name, "keeping the transmit program attached failed", e).cure("run as root")
+        })?;
+    let mut attached = vec![held, netns];
+    if counted {
+        match prog("taken").and_then(|p| bpf::raw_tracepoint(p).map_err(|e| Error::io(name, "", e))) {
+            Ok(link) => attached.push(link),
+            Err(_) => counted = false,
+        }
+    }
+    let receive = if target.shape.host {
+        bpf::link(prog("host_rx")?, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+            Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
+        })
+    } else {
+        bpf::link(prog("nic_rx")?, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
+            .map_err(|e| xdp_refused(name, &target, e))
+    };
+    attached.push(receive?);
+    let driver = target.interface.driver();
+    Ok(Core {
+        name: name.clone(),
+        interface: target.interface,
+        driver,
+        loaded,
+        cfg,
+        region: setup.region.clone(),
+        counted,
+        looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
+        _attached: attached,
+    })
+}
+
+fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
+    let l = &setup.region.shared().layout;
+    let first = setup.lease.first_ring();
+    Config {
+        ctl_ofs: l.ctl(first) as u32,
+        rings_ofs: l.ring(first) as u32,
+        ring_size: l.ring_size as u32,
+        slots: setup.shape.slots,
+        bufs_ofs: l.buf_ofs as u32,
+        buf_size: l.buf_size,
+        bufs: l.bufs,
+        tx_rings: setup.shape.tx_rings,
+        rx_rings: setup.shape.rx_rings,
+        queue: target.queue,
+        host: u32::from(setup.shape.host),
+        max_frame: LIVE_MAX,
+        ifindex: target.index,
+        netns,
+    }
+}
+
+/// Loads the programs; without the one that counts what the interface takes when the kernel has no BTF.
+fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
+    let load = |progs: &[&str]| Loaded::new(OBJECT, progs, cfg, &setup.region, &setup.name);
+    if setup.shape.host {
+        return Ok((load(&["host_rx", "tx"])?, false));
+    }
+    match load(&["nic_rx", "tx", "taken"]) {
+        Err(e) if e.kind() != ErrorKind::Denied => load(&["nic_rx", "tx"]).map(|l| (l, false)),
+        r => r.map(|l| (l, true)),
+    }
+}
+
+/// Tells the tx program its interface.
+fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
+    map.update(&0u32.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
+        .map_err(|e| object::refused(name, "naming the interface to the transmit program", &e))
+}
+
+fn xdp_refused(name: &str, target: &Target, e: std::io::Error) -> Error {
+    let code = e.raw_os_error();
+    let error = Error::io(name, "XDP program refused", e);
+    match code {
+        Some(libc::EBUSY | libc::EEXIST) => {
+            let id = bpf::xdp_query(target.index).map_or(0, |q| q.0);
+            let owner = crate::registry::open_ports()
+                .into_iter()
+                .find(|p| name.starts_with(&p.name) || p.name.starts_with(name));
+            let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
+            Error::new(
+                ErrorKind::Busy,
+                name,
+                format!("busy: XDP program {id} is attached to the interface{owner}"),
+            )
+            .cure("end its owner, or detach it with `ip link set dev IF xdp off`")
+        }
+        Some(libc::EOPNOTSUPP) => {
+            let driver = target.interface.driver();
+            let what = format!("XDP program refused: driver {driver} has no native XDP");
+            Error::new(ErrorKind::Unsupported, name, what)
+                .cure("use a veth, a tap or a NIC whose driver has native XDP")
+        }
+        Some(libc::EPERM) => error.cure("run as root"),
+        Some(libc::EINVAL | libc::ERANGE) => {
+            error.cure("lower the MTU or turn off LRO: drivers limit both under XDP")
+        }
+        _ => error,
+    }
+}
+
+impl Core {
+    /// The control block of a ring, tx rings first, then rx rings.
+    fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
+        let s = self.region.shared();
+        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * crate::region::CTL_SIZE + at)
+    }
+
+    /// The kernel's tail of a ring; the client's mapping of it is read-only.
+    fn tail(&self, ring: u32) -> &std::sync::atomic::AtomicU32 {
+        self.loaded.kstate.u32(ring as usize * object::KRING)
+    }
+}

@@ -1,0 +1,229 @@
+//! Loading: the programs of a port with its numbers frozen in, the maps they share with the library, doorbells.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::Once;
+
+use libbpf_rs::{MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::region::{Alloc, Backing, Region, RegionSpec};
+use crate::stats::BLOCK;
+use crate::sys::bpf::Bell;
+use crate::sys::mmap::Mmap;
+
+/// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters. `struct kring` in bpf/ring.h.
+pub(crate) const KRING: usize = 64 + BLOCK;
+/// Where its counters start.
+pub(crate) const KRING_COUNTERS: usize = 64;
+
+/// Offsets of a tx or rx ring's control block. `struct ctl` in bpf/ring.h.
+pub(crate) mod ctl {
+    pub(crate) const HEAD: usize = 0;
+    pub(crate) const WISH: usize = 4;
+    pub(crate) const START: usize = 8;
+    pub(crate) const GEN: usize = 12;
+}
+
+/// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.
+pub(crate) const LIVE_MAX: u32 = 3300;
+
+/// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
+const REGION_MAX: usize = 1 << 29;
+
+/// `struct config` in bpf/ring.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Config {
+    pub(crate) ctl_ofs: u32,
+    pub(crate) rings_ofs: u32,
+    pub(crate) ring_size: u32,
+    pub(crate) slots: u32,
+    pub(crate) bufs_ofs: u32,
+    pub(crate) buf_size: u32,
+    pub(crate) bufs: u32,
+    pub(crate) tx_rings: u32,
+    pub(crate) rx_rings: u32,
+    pub(crate) queue: u32,
+    pub(crate) host: u32,
+    pub(crate) max_frame: u32,
+    pub(crate) ifindex: u32,
+    pub(crate) netns: u32,
+}
+
+impl Config {
+    /// The numbers as they lie in the program's read-only data.
+    fn bytes(&self) -> Vec<u8> {
+        let words = [
+            self.ctl_ofs,
+            self.rings_ofs,
+            self.ring_size,
+            self.slots,
+            self.bufs_ofs,
+            self.buf_size,
+            self.bufs,
+            self.tx_rings,
+            self.rx_rings,
+            self.queue,
+            self.host,
+            self.max_frame,
+            self.ifindex,
+            self.netns,
+        ];
+        words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+    }
+}
+
+/// Makes a region in a mapped eBPF array.
+pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
+    quiet();
+    let layout = spec.layout()?;
+    if layout.total > REGION_MAX {
+        let what =
+            format!("a region of {} MiB is more than the 512 MiB programs can reach", layout.total >> 20);
+        return Err(Error::new(ErrorKind::Invalid, port, what).cure("ask for fewer slots"));
+    }
+    let opts = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
+        map_flags: libbpf_sys::BPF_F_MMAPABLE,
+        ..Default::default()
+    };
+    let map = MapHandle::create(MapType::Array, Some("ringway_region"), 4, layout.total as u32, 1, &opts)
+        .map_err(|e| refused(port, "making the region's eBPF array", &e))?;
+    let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
+    Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
+}
+
+/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours.
+fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
+            libbpf_rs::set_print(None);
+        }
+    });
+}
+
+/// Turns libbpf's error into one line with a cure.
+pub(crate) fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
+    let kind = e.kind();
+    let io = std::io::Error::from(kind_to_io(kind));
+    let error = Error::io(port, format!("{what} failed"), io);
+    match kind {
+        libbpf_rs::ErrorKind::PermissionDenied => error
+            .with_kind(ErrorKind::Denied)
+            .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
+        _ => error
+            .cure("Ringway needs Linux 5.18 or later with BPF and its JIT; see `dmesg` for memory limits"),
+    }
+}
+
+fn kind_to_io(kind: libbpf_rs::ErrorKind) -> std::io::ErrorKind {
+    match kind {
+        libbpf_rs::ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
+        libbpf_rs::ErrorKind::OutOfMemory => std::io::ErrorKind::OutOfMemory,
+        libbpf_rs::ErrorKind::InvalidInput => std::io::ErrorKind::InvalidInput,
+        libbpf_rs::ErrorKind::NotFound => std::io::ErrorKind::NotFound,
+        libbpf_rs::ErrorKind::Unsupported => std::io::ErrorKind::Unsupported,
+        _ => std::io::ErrorKind::Other,
+    }
+}
+
+/// The loaded half of a port.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    progs: Vec<(String, OwnedFd)>,
+    /// The kernel's own cursors and counters, mapped read-only: tx rings, rx rings, the interface.
+    pub(crate) kstate: Arc<Mmap>,
+    /// Id of the map behind `kstate`.
+    pub(crate) kstate_id: u32,
+    pub(crate) bells: Vec<Arc<Bell>>,
+    pub(crate) device: Option<MapHandle>,
+}
+
+impl Loaded {
+    /// Loads the programs named in `progs` from `object`.
+    pub(crate) fn new(
+        object: &[u8],
+        progs: &[&str],
+        cfg: &Config,
+        region: &Region,
+        port: &str,
+    ) -> Result<Self> {
+        quiet();
+        region.shared().need_bpf(port)?;
+        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(port, what, &e);
+        let mut open =
+            ObjectBuilder::default().open_memory(object).map_err(fail("reading the eBPF object"))?;
+        prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
+        let loaded = open.load().map_err(fail("loading the eBPF programs"))?;
+        let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e));
+        let mut fds = Vec::new();
+        for p in loaded.progs().filter(|p| p.autoload()) {
+            fds.push((p.name().to_string_lossy().into_owned(), dup(p.as_fd())?));
+        }
+        let rings = (cfg.tx_rings + cfg.rx_rings + 1) as usize;
+        let missing = || {
+            Error::new(ErrorKind::Unsupported, port, "the eBPF object lacks a map").cure("rebuild Ringway")
+        };
+        let kstate = find(&loaded, "kstate").ok_or_else(missing)?;
+        let kstate_id = kstate.info().map_err(fail("asking for the id of a map"))?.info.id;
+        let mem = Mmap::shared(kstate.as_fd(), (rings * KRING).next_multiple_of(4096), 0, false)
+            .map_err(|e| Error::io(port, "mapping the counters failed", e))?;
+        let device = find(&loaded, "device")
+            .map(|m| MapHandle::try_from(&m))
+            .transpose()
+            .map_err(fail("keeping a map"))?;
+        let bells = bells(&find(&loaded, "bells").ok_or_else(missing)?, cfg.rx_rings, port)?;
+        Ok(Self { progs: fds, kstate: Arc::new(mem), kstate_id, bells, device })
+    }
+
+    /// The program called `name`.
+    pub(crate) fn prog(&self, name: &str) -> Option<BorrowedFd<'_>> {
+        self.progs.iter().find(|(n, _)| n == name).map(|(_, fd)| fd.as_fd())
+    }
+}
+
+fn find<'a>(object: &'a Object, name: &str) -> Option<libbpf_rs::Map<'a>> {
+    object.maps().find(|m| m.name() == name)
+}
+
+fn prepare(open: &mut OpenObject, progs: &[&str], cfg: &Config, region: &Region) -> libbpf_rs::Result<()> {
+    for mut p in open.progs_mut() {
+        let wanted = progs.iter().any(|n| p.name() == *n);
+        p.set_autoload(wanted);
+    }
+    for mut m in open.maps_mut() {
+        match m.name().to_string_lossy().as_ref() {
+            "region" => {
+                m.set_value_size(region.bytes() as u32)?;
+                m.reuse_fd(region.as_fd())?;
+            }
+            "kstate" => m.set_max_entries(cfg.tx_rings + cfg.rx_rings + 1)?,
+            "bells" => m.set_max_entries(cfg.rx_rings.max(1))?,
+            name if name.ends_with(".rodata") => m.set_initial_value(&cfg.bytes())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A doorbell for each rx ring.
+fn bells(outer: &libbpf_rs::Map<'_>, count: u32, port: &str) -> Result<Vec<Arc<Bell>>> {
+    let opts = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
+        ..Default::default()
+    };
+    let mut bells = Vec::new();
+    for ring in 0..count {
+        let map = MapHandle::create(MapType::RingBuf, Some("ringway_bell"), 0, 0, 4096, &opts)
+            .map_err(|e| refused(port, "making a doorbell", &e))?;
+        let fd = map.as_fd().as_raw_fd();
+        outer
+            .update(&ring.to_ne_bytes(), &fd.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
+            .map_err(|e| refused(port, "making a doorbell", &e))?;
+        let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
+        bells.push(Arc::new(Bell::new(fd).map_err(|e| Error::io(port, "mapping a doorbell failed", e))?));
+    }
+    Ok(bells)
+}

@@ -1,0 +1,200 @@
+//! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same buffers.
+//!
+//! Order: live frames and socket buffers meet in one first-in-first-out queue on a tap with one queue, and on a veth
+//! with one queue whose peer takes both through NAPI, which is so when TCP segmentation is off on the sending side
+//! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`; attaching XDP to the peer turns it off). Elsewhere the
+//! two ways may overtake each other, and only live frames are used.
+
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+use super::Core;
+use super::tx::SMALL;
+use crate::cursor;
+use crate::error::Result;
+use crate::layout::MAX_CHAIN;
+use crate::ring::RingView;
+use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::time;
+use crate::sys::xsk::{Kick, XskTx};
+
+/// Buffers of one frame that the kernel puts into one socket buffer (MAX_SKB_FRAGS, the first one is linear).
+const KERNEL_CHAIN: u32 = 17;
+
+/// How often the interface is asked whether order is kept, in ns.
+const ASK_NS: u64 = 100_000_000;
+
+/// Kicks without progress before what is left stays in the ring.
+const PATIENCE: u32 = 64;
+
+const UNKNOWN: u8 = 0;
+const NO: u8 = 1;
+const YES: u8 = 2;
+
+/// The small-burst path of one tx ring.
+#[derive(Debug)]
+pub(super) struct Small {
+    socket: Option<XskTx>,
+    /// Whether the driver and the queues allow it at all.
+    possible: bool,
+    ordered: AtomicU8,
+    asked_ns: u64,
+    mtu: u32,
+    stats: RingStats,
+}
+
+impl Small {
+    pub(super) fn new(core: &Core, stats: RingStats) -> Self {
+        let (_, tx) = core.interface.queues();
+        let possible = core.cfg.host == 0 && tx == 1 && matches!(core.driver.as_str(), "veth" | "tun");
+        Self { socket: None, possible, ordered: AtomicU8::new(UNKNOWN), asked_ns: 0, mtu: 0, stats }
+    }
+
+    /// Whether this way may be used now. Opens the socket on first use.
+    pub(super) fn usable(&mut self, core: &Core) -> bool {
+        if !self.possible {
+            return false;
+        }
+        let now = time::monotonic_ns();
+        if self.ordered.load(Relaxed) == UNKNOWN || now - self.asked_ns > ASK_NS {
+            self.asked_ns = now;
+            self.mtu = core.interface.mtu().unwrap_or(0);
+            let ordered = core.driver != "veth" || !core.interface.tso();
+            self.ordered.store(if ordered { YES } else { NO }, Relaxed);
+        }
+        self.ordered.load(Relaxed) == YES && self.open(core)
+    }
+
+    fn open(&mut self, core: &Core) -> bool {
+        if self.socket.is_none() {
+            let s = core.region.shared();
+            let len = s.layout.bufs as usize * s.layout.buf_size as usize;
+            let bufs = s.mem.at(s.layout.buf_ofs, len).as_ptr();
+            self.socket = XskTx::new(core.cfg.ifindex, 0, bufs, len, s.layout.buf_size).ok();
+            // Without AF_XDP, or with another socket on the queue, live frames do the work.
+            self.possible = self.socket.is_some();
+        }
+        self.possible
+    }
+
+    /// Whether a frame of `slots` slots can be sent this way.
+    pub(super) fn takes(&self, slots: u32) -> bool {
+        slots == 1 || (slots <= KERNEL_CHAIN && self.socket.as_ref().is_some_and(|s| s.multi))
+    }
+
+    /// Sends frames of `each` slots from `sent` on, `count` slots in all and fewer than [`SMALL`] frames. Moves `sent`
+    /// past what went out or was dropped by name; false when the rest has to wait.
+    pub(super) fn send(
+        &mut self,
+        core: &Core,
+        ring: &RingView,
+        sent: &mut u32,
+        count: u32,
+        each: u32,
+    ) -> Result<bool> {
+        let Some(socket) = &mut self.socket else { return Ok(false) };
+        let mut frames = Frames { at: [(0, 0); SMALL as usize], count: 0 };
+        let start = *sent;
+        for first in (0..count).step_by(each as usize) {
+            self.stats.count(Field::In, 1);
+            match put(socket, ring, cursor::add(start, first, ring.num()), each, self.mtu) {
+                Ok(bytes) => frames.add(first, bytes),
+                Err(why) => self.stats.drop(why, 1),
+            }
+        }
+        let taken = kick_all(socket, frames.count as u32 * each, &self.stats);
+        let left = socket.withdraw().div_ceil(each) as usize;
+        let gone = frames.count - left.min(frames.count);
+        let out = frames.at[..gone].iter();
+        let (lost, refused) = taken?;
+        self.stats.count(Field::Out, (gone as u64).saturating_sub(lost));
+        self.stats.count(Field::Bytes, out.map(|f| u64::from(f.1)).sum());
+        if left == 0 {
+            *sent = cursor::add(start, count, ring.num());
+            return Ok(true);
+        }
+        if refused {
+            self.stats.drop(DropReason::DeviceRefused, left as u64);
+            *sent = cursor::add(start, count, ring.num());
+            core.look_now()?;
+            return Ok(true);
+        }
+        // The rest stays in the ring and is counted when it goes.
+        let next = frames.at[gone].0;
+        let waiting = (next..count).step_by(each as usize).count() as u64;
+        self.stats.count(Field::In, waiting.wrapping_neg());
+        *sent = cursor::add(start, next, ring.num());
+        Ok(false)
+    }
+}
+
+/// Where the frames that were put up start, relative to the first, and their lengths.
+struct Frames {
+    at: [(u32, u32); SMALL as usize],
+    count: usize,
+}
+
+impl Frames {
+    fn add(&mut self, first: u32, bytes: u32) {
+        self.at[self.count] = (first, bytes);
+        self.count += 1;
+    }
+}
+
+/// Puts up one frame of `slots` slots, each read once, or names why not. Nothing is put up for a bad one.
+fn put(
+    socket: &mut XskTx,
+    ring: &RingView,
+    at: u32,
+    slots: u32,
+    mtu: u32,
+) -> std::result::Result<u32, DropReason> {
+    let mut parts = [(0u64, 0u32); MAX_CHAIN as usize];
+    let mut bytes = 0;
+    for k in 0..slots {
+        let s = ring.slot(cursor::add(at, k, ring.num()));
+        if !ring.valid(s) || (s.len == 0 && slots > 1) {
+            return Err(DropReason::BadSlot);
+        }
+        bytes += u32::from(s.len);
+        parts[k as usize] = (u64::from(s.buf) * u64::from(ring.buf_size()), u32::from(s.len));
+    }
+    if bytes < 14 {
+        return Err(DropReason::TooShort);
+    }
+    // 14 bytes of header and 4 of a VLAN tag beyond the MTU, as the interface counts it.
+    if bytes > mtu + 18 {
+        return Err(DropReason::TooLong);
+    }
+    for (k, &(addr, len)) in parts[..slots as usize].iter().enumerate() {
+        if !socket.put(addr, len, k as u32 + 1 < slots) {
+            return Err(DropReason::NoMemory);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Makes the kernel send what is put up. Returns how many frames it took and lost, and whether it refuses the rest.
+fn kick_all(socket: &mut XskTx, put: u32, stats: &RingStats) -> Result<(u64, bool)> {
+    let (mut lost, mut idle, mut before) = (0, 0, put);
+    while put > 0 {
+        match socket.kick() {
+            Ok(Kick::Done) => break,
+            Ok(Kick::Lost) => {
+                lost += 1;
+                stats.drop(DropReason::DeviceFull, 1);
+            }
+            Ok(Kick::Again) => {}
+            Err(_) => return Ok((lost, true)),
+        }
+        let now = socket.waiting();
+        if now == 0 {
+            break;
+        }
+        idle = if now < before { 0 } else { idle + 1 };
+        if idle > PATIENCE {
+            break;
+        }
+        before = now;
+    }
+    Ok((lost, false))
+}

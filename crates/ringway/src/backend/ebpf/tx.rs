@@ -1,0 +1,138 @@
+//! Sending: long bursts as live frames made by the program in the kernel, one system call for each sync.
+//!
+//! A call on live frames costs about 10 us before the first frame, because the kernel makes a pool of pages for it.
+//! Below [`SMALL`] frames AF_XDP is faster; it is used where both ways end in one queue, so that order is kept.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use super::Core;
+use super::object::ctl;
+use super::small::Small;
+use crate::backend::{TxSync, null::always_ready};
+use crate::cursor;
+use crate::error::{Error, ErrorKind, Result};
+use crate::handshake;
+use crate::layout::MAX_CHAIN;
+use crate::ring::RingView;
+use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::bpf;
+
+/// Frames from which on a call on live frames is the faster way.
+pub(super) const SMALL: u32 = 16;
+
+/// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
+const FRAME_IN: u32 = 64;
+
+/// The sending side of one tx ring.
+#[derive(Debug)]
+pub(super) struct EbpfTx {
+    core: Arc<Core>,
+    ring: u32,
+    /// First slot not sent.
+    sent: u32,
+    generation: u32,
+    small: Small,
+    stats: RingStats,
+    ready: Arc<OwnedFd>,
+}
+
+impl EbpfTx {
+    pub(super) fn new(core: Arc<Core>, ring: u32, stats: RingStats) -> Result<Self> {
+        let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
+        let small = Small::new(&core, stats.clone());
+        Ok(Self { core, ring, sent: 0, generation: 0, small, stats, ready })
+    }
+
+    /// The slot after the frames of one slot each that start at `sent`.
+    fn plain_until(&self, ring: &RingView, head: u32) -> u32 {
+        let mut at = self.sent;
+        while at != head && !ring.slot(at).more() {
+            at = ring.next(at);
+        }
+        at
+    }
+
+    /// Sends the plain slots up to `end` as live frames.
+    fn send_live(&mut self, ring: &RingView, end: u32) -> Result<()> {
+        let core = &self.core;
+        self.generation = self.generation.wrapping_add(1);
+        core.ctl(self.ring, ctl::START).store(self.sent, Relaxed);
+        core.ctl(self.ring, ctl::HEAD).store(end, Relaxed);
+        core.ctl(self.ring, ctl::GEN).store(self.generation, Release);
+        let from = (core.cfg.host != 0).then_some(core.cfg.ifindex);
+        let prog = core
+            .loaded
+            .prog("tx")
+            .ok_or_else(|| Error::new(ErrorKind::Gone, &core.name, "no transmit program"))?;
+        let mut stalled = 0;
+        while self.sent != end {
+            let left = ring.dist(self.sent, end);
+            bpf::run_live(prog, FRAME_IN + self.ring, left, from).map_err(|e| core.run_failed(e))?;
+            let at = handshake::observe(core.tail(self.ring));
+            let moved = if at < ring.num() { ring.dist(self.sent, at) } else { 0 };
+            if moved == 0 || moved > left {
+                stalled += 1;
+                if stalled > 3 {
+                    let what = "the transmit program does not advance: something else writes this ring's control block";
+                    return Err(Error::new(ErrorKind::Invalid, &core.name, what)
+                        .cure("use a tx ring from one thread"));
+                }
+                continue;
+            }
+            self.sent = at;
+        }
+        core.check_taken()
+    }
+
+    /// Sends, or drops by name, one frame of several slots.
+    fn send_chain(&mut self, ring: &RingView, head: u32) -> Result<bool> {
+        let (mut slots, mut ended) = (0, false);
+        while !ended && slots < ring.dist(self.sent, head) {
+            ended = !ring.slot(cursor::add(self.sent, slots, ring.num())).more();
+            slots += 1;
+        }
+        let why = match ended {
+            true if slots <= MAX_CHAIN => {
+                if self.small.usable(&self.core) && self.small.takes(slots) {
+                    return self.small.send(&self.core, ring, &mut self.sent, slots, slots);
+                }
+                DropReason::TooLong
+            }
+            _ => DropReason::BadSlot,
+        };
+        self.sent = cursor::add(self.sent, slots, ring.num());
+        self.stats.count(Field::In, 1);
+        self.stats.drop(why, 1);
+        Ok(true)
+    }
+}
+
+impl TxSync for EbpfTx {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        let want = ring.dist(self.sent, head);
+        let small = want < SMALL && self.small.usable(&self.core);
+        while self.sent != head {
+            let end = self.plain_until(ring, head);
+            let count = ring.dist(self.sent, end);
+            let went_on = match count {
+                0 => self.send_chain(ring, head)?,
+                _ if small => self.small.send(&self.core, ring, &mut self.sent, count, 1)?,
+                _ => self.send_live(ring, end).map(|()| true)?,
+            };
+            if !went_on {
+                break;
+            }
+        }
+        Ok(ring.prev(self.sent))
+    }
+
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn fd(&self) -> RawFd {
+        self.ready.as_raw_fd()
+    }
+}

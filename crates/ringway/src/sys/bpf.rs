@@ -1,0 +1,116 @@
+//! bpf(2): running and attaching programs, maps by id, doorbells.
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use libbpf_sys as bpf;
+
+use super::mmap::Mmap;
+
+/// libbpf returns `-errno`.
+fn check(ret: i32) -> io::Result<i32> {
+    if ret < 0 { Err(io::Error::from_raw_os_error(-ret)) } else { Ok(ret) }
+}
+
+/// Runs an XDP program on live frames, once per frame (`BPF_F_TEST_XDP_LIVE_FRAMES`, Linux 5.18).
+///
+/// `len` is the length of each frame before the program changes it. With `ifindex` the frames seem to have arrived
+/// there; without, on the loopback interface of the current network namespace. Fewer frames than asked for are run
+/// when a signal is pending.
+pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Option<u32>) -> io::Result<()> {
+    let data = [0u8; 512];
+    let ctx = bpf::xdp_md { data_end: len, ingress_ifindex: ifindex.unwrap_or(0), ..Default::default() };
+    let mut opts = bpf::bpf_test_run_opts {
+        sz: size_of::<bpf::bpf_test_run_opts>() as _,
+        data_in: data.as_ptr().cast(),
+        data_size_in: len.min(data.len() as u32),
+        repeat: frames as i32,
+        flags: bpf::BPF_F_TEST_XDP_LIVE_FRAMES,
+        // One page a frame: more than 64 no longer fit the second-level cache together, and are slower.
+        batch_size: 64,
+        ..Default::default()
+    };
+    if ifindex.is_some() {
+        opts.ctx_in = (&raw const ctx).cast();
+        opts.ctx_size_in = size_of::<bpf::xdp_md>() as u32;
+    }
+    // SAFETY: `opts`, `data` and `ctx` live across the call and carry their sizes.
+    match check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) }) {
+        Err(e) if e.raw_os_error() != Some(libc::EINTR) => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Attaches a program to an interface for as long as the returned link is open.
+pub(crate) fn link(
+    prog: BorrowedFd<'_>,
+    ifindex: u32,
+    kind: bpf::bpf_attach_type,
+    flags: u32,
+) -> io::Result<OwnedFd> {
+    // SAFETY: the options are plain data; all zero means "none".
+    let mut opts: bpf::bpf_link_create_opts = unsafe { std::mem::zeroed() };
+    opts.sz = size_of::<bpf::bpf_link_create_opts>() as _;
+    opts.flags = flags;
+    // SAFETY: `opts` lives across the call and carries its size.
+    let fd = check(unsafe { bpf::bpf_link_create(prog.as_raw_fd(), ifindex as i32, kind, &opts) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Attaches a BTF tracepoint program, whose target was fixed at load.
+pub(crate) fn raw_tracepoint(prog: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    // SAFETY: a null name is right for programs with a BTF target.
+    let fd = check(unsafe { bpf::bpf_raw_tracepoint_open(std::ptr::null(), prog.as_raw_fd()) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// What the kernel says about XDP on an interface: the id of an attached program and the feature bits of its driver.
+pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
+    let mut opts =
+        bpf::bpf_xdp_query_opts { sz: size_of::<bpf::bpf_xdp_query_opts>() as _, ..Default::default() };
+    // SAFETY: `opts` lives across the call and carries its size.
+    check(unsafe { bpf::bpf_xdp_query(ifindex as i32, 0, &mut opts) })?;
+    Ok((opts.prog_id, opts.feature_flags))
+}
+
+/// Opens a map by its id.
+pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed.
+    let fd = check(unsafe { bpf::bpf_map_get_fd_by_id(id) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// A `BPF_MAP_TYPE_RINGBUF` used as a doorbell: programs put a record in, its descriptor becomes readable.
+#[derive(Debug)]
+pub(crate) struct Bell {
+    map: OwnedFd,
+    consumer: Mmap,
+    producer: Mmap,
+}
+
+impl Bell {
+    pub(crate) fn new(map: OwnedFd) -> io::Result<Self> {
+        // The consumer's position is on the first page, the producer's on the second, which is read-only
+        // (kernel/bpf/ringbuf.c, ringbuf_map_mmap_user).
+        let consumer = Mmap::shared(map.as_fd(), 4096, 0, true)?;
+        let producer = Mmap::shared(map.as_fd(), 4096, 4096, false)?;
+        Ok(Self { map, consumer, producer })
+    }
+
+    /// Makes the descriptor unreadable again.
+    pub(crate) fn drain(&self) {
+        let end = self.producer.u64(0).load(Acquire);
+        self.consumer.u64(0).store(end, Release);
+    }
+}
+
+impl AsRawFd for Bell {
+    fn as_raw_fd(&self) -> RawFd {
+        self.map.as_raw_fd()
+    }
+}
