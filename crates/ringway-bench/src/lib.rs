@@ -1,5 +1,18 @@
 //! Traffic generation and measurement over Ringway ports.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`traffic`] | frames, schedules, checks and reports, without I/O |
+//! | [`engine`] | the loops that put them on rings: sender, receiver, ping, pong, bridge |
+//! | [`affinity`] | one thread, one CPU |
+//! | [`peers`] | the programs that Ringway is measured against |
+//! | [`lab`] | namespaces and links to measure in |
+//! | [`suite`] | benchmarks: alternating runs, statistics, results |
 #![deny(unsafe_code)]
 
+pub mod affinity;
+pub mod engine;
+pub mod lab;
 pub mod peers;
+pub mod suite;
 pub mod traffic;

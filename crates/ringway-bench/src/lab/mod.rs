@@ -1,0 +1,236 @@
+//! A test bed: a network namespace with veth pairs that goes away with its owner.
+//!
+//! Everything in it is made with `ip` and `ethtool`, under a name that holds the owner's process id
+//! (`rwb-PID-N`). Dropping the [`Lab`] deletes the namespace and with it all links. What a killed owner left behind
+//! is deleted when the next lab is made.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`raw`] | raw packet sockets: an independent witness of what is on a link |
+//! | [`thread`] | pin a thread, its CPU time |
+//! | [`interrupt`] | Ctrl-C as a flag, so that guards run |
+
+mod error;
+pub mod interrupt;
+pub mod raw;
+mod sys;
+pub mod thread;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use error::LabError;
+
+const PREFIX: &str = "rwb-";
+const NAMES: &str = "/run/netns";
+
+/// A network namespace of our own.
+///
+/// IPv6 is off, no address is set and no route exists, so the kernel sends no frame of its own there and answers
+/// none. Needs root.
+///
+/// ```no_run
+/// use ringway_bench::lab::{Lab, LabError};
+/// let lab = Lab::new()?;
+/// lab.veth("a0", "a1")?;
+/// let port = lab.run(|| Ok::<_, LabError>(ringway::Port::open("ebpf:a1")?))?;
+/// # Ok::<(), LabError>(())
+/// ```
+#[derive(Debug)]
+pub struct Lab {
+    name: String,
+}
+
+impl Lab {
+    /// Makes an empty namespace, after deleting those of owners that are dead.
+    ///
+    /// # Errors
+    ///
+    /// [`LabError::NotRoot`] without root, [`LabError::NoTool`] without `ip`, [`LabError::Refused`] with its words.
+    pub fn new() -> Result<Self, LabError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        if !is_root() {
+            return Err(LabError::NotRoot);
+        }
+        delete_stale();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed); // only has to differ from the others
+        let name = format!("{PREFIX}{}-{number}", process::id());
+        run("ip", &["netns", "add", &name])?;
+        let lab = Self { name };
+        lab.exec(
+            "sysctl",
+            &["-qw", "net.ipv6.conf.default.disable_ipv6=1", "net.ipv6.conf.all.disable_ipv6=1"],
+        )?;
+        Ok(lab)
+    }
+
+    /// The namespace's name, as `ip netns` and [`Peer::spawn`](crate::peers::Peer::spawn) take it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes a pair of links, each the other's far end, with one queue each, and brings both up.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said.
+    pub fn veth(&self, a: &str, b: &str) -> Result<(), LabError> {
+        let queues = "numtxqueues 1 numrxqueues 1";
+        self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues}"))?;
+        self.ip(&format!("link set {a} up"))?;
+        self.ip(&format!("link set {b} up"))
+    }
+
+    /// Sets the longest packet that both ends of a pair carry, without the Ethernet header.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said.
+    pub fn set_mtu(&self, ends: [&str; 2], mtu: u32) -> Result<(), LabError> {
+        ends.iter().try_for_each(|end| self.ip(&format!("link set {end} mtu {mtu}")))
+    }
+
+    /// Has a veth run NAPI, without which it takes no frame that XDP redirects to its far end.
+    ///
+    /// The switch for that is GRO; a size limit keeps GRO from ever merging two frames into one.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` or `ethtool` said.
+    pub fn run_napi(&self, interface: &str) -> Result<(), LabError> {
+        self.ip(&format!("link set {interface} gro_max_size 1"))?;
+        self.exec("ethtool", &["-K", interface, "gro", "on"])
+    }
+
+    /// `ip ARGUMENTS` in the namespace; arguments are separated by single spaces.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said.
+    pub fn ip(&self, arguments: &str) -> Result<(), LabError> {
+        let mut all = vec!["-n", &self.name];
+        all.extend(arguments.split(' '));
+        run("ip", &all)
+    }
+
+    /// Runs a program in the namespace.
+    ///
+    /// # Errors
+    ///
+    /// What it said when it failed.
+    pub fn exec(&self, program: &str, arguments: &[&str]) -> Result<(), LabError> {
+        run("ip", &[&["netns", "exec", &self.name, program], arguments].concat())
+    }
+
+    /// Runs `job` on a thread of its own inside the namespace, and waits for it. Ports opened there go on
+    /// working outside.
+    ///
+    /// # Errors
+    ///
+    /// When the namespace can't be entered; otherwise the job's own.
+    pub fn run<T: Send, E: Send + From<LabError>>(
+        &self,
+        job: impl FnOnce() -> Result<T, E> + Send,
+    ) -> Result<T, E> {
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                self.enter()?;
+                job()
+            });
+            inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Moves the calling thread into the namespace for good. Meant for threads made for it; see [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn enter(&self) -> Result<(), LabError> {
+        let enter = || sys::enter_netns(&File::open(Path::new(NAMES).join(&self.name))?);
+        enter().map_err(|source| LabError::Os { action: "entering a network namespace", source })
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        // Fails only if somebody deleted it before.
+        let _ = run("ip", &["netns", "del", &self.name]);
+    }
+}
+
+/// Whether the process may make namespaces, as far as its user id tells.
+pub fn is_root() -> bool {
+    sys::is_root()
+}
+
+/// The names of all labs on this machine, their owners dead or alive.
+pub fn labs() -> Vec<String> {
+    let names = fs::read_dir(NAMES).into_iter().flatten().flatten();
+    names.filter_map(|e| e.file_name().into_string().ok()).filter(|n| owner(n).is_some()).collect()
+}
+
+fn delete_stale() {
+    for name in labs() {
+        if owner(&name).is_some_and(|pid| !PathBuf::from(format!("/proc/{pid}")).exists()) {
+            // A race with another new lab is lost without harm: it is gone either way.
+            let _ = run("ip", &["netns", "del", &name]);
+        }
+    }
+}
+
+/// The process id in the name of a lab.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    pid.parse().ok()
+}
+
+fn run(program: &'static str, arguments: &[&str]) -> Result<(), LabError> {
+    let output = Command::new(program).args(arguments).output().map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => LabError::NoTool { program },
+        _ => LabError::Os { action: "starting a tool", source },
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let reason = words.lines().next().unwrap_or("no reason given").to_owned();
+    Err(LabError::Refused { command: format!("{program} {}", arguments.join(" ")), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_are_read_from_names() {
+        assert_eq!(owner("rwb-17-0"), Some(17));
+        for other in ["rwb-17", "rwb-x-0", "rwb-17-x", "rwp-17-0", "eth0"] {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_lab_and_the_labs_of_the_dead_go_away() {
+        if !is_root() {
+            eprintln!("SKIP: labs need root (namespaces); run these tests with sudo");
+            return;
+        }
+        let dead = "rwb-4194305-0"; // above the largest process id
+        run("ip", &["netns", "add", dead]).unwrap();
+        let lab = Lab::new().unwrap();
+        assert!(!labs().contains(&dead.to_owned()));
+        lab.veth("a0", "a1").unwrap();
+        lab.set_mtu(["a0", "a1"], 2000).unwrap();
+        lab.run_napi("a1").unwrap();
+        assert!(lab.ip("link set absent up").unwrap_err().to_string().contains("absent"));
+        let mtu = lab.run(|| Ok::<_, LabError>(fs::read_to_string("/proc/thread-self/net/dev").unwrap())).unwrap();
+        assert!(mtu.contains("a0:") && !mtu.contains("eth0:"), "{mtu}");
+        let name = lab.name().to_owned();
+        drop(lab);
+        assert!(!labs().contains(&name));
+    }
+}

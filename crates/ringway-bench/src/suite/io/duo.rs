@@ -1,0 +1,101 @@
+//! Two things at once: a loop over Ringway ports on its own thread, and whatever drives it here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use crate::lab::{Lab, thread::pin};
+use crate::suite::Fault;
+
+/// What the loop sees of the other side.
+#[derive(Debug)]
+pub(super) struct Control<'a> {
+    ready: Sender<()>,
+    stop: &'a AtomicBool,
+}
+
+impl Control<'_> {
+    /// Says that the loop is set up.
+    pub(super) fn ready(&self) {
+        let _ = self.ready.send(()); // nobody waits any more if the other side broke
+    }
+
+    /// Whether the loop is to end.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) // nothing is handed over by it but the wish
+    }
+}
+
+/// Stops the loop also when the other side breaks.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs `work` on a thread on `cpu`, inside `lab` if one is given, and once it is ready `drive` here; ends the work
+/// when that is over. The work's fault goes first: it is mostly the cause of the other.
+pub(super) fn beside<T: Send, D>(
+    lab: Option<&Lab>,
+    cpu: usize,
+    work: impl FnOnce(&Control<'_>) -> Result<T, Fault> + Send,
+    drive: impl FnOnce() -> Result<D, Fault>,
+) -> Result<(T, D), Fault> {
+    let stop = AtomicBool::new(false);
+    let (sender, ready) = mpsc::channel();
+    thread::scope(|scope| {
+        let stop = &stop;
+        let worker = scope.spawn(move || {
+            let control = Control { ready: sender, stop };
+            on_cpu(lab, cpu, || work(&control))
+        });
+        let guard = Stop(stop);
+        let driven = ready.recv().is_ok().then(drive);
+        drop(guard);
+        let worked = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let ended = || Fault::Failed("ended before it was ready".into());
+        Ok((worked, driven.ok_or_else(ended)??))
+    })
+}
+
+/// Runs `job` on the calling thread's behalf on a thread on `cpu`, inside `lab` if one is given.
+pub(super) fn alone<T: Send>(
+    lab: Option<&Lab>,
+    cpu: usize,
+    job: impl FnOnce() -> Result<T, Fault> + Send,
+) -> Result<T, Fault> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| on_cpu(lab, cpu, job));
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn on_cpu<T>(lab: Option<&Lab>, cpu: usize, job: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    lab.map(Lab::enter).transpose()?;
+    pin(cpu).map_err(|e| Fault::Failed(format!("cannot run on CPU {cpu}: {e}")))?;
+    job()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_work_runs_until_the_drive_is_over() {
+        let work = |control: &Control<'_>| {
+            control.ready();
+            while !control.stopped() {
+                thread::yield_now();
+            }
+            Ok(1)
+        };
+        assert_eq!(beside(None, 0, work, || Ok(2)), Ok((1, 2)));
+        let broken = beside::<_, ()>(None, 0, work, || Err(Fault::Failed("x".into())));
+        assert_eq!(broken, Err(Fault::Failed("x".into())));
+        let unset = beside::<(), _>(None, 0, |_| Err(Fault::Failed("y".into())), || Ok(2));
+        assert_eq!(unset, Err(Fault::Failed("y".into())));
+        assert_eq!(alone(None, 0, || Ok(3)), Ok(3));
+    }
+}

@@ -1,0 +1,133 @@
+//! `forward`: from one veth to another, by every means that this machine has.
+//!
+//! ```text
+//! flood, CPU 0 -> a0|a1 -> forwarder, CPU 1 -> b0|b1 -> sink
+//! ```
+//!
+//! Forwarders in the kernel have no core of their own: they run where the frames arrive, in the generator's
+//! softirq on CPU 0.
+
+use ringway::{OpenOptions, PortCounters};
+
+use super::duo::beside;
+use super::{Bed, Links, SENDER, loops, receiver, tx};
+use crate::lab::Lab;
+use crate::peers::testpmd::{self, Driver};
+use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::suite::{Case, Fault, Sample, Unit};
+
+/// Frames forwarded in one direction before the other gets its turn.
+const BURST: u32 = 256;
+
+const NOTE: &str = "senders of socket buffers: tc sink; ringway and xdp-redirect: XDP sink. linux-bridge and \
+                    xdp-redirect run in the kernel, in the generator's softirq on CPU 0";
+
+pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
+    Case::new("forward", Unit::Mpps)
+        .burst(BURST)
+        .note(NOTE)
+        .system("ringway-ebpf", move || ringway(bed).map(|(sample, _)| sample))
+        .system("libpcap", move || libpcap(bed))
+        .system("af_xdp", move || af_xdp(bed))
+        .system("xdp-redirect", move || xdp_redirect(bed))
+        .system("linux-bridge", move || linux_bridge(bed))
+        .system("dpdk-af_packet", move || dpdk(bed, Driver::AfPacket))
+        .system("dpdk-af_xdp", move || dpdk(bed, Driver::AfXdp))
+}
+
+/// Ringway on both sides, in one region; with the counters of both ports.
+///
+/// # Errors
+///
+/// Why there is no number.
+pub fn ringway(bed: Bed<'_>) -> Result<(Sample, [PortCounters; 2]), Fault> {
+    let links = links(bed)?;
+    let sink = sink(&links, "sink")?;
+    let (counters, ()) = bridging(links.lab, || flood(bed))?;
+    Ok((tx::arrived(sink)?, counters))
+}
+
+/// Bridges `a1` and `b0` of a lab over Ringway, on a thread of its own, while `meanwhile` runs.
+///
+/// # Errors
+///
+/// Those of the ports, or else those of `meanwhile`.
+pub fn bridging<T>(
+    lab: &Lab,
+    meanwhile: impl FnOnce() -> Result<T, Fault>,
+) -> Result<([PortCounters; 2], T), Fault> {
+    let work = |control: &super::duo::Control<'_>| {
+        let mut ports = OpenOptions::new().open_all(&["ebpf:a1", "ebpf:b0"])?;
+        let [a, b] = &mut ports[..] else {
+            return Err(Fault::Failed("two ports were asked for".into()));
+        };
+        loops::bridge(a, b, BURST, control)?;
+        Ok([a.counters(), b.counters()])
+    };
+    beside(Some(lab), receiver(), work, meanwhile)
+}
+
+/// libpcap on both sides.
+///
+/// # Errors
+///
+/// Why there is no number.
+pub fn libpcap(bed: Bed<'_>) -> Result<Sample, Fault> {
+    peer(bed, PeerKind::Pcap, &["forward", "a1", "b0"], "sink-skb")
+}
+
+fn af_xdp(bed: Bed<'_>) -> Result<Sample, Fault> {
+    peer(bed, PeerKind::AfXdp, &["forward", "a1", "b0", &BURST.to_string()], "sink-skb")
+}
+
+fn xdp_redirect(bed: Bed<'_>) -> Result<Sample, Fault> {
+    peer(bed, PeerKind::Xdp, &["redirect", "a1", "b0"], "sink")
+}
+
+fn peer(bed: Bed<'_>, kind: PeerKind, args: &[&str], sink_kind: &str) -> Result<Sample, Fault> {
+    let links = links(bed)?;
+    let forwarder = Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?;
+    let sink = sink(&links, sink_kind)?;
+    flood(bed)?;
+    forwarder.stop()?;
+    tx::arrived(sink)
+}
+
+/// The kernel's bridge.
+///
+/// # Errors
+///
+/// Why there is no number.
+pub fn linux_bridge(bed: Bed<'_>) -> Result<Sample, Fault> {
+    let links = links(bed)?;
+    let _bridge = LinuxBridge::create(Some(links.lab.name()), "br0", ["a1", "b0"])?;
+    let sink = sink(&links, "sink-skb")?;
+    flood(bed)?;
+    tx::arrived(sink)
+}
+
+fn dpdk(bed: Bed<'_>, driver: Driver) -> Result<Sample, Fault> {
+    let links = links(bed)?;
+    let testpmd = testpmd::spawn(driver, "a1", "b0", Some(links.lab.name()), Some(receiver()))?;
+    let sink = sink(&links, "sink-skb")?;
+    flood(bed)?;
+    testpmd.stop()?;
+    tx::arrived(sink)
+}
+
+fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
+    let links = bed.links(&["a", "b"])?;
+    links.lab.run_napi("a1")?; // takes what the generator redirects, whoever forwards
+    Ok(links)
+}
+
+fn sink(links: &Links<'_>, kind: &str) -> Result<Peer, Fault> {
+    Ok(Peer::spawn(PeerKind::Xdp, [kind, "b1"], Some(links.lab.name()), Some(receiver()))?)
+}
+
+fn flood(bed: Bed<'_>) -> Result<(), Fault> {
+    let seconds = bed.seconds.to_string();
+    let args = ["flood", "a0", "60", &seconds];
+    Peer::spawn(PeerKind::Xdp, args, Some(bed.lab()?.name()), Some(SENDER))?.finish()?;
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! What programs do with Ringway ports, in their plainest form.
+
+use std::time::{Duration, Instant};
+
+use ringway::{Pairing, Port, RxRing, TxRing, Waiter, forward};
+
+use super::duo::Control;
+use super::meter::Meter;
+
+/// Bytes in the buffer of a frame of 64.
+pub(super) const FRAME_LEN: usize = 60;
+
+/// Frames between two looks at the clock, at least.
+const CLOCK_EVERY: u32 = 256;
+
+/// How long a waiter looks again before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// How long it sleeps at most, so that a loop sees that it is to end.
+const NAP: Duration = Duration::from_millis(20);
+
+const SEQUENCE_AT: usize = 42;
+
+/// The frame that the peers send too: UDP from 10.0.0.1 to 10.0.0.2, a sequence number as payload.
+const FRAME: [u8; FRAME_LEN] = [
+    2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0x66, 0xbd, 10, 0, 0, 1,
+    10, 0, 0, 2, 0x10, 0, 0, 9, 0, 26, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+];
+
+/// Fills `burst` slots with whole frames, as far as there are free ones; returns how many.
+pub(super) fn fill(ring: &mut TxRing, burst: u32, sequence: &mut u64) -> u32 {
+    let mut slots = ring.burst();
+    for done in 0..burst {
+        let Some(mut slot) = slots.next_slot() else { return done };
+        let buffer = &mut slot.buf()[..FRAME_LEN];
+        buffer.copy_from_slice(&FRAME);
+        buffer[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&sequence.to_le_bytes());
+        slot.send(FRAME_LEN);
+        *sequence += 1;
+    }
+    burst
+}
+
+/// Passes `burst` slots on without touching their buffers; returns how many.
+pub(super) fn fill_untouched(ring: &mut TxRing, burst: u32) -> u32 {
+    let mut slots = ring.burst();
+    for done in 0..burst {
+        let Some(slot) = slots.next_slot() else { return done };
+        slot.send(FRAME_LEN);
+    }
+    burst
+}
+
+/// Takes all frames that are there without reading them; returns how many.
+pub(super) fn drain_untouched(ring: &mut RxRing) -> u64 {
+    ring.burst(u32::MAX).map(|frame| std::hint::black_box(frame.len()).min(1) as u64).sum()
+}
+
+/// Takes all frames that are there and reads a word of each, as any use would; returns how many.
+pub(super) fn drain(ring: &mut RxRing) -> u64 {
+    let mut frames = 0;
+    for frame in ring.burst(u32::MAX) {
+        std::hint::black_box(frame.bytes().first());
+        frames += 1;
+    }
+    frames
+}
+
+/// Sends bursts for a time.
+pub(super) fn transmit(port: &mut Port, burst: u32, period: Duration) -> ringway::Result<()> {
+    let end = Instant::now() + period;
+    let mut sequence = 0;
+    while Instant::now() < end {
+        for _ in 0..CLOCK_EVERY.div_ceil(burst) {
+            fill(&mut port.tx[0], burst, &mut sequence);
+            port.tx[0].sync()?;
+        }
+    }
+    Ok(())
+}
+
+/// Receives until it is told to end.
+pub(super) fn receive(port: &mut Port, control: &Control<'_>) -> ringway::Result<Meter> {
+    let mut meter = Meter::default();
+    let mut waiter = Waiter::new(SPIN)?;
+    control.ready();
+    loop {
+        let stopped = control.stopped(); // looked at before the ring: what came until then is counted
+        let idle = port.rx[0].sync()? == 0;
+        if !idle {
+            meter.add(drain(&mut port.rx[0]));
+        } else if stopped {
+            return Ok(meter);
+        } else {
+            waiter.wait(&mut [&mut port.rx[0]], NAP)?;
+        }
+    }
+}
+
+/// Forwards in both directions until it is told to end.
+pub(super) fn bridge(a: &mut Port, b: &mut Port, burst: u32, control: &Control<'_>) -> ringway::Result<()> {
+    let mut waiter = Waiter::new(SPIN)?;
+    let pairing = (Pairing::of(&a.rx[0], &b.tx[0]), Pairing::of(&b.rx[0], &a.tx[0]));
+    control.ready();
+    while !control.stopped() {
+        let moved = pass(&mut a.rx[0], &mut b.tx[0], burst, pairing.0)?
+            + pass(&mut b.rx[0], &mut a.tx[0], burst, pairing.1)?;
+        if moved == 0 {
+            waiter.wait(&mut [&mut a.rx[0], &mut b.rx[0]], NAP)?;
+        }
+    }
+    Ok(())
+}
+
+/// One burst in one direction.
+pub(super) fn pass(rx: &mut RxRing, tx: &mut TxRing, burst: u32, pairing: Pairing) -> ringway::Result<u32> {
+    if rx.sync()? == 0 {
+        return Ok(0);
+    }
+    let moved = forward(rx, tx, burst, pairing);
+    tx.sync()?;
+    Ok(moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ringway::wire::checksum;
+
+    #[test]
+    fn the_frame_is_valid() {
+        assert_eq!(checksum::of(&FRAME[14..34]), 0);
+        assert_eq!(u16::from_be_bytes([FRAME[16], FRAME[17]]) as usize, FRAME_LEN - 14);
+    }
+
+    #[test]
+    fn frames_go_round_a_loop() {
+        let mut port = Port::open("loop:").unwrap();
+        let mut sequence = 0;
+        assert_eq!(fill(&mut port.tx[0], 5, &mut sequence), 5);
+        assert_eq!(fill_untouched(&mut port.tx[0], 2), 2);
+        port.tx[0].sync().unwrap();
+        assert_eq!(port.rx[0].sync().unwrap(), 7);
+        assert_eq!(drain(&mut port.rx[0]), 7);
+        let free = port.tx[0].free();
+        assert_eq!(fill(&mut port.tx[0], 100_000, &mut sequence), free);
+        transmit(&mut port, 256, Duration::ZERO).unwrap();
+    }
+}

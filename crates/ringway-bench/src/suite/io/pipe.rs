@@ -1,0 +1,182 @@
+//! `pipe`: from one program to another through shared rings; `ring`: what a slot costs before anything moves.
+
+use std::time::{Duration, Instant};
+
+use ringway::{PipeEnd, Port, RxRing, TxRing, Waiter, open_pipe_fds, pipe_fds};
+
+use super::duo::{alone, beside};
+use super::meter::WARM_UP;
+use super::{Bed, SENDER, loops, receiver};
+use crate::suite::{Case, Fault, Sample, Unit};
+
+const BURST: u32 = 256;
+const SLOTS: u32 = 1024;
+
+/// Bursts between two looks at the clock.
+const CLOCK_EVERY: u32 = 64;
+
+/// Whether programs write and read the frames that pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Payload {
+    Untouched,
+    Touched,
+}
+
+pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
+    let pipe = |cores| Case::new("pipe", Unit::Mpps).burst(BURST).cores(cores);
+    vec![
+        pipe(1)
+            .note("one thread fills, syncs and drains; touch: each frame is written whole and read")
+            .system("ringway-pipe", move || one_core(bed, Payload::Untouched))
+            .system("ringway-pipe-touch", move || one_core(bed, Payload::Touched)),
+        pipe(2)
+            .note("sender on CPU 0, receiver on CPU 1; touch: each frame is written whole and read")
+            .system("ringway-pipe", move || two_cores(bed, Payload::Untouched))
+            .system("ringway-pipe-touch", move || two_cores(bed, Payload::Touched)),
+        Case::new("ring", Unit::Ns)
+            .burst(BURST)
+            .note("time of a slot in a burst, without sync")
+            .system("ringway-tx-slot", move || tx_slot(bed))
+            .system("ringway-rx-slot", move || rx_slot(bed)),
+    ]
+}
+
+fn ends() -> Result<(Port, Port), Fault> {
+    let fds = pipe_fds(SLOTS)?;
+    Ok((open_pipe_fds(&fds, PipeEnd::Open)?, open_pipe_fds(&fds, PipeEnd::Close)?))
+}
+
+fn fill(ring: &mut TxRing, payload: Payload, sequence: &mut u64) -> u32 {
+    match payload {
+        Payload::Untouched => loops::fill_untouched(ring, BURST),
+        Payload::Touched => loops::fill(ring, BURST, sequence),
+    }
+}
+
+fn drain(ring: &mut RxRing, payload: Payload) -> u64 {
+    match payload {
+        Payload::Untouched => loops::drain_untouched(ring),
+        Payload::Touched => loops::drain(ring),
+    }
+}
+
+/// Counts frames for a time, after the warm-up.
+fn timed(seconds: f64, mut step: impl FnMut() -> ringway::Result<u64>) -> Result<Sample, Fault> {
+    let mut rate = 0.0;
+    for period in [WARM_UP, Duration::from_secs_f64(seconds)] {
+        let (start, mut frames) = (Instant::now(), 0);
+        while start.elapsed() < period {
+            for _ in 0..CLOCK_EVERY {
+                frames += step()?;
+            }
+        }
+        rate = frames as f64 / start.elapsed().as_secs_f64() / 1e6;
+    }
+    Ok(Sample::of(rate))
+}
+
+fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
+    alone(None, receiver(), || {
+        let ((mut a, mut b), mut sequence) = (ends()?, 0);
+        timed(bed.seconds, || {
+            fill(&mut a.tx[0], payload, &mut sequence);
+            a.tx[0].sync()?;
+            b.rx[0].sync()?;
+            Ok(drain(&mut b.rx[0], payload))
+        })
+    })
+}
+
+fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
+    let (mut a, mut b) = ends()?;
+    let spin = Duration::from_micros(50);
+    let send = |control: &super::duo::Control<'_>| {
+        let mut waiter = Waiter::new(spin)?;
+        let mut sequence = 0;
+        control.ready();
+        while !control.stopped() {
+            if fill(&mut a.tx[0], payload, &mut sequence) == 0 {
+                waiter.wait(&mut [&mut a.tx[0]], Duration::from_millis(20))?;
+            }
+            a.tx[0].sync()?;
+        }
+        Ok(())
+    };
+    let receive = || {
+        alone(None, receiver(), || {
+            let mut waiter = Waiter::new(spin)?;
+            timed(bed.seconds, || {
+                if b.rx[0].sync()? == 0 {
+                    waiter.wait(&mut [&mut b.rx[0]], Duration::from_millis(20))?;
+                }
+                Ok(drain(&mut b.rx[0], payload))
+            })
+        })
+    };
+    beside(None, SENDER, send, receive).map(|((), sample)| sample)
+}
+
+/// Mean time of a slot over all rounds; `round` returns the slots it passed and the time that took.
+fn per_slot(
+    bed: Bed<'_>,
+    mut round: impl FnMut(&mut Port) -> ringway::Result<(u64, Duration)> + Send,
+) -> Result<Sample, Fault> {
+    alone(None, receiver(), || {
+        let mut port = Port::open("null:")?;
+        let end = Instant::now() + Duration::from_secs_f64(bed.seconds);
+        let (mut slots, mut time) = (0, Duration::ZERO);
+        while Instant::now() < end {
+            let (n, t) = round(&mut port)?;
+            slots += n;
+            time += t;
+        }
+        Ok(Sample::of(time.as_nanos() as f64 / slots.max(1) as f64))
+    })
+}
+
+fn tx_slot(bed: Bed<'_>) -> Result<Sample, Fault> {
+    per_slot(bed, |port| {
+        let (start, mut slots) = (Instant::now(), 0);
+        loop {
+            match loops::fill_untouched(&mut port.tx[0], BURST) {
+                0 => break,
+                n => slots += u64::from(n),
+            }
+        }
+        let time = start.elapsed();
+        port.tx[0].sync()?;
+        Ok((slots, time))
+    })
+}
+
+fn rx_slot(bed: Bed<'_>) -> Result<Sample, Fault> {
+    per_slot(bed, |port| {
+        port.rx[0].sync()?;
+        let (start, mut slots) = (Instant::now(), 0);
+        loop {
+            match port.rx[0].burst(BURST).map(|f| std::hint::black_box(f.len()).min(1) as u64).sum() {
+                0 => break,
+                n => slots += n,
+            }
+        }
+        Ok((slots, start.elapsed()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::LabError;
+
+    #[test]
+    fn frames_pass_on_one_core_and_on_two() {
+        let lab = Err(LabError::NotRoot);
+        let bed = Bed::new(&lab, 0.01);
+        for payload in [Payload::Untouched, Payload::Touched] {
+            assert!(one_core(bed, payload).unwrap().value > 0.0);
+            assert!(two_cores(bed, payload).unwrap().value > 0.0);
+        }
+        assert!(tx_slot(bed).unwrap().value > 0.0);
+        assert!(rx_slot(bed).unwrap().value > 0.0);
+    }
+}

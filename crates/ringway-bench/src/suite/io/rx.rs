@@ -1,0 +1,77 @@
+//! `rx`: how much of a flood a receiver takes; `rx-1mpps`: whether it loses anything of a load it should bear.
+
+use std::time::Duration;
+
+use ringway::Port;
+
+use super::duo::beside;
+use super::{Bed, SENDER, loops, receiver};
+use crate::peers::{Peer, PeerKind, Traffic};
+use crate::suite::{Case, Fault, Sample, Unit};
+
+/// Frames per second that nobody should lose.
+const OFFERED: &str = "950000";
+const AS_FAST_AS_IT_GOES: &str = "0";
+
+/// How much longer a peer listens than the generator runs.
+const AFTER: f64 = 0.5;
+
+pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
+    let flood = "generator and NAPI on CPU 0, receiver on CPU 1";
+    let gentle = "0.95 Mpps offered; lost: frames sent and not received, all runs together";
+    vec![case(bed, "rx", AS_FAST_AS_IT_GOES).note(flood), case(bed, "rx-1mpps", OFFERED).note(gentle)]
+}
+
+fn case<'a>(bed: Bed<'a>, name: &'static str, rate: &'static str) -> Case<'a> {
+    Case::new(name, Unit::Mpps)
+        .burst(256)
+        .system("ringway-ebpf", move || ringway(bed, rate))
+        .system("libpcap", move || peer(bed, PeerKind::Pcap, None, rate))
+        .system("recvmmsg", move || peer(bed, PeerKind::Socket, None, rate))
+        .system("af_xdp", move || peer(bed, PeerKind::AfXdp, Some("256"), rate))
+}
+
+fn ringway(bed: Bed<'_>, rate: &str) -> Result<Sample, Fault> {
+    let links = bed.links(&["a"])?;
+    let (meter, sent) = beside(
+        Some(links.lab),
+        receiver(),
+        |control| {
+            let mut port = Port::open("ebpf:a1")?;
+            Ok(loops::receive(&mut port, control)?)
+        },
+        || flood(bed, rate),
+    )?;
+    sample(rate, meter.mpps(), &sent, meter.total)
+}
+
+fn peer(bed: Bed<'_>, kind: PeerKind, burst: Option<&str>, rate: &str) -> Result<Sample, Fault> {
+    let links = bed.links(&["a"])?;
+    links.lab.run_napi("a1")?;
+    let seconds = (bed.seconds + AFTER).to_string();
+    let mut args = vec!["rx", "a1"];
+    args.extend(burst);
+    args.push(&seconds);
+    let receiver = Peer::spawn(kind, args, Some(links.lab.name()), Some(receiver()))?;
+    let sent = flood(bed, rate)?;
+    let received = receiver.finish()?.traffic().copied().unwrap_or_default();
+    sample(rate, received.pps() / 1e6, &sent, received.total_packets)
+}
+
+/// Floods `a0` and waits until the last frames have arrived.
+fn flood(bed: Bed<'_>, rate: &str) -> Result<Traffic, Fault> {
+    let seconds = bed.seconds.to_string();
+    let args = ["flood", "a0", "60", &seconds, rate];
+    let flood = Peer::spawn(PeerKind::Xdp, args, Some(bed.lab()?.name()), Some(SENDER))?;
+    let sent = flood.finish()?.traffic().copied().unwrap_or_default();
+    std::thread::sleep(Duration::from_millis(20));
+    Ok(sent)
+}
+
+fn sample(rate: &str, mpps: f64, sent: &Traffic, received: u64) -> Result<Sample, Fault> {
+    if mpps == 0.0 {
+        return Err(Fault::Failed("received nothing".into()));
+    }
+    let lost = (rate != AS_FAST_AS_IT_GOES).then(|| sent.total_packets.saturating_sub(received));
+    Ok(Sample { value: mpps, lost })
+}

@@ -1,0 +1,63 @@
+//! `tx`: how fast a sender puts frames on a veth.
+
+use std::time::Duration;
+
+use ringway::Port;
+
+use super::duo::alone;
+use super::meter::WARM_UP;
+use super::{Bed, SENDER, loops, receiver};
+use crate::peers::{Peer, PeerKind};
+use crate::suite::{Case, Fault, Sample, Unit};
+
+const NOTE: &str =
+    "socket-buffer senders: tc sink at the far end; ringway: XDP sink; each the better one for it";
+
+pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
+    [1, 16, 256, 1024].map(|burst| case(bed, burst)).into()
+}
+
+fn case(bed: Bed<'_>, burst: u32) -> Case<'_> {
+    Case::new("tx", Unit::Mpps)
+        .burst(burst)
+        .note(NOTE)
+        .system("ringway-ebpf", move || ringway(bed, burst))
+        .system("libpcap", move || peer(bed, PeerKind::Pcap, burst))
+        .system("sendmmsg", move || peer(bed, PeerKind::Socket, burst))
+        .system("af_xdp", move || peer(bed, PeerKind::AfXdp, burst))
+}
+
+fn ringway(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
+    counted(bed, "sink", || {
+        alone(Some(bed.lab()?), SENDER, || {
+            let mut port = Port::open("ebpf:a0")?;
+            Ok(loops::transmit(&mut port, burst, Duration::from_secs_f64(bed.seconds) + WARM_UP)?)
+        })
+    })
+}
+
+fn peer(bed: Bed<'_>, kind: PeerKind, burst: u32) -> Result<Sample, Fault> {
+    let (burst, seconds) = (burst.to_string(), bed.seconds.to_string());
+    counted(bed, "sink-skb", || {
+        let args = ["tx", "a0", "60", &burst, &seconds];
+        Peer::spawn(kind, args, Some(bed.lab()?.name()), Some(SENDER))?.finish()?;
+        Ok(())
+    })
+}
+
+/// What arrives at a sink while `send` runs.
+fn counted(bed: Bed<'_>, sink: &str, send: impl FnOnce() -> Result<(), Fault>) -> Result<Sample, Fault> {
+    let links = bed.links(&["a"])?;
+    let sink = Peer::spawn(PeerKind::Xdp, [sink, "a1"], Some(links.lab.name()), Some(receiver()))?;
+    send()?;
+    arrived(sink)
+}
+
+/// The rate at a sink, which ends with it.
+pub(super) fn arrived(sink: Peer) -> Result<Sample, Fault> {
+    let pps = sink.stop()?.traffic().map_or(0.0, |t| t.pps());
+    if pps == 0.0 {
+        return Err(Fault::Failed("nothing arrived at the far end".into()));
+    }
+    Ok(Sample::of(pps / 1e6))
+}

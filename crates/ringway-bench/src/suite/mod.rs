@@ -1,0 +1,302 @@
+//! Benchmarks: the systems of a case are measured in turn (A B A B ...), several times, in one run.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
+//! | [`report`] | the results as JSON: the contract of all suites |
+//! | [`table`] | the results as text |
+//! | [`conditions`] | the machine, and whether it is quiet |
+//!
+//! ```
+//! use ringway_bench::suite::{Case, Options, Sample, System, Unit, conditions::Conditions, run};
+//! let case = Case::new("sum", Unit::Ns).system("ringway-sum", || Ok(Sample::of(2.0)));
+//! let report = run("demo", vec![case], &Options::default(), Conditions::read(), |_| ());
+//! assert_eq!(report.rows[0].median, 2.0);
+//! ```
+
+pub mod conditions;
+mod fault;
+pub mod io;
+pub mod report;
+pub mod statistics;
+pub mod table;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::lab::interrupt;
+use conditions::Conditions;
+pub use fault::Fault;
+use report::{Missing, Report, Row};
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Millions of packets per second; more is better.
+    Mpps,
+    /// Nanoseconds; less is better.
+    #[serde(rename = "ns")]
+    Ns,
+    /// Billions of bits per second; more is better.
+    #[serde(rename = "Gbit/s")]
+    Gbit,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mpps => "Mpps",
+            Self::Ns => "ns",
+            Self::Gbit => "Gbit/s",
+        })
+    }
+}
+
+/// One run of one system.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// In the unit of the case.
+    pub value: f64,
+    /// Frames offered and not delivered, for cases that ask for none.
+    pub lost: Option<u64>,
+}
+
+impl Sample {
+    /// A sample without a count of losses.
+    pub fn of(value: f64) -> Self {
+        Self { value, lost: None }
+    }
+}
+
+type Measure<'a> = Box<dyn FnMut() -> Result<Sample, Fault> + 'a>;
+
+/// What is compared: a name and how to measure it once.
+pub struct System<'a> {
+    name: &'static str,
+    measure: Measure<'a>,
+}
+
+impl fmt::Debug for System<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("System").field(&self.name).finish()
+    }
+}
+
+/// Systems that do the same job under the same conditions.
+#[derive(Debug)]
+pub struct Case<'a> {
+    name: &'static str,
+    frame: u32,
+    burst: u32,
+    cores: u32,
+    unit: Unit,
+    note: &'static str,
+    systems: Vec<System<'a>>,
+}
+
+impl<'a> Case<'a> {
+    /// A case without systems: 64-byte frames, burst 1, one core.
+    pub fn new(name: &'static str, unit: Unit) -> Self {
+        Self { name, frame: 64, burst: 1, cores: 1, unit, note: "", systems: Vec::new() }
+    }
+
+    /// Sets the frame size, FCS included.
+    #[must_use]
+    pub fn frame(self, frame: u32) -> Self {
+        Self { frame, ..self }
+    }
+
+    /// Sets the frames handled per iteration.
+    #[must_use]
+    pub fn burst(self, burst: u32) -> Self {
+        Self { burst, ..self }
+    }
+
+    /// Sets the cores that the systems use in user space.
+    #[must_use]
+    pub fn cores(self, cores: u32) -> Self {
+        Self { cores, ..self }
+    }
+
+    /// Sets what a reader of the numbers must know.
+    #[must_use]
+    pub fn note(self, note: &'static str) -> Self {
+        Self { note, ..self }
+    }
+
+    /// Adds a system. Names of ours start with `ringway`, all others are peers.
+    #[must_use]
+    pub fn system(mut self, name: &'static str, measure: impl FnMut() -> Result<Sample, Fault> + 'a) -> Self {
+        self.systems.push(System { name, measure: Box::new(measure) });
+        self
+    }
+}
+
+/// What to measure, and how often.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Repeats of each system.
+    pub runs: u32,
+    /// Only the case of this name.
+    pub case: Option<String>,
+    /// Only the systems of these names; empty: all.
+    pub only: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { runs: 5, case: None, only: Vec::new() }
+    }
+}
+
+impl Options {
+    fn wants_case(&self, case: &Case<'_>) -> bool {
+        self.case.as_deref().is_none_or(|name| name == case.name)
+    }
+
+    fn wants_system(&self, system: &System<'_>) -> bool {
+        self.only.is_empty() || self.only.iter().any(|name| name == system.name)
+    }
+}
+
+/// The measurement that starts now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Measurements that are over.
+    pub done: u32,
+    /// Measurements in all, as far as is known now.
+    pub total: u32,
+    /// Name of the case.
+    pub case: &'static str,
+    /// Its burst.
+    pub burst: u32,
+    /// Name of the system.
+    pub system: &'static str,
+}
+
+/// The names of all cases, and those of all systems.
+pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
+    let unique = |names: &mut dyn Iterator<Item = &'static str>| {
+        let mut seen = BTreeSet::new();
+        names.filter(|n| seen.insert(*n)).collect::<Vec<_>>()
+    };
+    (
+        unique(&mut cases.iter().map(|c| c.name)),
+        unique(&mut cases.iter().flat_map(|c| c.systems.iter().map(|s| s.name))),
+    )
+}
+
+/// Measures the cases one after the other and tells `watch` before each measurement.
+///
+/// A system that is not there, or fails, is left out from then on and named in the report. Ctrl-C (see
+/// [`interrupt`]) ends it after the current measurement; the report then says so.
+pub fn run(
+    suite: &str,
+    mut cases: Vec<Case<'_>>,
+    options: &Options,
+    conditions: Conditions,
+    mut watch: impl FnMut(Step),
+) -> Report {
+    cases.retain(|c| options.wants_case(c));
+    for case in &mut cases {
+        case.systems.retain(|s| options.wants_system(s));
+    }
+    cases.retain(|c| !c.systems.is_empty());
+    let total: usize = cases.iter().map(|c| c.systems.len() * options.runs as usize).sum();
+    let mut progress = Progress { done: 0, total: total as u32, watch: &mut watch };
+    let mut report = Report::new(suite, conditions);
+    for case in &mut cases {
+        measure(case, options.runs, &mut progress, &mut report);
+    }
+    report
+}
+
+struct Progress<'a> {
+    done: u32,
+    total: u32,
+    watch: &'a mut dyn FnMut(Step),
+}
+
+impl Progress<'_> {
+    fn step(&mut self, case: &Case<'_>, system: &'static str) {
+        let step = Step { done: self.done, total: self.total, case: case.name, burst: case.burst, system };
+        (self.watch)(step);
+        self.done += 1;
+    }
+}
+
+fn measure(case: &mut Case<'_>, runs: u32, progress: &mut Progress<'_>, report: &mut Report) {
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); case.systems.len()];
+    let mut faults: Vec<Option<Fault>> = case.systems.iter().map(|_| None).collect();
+    for run in 0..runs {
+        for k in 0..case.systems.len() {
+            if faults[k].is_some() || interrupt::stopped() {
+                continue;
+            }
+            progress.step(case, case.systems[k].name);
+            match (case.systems[k].measure)() {
+                Ok(sample) => samples[k].push(sample),
+                Err(fault) => {
+                    faults[k] = Some(fault);
+                    progress.total -= runs - run - 1;
+                }
+            }
+        }
+    }
+    report.interrupted |= interrupt::stopped();
+    for ((system, samples), fault) in case.systems.iter().zip(samples).zip(faults) {
+        if let Some(fault) = fault {
+            report.missing.push(Missing::of(case, system.name, &fault));
+        }
+        if let Some(row) = Row::of(case, system.name, &samples) {
+            report.rows.push(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn systems_take_turns_and_broken_ones_drop_out() {
+        let order = RefCell::new(String::new());
+        let say = |name: char, result: Result<f64, Fault>| {
+            order.borrow_mut().push(name);
+            result.map(Sample::of)
+        };
+        let mut n = 0.0;
+        let case = Case::new("c", Unit::Mpps)
+            .system("ringway-a", || {
+                n += 1.0;
+                say('a', Ok(n))
+            })
+            .system("b", || say('b', Err(Fault::Unavailable("not here".into()))))
+            .system("c", || say('c', Ok(1.0)))
+            .system("d", || say('d', Ok(1.0)));
+        let options =
+            Options { runs: 3, only: ["ringway-a", "b", "c"].map(String::from).to_vec(), case: None };
+        let mut steps = Vec::new();
+        let report = run("s", vec![case], &options, Conditions::default(), |s| steps.push((s.done, s.total)));
+        assert_eq!(*order.borrow(), "abcacac");
+        assert_eq!(steps.first(), Some(&(0, 9)));
+        assert_eq!(steps.last(), Some(&(6, 7)));
+        assert_eq!(report.rows.len(), 2);
+        assert_eq!((report.rows[0].min, report.rows[0].median, report.rows[0].max), (1.0, 2.0, 3.0));
+        assert_eq!(report.missing.len(), 1);
+        assert!(!report.failed());
+    }
+
+    #[test]
+    fn a_case_can_be_picked() {
+        let cases =
+            || vec![Case::new("x", Unit::Ns).system("s", || Ok(Sample::of(1.0))), Case::new("y", Unit::Ns)];
+        let options = Options { case: Some("y".into()), ..Options::default() };
+        let report = run("s", cases(), &options, Conditions::default(), |_| ());
+        assert!(report.rows.is_empty());
+        assert_eq!(names(&cases()), (vec!["x", "y"], vec!["s"]));
+    }
+}

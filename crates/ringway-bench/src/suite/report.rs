@@ -1,0 +1,269 @@
+//! The results of a suite, as JSON: the contract of all suites.
+//!
+//! ```text
+//! {"suite":"io","host":"...","kernel":"...","cpu":"...","cores":2,"load":0.1,
+//!  "rows":[{"case":"tx","system":"libpcap","frame":64,"burst":256,"cores":1,"unit":"Mpps",
+//!           "median":1.2,"min":1.1,"max":1.3,"runs":5,"samples":[...]}],
+//!  "missing":[{"case":"forward","system":"dpdk-af_xdp","burst":256,"skipped":true,"reason":"..."}],
+//!  "interrupted":false}
+//! ```
+//!
+//! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer. `samples` are the single runs in order,
+//! `note` is there when a reader must know more, and `lost`, the sum of all runs, in cases that allow no loss.
+
+use serde::{Deserialize, Serialize};
+
+use super::conditions::Conditions;
+use super::{Case, Fault, Sample, Unit, statistics};
+
+/// What a suite found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Name of the suite.
+    pub suite: String,
+    /// The machine.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// One for each system of each case.
+    pub rows: Vec<Row>,
+    /// Systems without a number, or with fewer runs than the others.
+    pub missing: Vec<Missing>,
+    /// Ended by the user before it was complete.
+    pub interrupted: bool,
+}
+
+/// One system in one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Name of the case.
+    pub case: String,
+    /// Name of the system.
+    pub system: String,
+    /// Frame size, FCS included.
+    pub frame: u32,
+    /// Frames handled per iteration.
+    pub burst: u32,
+    /// Cores used in user space.
+    pub cores: u32,
+    /// What the numbers count.
+    pub unit: Unit,
+    /// Median of the runs.
+    pub median: f64,
+    /// Smallest of the runs.
+    pub min: f64,
+    /// Largest of the runs.
+    pub max: f64,
+    /// Number of runs.
+    pub runs: u32,
+    /// The runs in order.
+    pub samples: Vec<f64>,
+    /// Frames lost in all runs together, in cases that allow no loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// What a reader of the numbers must know.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// A system that gave no number, or broke on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// Name of the case.
+    pub case: String,
+    /// Name of the system.
+    pub system: String,
+    /// The case's burst.
+    pub burst: u32,
+    /// The case's cores.
+    pub cores: u32,
+    /// True when it is not there; false when it broke.
+    pub skipped: bool,
+    /// Why.
+    pub reason: String,
+}
+
+impl Report {
+    pub(super) fn new(suite: &str, conditions: Conditions) -> Self {
+        let suite = suite.to_owned();
+        Self { suite, conditions, rows: Vec::new(), missing: Vec::new(), interrupted: false }
+    }
+
+    /// Whether a system broke that is there.
+    pub fn failed(&self) -> bool {
+        self.missing.iter().any(|m| !m.skipped)
+    }
+
+    /// The results on one line of JSON for each row, to be read by people too.
+    pub fn to_json(&self) -> String {
+        // Fails for maps with keys that are not strings, which there are none of.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+impl Row {
+    /// `None` without samples.
+    pub(super) fn of(case: &Case<'_>, system: &str, samples: &[Sample]) -> Option<Self> {
+        let values: Vec<f64> = samples.iter().map(|s| round(s.value)).collect();
+        let (min, max) = statistics::range(&values)?;
+        Some(Self {
+            case: case.name.to_owned(),
+            system: system.to_owned(),
+            frame: case.frame,
+            burst: case.burst,
+            cores: case.cores,
+            unit: case.unit,
+            median: round(statistics::median(&values)?),
+            min,
+            max,
+            runs: values.len() as u32,
+            lost: samples.iter().map(|s| s.lost).sum(),
+            samples: values,
+            note: case.note.to_owned(),
+        })
+    }
+
+    /// Whether both belong to one comparison.
+    pub(super) fn beside(&self, other: &Self) -> bool {
+        let key = |r: &Self| (r.case.clone(), r.frame, r.burst, r.cores);
+        key(self) == key(other)
+    }
+
+    /// Whether this is a system that Ringway is compared with.
+    pub fn is_peer(&self) -> bool {
+        !self.system.starts_with("ringway")
+    }
+
+    /// How many times as good as `other` this is: more packets, or less time.
+    pub fn ratio_to(&self, other: &Self) -> f64 {
+        match self.unit {
+            Unit::Ns => other.median / self.median,
+            Unit::Mpps | Unit::Gbit => self.median / other.median,
+        }
+    }
+}
+
+impl Missing {
+    pub(super) fn of(case: &Case<'_>, system: &str, fault: &Fault) -> Self {
+        Self {
+            case: case.name.to_owned(),
+            system: system.to_owned(),
+            burst: case.burst,
+            cores: case.cores,
+            skipped: matches!(fault, Fault::Unavailable(_)),
+            reason: fault.to_string(),
+        }
+    }
+}
+
+/// More digits than five say nothing.
+fn round(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10f64.powi(4 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::suite) fn example() -> Report {
+        let conditions =
+            Conditions { host: "h".into(), kernel: "6.1".into(), cpu: "c".into(), cores: 2, load: 0.25 };
+        let mut report = Report::new("io", conditions);
+        let case = Case::new("tx", Unit::Mpps).burst(256).note("a note");
+        let samples = |values: &[f64], lost| -> Vec<Sample> {
+            values.iter().map(|&value| Sample { value, lost }).collect()
+        };
+        report.rows.extend(Row::of(&case, "ringway-ebpf", &samples(&[5.0, 4.123456, 6.0], Some(2))));
+        report.rows.extend(Row::of(&case, "libpcap", &samples(&[1.0, 1.5], None)));
+        report.missing.push(Missing::of(&case, "af_xdp", &Fault::Unavailable("no libbpf".into())));
+        report
+    }
+
+    #[test]
+    fn the_contract_holds() {
+        let golden = r#"{
+  "suite": "io",
+  "host": "h",
+  "kernel": "6.1",
+  "cpu": "c",
+  "cores": 2,
+  "load": 0.25,
+  "rows": [
+    {
+      "case": "tx",
+      "system": "ringway-ebpf",
+      "frame": 64,
+      "burst": 256,
+      "cores": 1,
+      "unit": "Mpps",
+      "median": 5.0,
+      "min": 4.1235,
+      "max": 6.0,
+      "runs": 3,
+      "samples": [
+        5.0,
+        4.1235,
+        6.0
+      ],
+      "lost": 6,
+      "note": "a note"
+    },
+    {
+      "case": "tx",
+      "system": "libpcap",
+      "frame": 64,
+      "burst": 256,
+      "cores": 1,
+      "unit": "Mpps",
+      "median": 1.25,
+      "min": 1.0,
+      "max": 1.5,
+      "runs": 2,
+      "samples": [
+        1.0,
+        1.5
+      ],
+      "note": "a note"
+    }
+  ],
+  "missing": [
+    {
+      "case": "tx",
+      "system": "af_xdp",
+      "burst": 256,
+      "cores": 1,
+      "skipped": true,
+      "reason": "no libbpf"
+    }
+  ],
+  "interrupted": false
+}
+"#;
+        assert_eq!(example().to_json(), golden);
+        assert_eq!(serde_json::from_str::<Report>(golden).unwrap(), example());
+    }
+
+    #[test]
+    fn units_have_their_names() {
+        for unit in [Unit::Mpps, Unit::Ns, Unit::Gbit] {
+            assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());
+        }
+    }
+
+    #[test]
+    fn less_time_is_better() {
+        let row = |unit, value| Row::of(&Case::new("x", unit), "s", &[Sample::of(value)]).unwrap();
+        assert_eq!(row(Unit::Mpps, 4.0).ratio_to(&row(Unit::Mpps, 2.0)), 2.0);
+        assert_eq!(row(Unit::Ns, 4.0).ratio_to(&row(Unit::Ns, 2.0)), 0.5);
+    }
+
+    #[test]
+    fn five_digits() {
+        assert_eq!(round(1.234_567), 1.2346);
+        assert_eq!(round(123_456.7), 123_460.0);
+        assert_eq!(round(0.0), 0.0);
+    }
+}

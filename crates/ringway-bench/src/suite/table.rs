@@ -1,0 +1,92 @@
+//! The results of a suite, as text.
+
+use std::fmt::{self, Write};
+
+use super::report::{Report, Row};
+
+/// All rows, one block for each comparison, with the ratio to the first peer in it; then what is missing.
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    // Writing to a String can't fail.
+    let _ = write(&mut out, report);
+    out
+}
+
+fn write(out: &mut String, report: &Report) -> fmt::Result {
+    for group in report.rows.chunk_by(Row::beside) {
+        let peer = group.iter().find(|r| r.is_peer());
+        head(out, &group[0], peer)?;
+        for row in group {
+            line(out, row, peer)?;
+        }
+        if !group[0].note.is_empty() {
+            writeln!(out, "    {}", group[0].note)?;
+        }
+        out.push('\n');
+    }
+    for m in &report.missing {
+        let what = if m.skipped { "skipped" } else { "FAILED" };
+        writeln!(out, "{what}: {} {} (burst {}): {}", m.case, m.system, m.burst, m.reason)?;
+    }
+    if report.interrupted {
+        writeln!(out, "interrupted: the numbers are incomplete")?;
+    }
+    Ok(())
+}
+
+fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
+    let Row { case, frame, burst, cores, unit, runs, .. } = row;
+    let plural = if *cores == 1 { "" } else { "s" };
+    let title = format!("{case}, {frame}-byte frames, burst {burst}, {cores} core{plural}, {runs} runs");
+    writeln!(out, "{title}")?;
+    let ratio = peer.map(|p| format!("times {}", p.system)).unwrap_or_default();
+    writeln!(out, "    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max")
+}
+
+fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
+    let [median, min, max] = [row.median, row.min, row.max].map(number);
+    write!(out, "    {:<20} {median:>9}   {min:>9} - {max:<9}", row.system)?;
+    if let Some(peer) = peer {
+        write!(out, "  {:.2}", row.ratio_to(peer))?;
+    }
+    if let Some(lost) = row.lost {
+        write!(out, "  {lost} frames lost")?;
+    }
+    out.push('\n');
+    Ok(())
+}
+
+/// With as many decimals as a reader can use.
+pub(crate) fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 1000.0 => 0,
+        v if v >= 100.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::report::tests::example;
+
+    #[test]
+    fn looks_as_meant() {
+        let expected = "\
+tx, 64-byte frames, burst 256, 1 core, 3 runs
+    system                    Mpps         min - max        times libpcap
+    ringway-ebpf              5.00        4.12 - 6.00       4.00  6 frames lost
+    libpcap                   1.25        1.00 - 1.50       1.00
+    a note
+
+skipped: tx af_xdp (burst 256): no libbpf
+";
+        assert_eq!(text(&example()), expected);
+    }
+
+    #[test]
+    fn decimals_shrink() {
+        assert_eq!([0.123, 12.345, 123.45, 12345.6].map(number), ["0.12", "12.35", "123.5", "12346"]);
+    }
+}

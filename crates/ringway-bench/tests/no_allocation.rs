@@ -1,0 +1,137 @@
+//! The loops allocate when they start and end, never for a frame: a run of a million frames makes as many
+//! allocations as one of a thousand.
+#![allow(unsafe_code, reason = "a global allocator is unsafe to write")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+
+use ringway::{OpenOptions, Port};
+use ringway_bench::engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
+use ringway_bench::traffic::template::{FrameSpec, Template};
+
+struct Counting;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.fetch_add(1, Relaxed);
+        // SAFETY: as the caller promised.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SHORT: u64 = 1_000;
+const LONG: u64 = 1_000_000;
+
+/// A long run may make a few more allocations than a short one, but none per frame or burst.
+fn same_for_any_length(mut run: impl FnMut(u64)) {
+    run(SHORT); // what is made once per process
+    let mut count = |frames| {
+        let before = COUNT.load(Relaxed);
+        run(frames);
+        COUNT.load(Relaxed) - before
+    };
+    let (short, long) = (count(SHORT), count(LONG));
+    // The first wait of a loop notes the ring's descriptor; a short run may do without one.
+    assert!(long <= short + 8, "{short} allocations for {SHORT} frames, {long} for {LONG}");
+}
+
+/// One test for all, for the count is of the whole process.
+#[test]
+fn no_loop_allocates_per_frame() {
+    sender_to_null();
+    receiver_from_null();
+    sender_and_receiver_of_a_pipe();
+    bridge_of_two_pipes();
+    bridge_from_null_to_null();
+}
+
+fn sender(count: u64) -> Sender {
+    let dst = "10.1.0.1:1-10.1.0.255:99".parse().unwrap();
+    Sender::new(Template::new(&FrameSpec { dst, ..FrameSpec::default() }).unwrap()).with_count(count)
+}
+
+fn pipe(tag: &str) -> [Port; 2] {
+    let id = std::process::id();
+    [format!("pipe:{tag}-{id}{{"), format!("pipe:{tag}-{id}}}")].map(|name| Port::open(&name).unwrap())
+}
+
+fn sender_to_null() {
+    let mut port = Port::open("null:").unwrap();
+    let (progress, signals) = (Progress::new(), Signals::new());
+    same_for_any_length(|count| {
+        sender(count).run(&mut port.tx[0], &progress, &signals).unwrap();
+    });
+}
+
+fn receiver_from_null() {
+    let mut port = Port::open("null:").unwrap();
+    let (progress, signals) = (Progress::new(), Signals::new());
+    same_for_any_length(|count| {
+        let mut receiver = Receiver::new(count).with_check(Check::Always);
+        receiver.run(&mut port.rx, &progress, &signals).unwrap();
+    });
+}
+
+fn sender_and_receiver_of_a_pipe() {
+    let [mut a, mut b] = pipe("alloc");
+    let (progress, signals) = ([Progress::new(), Progress::new()], Signals::new());
+    same_for_any_length(|count| {
+        thread::scope(|scope| {
+            scope.spawn(|| sender(count).run(&mut a.tx[0], &progress[0], &signals).unwrap());
+            let counts = Receiver::new(count).run(&mut b.rx, &progress[1], &signals).unwrap().unwrap();
+            assert_eq!((counts.received, counts.lost), (count, 0));
+        });
+    });
+}
+
+fn bridge_of_two_pipes() {
+    let ([mut source, a], [b, mut sink]) = (pipe("from"), pipe("to"));
+    let mut bridge = Bridge::new(a, b);
+    let progress = [Progress::new(), Progress::new()];
+    same_for_any_length(|count| {
+        let (ends, bridging) = (Signals::new(), Signals::new());
+        thread::scope(|scope| {
+            scope.spawn(|| bridge.run(&bridging).unwrap());
+            scope.spawn(|| sender(count).run(&mut source.tx[0], &progress[0], &ends).unwrap());
+            Receiver::new(count).run(&mut sink.rx, &progress[1], &ends).unwrap();
+            bridging.stop();
+        });
+    });
+}
+
+fn bridge_from_null_to_null() {
+    let ports = OpenOptions::new().open_all(&["null:", "null:"]).unwrap();
+    let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
+    let watch = b.watch();
+    let mut bridge = Bridge::new(a, b).with_one_way(true);
+    same_for_any_length(|count| {
+        let signals = Signals::new();
+        let end = watch.counters().tx.frames_out + count;
+        thread::scope(|scope| {
+            scope.spawn(|| bridge.run(&signals).unwrap());
+            while watch.counters().tx.frames_out < end {
+                std::hint::spin_loop();
+            }
+            signals.stop();
+        });
+    });
+}
