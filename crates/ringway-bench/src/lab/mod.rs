@@ -227,7 +227,8 @@ mod tests {
         lab.set_mtu(["a0", "a1"], 2000).unwrap();
         lab.run_napi("a1").unwrap();
         assert!(lab.ip("link set absent up").unwrap_err().to_string().contains("absent"));
-        let mtu = lab.run(|| Ok::<_, LabError>(fs::read_to_string("/proc/thread-self/net/dev").unwrap())).unwrap();
+        let mtu =
+            lab.run(|| Ok::<_, LabError>(fs::read_to_string("/proc/thread-self/net/dev").unwrap())).unwrap();
         assert!(mtu.contains("a0:") && !mtu.contains("eth0:"), "{mtu}");
         let name = lab.name().to_owned();
         drop(lab);
