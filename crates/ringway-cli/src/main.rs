@@ -9,6 +9,7 @@ mod console;
 mod counters;
 mod failure;
 mod link;
+mod pkt_gen;
 mod stats;
 mod stop;
 mod units;
@@ -30,6 +31,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    PktGen(Box<pkt_gen::Args>),
     Stats(stats::Args),
 }
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         Err(e) => return refuse(&e),
     };
     let done = match &cli.command {
+        Command::PktGen(args) => pkt_gen::run(args),
         Command::Stats(args) => stats::run(args),
     };
     match done {
