@@ -5,6 +5,7 @@
 //! 1 for a failure; 2 for a command line that makes no sense.
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod console;
 mod counters;
 mod failure;
@@ -32,6 +33,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     PktGen(Box<pkt_gen::Args>),
+    Bridge(bridge::Args),
     Stats(stats::Args),
 }
 
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
     };
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
+        Command::Bridge(args) => bridge::run(args),
         Command::Stats(args) => stats::run(args),
     };
     match done {
