@@ -26,7 +26,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::interrupt;
+use crate::engine::Signals;
 use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};
@@ -143,11 +143,13 @@ pub struct Options {
     pub case: Option<String>,
     /// Only the systems of these names; empty: all.
     pub only: Vec<String>,
+    /// Ends the suite early.
+    pub signals: Signals,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { runs: 5, case: None, only: Vec::new() }
+        Self { runs: 5, case: None, only: Vec::new(), signals: Signals::new() }
     }
 }
 
@@ -190,8 +192,8 @@ pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
 
 /// Measures the cases one after the other and tells `watch` before each measurement.
 ///
-/// A system that is not there, or fails, is left out from then on and named in the report. Ctrl-C (see
-/// [`interrupt`]) ends it after the current measurement; the report then says so.
+/// A system that is not there, or fails, is left out from then on and named in the report. A stop by
+/// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.
 pub fn run(
     suite: &str,
     mut cases: Vec<Case<'_>>,
@@ -208,7 +210,7 @@ pub fn run(
     let mut progress = Progress { done: 0, total: total as u32, watch: &mut watch };
     let mut report = Report::new(suite, conditions);
     for case in &mut cases {
-        measure(case, options.runs, &mut progress, &mut report);
+        measure(case, options, &mut progress, &mut report);
     }
     report
 }
@@ -227,16 +229,18 @@ impl Progress<'_> {
     }
 }
 
-fn measure(case: &mut Case<'_>, runs: u32, progress: &mut Progress<'_>, report: &mut Report) {
+fn measure(case: &mut Case<'_>, options: &Options, progress: &mut Progress<'_>, report: &mut Report) {
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); case.systems.len()];
     let mut faults: Vec<Option<Fault>> = case.systems.iter().map(|_| None).collect();
+    let (runs, signals) = (options.runs, &options.signals);
     for run in 0..runs {
         for k in 0..case.systems.len() {
-            if faults[k].is_some() || interrupt::stopped() {
+            if faults[k].is_some() || signals.stopped() {
                 continue;
             }
             progress.step(case, case.systems[k].name);
             match (case.systems[k].measure)() {
+                _ if signals.stopped() => {}
                 Ok(sample) => samples[k].push(sample),
                 Err(fault) => {
                     faults[k] = Some(fault);
@@ -245,7 +249,7 @@ fn measure(case: &mut Case<'_>, runs: u32, progress: &mut Progress<'_>, report: 
             }
         }
     }
-    report.interrupted |= interrupt::stopped();
+    report.interrupted |= signals.stopped();
     for ((system, samples), fault) in case.systems.iter().zip(samples).zip(faults) {
         if let Some(fault) = fault {
             report.missing.push(Missing::of(case, system.name, &fault));
