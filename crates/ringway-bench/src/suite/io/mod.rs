@@ -49,7 +49,12 @@ impl<'a> Bed<'a> {
     /// Measures in `lab` for `seconds` each time. Without a lab, cases that need links are skipped by name.
     /// Loops of ours end early when `signals` says so.
     pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64, signals: &'a Signals) -> Self {
-        Self { lab: lab.as_ref(), seconds, signals }
+        Self::of(lab.as_ref(), seconds, signals)
+    }
+
+    /// The same from parts.
+    pub(crate) fn of(lab: Result<&'a Lab, &'a LabError>, seconds: f64, signals: &'a Signals) -> Self {
+        Self { lab, seconds, signals }
     }
 
     fn lab(&self) -> Result<&'a Lab, Fault> {
