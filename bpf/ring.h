@@ -39,13 +39,15 @@ struct config {
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};
 
-/* Written by the client; one per ring, in the region. */
+/* Written by the client; one per ring, in the region. The wish has a line of its own: it is read for every frame, and
+ * the line of the cursors changes with every sync. */
 struct ctl {
 	__u32 head;  /* rx: slots before it are given back. tx: slots before it are to be sent */
-	__u32 wish;  /* rx: the client sleeps and wants its doorbell rung */
 	__u32 start; /* tx: where sending starts, taken when gen changes */
 	__u32 gen;
-	__u32 unused[28];
+	__u32 unused0[13];
+	__u32 wish;  /* rx: the client sleeps and wants its doorbell rung */
+	__u32 unused1[15];
 };
 
 enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, DROPS };

@@ -1,2 +1,86 @@
-//! The `ringway` command.
-fn main() {}
+//! The `ringway` command: it reads the command line, opens ports, starts the loops of `ringway-bench` and prints.
+//!
+//! Each command has a file or folder of its own. Results go to standard output; with `--json` they are one JSON
+//! object, and all else goes to standard error. Errors are one line. Exit codes: 0 for success, also after Ctrl-C;
+//! 1 for a failure; 2 for a command line that makes no sense.
+#![forbid(unsafe_code)]
+
+mod bridge;
+mod console;
+mod counters;
+mod failure;
+mod link;
+mod pkt_gen;
+mod stats;
+mod stop;
+mod units;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// Packet rings and buffers mapped into programs: generate, forward and count packets
+#[derive(Debug, Parser)]
+#[command(name = "ringway", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    PktGen(Box<pkt_gen::Args>),
+    Bridge(bridge::Args),
+    Stats(stats::Args),
+}
+
+const EXAMPLES: &str = "\
+Ports:
+  ebpf:eth0 or eth0            all rings of an interface; ebpf:eth0-2 one queue, ebpf:eth0^ its host rings
+  pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
+  pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
+  null: null:LEN loop:         endless source and sink; what is sent comes back
+
+Examples:
+  ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
+  ringway pkt-gen -i 'pipe:x{1' -f tx -n 1M  # send in another
+  ringway pkt-gen --help                     # options and examples of a command";
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => return refuse(&e),
+    };
+    let done = match &cli.command {
+        Command::PktGen(args) => pkt_gen::run(args),
+        Command::Bridge(args) => bridge::run(args),
+        Command::Stats(args) => stats::run(args),
+    };
+    match done {
+        // Whoever read the output has seen enough.
+        Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(e) => {
+            console::note(&format!("ringway: {e}"));
+            ExitCode::from(e.exit_code())
+        }
+    }
+}
+
+/// Prints help as it is, and what is wrong with a command line on one line.
+fn refuse(e: &clap::Error) -> ExitCode {
+    if !e.use_stderr() || e.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = e.print();
+        return if e.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    }
+    let text = e.to_string();
+    let parts = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what: Vec<&str> = parts.take_while(|line| !line.starts_with("Usage:")).collect();
+    let what = what.join(" ");
+    let what = what.strip_prefix("error: ").unwrap_or(&what);
+    let what = what.strip_suffix("For more information, try '--help'.").unwrap_or(what).trim_end();
+    let _ = writeln!(std::io::stderr(), "ringway: {what}; see --help");
+    ExitCode::from(2)
+}

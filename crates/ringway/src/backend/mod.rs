@@ -135,7 +135,7 @@ impl Setup {
         Self::within(name, region, shape)
     }
 
-    fn within(name: &PortName, region: Region, shape: PortShape) -> Result<Self> {
+    pub(crate) fn within(name: &PortName, region: Region, shape: PortShape) -> Result<Self> {
         let name = name.to_string();
         if !(2..=region.shared().layout.slots).contains(&shape.slots) {
             let max = region.shared().layout.slots;

@@ -194,8 +194,7 @@ impl RxSync for Replay {
         let before = self.tail;
         let now = time::monotonic_ns();
         self.due_in_ns = None;
-        loop {
-            let Some(ts) = self.fetch() else { break };
+        while let Some(ts) = self.fetch() {
             if !self.released {
                 match self.pacer.due(ts, now) {
                     Due::In(ns) => {

@@ -79,6 +79,18 @@ impl TxRing {
         self.backend.arm(&self.ring.view)
     }
 
+    /// Asks for a wake-up when the other side takes some of the [`pending`](Self::pending) slots; true, and no wake-up,
+    /// when none is pending.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn arm_pending(&mut self) -> Result<bool> {
+        if self.pending() == 0 {
+            return Ok(true);
+        }
+        self.backend.arm(&self.ring.view)
+    }
+
     /// A descriptor that becomes readable when a slot is free; ask with [`arm`](Self::arm) before each sleep.
     #[must_use]
     pub fn fd(&self) -> RawFd {

@@ -114,3 +114,22 @@ impl AsRawFd for Bell {
         self.map.as_raw_fd()
     }
 }
+
+/// Runs a program once on `frame`, not live; returns its verdict and the frame it left. For tests.
+#[cfg(test)]
+pub(crate) fn run_once(prog: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+    let mut out = vec![0u8; 1 << 16];
+    let mut opts = bpf::bpf_test_run_opts {
+        sz: size_of::<bpf::bpf_test_run_opts>() as _,
+        data_in: frame.as_ptr().cast(),
+        data_size_in: frame.len() as u32,
+        data_out: out.as_mut_ptr().cast(),
+        data_size_out: out.len() as u32,
+        repeat: 1,
+        ..Default::default()
+    };
+    // SAFETY: `opts`, `frame` and `out` live across the call and carry their sizes.
+    check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) })?;
+    out.truncate(opts.data_size_out as usize);
+    Ok((opts.retval, out))
+}

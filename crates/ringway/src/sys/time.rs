@@ -18,3 +18,13 @@ pub fn monotonic_ns() -> u64 {
     let (s, ns) = now(libc::CLOCK_MONOTONIC);
     s as u64 * 1_000_000_000 + ns as u64
 }
+
+/// Does nothing for `ns` nanoseconds, without giving the processor away.
+pub(crate) fn pause(ns: u64) {
+    let start = monotonic_ns();
+    while monotonic_ns() - start < ns {
+        for _ in 0..8 {
+            std::hint::spin_loop();
+        }
+    }
+}

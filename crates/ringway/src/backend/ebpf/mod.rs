@@ -15,6 +15,8 @@ mod control;
 mod object;
 mod rx;
 mod small;
+#[cfg(test)]
+mod tests;
 mod tx;
 
 use std::os::fd::OwnedFd;

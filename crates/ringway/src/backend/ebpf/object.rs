@@ -20,9 +20,9 @@ pub(crate) const KRING_COUNTERS: usize = 64;
 /// Offsets of a tx or rx ring's control block. `struct ctl` in bpf/ring.h.
 pub(crate) mod ctl {
     pub(crate) const HEAD: usize = 0;
-    pub(crate) const WISH: usize = 4;
-    pub(crate) const START: usize = 8;
-    pub(crate) const GEN: usize = 12;
+    pub(crate) const START: usize = 4;
+    pub(crate) const GEN: usize = 8;
+    pub(crate) const WISH: usize = 64;
 }
 
 /// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.

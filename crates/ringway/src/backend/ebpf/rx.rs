@@ -1,4 +1,8 @@
 //! Receiving: the program in the kernel fills slots; a sync tells it which are free again and looks how far it came.
+//!
+//! The words through which both sides meet travel between two processor caches. When a reader that is faster than the
+//! sender looks after each frame, that traffic slows the sender down to a third. So a sync that would find a few
+//! frames in a dense stream waits a little first, [`PAUSE_MAX_NS`] at most, and finds a burst.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -10,10 +14,17 @@ use crate::backend::RxSync;
 use crate::error::Result;
 use crate::handshake;
 use crate::ring::RingView;
-use crate::sys::bpf::Bell;
+use crate::sys::{bpf::Bell, time};
 
 /// Syncs that find nothing between two looks at the clock.
 const IDLE_SYNCS: u32 = 64;
+
+/// Longest pause before a look, in ns: what a dense stream pays in latency.
+const PAUSE_MAX_NS: u64 = 16_000;
+
+/// A look that finds fewer frames than the first is not worth a pause (the stream is thin); one that finds more than
+/// the second needs none.
+const DENSE: std::ops::Range<u32> = 4..64;
 
 /// The receiving side of one queue, or of one CPU for host rings.
 #[derive(Debug)]
@@ -25,13 +36,23 @@ pub(super) struct EbpfRx {
     tail: u32,
     armed: bool,
     idle: u32,
+    pause_ns: u64,
 }
 
 impl EbpfRx {
     pub(super) fn new(core: Arc<Core>, rx: u32) -> Self {
         let bell = core.loaded.bells[rx as usize].clone();
         let ring = core.cfg.tx_rings + rx;
-        Self { core, bell, ring, tail: 0, armed: false, idle: 0 }
+        Self { core, bell, ring, tail: 0, armed: false, idle: 0, pause_ns: 0 }
+    }
+
+    /// Chooses the pause before the next look by what this one found.
+    fn moderate(&mut self, found: u32) {
+        self.pause_ns = match found {
+            n if n < DENSE.start => 0,
+            n if n < DENSE.end => (self.pause_ns * 2).clamp(500, PAUSE_MAX_NS),
+            _ => self.pause_ns / 2,
+        };
     }
 }
 
@@ -44,8 +65,12 @@ impl RxSync for EbpfRx {
             self.bell.drain();
         }
         core.ctl(self.ring, ctl::HEAD).store(head, Release);
+        if self.pause_ns > 0 {
+            time::pause(self.pause_ns);
+        }
         let tail = handshake::observe(core.tail(self.ring));
         if tail == self.tail {
+            self.pause_ns = 0;
             self.idle += 1;
             if self.idle >= IDLE_SYNCS {
                 self.idle = 0;
@@ -53,6 +78,7 @@ impl RxSync for EbpfRx {
             }
         } else if tail < ring.num() {
             self.idle = 0;
+            self.moderate(ring.dist(self.tail, tail));
             self.tail = tail;
         }
         Ok(self.tail)

@@ -5,8 +5,6 @@
 //! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`; attaching XDP to the peer turns it off). Elsewhere the
 //! two ways may overtake each other, and only live frames are used.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-
 use super::Core;
 use super::tx::SMALL;
 use crate::cursor;
@@ -26,17 +24,13 @@ const ASK_NS: u64 = 100_000_000;
 /// Kicks without progress before what is left stays in the ring.
 const PATIENCE: u32 = 64;
 
-const UNKNOWN: u8 = 0;
-const NO: u8 = 1;
-const YES: u8 = 2;
-
 /// The small-burst path of one tx ring.
 #[derive(Debug)]
 pub(super) struct Small {
     socket: Option<XskTx>,
     /// Whether the driver and the queues allow it at all.
     possible: bool,
-    ordered: AtomicU8,
+    ordered: bool,
     asked_ns: u64,
     mtu: u32,
     stats: RingStats,
@@ -46,7 +40,7 @@ impl Small {
     pub(super) fn new(core: &Core, stats: RingStats) -> Self {
         let (_, tx) = core.interface.queues();
         let possible = core.cfg.host == 0 && tx == 1 && matches!(core.driver.as_str(), "veth" | "tun");
-        Self { socket: None, possible, ordered: AtomicU8::new(UNKNOWN), asked_ns: 0, mtu: 0, stats }
+        Self { socket: None, possible, ordered: false, asked_ns: 0, mtu: 0, stats }
     }
 
     /// Whether this way may be used now. Opens the socket on first use.
@@ -55,13 +49,12 @@ impl Small {
             return false;
         }
         let now = time::monotonic_ns();
-        if self.ordered.load(Relaxed) == UNKNOWN || now - self.asked_ns > ASK_NS {
+        if now - self.asked_ns > ASK_NS {
             self.asked_ns = now;
             self.mtu = core.interface.mtu().unwrap_or(0);
-            let ordered = core.driver != "veth" || !core.interface.tso();
-            self.ordered.store(if ordered { YES } else { NO }, Relaxed);
+            self.ordered = core.driver != "veth" || !core.interface.tso();
         }
-        self.ordered.load(Relaxed) == YES && self.open(core)
+        self.ordered && self.open(core)
     }
 
     fn open(&mut self, core: &Core) -> bool {
@@ -92,51 +85,42 @@ impl Small {
         each: u32,
     ) -> Result<bool> {
         let Some(socket) = &mut self.socket else { return Ok(false) };
-        let mut frames = Frames { at: [(0, 0); SMALL as usize], count: 0 };
         let start = *sent;
-        for first in (0..count).step_by(each as usize) {
-            self.stats.count(Field::In, 1);
-            match put(socket, ring, cursor::add(start, first, ring.num()), each, self.mtu) {
-                Ok(bytes) => frames.add(first, bytes),
-                Err(why) => self.stats.drop(why, 1),
-            }
+        let mut fates = [Ok(0); SMALL as usize];
+        let frames = &mut fates[..(count / each) as usize];
+        for (k, fate) in frames.iter_mut().enumerate() {
+            let at = cursor::add(start, k as u32 * each, ring.num());
+            *fate = put(socket, ring, at, each, self.mtu);
         }
-        let taken = kick_all(socket, frames.count as u32 * each, &self.stats);
-        let left = socket.withdraw().div_ceil(each) as usize;
-        let gone = frames.count - left.min(frames.count);
-        let out = frames.at[..gone].iter();
-        let (lost, refused) = taken?;
+        let good = frames.iter().filter(|f| f.is_ok()).count();
+        let (lost, refused) = kick_all(socket, good > 0, &self.stats);
+        let gone = good - (socket.withdraw().div_ceil(each) as usize).min(good);
+        let passed = self.count(frames, gone, refused);
         self.stats.count(Field::Out, (gone as u64).saturating_sub(lost));
-        self.stats.count(Field::Bytes, out.map(|f| u64::from(f.1)).sum());
-        if left == 0 {
-            *sent = cursor::add(start, count, ring.num());
-            return Ok(true);
-        }
+        *sent = cursor::add(start, passed * each, ring.num());
         if refused {
-            self.stats.drop(DropReason::DeviceRefused, left as u64);
-            *sent = cursor::add(start, count, ring.num());
             core.look_now()?;
-            return Ok(true);
         }
-        // The rest stays in the ring and is counted when it goes.
-        let next = frames.at[gone].0;
-        let waiting = (next..count).step_by(each as usize).count() as u64;
-        self.stats.count(Field::In, waiting.wrapping_neg());
-        *sent = cursor::add(start, next, ring.num());
-        Ok(false)
+        Ok(passed * each == count)
     }
-}
 
-/// Where the frames that were put up start, relative to the first, and their lengths.
-struct Frames {
-    at: [(u32, u32); SMALL as usize],
-    count: usize,
-}
-
-impl Frames {
-    fn add(&mut self, first: u32, bytes: u32) {
-        self.at[self.count] = (first, bytes);
-        self.count += 1;
+    /// Counts frames up to the first that has to wait; returns how many they are. The first `gone` good ones went out;
+    /// the interface refused the others, or they wait.
+    fn count(&self, frames: &[std::result::Result<u32, DropReason>], gone: usize, refused: bool) -> u32 {
+        let mut went = 0;
+        for (k, fate) in frames.iter().enumerate() {
+            match *fate {
+                Err(why) => self.stats.drop(why, 1),
+                Ok(bytes) if went < gone => {
+                    went += 1;
+                    self.stats.count(Field::Bytes, u64::from(bytes));
+                }
+                Ok(_) if refused => self.stats.drop(DropReason::DeviceRefused, 1),
+                Ok(_) => return k as u32,
+            }
+            self.stats.count(Field::In, 1);
+        }
+        frames.len() as u32
     }
 }
 
@@ -174,9 +158,10 @@ fn put(
 }
 
 /// Makes the kernel send what is put up. Returns how many frames it took and lost, and whether it refuses the rest.
-fn kick_all(socket: &mut XskTx, put: u32, stats: &RingStats) -> Result<(u64, bool)> {
-    let (mut lost, mut idle, mut before) = (0, 0, put);
-    while put > 0 {
+fn kick_all(socket: &mut XskTx, any: bool, stats: &RingStats) -> (u64, bool) {
+    let (mut lost, mut idle) = (0, 0);
+    let mut before = socket.waiting();
+    while any && idle <= PATIENCE {
         match socket.kick() {
             Ok(Kick::Done) => break,
             Ok(Kick::Lost) => {
@@ -184,17 +169,14 @@ fn kick_all(socket: &mut XskTx, put: u32, stats: &RingStats) -> Result<(u64, boo
                 stats.drop(DropReason::DeviceFull, 1);
             }
             Ok(Kick::Again) => {}
-            Err(_) => return Ok((lost, true)),
+            Err(_) => return (lost, true),
         }
         let now = socket.waiting();
+        idle = if now < before { 0 } else { idle + 1 };
+        before = now;
         if now == 0 {
             break;
         }
-        idle = if now < before { 0 } else { idle + 1 };
-        if idle > PATIENCE {
-            break;
-        }
-        before = now;
     }
-    Ok((lost, false))
+    (lost, false)
 }

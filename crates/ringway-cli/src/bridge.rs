@@ -1,0 +1,216 @@
+//! `ringway bridge`: forwards between two ports.
+
+use std::time::Duration;
+
+use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, monotonic_ns};
+use ringway_bench::engine::{Bridge, Held, supervise};
+use ringway_bench::traffic::report::{Interval, Sample};
+use serde_json::{Value, json};
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::{counters, link, stop};
+
+/// Forward frames between two ports, both ways
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A port; give two
+    #[arg(short = 'i', value_name = "PORT", required = true)]
+    ports: Vec<String>,
+
+    /// Slots per ring and turn
+    #[arg(short, long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    burst: u32,
+
+    /// Wait for links to come up, at most this long; ports without a link do not wait
+    #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
+    wait: f64,
+
+    /// Forward from the first port to the second only
+    #[arg(long)]
+    one_way: bool,
+
+    /// Look for frames this long before sleeping
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
+    spin_us: u64,
+
+    /// Print a line a second
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Frames are passed on without a copy when both ports lie in one region; pipes have regions of their own. What a port
+can't take now waits in the other port's ring. The bridge ends with Ctrl-C, or when its source has ended (a capture
+file) and all is sent.
+
+Examples:
+  ringway bridge -i eth0 -i eth1                              # a wire between two interfaces
+  ringway bridge -i eth0 -i ebpf:eth0^                        # between an interface and its own host stack
+  ringway bridge -i pcap:trace.pcap -i eth0                   # replay a capture at its own pace
+  ringway bridge -i eth0 -i pcap:out.pcap@write --one-way     # capture";
+
+/// The frames of one direction.
+struct Way {
+    from: String,
+    to: String,
+    pairing: Pairing,
+    source: CounterWatch,
+    sink: CounterWatch,
+    last: Sample,
+}
+
+impl Way {
+    fn sample(&self) -> Sample {
+        let tx = self.sink.counters().tx;
+        let (packets, bytes, bursts) = (tx.frames_out, tx.bytes_out, tx.syncs);
+        Sample { time_ns: monotonic_ns(), packets, bytes, bursts, min_space: None }
+    }
+
+    fn tick(&mut self) -> String {
+        let sample = self.sample();
+        let line = format!("{} -> {}: {}", self.from, self.to, Interval::between(&self.last, &sample));
+        self.last = sample;
+        line
+    }
+
+    fn object(&self, held: Held) -> Value {
+        let tx = self.sink.counters().tx;
+        json!({
+            "from": self.from,
+            "to": self.to,
+            "copy": self.pairing == Pairing::Copy,
+            "frames": tx.frames_out,
+            "bytes": tx.bytes_out,
+            "held_slots": held.received,
+            "unsent_slots": held.unsent,
+        })
+    }
+
+    /// What came in, what went out, and where the rest is.
+    fn text(&self, held: Held) -> Vec<String> {
+        let (rx, tx) = (self.source.counters().rx, self.sink.counters().tx);
+        let mut text = vec![
+            format!("{} -> {}: {} frames, {} bytes", self.from, self.to, tx.frames_out, tx.bytes_out),
+            format!("  {} rx: {rx}", self.from),
+            format!("  {} tx: {tx}", self.to),
+        ];
+        if held != Held::default() {
+            let (received, unsent) = (held.received, held.unsent);
+            text.push(format!("  left in rings: {received} slots not forwarded, {unsent} slots not sent"));
+        }
+        let only = PortCounters { rx, tx };
+        text.extend(counters::drops(&only).into_iter().map(|line| format!("  {line}")));
+        text
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let [first, second] = &args.ports[..] else {
+        let what = match args.ports.len() {
+            1 => "bridge needs two ports, -i was given once; name the other one with a second -i".into(),
+            n => format!("bridge needs two ports, -i was given {n} times"),
+        };
+        return Err(Failure::Usage(what));
+    };
+    let signals = stop::signals()?;
+    let console = Console { json: args.json };
+    let mut ports = OpenOptions::new().open_all(&[first, second])?.into_iter();
+    let (Some(a), Some(b)) = (ports.next(), ports.next()) else {
+        return Err(Failure::Other("two names gave fewer than two ports".into()));
+    };
+    let mut bridge = Bridge::new(a, b)
+        .with_one_way(args.one_way)
+        .with_burst(args.burst)
+        .with_spin(Duration::from_micros(args.spin_us));
+    let mut ways = ways(&bridge)?;
+    for port in bridge.ports() {
+        link::wait(port, args.wait, &signals)?;
+    }
+    console.line(&describe(&bridge, &ways))?;
+
+    let start = monotonic_ns();
+    let mut printed = Ok(());
+    let worker = || bridge.run(&signals);
+    let ended = supervise(vec![worker], Duration::from_secs(1), || {
+        if args.verbose && printed.is_ok() {
+            printed = ways.iter_mut().map(Way::tick).try_for_each(|line| console.line(&line));
+            if printed.is_err() {
+                signals.stop();
+            }
+        }
+    });
+    printed?;
+    conclude(&mut bridge, &ways, (monotonic_ns() - start) as f64 / 1e9, console)?;
+    ended.into_iter().collect::<ringway::Result<()>>()?;
+    Ok(())
+}
+
+/// The directions in use.
+fn ways(bridge: &Bridge) -> Result<Vec<Way>, Failure> {
+    let [a, b] = bridge.ports();
+    let way = |from: &Port, to: &Port, pairing| Way {
+        from: from.info().name.clone(),
+        to: to.info().name.clone(),
+        pairing,
+        source: from.watch(),
+        sink: to.watch(),
+        last: Sample { time_ns: monotonic_ns(), ..Sample::default() },
+    };
+    let [there, back] = bridge.pairings();
+    let ways: Vec<_> = there.map(|p| way(a, b, p)).into_iter().chain(back.map(|p| way(b, a, p))).collect();
+    if ways.is_empty() {
+        let (a, b) = (&a.info().name, &b.info().name);
+        let what = format!("nothing to forward from {a} to {b}; one port must receive and the other send");
+        return Err(Failure::Other(what));
+    }
+    Ok(ways)
+}
+
+/// `A <-> B: zero copy: one region (A: ..., B: ...)`.
+fn describe(bridge: &Bridge, ways: &[Way]) -> String {
+    let [a, b] = bridge.ports();
+    let arrow = match ways {
+        [_, _] => "<->",
+        [way] if way.from == a.info().name => "->",
+        _ => "<-",
+    };
+    let swap = ways.iter().all(|way| way.pairing == Pairing::Swap);
+    let how = if swap { "zero copy: one region" } else { "copy: two regions" };
+    format!(
+        "{} {arrow} {}: {how} [{}] [{}]",
+        a.info().name,
+        b.info().name,
+        a.info().backend,
+        b.info().backend
+    )
+}
+
+fn conclude(bridge: &mut Bridge, ways: &[Way], seconds: f64, console: Console) -> Result<(), Failure> {
+    let all = bridge.held();
+    // A lone direction is the first or the second.
+    let held: Vec<Held> = bridge.pairings().iter().zip(all).filter_map(|(p, held)| p.map(|_| held)).collect();
+    let text: Vec<String> = ways.iter().zip(&held).flat_map(|(way, &held)| way.text(held)).collect();
+    let ports: Vec<Value> = bridge.ports().iter().map(port).collect();
+    let directions: Vec<Value> = ways.iter().zip(&held).map(|(way, &held)| way.object(held)).collect();
+    let object = json!({
+        "command": "bridge",
+        "seconds": seconds,
+        "ports": ports,
+        "directions": directions,
+    });
+    console.result(&text.join("\n"), &object)?;
+    Ok(())
+}
+
+fn port(port: &Port) -> Value {
+    let mut object = counters::port(&port.counters());
+    object["name"] = port.info().name.clone().into();
+    object["backend"] = port.info().backend.clone().into();
+    object
+}

@@ -1,0 +1,35 @@
+//! Counters of ports as text and as JSON.
+//!
+//! JSON keys of a direction: `frames_in`, `frames_out`, `bytes_out`, `dropped`, `drops` (an object of the reasons that
+//! occurred), `syncs`, `wakeups`, `resets`.
+
+use ringway::{Counters, PortCounters};
+use serde_json::{Value, json};
+
+/// Both directions as an object with keys `rx` and `tx`.
+pub(crate) fn port(counters: &PortCounters) -> Value {
+    json!({ "rx": direction(&counters.rx), "tx": direction(&counters.tx) })
+}
+
+fn direction(c: &Counters) -> Value {
+    let drops: serde_json::Map<_, _> = c.reasons().map(|(d, n)| (d.name().to_owned(), n.into())).collect();
+    json!({
+        "frames_in": c.frames_in,
+        "frames_out": c.frames_out,
+        "bytes_out": c.bytes_out,
+        "dropped": c.dropped(),
+        "drops": drops,
+        "syncs": c.syncs,
+        "wakeups": c.wakeups,
+        "resets": c.resets,
+    })
+}
+
+/// One line per reason that frames of the port were lost for, with the cure; empty when none were.
+pub(crate) fn drops(counters: &PortCounters) -> Vec<String> {
+    let of = |label: &'static str, c: &Counters| {
+        let line = |(d, n): (ringway::DropReason, u64)| format!("{label}: {n} {}: {}", d.name(), d.help());
+        c.reasons().map(line).collect::<Vec<_>>()
+    };
+    [of("rx", &counters.rx), of("tx", &counters.tx)].concat()
+}

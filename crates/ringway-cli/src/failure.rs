@@ -1,0 +1,50 @@
+//! How a command ends when it does not succeed.
+
+use std::{fmt, io};
+
+/// Printed on one line.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A port.
+    Port(ringway::Error),
+    /// Options that do not go together.
+    Usage(String),
+    /// Anything else, with its cure.
+    Other(String),
+    /// Standard output was closed: no failure of ours.
+    OutputClosed,
+    /// Standard output can't be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            _ => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Port(e) => e.fmt(f),
+            Self::Usage(what) | Self::Other(what) => f.write_str(what),
+            Self::OutputClosed => f.write_str("standard output was closed"),
+            Self::Output(e) => write!(f, "standard output: {e}"),
+        }
+    }
+}
+
+impl From<ringway::Error> for Failure {
+    fn from(e: ringway::Error) -> Self {
+        Self::Port(e)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(e: io::Error) -> Self {
+        if e.kind() == io::ErrorKind::BrokenPipe { Self::OutputClosed } else { Self::Output(e) }
+    }
+}

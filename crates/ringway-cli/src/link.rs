@@ -1,0 +1,42 @@
+//! Waiting for links at the start.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringway::Port;
+use ringway_bench::engine::Signals;
+
+use crate::console::note;
+use crate::failure::Failure;
+
+/// How long to wait for a link unless told otherwise. Ports without a link do not wait.
+pub(crate) const DEFAULT_SECONDS: f64 = 4.0;
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// Waits until the port's link is up, `seconds` at most; says so when it is still down.
+pub(crate) fn wait(port: &Port, seconds: f64, signals: &Signals) -> Result<(), Failure> {
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    while !port.link_up()? {
+        if signals.stopped() {
+            return Ok(());
+        }
+        if Instant::now() >= end {
+            note(&format!(
+                "ringway: {}: the link is down; set it up, or wait longer with -w",
+                port.info().name
+            ));
+            return Ok(());
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Parses a number of seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
+        _ => Err("accepted: seconds from 0 to 86400, such as 2 or 0.5".into()),
+    }
+}

@@ -1,0 +1,61 @@
+//! `pkt-gen -f rx`.
+
+use std::time::Duration;
+
+use ringway::{Port, RxRing};
+use ringway_bench::engine::{Check, Receiver};
+use ringway_bench::traffic::check::Counts;
+use serde_json::json;
+
+use super::{Session, meter};
+use crate::failure::Failure;
+
+pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
+    let args = session.args;
+    let threads = args.threads as usize;
+    let rings = port.rx.len();
+    if threads > rings {
+        let name = &port.info().name;
+        let what = match rings {
+            0 => format!("{name}: nothing can be received on this port"),
+            _ => format!("{name}: {threads} threads, but {rings} rx rings; use -p {rings} or fewer"),
+        };
+        return Err(Failure::Other(what));
+    }
+    // Threads that each see a part of a stream would call the rest lost.
+    let check = match (args.check, args.no_check, threads) {
+        (true, ..) => Check::Always,
+        (false, false, 1) => Check::WhenTagged,
+        _ => Check::Never,
+    };
+    let receiver = Receiver::new(args.limit())
+        .with_burst(args.burst)
+        .with_check(check)
+        .with_spin(Duration::from_micros(args.spin_us));
+    session.introduce(&port, &format!("{}, waiting for the first packet", session.threads()))?;
+
+    let progress = Session::progress(threads);
+    let workers = deal(std::mem::take(&mut port.rx), threads).into_iter().zip(&progress).enumerate();
+    let workers = workers.map(|(t, (mut rings, progress))| {
+        let mut receiver = receiver.clone();
+        move || session.work(t, || receiver.run(&mut rings, progress, &session.signals))
+    });
+    let (counts, mut summary) = meter::run(session, &progress, workers.collect(), |signals| {
+        if port.ended() {
+            signals.end_of_input();
+        }
+    })?;
+    for counts in counts.into_iter().flatten() {
+        *summary.sequence.get_or_insert_with(Counts::default) += counts;
+    }
+    session.conclude(&port, &summary, &[], json!({ "threads": threads }))
+}
+
+/// Deals the rings out to `n` hands.
+fn deal(rings: Vec<RxRing>, n: usize) -> Vec<Vec<RxRing>> {
+    let mut hands: Vec<Vec<RxRing>> = (0..n).map(|_| Vec::new()).collect();
+    for (i, ring) in rings.into_iter().enumerate() {
+        hands[i % n].push(ring);
+    }
+    hands
+}

@@ -1,0 +1,81 @@
+//! `pkt-gen -f tx`.
+
+use ringway::Port;
+use ringway_bench::engine::Sender;
+use serde_json::json;
+
+use super::{Session, frames, meter};
+use crate::failure::Failure;
+
+pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
+    let args = session.args;
+    let threads = args.threads as usize;
+    let rings = port.tx.len();
+    if threads > rings {
+        let name = &port.info().name;
+        let what = match rings {
+            0 => format!("{name}: nothing can be sent on this port"),
+            _ => format!("{name}: {threads} threads, but {rings} tx rings; use -p {rings} or fewer"),
+        };
+        return Err(Failure::Other(what));
+    }
+    let spec = frames::spec(args, 0, 0);
+    let template = frames::template(&spec, &port)?;
+    let pps = args.rate.and_then(|rate| rate.pps(template.len()));
+    session.introduce(&port, &format!("{}, {}", session.threads(), frames::describe(&spec)))?;
+
+    let mut senders = Vec::new();
+    for t in 0..args.threads {
+        let spec = frames::spec(args, t.into(), t as u16);
+        let sender = Sender::new(frames::template(&spec, &port)?)
+            .with_count(share(args.limit(), t.into(), args.threads.into()))
+            .with_burst(args.burst)
+            .with_rate(pps.map(|pps| pps / f64::from(args.threads)));
+        senders.push(sender);
+    }
+    let progress = Session::progress(threads);
+    let mut rings = std::mem::take(&mut port.tx);
+    let workers = senders.iter_mut().zip(&mut rings).zip(&progress).enumerate();
+    let workers = workers.map(|(t, ((sender, tx), progress))| {
+        move || session.work(t, || sender.run(tx, progress, &session.signals))
+    });
+    let (sent, summary) = meter::run(session, &progress, workers.collect(), |_| ())?;
+
+    let unsent: u64 = sent.iter().map(|s| s.unsent).sum();
+    let skipped: u64 = sent.iter().map(|s| s.skipped).sum();
+    let mut notes = Vec::new();
+    if skipped > 0 {
+        notes.push(format!("{skipped} frames of the schedule were given up: the rate was not reached"));
+    }
+    if unsent > 0 {
+        notes.push(format!("{unsent} frames were left unsent: the other side took no more"));
+    }
+    let more = json!({ "threads": threads, "length": spec.length, "unsent": unsent, "skipped": skipped });
+    session.conclude(&port, &summary, &notes, more)?;
+    if unsent > 0 && !session.signals.stopped() {
+        let name = &port.info().name;
+        let what = format!("{name}: {unsent} frames could not be sent; is the other side running?");
+        return Err(Failure::Other(what));
+    }
+    Ok(())
+}
+
+/// The `k`th of `n` parts of `total`, which differ by one at most; each part of endless is endless.
+fn share(total: u64, k: u64, n: u64) -> u64 {
+    if total == u64::MAX { total } else { total / n + u64::from(k < total % n) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_sum_up() {
+        for total in [0, 1, 7, 100_003] {
+            for n in 1..9 {
+                assert_eq!((0..n).map(|k| share(total, k, n)).sum::<u64>(), total);
+            }
+        }
+        assert_eq!(share(u64::MAX, 1, 3), u64::MAX);
+    }
+}

@@ -1,0 +1,25 @@
+//! Ctrl-C and SIGTERM end loops, not the process, so that ports are closed and averages are printed.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ringway_bench::engine::Signals;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::failure::Failure;
+
+/// Exit code of a process that the second Ctrl-C ended, as a shell reports it.
+const INTERRUPTED: i32 = 130;
+
+/// Signals that SIGINT and SIGTERM stop. A second one ends the process at once.
+pub(crate) fn signals() -> Result<Signals, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal finds the flag unset, then sets it.
+        flag::register_conditional_shutdown(signal, INTERRUPTED, stop.clone())
+            .and_then(|_| flag::register(signal, stop.clone()))
+            .map_err(|e| Failure::Other(format!("signal {signal} can't be handled: {e}")))?;
+    }
+    Ok(Signals::with_stop(stop))
+}

@@ -1,0 +1,130 @@
+//! Help, errors, exit codes and `ringway stats`.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use support::{command, pipe, run, start, wait_open};
+
+#[test]
+fn help_names_every_command_and_has_examples() {
+    let help = run(&["--help"]);
+    assert_eq!(help.code, Some(0), "{help:?}");
+    for name in ["pkt-gen", "bridge", "stats"] {
+        assert!(help.stdout.contains(&format!("  {name} ")), "{name}: {}", help.stdout);
+        let own = run(&[name, "--help"]);
+        assert_eq!(own.code, Some(0), "{own:?}");
+        assert!(own.stdout.contains(&format!("Examples:\n  ringway {name}")), "{}", own.stdout);
+    }
+    assert_eq!(run(&[]).code, Some(2));
+    assert!(run(&["--version"]).stdout.starts_with("ringway "));
+}
+
+#[test]
+fn wrong_command_lines_are_refused_on_one_line() {
+    for (args, what) in [
+        (&["pkt-gen", "-f", "tx"][..], "-i <PORT>"),
+        (&["bridge"], "-i <PORT>"),
+        (&["bridge", "-i", "null:"], "second -i"),
+        (&["bridge", "-i", "null:", "-i", "null:", "-i", "null:"], "3 times"),
+        (&["pkt-gen", "-i", "null:", "-R", "10x"], "bad rate '10x'; accepted: "),
+        (&["pkt-gen", "-i", "null:", "-d", "10.0.0"], "bad address '10.0.0'"),
+        (&["pkt-gen", "-i", "null:", "-D", "1:2"], "bad MAC address"),
+        (&["pkt-gen", "-i", "null:", "-n", "many"], "NUMBER[k|M|G]"),
+        (&["pkt-gen", "-i", "null:", "-f", "fly"], "'fly'"),
+        (&["pkt-gen", "-i", "null:", "-b", "0"], "'-b"),
+        (&["pkt-gen", "-i", "loop:", "-f", "ping", "-R", "max"], "requests per second"),
+        (&["dance"], "'dance'"),
+    ] {
+        let ended = run(args);
+        assert!(ended.error(2).contains(what), "{args:?}: {}", ended.stderr);
+        assert_eq!(ended.stdout, "", "{args:?}");
+    }
+}
+
+#[test]
+fn failures_are_told_on_one_line_with_the_cure() {
+    for (args, what) in [
+        (&["pkt-gen", "-i", "foo:bar"][..], "foo:bar: not a port name; port names start with"),
+        (&["pkt-gen", "-i", "pipe:x"], "a pipe has two ends"),
+        (&["pkt-gen", "-i", "pcap:/nowhere/x.pcap"], "/nowhere/x.pcap"),
+        (&["bridge", "-i", "null:", "-i", "pcap:/nowhere/x.pcap"], "/nowhere/x.pcap"),
+        (&["bridge", "-i", "bad name:", "-i", "null:"], "not a port name"),
+        (&["pkt-gen", "-i", "null:", "-f", "tx", "-p", "2"], "2 threads, but 1 tx rings; use -p 1"),
+        (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "30"], "minimum 42"),
+        (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "70000"], "above the maximum"),
+        (&["pkt-gen", "-i", "null:", "-f", "tx", "-s", "::1", "-d", "10.0.0.1"], "not of one IP version"),
+        (&["pkt-gen", "-i", "loop:", "-f", "ping", "-l", "50"], "ping needs at least 60 bytes"),
+        (&["stats", "null:"], "null:: nobody has this port open"),
+    ] {
+        let ended = run(args);
+        assert!(ended.error(1).contains(what), "{args:?}: {}", ended.stderr);
+    }
+    let ended = run(&["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1", "-a", "1023"]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("cpu 1023: the thread can't run there"), "{ended:?}");
+}
+
+#[test]
+fn an_end_in_use_is_refused() {
+    let (a, _) = pipe();
+    let running = start(&["pkt-gen", "-i", &a, "-f", "rx"]);
+    wait_open(&a);
+    let ended = run(&["pkt-gen", "-i", &a, "-f", "rx"]);
+    assert!(
+        ended.error(1).contains("this end of the pipe is in use; open the other end"),
+        "{}",
+        ended.stderr
+    );
+    running.interrupt();
+}
+
+#[test]
+fn ports_that_go_one_way_are_not_bridged_backwards() {
+    let (x, y) = (support::file("x.pcap"), support::file("y.pcap"));
+    let (x, y) = (format!("pcap:{}@write", x.display()), format!("pcap:{}@write", y.display()));
+    let ended = run(&["bridge", "-i", &x, "-i", &y]);
+    assert!(ended.error(1).contains("nothing to forward"), "{}", ended.stderr);
+    let ended = run(&["pkt-gen", "-i", &x, "-f", "rx"]);
+    assert!(ended.error(1).contains("nothing can be received"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_closed_output_ends_quietly() {
+    let args = ["pkt-gen", "-i", "null:", "-f", "tx", "-T", "10"];
+    let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.starts_with("tx: null: ["), "{line}");
+    drop(out);
+    let end = child.wait_with_output().unwrap();
+    assert_eq!((end.status.code(), String::from_utf8_lossy(&end.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn stats_lists_open_ports_with_their_counters() {
+    let (a, b) = pipe();
+    let running = start(&["pkt-gen", "-i", &b, "-f", "rx"]);
+    wait_open(&b);
+    run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "123", "--json"]).json();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let ended = run(&["stats", &b, "--json"]).json();
+    let port = &ended["ports"][0];
+    assert_eq!(ended["ports"].as_array().unwrap().len(), 1, "{ended}");
+    assert_eq!((&port["name"], &port["pid"]), (&b.as_str().into(), &running.pid().into()), "{ended}");
+    assert_eq!((&port["rx"]["frames_in"], &port["rx"]["frames_out"]), (&123.into(), &123.into()), "{ended}");
+    assert_eq!((&port["rx"]["dropped"], &port["rx"]["drops"]), (&0.into(), &serde_json::json!({})));
+    let all = run(&["stats", "-v"]);
+    assert!(
+        all.stdout.contains(&format!("{b} (pid {})\n  rx 123 in, 123 out\n  tx 0 in", running.pid())),
+        "{all:?}"
+    );
+    let watching = start(&["stats", &b, "-w", "0.05"]);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let watched = watching.interrupt();
+    assert!(watched.stdout.matches("rx 123 in").count() > 2, "{watched:?}");
+    running.interrupt();
+}

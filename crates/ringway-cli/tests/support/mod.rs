@@ -1,0 +1,172 @@
+//! Runs the real binary, with a time limit and killed when a test ends early.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// How long any one run may take.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
+/// A running `ringway`.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The command with its own place for ports, so that tests do not see each other's or the machine's.
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringway"));
+    command.args(args).env("RINGWAY_DIR", directory()).stdin(Stdio::null());
+    command
+}
+
+/// The place of this test program. The first call removes those of programs that have ended.
+pub(crate) fn directory() -> PathBuf {
+    static CLEANED: Once = Once::new();
+    let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ringway-tests");
+    CLEANED.call_once(|| {
+        for dir in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+            if !PathBuf::from("/proc").join(dir.file_name()).exists() {
+                let _ = std::fs::remove_dir_all(dir.path());
+            }
+        }
+    });
+    all.join(std::process::id().to_string())
+}
+
+/// Starts `ringway` with `args`.
+pub(crate) fn start(args: &[&str]) -> Running {
+    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let stdout = Some(reader(child.stdout.take().unwrap()));
+    let stderr = Some(reader(child.stderr.take().unwrap()));
+    Running { child, stdout, stderr }
+}
+
+/// Runs `ringway` with `args` to its end.
+pub(crate) fn run(args: &[&str]) -> Ended {
+    start(args).end()
+}
+
+fn reader(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = Vec::new();
+        from.read_to_end(&mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    })
+}
+
+impl Running {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Sends a signal, as Ctrl-C does.
+    pub(crate) fn signal(&self, signal: libc::c_int) {
+        // SAFETY: a plain system call; the child has not been waited for, so its number is still its own.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+    }
+
+    /// Waits for the end.
+    pub(crate) fn end(mut self) -> Ended {
+        let start = Instant::now();
+        let code = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status.code();
+            }
+            if start.elapsed() > LIMIT {
+                self.child.kill().unwrap();
+                self.child.wait().unwrap();
+                let out = self.stdout.take().unwrap().join().unwrap();
+                let err = self.stderr.take().unwrap().join().unwrap();
+                panic!("still running after {LIMIT:?}; it said:\n{out}{err}");
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        let text = |reader: Option<JoinHandle<String>>| reader.unwrap().join().unwrap();
+        Ended { code, stdout: text(self.stdout.take()), stderr: text(self.stderr.take()) }
+    }
+
+    /// Ends it as Ctrl-C does; it must take less than a second.
+    pub(crate) fn interrupt(self) -> Ended {
+        let start = Instant::now();
+        self.signal(libc::SIGINT);
+        let ended = self.end();
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?} after the signal", start.elapsed());
+        ended
+    }
+
+    /// CPU time used so far.
+    pub(crate) fn cpu(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let after_name = stat.rsplit_once(')').unwrap().1;
+        let ticks = |n: usize| after_name.split_whitespace().nth(n).unwrap().parse::<u32>().unwrap();
+        // utime and stime are fields 14 and 15, the name is field 2; 100 ticks a second (proc_pid_stat(5)).
+        Duration::from_millis(10) * (ticks(11) + ticks(12))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Ended {
+    /// The one JSON object on standard output of a successful run.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+    }
+
+    /// The one line on standard error of a failed run.
+    pub(crate) fn error(&self, code: i32) -> &str {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(self.stderr.starts_with("ringway: ") && self.stderr.ends_with('\n'), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+        &self.stderr
+    }
+}
+
+/// The two ends of a pipe that no other test uses.
+pub(crate) fn pipe() -> (String, String) {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    let n = SERIAL.fetch_add(1, Relaxed);
+    (format!("pipe:test{n}{{1"), format!("pipe:test{n}}}1"))
+}
+
+/// A file that no other test uses.
+pub(crate) fn file(name: &str) -> PathBuf {
+    std::fs::create_dir_all(directory()).unwrap();
+    directory().join(name)
+}
+
+/// Waits until `port` is open in another process.
+pub(crate) fn wait_open(port: &str) {
+    let start = Instant::now();
+    while run(&["stats", port]).code != Some(0) {
+        assert!(start.elapsed() < LIMIT, "{port} was never opened");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
