@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 //
-// Programs of peer-xdp: redirect between two interfaces, count and drop, generate.
+// Programs of peer-xdp: redirect between two interfaces, count and drop or pass, generate.
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 
@@ -37,6 +37,12 @@ SEC("xdp") int sink(struct xdp_md *ctx)
 {
 	count(0, ctx->data_end - ctx->data);
 	return XDP_DROP;
+}
+
+SEC("xdp") int pass(struct xdp_md *ctx)
+{
+	count(0, ctx->data_end - ctx->data);
+	return XDP_PASS;
 }
 
 SEC("tc") int sink_skb(struct __sk_buff *skb)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The kernel's fast path without a program in user space: redirect, sink; and the generator for all receivers
+// The kernel's fast path without a program in user space: redirect, sink, pass; and the generator for all receivers
 // and forwarders, which runs an eBPF program once per live frame.
 #include "peer-bpf.h"
 
@@ -53,17 +53,18 @@ static void follow(int map, const char *a, const char *b)
 	}
 }
 
-static void sink(const char *interface, bool skb)
+// Counts what arrives and drops it, or lets it go on to the host.
+static void count(const char *interface, const char *program)
 {
 	unsigned index = need_interface(interface);
 	struct bpf_object *object = object_open("peer_sink");
 	object_load(object);
-	if (skb) {
-		int link = bpf_link_create(program_fd(object, "sink_skb"), (int)index, BPF_TCX_INGRESS, NULL);
+	if (!strcmp(program, "sink_skb")) {
+		int link = bpf_link_create(program_fd(object, program), (int)index, BPF_TCX_INGRESS, NULL);
 		if (link < 0 && errno == EINVAL) quit(EXIT_UNAVAILABLE, "no tcx in this kernel: Linux 6.6 has it");
 		if (link < 0) fail_os("cannot attach a tc program to %s", interface);
 	} else {
-		attach_xdp(program_fd(object, "sink"), index, interface, XDP_FLAGS_DRV_MODE);
+		attach_xdp(program_fd(object, program), index, interface, XDP_FLAGS_DRV_MODE);
 	}
 	follow(map_fd(object, "counts"), NULL, NULL);
 }
@@ -144,8 +145,10 @@ int main(int argc, char **argv)
 {
 	peer_begin("peer-xdp");
 	const char *verb = argc > 1 ? argv[1] : "";
-	if (argc == 3 && (!strcmp(verb, "sink") || !strcmp(verb, "sink-skb")))
-		sink(argv[2], !strcmp(verb, "sink-skb"));
+	if (argc == 3 && (!strcmp(verb, "sink") || !strcmp(verb, "pass")))
+		count(argv[2], verb);
+	else if (argc == 3 && !strcmp(verb, "sink-skb"))
+		count(argv[2], "sink_skb");
 	else if (argc == 4 && !strcmp(verb, "redirect"))
 		redirect(argv[2], argv[3]);
 	else if (argc >= 5 && argc <= 7 && !strcmp(verb, "flood"))
@@ -153,5 +156,6 @@ int main(int argc, char **argv)
 		      argc > 5 ? need_number(argv[5], "RATE_PPS", 0, 1000000000) : 0,
 		      argc > 6 ? need_number(argv[6], "BURST", 1, 65536) : RUN_BURST);
 	else
-		fail("usage: peer-xdp redirect A B | sink IF | sink-skb IF | flood IF LEN SECONDS [RATE_PPS [BURST]]");
+		fail("usage: peer-xdp redirect A B | sink IF | sink-skb IF | pass IF"
+		     " | flood IF LEN SECONDS [RATE_PPS [BURST]]");
 }

@@ -7,10 +7,12 @@
 //! | [`affinity`] | one thread, one CPU |
 //! | [`peers`] | the programs that Ringway is measured against |
 //! | [`lab`] | namespaces and links to measure in |
+//! | [`demo`] | the demonstration: real traffic through Ringway and others |
 //! | [`suite`] | benchmarks: alternating runs, statistics, results |
 #![deny(unsafe_code)]
 
 pub mod affinity;
+pub mod demo;
 pub mod engine;
 pub mod lab;
 pub mod peers;

@@ -4,22 +4,18 @@
 //! (`rwb-PID-N`). Dropping the [`Lab`] deletes the namespace and with it all links. What a killed owner left behind
 //! is deleted when the next lab is made.
 //!
-//! | module | holds |
-//! | --- | --- |
-//! | [`raw`] | raw packet sockets: an independent witness of what is on a link |
-//! | [`thread`] | pin a thread, its CPU time |
-//! | [`interrupt`] | Ctrl-C as a flag, so that guards run |
+//! [`raw`] holds raw packet sockets: an independent witness of what is on a link.
 
 mod error;
-pub mod interrupt;
 pub mod raw;
 mod sys;
-pub mod thread;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::sched::{CloneFlags, setns};
 
 pub use error::LabError;
 
@@ -149,8 +145,10 @@ impl Lab {
     ///
     /// What the system said.
     pub fn enter(&self) -> Result<(), LabError> {
-        let enter = || sys::enter_netns(&File::open(Path::new(NAMES).join(&self.name))?);
-        enter().map_err(|source| LabError::Os { action: "entering a network namespace", source })
+        let namespace = File::open(Path::new(NAMES).join(&self.name));
+        namespace
+            .and_then(|n| setns(n, CloneFlags::CLONE_NEWNET).map_err(Into::into))
+            .map_err(|source| LabError::Os { action: "entering a network namespace", source })
     }
 }
 

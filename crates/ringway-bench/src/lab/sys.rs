@@ -1,66 +1,14 @@
-//! System calls that `std` does not have. The only unsafe code of the lab.
+//! System calls that `std` does not have. The only unsafe code of the lab: packet sockets.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io;
-use std::mem::{self, MaybeUninit};
+use std::mem;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-use super::interrupt::STOP;
 
 pub(super) fn is_root() -> bool {
     // SAFETY: no arguments, can't fail.
     unsafe { libc::geteuid() == 0 }
-}
-
-/// Moves the calling thread, and no other, into a network namespace.
-pub(super) fn enter_netns(namespace: &File) -> io::Result<()> {
-    // SAFETY: setns takes a descriptor, which `namespace` keeps open, and touches no memory.
-    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
-}
-
-pub(super) fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: a cpu_set_t is an array of integers, for which zero is a value; CPU_SET writes within it for a
-    // number below CPU_SETSIZE, which was checked.
-    let set = unsafe {
-        let mut set: libc::cpu_set_t = mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        set
-    };
-    // SAFETY: `set` outlives the call and its size is given; 0 is the calling thread.
-    check(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) }).map(drop)
-}
-
-pub(super) fn thread_cpu_time() -> Duration {
-    let mut at = MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: `at` is writable and outlives the call; all-zero is a timespec should the call fail, which it does
-    // for no clock that exists.
-    let at = unsafe {
-        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, at.as_mut_ptr());
-        at.assume_init()
-    };
-    Duration::new(at.tv_sec.unsigned_abs(), at.tv_nsec.unsigned_abs() as u32)
-}
-
-extern "C" fn on_signal(_: libc::c_int) {
-    STOP.store(true, Ordering::Relaxed);
-}
-
-pub(super) fn catch_signals() {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        // SAFETY: a sigaction is plain data, for which zero is a value; the handler only stores to an atomic.
-        unsafe {
-            let mut action: libc::sigaction = mem::zeroed();
-            action.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
-        }
-    }
 }
 
 /// A non-blocking packet socket bound to an interface of the calling thread's namespace. `receive`: all frames

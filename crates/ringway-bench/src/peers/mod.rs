@@ -9,7 +9,7 @@
 //! | [`PeerKind::Pcap`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS`, `forward A B`, `forward1 A B`, `ping IF COUNT LEN INTERVAL_US`, `pong IF` |
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
-//! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
+//! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `pass IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`LinuxBridge`] | the kernel's bridge; not a program |
 //!
@@ -20,6 +20,8 @@
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
+//!
+//! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
 //!
 //! There are two sinks because neither suits all senders. On a veth an XDP program costs those that send socket
 //! buffers (libpcap, AF_PACKET, AF_XDP in copy mode, the bridge) a copy per packet; `sink-skb`, a tc program (Linux

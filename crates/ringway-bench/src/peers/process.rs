@@ -114,7 +114,7 @@ impl Peer {
         }
     }
 
-    /// The counts so far of `peer-xdp` `sink`, `sink-skb` or `redirect`, which goes on. For a rate take
+    /// The counts so far of `peer-xdp` `sink`, `sink-skb`, `pass` or `redirect`, which goes on. For a rate take
     /// [`Traffic::since`] of two of them.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::interrupt;
+use crate::engine::Signals;
 use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};
@@ -143,11 +143,13 @@ pub struct Options {
     pub case: Option<String>,
     /// Only the systems of these names; empty: all.
     pub only: Vec<String>,
+    /// Ends the suite early.
+    pub signals: Signals,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { runs: 5, case: None, only: Vec::new() }
+        Self { runs: 5, case: None, only: Vec::new(), signals: Signals::new() }
     }
 }
 
@@ -190,8 +192,8 @@ pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
 
 /// Measures the cases one after the other and tells `watch` before each measurement.
 ///
-/// A system that is not there, or fails, is left out from then on and named in the report. Ctrl-C (see
-/// [`interrupt`]) ends it after the current measurement; the report then says so.
+/// A system that is not there, or fails twice, is left out from then on and named in the report. A stop by
+/// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.
 pub fn run(
     suite: &str,
     mut cases: Vec<Case<'_>>,
@@ -208,7 +210,7 @@ pub fn run(
     let mut progress = Progress { done: 0, total: total as u32, watch: &mut watch };
     let mut report = Report::new(suite, conditions);
     for case in &mut cases {
-        measure(case, options.runs, &mut progress, &mut report);
+        measure(case, options, &mut progress, &mut report);
     }
     report
 }
@@ -227,33 +229,42 @@ impl Progress<'_> {
     }
 }
 
-fn measure(case: &mut Case<'_>, runs: u32, progress: &mut Progress<'_>, report: &mut Report) {
+fn measure(case: &mut Case<'_>, options: &Options, progress: &mut Progress<'_>, report: &mut Report) {
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); case.systems.len()];
-    let mut faults: Vec<Option<Fault>> = case.systems.iter().map(|_| None).collect();
+    let mut faults: Vec<Vec<Fault>> = vec![Vec::new(); case.systems.len()];
+    let (runs, signals) = (options.runs, &options.signals);
     for run in 0..runs {
         for k in 0..case.systems.len() {
-            if faults[k].is_some() || interrupt::stopped() {
+            if given_up(&faults[k]) || signals.stopped() {
                 continue;
             }
             progress.step(case, case.systems[k].name);
             match (case.systems[k].measure)() {
+                _ if signals.stopped() => {}
                 Ok(sample) => samples[k].push(sample),
                 Err(fault) => {
-                    faults[k] = Some(fault);
-                    progress.total -= runs - run - 1;
+                    faults[k].push(fault);
+                    if given_up(&faults[k]) {
+                        progress.total -= runs - run - 1;
+                    }
                 }
             }
         }
     }
-    report.interrupted |= interrupt::stopped();
-    for ((system, samples), fault) in case.systems.iter().zip(samples).zip(faults) {
-        if let Some(fault) = fault {
-            report.missing.push(Missing::of(case, system.name, &fault));
+    report.interrupted |= signals.stopped();
+    for ((system, samples), faults) in case.systems.iter().zip(samples).zip(faults) {
+        if let Some(fault) = faults.last() {
+            report.missing.push(Missing::of(case, system.name, samples.len(), fault));
         }
         if let Some(row) = Row::of(case, system.name, &samples) {
             report.rows.push(row);
         }
     }
+}
+
+/// A busy machine may spoil one run, not two.
+fn given_up(faults: &[Fault]) -> bool {
+    faults.len() > 1 || matches!(faults, [Fault::Unavailable(_)])
 }
 
 #[cfg(test)]
@@ -275,19 +286,33 @@ mod tests {
                 say('a', Ok(n))
             })
             .system("b", || say('b', Err(Fault::Unavailable("not here".into()))))
-            .system("c", || say('c', Ok(1.0)))
+            .system("c", || say('c', Err(Fault::Failed("broken".into()))))
             .system("d", || say('d', Ok(1.0)));
-        let options =
-            Options { runs: 3, only: ["ringway-a", "b", "c"].map(String::from).to_vec(), case: None };
+        let only = ["ringway-a", "b", "c"].map(String::from).to_vec();
+        let options = Options { runs: 3, only, ..Options::default() };
         let mut steps = Vec::new();
         let report = run("s", vec![case], &options, Conditions::default(), |s| steps.push((s.done, s.total)));
-        assert_eq!(*order.borrow(), "abcacac");
+        assert_eq!(*order.borrow(), "abcaca");
         assert_eq!(steps.first(), Some(&(0, 9)));
-        assert_eq!(steps.last(), Some(&(6, 7)));
-        assert_eq!(report.rows.len(), 2);
+        assert_eq!(steps.last(), Some(&(5, 6)));
+        assert_eq!(report.rows.len(), 1);
         assert_eq!((report.rows[0].min, report.rows[0].median, report.rows[0].max), (1.0, 2.0, 3.0));
-        assert_eq!(report.missing.len(), 1);
-        assert!(!report.failed());
+        let missing: Vec<_> = report.missing.iter().map(|m| (m.system.as_str(), m.skipped)).collect();
+        assert_eq!(missing, [("b", true), ("c", false)]);
+        assert_eq!(report.failed().map(|m| m.reason.as_str()), Some("broken"));
+    }
+
+    #[test]
+    fn one_spoilt_run_is_named_and_no_failure() {
+        let mut n = 0;
+        let case = Case::new("c", Unit::Mpps).system("s", || {
+            n += 1;
+            if n == 1 { Err(Fault::Failed("disturbed".into())) } else { Ok(Sample::of(1.0)) }
+        });
+        let report = run("s", vec![case], &Options::default(), Conditions::default(), |_| ());
+        assert_eq!(report.rows[0].runs, 4);
+        assert_eq!(report.missing[0].runs, 4);
+        assert!(report.failed().is_none());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! {"suite":"io","host":"...","kernel":"...","cpu":"...","cores":2,"load":0.1,
 //!  "rows":[{"case":"tx","system":"libpcap","frame":64,"burst":256,"cores":1,"unit":"Mpps",
 //!           "median":1.2,"min":1.1,"max":1.3,"runs":5,"samples":[...]}],
-//!  "missing":[{"case":"forward","system":"dpdk-af_xdp","burst":256,"skipped":true,"reason":"..."}],
+//!  "missing":[{"case":"forward","system":"dpdk-af_xdp","burst":256,"cores":1,
+//!              "skipped":true,"runs":0,"reason":"..."}],
 //!  "interrupted":false}
 //! ```
 //!
@@ -65,7 +66,7 @@ pub struct Row {
     pub note: String,
 }
 
-/// A system that gave no number, or broke on the way.
+/// A system that gave no number, or broke in some of its runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     /// Name of the case.
@@ -78,6 +79,8 @@ pub struct Missing {
     pub cores: u32,
     /// True when it is not there; false when it broke.
     pub skipped: bool,
+    /// Runs that gave a number all the same.
+    pub runs: u32,
     /// Why.
     pub reason: String,
 }
@@ -88,9 +91,9 @@ impl Report {
         Self { suite, conditions, rows: Vec::new(), missing: Vec::new(), interrupted: false }
     }
 
-    /// Whether a system broke that is there.
-    pub fn failed(&self) -> bool {
-        self.missing.iter().any(|m| !m.skipped)
+    /// The first system that is there and gave no number at all.
+    pub fn failed(&self) -> Option<&Missing> {
+        self.missing.iter().find(|m| !m.skipped && m.runs == 0)
     }
 
     /// The results on one line of JSON for each row, to be read by people too.
@@ -143,15 +146,25 @@ impl Row {
 }
 
 impl Missing {
-    pub(super) fn of(case: &Case<'_>, system: &str, fault: &Fault) -> Self {
+    pub(super) fn of(case: &Case<'_>, system: &str, runs: usize, fault: &Fault) -> Self {
         Self {
             case: case.name.to_owned(),
             system: system.to_owned(),
             burst: case.burst,
             cores: case.cores,
             skipped: matches!(fault, Fault::Unavailable(_)),
+            runs: runs as u32,
             reason: fault.to_string(),
         }
+    }
+}
+
+impl Missing {
+    /// One outside a case of its own.
+    pub(crate) fn named(what: &str, system: &str, fault: &Fault) -> Self {
+        let skipped = matches!(fault, Fault::Unavailable(_));
+        let (case, system, reason) = (what.to_owned(), system.to_owned(), fault.to_string());
+        Self { case, system, burst: 1, cores: 1, skipped, runs: 0, reason }
     }
 }
 
@@ -178,7 +191,7 @@ pub(super) mod tests {
         };
         report.rows.extend(Row::of(&case, "ringway-ebpf", &samples(&[5.0, 4.123456, 6.0], Some(2))));
         report.rows.extend(Row::of(&case, "libpcap", &samples(&[1.0, 1.5], None)));
-        report.missing.push(Missing::of(&case, "af_xdp", &Fault::Unavailable("no libbpf".into())));
+        report.missing.push(Missing::of(&case, "af_xdp", 0, &Fault::Unavailable("no libbpf".into())));
         report
     }
 
@@ -236,6 +249,7 @@ pub(super) mod tests {
       "burst": 256,
       "cores": 1,
       "skipped": true,
+      "runs": 0,
       "reason": "no libbpf"
     }
   ],

@@ -25,7 +25,11 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
         out.push('\n');
     }
     for m in &report.missing {
-        let what = if m.skipped { "skipped" } else { "FAILED" };
+        let what = match (m.skipped, m.runs) {
+            (true, _) => "skipped",
+            (false, 0) => "FAILED",
+            (false, _) => "failed once",
+        };
         writeln!(out, "{what}: {} {} (burst {}): {}", m.case, m.system, m.burst, m.reason)?;
     }
     if report.interrupted {

@@ -1,17 +1,18 @@
 //! Two things at once: a loop over Ringway ports on its own thread, and whatever drives it here.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use crate::lab::{Lab, thread::pin};
+use crate::affinity::pin;
+use crate::engine::Signals;
+use crate::lab::Lab;
 use crate::suite::Fault;
 
 /// What the loop sees of the other side.
 #[derive(Debug)]
 pub(super) struct Control<'a> {
     ready: Sender<()>,
-    stop: &'a AtomicBool,
+    signals: &'a Signals,
 }
 
 impl Control<'_> {
@@ -22,16 +23,21 @@ impl Control<'_> {
 
     /// Whether the loop is to end.
     pub(super) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) // nothing is handed over by it but the wish
+        self.signals.stopped()
+    }
+
+    /// For loops that look themselves.
+    pub(super) fn signals(&self) -> &Signals {
+        self.signals
     }
 }
 
 /// Stops the loop also when the other side breaks.
-struct Stop<'a>(&'a AtomicBool);
+struct Stop<'a>(&'a Signals);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stop();
     }
 }
 
@@ -43,15 +49,15 @@ pub(super) fn beside<T: Send, D>(
     work: impl FnOnce(&Control<'_>) -> Result<T, Fault> + Send,
     drive: impl FnOnce() -> Result<D, Fault>,
 ) -> Result<(T, D), Fault> {
-    let stop = AtomicBool::new(false);
+    let signals = Signals::new();
     let (sender, ready) = mpsc::channel();
     thread::scope(|scope| {
-        let stop = &stop;
+        let signals = &signals;
         let worker = scope.spawn(move || {
-            let control = Control { ready: sender, stop };
+            let control = Control { ready: sender, signals };
             on_cpu(lab, cpu, || work(&control))
         });
-        let guard = Stop(stop);
+        let guard = Stop(signals);
         let driven = ready.recv().is_ok().then(drive);
         drop(guard);
         let worked = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -74,7 +80,7 @@ pub(super) fn alone<T: Send>(
 
 fn on_cpu<T>(lab: Option<&Lab>, cpu: usize, job: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     lab.map(Lab::enter).transpose()?;
-    pin(cpu).map_err(|e| Fault::Failed(format!("cannot run on CPU {cpu}: {e}")))?;
+    pin(cpu)?;
     job()
 }
 

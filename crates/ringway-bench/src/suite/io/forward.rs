@@ -7,10 +7,11 @@
 //! Forwarders in the kernel have no core of their own: they run where the frames arrive, in the generator's
 //! softirq on CPU 0.
 
-use ringway::{OpenOptions, PortCounters};
+use ringway::{OpenOptions, Port, PortCounters};
 
-use super::duo::beside;
-use super::{Bed, Links, SENDER, loops, receiver, tx};
+use super::duo::{Control, beside};
+use super::{Bed, Links, SENDER, receiver, tx};
+use crate::engine::Bridge;
 use crate::lab::Lab;
 use crate::peers::testpmd::{self, Driver};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
@@ -56,13 +57,15 @@ pub fn bridging<T>(
     lab: &Lab,
     meanwhile: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<([PortCounters; 2], T), Fault> {
-    let work = |control: &super::duo::Control<'_>| {
+    let work = |control: &Control<'_>| {
         let mut ports = OpenOptions::new().open_all(&["ebpf:a1", "ebpf:b0"])?;
-        let [a, b] = &mut ports[..] else {
+        let (Some(b), Some(a)) = (ports.pop(), ports.pop()) else {
             return Err(Fault::Failed("two ports were asked for".into()));
         };
-        loops::bridge(a, b, BURST, control)?;
-        Ok([a.counters(), b.counters()])
+        let mut bridge = Bridge::new(a, b).with_burst(BURST);
+        control.ready();
+        bridge.run(control.signals())?;
+        Ok(bridge.ports().each_ref().map(Port::counters))
     };
     beside(Some(lab), receiver(), work, meanwhile)
 }

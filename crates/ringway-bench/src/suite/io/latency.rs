@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
 use ringway::{Port, Waiter, monotonic_ns};
 
 use super::duo::{Control, alone, beside};
 use super::{Bed, SENDER, receiver};
-use crate::lab::thread::cpu_time;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::{Case, Fault, Sample, Unit, statistics};
 
@@ -26,8 +26,10 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     vec![
         Case::new("latency", Unit::Ns)
             .cores(2)
-            .note("median round trip between two processes or threads, a request every 200 us")
-            .system("ringway-ebpf", move || ringway(bed))
+            .note("median round trip, a request every 200 us; ringway looks again for up to 400 us before it sleeps, \
+                   ringway-sleep and libpcap sleep at once")
+            .system("ringway-ebpf", move || ringway(bed, 2 * INTERVAL))
+            .system("ringway-sleep", move || ringway(bed, Duration::ZERO))
             .system("libpcap", move || libpcap(bed)),
         Case::new("idle-cpu", Unit::Ns)
             .note("CPU time per second of waiting for frames that do not come: 10000000 ns is 1 %")
@@ -53,22 +55,27 @@ fn libpcap(bed: Bed<'_>) -> Result<Sample, Fault> {
     }
 }
 
-fn ringway(bed: Bed<'_>) -> Result<Sample, Fault> {
+fn ringway(bed: Bed<'_>, spin: Duration) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     let lab = links.lab;
-    let (_, times) = beside(Some(lab), receiver(), pong, || {
-        alone(Some(lab), SENDER, || {
-            let mut port = Port::open("ebpf:a0")?;
-            ping(&mut port, requests(bed))
-        })
-    })?;
+    let (_, times) = beside(
+        Some(lab),
+        receiver(),
+        |control| pong(control, spin),
+        || {
+            alone(Some(lab), SENDER, || {
+                let mut port = Port::open("ebpf:a0")?;
+                ping(&mut port, requests(bed), spin)
+            })
+        },
+    )?;
     statistics::median(&times).map(Sample::of).ok_or_else(|| Fault::Failed("no reply came".into()))
 }
 
 /// Sends every request back until it is told to end; returns how many.
-fn pong(control: &Control<'_>) -> Result<u64, Fault> {
+fn pong(control: &Control<'_>, spin: Duration) -> Result<u64, Fault> {
     let mut port = Port::open("ebpf:a1")?;
-    let mut waiter = Waiter::new(2 * INTERVAL)?;
+    let mut waiter = Waiter::new(spin)?;
     let mut replies = 0;
     control.ready();
     while !control.stopped() {
@@ -89,8 +96,8 @@ fn pong(control: &Control<'_>) -> Result<u64, Fault> {
 }
 
 /// Times of `count` replies in nanoseconds. A request without a reply has none.
-fn ping(port: &mut Port, count: usize) -> Result<Vec<f64>, Fault> {
-    let mut waiter = Waiter::new(2 * INTERVAL)?;
+fn ping(port: &mut Port, count: usize, spin: Duration) -> Result<Vec<f64>, Fault> {
+    let mut waiter = Waiter::new(spin)?;
     let mut times = Vec::with_capacity(count);
     for number in 0..count + WARM_UP {
         let start = Instant::now();
@@ -137,11 +144,17 @@ fn idle(bed: Bed<'_>) -> Result<Sample, Fault> {
         let mut port = Port::open("ebpf:a1")?;
         let mut waiter = Waiter::new(Duration::from_micros(50))?;
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?; // what opening brought
-        let (start, before) = (Instant::now(), cpu_time());
+        let (start, before) = (Instant::now(), cpu_time()?);
         while start.elapsed().as_secs_f64() < bed.seconds {
             waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?;
         }
-        let used = (cpu_time() - before).as_nanos() as f64;
+        let used = (cpu_time()? - before).as_nanos() as f64;
         Ok(Sample::of(used / start.elapsed().as_secs_f64()))
     })
+}
+
+/// CPU time that the calling thread has used, in user and kernel together.
+fn cpu_time() -> Result<Duration, Fault> {
+    let used = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+    used.map(Duration::from).map_err(|e| Fault::Failed(format!("no CPU clock of a thread: {e}")))
 }

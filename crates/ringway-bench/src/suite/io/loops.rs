@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use ringway::{Pairing, Port, RxRing, TxRing, Waiter, forward};
+use ringway::{Port, RxRing, TxRing, Waiter};
 
 use super::duo::Control;
 use super::meter::Meter;
+use crate::engine::Signals;
 
 /// Bytes in the buffer of a frame of 64.
 pub(super) const FRAME_LEN: usize = 60;
@@ -67,10 +68,15 @@ pub(super) fn drain(ring: &mut RxRing) -> u64 {
 }
 
 /// Sends bursts for a time.
-pub(super) fn transmit(port: &mut Port, burst: u32, period: Duration) -> ringway::Result<()> {
+pub(super) fn transmit(
+    port: &mut Port,
+    burst: u32,
+    period: Duration,
+    signals: &Signals,
+) -> ringway::Result<()> {
     let end = Instant::now() + period;
     let mut sequence = 0;
-    while Instant::now() < end {
+    while Instant::now() < end && !signals.stopped() {
         for _ in 0..CLOCK_EVERY.div_ceil(burst) {
             fill(&mut port.tx[0], burst, &mut sequence);
             port.tx[0].sync()?;
@@ -97,31 +103,6 @@ pub(super) fn receive(port: &mut Port, control: &Control<'_>) -> ringway::Result
     }
 }
 
-/// Forwards in both directions until it is told to end.
-pub(super) fn bridge(a: &mut Port, b: &mut Port, burst: u32, control: &Control<'_>) -> ringway::Result<()> {
-    let mut waiter = Waiter::new(SPIN)?;
-    let pairing = (Pairing::of(&a.rx[0], &b.tx[0]), Pairing::of(&b.rx[0], &a.tx[0]));
-    control.ready();
-    while !control.stopped() {
-        let moved = pass(&mut a.rx[0], &mut b.tx[0], burst, pairing.0)?
-            + pass(&mut b.rx[0], &mut a.tx[0], burst, pairing.1)?;
-        if moved == 0 {
-            waiter.wait(&mut [&mut a.rx[0], &mut b.rx[0]], NAP)?;
-        }
-    }
-    Ok(())
-}
-
-/// One burst in one direction.
-pub(super) fn pass(rx: &mut RxRing, tx: &mut TxRing, burst: u32, pairing: Pairing) -> ringway::Result<u32> {
-    if rx.sync()? == 0 {
-        return Ok(0);
-    }
-    let moved = forward(rx, tx, burst, pairing);
-    tx.sync()?;
-    Ok(moved)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +125,6 @@ mod tests {
         assert_eq!(drain(&mut port.rx[0]), 7);
         let free = port.tx[0].free();
         assert_eq!(fill(&mut port.tx[0], 100_000, &mut sequence), free);
-        transmit(&mut port, 256, Duration::ZERO).unwrap();
+        transmit(&mut port, 256, Duration::ZERO, &Signals::new()).unwrap();
     }
 }

@@ -26,6 +26,7 @@ mod tx;
 use std::thread;
 
 use super::{Case, Fault};
+use crate::engine::Signals;
 use crate::lab::{Lab, LabError};
 
 /// CPU of senders and generators.
@@ -41,12 +42,19 @@ fn receiver() -> usize {
 pub struct Bed<'a> {
     lab: Result<&'a Lab, &'a LabError>,
     seconds: f64,
+    signals: &'a Signals,
 }
 
 impl<'a> Bed<'a> {
     /// Measures in `lab` for `seconds` each time. Without a lab, cases that need links are skipped by name.
-    pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64) -> Self {
-        Self { lab: lab.as_ref(), seconds }
+    /// Loops of ours end early when `signals` says so.
+    pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64, signals: &'a Signals) -> Self {
+        Self::of(lab.as_ref(), seconds, signals)
+    }
+
+    /// The same from parts.
+    pub(crate) fn of(lab: Result<&'a Lab, &'a LabError>, seconds: f64, signals: &'a Signals) -> Self {
+        Self { lab, seconds, signals }
     }
 
     fn lab(&self) -> Result<&'a Lab, Fault> {
@@ -96,7 +104,8 @@ mod tests {
     #[test]
     fn without_a_lab_links_are_a_named_gap() {
         let lab = Err(LabError::NotRoot);
-        let bed = Bed::new(&lab, 0.1);
+        let signals = Signals::new();
+        let bed = Bed::new(&lab, 0.1, &signals);
         assert!(matches!(bed.links(&["a"]), Err(Fault::Unavailable(reason)) if reason.contains("root")));
         let (cases, systems) = names(&cases(bed));
         assert!(cases.contains(&"rx-1mpps") && systems.contains(&"ringway-pipe-touch"));

@@ -61,11 +61,11 @@ fn drain(ring: &mut RxRing, payload: Payload) -> u64 {
 }
 
 /// Counts frames for a time, after the warm-up.
-fn timed(seconds: f64, mut step: impl FnMut() -> ringway::Result<u64>) -> Result<Sample, Fault> {
+fn timed(bed: Bed<'_>, mut step: impl FnMut() -> ringway::Result<u64>) -> Result<Sample, Fault> {
     let mut rate = 0.0;
-    for period in [WARM_UP, Duration::from_secs_f64(seconds)] {
+    for period in [WARM_UP, Duration::from_secs_f64(bed.seconds)] {
         let (start, mut frames) = (Instant::now(), 0);
-        while start.elapsed() < period {
+        while start.elapsed() < period && !bed.signals.stopped() {
             for _ in 0..CLOCK_EVERY {
                 frames += step()?;
             }
@@ -78,7 +78,7 @@ fn timed(seconds: f64, mut step: impl FnMut() -> ringway::Result<u64>) -> Result
 fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     alone(None, receiver(), || {
         let ((mut a, mut b), mut sequence) = (ends()?, 0);
-        timed(bed.seconds, || {
+        timed(bed, || {
             fill(&mut a.tx[0], payload, &mut sequence);
             a.tx[0].sync()?;
             b.rx[0].sync()?;
@@ -105,7 +105,7 @@ fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     let receive = || {
         alone(None, receiver(), || {
             let mut waiter = Waiter::new(spin)?;
-            timed(bed.seconds, || {
+            timed(bed, || {
                 if b.rx[0].sync()? == 0 {
                     waiter.wait(&mut [&mut b.rx[0]], Duration::from_millis(20))?;
                 }
@@ -125,7 +125,7 @@ fn per_slot(
         let mut port = Port::open("null:")?;
         let end = Instant::now() + Duration::from_secs_f64(bed.seconds);
         let (mut slots, mut time) = (0, Duration::ZERO);
-        while Instant::now() < end {
+        while Instant::now() < end && !bed.signals.stopped() {
             let (n, t) = round(&mut port)?;
             slots += n;
             time += t;
@@ -166,12 +166,14 @@ fn rx_slot(bed: Bed<'_>) -> Result<Sample, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Signals;
     use crate::lab::LabError;
 
     #[test]
     fn frames_pass_on_one_core_and_on_two() {
         let lab = Err(LabError::NotRoot);
-        let bed = Bed::new(&lab, 0.01);
+        let signals = Signals::new();
+        let bed = Bed::new(&lab, 0.01, &signals);
         for payload in [Payload::Untouched, Payload::Touched] {
             assert!(one_core(bed, payload).unwrap().value > 0.0);
             assert!(two_cores(bed, payload).unwrap().value > 0.0);

@@ -31,7 +31,8 @@ fn ringway(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
     counted(bed, "sink", || {
         alone(Some(bed.lab()?), SENDER, || {
             let mut port = Port::open("ebpf:a0")?;
-            Ok(loops::transmit(&mut port, burst, Duration::from_secs_f64(bed.seconds) + WARM_UP)?)
+            let period = Duration::from_secs_f64(bed.seconds) + WARM_UP;
+            Ok(loops::transmit(&mut port, burst, period, bed.signals)?)
         })
     })
 }

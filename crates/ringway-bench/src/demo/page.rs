@@ -1,0 +1,226 @@
+//! The outcome as a page of its own: no script, no font, no request to anywhere.
+
+use std::fmt::Write;
+
+use super::{Outcome, chart};
+use crate::suite::report::Row;
+use crate::suite::table::number;
+
+const HEAD: &str = include_str!("page.css");
+
+/// The whole page.
+pub fn html(outcome: &Outcome) -> String {
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>Ringway demo</title>\n<style>\n{HEAD}</style>\n</head>\n<body>\n<main>\n"
+    );
+    let parts = [
+        head(outcome),
+        integrity(outcome),
+        speed(outcome),
+        drops(outcome),
+        gaps(outcome),
+        conditions(outcome),
+    ];
+    for part in parts {
+        out += &part;
+    }
+    out + "</main>\n</body>\n</html>\n"
+}
+
+pub(super) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn head(o: &Outcome) -> String {
+    let verdict = match (o.ok, o.interrupted) {
+        (true, _) => "Every frame came through as it was sent, in order.",
+        (false, true) => "Interrupted: the results are incomplete.",
+        (false, false) => "Something went wrong: see below.",
+    };
+    let class = if o.ok { "good" } else { "bad" };
+    let best = o.ratios.iter().map(|r| format!("<b>{:.1}</b> times {}", r.times, escape(&r.to)));
+    let best = best.collect::<Vec<_>>().join(", ");
+    let ours = o.flood.iter().find(|r| !r.is_peer());
+    let speed = ours.map(|r| {
+        let rate = number(r.median);
+        let tail = if best.is_empty() { String::new() } else { format!(": {best}") };
+        format!("<p class=\"lead\">Ringway forwards <b>{rate}</b> million packets per second on one core{tail}.</p>\n")
+    });
+    format!(
+        "<header>\n<h1>Ringway demo</h1>\n{}<p class=\"{class}\">{verdict}</p>\n</header>\n",
+        speed.unwrap_or_default()
+    )
+}
+
+fn integrity(o: &Outcome) -> String {
+    let r = &o.replay;
+    let from = match r.files {
+        0 => format!("frames {}", escape(&r.source)),
+        n => format!("frames of {n} captures in <code>{}</code>", escape(&r.source)),
+    };
+    let mut out = format!(
+        "<section>\n<h2>Low load: nothing lost, nothing changed</h2>\n<p>{} {from}, {:.1} MB, replayed one by one \
+         and compared byte by byte at the far end.</p>\n",
+        r.frames,
+        r.bytes as f64 / 1e6
+    );
+    let rows = o.integrity.iter().map(|p| {
+        let i = &p.integrity;
+        let name = escape(p.system);
+        row(&name, &[i.sent, i.intact, i.missing, i.reordered, i.foreign].map(|n| n.to_string()))
+    });
+    let names = ["sent", "intact", "missing", "reordered", "damaged or doubled"];
+    out += &table("forwarder", &names, rows);
+    if !r.skipped.is_empty() {
+        let list = r.skipped.iter().map(|s| format!("{} {}", s.frames, escape(s.reason)));
+        let _ = writeln!(out, "<p class=\"note\">Not replayed: {}.</p>", list.collect::<Vec<_>>().join("; "));
+    }
+    out + "</section>\n"
+}
+
+fn speed(o: &Outcome) -> String {
+    let Some(first) = o.flood.first() else { return String::new() };
+    let runs = first.runs;
+    let how = match o.over {
+        "veth" => {
+            "Generator on CPU 0, forwarder on CPU 1; the kernel's bridge has no core of its own and runs on CPU 0."
+        }
+        _ => "Generator, bridge and receiver in one process.",
+    };
+    let mut out = format!(
+        "<section>\n<h2>Flood: million packets per second</h2>\n<p>64-byte frames over {}, counted at the far end. \
+         {how} {runs} runs in turn: bars are medians, lines go from the slowest to the fastest run.</p>\n",
+        if o.over == "veth" { "veth pairs" } else { "pipes" }
+    );
+    out += &chart::bars(&o.flood);
+    let rows = o.flood.iter().map(|r: &Row| {
+        let cells = [number(r.median), number(r.min), number(r.max), r.runs.to_string()];
+        row(&escape(&r.system), &cells)
+    });
+    out += &table("forwarder", &["median", "slowest", "fastest", "runs"], rows);
+    out + "</section>\n"
+}
+
+fn drops(o: &Outcome) -> String {
+    if o.over != "veth" {
+        return String::new();
+    }
+    let mut out = String::from("<section>\n<h2>Where Ringway lost frames of the last flood</h2>\n");
+    if o.drops.is_empty() {
+        return out + "<p>Nowhere.</p>\n</section>\n";
+    }
+    out += "<p>More was offered than one core forwards. Every loss has a name.</p>\n<dl>\n";
+    for d in &o.drops {
+        let (place, help) = (escape(&d.place), escape(d.help));
+        let _ = write!(
+            out,
+            "<dt><code>{}</code> {} frames, {place}</dt>\n<dd>{help}</dd>\n",
+            d.reason,
+            thousands(d.frames)
+        );
+    }
+    out + "</dl>\n</section>\n"
+}
+
+fn gaps(o: &Outcome) -> String {
+    if o.missing.is_empty() && o.left_out.is_empty() {
+        return String::new();
+    }
+    let missing = o.missing.iter().map(|m| format!("{} ({}): {}", m.system, m.case, m.reason));
+    let mut out = String::from("<section>\n<h2>Left out</h2>\n<ul>\n");
+    for gap in o.left_out.iter().cloned().chain(missing) {
+        let _ = writeln!(out, "<li>{}</li>", escape(&gap));
+    }
+    out + "</ul>\n</section>\n"
+}
+
+fn conditions(o: &Outcome) -> String {
+    let c = &o.conditions;
+    let warning = c.warning().map(|w| format!(" <b>{}.</b>", escape(&w))).unwrap_or_default();
+    let run = if o.over == "veth" { "sudo ringway demo" } else { "ringway demo" };
+    let machine = escape(&c.to_string());
+    format!("<footer>\n<p>{machine}.{warning} Made by <code>{run}</code>.</p>\n</footer>\n")
+}
+
+fn table(first: &str, names: &[&str], rows: impl Iterator<Item = String>) -> String {
+    let mut out = format!("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">{first}</th>");
+    for name in names {
+        let _ = write!(out, "<th scope=\"col\">{name}</th>");
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    rows.for_each(|row| out += &row);
+    out + "</tbody>\n</table></div>\n"
+}
+
+fn row(name: &str, cells: &[String]) -> String {
+    let class = if name.starts_with("ringway") { " class=\"ours\"" } else { "" };
+    let mut out = format!("<tr{class}><th scope=\"row\">{name}</th>");
+    for cell in cells {
+        let _ = write!(out, "<td>{cell}</td>");
+    }
+    out + "</tr>\n"
+}
+
+/// 1234567 as "1 234 567", with spaces that do not break.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    groups.join("\u{a0}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::demo::{Drops, Frames, Passage, compare::Integrity};
+    use crate::suite::conditions::Conditions;
+
+    fn outcome() -> Outcome {
+        Outcome {
+            conditions: Conditions { kernel: "6.1 <x>".into(), ..Conditions::default() },
+            over: "veth",
+            replay: Frames::made(10),
+            integrity: vec![Passage { system: "ringway-ebpf", integrity: Integrity::default() }],
+            flood: Vec::new(),
+            ratios: Vec::new(),
+            missing: Vec::new(),
+            drops: vec![Drops {
+                place: "a1".into(),
+                reason: "ring_full",
+                frames: 1_234_567,
+                help: "read faster",
+            }],
+            left_out: vec!["this & that".into()],
+            interrupted: false,
+            ok: true,
+        }
+    }
+
+    #[test]
+    fn the_page_is_whole_and_asks_nobody() {
+        let page = html(&outcome());
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        for tag in ["section", "table", "tr", "p", "dl", "ul", "main", "svg"] {
+            let count = |text: &str| page.matches(text).count();
+            let opened = count(&format!("<{tag}>")) + count(&format!("<{tag} "));
+            assert_eq!(opened, count(&format!("</{tag}>")), "{tag}");
+        }
+        for absent in ["http:", "https:", "<script", "<x>", "& that"] {
+            assert!(!page.contains(absent), "{absent}");
+        }
+        assert!(page.contains("ring_full") && page.contains("1\u{a0}234\u{a0}567"));
+        assert!(page.contains("prefers-color-scheme"));
+    }
+
+    #[test]
+    fn digits_are_grouped() {
+        assert_eq!([0, 999, 1000].map(thousands), ["0", "999", "1\u{a0}000"]);
+    }
+}
