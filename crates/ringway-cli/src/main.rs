@@ -5,9 +5,11 @@
 //! 1 for a failure; 2 for a command line that makes no sense.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod bridge;
 mod console;
 mod counters;
+mod demo;
 mod failure;
 mod link;
 mod pkt_gen;
@@ -35,6 +37,8 @@ enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
     Stats(stats::Args),
+    Bench(bench::Args),
+    Demo(demo::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -47,6 +51,7 @@ Ports:
 Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
   ringway pkt-gen -i 'pipe:x{1' -f tx -n 1M  # send in another
+  sudo ringway demo                          # forward real traffic, write a report
   ringway pkt-gen --help                     # options and examples of a command";
 
 fn main() -> ExitCode {
@@ -58,6 +63,8 @@ fn main() -> ExitCode {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Demo(args) => demo::run(args),
     };
     match done {
         // Whoever read the output has seen enough.

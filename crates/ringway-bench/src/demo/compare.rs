@@ -42,9 +42,14 @@ impl Integrity {
         result
     }
 
+    /// Whether all came through as they were, in whatever order.
+    pub fn is_intact(&self) -> bool {
+        self.intact == self.sent && self.foreign == 0
+    }
+
     /// Whether all came through, as they were and in order.
     pub fn is_perfect(&self) -> bool {
-        self.intact == self.sent && self.reordered + self.foreign == 0
+        self.is_intact() && self.reordered == 0
     }
 }
 
@@ -57,6 +62,7 @@ mod tests {
         let i = Integrity::of(&frames(sent), &frames(received));
         assert_eq!((i.sent, i.missing), (sent.len() as u64, i.sent - i.intact));
         assert_eq!(i.is_perfect(), sent == received);
+        assert_eq!(i.is_intact(), i.missing + i.foreign == 0);
         (i.intact, i.reordered, i.missing, i.foreign)
     }
 

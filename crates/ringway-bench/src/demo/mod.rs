@@ -68,7 +68,7 @@ pub struct Outcome {
     pub left_out: Vec<String>,
     /// Ended by the user.
     pub interrupted: bool,
-    /// Whether all systems that ran passed every frame on as it was, at low load.
+    /// Whether nothing was lost or damaged at low load by any system, and every system that is there gave a number.
     pub ok: bool,
 }
 
@@ -193,7 +193,7 @@ impl Outcome {
         };
         let ratios = report.rows.iter().filter(|r| r.is_peer()).filter_map(ratio).collect();
         let failed = missing.iter().any(|m| !m.skipped) || report.failed().is_some();
-        let perfect = !integrity.is_empty() && integrity.iter().all(|p| p.integrity.is_perfect());
+        let intact = !integrity.is_empty() && integrity.iter().all(|p| p.integrity.is_intact());
         let interrupted = report.interrupted;
         missing.extend(report.missing);
         Self {
@@ -207,7 +207,7 @@ impl Outcome {
             drops: Vec::new(),
             left_out: Vec::new(),
             interrupted,
-            ok: perfect && !failed && !interrupted,
+            ok: intact && !failed && !interrupted,
         }
     }
 

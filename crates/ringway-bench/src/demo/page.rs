@@ -35,8 +35,10 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 fn head(o: &Outcome) -> String {
+    let in_order = o.integrity.iter().all(|p| p.integrity.is_perfect());
     let verdict = match (o.ok, o.interrupted) {
-        (true, _) => "Every frame came through as it was sent, in order.",
+        (true, _) if in_order => "Every frame came through as it was sent, in order.",
+        (true, _) => "Every frame came through as it was sent, some out of order.",
         (false, true) => "Interrupted: the results are incomplete.",
         (false, false) => "Something went wrong: see below.",
     };

@@ -22,6 +22,16 @@ pub use error::LabError;
 const PREFIX: &str = "rwb-";
 const NAMES: &str = "/run/netns";
 
+/// The kernel sends nothing of its own, and its bridge hands no frame to a firewall, which would cut padding off.
+/// Keys that a kernel does not have do no harm.
+const QUIET: [&str; 5] = [
+    "net.ipv6.conf.default.disable_ipv6=1",
+    "net.ipv6.conf.all.disable_ipv6=1",
+    "net.bridge.bridge-nf-call-arptables=0",
+    "net.bridge.bridge-nf-call-ip6tables=0",
+    "net.bridge.bridge-nf-call-iptables=0",
+];
+
 /// A network namespace of our own.
 ///
 /// IPv6 is off, no address is set and no route exists, so the kernel sends no frame of its own there and answers
@@ -55,10 +65,7 @@ impl Lab {
         let name = format!("{PREFIX}{}-{number}", process::id());
         run("ip", &["netns", "add", &name])?;
         let lab = Self { name };
-        lab.exec(
-            "sysctl",
-            &["-qw", "net.ipv6.conf.default.disable_ipv6=1", "net.ipv6.conf.all.disable_ipv6=1"],
-        )?;
+        lab.exec("sysctl", &[&["-qew"], &QUIET[..]].concat())?;
         Ok(lab)
     }
 

@@ -61,7 +61,7 @@ fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
 }
 
 /// With as many decimals as a reader can use.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,

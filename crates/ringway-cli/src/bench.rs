@@ -1,0 +1,157 @@
+//! `ringway bench`: published numbers, beside their peers, in one run.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use ringway_bench::lab::Lab;
+use ringway_bench::suite::conditions::Conditions;
+use ringway_bench::suite::report::Report;
+use ringway_bench::suite::{self, Options, Step, table};
+
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::stop;
+
+/// Measure Ringway beside its peers
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    suite: Suite,
+}
+
+#[derive(Debug, Subcommand)]
+enum Suite {
+    Io(IoArgs),
+}
+
+/// Packet I/O: send, receive, forward, pipes, latency
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+struct IoArgs {
+    /// Repeats of each system; systems take turns
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+
+    /// Length of a run, after 200 ms of warm-up
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+
+    /// Only this case
+    #[arg(long)]
+    case: Option<String>,
+
+    /// Only this system; may be repeated
+    #[arg(long, value_name = "SYSTEM")]
+    only: Vec<String>,
+
+    /// Write the result as JSON to a file, or with - to standard output instead of the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Cases: tx, rx, rx-1mpps, forward, pipe, ring, latency, idle-cpu. All but pipe and ring need root: they run in a network
+namespace of their own. Peers that are not installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in
+a buffer. A full run takes about 6 minutes.
+
+Examples:
+  sudo ringway bench io                                  # everything
+  sudo ringway bench io --case forward --json out.json   # one case, with its single runs
+  ringway bench io --case pipe --runs 9 --seconds 0.5    # without root";
+
+/// A positive number of seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if (0.01..=3600.0).contains(&s) => Ok(s),
+        _ => Err("accepted: 0.01 to 3600 seconds".into()),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.suite {
+        Suite::Io(args) => io(args),
+    }
+}
+
+fn io(args: &IoArgs) -> Result<(), Failure> {
+    let to_stdout = args.json.as_ref().is_some_and(|f| f.as_os_str() == "-");
+    let console = Console { json: to_stdout };
+    let signals = stop::signals()?;
+    let (case, only) = (args.case.clone(), args.only.clone());
+    let options = Options { runs: args.runs, case, only, signals: signals.clone() };
+    let conditions = Conditions::read();
+    console.line(&conditions.to_string())?;
+    if let Some(warning) = conditions.warning() {
+        note(&format!("warning: {warning}"));
+    }
+    let lab = Lab::new();
+    let cases = suite::io::cases(suite::io::Bed::new(&lab, args.seconds, &signals));
+    check_names(&options, &cases)?;
+    let mut progress = ProgressLine::new();
+    let report = suite::run("io", cases, &options, conditions, |step| progress.show(step));
+    progress.clear();
+    drop(lab);
+    match &args.json {
+        Some(_) if to_stdout => write!(io::stdout(), "{}", report.to_json())?,
+        Some(file) => fs::write(file, report.to_json())
+            .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?,
+        None => {}
+    }
+    console.line(table::text(&report).trim_end())?;
+    verdict(&report)
+}
+
+fn check_names(options: &Options, cases: &[suite::Case<'_>]) -> Result<(), Failure> {
+    let (known_cases, known_systems) = suite::names(cases);
+    let known = |what: &str, name: &str, names: &[&str]| match names.contains(&name) {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!("no {what} {name}; there are {}", names.join(", ")))),
+    };
+    options.case.iter().try_for_each(|name| known("case", name, &known_cases))?;
+    options.only.iter().try_for_each(|name| known("system", name, &known_systems))
+}
+
+fn verdict(report: &Report) -> Result<(), Failure> {
+    if report.interrupted {
+        return Err(Failure::Other("interrupted: the numbers are incomplete".into()));
+    }
+    match report.failed() {
+        Some(m) => Err(Failure::Other(format!("{} {} failed: {}", m.case, m.system, m.reason))),
+        None if report.rows.is_empty() => Err(Failure::Other("nothing could be measured here".into())),
+        None => Ok(()),
+    }
+}
+
+/// One line on a terminal that says what is being measured; nothing elsewhere.
+#[derive(Debug)]
+pub(crate) struct ProgressLine {
+    shown: bool,
+}
+
+impl ProgressLine {
+    pub(crate) fn new() -> Self {
+        Self { shown: io::stderr().is_terminal() }
+    }
+
+    pub(crate) fn show(&mut self, step: Step) {
+        let Step { done, total, case, burst, system } = step;
+        let filled = (20 * done / total.max(1)) as usize;
+        let bar = format!("{:=<filled$}{:<rest$}", "", "", rest = 20 - filled);
+        self.text(&format!("[{bar}] {done}/{total} {case} burst {burst}: {system}"));
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K{text}");
+            let _ = io::stderr().flush();
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

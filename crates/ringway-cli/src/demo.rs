@@ -1,0 +1,102 @@
+//! `ringway demo`: what Ringway is for, shown on this machine.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ringway_bench::demo::{self, Event, Options, Outcome, page};
+use ringway_bench::suite::table::number;
+use serde_json::json;
+
+use crate::bench::{ProgressLine, seconds};
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::stop;
+
+/// Forward real traffic beside the kernel's bridge and libpcap, and write a report
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Length of each flood; there are nine as root
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+
+    /// Where to write the page
+    #[arg(long, value_name = "FILE", default_value = "ringway-demo.html")]
+    out: PathBuf,
+
+    /// Print the result as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Replays the captures of $RINGWAY_DATA/pcap/real, ../shared/data/pcap/real or ./data, or else frames that it makes. All
+of it happens in a network namespace that is deleted at the end; without root, over pipes. It takes about 30 seconds
+and fails when a frame is lost or damaged at low load.
+
+Examples:
+  sudo ringway demo                                # writes ringway-demo.html
+  sudo ringway demo --seconds 0.2 --json           # quick, for programs
+  ringway demo --out /tmp/page.html                # without root: pipes only";
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let console = Console { json: args.json };
+    let options = Options { seconds: args.seconds, signals: stop::signals()? };
+    let mut progress = ProgressLine::new();
+    let mut closed = Ok(());
+    let outcome = demo::run(&options, |event| match event {
+        Event::Says(text) => {
+            progress.clear();
+            closed = console.line(&text).and(std::mem::replace(&mut closed, Ok(())));
+        }
+        Event::Step(step) => progress.show(*step),
+    });
+    progress.clear();
+    closed?;
+    let outcome = outcome.map_err(|e| Failure::Other(e.to_string()))?;
+    let path = args.out.display();
+    fs::write(&args.out, page::html(&outcome)).map_err(|e| Failure::Other(format!("{path}: {e}")))?;
+    if let Some(warning) = outcome.conditions.warning() {
+        note(&format!("warning: {warning}"));
+    }
+    let object = json!({ "page": args.out, "result": outcome });
+    console.result(&format!("{}\nReport: {path}", summary(&outcome)), &object)?;
+    verdict(&outcome)
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let mut lines = vec![format!("  {:<14} {:>7}   {:>7} - {:<7}", "Mpps", "median", "min", "max")];
+    for row in &outcome.flood {
+        let [median, min, max] = [row.median, row.min, row.max].map(number);
+        lines.push(format!("  {:<14} {median:>7}   {min:>7} - {max:<7}", row.system));
+    }
+    let ratios = outcome.ratios.iter().map(|r| format!("{:.1} times {}", r.times, r.to)).collect::<Vec<_>>();
+    if !ratios.is_empty() {
+        lines.push(format!("\nRingway forwards {}.", ratios.join(", ")));
+    }
+    lines.extend(
+        outcome
+            .drops
+            .iter()
+            .map(|d| format!("Lost in its last flood, {}: {} {} ({})", d.place, d.frames, d.reason, d.help)),
+    );
+    lines.extend(outcome.missing.iter().map(|m| format!("Missing: {} {}: {}", m.system, m.case, m.reason)));
+    lines.extend(outcome.left_out.iter().map(|what| format!("Left out: {what}")));
+    lines.push(format!("\n{}", outcome.conditions));
+    lines.join("\n")
+}
+
+fn verdict(outcome: &Outcome) -> Result<(), Failure> {
+    let refuse = |why: String| Err(Failure::Other(why));
+    if outcome.interrupted {
+        return refuse("interrupted: the results are incomplete".into());
+    }
+    if let Some(p) = outcome.integrity.iter().find(|p| !p.integrity.is_intact()) {
+        return refuse(format!("{} at low load: {}", p.system, demo::sentence(&p.integrity)));
+    }
+    match outcome.missing.iter().find(|m| !m.skipped && m.runs == 0) {
+        Some(m) => refuse(format!("{} {}: {}", m.system, m.case, m.reason)),
+        None if !outcome.ok => refuse("nothing could be shown here".into()),
+        None => Ok(()),
+    }
+}
