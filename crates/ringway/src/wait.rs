@@ -69,7 +69,6 @@ impl Wakeable for TxRing {
 #[derive(Debug)]
 pub struct Waiter {
     epoll: Epoll,
-    known: Vec<RawFd>,
     spin_ns: u64,
     spin_now_ns: u64,
 }
@@ -83,7 +82,7 @@ impl Waiter {
     pub fn new(spin: Duration) -> Result<Self> {
         let epoll = Epoll::new().map_err(|e| Error::io("waiter", "epoll_create failed", e))?;
         let spin_ns = spin.as_nanos() as u64;
-        Ok(Self { epoll, known: Vec::new(), spin_ns, spin_now_ns: spin_ns })
+        Ok(Self { epoll, spin_ns, spin_now_ns: spin_ns })
     }
 
     /// Waits until a ring has something, the time is over or a signal came; true in the first case.
@@ -97,7 +96,8 @@ impl Waiter {
         }
         self.spin_now_ns /= 2;
         for r in rings.iter_mut() {
-            self.watch(r.wake_fd())?;
+            // Adding it again each time keeps up with descriptors that were closed and given out anew.
+            self.epoll.add(r.wake_fd()).map_err(|e| Error::io("waiter", "epoll_ctl failed", e))?;
             if r.ask()? {
                 return look(rings);
             }
@@ -125,14 +125,6 @@ impl Waiter {
                 std::hint::spin_loop();
             }
         }
-    }
-
-    fn watch(&mut self, fd: RawFd) -> Result<()> {
-        if !self.known.contains(&fd) {
-            self.epoll.add(fd).map_err(|e| Error::io("waiter", "epoll_ctl failed", e))?;
-            self.known.push(fd);
-        }
-        Ok(())
     }
 }
 

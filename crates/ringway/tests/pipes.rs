@@ -111,6 +111,7 @@ fn two_threads_pass_a_million_frames_in_order() {
                 slot.send(60);
                 next += 1;
             }
+            drop(burst);
             if a.tx[0].sync().unwrap() == 0 {
                 waiter.wait(&mut [&mut a.tx[0]], Duration::from_millis(100)).unwrap();
             }

@@ -131,36 +131,32 @@ impl LinkTx {
         let (tx, rx) = (&self.link.tx, &self.link.rx);
         let journal = self.link.word(JOURNAL);
         let (mut from, mut to) = (self.sent, self.prod);
-        while from != head {
+        while from != head && room > 0 {
             let s = tx.slot(from);
-            let mut slots = 1;
             if s.more() || !tx.valid(s) {
                 match frame_slots(tx, from, head) {
-                    Ok(k) => slots = k,
-                    Err(k) => {
-                        from = crate::cursor::add(from, k, tx.num());
+                    Ok(slots) if slots >= rx.num() => {
+                        from = crate::cursor::add(from, slots, tx.num());
+                        m.long += 1;
+                        continue;
+                    }
+                    Ok(slots) if slots > room => break,
+                    // The last slot of the chain is exchanged below.
+                    Ok(slots) => {
+                        for _ in 1..slots {
+                            m.bytes += swap(tx, from, rx, to, journal);
+                            (from, to, room) = (tx.next(from), rx.next(to), room - 1);
+                        }
+                    }
+                    Err(slots) => {
+                        from = crate::cursor::add(from, slots, tx.num());
                         m.bad += 1;
                         continue;
                     }
                 }
             }
-            if slots >= rx.num() {
-                from = crate::cursor::add(from, slots, tx.num());
-                m.long += 1;
-                continue;
-            }
-            if slots > room {
-                break;
-            }
-            room -= slots;
-            for _ in 0..slots {
-                let (s, r) = (tx.slot(from), rx.slot(to));
-                journal.store(r.buf, Relaxed);
-                rx.set_slot(to, Slot { flags: s.flags | NS_BUF_CHANGED, ..s });
-                tx.set_slot(from, Slot { buf: r.buf, len: 0, flags: NS_BUF_CHANGED });
-                m.bytes += u64::from(s.len);
-                (from, to) = (tx.next(from), rx.next(to));
-            }
+            m.bytes += swap(tx, from, rx, to, journal);
+            (from, to, room) = (tx.next(from), rx.next(to), room - 1);
             m.frames += 1;
         }
         (self.sent, self.prod) = (from, to);
@@ -179,6 +175,16 @@ impl LinkTx {
             w.store(w.load(Relaxed).wrapping_add(n), Relaxed);
         }
     }
+}
+
+/// Exchanges one pair of slots; returns the bytes that changed hands.
+#[inline]
+fn swap(tx: &RingView, from: u32, rx: &RingView, to: u32, journal: &AtomicU32) -> u64 {
+    let (s, r) = (tx.slot(from), rx.slot(to));
+    journal.store(r.buf, Relaxed);
+    rx.set_slot(to, Slot { flags: s.flags | NS_BUF_CHANGED, ..s });
+    tx.set_slot(from, Slot { buf: r.buf, len: 0, flags: NS_BUF_CHANGED });
+    u64::from(s.len)
 }
 
 /// Slots of the frame at `at`, which ends before `head`; `Err(slots)` when a slot is bad or the chain has no end.
@@ -233,6 +239,7 @@ impl TxSync for LinkTx {
 #[derive(Debug)]
 pub(crate) struct LinkRx {
     link: Link,
+    cons: u32,
     prod: u32,
     seen: (u64, u64),
     stats: RingStats,
@@ -249,7 +256,7 @@ impl LinkRx {
         let (tail, prod) = (bound(link.rx.tail()), bound(link.word(PROD).load(Relaxed)));
         let tail = if link.rx.dist(cons, tail) <= link.rx.dist(cons, prod) { tail } else { cons };
         let seen = (link.word64(FRAMES).load(Relaxed), link.word64(BYTES).load(Relaxed));
-        (Self { link, prod: tail, seen, stats, armed: false }, cons, tail)
+        (Self { link, cons, prod: tail, seen, stats, armed: false }, cons, tail)
     }
 
     fn count(&mut self) {
@@ -269,8 +276,12 @@ impl RxSync for LinkRx {
             handshake::withdraw(self.link.word(RX_WISH));
             fd::drain_bell(self.link.bells.0.as_fd());
         }
-        if handshake::publish(self.link.word(CONS), head, self.link.word(TX_WISH)) {
-            fd::ring_bell(self.link.bells.1.as_fd());
+        // Nothing given back, nothing told: the sender's cache keeps the line.
+        if head != self.cons {
+            self.cons = head;
+            if handshake::publish(self.link.word(CONS), head, self.link.word(TX_WISH)) {
+                fd::ring_bell(self.link.bells.1.as_fd());
+            }
         }
         // From what was known to one slot behind head: a full ring.
         if let Some(prod) = self.link.cursor(PROD, self.prod, ring.prev(head)) {

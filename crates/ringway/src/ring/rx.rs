@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{Owned, RingParts, RingView};
 use crate::backend::RxSync;
+use crate::cursor;
 use crate::error::Result;
 use crate::layout::MAX_CHAIN;
 use crate::region::{Buf, Region};
@@ -139,10 +140,7 @@ impl<'a> Iterator for RxBurst<'a> {
             let at = self.head;
             let slot = self.view.slot(at);
             let (slots, good) = if slot.more() { self.walk() } else { (1, self.view.valid(slot)) };
-            for _ in 0..slots {
-                self.head = self.view.next(self.head);
-            }
-            self.view.set_head(self.head);
+            self.head = cursor::add(at, slots, self.view.num());
             self.left -= 1;
             if good {
                 return Some(RxFrame { view: self.view, at, slot, slots });
@@ -150,6 +148,14 @@ impl<'a> Iterator for RxBurst<'a> {
             self.stats.undeliver(DropReason::BadSlot);
         }
         None
+    }
+}
+
+impl Drop for RxBurst<'_> {
+    /// Passes the frames that were taken.
+    #[inline]
+    fn drop(&mut self) {
+        self.view.set_head(self.head);
     }
 }
 
@@ -192,7 +198,7 @@ impl RxFrame<'_> {
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.slots).map(move |k| {
             let n = self.view.num();
-            let s = if k == 0 { self.slot } else { self.view.slot(crate::cursor::add(self.at, k, n)) };
+            let s = if k == 0 { self.slot } else { self.view.slot(cursor::add(self.at, k, n)) };
             if !self.view.valid(s) {
                 return &[][..];
             }

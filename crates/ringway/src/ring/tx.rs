@@ -18,6 +18,7 @@ use crate::slot::Slot;
 ///     slot.buf()[..14].fill(0xff);
 ///     slot.send(14);
 /// }
+/// drop(burst);
 /// port.tx[0].sync()?;
 /// assert_eq!(port.counters().tx.frames_out, u64::from(port.tx[0].slots()) - 1);
 /// # Ok::<(), ringway::Error>(())
@@ -57,7 +58,7 @@ impl TxRing {
         self.ring.view.num() - 1 - free
     }
 
-    /// Access to the free slots.
+    /// Access to the free slots. What is sent to a burst belongs to the ring when the burst is dropped.
     pub fn burst(&mut self) -> TxBurst<'_> {
         let head = self.ring.head();
         TxBurst { view: &self.ring.view, head, tail: self.ring.tail }
@@ -155,7 +156,6 @@ impl<'a> TxBurst<'a> {
     fn commit(&mut self, slot: Slot) {
         self.view.set_slot(self.head, slot);
         self.head = self.view.next(self.head);
-        self.view.set_head(self.head);
     }
 
     /// Puts a frame into one slot or, when it is longer than a buffer, into several; false when it does not fit.
@@ -174,7 +174,6 @@ impl<'a> TxBurst<'a> {
         self.push_chain(frame, size)
     }
 
-    /// Fills the slots first and moves head once, so that no part of a chain is ever seen alone.
     #[cold]
     fn push_chain(&mut self, frame: &[u8], size: usize) -> bool {
         let mut at = self.head;
@@ -190,8 +189,15 @@ impl<'a> TxBurst<'a> {
             at = self.view.next(at);
         }
         self.head = at;
-        self.view.set_head(at);
         true
+    }
+}
+
+impl Drop for TxBurst<'_> {
+    /// Passes the slots that were filled, all at once: no part of a chain is ever seen alone.
+    #[inline]
+    fn drop(&mut self) {
+        self.view.set_head(self.head);
     }
 }
 

@@ -113,7 +113,12 @@ impl Core {
         }
         self.looked_ns.store(now, Relaxed);
         let up = self.interface.link_up().map_err(|e| self.gone(e))?;
-        let features = bpf::xdp_query(self.cfg.ifindex).map_or(TAKES_FRAMES, |q| q.1);
+        // Before Linux 6.3 the kernel does not tell its features; then an interface that never took a frame says it.
+        let features = match bpf::xdp_query(self.cfg.ifindex) {
+            Ok((_, 0)) if device.frames_out == 0 => 0,
+            Ok((_, features)) if features != 0 => features,
+            _ => TAKES_FRAMES,
+        };
         if up && features & TAKES_FRAMES == 0 {
             let what = "the interface takes no frames: the other end of the veth does not run NAPI";
             return Err(Error::new(ErrorKind::Unsupported, &self.name, what)

@@ -147,7 +147,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
             ))
         })
         .collect::<Result<Vec<_>>>()?;
-    let max_frame = LIVE_MAX.min(core.interface.mtu().unwrap_or(1500) + 18);
+    let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
     Ok(setup.finish(rx, tx, max_frame, control::Port(core)))
 }
 

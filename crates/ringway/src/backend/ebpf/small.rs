@@ -6,6 +6,7 @@
 //! two ways may overtake each other, and only live frames are used.
 
 use super::Core;
+use super::object::LIVE_MAX;
 use super::tx::SMALL;
 use crate::cursor;
 use crate::error::Result;
@@ -38,9 +39,7 @@ pub(super) struct Small {
 
 impl Small {
     pub(super) fn new(core: &Core, stats: RingStats) -> Self {
-        let (_, tx) = core.interface.queues();
-        let possible = core.cfg.host == 0 && tx == 1 && matches!(core.driver.as_str(), "veth" | "tun");
-        Self { socket: None, possible, ordered: false, asked_ns: 0, mtu: 0, stats }
+        Self { socket: None, possible: possible(core), ordered: false, asked_ns: 0, mtu: 0, stats }
     }
 
     /// Whether this way may be used now. Opens the socket on first use.
@@ -67,6 +66,11 @@ impl Small {
             self.possible = self.socket.is_some();
         }
         self.possible
+    }
+
+    /// Longest frame that the port can send, were the MTU no limit.
+    pub(super) fn max_frame(core: &Core) -> u32 {
+        if possible(core) { KERNEL_CHAIN * core.cfg.buf_size } else { LIVE_MAX }
     }
 
     /// Whether a frame of `slots` slots can be sent this way.
@@ -122,6 +126,11 @@ impl Small {
         }
         frames.len() as u32
     }
+}
+
+/// Whether the driver and its queues let the two ways meet in one queue.
+fn possible(core: &Core) -> bool {
+    core.cfg.host == 0 && core.interface.queues().1 == 1 && matches!(core.driver.as_str(), "veth" | "tun")
 }
 
 /// Puts up one frame of `slots` slots, each read once, or names why not. Nothing is put up for a bad one.

@@ -1,0 +1,29 @@
+//! Forwards frames from one port to another, without touching a byte when both lie in one region:
+//! `forward ebpf:eth0 ebpf:eth1`.
+
+use std::time::Duration;
+
+use ringway::{OpenOptions, Pairing, Result, Waiter, forward};
+
+fn main() -> Result<()> {
+    let names: Vec<String> = std::env::args().skip(1).collect();
+    let [from, to] = names.as_slice() else {
+        eprintln!("usage: forward PORT PORT");
+        std::process::exit(2);
+    };
+    let mut ports = OpenOptions::new().open_all(&[from, to])?;
+    let (from, to) = ports.split_at_mut(1);
+    let (from, to) = (&mut from[0], &mut to[0]);
+    let pairing = Pairing::of(&from.rx[0], &to.tx[0]);
+    println!("{pairing:?}");
+    let mut waiter = Waiter::new(Duration::from_micros(50))?;
+    while !from.ended() {
+        waiter.wait(&mut [&mut from.rx[0]], Duration::from_millis(100))?;
+        while forward(&mut from.rx[0], &mut to.tx[0], 1024, pairing) > 0 {
+            to.tx[0].sync()?;
+            from.rx[0].sync()?;
+        }
+    }
+    println!("{}; {}", from.counters().rx, to.counters().tx);
+    Ok(())
+}
