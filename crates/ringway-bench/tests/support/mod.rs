@@ -279,9 +279,15 @@ pub(crate) fn role() -> Option<Vec<String>> {
 /// Starts this test program again to run the one test `test`, which finds `words` in [`role`]. It ends with the
 /// calling thread at the latest.
 pub(crate) fn child(test: &str, words: &str) -> Running {
+    Running(child_command(test, words).spawn().unwrap())
+}
+
+/// The same, not started yet.
+pub(crate) fn child_command(test: &str, words: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(ROLE, words);
-    Running(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    command
 }
 
 /// A child that is killed when dropped.

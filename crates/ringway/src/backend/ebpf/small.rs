@@ -55,8 +55,10 @@ impl Small {
         let now = time::monotonic_ns();
         if now - self.asked_ns > ASK_NS {
             self.asked_ns = now;
-            self.mtu = core.interface.mtu().unwrap_or(0);
-            self.ordered = core.driver != "veth" || !core.interface.tso();
+            // Of an interface that is gone there is no MTU; live frames find that out and tell.
+            let mtu = core.interface.mtu();
+            self.ordered = mtu.is_ok() && (core.driver != "veth" || !core.interface.tso());
+            self.mtu = mtu.unwrap_or(0);
         }
         self.ordered && self.open(core)
     }
