@@ -43,8 +43,9 @@ int nic_rx(struct xdp_md *ctx)
 	__u64 *slot = slot_of(reg, r, tail);
 	__u32 idx = READ_ONCE(*slot);
 	if (idx < FIRST_BUF || idx >= cfg.bufs) {
-		// The client lost this slot's buffer. It is passed on empty, so that the ring keeps turning.
-		k->n.drops[BAD_SLOT]++;
+		// The client lost this slot's buffer. It is passed on empty, so that the ring keeps turning; the
+		// reader finds it bad and counts the drop in place of a delivery.
+		k->n.out++;
 		WRITE_ONCE(*slot, 0);
 		publish(k, c, q, next(tail));
 		return XDP_DROP;

@@ -49,11 +49,13 @@ static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __
 /* A frame on its way into several slots. */
 struct long_frame {
 	void *ctx;
-	__u32 r, tail, len, done, bad;
+	__u32 r, tail, len, done, bad, lost;
 };
 
 /* Puts a frame of any length into as many slots as it needs. `load_bytes` is the helper of the program type. bpf_loop
- * keeps the verifier from walking 64 iterations; nothing is published before the whole frame is in. */
+ * keeps the verifier from walking 64 iterations; nothing is published before the whole frame is in. When the client
+ * lost a slot's buffer, the slots up to that one are passed on, the last one empty: the reader finds the frame bad and
+ * counts the drop in place of a delivery, and the ring keeps turning. */
 #define DEFINE_LONG_FRAME(name, context, load_bytes)                                               \
 static long name##_part(__u32 i, struct long_frame *f)                                             \
 {                                                                                                  \
@@ -65,8 +67,13 @@ static long name##_part(__u32 i, struct long_frame *f)                          
 	__u32 idx = READ_ONCE(*slot);                                                              \
 	if (n > cfg.buf_size)                                                                      \
 		n = cfg.buf_size;                                                                  \
-	if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 ||                                        \
-	    load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), n)) {                         \
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {                                                  \
+		WRITE_ONCE(*slot, 0);                                                              \
+		f->tail = next(tail);                                                              \
+		f->lost = 1;                                                                       \
+		return 1;                                                                          \
+	}                                                                                          \
+	if (n == 0 || load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), n)) {               \
 		f->bad = 1;                                                                        \
 		return 1;                                                                          \
 	}                                                                                          \
@@ -89,6 +96,11 @@ static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, _
 		return;                                                                            \
 	}                                                                                          \
 	bpf_loop(need, name##_part, &f, 0);                                                        \
+	if (f.lost) {                                                                              \
+		k->n.out++;                                                                        \
+		publish(k, c, rx, f.tail);                                                         \
+		return;                                                                            \
+	}                                                                                          \
 	if (f.bad || f.done != len) {                                                              \
 		k->n.drops[BAD_SLOT]++;                                                            \
 		return;                                                                            \

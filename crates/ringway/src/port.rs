@@ -173,7 +173,8 @@ impl Port {
     pub(crate) fn assemble(made: Made) -> Result<Self> {
         let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
         let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
-        for fd in rx.iter().map(RxRing::fd).chain(tx.iter().map(TxRing::fd)) {
+        let senders = tx.iter().filter(|t| t.waits()).map(TxRing::fd);
+        for fd in rx.iter().map(RxRing::fd).chain(senders) {
             poll.add(fd).map_err(|e| Error::io(&name, "epoll_ctl failed", e))?;
         }
         let info = PortInfo {
@@ -199,7 +200,8 @@ impl Port {
         &self.region
     }
 
-    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`].
+    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`]. Tx rings
+    /// that never have a sender wait, as those of `ebpf:`, take no part in it.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.poll.as_raw_fd()

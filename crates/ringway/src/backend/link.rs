@@ -230,6 +230,10 @@ impl TxSync for LinkTx {
         Ok(now != known)
     }
 
+    fn waits(&self) -> bool {
+        true
+    }
+
     fn fd(&self) -> RawFd {
         self.link.bells.1.as_raw_fd()
     }

@@ -39,6 +39,11 @@ pub(crate) trait TxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 /// A port as a whole.

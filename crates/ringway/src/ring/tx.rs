@@ -98,6 +98,11 @@ impl TxRing {
         self.backend.fd()
     }
 
+    /// Whether [`fd`](Self::fd) is ever unreadable.
+    pub(crate) fn waits(&self) -> bool {
+        self.backend.waits()
+    }
+
     /// Number of slots; one stays unused.
     #[must_use]
     pub fn slots(&self) -> u32 {

@@ -25,7 +25,13 @@ pub(crate) fn exists(name: &str) -> bool {
 
 /// Inode number that names the current thread's network namespace.
 pub(crate) fn netns_inode() -> io::Result<u32> {
-    Ok(File::open("/proc/thread-self/ns/net")?.metadata()?.ino() as u32)
+    Ok(std::fs::metadata("/proc/thread-self/ns/net")?.ino() as u32)
+}
+
+/// Moves the calling thread to another network namespace.
+fn enter(netns: &impl AsRawFd) -> io::Result<()> {
+    // SAFETY: a descriptor that its owner keeps open; no memory is involved.
+    check(unsafe { libc::setns(netns.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
 /// Runs `f` in a new network namespace of which only its loopback interface, index 1, exists. The namespace lives as
@@ -48,7 +54,11 @@ pub(crate) fn in_private_netns<T: Send>(
 pub(crate) struct Interface {
     socket: OwnedFd,
     index: u32,
+    netns: u32,
 }
+
+/// Opens the network namespace of a socket (linux/sockios.h).
+const SIOCGSKNS: libc::Ioctl = 0x894c;
 
 const ETHTOOL_GDRVINFO: u32 = 0x3;
 const ETHTOOL_GTSO: u32 = 0x1e;
@@ -59,7 +69,23 @@ impl Interface {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
         // SAFETY: the call just made this descriptor.
-        Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, index })
+        Ok(Self { socket: unsafe { OwnedFd::from_raw_fd(fd) }, index, netns: netns_inode()? })
+    }
+
+    /// Runs `f` in the interface's network namespace, wherever the calling thread is: an index means another
+    /// interface, or none, in another namespace.
+    pub(crate) fn inside<T>(&self, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if netns_inode()? == self.netns {
+            return f();
+        }
+        let here = File::open("/proc/thread-self/ns/net")?;
+        // SAFETY: no pointers are passed.
+        let there = check(unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCGSKNS) })?;
+        // SAFETY: the call just made this descriptor.
+        enter(&unsafe { OwnedFd::from_raw_fd(there) })?;
+        let result = f();
+        enter(&here)?;
+        result
     }
 
     fn request(&self) -> libc::ifreq {

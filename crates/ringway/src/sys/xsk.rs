@@ -51,13 +51,25 @@ fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
 }
 
 impl XskTx {
-    /// A socket on queue `queue` of interface `ifindex`. `bufs` is where the buffers start: they are mapped at that
-    /// address, page aligned, for `len` bytes in chunks of `size`, and stay mapped as long as the socket is open.
-    pub(crate) fn new(ifindex: u32, queue: u32, bufs: *const u8, len: usize, size: u32) -> io::Result<Self> {
+    /// A socket that is good for nothing yet but remembers the network namespace in which it was made.
+    pub(crate) fn socket() -> io::Result<OwnedFd> {
         // SAFETY: no pointers are passed.
         let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
         // SAFETY: the call just made this descriptor.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Sets `fd` up on queue `queue` of interface `ifindex` of its namespace. `bufs` is where the buffers start: they
+    /// are mapped at that address, page aligned, for `len` bytes in chunks of `size`, and stay mapped as long as the
+    /// socket is open.
+    pub(crate) fn new(
+        fd: OwnedFd,
+        ifindex: u32,
+        queue: u32,
+        bufs: *const u8,
+        len: usize,
+        size: u32,
+    ) -> io::Result<Self> {
         // SAFETY: plain data; zero is a valid value for each field.
         let mut umem: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
         (umem.addr, umem.len, umem.chunk_size) = (bufs as u64, len as u64, size);

@@ -114,7 +114,7 @@ impl Core {
         self.looked_ns.store(now, Relaxed);
         let up = self.interface.link_up().map_err(|e| self.gone(e))?;
         // Before Linux 6.3 the kernel does not tell its features; then an interface that never took a frame says it.
-        let features = match bpf::xdp_query(self.cfg.ifindex) {
+        let features = match self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)) {
             Ok((_, 0)) if device.frames_out == 0 => 0,
             Ok((_, features)) if features != 0 => features,
             _ => TAKES_FRAMES,

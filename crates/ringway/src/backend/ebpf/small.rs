@@ -5,6 +5,8 @@
 //! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`; attaching XDP to the peer turns it off). Elsewhere the
 //! two ways may overtake each other, and only live frames are used.
 
+use std::os::fd::OwnedFd;
+
 use super::Core;
 use super::object::LIVE_MAX;
 use super::tx::SMALL;
@@ -29,6 +31,8 @@ const PATIENCE: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Small {
     socket: Option<XskTx>,
+    /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken on first use.
+    unbound: Option<OwnedFd>,
     /// Whether the driver and the queues allow it at all.
     possible: bool,
     ordered: bool,
@@ -39,10 +43,11 @@ pub(super) struct Small {
 
 impl Small {
     pub(super) fn new(core: &Core, stats: RingStats) -> Self {
-        Self { socket: None, possible: possible(core), ordered: false, asked_ns: 0, mtu: 0, stats }
+        let unbound = if possible(core) { XskTx::socket().ok() } else { None };
+        Self { socket: None, possible: unbound.is_some(), unbound, ordered: false, asked_ns: 0, mtu: 0, stats }
     }
 
-    /// Whether this way may be used now. Opens the socket on first use.
+    /// Whether this way may be used now. Binds the socket on first use.
     pub(super) fn usable(&mut self, core: &Core) -> bool {
         if !self.possible {
             return false;
@@ -57,11 +62,11 @@ impl Small {
     }
 
     fn open(&mut self, core: &Core) -> bool {
-        if self.socket.is_none() {
+        if let Some(fd) = self.unbound.take() {
             let s = core.region.shared();
             let len = s.layout.bufs as usize * s.layout.buf_size as usize;
             let bufs = s.mem.at(s.layout.buf_ofs, len).as_ptr();
-            self.socket = XskTx::new(core.cfg.ifindex, 0, bufs, len, s.layout.buf_size).ok();
+            self.socket = XskTx::new(fd, core.cfg.ifindex, 0, bufs, len, s.layout.buf_size).ok();
             // Without AF_XDP, or with another socket on the queue, live frames do the work.
             self.possible = self.socket.is_some();
         }

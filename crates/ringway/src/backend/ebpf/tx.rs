@@ -69,7 +69,9 @@ impl EbpfTx {
         let mut stalled = 0;
         while self.sent != end {
             let left = ring.dist(self.sent, end);
-            bpf::run_live(prog, FRAME_IN + self.ring, left, from).map_err(|e| core.run_failed(e))?;
+            let run = || bpf::run_live(prog, FRAME_IN + self.ring, left, from);
+            let ran = if from.is_some() { core.interface.inside(run) } else { run() };
+            ran.map_err(|e| core.run_failed(e))?;
             let at = handshake::observe(core.tail(self.ring));
             let moved = if at < ring.num() { ring.dist(self.sent, at) } else { 0 };
             if moved == 0 || moved > left {
