@@ -33,7 +33,7 @@ fn the_demo_passes_every_frame_on_and_leaves_nothing() {
     assert!(flood.iter().any(|r| r["system"] == "ringway-ebpf" && r["median"].as_f64().unwrap() > 0.0));
     assert_eq!((&result["over"], &result["ok"]), (&Value::from("veth"), &Value::from(true)));
     assert!(fs::read_to_string(&page).unwrap().contains("ringway-ebpf"));
-    assert_eq!(labs_of(pid), [String::new(); 0]);
+    assert!(labs_of(pid).is_empty(), "{:?}", labs_of(pid));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_signal_ends_the_demo_and_leaves_nothing() {
     let ended = running.end();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("interrupted"), "{ended:?}");
-    assert_eq!(labs_of(pid), [String::new(); 0]);
+    assert!(labs_of(pid).is_empty(), "{:?}", labs_of(pid));
 }
 
 #[test]

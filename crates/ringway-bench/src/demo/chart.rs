@@ -8,8 +8,8 @@ use crate::suite::table::number;
 
 const WIDTH: f64 = 640.0;
 const VALUE: f64 = 80.0;
-const PITCH: f64 = 66.0;
-const NAME: f64 = 26.0;
+const PITCH: f64 = 70.0;
+const NAME: f64 = 32.0;
 const BAR: f64 = 24.0;
 
 /// One bar for each row, below its name, as long as its median, with a line from the smallest to the largest run.
@@ -39,7 +39,7 @@ fn bar(out: &mut String, row: &Row, top: f64, scale: f64) {
          <rect y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"4\"/>\
          <path d=\"M{min:.1} {middle:.1}H{max:.1}M{min:.1} {:.1}v8M{max:.1} {:.1}v8\"/>\
          <text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{text}</text></g>",
-        top - 8.0,
+        top - 9.0,
         median.max(1.0),
         middle - 4.0,
         middle - 4.0,
