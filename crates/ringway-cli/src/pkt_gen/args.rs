@@ -1,4 +1,5 @@
-//! The options.
+//! The options. Clap prints the texts as they stand, so brackets in them are no links.
+#![allow(rustdoc::broken_intra_doc_links)]
 
 use std::fmt;
 
