@@ -53,7 +53,7 @@ const ALL_QUEUES: u32 = u32::MAX;
 #[derive(Debug)]
 struct Core {
     name: String,
-    interface: net::Interface,
+    interface: Arc<net::Interface>,
     driver: String,
     loaded: Loaded,
     cfg: Config,
@@ -148,7 +148,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         })
         .collect::<Result<Vec<_>>>()?;
     let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
-    Ok(setup.finish(rx, tx, max_frame, control::Port(core)))
+    Ok(setup.finish(rx, tx, max_frame, control::Port::new(&core)))
 }
 
 /// Loads the programs and attaches them.
@@ -190,7 +190,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
     let driver = target.interface.driver();
     Ok(Core {
         name: name.clone(),
-        interface: target.interface,
+        interface: Arc::new(target.interface),
         driver,
         loaded,
         cfg,
