@@ -44,7 +44,15 @@ pub(super) struct Small {
 impl Small {
     pub(super) fn new(core: &Core, stats: RingStats) -> Self {
         let unbound = if possible(core) { XskTx::socket().ok() } else { None };
-        Self { socket: None, possible: unbound.is_some(), unbound, ordered: false, asked_ns: 0, mtu: 0, stats }
+        Self {
+            socket: None,
+            possible: unbound.is_some(),
+            unbound,
+            ordered: false,
+            asked_ns: 0,
+            mtu: 0,
+            stats,
+        }
     }
 
     /// Whether this way may be used now. Binds the socket on first use.
