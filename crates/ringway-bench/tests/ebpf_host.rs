@@ -23,7 +23,8 @@ use support::{assert_balanced, assert_detached, eventually, new_lab, open_all};
 fn host_and_peer() -> Option<(Lab, Lab)> {
     let (host, peer) = (new_lab()?, new_lab()?);
     let queues = "numtxqueues 1 numrxqueues 1";
-    host.ip(&format!("link add eth0 {queues} type veth peer name p0 {queues} netns {}", peer.name())).unwrap();
+    host.ip(&format!("link add eth0 {queues} type veth peer name p0 {queues} netns {}", peer.name()))
+        .unwrap();
     for (lab, interface, address) in [(&host, "eth0", "10.0.0.1/24"), (&peer, "p0", "10.0.0.2/24")] {
         lab.ip(&format!("addr add {address} dev {interface}")).unwrap();
         lab.ip(&format!("link set {interface} up")).unwrap();
@@ -70,7 +71,8 @@ fn ping(peer: &Lab, count: u16, timeout_ms: i32) -> u16 {
                 continue;
             }
             // SAFETY: the buffer outlives the call and has the length given.
-            let n = check(unsafe { libc::recv(fd.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) })?;
+            let n =
+                check(unsafe { libc::recv(fd.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) })?;
             // Behind the IP header: an echo reply with our number and our bytes.
             if n == 20 + message.len() && answer[20] == 0 && answer[26..n] == message[6..] {
                 return Ok(true);

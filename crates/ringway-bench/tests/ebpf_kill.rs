@@ -183,13 +183,20 @@ fn owners_of_a_pipes_end_are_killed_under_traffic() {
     let mut last = Port::open(&other).unwrap();
     let drain = |p: &mut Port| {
         p.rx[0].sync().unwrap();
-        p.rx[0].burst(u32::MAX).map(|f| identify(&whole(&f)).unwrap()).count()
+        p.rx[0].burst(u32::MAX).fold(0, |n, f| {
+            identify(&whole(&f)).unwrap();
+            n + 1
+        })
     };
     eventually("both directions are empty", || {
         for p in [&mut port, &mut last] {
             p.tx[0].sync().unwrap();
         }
-        match drain(&mut port) + drain(&mut last) + port.tx[0].pending() as usize + last.tx[0].pending() as usize {
+        match drain(&mut port)
+            + drain(&mut last)
+            + port.tx[0].pending() as usize
+            + last.tx[0].pending() as usize
+        {
             0 => Ok(()),
             n => Err(format!("{n} frames are left")),
         }

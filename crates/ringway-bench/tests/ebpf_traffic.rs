@@ -14,10 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{DropReason, Port, RxRing, Waiter};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::Lab;
+use ringway_bench::lab::raw::{RawReceiver, RawSender};
 
-use support::{Flow, LIMIT, Random, Wait, assert_balanced, assert_connected, assert_detached, cpu_time, eventually};
+use support::{
+    Flow, LIMIT, Random, Wait, assert_balanced, assert_connected, assert_detached, cpu_time, eventually,
+};
 use support::{frame, identify, new_lab, new_pair, open, open_all, readable, whole};
 
 const LENGTHS: [usize; 14] = [14, 15, 59, 60, 61, 64, 65, 128, 255, 256, 257, 1000, 1513, 1514];
@@ -236,7 +238,10 @@ fn rings_work_from_threads_of_their_own() {
     let mut total = 0;
     for stream in [0, 1] {
         let parts: Vec<&[u64]> = rings.iter().filter_map(|r| r.get(&stream)).map(Vec::as_slice).collect();
-        assert!(parts.iter().all(|p| p.windows(2).all(|w| w[0] < w[1])), "a ring keeps the order of a sender");
+        assert!(
+            parts.iter().all(|p| p.windows(2).all(|w| w[0] < w[1])),
+            "a ring keeps the order of a sender"
+        );
         let mut all = parts.concat();
         all.sort_unstable();
         assert!(all.windows(2).all(|w| w[0] != w[1]), "a frame arrived twice");

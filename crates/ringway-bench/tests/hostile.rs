@@ -19,8 +19,10 @@ use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
 use ringway::{Counters, DropReason, ErrorKind, Pairing, PipeEnd, Port, Region};
 use ringway::{forward, open_pipe_fds, pipe_fds};
 
-use support::{Flow, LIMIT, Random, assert_balanced, assert_connected, frame, identify, new_pair, open, open_all};
 use support::whole;
+use support::{
+    Flow, LIMIT, Random, assert_balanced, assert_connected, frame, identify, new_pair, open, open_all,
+};
 
 const WRITES: u64 = 10_000_000;
 /// One write in so many destroys a buffer index for good.
@@ -54,7 +56,11 @@ impl Intruder {
         let ring_size = (RING_HEADER + slots * SLOT_SIZE).next_multiple_of(256);
         let this = Self { base: base.cast(), len, rings, slots, ring_ofs, ring_size };
         for r in 0..rings {
-            assert_eq!(this.u32(ring_ofs + r * ring_size + at::NUM_SLOTS).load(Relaxed), slots as u32, "layout");
+            assert_eq!(
+                this.u32(ring_ofs + r * ring_size + at::NUM_SLOTS).load(Relaxed),
+                slots as u32,
+                "layout"
+            );
         }
         this
     }
@@ -85,11 +91,15 @@ impl Intruder {
             };
             match random.below(8) {
                 // Never an index of another slot's buffer: two slots with one buffer mix up their frames for good.
-                _ if k % DESTROY == 0 => self.u32(slot).store([0, 1, u32::MAX][random.below(3) as usize], Relaxed),
+                _ if k % DESTROY == 0 => {
+                    self.u32(slot).store([0, 1, u32::MAX][random.below(3) as usize], Relaxed)
+                }
                 0 | 1 => self.u32(r * CTL + 4 * random.below(32) as usize).store(wild, Relaxed),
                 2 => self.u16(slot + 4).store(wild as u16, Relaxed),
                 3 => self.u16(slot + 6).store(wild as u16, Relaxed),
-                n => self.u32(ring + [at::HEAD, at::CUR, at::TAIL, at::BUF_OFS][n as usize - 4]).store(wild, Relaxed),
+                n => self
+                    .u32(ring + [at::HEAD, at::CUR, at::TAIL, at::BUF_OFS][n as usize - 4])
+                    .store(wild, Relaxed),
             }
             if k % 500 == 0 {
                 thread::sleep(Duration::from_micros(random.below(60)));
@@ -186,7 +196,12 @@ fn assert_recovered(from: &mut Port, to: &mut Port, stream: u16) {
             if from.tx[0].pending() == 0 && received + lost(from, to) - before >= sent {
                 break;
             }
-            assert!(start.elapsed() < LIMIT, "{received} of {sent}; {} -> {}", from.counters().tx, to.counters().rx);
+            assert!(
+                start.elapsed() < LIMIT,
+                "{received} of {sent}; {} -> {}",
+                from.counters().tx,
+                to.counters().rx
+            );
         }
     }
     let tx = from.counters().tx;
@@ -247,7 +262,11 @@ fn wild_words_in_the_region_of_ebpf_ports() {
         flow.send(&mut a.tx[0], 60, 50);
         flow.take_all(&mut b.rx[0], &a);
     }
-    assert_eq!(a.counters().tx.dropped() + b.counters().rx.dropped(), 0, "all slots are good when opened again");
+    assert_eq!(
+        a.counters().tx.dropped() + b.counters().rx.dropped(),
+        0,
+        "all slots are good when opened again"
+    );
 }
 
 #[test]

@@ -143,7 +143,10 @@ pub(crate) fn identify(bytes: &[u8]) -> Result<(u16, u64), String> {
     let (stream, seq) = (u16::from_le_bytes([bytes[6], bytes[7]]), u64::from_le_bytes(seq));
     if frame(stream, seq, bytes.len()) != bytes {
         let len = u16::from_le_bytes([bytes[8], bytes[9]]);
-        return Err(format!("frame {seq} of stream {stream}, {len} bytes, is corrupt: {} bytes", bytes.len()));
+        return Err(format!(
+            "frame {seq} of stream {stream}, {len} bytes, is corrupt: {} bytes",
+            bytes.len()
+        ));
     }
     Ok((stream, seq))
 }
