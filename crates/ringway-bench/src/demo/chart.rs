@@ -7,42 +7,40 @@ use crate::suite::report::Row;
 use crate::suite::table::number;
 
 const WIDTH: f64 = 640.0;
-const LABEL: f64 = 118.0;
-const VALUE: f64 = 70.0;
-const PITCH: f64 = 52.0;
-const BAR: f64 = 26.0;
-const TOP: f64 = 6.0;
+const VALUE: f64 = 80.0;
+const PITCH: f64 = 70.0;
+const NAME: f64 = 32.0;
+const BAR: f64 = 24.0;
 
-/// One bar for each row, as long as its median, with a line from the smallest to the largest run.
+/// One bar for each row, below its name, as long as its median, with a line from the smallest to the largest run.
 pub(super) fn bars(rows: &[Row]) -> String {
     let longest = rows.iter().map(|r| r.max).fold(f64::MIN_POSITIVE, f64::max);
-    let scale = (WIDTH - LABEL - VALUE) / longest;
-    let height = TOP + PITCH * rows.len() as f64;
+    let scale = (WIDTH - VALUE) / longest;
+    let height = PITCH * rows.len() as f64;
     let mut out = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Millions of packets per second of each \
          system; the table below has the numbers\">\n"
     );
     for (k, row) in rows.iter().enumerate() {
-        bar(&mut out, row, TOP + PITCH * k as f64, scale);
+        bar(&mut out, row, PITCH * k as f64 + NAME, scale);
     }
     out + "</svg>\n"
 }
 
 fn bar(out: &mut String, row: &Row, top: f64, scale: f64) {
-    let [median, min, max] = [row.median, row.min, row.max].map(|v| LABEL + v * scale);
+    let [median, min, max] = [row.median, row.min, row.max].map(|v| v * scale);
     let middle = top + BAR / 2.0;
     let class = if row.is_peer() { "peer" } else { "ours" };
     let (system, text) = (escape(&row.system), number(row.median));
     // Writing to a String can't fail.
     let _ = writeln!(
         out,
-        "<g class=\"{class}\"><text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{system}</text>\
-         <rect x=\"{LABEL}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"4\"/>\
+        "<g class=\"{class}\"><text y=\"{:.1}\">{system}</text>\
+         <rect y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"4\"/>\
          <path d=\"M{min:.1} {middle:.1}H{max:.1}M{min:.1} {:.1}v8M{max:.1} {:.1}v8\"/>\
          <text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{text}</text></g>",
-        LABEL - 10.0,
-        middle + 5.0,
-        (median - LABEL).max(1.0),
+        top - 9.0,
+        median.max(1.0),
         middle - 4.0,
         middle - 4.0,
         max + 10.0,
@@ -63,7 +61,7 @@ mod tests {
         let report = run("s", vec![case], &Options::default(), Conditions::default(), |_| ());
         let svg = bars(&report.rows);
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
-        assert!(svg.contains("width=\"113.0\"") && svg.contains("width=\"452.0\""), "{svg}");
+        assert!(svg.contains("width=\"140.0\"") && svg.contains("width=\"560.0\""), "{svg}");
         assert!(svg.contains("class=\"ours\"") && svg.contains("4.00"));
         assert!(bars(&[]).contains("</svg>"));
     }

@@ -64,7 +64,7 @@ fn integrity(o: &Outcome) -> String {
         n => format!("frames of {n} captures in <code>{}</code>", escape(&r.source)),
     };
     let mut out = format!(
-        "<section>\n<h2>Low load: nothing lost, nothing changed</h2>\n<p>{} {from}, {:.1} MB, replayed one by one \
+        "<section>\n<h2>Low load: every frame compared</h2>\n<p>{} {from}, {:.1} MB, replayed one by one \
          and compared byte by byte at the far end.</p>\n",
         r.frames,
         r.bytes as f64 / 1e6
@@ -72,9 +72,9 @@ fn integrity(o: &Outcome) -> String {
     let rows = o.integrity.iter().map(|p| {
         let i = &p.integrity;
         let name = escape(p.system);
-        row(&name, &[i.sent, i.intact, i.missing, i.reordered, i.foreign].map(|n| n.to_string()))
+        row(&name, &[i.intact, i.missing, i.reordered, i.foreign].map(|n| n.to_string()))
     });
-    let names = ["sent", "intact", "missing", "reordered", "damaged or doubled"];
+    let names = ["intact", "missing", "reordered", "damaged"];
     out += &table("forwarder", &names, rows);
     if !r.skipped.is_empty() {
         let list = r.skipped.iter().map(|s| format!("{} {}", s.frames, escape(s.reason)));
@@ -141,7 +141,7 @@ fn gaps(o: &Outcome) -> String {
 
 fn conditions(o: &Outcome) -> String {
     let c = &o.conditions;
-    let warning = c.warning().map(|w| format!(" <b>{}.</b>", escape(&w))).unwrap_or_default();
+    let warning = c.warning().map(|w| format!(" <b>Careful: {}.</b>", escape(&w))).unwrap_or_default();
     let run = if o.over == "veth" { "sudo ringway demo" } else { "ringway demo" };
     let machine = escape(&c.to_string());
     format!("<footer>\n<p>{machine}.{warning} Made by <code>{run}</code>.</p>\n</footer>\n")

@@ -40,8 +40,10 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
 
 fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     let Row { case, frame, burst, cores, unit, runs, .. } = row;
-    let plural = if *cores == 1 { "" } else { "s" };
-    let title = format!("{case}, {frame}-byte frames, burst {burst}, {cores} core{plural}, {runs} runs");
+    let s = |n: u32| if n == 1 { "" } else { "s" };
+    let (cores_s, runs_s) = (s(*cores), s(*runs));
+    let title =
+        format!("{case}, {frame}-byte frames, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}");
     writeln!(out, "{title}")?;
     let ratio = peer.map(|p| format!("times {}", p.system)).unwrap_or_default();
     writeln!(out, "    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max")

@@ -7,7 +7,7 @@ pub(crate) fn wall() -> (i64, i64) {
 
 fn now(clock: libc::clockid_t) -> (i64, i64) {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` lives across the call; both clocks used here always exist.
+    // SAFETY: `t` lives across the call; the clocks used here always exist.
     unsafe { libc::clock_gettime(clock, &mut t) };
     (t.tv_sec, t.tv_nsec)
 }
@@ -16,6 +16,12 @@ fn now(clock: libc::clockid_t) -> (i64, i64) {
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let (s, ns) = now(libc::CLOCK_MONOTONIC);
+    s as u64 * 1_000_000_000 + ns as u64
+}
+
+/// The same, up to 4 ms late, at a tenth of the cost.
+pub(crate) fn coarse_ns() -> u64 {
+    let (s, ns) = now(libc::CLOCK_MONOTONIC_COARSE);
     s as u64 * 1_000_000_000 + ns as u64
 }
 

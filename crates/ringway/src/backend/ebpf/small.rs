@@ -1,9 +1,10 @@
 //! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same buffers.
 //!
-//! Order: live frames and socket buffers meet in one first-in-first-out queue on a tap with one queue, and on a veth
-//! with one queue whose peer takes both through NAPI, which is so when TCP segmentation is off on the sending side
-//! (drivers/net/veth.c, `veth_skb_is_eligible_for_gro`; attaching XDP to the peer turns it off). Elsewhere the
-//! two ways may overtake each other, and only live frames are used.
+//! Order: on a tap with one queue, and on a veth with one queue whose TCP segmentation is off (attaching XDP to the peer
+//! turns it off), live frames and socket buffers are put into one first-in-first-out queue. On another veth with one
+//! queue they meet only in the receiver's softirq. With more queues they may overtake each other at any time, and only
+//! live frames are used. See drivers/net/veth.c, `veth_skb_is_eligible_for_gro`. When to change from one way to the
+//! other is for [`super::tx`] to say.
 
 use std::os::fd::OwnedFd;
 
@@ -15,13 +16,12 @@ use crate::error::Result;
 use crate::layout::MAX_CHAIN;
 use crate::ring::RingView;
 use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::time;
 use crate::sys::xsk::{Kick, XskTx};
 
 /// Buffers of one frame that the kernel puts into one socket buffer (MAX_SKB_FRAGS, the first one is linear).
 const KERNEL_CHAIN: u32 = 17;
 
-/// How often the interface is asked whether order is kept, in ns.
+/// How often the interface is asked, in ns.
 const ASK_NS: u64 = 100_000_000;
 
 /// Kicks without progress before what is left stays in the ring.
@@ -35,7 +35,10 @@ pub(super) struct Small {
     unbound: Option<OwnedFd>,
     /// Whether the driver and the queues allow it at all.
     possible: bool,
-    ordered: bool,
+    /// Whether live frames and socket buffers are put into one queue.
+    same_queue: bool,
+    /// Whether the interface was there when it was last asked.
+    there: bool,
     asked_ns: u64,
     mtu: u32,
     stats: RingStats,
@@ -48,7 +51,8 @@ impl Small {
             socket: None,
             possible: unbound.is_some(),
             unbound,
-            ordered: false,
+            same_queue: false,
+            there: false,
             asked_ns: 0,
             mtu: 0,
             stats,
@@ -56,19 +60,24 @@ impl Small {
     }
 
     /// Whether this way may be used now. Binds the socket on first use.
-    pub(super) fn usable(&mut self, core: &Core) -> bool {
+    pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {
         if !self.possible {
             return false;
         }
-        let now = time::monotonic_ns();
         if now - self.asked_ns > ASK_NS {
             self.asked_ns = now;
             // Of an interface that is gone there is no MTU; live frames find that out and tell.
             let mtu = core.interface.mtu();
-            self.ordered = mtu.is_ok() && (core.driver != "veth" || !core.interface.tso());
+            self.there = mtu.is_ok();
+            self.same_queue = core.driver != "veth" || !core.interface.tso();
             self.mtu = mtu.unwrap_or(0);
         }
-        self.ordered && self.open(core)
+        self.there && self.open(core)
+    }
+
+    /// Whether live frames that follow at once stay behind.
+    pub(super) fn same_queue(&self) -> bool {
+        self.same_queue
     }
 
     fn open(&mut self, core: &Core) -> bool {
@@ -93,7 +102,7 @@ impl Small {
         slots == 1 || (slots <= KERNEL_CHAIN && self.socket.as_ref().is_some_and(|s| s.multi))
     }
 
-    /// Sends frames of `each` slots from `sent` on, `count` slots in all and fewer than [`SMALL`] frames. Moves `sent`
+    /// Sends frames of `each` slots from `sent` on, `count` slots in all and [`SMALL`] frames at most. Moves `sent`
     /// past what went out or was dropped by name; false when the rest has to wait.
     pub(super) fn send(
         &mut self,

@@ -1,11 +1,13 @@
 //! Sending: long bursts as live frames made by the program in the kernel, one system call for each sync.
 //!
 //! A call on live frames costs about 10 us before the first frame, because the kernel makes a pool of pages for it.
-//! Below [`SMALL`] frames AF_XDP is faster; it is used where both ways end in one queue, so that order is kept.
+//! Below [`SMALL`] frames AF_XDP is faster. Frames sent one way could overtake frames sent the other way just before, so
+//! the ways do not alternate: [`EbpfTx::goes_small`] and [`PAUSE`] keep them apart.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::Duration;
 
 use super::Core;
 use super::object::ctl;
@@ -17,10 +19,17 @@ use crate::handshake;
 use crate::layout::MAX_CHAIN;
 use crate::ring::RingView;
 use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::bpf;
+use crate::sys::{bpf, time};
 
-/// Frames from which on a call on live frames is the faster way.
-pub(super) const SMALL: u32 = 16;
+/// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.
+pub(super) const SMALL: u32 = 17;
+
+/// How long after live frames nothing goes the other way, in ns. A veth that receives both may hold live frames back to
+/// the end of its poll and pass socket buffers on at once. A sender of changing bursts stays with live frames.
+const SETTLE_NS: u64 = 100_000_000;
+
+/// How long the first frames of the other way wait where waiting for [`SETTLE_NS`] is no choice.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
 const FRAME_IN: u32 = 64;
@@ -33,6 +42,10 @@ pub(super) struct EbpfTx {
     /// First slot not sent.
     sent: u32,
     generation: u32,
+    /// When live frames, frames by AF_XDP, and frames of several slots were last sent, monotonic ns.
+    live_ns: u64,
+    small_ns: u64,
+    chain_ns: u64,
     small: Small,
     stats: RingStats,
     ready: Arc<OwnedFd>,
@@ -42,7 +55,18 @@ impl EbpfTx {
     pub(super) fn new(core: Arc<Core>, ring: u32, stats: RingStats) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
         let small = Small::new(&core, stats.clone());
-        Ok(Self { core, ring, sent: 0, generation: 0, small, stats, ready })
+        Ok(Self {
+            core,
+            ring,
+            sent: 0,
+            generation: 0,
+            live_ns: 0,
+            small_ns: 0,
+            chain_ns: 0,
+            small,
+            stats,
+            ready,
+        })
     }
 
     /// The slot after the frames of one slot each that start at `sent`.
@@ -88,8 +112,16 @@ impl EbpfTx {
         core.check_taken()
     }
 
+    /// Whether a burst of `want` frames goes by AF_XDP. After a frame of several slots all do for a while, so that the
+    /// ways do not alternate.
+    fn goes_small(&mut self, want: u32, now: u64) -> bool {
+        let chains = self.chain_ns > self.live_ns && now.saturating_sub(self.chain_ns) < SETTLE_NS;
+        let settled = now.saturating_sub(self.live_ns) >= SETTLE_NS;
+        (chains || (settled && want < SMALL)) && self.small.usable(&self.core, now)
+    }
+
     /// Sends, or drops by name, one frame of several slots.
-    fn send_chain(&mut self, ring: &RingView, head: u32) -> Result<bool> {
+    fn send_chain(&mut self, ring: &RingView, head: u32, now: u64) -> Result<bool> {
         let (mut slots, mut ended) = (0, false);
         while !ended && slots < ring.dist(self.sent, head) {
             ended = !ring.slot(cursor::add(self.sent, slots, ring.num())).more();
@@ -97,7 +129,11 @@ impl EbpfTx {
         }
         let why = match ended {
             true if slots <= MAX_CHAIN => {
-                if self.small.usable(&self.core) && self.small.takes(slots) {
+                if self.small.usable(&self.core, now) && self.small.takes(slots) {
+                    if now.saturating_sub(self.live_ns) < SETTLE_NS && self.chain_ns <= self.live_ns {
+                        std::thread::sleep(PAUSE);
+                    }
+                    self.chain_ns = now.max(self.live_ns + 1);
                     return self.small.send(&self.core, ring, &mut self.sent, slots, slots);
                 }
                 DropReason::TooLong
@@ -113,15 +149,32 @@ impl EbpfTx {
 
 impl TxSync for EbpfTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        let want = ring.dist(self.sent, head);
-        let small = want < SMALL && self.small.usable(&self.core);
+        let now = time::coarse_ns();
+        let mut small = self.goes_small(ring.dist(self.sent, head), now);
         while self.sent != head {
             let end = self.plain_until(ring, head);
             let count = ring.dist(self.sent, end);
             let went_on = match count {
-                0 => self.send_chain(ring, head)?,
-                _ if small => self.small.send(&self.core, ring, &mut self.sent, count, 1)?,
-                _ => self.send_live(ring, end).map(|()| true)?,
+                0 => {
+                    let went_on = self.send_chain(ring, head, now)?;
+                    small = self.goes_small(ring.dist(self.sent, head), now);
+                    went_on
+                }
+                _ if small => {
+                    self.small_ns = now;
+                    self.small.send(&self.core, ring, &mut self.sent, count.min(SMALL), 1)?
+                }
+                _ => {
+                    let other = self.small_ns.max(self.chain_ns);
+                    if other > self.live_ns
+                        && now.saturating_sub(other) < SETTLE_NS
+                        && !self.small.same_queue()
+                    {
+                        std::thread::sleep(PAUSE);
+                    }
+                    self.live_ns = now;
+                    self.send_live(ring, end).map(|()| true)?
+                }
             };
             if !went_on {
                 break;
