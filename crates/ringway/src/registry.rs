@@ -49,6 +49,12 @@ impl Registration {
         Ok(Arc::new(Self { mem: Arc::new(mem), tx, rx, _file: file, path }))
     }
 
+    /// Tells readers which interface the port is on: its network namespace and index.
+    pub(crate) fn set_interface(&self, interface: (u32, u32)) {
+        self.mem.u32(28).store(interface.0, Relaxed);
+        self.mem.u32(32).store(interface.1, Relaxed);
+    }
+
     /// Tells readers that the eBPF map `id` holds the kernel half's counters, and whether it counts what the
     /// interface takes.
     pub(crate) fn set_map(&self, id: u32, counted: bool) {
@@ -165,6 +171,8 @@ pub struct OpenPort {
     pub pid: u32,
     /// Its counters now.
     pub counters: PortCounters,
+    /// Network namespace and index of its interface; zeros for others.
+    pub(crate) interface: (u32, u32),
 }
 
 /// The ports that are open on this machine, as far as the caller may see them.
@@ -209,5 +217,6 @@ fn read(path: &Path) -> Option<OpenPort> {
     if word(20) != 0 {
         crate::backend::ebpf::add_map_counters(word(20), word(24) != 0, (tx, rx), &mut counters);
     }
-    Some(OpenPort { name: String::from_utf8_lossy(&name[..end]).into_owned(), pid: word(8), counters })
+    let name = String::from_utf8_lossy(&name[..end]).into_owned();
+    Some(OpenPort { name, pid: word(8), counters, interface: (word(28), word(32)) })
 }

@@ -4,14 +4,14 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::object::{KRING, KRING_COUNTERS};
+use super::object::{Config, KRING, KRING_COUNTERS};
 use super::{Core, SLOTS};
 use crate::backend::Control;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::mmap::Mmap;
-use crate::sys::{bpf, time};
+use crate::sys::{bpf, net, time};
 
 /// How often an idle or failing port looks at its interface, in ns.
 const LOOK_NS: u64 = 100_000_000;
@@ -19,30 +19,58 @@ const LOOK_NS: u64 = 100_000_000;
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
 const TAKES_FRAMES: u64 = 1 << 2;
 
+/// What can be asked without a ring. It keeps nothing attached: who only reads counters does not hold the interface.
 #[derive(Debug)]
-pub(super) struct Port(pub(super) Arc<Core>);
+pub(super) struct Port {
+    name: String,
+    interface: Arc<net::Interface>,
+    driver: String,
+    kstate: Arc<Mmap>,
+    cfg: Config,
+    counted: bool,
+}
+
+impl Port {
+    pub(super) fn new(core: &Core) -> Self {
+        Self {
+            name: core.name.clone(),
+            interface: core.interface.clone(),
+            driver: core.driver.clone(),
+            kstate: core.loaded.kstate.clone(),
+            cfg: core.cfg,
+            counted: core.counted,
+        }
+    }
+}
 
 impl Control for Port {
     fn counters(&self, sum: &mut PortCounters) {
-        let c = &self.0;
-        fold(&c.loaded.kstate, (c.cfg.tx_rings, c.cfg.rx_rings), c.counted, sum);
+        fold(&self.kstate, (self.cfg.tx_rings, self.cfg.rx_rings), self.counted, sum);
     }
 
     fn link_up(&self) -> Result<bool> {
-        self.0.interface.link_up().map_err(|e| self.0.gone(e))
+        self.interface.link_up().map_err(|e| gone(&self.name, e))
     }
 
     fn describe(&self) -> String {
-        let c = &self.0;
-        let what = if c.cfg.host == 0 { "native XDP in, live frames out" } else { "tcx in, injection out" };
+        let cfg = &self.cfg;
+        let what = if cfg.host == 0 { "native XDP in, live frames out" } else { "tcx in, injection out" };
         let counted =
-            if c.counted || c.cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
-        let slots = if c.cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", c.cfg.slots) };
+            if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
+        let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
         format!(
             "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}",
-            c.driver, c.cfg.rx_rings, c.cfg.tx_rings
+            self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }
+}
+
+fn gone(port: &str, e: std::io::Error) -> Error {
+    if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
+        return Error::new(ErrorKind::Gone, port, "the interface was deleted")
+            .cure("open the port again when it is back");
+    }
+    Error::io(port, "asking for the state of the interface failed", e)
 }
 
 /// Adds what the kernel half counted. A frame that the tx program handed to the interface is out only when the
@@ -73,14 +101,6 @@ pub(crate) fn add_map_counters(id: u32, counted: bool, rings: (u32, u32), sum: &
 }
 
 impl Core {
-    fn gone(&self, e: std::io::Error) -> Error {
-        if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
-            return Error::new(ErrorKind::Gone, &self.name, "the interface was deleted")
-                .cure("open the port again when it is back");
-        }
-        Error::io(&self.name, "asking for the state of the interface failed", e)
-    }
-
     /// Fails when the interface is gone. Looks at most ten times a second.
     pub(super) fn look(&self) -> Result<()> {
         let now = time::monotonic_ns();
@@ -93,7 +113,7 @@ impl Core {
 
     /// The same, at once.
     pub(super) fn look_now(&self) -> Result<()> {
-        self.interface.link_up().map(drop).map_err(|e| self.gone(e))
+        self.interface.link_up().map(drop).map_err(|e| gone(&self.name, e))
     }
 
     /// After a burst of live frames: if the interface refused some, find out whether it ever will take any.
@@ -112,7 +132,7 @@ impl Core {
             return Ok(());
         }
         self.looked_ns.store(now, Relaxed);
-        let up = self.interface.link_up().map_err(|e| self.gone(e))?;
+        let up = self.interface.link_up().map_err(|e| gone(&self.name, e))?;
         // Before Linux 6.3 the kernel does not tell its features; then an interface that never took a frame says it.
         let features = match self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)) {
             Ok((_, 0)) if device.frames_out == 0 => 0,

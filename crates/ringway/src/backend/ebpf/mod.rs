@@ -53,7 +53,7 @@ const ALL_QUEUES: u32 = u32::MAX;
 #[derive(Debug)]
 struct Core {
     name: String,
-    interface: net::Interface,
+    interface: Arc<net::Interface>,
     driver: String,
     loaded: Loaded,
     cfg: Config,
@@ -126,6 +126,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
     region.shared().need_bpf(&name)?;
     let setup = Setup::within(port, region, target.shape)?;
     let core = Arc::new(attach(&setup, target)?);
+    setup.registration.set_interface((core.cfg.netns, core.cfg.ifindex));
     setup.registration.set_map(core.loaded.kstate_id, core.counted);
     let (tx, rx) = setup.views();
     let rx = rx
@@ -148,7 +149,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         })
         .collect::<Result<Vec<_>>>()?;
     let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
-    Ok(setup.finish(rx, tx, max_frame, control::Port(core)))
+    Ok(setup.finish(rx, tx, max_frame, control::Port::new(&core)))
 }
 
 /// Loads the programs and attaches them.
@@ -184,13 +185,13 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         })
     } else {
         bpf::link(prog("nic_rx")?, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
-            .map_err(|e| xdp_refused(name, &target, e))
+            .map_err(|e| xdp_refused(name, &target, cfg.netns, e))
     };
     attached.push(receive?);
     let driver = target.interface.driver();
     Ok(Core {
         name: name.clone(),
-        interface: target.interface,
+        interface: Arc::new(target.interface),
         driver,
         loaded,
         cfg,
@@ -240,7 +241,7 @@ fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
         .map_err(|e| object::refused(name, "naming the interface to the transmit program", &e))
 }
 
-fn xdp_refused(name: &str, target: &Target, e: std::io::Error) -> Error {
+fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Error {
     let code = e.raw_os_error();
     let error = Error::io(name, "XDP program refused", e);
     match code {
@@ -248,7 +249,7 @@ fn xdp_refused(name: &str, target: &Target, e: std::io::Error) -> Error {
             let id = bpf::xdp_query(target.index).map_or(0, |q| q.0);
             let owner = crate::registry::open_ports()
                 .into_iter()
-                .find(|p| name.starts_with(&p.name) || p.name.starts_with(name));
+                .find(|p| p.interface == (netns, target.index) && !p.name.ends_with('^'));
             let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
             Error::new(
                 ErrorKind::Busy,
