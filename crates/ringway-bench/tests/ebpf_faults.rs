@@ -233,18 +233,18 @@ fn an_interface_deleted_while_open() {
 fn a_veth_whose_peer_does_not_run_napi() {
     let Some(lab) = new_pair() else { return };
     let mut a = open(&lab, "ebpf:a0");
-    let push = |a: &mut Port| (0..16).for_each(|k| assert!(a.tx[0].push(&frame(1, k, 60))));
+    let push = |a: &mut Port| (0..32).for_each(|k| assert!(a.tx[0].push(&frame(1, k, 60))));
     push(&mut a);
     let e = a.tx[0].sync().unwrap_err();
     assert_clear(&e, ErrorKind::Unsupported, "ebpf:a0", "ethtool -K PEER gro on");
     let c = a.counters().tx;
     assert_balanced(&c);
-    assert_eq!((c.frames_in, c.drops(DropReason::DeviceRefused)), (16, 16), "{c}");
+    assert_eq!((c.frames_in, c.drops(DropReason::DeviceRefused)), (32, 32), "{c}");
     lab.run_napi("a1").unwrap();
     push(&mut a);
     a.tx[0].sync().unwrap();
     let c = a.counters().tx;
-    assert_eq!((c.frames_in, c.frames_out), (32, 16), "{c}");
+    assert_eq!((c.frames_in, c.frames_out), (64, 32), "{c}");
     drop(a);
     assert_detached(&lab);
 }
