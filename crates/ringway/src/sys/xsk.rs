@@ -113,19 +113,29 @@ impl XskTx {
 
     /// Makes the kernel send in this thread.
     pub(crate) fn kick(&mut self) -> io::Result<Kick> {
-        self.reap();
-        // SAFETY: an empty message without address: a null pointer with length 0 is right.
+        // Not through libc's sendto, which is a cancellation point and dearer for it.
+        // SAFETY: an empty message without address: null pointers with length 0 are right.
         let r = unsafe {
-            libc::sendto(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0)
-        };
-        let kick = match check(r as i32).map_err(|e| (e.raw_os_error(), e)) {
-            Ok(_) if self.waiting() == 0 => Kick::Done,
-            Ok(_) | Err((Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR), _)) => Kick::Again,
-            Err((Some(libc::EBUSY), _)) => Kick::Lost,
-            Err((_, e)) => return Err(e),
+            libc::syscall(
+                libc::SYS_sendto,
+                self.fd.as_raw_fd(),
+                0usize,
+                0usize,
+                libc::MSG_DONTWAIT,
+                0usize,
+                0usize,
+            )
         };
         self.reap();
-        Ok(kick)
+        if r >= 0 {
+            return Ok(if self.waiting() == 0 { Kick::Done } else { Kick::Again });
+        }
+        let e = io::Error::last_os_error();
+        match e.raw_os_error() {
+            Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(Kick::Again),
+            Some(libc::EBUSY) => Ok(Kick::Lost),
+            _ => Err(e),
+        }
     }
 
     /// Takes back what was put up and not taken by the kernel; returns how many descriptors. The kernel looks at the

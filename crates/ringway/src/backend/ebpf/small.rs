@@ -13,8 +13,8 @@ use super::object::LIVE_MAX;
 use super::tx::SMALL;
 use crate::cursor;
 use crate::error::Result;
-use crate::layout::MAX_CHAIN;
 use crate::ring::RingView;
+use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::xsk::{Kick, XskTx};
 
@@ -114,15 +114,23 @@ impl Small {
     ) -> Result<bool> {
         let Some(socket) = &mut self.socket else { return Ok(false) };
         let start = *sent;
-        let mut fates = [Ok(0); SMALL as usize];
-        let frames = &mut fates[..(count / each) as usize];
+        let (mut one, mut many);
+        let frames: &mut [_] = if count == each {
+            one = [Ok(0)];
+            &mut one
+        } else {
+            many = [Ok(0); SMALL as usize];
+            &mut many[..(count / each) as usize]
+        };
+        let mut good = 0;
         for (k, fate) in frames.iter_mut().enumerate() {
             let at = cursor::add(start, k as u32 * each, ring.num());
             *fate = put(socket, ring, at, each, self.mtu);
+            good += usize::from(fate.is_ok());
         }
-        let good = frames.iter().filter(|f| f.is_ok()).count();
         let (lost, refused) = kick_all(socket, good > 0, &self.stats);
-        let gone = good - (socket.withdraw().div_ceil(each) as usize).min(good);
+        let left = if socket.waiting() > 0 { socket.withdraw().div_ceil(each) as usize } else { 0 };
+        let gone = good - left.min(good);
         let passed = self.count(frames, gone, refused);
         self.stats.count(Field::Out, (gone as u64).saturating_sub(lost));
         *sent = cursor::add(start, passed * each, ring.num());
@@ -165,35 +173,62 @@ fn put(
     slots: u32,
     mtu: u32,
 ) -> std::result::Result<u32, DropReason> {
-    let mut parts = [(0u64, 0u32); MAX_CHAIN as usize];
-    let mut bytes = 0;
-    for k in 0..slots {
-        let s = ring.slot(cursor::add(at, k, ring.num()));
-        if !ring.valid(s) || (s.len == 0 && slots > 1) {
+    if slots > 1 {
+        return put_chain(socket, ring, at, slots, mtu);
+    }
+    let s = ring.slot(at);
+    if !ring.valid(s) {
+        return Err(DropReason::BadSlot);
+    }
+    fits(s.len.into(), mtu)?;
+    if socket.put(address(ring, s), s.len.into(), false) {
+        Ok(s.len.into())
+    } else {
+        Err(DropReason::NoMemory)
+    }
+}
+
+/// The same for several slots.
+#[cold]
+fn put_chain(
+    socket: &mut XskTx,
+    ring: &RingView,
+    at: u32,
+    slots: u32,
+    mtu: u32,
+) -> std::result::Result<u32, DropReason> {
+    let mut parts = [Slot::from_word(0); KERNEL_CHAIN as usize];
+    let parts = parts.get_mut(..slots as usize).ok_or(DropReason::TooLong)?;
+    for (k, part) in parts.iter_mut().enumerate() {
+        *part = ring.slot(cursor::add(at, k as u32, ring.num()));
+        if !ring.valid(*part) || part.len == 0 {
             return Err(DropReason::BadSlot);
         }
-        bytes += u32::from(s.len);
-        parts[k as usize] = (u64::from(s.buf) * u64::from(ring.buf_size()), u32::from(s.len));
     }
-    if bytes < 14 {
-        return Err(DropReason::TooShort);
+    let bytes = parts.iter().map(|p| u32::from(p.len)).sum();
+    fits(bytes, mtu)?;
+    let last = parts.len() - 1;
+    let put = parts.iter().enumerate().all(|(k, p)| socket.put(address(ring, *p), p.len.into(), k < last));
+    if put { Ok(bytes) } else { Err(DropReason::NoMemory) }
+}
+
+/// 14 bytes of header at least; 14 and 4 of a VLAN tag beyond the MTU at most, as the interface counts it.
+fn fits(bytes: u32, mtu: u32) -> std::result::Result<(), DropReason> {
+    match bytes {
+        ..14 => Err(DropReason::TooShort),
+        b if b > mtu + 18 => Err(DropReason::TooLong),
+        _ => Ok(()),
     }
-    // 14 bytes of header and 4 of a VLAN tag beyond the MTU, as the interface counts it.
-    if bytes > mtu + 18 {
-        return Err(DropReason::TooLong);
-    }
-    for (k, &(addr, len)) in parts[..slots as usize].iter().enumerate() {
-        if !socket.put(addr, len, k as u32 + 1 < slots) {
-            return Err(DropReason::NoMemory);
-        }
-    }
-    Ok(bytes)
+}
+
+/// Where a buffer starts in the socket's memory.
+fn address(ring: &RingView, s: Slot) -> u64 {
+    u64::from(s.buf) * u64::from(ring.buf_size())
 }
 
 /// Makes the kernel send what is put up. Returns how many frames it took and lost, and whether it refuses the rest.
 fn kick_all(socket: &mut XskTx, any: bool, stats: &RingStats) -> (u64, bool) {
-    let (mut lost, mut idle) = (0, 0);
-    let mut before = socket.waiting();
+    let (mut lost, mut idle, mut before) = (0, 0, u32::MAX);
     while any && idle <= PATIENCE {
         match socket.kick() {
             Ok(Kick::Done) => break,
