@@ -111,10 +111,11 @@ fn frames_without_a_whole_header_are_too_short() {
 #[test]
 fn frames_of_several_slots_arrive_whole() {
     const LENGTHS: [usize; 14] =
-        [60, 2047, 2048, 2049, 3000, 3299, 3300, 3301, 4096, 4097, 6144, 8192, 9000, 9014];
+        [60, 2048, 2112, 2113, 3000, 3299, 3300, 3301, 4096, 4097, 6144, 8192, 9000, 9014];
     let Some(lab) = new_pair() else { return };
     lab.set_mtu(["a0", "a1"], 9000).unwrap();
     let [mut a, mut b] = open_all(&lab, ["ebpf:a0", "ebpf:a1"]);
+    assert_eq!(a.info().buf_size, 2112, "the lengths above are around this");
     let mut flow = Flow::new(1);
     for burst in [1, 3, 15, 16, 40] {
         for len in LENGTHS {
@@ -133,7 +134,7 @@ fn frames_of_several_slots_arrive_whole() {
     }
     let c = assert_connected(&a, &b);
     assert_eq!((flow.received, c.tx.dropped(), c.rx.dropped()), (flow.next, 0, 0), "{}", c.tx);
-    assert_eq!(flow.chained, 75 * (11 + 2), "all that are longer than 2048 bytes");
+    assert_eq!(flow.chained, 75 * (11 + 2), "all that are longer than a buffer of 2112 bytes");
     let before = c.tx.frames_in;
     for len in [9019, 9500, 20_000, 65_535] {
         assert!(a.tx[0].push(&frame(2, 0, len)));

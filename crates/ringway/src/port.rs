@@ -105,7 +105,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The defaults: 1024 slots a ring (2048 for `ebpf:`), a region of its own.
+    /// The defaults: 1024 slots a ring and buffers of 2048 bytes (2048 and 2112 for `ebpf:`), a region of its own.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

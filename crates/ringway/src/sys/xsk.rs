@@ -73,6 +73,8 @@ impl XskTx {
         // SAFETY: plain data; zero is a valid value for each field.
         let mut umem: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
         (umem.addr, umem.len, umem.chunk_size) = (bufs as u64, len as u64, size);
+        // Chunks whose size is no power of two may lie across pages.
+        umem.flags = if size.is_power_of_two() { 0 } else { libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG };
         set(&fd, libc::XDP_UMEM_REG, &umem)?;
         set(&fd, libc::XDP_UMEM_FILL_RING, &64u32)?;
         set(&fd, libc::XDP_UMEM_COMPLETION_RING, &RING)?;

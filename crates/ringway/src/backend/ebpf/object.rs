@@ -94,7 +94,7 @@ pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
     Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
 }
 
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours.
+/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours. RINGWAY_LIBBPF_LOG keeps its log.
 fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
