@@ -1,42 +1,18 @@
 //! The loops allocate when they start and end, never for a frame: a run of a million frames makes as many
 //! allocations as one of a thousand.
-#![allow(unsafe_code, reason = "a global allocator is unsafe to write")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+#[path = "support/counting.rs"]
+mod counting;
+
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use ringway::{OpenOptions, Port};
 use ringway_bench::engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
 use ringway_bench::traffic::template::{FrameSpec, Template};
 
-struct Counting;
-
-static COUNT: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promised.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promised.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.fetch_add(1, Relaxed);
-        // SAFETY: as the caller promised.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use counting::COUNT;
 
 const SHORT: u64 = 1_000;
 const LONG: u64 = 1_000_000;
