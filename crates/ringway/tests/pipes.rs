@@ -177,3 +177,17 @@ fn null_counts_every_frame() {
     assert_eq!((c.tx.frames_in, c.tx.frames_out, c.tx.drops(DropReason::BadSlot)), (1, 1, 0));
     assert_eq!(c.rx.frames_out, 1023);
 }
+
+/// What a port states is what its region's file holds, and rings and buffers account for nearly all of it.
+#[test]
+fn a_port_takes_the_memory_it_states() {
+    use std::os::fd::AsRawFd;
+    for name in ["null:", "loop:"] {
+        let p = Port::open(name).unwrap();
+        let fd = std::os::fd::AsFd::as_fd(p.region()).as_raw_fd();
+        let held = std::fs::metadata(format!("/proc/self/fd/{fd}")).unwrap().len();
+        assert_eq!(held, p.info().memory as u64, "{name}");
+        let needed = 2 * 1024 * (2048 + 16);
+        assert!((needed..needed + 32 * 1024).contains(&held), "{name} takes {held}");
+    }
+}

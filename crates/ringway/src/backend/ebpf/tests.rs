@@ -250,6 +250,19 @@ fn what_the_host_sends_is_taken_whole() {
     assert_eq!((sum.frames_in, sum.frames_out, sum.bytes_out), (4, 4, 60 + 1514 + 2049 + 3000));
 }
 
+/// The kernel charges no more for the region than the port states.
+#[test]
+fn a_region_takes_the_memory_it_states() {
+    use std::os::fd::AsFd;
+    let Some(b) = Bench::new(false) else { return };
+    let fd = b.setup.region.as_fd().as_raw_fd();
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).unwrap();
+    let charged = info.lines().find_map(|l| l.strip_prefix("memlock:")).unwrap();
+    let charged: usize = charged.trim().parse().unwrap();
+    let stated = b.setup.region.bytes();
+    assert!((stated..stated + 8192).contains(&charged), "{charged} charged, {stated} stated");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
