@@ -24,11 +24,12 @@ use crate::sys::{bpf, time};
 /// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.
 pub(super) const SMALL: u32 = 17;
 
-/// How long after live frames nothing goes the other way, in ns. A veth that receives both may hold live frames back to
-/// the end of its poll and pass socket buffers on at once. A sender of changing bursts stays with live frames.
+/// How long after a large burst small ones go as live frames too, in ns, so that a sender of changing bursts does not
+/// change its way with each.
 const SETTLE_NS: u64 = 100_000_000;
 
-/// How long the first frames of the other way wait where waiting for [`SETTLE_NS`] is no choice.
+/// How long the first frames of one way wait for the last ones of the other, if those left within [`SETTLE_NS`]. A veth
+/// that receives both may hold live frames back to the end of its poll and pass socket buffers on at once.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
@@ -42,7 +43,8 @@ pub(super) struct EbpfTx {
     /// First slot not sent.
     sent: u32,
     generation: u32,
-    /// When live frames, frames by AF_XDP, and frames of several slots were last sent, monotonic ns.
+    /// When a large burst, live frames, frames by AF_XDP, and frames of several slots were last sent, monotonic ns.
+    large_ns: u64,
     live_ns: u64,
     small_ns: u64,
     chain_ns: u64,
@@ -60,6 +62,7 @@ impl EbpfTx {
             ring,
             sent: 0,
             generation: 0,
+            large_ns: 0,
             live_ns: 0,
             small_ns: 0,
             chain_ns: 0,
@@ -115,9 +118,29 @@ impl EbpfTx {
     /// Whether a burst of `want` frames goes by AF_XDP. After a frame of several slots all do for a while, so that the
     /// ways do not alternate.
     fn goes_small(&mut self, want: u32, now: u64) -> bool {
+        if want >= SMALL {
+            self.large_ns = now;
+        }
         let chains = self.chain_ns > self.live_ns && now.saturating_sub(self.chain_ns) < SETTLE_NS;
-        let settled = now.saturating_sub(self.live_ns) >= SETTLE_NS;
-        (chains || (settled && want < SMALL)) && self.small.usable(&self.core, now)
+        let calm = now.saturating_sub(self.large_ns) >= SETTLE_NS;
+        (chains || (calm && want < SMALL)) && self.small.usable(&self.core, now)
+    }
+
+    /// Before frames go by AF_XDP: lets live frames that left just before arrive. Returns the time to note.
+    fn leave_live(&self, now: u64) -> u64 {
+        if self.live_ns > self.small_ns.max(self.chain_ns) && now.saturating_sub(self.live_ns) < SETTLE_NS {
+            std::thread::sleep(PAUSE);
+        }
+        now.max(self.live_ns + 1)
+    }
+
+    /// Before live frames go, the other way round; not needed where both are put into one queue.
+    fn leave_small(&self, now: u64) -> u64 {
+        let other = self.small_ns.max(self.chain_ns);
+        if other > self.live_ns && now.saturating_sub(other) < SETTLE_NS && !self.small.same_queue() {
+            std::thread::sleep(PAUSE);
+        }
+        now.max(other + 1)
     }
 
     /// Sends, or drops by name, one frame of several slots.
@@ -130,10 +153,7 @@ impl EbpfTx {
         let why = match ended {
             true if slots <= MAX_CHAIN => {
                 if self.small.usable(&self.core, now) && self.small.takes(slots) {
-                    if now.saturating_sub(self.live_ns) < SETTLE_NS && self.chain_ns <= self.live_ns {
-                        std::thread::sleep(PAUSE);
-                    }
-                    self.chain_ns = now.max(self.live_ns + 1);
+                    self.chain_ns = self.leave_live(now);
                     return self.small.send(&self.core, ring, &mut self.sent, slots, slots);
                 }
                 DropReason::TooLong
@@ -161,18 +181,11 @@ impl TxSync for EbpfTx {
                     went_on
                 }
                 _ if small => {
-                    self.small_ns = now;
+                    self.small_ns = self.leave_live(now);
                     self.small.send(&self.core, ring, &mut self.sent, count.min(SMALL), 1)?
                 }
                 _ => {
-                    let other = self.small_ns.max(self.chain_ns);
-                    if other > self.live_ns
-                        && now.saturating_sub(other) < SETTLE_NS
-                        && !self.small.same_queue()
-                    {
-                        std::thread::sleep(PAUSE);
-                    }
-                    self.live_ns = now;
+                    self.live_ns = self.leave_small(now);
                     self.send_live(ring, end).map(|()| true)?
                 }
             };
