@@ -13,6 +13,9 @@ pub const IF_SIZE: usize = 1024;
 pub const FIRST_BUF: u32 = 2;
 /// Version written to interface descriptors.
 pub const ABI_VERSION: u32 = 14;
+/// Bytes from a page to the first buffer behind it: what AF_XDP leaves free before a received frame
+/// (`XDP_PACKET_HEADROOM`).
+pub const HEADROOM: usize = 256;
 /// Slots that one frame may span at most.
 pub const MAX_CHAIN: u32 = 64;
 

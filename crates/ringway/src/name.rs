@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind};
 /// | `ebpf:eth0`, `eth0` | rings of interface eth0, all queues |
 /// | `ebpf:eth0-2` | queue 2 of eth0 |
 /// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
+/// | `xdp:eth0`, `xdp:eth0-2` | the same by AF_XDP sockets |
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
@@ -30,6 +31,13 @@ use crate::error::{Error, ErrorKind};
 pub enum PortName {
     /// Rings served by eBPF programs on an interface.
     Ebpf {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings.
+        rings: NicRings,
+    },
+    /// AF_XDP sockets on an interface.
+    Xdp {
         /// Name of the interface in the current network namespace.
         interface: String,
         /// Which of its rings.
@@ -99,7 +107,8 @@ impl FromStr for PortName {
 
     fn from_str(s: &str) -> Result<Self, Error> {
         match s.split_once(':') {
-            Some(("ebpf", rest)) => ebpf(s, rest),
+            Some(("ebpf", rest)) => nic(s, rest).map(|(interface, rings)| Self::Ebpf { interface, rings }),
+            Some(("xdp", rest)) => nic(s, rest).map(|(interface, rings)| Self::Xdp { interface, rings }),
             Some(("pipe", rest)) => pipe(s, rest),
             Some(("pcap", rest)) => pcap(s, rest),
             Some(("null", "")) => Ok(Self::Null { len: 60 }),
@@ -108,8 +117,8 @@ impl FromStr for PortName {
                 _ => Err(bad(s, "a frame has 14 to 65535 bytes, e.g. null:60")),
             },
             Some(("loop", "")) => Ok(Self::Loop),
-            None => ebpf(s, s),
-            Some(_) => Err(bad(s, "port names start with ebpf:, pipe:, pcap:, null: or loop:")),
+            None => nic(s, s).map(|(interface, rings)| Self::Ebpf { interface, rings }),
+            Some(_) => Err(bad(s, "port names start with ebpf:, xdp:, pipe:, pcap:, null: or loop:")),
         }
     }
 }
@@ -127,17 +136,15 @@ fn interface(name: &str, s: &str) -> Result<String, Error> {
     if ok { Ok(s.to_owned()) } else { Err(bad(name, "expected an interface name of 1 to 15 characters")) }
 }
 
-fn ebpf(name: &str, rest: &str) -> Result<PortName, Error> {
+fn nic(name: &str, rest: &str) -> Result<(String, NicRings), Error> {
     if let Some(i) = rest.strip_suffix('^') {
-        return Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Host });
+        return Ok((interface(name, i)?, NicRings::Host));
     }
     // `-N` is a queue number only when the whole is not itself the name of an interface such as `br-1`.
     let queue = rest.rsplit_once('-').and_then(|(i, q)| Some((i, q.parse::<u32>().ok()?)));
     match queue {
-        Some((i, q)) if !crate::sys::net::exists(rest) => {
-            Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Queue(q) })
-        }
-        _ => Ok(PortName::Ebpf { interface: interface(name, rest)?, rings: NicRings::All }),
+        Some((i, q)) if !crate::sys::net::exists(rest) => Ok((interface(name, i)?, NicRings::Queue(q))),
+        _ => Ok((interface(name, rest)?, NicRings::All)),
     }
 }
 
@@ -184,12 +191,21 @@ fn pcap(name: &str, rest: &str) -> Result<PortName, Error> {
     Ok(PortName::Pcap { file: file.into(), mode })
 }
 
+impl fmt::Display for NicRings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => Ok(()),
+            Self::Queue(q) => write!(f, "-{q}"),
+            Self::Host => f.write_str("^"),
+        }
+    }
+}
+
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ebpf { interface, rings: NicRings::All } => write!(f, "ebpf:{interface}"),
-            Self::Ebpf { interface, rings: NicRings::Queue(q) } => write!(f, "ebpf:{interface}-{q}"),
-            Self::Ebpf { interface, rings: NicRings::Host } => write!(f, "ebpf:{interface}^"),
+            Self::Ebpf { interface, rings } => write!(f, "ebpf:{interface}{rings}"),
+            Self::Xdp { interface, rings } => write!(f, "xdp:{interface}{rings}"),
             Self::Pipe { name, id, end: PipeEnd::Open } => write!(f, "pipe:{name}{{{id}"),
             Self::Pipe { name, id, end: PipeEnd::Close } => write!(f, "pipe:{name}}}{id}"),
             Self::Pcap { file, mode } => {
@@ -224,6 +240,8 @@ mod tests {
             "ebpf:eth0",
             "ebpf:eth0^",
             "ebpf:eth0-12",
+            "xdp:eth0",
+            "xdp:eth0-3",
             "pipe:x{1",
             "pipe:x}1",
             "pipe:a-b{",
@@ -258,7 +276,7 @@ mod tests {
             "null:5",
             "loop:1",
             "vale9:x",
-            "xdp:eth0",
+            "xdp:",
         ];
         for n in names {
             let e = n.parse::<PortName>().unwrap_err();

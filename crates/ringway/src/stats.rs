@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::sys::mmap::Mmap;
+use crate::sys::mmap::{Mmap, Words};
 
 /// Why a frame was lost. The name is what users see; [`DropReason::help`] says what to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -158,15 +158,11 @@ pub(crate) const BLOCK: usize = 256;
 /// Thread-safety: one writer (whoever syncs the ring), so an addition is a load and a store without a lock
 /// prefix; readers see each word whole.
 #[derive(Debug, Clone)]
-pub(crate) struct RingStats {
-    mem: Arc<Mmap>,
-    ofs: usize,
-}
+pub(crate) struct RingStats(Words<{ BLOCK / 8 }>);
 
 impl RingStats {
     pub(crate) fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
-        assert!(ofs + BLOCK <= mem.len());
-        Self { mem, ofs }
+        Self(Words::new(mem, ofs))
     }
 
     #[inline]
@@ -174,9 +170,24 @@ impl RingStats {
         self.bump(field as usize, n);
     }
 
+    /// Counts frames of a tx ring that entered and left, and their bytes.
+    #[inline]
+    pub(crate) fn sent(&self, frames: u64, bytes: u64) {
+        self.count(Field::In, frames);
+        self.count(Field::Out, frames);
+        self.count(Field::Bytes, bytes);
+    }
+
     #[inline]
     pub(crate) fn drop(&self, why: DropReason, n: u64) {
         self.bump(Field::FirstDrop as usize + why as usize, n);
+    }
+
+    /// Frames counted as sent did not leave.
+    pub(crate) fn unsend(&self, why: DropReason, frames: u64, bytes: u64) {
+        self.bump(Field::Out as usize, frames.wrapping_neg());
+        self.bump(Field::Bytes as usize, bytes.wrapping_neg());
+        self.drop(why, frames);
     }
 
     /// A frame counted as delivered turned out to be unusable.
@@ -187,17 +198,17 @@ impl RingStats {
 
     #[inline]
     fn bump(&self, word: usize, n: u64) {
-        let w = self.mem.u64(self.ofs + word * 8);
+        let w = self.0.get(word);
         w.store(w.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
     /// Only [`Counters::frames_out`].
     pub(crate) fn frames_out(&self) -> u64 {
-        self.mem.u64(self.ofs + Field::Out as usize * 8).load(Relaxed)
+        self.0.get(Field::Out as usize).load(Relaxed)
     }
 
     pub(crate) fn read(&self) -> Counters {
-        let get = |word: usize| self.mem.u64(self.ofs + word * 8).load(Relaxed);
+        let get = |word: usize| self.0.get(word).load(Relaxed);
         Counters {
             frames_in: get(Field::In as usize),
             frames_out: get(Field::Out as usize),

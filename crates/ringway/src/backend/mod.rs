@@ -5,6 +5,7 @@ pub(crate) mod link;
 pub(crate) mod null;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
+pub(crate) mod xdp;
 
 use std::fmt::Debug;
 use std::os::fd::RawFd;
@@ -91,6 +92,7 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
             pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
         }
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
+        PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
     }?;
     Port::assemble(made)
 }
@@ -104,6 +106,7 @@ pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result
             PortName::Pipe { .. } => continue,
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
+            PortName::Xdp { interface, rings } => xdp::spec(interface, *rings, options)?,
         };
         spec = Some(spec.map_or(one, |s| s.plus(&one)));
     }

@@ -7,8 +7,8 @@
 //!  buf_ofs    buffers; indexes 0 and 1 are reserved
 //! ```
 //!
-//! All four parts start on a page. A region lives in a mapped eBPF array, so that programs in the kernel reach
-//! the same bytes, or in a memfd or file shared by processes.
+//! All parts start on a page, the buffers 256 bytes behind one: AF_XDP puts received frames there. A region lives in a
+//! mapped eBPF array, so that programs in the kernel reach the same bytes, or in a memfd or file shared by processes.
 //!
 //! Ownership: a [`Region`] is a handle; the memory goes away with the last handle. Buffers belong to slots of
 //! rings; what is left over is given out as [`Buf`] tokens. Thread-safety: handles and tokens may be used from

@@ -1,7 +1,7 @@
 //! Sizes of a region, and where its parts lie.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{FIRST_BUF, IF_SIZE, RING_HEADER, SLOT_SIZE};
+use crate::layout::{FIRST_BUF, HEADROOM, IF_SIZE, RING_HEADER, SLOT_SIZE};
 
 /// Bytes of a ring's control block: one cache line written by the program, one by the other side.
 pub(crate) const CTL_SIZE: usize = 128;
@@ -86,7 +86,7 @@ impl Layout {
         let ring_size = (RING_HEADER + s.slots as usize * SLOT_SIZE).next_multiple_of(256);
         let if_ofs = page_up(s.rings as usize * CTL_SIZE);
         let ring_ofs = page_up(if_ofs + s.interfaces as usize * IF_SIZE);
-        let buf_ofs = page_up(ring_ofs + s.rings as usize * ring_size);
+        let buf_ofs = page_up(ring_ofs + s.rings as usize * ring_size) + HEADROOM;
         Self {
             interfaces: s.interfaces,
             rings: s.rings,
@@ -146,7 +146,8 @@ mod tests {
             prop_assert!(l.interface(interfaces) <= l.ring_ofs);
             prop_assert!(l.ring(rings) <= l.buf_ofs);
             prop_assert!(l.buf(buffers) <= l.total);
-            prop_assert!([l.if_ofs, l.ring_ofs, l.buf_ofs, l.total].iter().all(|o| o % PAGE == 0));
+            prop_assert!([l.if_ofs, l.ring_ofs, l.buf_ofs - HEADROOM, l.total].iter().all(|o| o % PAGE == 0));
+            prop_assert!(l.ring(rings) + HEADROOM <= l.buf_ofs);
             prop_assert!(l.ring_size >= RING_HEADER + slots as usize * SLOT_SIZE);
         }
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// A mapping shared with the kernel or with other processes.
@@ -43,11 +44,6 @@ impl Mmap {
         let base = NonNull::new(p.cast()).ok_or_else(|| io::Error::other("mmap returned null"))?;
         Ok(Self { base, len })
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
     /// Address of `len` bytes at `ofs`.
     ///
     /// # Panics
@@ -91,6 +87,38 @@ impl Mmap {
         let p = self.at(ofs, out.len());
         // SAFETY: as in `write`, the other way round.
         unsafe { std::ptr::copy_nonoverlapping(p.as_ptr(), out.as_mut_ptr(), out.len()) }
+    }
+}
+
+/// `N` 64-bit words of a mapping, checked once.
+#[derive(Debug, Clone)]
+pub(crate) struct Words<const N: usize> {
+    first: NonNull<AtomicU64>,
+    _mem: Arc<Mmap>,
+}
+
+// SAFETY: the pointer is into the mapping that `_mem` keeps alive; access is by atomics.
+unsafe impl<const N: usize> Send for Words<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for Words<N> {}
+
+impl<const N: usize> Words<N> {
+    /// The words at `ofs`.
+    ///
+    /// # Panics
+    /// When they are not inside the mapping or not aligned.
+    pub(crate) fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
+        let first = mem.at(ofs, N * 8).cast::<AtomicU64>();
+        assert!(first.is_aligned());
+        Self { first, _mem: mem }
+    }
+
+    /// Word `i`.
+    #[inline]
+    pub(crate) fn get(&self, i: usize) -> &AtomicU64 {
+        assert!(i < N);
+        // SAFETY: `i < N` and `new` checked that N words lie in the mapping, which lives as long as `self`.
+        unsafe { self.first.add(i).as_ref() }
     }
 }
 

@@ -1,35 +1,223 @@
-//! The transmitting half of an AF_XDP socket in copy mode, with the buffers of a region as its memory
-//! (Documentation/networking/af_xdp.rst).
+//! AF_XDP sockets over the buffers of a region (Documentation/networking/af_xdp.rst).
+//!
+//! The kernel puts a received frame [`HEADROOM`] bytes into its chunk. Regions place their first buffer just as far
+//! behind a page, so the memory registered starts on that page and each frame lies at the start of a buffer.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::fd::check;
 use super::mmap::Mmap;
+use crate::layout::HEADROOM;
+use crate::region::Region;
 
-/// Descriptors of the transmit ring; also its completion ring's size.
-const RING: u32 = 2048;
+/// `XDP_MAX_TX_SKB_BUDGET` of linux/if_xdp.h: frames that one call sends in copy mode, 32 before Linux 6.17.
+const MAX_TX_SKB_BUDGET: i32 = 9;
 
-const SOL_XDP: i32 = libc::SOL_XDP;
+/// Where a received frame starts relative to its chunk, in the upper bits of an address (`XSK_UNALIGNED_BUF_OFFSET_SHIFT`).
+const OFFSET_SHIFT: u32 = 48;
 
-/// A socket that sends from buffers of a region.
+/// The buffers of a region as a socket sees them: chunks of equal size, one for each buffer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Umem {
+    base: *const u8,
+    bufs: u32,
+    buf_size: u32,
+    /// Chunks do not cross pages, as zero copy demands; a buffer then ends where the next chunk starts.
+    aligned: bool,
+}
+
+// SAFETY: the pointer is only told to the kernel, never followed.
+unsafe impl Send for Umem {}
+// SAFETY: as above.
+unsafe impl Sync for Umem {}
+
+impl Umem {
+    /// The buffers of a region.
+    pub(crate) fn of(region: &Region, aligned: bool) -> Self {
+        let s = region.shared();
+        let l = &s.layout;
+        let first = s.mem.at(l.buf_ofs, l.bufs as usize * l.buf_size as usize);
+        Self::new(first, l.bufs, l.buf_size, aligned)
+    }
+
+    /// The `bufs` buffers of `buf_size` bytes whose first is at `first`, [`HEADROOM`] behind the start of a page.
+    fn new(first: NonNull<u8>, bufs: u32, buf_size: u32, aligned: bool) -> Self {
+        let base = first.as_ptr().wrapping_sub(HEADROOM).cast_const();
+        Self { base, bufs, buf_size, aligned }
+    }
+
+    /// Bytes of a buffer that a frame may fill.
+    pub(crate) fn room(&self) -> u32 {
+        if self.aligned { self.buf_size - HEADROOM as u32 } else { self.buf_size }
+    }
+
+    /// The chunk of a buffer, for the fill ring.
+    #[inline]
+    pub(crate) fn chunk(&self, buf: u32) -> u64 {
+        u64::from(buf) * u64::from(self.buf_size)
+    }
+
+    /// Where a frame starts that is to be sent from a buffer.
+    #[inline]
+    pub(crate) fn frame(&self, buf: u32) -> u64 {
+        self.chunk(buf) + HEADROOM as u64
+    }
+
+    /// The buffer at whose start a received frame, or a chunk given back, lies; `None` for any other place.
+    #[inline]
+    pub(crate) fn buf(&self, addr: u64) -> Option<u32> {
+        let at = (addr & ((1 << OFFSET_SHIFT) - 1)) + (addr >> OFFSET_SHIFT);
+        let rel = at.checked_sub(HEADROOM as u64)?;
+        let (buf, ofs) = (rel / u64::from(self.buf_size), rel % u64::from(self.buf_size));
+        (ofs == 0 && buf < u64::from(self.bufs)).then_some(buf as u32)
+    }
+
+    fn register(&self, fd: &OwnedFd) -> io::Result<()> {
+        // SAFETY: plain data; zero is a valid value for each field.
+        let mut r: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
+        let bytes = u64::from(self.bufs) * u64::from(self.buf_size);
+        r.addr = self.base as u64;
+        (r.chunk_size, r.len, r.flags) = if self.aligned {
+            (self.buf_size, bytes, 0)
+        } else {
+            let chunk = self.buf_size + HEADROOM as u32;
+            (chunk, bytes + HEADROOM as u64, libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG)
+        };
+        set(fd, libc::XDP_UMEM_REG, &r)
+    }
+}
+
+fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
+    let len = size_of::<T>() as u32;
+    // SAFETY: passes a live value and its size.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, (&raw const *value).cast(), len) })
+        .map(drop)
+}
+
+fn get<T>(fd: &OwnedFd, option: i32) -> io::Result<T> {
+    // SAFETY: used with plain data for which zero is a valid value.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    let mut len = size_of::<T>() as u32;
+    let out = (&raw mut value).cast();
+    // SAFETY: `value` is `len` bytes and lives across the call.
+    check(unsafe { libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, out, &mut len) })?;
+    Ok(value)
+}
+
+/// What is wanted of a socket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) ifindex: u32,
+    pub(crate) queue: u32,
+    /// Descriptors of each ring, a power of two.
+    pub(crate) ring: u32,
+    pub(crate) receive: bool,
+    pub(crate) zero_copy: bool,
+}
+
+/// A socket on one queue of an interface and its rings.
 #[derive(Debug)]
-pub(crate) struct XskTx {
+pub(crate) struct Xsk {
+    pub(crate) fd: Arc<XskFd>,
+    pub(crate) rx: Option<RxRings>,
+    pub(crate) tx: TxRings,
+}
+
+/// The socket itself.
+#[derive(Debug)]
+pub(crate) struct XskFd {
     fd: OwnedFd,
-    tx: Ring,
-    done: Ring,
+    pub(crate) zero_copy: bool,
     /// Whether frames of several buffers are taken (Linux 6.6).
     pub(crate) multi: bool,
 }
 
-/// One ring shared with the kernel: where its words lie.
+/// The rings on the receiving side: free chunks to the kernel, frames back.
 #[derive(Debug)]
-struct Ring {
-    mem: Mmap,
-    producer: usize,
-    consumer: usize,
-    desc: usize,
+pub(crate) struct RxRings {
+    pub(crate) fill: Ring,
+    pub(crate) rx: Ring,
+}
+
+/// The rings on the sending side: frames to the kernel, their addresses back when it is done with them.
+#[derive(Debug)]
+pub(crate) struct TxRings {
+    pub(crate) tx: Ring,
+    pub(crate) done: Ring,
+}
+
+impl Xsk {
+    /// A socket that is good for nothing yet but remembers the network namespace in which it was made.
+    pub(crate) fn socket() -> io::Result<OwnedFd> {
+        // SAFETY: no pointers are passed.
+        let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
+        // SAFETY: the call just made this descriptor.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
+
+    /// Sets `fd` up on a queue of an interface of its namespace. The memory of `umem` stays pinned as long as the
+    /// socket is open.
+    pub(crate) fn new(fd: OwnedFd, umem: &Umem, want: &Wanted) -> io::Result<Self> {
+        umem.register(&fd)?;
+        for ring in [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_TX_RING] {
+            set(&fd, ring, &want.ring)?;
+        }
+        if want.receive {
+            set(&fd, libc::XDP_RX_RING, &want.ring)?;
+        }
+        let at: libc::xdp_mmap_offsets = get(&fd, libc::XDP_MMAP_OFFSETS)?;
+        let map = |page: i64, ofs: &libc::xdp_ring_offset, entry| Ring::map(&fd, page, ofs, entry, want.ring);
+        let tx = TxRings {
+            tx: map(libc::XDP_PGOFF_TX_RING, &at.tx, DESC)?,
+            done: map(libc::XDP_UMEM_PGOFF_COMPLETION_RING as i64, &at.cr, ADDR)?,
+        };
+        let rx = if want.receive {
+            Some(RxRings {
+                fill: map(libc::XDP_UMEM_PGOFF_FILL_RING as i64, &at.fr, ADDR)?,
+                rx: map(libc::XDP_PGOFF_RX_RING, &at.rx, DESC)?,
+            })
+        } else {
+            None
+        };
+        // Only faster where the kernel knows it.
+        let _ = set(&fd, MAX_TX_SKB_BUDGET, &want.ring);
+        let multi = bind(&fd, want)?;
+        let options: libc::xdp_options = get(&fd, libc::XDP_OPTIONS)?;
+        let zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
+        Ok(Self { fd: Arc::new(XskFd { fd, zero_copy, multi }), rx, tx })
+    }
+}
+
+/// Binds, with frames of several buffers where they are known. In copy mode without need-wakeup: poll would send then
+/// too, in whatever thread, and lose frames uncounted.
+fn bind(fd: &OwnedFd, want: &Wanted) -> io::Result<bool> {
+    let zero = libc::XDP_ZEROCOPY | libc::XDP_USE_NEED_WAKEUP;
+    let modes: &[u16] = if want.zero_copy { &[zero, libc::XDP_COPY] } else { &[libc::XDP_COPY] };
+    let mut last = io::Error::from_raw_os_error(libc::EINVAL);
+    for mode in modes {
+        for multi in [true, false] {
+            // SAFETY: plain data; zero is a valid value for each field.
+            let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
+            a.sxdp_family = libc::AF_XDP as u16;
+            (a.sxdp_ifindex, a.sxdp_queue_id) = (want.ifindex, want.queue);
+            a.sxdp_flags = mode | if multi { libc::XDP_USE_SG } else { 0 };
+            let len = size_of::<libc::sockaddr_xdp>() as u32;
+            // SAFETY: `a` is `len` bytes and lives across the call.
+            match check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const a).cast(), len) }) {
+                Ok(_) => return Ok(multi),
+                Err(e) => last = e,
+            }
+            if !matches!(last.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) {
+                return Err(last);
+            }
+        }
+    }
+    Err(last)
 }
 
 /// What the kernel did with the descriptors put up.
@@ -43,78 +231,10 @@ pub(crate) enum Kick {
     Lost,
 }
 
-fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
-    let len = size_of::<T>() as u32;
-    // SAFETY: passes a live value and its size.
-    check(unsafe { libc::setsockopt(fd.as_raw_fd(), SOL_XDP, option, (&raw const *value).cast(), len) })
-        .map(drop)
-}
-
-impl XskTx {
-    /// A socket that is good for nothing yet but remembers the network namespace in which it was made.
-    pub(crate) fn socket() -> io::Result<OwnedFd> {
-        // SAFETY: no pointers are passed.
-        let fd = check(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
-        // SAFETY: the call just made this descriptor.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-    }
-
-    /// Sets `fd` up on queue `queue` of interface `ifindex` of its namespace. `bufs` is where the buffers start: they
-    /// are mapped at that address, page aligned, for `len` bytes in chunks of `size`, and stay mapped as long as the
-    /// socket is open.
-    pub(crate) fn new(
-        fd: OwnedFd,
-        ifindex: u32,
-        queue: u32,
-        bufs: *const u8,
-        len: usize,
-        size: u32,
-    ) -> io::Result<Self> {
-        // SAFETY: plain data; zero is a valid value for each field.
-        let mut umem: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
-        (umem.addr, umem.len, umem.chunk_size) = (bufs as u64, len as u64, size);
-        // Chunks whose size is no power of two may lie across pages.
-        umem.flags = if size.is_power_of_two() { 0 } else { libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG };
-        set(&fd, libc::XDP_UMEM_REG, &umem)?;
-        set(&fd, libc::XDP_UMEM_FILL_RING, &64u32)?;
-        set(&fd, libc::XDP_UMEM_COMPLETION_RING, &RING)?;
-        set(&fd, libc::XDP_TX_RING, &RING)?;
-        let ofs = offsets(&fd)?;
-        let tx = Ring::map(&fd, libc::XDP_PGOFF_TX_RING, &ofs.tx, size_of::<libc::xdp_desc>())?;
-        let done = Ring::map(&fd, libc::XDP_UMEM_PGOFF_COMPLETION_RING as i64, &ofs.cr, 8)?;
-        let multi = bind(&fd, ifindex, queue, libc::XDP_COPY | libc::XDP_USE_SG).map(|()| true);
-        let multi = match multi {
-            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
-                bind(&fd, ifindex, queue, libc::XDP_COPY).map(|()| false)
-            }
-            r => r,
-        }?;
-        Ok(Self { fd, tx, done, multi })
-    }
-
-    /// Puts up one buffer, given as its offset from the first and its length; false when the ring is full.
-    pub(crate) fn put(&mut self, addr: u64, len: u32, more: bool) -> bool {
-        let (p, c) =
-            (self.tx.word(self.tx.producer).load(Relaxed), self.tx.word(self.tx.consumer).load(Acquire));
-        if p.wrapping_sub(c) >= RING {
-            return false;
-        }
-        let at = self.tx.desc + (p & (RING - 1)) as usize * size_of::<libc::xdp_desc>();
-        let options = if more { libc::XDP_PKT_CONTD } else { 0 };
-        self.tx.mem.u64(at).store(addr, Relaxed);
-        self.tx.mem.u64(at + 8).store(u64::from(len) | u64::from(options) << 32, Relaxed);
-        self.tx.word(self.tx.producer).store(p.wrapping_add(1), Release);
-        true
-    }
-
-    /// Descriptors put up and not taken yet.
-    pub(crate) fn waiting(&self) -> u32 {
-        let r = &self.tx;
-        r.word(r.producer).load(Relaxed).wrapping_sub(r.word(r.consumer).load(Acquire))
-    }
-
-    /// Makes the kernel send in this thread.
-    pub(crate) fn kick(&mut self) -> io::Result<Kick> {
+impl XskFd {
+    /// Makes the kernel send in this thread, or wakes the driver that does.
+    #[inline]
+    pub(crate) fn kick(&self) -> io::Result<Kick> {
         // Not through libc's sendto, which is a cancellation point and dearer for it.
         // SAFETY: an empty message without address: null pointers with length 0 are right.
         let r = unsafe {
@@ -128,9 +248,8 @@ impl XskTx {
                 0usize,
             )
         };
-        self.reap();
         if r >= 0 {
-            return Ok(if self.waiting() == 0 { Kick::Done } else { Kick::Again });
+            return Ok(Kick::Done);
         }
         let e = io::Error::last_os_error();
         match e.raw_os_error() {
@@ -140,55 +259,238 @@ impl XskTx {
         }
     }
 
-    /// Takes back what was put up and not taken by the kernel; returns how many descriptors. The kernel looks at the
-    /// ring only within [`kick`](Self::kick) in copy mode.
-    pub(crate) fn withdraw(&mut self) -> u32 {
-        let n = self.waiting();
-        let c = self.tx.word(self.tx.consumer).load(Acquire);
-        self.tx.word(self.tx.producer).store(c, Release);
-        n
+    /// Wakes a driver that waits for free chunks. Errors tell only that there is nobody to wake.
+    pub(crate) fn wake_receiver(&self) {
+        // SAFETY: an empty receive: null pointers with length 0 are right.
+        unsafe {
+            let none = std::ptr::null_mut();
+            libc::recvfrom(self.fd.as_raw_fd(), none, 0, libc::MSG_DONTWAIT, none.cast(), none.cast())
+        };
     }
 
-    /// Frees the completion ring: the kernel copied the bytes within the kick, so there is nothing to learn from it.
-    fn reap(&self) {
-        let end = self.done.word(self.done.producer).load(Acquire);
-        self.done.word(self.done.consumer).store(end, Release);
+    /// Frames that the kernel lost on the way into the rx ring since the socket was opened, for want of a free chunk or a
+    /// free descriptor.
+    pub(crate) fn lost(&self) -> io::Result<u64> {
+        let s: libc::xdp_statistics = get(&self.fd, libc::XDP_STATISTICS)?;
+        Ok(s.rx_dropped + s.rx_ring_full)
     }
 }
 
+impl AsRawFd for XskFd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+/// Bytes of an address, and of a descriptor: address u64, length u32, options u32.
+const ADDR: usize = 8;
+const DESC: usize = 16;
+
+/// A descriptor of an rx or tx ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Desc {
+    pub(crate) addr: u64,
+    pub(crate) len: u32,
+    /// Whether the frame goes on in the next one (`XDP_PKT_CONTD`).
+    pub(crate) more: bool,
+}
+
+/// One ring shared with the kernel, used from one side: as producer ([`room`](Self::room), `put`,
+/// [`publish`](Self::publish)) or as consumer ([`ready`](Self::ready), `take`, [`release`](Self::release)).
+///
+/// `mine` is this side's cursor, `theirs` the last one seen of the other side.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    producer: NonNull<AtomicU32>,
+    consumer: NonNull<AtomicU32>,
+    flags: NonNull<AtomicU32>,
+    entries: NonNull<u8>,
+    mine: u32,
+    theirs: u32,
+    mask: u32,
+    _mem: Mmap,
+}
+
+// SAFETY: the pointers are into `_mem`, which moves along and stays mapped; all access is by atomics.
+unsafe impl Send for Ring {}
+
 impl Ring {
-    fn map(fd: &OwnedFd, at: i64, ofs: &libc::xdp_ring_offset, entry: usize) -> io::Result<Self> {
-        let len = ofs.desc as usize + RING as usize * entry;
-        let mem = Mmap::shared(fd.as_fd(), len, at, true)?;
+    fn map(
+        fd: &OwnedFd,
+        page: i64,
+        ofs: &libc::xdp_ring_offset,
+        entry: usize,
+        entries: u32,
+    ) -> io::Result<Self> {
+        let bytes = entries as usize * entry;
+        let mem = Mmap::shared(fd.as_fd(), ofs.desc as usize + bytes, page, true)?;
+        let word = |at: u64| NonNull::from(mem.u32(at as usize));
         Ok(Self {
-            mem,
-            producer: ofs.producer as usize,
-            consumer: ofs.consumer as usize,
-            desc: ofs.desc as usize,
+            producer: word(ofs.producer),
+            consumer: word(ofs.consumer),
+            flags: word(ofs.flags),
+            entries: mem.at(ofs.desc as usize, bytes),
+            mine: 0,
+            theirs: 0,
+            mask: entries - 1,
+            _mem: mem,
         })
     }
 
-    fn word(&self, at: usize) -> &std::sync::atomic::AtomicU32 {
-        self.mem.u32(at)
+    #[inline]
+    fn producer(&self) -> &AtomicU32 {
+        // SAFETY: in bounds and aligned (made from a reference), alive as long as `_mem`.
+        unsafe { self.producer.as_ref() }
+    }
+
+    #[inline]
+    fn consumer(&self) -> &AtomicU32 {
+        // SAFETY: as in `producer`.
+        unsafe { self.consumer.as_ref() }
+    }
+
+    /// Word `word` of entry `i` of entries of `size` bytes.
+    #[inline]
+    fn word(&self, i: u32, size: usize, word: usize) -> &AtomicU64 {
+        let at = (i & self.mask) as usize * size + word * 8;
+        // SAFETY: the masked index is below the number of entries mapped; a ring is used with the one entry size
+        // that it was mapped with (see `TxRings`, `RxRings`), and entries are 8-byte aligned.
+        unsafe { self.entries.add(at).cast::<AtomicU64>().as_ref() }
+    }
+
+    /// Whether the kernel asks to be woken (`XDP_RING_NEED_WAKEUP`).
+    pub(crate) fn needs_wakeup(&self) -> bool {
+        // SAFETY: as in `producer`.
+        unsafe { self.flags.as_ref() }.load(Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
+    }
+
+    /// Producer: entries that may be put now.
+    #[inline]
+    pub(crate) fn room(&mut self, want: u32) -> u32 {
+        let size = self.mask + 1;
+        if size - self.mine.wrapping_sub(self.theirs) < want {
+            self.theirs = self.consumer().load(Acquire);
+        }
+        size - self.mine.wrapping_sub(self.theirs).min(size)
+    }
+
+    /// Producer: puts a descriptor; the caller has asked for room.
+    #[inline]
+    pub(crate) fn put(&mut self, d: Desc) {
+        let options = if d.more { libc::XDP_PKT_CONTD } else { 0 };
+        self.word(self.mine, DESC, 0).store(d.addr, Relaxed);
+        self.word(self.mine, DESC, 1).store(u64::from(d.len) | u64::from(options) << 32, Relaxed);
+        self.mine = self.mine.wrapping_add(1);
+    }
+
+    /// Producer: puts an address; the caller has asked for room.
+    #[inline]
+    pub(crate) fn put_addr(&mut self, addr: u64) {
+        self.word(self.mine, ADDR, 0).store(addr, Relaxed);
+        self.mine = self.mine.wrapping_add(1);
+    }
+
+    /// Producer: shows the kernel what was put.
+    #[inline]
+    pub(crate) fn publish(&mut self) {
+        self.producer().store(self.mine, Release);
+    }
+
+    /// Producer: entries that the kernel has not taken.
+    #[inline]
+    pub(crate) fn waiting(&mut self) -> u32 {
+        self.theirs = self.consumer().load(Acquire);
+        self.mine.wrapping_sub(self.theirs)
+    }
+
+    /// Producer: the descriptor that the kernel took last.
+    pub(crate) fn last_taken(&self) -> Desc {
+        self.read(self.theirs.wrapping_sub(1))
+    }
+
+    /// Producer: takes back the newest entry that the kernel has not taken. Only where the kernel looks at the ring
+    /// just while it is kicked: in copy mode without need-wakeup.
+    pub(crate) fn take_back(&mut self) -> Option<Desc> {
+        if self.waiting() == 0 {
+            return None;
+        }
+        self.mine = self.mine.wrapping_sub(1);
+        self.publish();
+        Some(self.read(self.mine))
+    }
+
+    /// Consumer: entries to take.
+    #[inline]
+    pub(crate) fn ready(&mut self) -> u32 {
+        if self.theirs == self.mine {
+            self.theirs = self.producer().load(Acquire);
+        }
+        self.theirs.wrapping_sub(self.mine).min(self.mask + 1)
+    }
+
+    /// Consumer: whether the kernel has put entries that were not taken; changes nothing.
+    pub(crate) fn has_more(&self) -> bool {
+        self.producer().load(Acquire) != self.mine
+    }
+
+    /// Consumer: the next descriptor but `ahead`; the caller has asked how many there are.
+    #[inline]
+    pub(crate) fn peek(&self, ahead: u32) -> Desc {
+        self.read(self.mine.wrapping_add(ahead))
+    }
+
+    /// Consumer: the next address; the caller has asked how many there are.
+    #[inline]
+    pub(crate) fn peek_addr(&self, ahead: u32) -> u64 {
+        self.word(self.mine.wrapping_add(ahead), ADDR, 0).load(Relaxed)
+    }
+
+    /// Consumer: gives `n` entries back.
+    #[inline]
+    pub(crate) fn release(&mut self, n: u32) {
+        self.mine = self.mine.wrapping_add(n);
+        self.consumer().store(self.mine, Release);
+    }
+
+    /// Consumer: gives all entries back unread.
+    pub(crate) fn release_all(&mut self) {
+        self.theirs = self.producer().load(Acquire);
+        self.mine = self.theirs;
+        self.consumer().store(self.mine, Release);
+    }
+
+    #[inline]
+    fn read(&self, i: u32) -> Desc {
+        let (addr, rest) = (self.word(i, DESC, 0).load(Relaxed), self.word(i, DESC, 1).load(Relaxed));
+        Desc { addr, len: rest as u32, more: (rest >> 32) as u32 & libc::XDP_PKT_CONTD != 0 }
     }
 }
 
-fn offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
-    // SAFETY: plain data; zero is a valid value for each field.
-    let mut ofs: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
-    let mut len = size_of::<libc::xdp_mmap_offsets>() as u32;
-    let out = (&raw mut ofs).cast();
-    // SAFETY: `ofs` is `len` bytes and lives across the call.
-    check(unsafe { libc::getsockopt(fd.as_raw_fd(), SOL_XDP, libc::XDP_MMAP_OFFSETS, out, &mut len) })?;
-    Ok(ofs)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
 
-fn bind(fd: &OwnedFd, ifindex: u32, queue: u32, flags: u16) -> io::Result<()> {
-    // SAFETY: plain data; zero is a valid value for each field.
-    let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
-    a.sxdp_family = libc::AF_XDP as u16;
-    (a.sxdp_ifindex, a.sxdp_queue_id, a.sxdp_flags) = (ifindex, queue, flags);
-    let len = size_of::<libc::sockaddr_xdp>() as u32;
-    // SAFETY: `a` is `len` bytes and lives across the call.
-    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const a).cast(), len) }).map(drop)
+    proptest! {
+        #[test]
+        fn an_address_names_its_buffer(bufs in 3u32..5000, size in 64u32..4000, buf in 0u32..5000, aligned: bool) {
+            let mut memory = vec![0u8; HEADROOM + 1];
+            let first = NonNull::from(&mut memory[HEADROOM]);
+            let umem = Umem::new(first, bufs, size, aligned);
+            let known = (buf < bufs).then_some(buf);
+            prop_assert_eq!(umem.buf(umem.frame(buf)), known);
+            // Unaligned: the kernel tells the chunk, and the offset in it in the upper bits.
+            prop_assert_eq!(umem.buf(umem.chunk(buf) | (HEADROOM as u64) << OFFSET_SHIFT), known);
+            prop_assert_eq!(umem.buf(umem.frame(buf) + 1), None);
+        }
+
+        #[test]
+        fn any_address_is_a_buffer_or_nothing(addr: u64) {
+            let first = NonNull::<u8>::dangling();
+            let umem = Umem::new(first, 100, 2048, false);
+            if let Some(b) = umem.buf(addr) {
+                prop_assert!(b < 100);
+            }
+        }
+    }
 }

@@ -65,9 +65,10 @@ impl Control for Port {
     }
 }
 
-fn gone(port: &str, e: std::io::Error) -> Error {
+/// Explains why the interface could not be asked for its state.
+pub(in crate::backend) fn gone(port: &str, e: std::io::Error) -> Error {
     if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
-        return Error::new(ErrorKind::Gone, port, "the interface was deleted")
+        return Error::new(ErrorKind::Gone, port, "the interface was deleted, or moved to another namespace")
             .cure("open the port again when it is back");
     }
     Error::io(port, "asking for the state of the interface failed", e)

@@ -12,7 +12,7 @@
 //! through descriptors of this process, so they are gone with it, however it ends.
 
 mod control;
-mod object;
+pub(super) mod object;
 mod rx;
 mod small;
 #[cfg(test)]
@@ -33,6 +33,7 @@ use crate::region::{Region, RegionSpec};
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
+pub(super) use control::gone;
 pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
 
@@ -41,17 +42,17 @@ const SLOTS: u32 = 2048;
 
 /// Bytes of a buffer: 33 cache lines. With a power of two the first lines of all buffers, the only ones that short frames
 /// touch, share so few sets of the caches that a burst of some hundred evicts itself.
-const BUF_SIZE: u32 = 2112;
+pub(super) const BUF_SIZE: u32 = 2112;
 
 /// The object with all programs; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
 
 /// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-const SKB_MODE: u32 = 1 << 1;
-const DRV_MODE: u32 = 1 << 2;
+pub(super) const SKB_MODE: u32 = 1 << 1;
+pub(super) const DRV_MODE: u32 = 1 << 2;
 
 /// `cfg.queue` when all are served.
-const ALL_QUEUES: u32 = u32::MAX;
+pub(super) const ALL_QUEUES: u32 = u32::MAX;
 
 /// What the rings of a port share. It is dropped with the last of them, and detaches everything.
 #[derive(Debug)]
@@ -70,14 +71,14 @@ struct Core {
 }
 
 /// An interface that exists, and the rings wanted of it.
-struct Target {
-    index: u32,
-    interface: net::Interface,
-    shape: PortShape,
-    queue: u32,
+pub(super) struct Target {
+    pub(super) index: u32,
+    pub(super) interface: net::Interface,
+    pub(super) shape: PortShape,
+    pub(super) queue: u32,
 }
 
-fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
+pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
     let index = net::index(ifname).map_err(|_| {
         Error::new(
             ErrorKind::NotFound,
@@ -245,7 +246,7 @@ fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
         .map_err(|e| object::refused(name, "naming the interface to the transmit program", &e))
 }
 
-fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Error {
+pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Error {
     let code = e.raw_os_error();
     let error = Error::io(name, "XDP program refused", e);
     match code {

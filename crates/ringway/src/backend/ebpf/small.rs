@@ -10,69 +10,78 @@ use std::os::fd::OwnedFd;
 
 use super::Core;
 use super::object::LIVE_MAX;
-use super::tx::SMALL;
+use crate::backend::xdp::{KERNEL_CHAIN, Sender, Sent};
 use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
-use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::xsk::{Kick, XskTx};
-
-/// Buffers of one frame that the kernel puts into one socket buffer (MAX_SKB_FRAGS, the first one is linear).
-const KERNEL_CHAIN: u32 = 17;
+use crate::sys::xsk::{Umem, Wanted, Xsk};
 
 /// How often the interface is asked, in ns.
 const ASK_NS: u64 = 100_000_000;
 
-/// Kicks without progress before what is left stays in the ring.
-const PATIENCE: u32 = 64;
+/// Descriptors of the socket's rings.
+const RING: u32 = 2048;
 
 /// The small-burst path of one tx ring.
 #[derive(Debug)]
 pub(super) struct Small {
-    socket: Option<XskTx>,
-    /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken on first use.
-    unbound: Option<OwnedFd>,
-    /// Whether the driver and the queues allow it at all.
-    possible: bool,
-    /// Whether live frames and socket buffers are put into one queue.
-    same_queue: bool,
+    sender: Option<Sender>,
+    mtu: u32,
+    /// Completions not collected yet. The kernel copied the bytes within the call, so there is nothing to learn from them
+    /// but that their ring must not fill up.
+    uncollected: u32,
+    asked_ns: u64,
     /// Whether the interface was there when it was last asked.
     there: bool,
-    asked_ns: u64,
-    mtu: u32,
+    /// Whether live frames and socket buffers are put into one queue.
+    same_queue: bool,
+    /// Whether the driver and the queues allow it at all.
+    possible: bool,
+    /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken on first use.
+    unbound: Option<OwnedFd>,
     stats: RingStats,
 }
 
 impl Small {
     pub(super) fn new(core: &Core, stats: RingStats) -> Self {
-        let unbound = if possible(core) { XskTx::socket().ok() } else { None };
+        let unbound = if possible(core) { Xsk::socket().ok() } else { None };
         Self {
-            socket: None,
+            sender: None,
+            mtu: 0,
+            uncollected: 0,
+            asked_ns: 0,
+            there: false,
+            same_queue: false,
             possible: unbound.is_some(),
             unbound,
-            same_queue: false,
-            there: false,
-            asked_ns: 0,
-            mtu: 0,
             stats,
         }
     }
 
     /// Whether this way may be used now. Binds the socket on first use.
+    #[inline]
     pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {
         if !self.possible {
             return false;
         }
         if now - self.asked_ns > ASK_NS {
-            self.asked_ns = now;
-            // Of an interface that is gone there is no MTU; live frames find that out and tell.
-            let mtu = core.interface.mtu();
-            self.there = mtu.is_ok();
-            self.same_queue = core.driver != "veth" || !core.interface.tso();
-            self.mtu = mtu.unwrap_or(0);
+            self.ask(core, now);
         }
-        self.there && self.open(core)
+        self.there && self.possible
+    }
+
+    #[cold]
+    fn ask(&mut self, core: &Core, now: u64) {
+        self.asked_ns = now;
+        // Of an interface that is gone there is no MTU; live frames find that out and tell.
+        let mtu = core.interface.mtu();
+        self.there = mtu.is_ok();
+        self.same_queue = core.driver != "veth" || !core.interface.tso();
+        self.mtu = mtu.unwrap_or(0);
+        if self.there {
+            self.open(core);
+        }
     }
 
     /// Whether live frames that follow at once stay behind.
@@ -80,16 +89,16 @@ impl Small {
         self.same_queue
     }
 
-    fn open(&mut self, core: &Core) -> bool {
+    fn open(&mut self, core: &Core) {
         if let Some(fd) = self.unbound.take() {
-            let s = core.region.shared();
-            let len = s.layout.bufs as usize * s.layout.buf_size as usize;
-            let bufs = s.mem.at(s.layout.buf_ofs, len).as_ptr();
-            self.socket = XskTx::new(fd, core.cfg.ifindex, 0, bufs, len, s.layout.buf_size).ok();
+            let want =
+                Wanted { ifindex: core.cfg.ifindex, queue: 0, ring: RING, receive: false, zero_copy: false };
+            let umem = Umem::of(&core.region, false);
+            let socket = Xsk::new(fd, &umem, &want).ok();
+            self.sender = socket.map(|s| Sender { fd: s.fd, rings: s.tx, umem });
             // Without AF_XDP, or with another socket on the queue, live frames do the work.
-            self.possible = self.socket.is_some();
+            self.possible = self.sender.is_some();
         }
-        self.possible
     }
 
     /// Longest frame that the port can send, were the MTU no limit.
@@ -99,11 +108,12 @@ impl Small {
 
     /// Whether a frame of `slots` slots can be sent this way.
     pub(super) fn takes(&self, slots: u32) -> bool {
-        slots == 1 || (slots <= KERNEL_CHAIN && self.socket.as_ref().is_some_and(|s| s.multi))
+        self.sender.as_ref().is_some_and(|s| s.takes(slots))
     }
 
-    /// Sends frames of `each` slots from `sent` on, `count` slots in all and [`SMALL`] frames at most. Moves `sent`
-    /// past what went out or was dropped by name; false when the rest has to wait.
+    /// Sends frames of `each` slots from `sent` on, `count` slots in all. Moves `sent` past what went out or was dropped
+    /// by name, at least one frame unless the result is false: what is left has to wait.
+    #[inline]
     pub(super) fn send(
         &mut self,
         core: &Core,
@@ -112,139 +122,70 @@ impl Small {
         count: u32,
         each: u32,
     ) -> Result<bool> {
-        let Some(socket) = &mut self.socket else { return Ok(false) };
-        let start = *sent;
-        let (mut one, mut many);
-        let frames: &mut [_] = if count == each {
-            one = [Ok(0)];
-            &mut one
-        } else {
-            many = [Ok(0); SMALL as usize];
-            &mut many[..(count / each) as usize]
-        };
-        let mut good = 0;
-        for (k, fate) in frames.iter_mut().enumerate() {
-            let at = cursor::add(start, k as u32 * each, ring.num());
-            *fate = put(socket, ring, at, each, self.mtu);
-            good += usize::from(fate.is_ok());
+        let Some(sender) = &mut self.sender else { return Ok(false) };
+        let (mut frames, mut bytes, mut at, mut bad) = (0, 0, *sent, None);
+        while frames * each < count {
+            match sender.put(ring, at, each, self.mtu, None) {
+                Ok(n) => bytes += u64::from(n),
+                Err(why) => {
+                    bad = Some(why);
+                    break;
+                }
+            }
+            frames += 1;
+            at = cursor::add(at, each, ring.num());
         }
-        let (lost, refused) = kick_all(socket, good > 0, &self.stats);
-        let left = if socket.waiting() > 0 { socket.withdraw().div_ceil(each) as usize } else { 0 };
-        let gone = good - left.min(good);
-        let passed = self.count(frames, gone, refused);
-        self.stats.count(Field::Out, (gone as u64).saturating_sub(lost));
-        *sent = cursor::add(start, passed * each, ring.num());
-        if refused {
-            core.look_now()?;
+        if frames > 0 {
+            self.uncollected += frames * each;
+            let s = sender.send();
+            if s.left > 0 || s.lost > 0 || s.refused {
+                let went_on = self.fell_short(&s, frames, bytes);
+                *sent = cursor::add(*sent, went_on * each, ring.num());
+                if s.refused {
+                    core.look_now()?;
+                }
+                return Ok(went_on == frames);
+            }
+            if self.uncollected > RING / 2 {
+                self.uncollected = 0;
+                sender.rings.done.release_all();
+            }
+            self.stats.sent(frames.into(), bytes);
         }
-        Ok(passed * each == count)
+        if let Some(why) = bad {
+            self.stats.count(Field::In, 1);
+            self.stats.drop(why, 1);
+            at = cursor::add(at, each, ring.num());
+        }
+        *sent = at;
+        Ok(true)
     }
 
-    /// Counts frames up to the first that has to wait; returns how many they are. The first `gone` good ones went out;
-    /// the interface refused the others, or they wait.
-    fn count(&self, frames: &[std::result::Result<u32, DropReason>], gone: usize, refused: bool) -> u32 {
-        let mut went = 0;
-        for (k, fate) in frames.iter().enumerate() {
-            match *fate {
-                Err(why) => self.stats.drop(why, 1),
-                Ok(bytes) if went < gone => {
-                    went += 1;
-                    self.stats.count(Field::Bytes, u64::from(bytes));
-                }
-                Ok(_) if refused => self.stats.drop(DropReason::DeviceRefused, 1),
-                Ok(_) => return k as u32,
-            }
-            self.stats.count(Field::In, 1);
+    /// Counts a burst of `frames` of which the interface did not take all; returns the frames that need not wait.
+    #[cold]
+    fn fell_short(&mut self, s: &Sent, frames: u32, bytes: u64) -> u32 {
+        let Some(sender) = &mut self.sender else { return 0 };
+        let (mut left, mut left_bytes) = (0, 0);
+        while let Some(d) = sender.rings.tx.take_back() {
+            left += u32::from(!d.more);
+            left_bytes += u64::from(d.len);
         }
-        frames.len() as u32
+        sender.rings.done.release_all();
+        self.uncollected = 0;
+        let gone = frames - left.min(frames);
+        self.stats.sent(u64::from(gone).saturating_sub(s.lost), bytes - left_bytes - s.lost_bytes);
+        self.stats.count(Field::In, s.lost);
+        self.stats.drop(DropReason::DeviceFull, s.lost);
+        if !s.refused {
+            return frames - left;
+        }
+        self.stats.count(Field::In, left.into());
+        self.stats.drop(DropReason::DeviceRefused, left.into());
+        frames
     }
 }
 
 /// Whether the driver and its queues let the two ways meet in one queue.
 fn possible(core: &Core) -> bool {
     core.cfg.host == 0 && core.interface.queues().1 == 1 && matches!(core.driver.as_str(), "veth" | "tun")
-}
-
-/// Puts up one frame of `slots` slots, each read once, or names why not. Nothing is put up for a bad one.
-fn put(
-    socket: &mut XskTx,
-    ring: &RingView,
-    at: u32,
-    slots: u32,
-    mtu: u32,
-) -> std::result::Result<u32, DropReason> {
-    if slots > 1 {
-        return put_chain(socket, ring, at, slots, mtu);
-    }
-    let s = ring.slot(at);
-    if !ring.valid(s) {
-        return Err(DropReason::BadSlot);
-    }
-    fits(s.len.into(), mtu)?;
-    if socket.put(address(ring, s), s.len.into(), false) {
-        Ok(s.len.into())
-    } else {
-        Err(DropReason::NoMemory)
-    }
-}
-
-/// The same for several slots.
-#[cold]
-fn put_chain(
-    socket: &mut XskTx,
-    ring: &RingView,
-    at: u32,
-    slots: u32,
-    mtu: u32,
-) -> std::result::Result<u32, DropReason> {
-    let mut parts = [Slot::from_word(0); KERNEL_CHAIN as usize];
-    let parts = parts.get_mut(..slots as usize).ok_or(DropReason::TooLong)?;
-    for (k, part) in parts.iter_mut().enumerate() {
-        *part = ring.slot(cursor::add(at, k as u32, ring.num()));
-        if !ring.valid(*part) || part.len == 0 {
-            return Err(DropReason::BadSlot);
-        }
-    }
-    let bytes = parts.iter().map(|p| u32::from(p.len)).sum();
-    fits(bytes, mtu)?;
-    let last = parts.len() - 1;
-    let put = parts.iter().enumerate().all(|(k, p)| socket.put(address(ring, *p), p.len.into(), k < last));
-    if put { Ok(bytes) } else { Err(DropReason::NoMemory) }
-}
-
-/// 14 bytes of header at least; 14 and 4 of a VLAN tag beyond the MTU at most, as the interface counts it.
-fn fits(bytes: u32, mtu: u32) -> std::result::Result<(), DropReason> {
-    match bytes {
-        ..14 => Err(DropReason::TooShort),
-        b if b > mtu + 18 => Err(DropReason::TooLong),
-        _ => Ok(()),
-    }
-}
-
-/// Where a buffer starts in the socket's memory.
-fn address(ring: &RingView, s: Slot) -> u64 {
-    u64::from(s.buf) * u64::from(ring.buf_size())
-}
-
-/// Makes the kernel send what is put up. Returns how many frames it took and lost, and whether it refuses the rest.
-fn kick_all(socket: &mut XskTx, any: bool, stats: &RingStats) -> (u64, bool) {
-    let (mut lost, mut idle, mut before) = (0, 0, u32::MAX);
-    while any && idle <= PATIENCE {
-        match socket.kick() {
-            Ok(Kick::Done) => break,
-            Ok(Kick::Lost) => {
-                lost += 1;
-                stats.drop(DropReason::DeviceFull, 1);
-            }
-            Ok(Kick::Again) => {}
-            Err(_) => return (lost, true),
-        }
-        let now = socket.waiting();
-        idle = if now < before { 0 } else { idle + 1 };
-        before = now;
-        if now == 0 {
-            break;
-        }
-    }
-    (lost, false)
 }

@@ -1,0 +1,279 @@
+//! `xdp:IF`: AF_XDP sockets whose memory is the region, one for each queue.
+//!
+//! The driver (zero copy) or the kernel (copy) puts received frames into the region's buffers and sends from them; only
+//! indexes change hands. Each socket registers the region's buffers as its own umem: ports of one region still forward by
+//! exchanging indexes, and none depends on another one's life.
+//!
+//! | mode | when |
+//! | --- | --- |
+//! | zero copy | the driver has it; frames are limited to the buffer less 256 bytes of headroom |
+//! | copy | native XDP without zero copy |
+//! | copy, generic XDP | the driver has no XDP at all |
+//!
+//! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
+
+mod loans;
+mod queue;
+mod rx;
+mod sender;
+mod tx;
+
+use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
+
+pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
+
+use super::ebpf::{self, object};
+use super::{Control, Setup};
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::{NicRings, PortName};
+use crate::port::{Made, OpenOptions, PortCounters};
+use crate::region::Region;
+use crate::stats::DropReason;
+use crate::sys::{bpf, net, xsk};
+use queue::Queue;
+
+/// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
+const ZERO_COPY_BUF: u32 = 2048;
+
+/// Bounds of a buffer: an AF_XDP chunk has 2048 to 4096 bytes, headroom included.
+const BUF_SIZES: std::ops::RangeInclusive<u32> = 1792..=3840;
+
+/// `NETDEV_XDP_ACT_XSK_ZEROCOPY` of linux/netdev.h.
+const ZERO_COPY: u64 = 1 << 3;
+
+/// The object with the program; clang made it (build.rs).
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/xsk.bpf.o"));
+
+/// What the queues of a port share.
+#[derive(Debug)]
+struct Core {
+    name: String,
+    interface: Arc<net::Interface>,
+    driver: String,
+    ifindex: u32,
+    /// Queues when the port was opened.
+    queues: (u32, u32),
+    region: Region,
+    mtu: AtomicU32,
+    generic: bool,
+    sockets: MapHandle,
+    /// Detaches the program when it is closed.
+    _link: OwnedFd,
+}
+
+impl Core {
+    /// The MTU when the interface was last looked at.
+    #[inline]
+    fn mtu(&self) -> u32 {
+        self.mtu.load(Relaxed)
+    }
+
+    /// Fails when the interface is gone or changed so that frames would pass the port by.
+    fn look_now(&self) -> Result<()> {
+        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))?;
+        self.mtu.store(self.interface.mtu().map_err(|e| ebpf::gone(&self.name, e))?, Relaxed);
+        Ok(())
+    }
+
+    /// The same, and the queues too.
+    fn look(&self) -> Result<()> {
+        self.look_now()?;
+        let now = self.interface.queues();
+        if now.0 > self.queues.0 {
+            let what = format!("the interface has {} rx queues now, not {}", now.0, self.queues.0);
+            return Err(
+                Error::new(ErrorKind::Gone, &self.name, what).cure("open the port again, to serve them all")
+            );
+        }
+        Ok(())
+    }
+
+    /// Leads the frames of a queue to a socket.
+    fn serve(&self, queue: u32, socket: RawFd) -> Result<()> {
+        self.sockets
+            .update(&queue.to_ne_bytes(), &socket.to_ne_bytes(), MapFlags::ANY)
+            .map_err(|e| object::refused(&self.name, "giving the socket to the XDP program", &e))
+    }
+
+    /// Explains why a socket could not be set up.
+    fn refused(&self, queue: u32, e: std::io::Error) -> Error {
+        if let Err(gone) = self.look_now() {
+            return gone;
+        }
+        let code = e.raw_os_error();
+        let error = Error::io(&self.name, format!("AF_XDP socket on queue {queue} refused"), e);
+        match code {
+            Some(libc::EBUSY) => {
+                error.with_kind(ErrorKind::Busy).cure("end the program whose AF_XDP socket has the queue")
+            }
+            Some(libc::EPERM) => error.cure("run as root, or with CAP_NET_RAW"),
+            Some(libc::ENOBUFS | libc::ENOMEM) => {
+                error.cure("raise the locked-memory limit (`ulimit -l unlimited`) or ask for fewer slots")
+            }
+            Some(libc::EAFNOSUPPORT) => {
+                error.with_kind(ErrorKind::Unsupported).cure("the kernel has no AF_XDP; use packet:IF")
+            }
+            _ => error.cure("use ebpf: or packet: on this interface"),
+        }
+    }
+}
+
+/// The region that a port of this name needs.
+pub(crate) fn spec(
+    ifname: &str,
+    rings: NicRings,
+    options: &OpenOptions,
+) -> Result<crate::region::RegionSpec> {
+    let name = PortName::Xdp { interface: ifname.into(), rings }.to_string();
+    let target = ebpf::target(&name, ifname, rings, options)?;
+    let size = if zero_copy(target.index) { ZERO_COPY_BUF } else { ebpf::BUF_SIZE };
+    Ok(target.shape.region(size))
+}
+
+fn zero_copy(ifindex: u32) -> bool {
+    bpf::xdp_query(ifindex).is_ok_and(|(_, features)| features & ZERO_COPY != 0)
+}
+
+/// Opens the port.
+pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
+    let name = port.to_string();
+    if rings == NicRings::Host {
+        let what = "AF_XDP has no host rings";
+        return Err(Error::new(ErrorKind::Unsupported, &name, what).cure(format!("use ebpf:{ifname}^")));
+    }
+    let target = ebpf::target(&name, ifname, rings, options)?;
+    let region = match &options.region {
+        Some(r) => r.clone(),
+        None => {
+            let mut spec = spec(ifname, rings, options)?;
+            spec.buffers += options.extra_bufs;
+            Region::memfd(&spec)?
+        }
+    };
+    if !BUF_SIZES.contains(&region.buf_size()) {
+        let what = format!("buffers of {} bytes", region.buf_size());
+        return Err(Error::new(ErrorKind::Invalid, &name, what).cure("AF_XDP needs 1792 to 3840 bytes"));
+    }
+    let setup = Setup::within(port, region, target.shape)?;
+    let zero_copy = zero_copy(target.index) && setup.region.buf_size() == ZERO_COPY_BUF;
+    let netns =
+        net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
+    setup.registration.set_interface((netns, target.index));
+    let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
+    let core = Arc::new(attach(&setup, target, netns)?);
+    let queues = (0..shape.rx_rings.max(shape.tx_rings))
+        .map(|q| {
+            let want = xsk::Wanted {
+                ifindex: core.ifindex,
+                queue: first + q,
+                ring: shape.slots.next_power_of_two(),
+                receive: q < shape.rx_rings,
+                zero_copy,
+            };
+            let fd = xsk::Xsk::socket().map_err(|e| core.refused(first + q, e))?;
+            Queue::new(core.clone(), want, fd).map(Arc::new)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let (tx, rx) = setup.views();
+    let rx = rx
+        .into_iter()
+        .zip(0..)
+        .map(|(v, r)| {
+            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r));
+            setup.rx_ring(v, r, Box::new(side))
+        })
+        .collect();
+    let tx = tx
+        .into_iter()
+        .zip(0..)
+        .map(|(v, r)| {
+            let side = tx::XdpTx::new(queues[r as usize].clone(), setup.registration.tx(r))?;
+            Ok(setup.tx_ring(v, r, Box::new(side)))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let max_frame = (KERNEL_CHAIN * setup.region.buf_size()).min(core.mtu() + 18);
+    let control = XdpPort {
+        describe: describe(&core, &queues, shape.slots),
+        interface: core.interface.clone(),
+        queues: queues.iter().map(Arc::downgrade).collect(),
+        name,
+    };
+    Ok(setup.finish(rx, tx, max_frame, control))
+}
+
+/// Loads the program and attaches it, natively if the driver can.
+fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
+    let name = &setup.name;
+    let fail = |what: &'static str| move |e: libbpf_rs::Error| object::refused(name, what, &e);
+    object::quiet();
+    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+    let queues = target.interface.queues();
+    for mut m in open.maps_mut() {
+        m.set_max_entries(queues.0.max(queues.1)).map_err(fail("preparing the XDP program"))?;
+    }
+    let loaded = open.load().map_err(fail("loading the XDP program"))?;
+    let missing =
+        || Error::new(ErrorKind::Unsupported, name, "the eBPF object lacks a part").cure("rebuild Ringway");
+    let program = loaded.progs().next().ok_or_else(missing)?;
+    let map = loaded.maps().next().ok_or_else(missing)?;
+    let sockets = MapHandle::try_from(&map).map_err(fail("keeping a map"))?;
+    let link = |flags| bpf::link(program.as_fd(), target.index, libbpf_sys::BPF_XDP, flags);
+    let (link, generic) = match link(ebpf::DRV_MODE) {
+        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
+        r => (r, false),
+    };
+    let link = link.map_err(|e| ebpf::xdp_refused(name, &target, netns, e))?;
+    let core = Core {
+        name: name.clone(),
+        driver: target.interface.driver(),
+        interface: Arc::new(target.interface),
+        ifindex: target.index,
+        queues,
+        region: setup.region.clone(),
+        mtu: AtomicU32::new(0),
+        generic,
+        sockets,
+        _link: link,
+    };
+    core.look_now()?;
+    Ok(core)
+}
+
+fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
+    let mode = match (queues.iter().all(|q| q.zero_copy()), core.generic) {
+        (true, _) => "zero copy",
+        (false, false) => "copy mode, the driver has no zero copy",
+        (false, true) => "copy mode by generic XDP, the driver has no native XDP",
+    };
+    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots", core.driver, queues.len())
+}
+
+/// The port as a whole. It keeps nothing attached: who only reads counters does not hold the interface.
+#[derive(Debug)]
+struct XdpPort {
+    name: String,
+    interface: Arc<net::Interface>,
+    queues: Vec<Weak<Queue>>,
+    describe: String,
+}
+
+impl Control for XdpPort {
+    fn counters(&self, sum: &mut PortCounters) {
+        let lost = self.queues.iter().filter_map(Weak::upgrade).map(|q| q.rx().uncounted()).sum();
+        sum.rx.frames_in += lost;
+        sum.rx.add_drops(DropReason::RingFull, lost);
+    }
+
+    fn link_up(&self) -> Result<bool> {
+        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))
+    }
+
+    fn describe(&self) -> String {
+        self.describe.clone()
+    }
+}

@@ -1,0 +1,106 @@
+//! One queue of an `xdp:` port: a socket whose two halves are synced from different threads, and how it is made anew.
+//!
+//! Each half has a lock of its own, which only its own ring's syncs take, so nobody waits; only when the socket is made
+//! anew are both taken, the receiving half first.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Core;
+use super::rx::RxHalf;
+use super::sender::Sender;
+use super::tx::TxHalf;
+use crate::error::{Error, Result};
+use crate::sys::fd::Epoll;
+use crate::sys::xsk::{Umem, Wanted, Xsk};
+
+/// How long a queue may be busy: the kernel lets go of a closed socket's queue in the background.
+const RELEASE: Duration = Duration::from_secs(1);
+
+/// One queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) core: Arc<Core>,
+    want: Wanted,
+    umem: Umem,
+    rx: Mutex<RxHalf>,
+    tx: Mutex<TxHalf>,
+    /// Readable when the socket is: a descriptor that stays the same when the socket changes.
+    poll: Epoll,
+}
+
+impl Queue {
+    /// Sets up `fd`, a fresh socket, on queue `want.queue`.
+    pub(super) fn new(core: Arc<Core>, want: Wanted, fd: OwnedFd) -> Result<Self> {
+        let umem = Umem::of(&core.region, want.zero_copy);
+        let poll = Epoll::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
+        let bufs = core.region.shared().layout.bufs;
+        let queue = Self {
+            rx: Mutex::new(RxHalf::new(umem, bufs)),
+            tx: Mutex::new(TxHalf::new(bufs)),
+            core,
+            want,
+            umem,
+            poll,
+        };
+        queue.connect(fd)?;
+        Ok(queue)
+    }
+
+    pub(super) fn rx(&self) -> MutexGuard<'_, RxHalf> {
+        self.rx.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tx(&self) -> MutexGuard<'_, TxHalf> {
+        self.tx.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the driver works on the buffers themselves.
+    pub(super) fn zero_copy(&self) -> bool {
+        self.tx().sender.as_ref().is_some_and(|s| s.fd.zero_copy)
+    }
+
+    /// A new socket in place of one that no longer works. Frames in the old one's rx ring are lost and counted; frames
+    /// handed to it for sending count as sent.
+    pub(super) fn reconnect(&self) -> Result<()> {
+        let (mut rx, mut tx) = (self.rx(), self.tx());
+        rx.disconnect();
+        tx.disconnect();
+        drop((rx, tx));
+        let fd = self.core.interface.inside(Xsk::socket);
+        self.connect(fd.map_err(|e| Error::io(&self.core.name, "making an AF_XDP socket failed", e))?)
+    }
+
+    fn connect(&self, fd: OwnedFd) -> Result<()> {
+        let core = &self.core;
+        let until = Instant::now() + RELEASE;
+        let mut unbound = Some(fd);
+        let socket = loop {
+            let fd = match unbound.take() {
+                Some(fd) => fd,
+                None => core.interface.inside(Xsk::socket).map_err(|e| core.refused(self.want.queue, e))?,
+            };
+            match Xsk::new(fd, &self.umem, &self.want) {
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                made => break made.map_err(|e| core.refused(self.want.queue, e))?,
+            }
+        };
+        let raw = socket.fd.as_raw_fd();
+        self.poll.add(raw).map_err(|e| Error::io(&core.name, "epoll_ctl failed", e))?;
+        self.tx().connect(Sender { fd: socket.fd.clone(), rings: socket.tx, umem: self.umem });
+        if let Some(rings) = socket.rx {
+            self.rx().connect(socket.fd.clone(), rings);
+            core.serve(self.want.queue, raw)?;
+        }
+        Ok(())
+    }
+}
+
+impl AsRawFd for Queue {
+    fn as_raw_fd(&self) -> RawFd {
+        self.poll.as_raw_fd()
+    }
+}

@@ -1,0 +1,211 @@
+//! Receiving: the buffers of free slots are lent to the kernel, frames come back in them.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use super::loans::Loans;
+use super::queue::Queue;
+use crate::backend::RxSync;
+use crate::cursor;
+use crate::error::Result;
+use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::ring::RingView;
+use crate::slot::Slot;
+use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::time;
+use crate::sys::xsk::{Desc, RxRings, Umem, XskFd};
+
+/// How often the kernel's counters are folded in and the interface is looked at, in ns.
+const LOOK_NS: u64 = 100_000_000;
+
+/// The receiving half of a socket, with the slots of an rx ring.
+#[derive(Debug)]
+pub(super) struct RxHalf {
+    socket: Option<(Arc<XskFd>, RxRings)>,
+    umem: Umem,
+    loans: Loans,
+    /// First slot not filled.
+    tail: u32,
+    /// Slots from `tail` on that were lent. One whose index the program destroyed counts, though there was nothing to
+    /// lend: it moves along behind those that frames came to.
+    lent: u32,
+    /// What the kernel counted as lost and was folded into the ring's counters.
+    lost: u64,
+}
+
+/// What a look at the rx ring found.
+#[derive(Debug, Default)]
+struct Found {
+    frames: u64,
+    bytes: u64,
+    long: u64,
+    odd: u64,
+}
+
+impl RxHalf {
+    pub(super) fn new(umem: Umem, bufs: u32) -> Self {
+        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0 }
+    }
+
+    pub(super) fn connect(&mut self, fd: Arc<XskFd>, rings: RxRings) {
+        self.socket = Some((fd, rings));
+    }
+
+    /// The kernel lets go of everything.
+    pub(super) fn disconnect(&mut self) {
+        self.socket = None;
+        self.loans.clear();
+        (self.lent, self.lost) = (0, 0);
+    }
+
+    /// Frames that the kernel lost and no ring has counted.
+    pub(super) fn uncounted(&self) -> u64 {
+        let lost = self.socket.as_ref().and_then(|(fd, _)| fd.lost().ok());
+        lost.map_or(0, |lost| lost.saturating_sub(self.lost))
+    }
+
+    /// Counts what the kernel lost. No free chunk and no free descriptor both mean a program that reads too slowly.
+    fn fold(&mut self, stats: &RingStats) {
+        let lost = self.uncounted();
+        self.lost += lost;
+        stats.count(Field::In, lost);
+        stats.drop(DropReason::RingFull, lost);
+    }
+
+    /// Lends the buffers of the slots from `tail` to `head` that are not lent yet.
+    fn lend(&mut self, ring: &RingView, head: u32) {
+        let Some((fd, RxRings { fill, .. })) = &mut self.socket else { return };
+        let free = ring.num() - ring.dist(head, self.tail);
+        let count = (free - self.lent).min(fill.room(free - self.lent));
+        let mut at = cursor::add(self.tail, self.lent, ring.num());
+        for _ in 0..count {
+            let s = Slot { len: 0, ..ring.slot(at) };
+            if ring.valid(s) && self.loans.lend(s.buf, at) {
+                fill.put_addr(self.umem.chunk(s.buf));
+            }
+            at = ring.next(at);
+        }
+        self.lent += count;
+        if count > 0 {
+            fill.publish();
+        }
+        if fill.needs_wakeup() {
+            fd.wake_receiver();
+        }
+    }
+
+    /// Takes what arrived into slots, whole frames only.
+    fn take(&mut self, ring: &RingView, head: u32) -> Found {
+        let mut found = Found::default();
+        let Some((_, RxRings { fill, rx })) = &mut self.socket else { return found };
+        let room = ring.num() - 1 - ring.dist(head, self.tail);
+        let limit = rx.ready().min(room);
+        let (mut read, mut at) = (0, self.tail);
+        while read < limit {
+            let d = rx.peek(read);
+            let parts = match d.more {
+                false => 1,
+                true => match (read..limit).position(|i| !rx.peek(i).more) {
+                    Some(last) => last as u32 + 1,
+                    // The rest is to come; unless the ring, though empty, can't hold it.
+                    None if limit < ring.num() - 1 => break,
+                    None => limit - read,
+                },
+            };
+            let whole = !rx.peek(read + parts - 1).more && parts <= MAX_CHAIN;
+            let ours = (read..read + parts).all(|i| self.loans.lent(self.umem.buf(rx.peek(i).addr)));
+            for i in read..read + parts {
+                let d = rx.peek(i);
+                if whole && ours {
+                    put(d, self.umem, &mut self.loans, ring, at);
+                    at = ring.next(at);
+                    found.bytes += u64::from(d.len);
+                } else if self.loans.lent(self.umem.buf(d.addr)) && fill.room(1) > 0 {
+                    fill.put_addr(d.addr & !(u64::MAX << 48));
+                    fill.publish();
+                }
+            }
+            *(if !whole {
+                &mut found.long
+            } else if ours {
+                &mut found.frames
+            } else {
+                &mut found.odd
+            }) += 1;
+            read += parts;
+        }
+        rx.release(read);
+        self.lent -= ring.dist(self.tail, at).min(self.lent);
+        self.tail = at;
+        found
+    }
+}
+
+/// Puts a received part into slot `at`.
+#[inline]
+fn put(d: Desc, umem: Umem, loans: &mut Loans, ring: &RingView, at: u32) {
+    if let Some(buf) = umem.buf(d.addr) {
+        loans.back(buf, at, ring);
+        let more = if d.more { NS_MOREFRAG } else { 0 };
+        ring.set_slot(at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED | more });
+    }
+}
+
+/// The receiving side of one queue.
+#[derive(Debug)]
+pub(super) struct XdpRx {
+    queue: Arc<Queue>,
+    stats: RingStats,
+    looked_ns: u64,
+}
+
+impl XdpRx {
+    pub(super) fn new(queue: Arc<Queue>, stats: RingStats) -> Self {
+        Self { queue, stats, looked_ns: 0 }
+    }
+
+    /// From time to time: what did the kernel lose, and is the interface still what it was?
+    fn look(&mut self, half: &mut RxHalf) -> Result<()> {
+        let now = time::coarse_ns();
+        if now.saturating_sub(self.looked_ns) < LOOK_NS {
+            return Ok(());
+        }
+        self.looked_ns = now;
+        half.fold(&self.stats);
+        self.queue.core.look()
+    }
+}
+
+impl RxSync for XdpRx {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        let queue = self.queue.clone();
+        let mut half = queue.rx();
+        half.lend(ring, head);
+        let found = half.take(ring, head);
+        let s = &self.stats;
+        s.count(Field::In, found.frames + found.long + found.odd);
+        s.count(Field::Out, found.frames);
+        s.count(Field::Bytes, found.bytes);
+        if found.long + found.odd > 0 {
+            s.drop(DropReason::TooLong, found.long);
+            s.drop(DropReason::BadSlot, found.odd);
+        }
+        self.look(&mut half)?;
+        Ok(half.tail)
+    }
+
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
+        let queue = self.queue.clone();
+        let mut half = queue.rx();
+        self.look(&mut half)?;
+        let Some((fd, rings)) = &half.socket else { return Ok(false) };
+        if rings.fill.needs_wakeup() {
+            fd.wake_receiver();
+        }
+        Ok(rings.rx.has_more())
+    }
+
+    fn fd(&self) -> RawFd {
+        self.queue.as_raw_fd()
+    }
+}

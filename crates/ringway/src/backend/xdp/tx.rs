@@ -1,0 +1,251 @@
+//! Sending: the buffers of filled slots are lent to the kernel until it says that it is done with them.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use super::loans::Loans;
+use super::queue::Queue;
+use super::sender::{Sender, Sent};
+use crate::backend::{TxSync, null::always_ready};
+use crate::cursor;
+use crate::error::{Error, ErrorKind, Result};
+use crate::layout::MAX_CHAIN;
+use crate::ring::RingView;
+use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::time;
+
+/// How long a full ring may stand still before the socket is made anew, in ns.
+const STALL_NS: u64 = 500_000_000;
+
+/// How often the interface is looked at, in ns.
+const LOOK_NS: u64 = 100_000_000;
+
+/// The sending half of a socket, with the slots of a tx ring.
+#[derive(Debug)]
+pub(super) struct TxHalf {
+    pub(super) sender: Option<Sender>,
+    loans: Loans,
+    /// First slot that has not come back from the kernel, and first not sent. Those between are lent.
+    done: u32,
+    sent: u32,
+    /// Descriptors put up and not taken by the kernel.
+    left: u32,
+    /// Tests keep completions back with it.
+    #[cfg(test)]
+    pub(super) withhold: bool,
+}
+
+impl TxHalf {
+    pub(super) fn new(bufs: u32) -> Self {
+        Self {
+            sender: None,
+            loans: Loans::new(bufs),
+            done: 0,
+            sent: 0,
+            left: 0,
+            #[cfg(test)]
+            withhold: false,
+        }
+    }
+
+    pub(super) fn connect(&mut self, sender: Sender) {
+        self.sender = Some(sender);
+    }
+
+    /// The kernel lets go of everything.
+    pub(super) fn disconnect(&mut self) {
+        self.sender = None;
+        self.loans.clear();
+        (self.done, self.left) = (self.sent, 0);
+    }
+
+    /// Collects what the kernel is done with; returns how many slots came back.
+    fn collect(&mut self, ring: &RingView) -> u32 {
+        let Some(sender) = &mut self.sender else { return 0 };
+        #[cfg(test)]
+        if self.withhold {
+            return 0;
+        }
+        let ready = sender.rings.done.ready();
+        let mut back = 0;
+        for i in 0..ready {
+            let buf = sender.umem.buf(sender.rings.done.peek_addr(i));
+            if buf.is_some_and(|b| self.loans.back(b, self.done, ring)) {
+                self.done = ring.next(self.done);
+                back += 1;
+            }
+        }
+        if ready > 0 {
+            sender.rings.done.release(ready);
+        }
+        back
+    }
+
+    /// Slots of the frame that starts at `sent`; `Err` when it has no end or too many.
+    #[inline]
+    fn frame(&self, ring: &RingView, head: u32) -> std::result::Result<u32, u32> {
+        if !ring.slot(self.sent).more() {
+            return Ok(1);
+        }
+        let mut slots = 1;
+        while slots < ring.dist(self.sent, head) {
+            slots += 1;
+            if !ring.slot(cursor::add(self.sent, slots - 1, ring.num())).more() {
+                return if slots <= MAX_CHAIN { Ok(slots) } else { Err(slots) };
+            }
+        }
+        Err(slots)
+    }
+
+    /// Puts frames up to `head` up for sending, or drops them by name; returns frames and bytes put up.
+    fn put_all(&mut self, ring: &RingView, head: u32, mtu: u32, stats: &RingStats) -> (u64, u64) {
+        let (mut frames, mut bytes) = (0, 0);
+        while self.sent != head {
+            let (slots, put) = match (self.frame(ring, head), &mut self.sender) {
+                (Ok(slots), Some(sender)) => {
+                    if sender.rings.tx.room(slots) < slots {
+                        break;
+                    }
+                    (slots, sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)))
+                }
+                (Err(slots), _) => (slots, Err(DropReason::BadSlot)),
+                (Ok(slots), None) => (slots, Err(DropReason::DeviceRefused)),
+            };
+            match put {
+                Ok(n) => {
+                    (frames, bytes) = (frames + 1, bytes + u64::from(n));
+                    self.left += slots;
+                    self.sent = cursor::add(self.sent, slots, ring.num());
+                }
+                Err(why) => {
+                    stats.count(Field::In, 1);
+                    stats.drop(why, 1);
+                    self.skip(ring, slots);
+                }
+            }
+        }
+        (frames, bytes)
+    }
+
+    /// Slots that are not sent come back before those that are lent.
+    fn skip(&mut self, ring: &RingView, slots: u32) {
+        for _ in 0..slots {
+            if self.sent != self.done {
+                self.loans.exchange(self.sent, self.done, ring);
+            }
+            self.sent = ring.next(self.sent);
+            self.done = ring.next(self.done);
+        }
+    }
+
+    /// Takes back what the interface refuses to send; returns frames and bytes.
+    #[cold]
+    fn withdraw(&mut self, ring: &RingView) -> (u64, u64) {
+        let (mut frames, mut bytes) = (0, 0);
+        let Some(sender) = &mut self.sender else { return (0, 0) };
+        while let Some(d) = sender.rings.tx.take_back() {
+            frames += u64::from(!d.more);
+            bytes += u64::from(d.len);
+            if sender.umem.buf(d.addr).is_some_and(|b| self.loans.back(b, self.done, ring)) {
+                self.done = ring.next(self.done);
+            }
+        }
+        self.left = 0;
+        (frames, bytes)
+    }
+}
+
+/// The sending side of one queue.
+#[derive(Debug)]
+pub(super) struct XdpTx {
+    queue: Arc<Queue>,
+    stats: RingStats,
+    ready: Arc<OwnedFd>,
+    looked_ns: u64,
+    /// When the ring was first seen standing still, 0 while it moves.
+    stalled_ns: u64,
+}
+
+impl XdpTx {
+    pub(super) fn new(queue: Arc<Queue>, stats: RingStats) -> Result<Self> {
+        let ready = always_ready().map_err(|e| Error::io(&queue.core.name, "eventfd failed", e))?;
+        Ok(Self { queue, stats, ready, looked_ns: 0, stalled_ns: 0 })
+    }
+
+    /// Puts frames up and sends them. False when the interface refuses.
+    fn send(&mut self, half: &mut TxHalf, ring: &RingView, head: u32) -> bool {
+        let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
+        self.stats.sent(frames, bytes);
+        let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
+        let sent = sender.send();
+        half.left = sent.left;
+        if sent.lost > 0 || sent.refused {
+            self.fell_short(half, ring, sent);
+        }
+        !sent.refused
+    }
+
+    /// Counts what did not leave. Under zero copy the driver holds what it was given until its link is back.
+    #[cold]
+    fn fell_short(&self, half: &mut TxHalf, ring: &RingView, sent: Sent) {
+        let s = &self.stats;
+        s.unsend(DropReason::DeviceFull, sent.lost, sent.lost_bytes);
+        let zero_copy = half.sender.as_ref().is_some_and(|s| s.fd.zero_copy);
+        if sent.refused && !zero_copy {
+            let (frames, bytes) = half.withdraw(ring);
+            s.unsend(DropReason::DeviceRefused, frames, bytes);
+        }
+    }
+
+    /// The kernel gives nothing back though all slots are lent: after a while its rings are taken for lost.
+    #[cold]
+    fn stalled(&mut self) -> Result<()> {
+        let now = time::monotonic_ns();
+        if self.stalled_ns == 0 {
+            self.stalled_ns = now;
+        }
+        if now - self.stalled_ns > STALL_NS {
+            self.stalled_ns = 0;
+            self.stats.count(Field::Resets, 1);
+            self.queue.core.look_now()?;
+            self.queue.reconnect()?;
+        }
+        Ok(())
+    }
+}
+
+impl TxSync for XdpTx {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        let queue = self.queue.clone();
+        let mut half = queue.tx();
+        if half.sender.is_none() {
+            let what = "the AF_XDP socket was lost and could not be made anew";
+            return Err(Error::new(ErrorKind::Gone, &queue.core.name, what).cure("open the port again"));
+        }
+        let mut back = half.collect(ring);
+        let took = self.send(&mut half, ring, head);
+        back += half.collect(ring);
+        let now = time::coarse_ns();
+        if !took || now.saturating_sub(self.looked_ns) > LOOK_NS {
+            self.looked_ns = now;
+            queue.core.look_now()?;
+        }
+        let free = ring.dist(head, ring.prev(half.done));
+        if free == 0 && back == 0 && half.loans.out() > 0 {
+            drop(half);
+            self.stalled()?;
+            half = queue.tx();
+        } else {
+            self.stalled_ns = 0;
+        }
+        Ok(ring.prev(half.done))
+    }
+
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn fd(&self) -> RawFd {
+        self.ready.as_raw_fd()
+    }
+}
