@@ -8,6 +8,7 @@
 //! | [`Region`], [`Buf`] | memory: rings and equal-sized buffers in netmap's layout |
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`wire`] | views of protocol headers |
+//! | [`offload`] | checksums and segmentation that a sender left to be done |
 //! | [`pcapfile`] | capture files |
 //!
 //! ```
@@ -29,6 +30,7 @@ mod error;
 mod handshake;
 pub mod layout;
 mod name;
+pub mod offload;
 pub mod pcapfile;
 mod port;
 mod region;
