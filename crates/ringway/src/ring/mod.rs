@@ -10,11 +10,13 @@
 #![allow(unsafe_code)]
 
 mod forward;
+mod partial;
 mod rx;
 mod tx;
 mod view;
 
 pub use forward::{Pairing, forward};
+pub(crate) use partial::Finisher;
 pub use rx::{RxBurst, RxFrame, RxRing};
 pub use tx::{TxBurst, TxRing, TxSlot};
 pub(crate) use view::RingView;

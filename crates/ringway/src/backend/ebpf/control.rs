@@ -28,6 +28,7 @@ pub(super) struct Port {
     kstate: Arc<Mmap>,
     cfg: Config,
     counted: bool,
+    live: bool,
 }
 
 impl Port {
@@ -39,6 +40,7 @@ impl Port {
             kstate: core.loaded.kstate.clone(),
             cfg: core.cfg,
             counted: core.counted,
+            live: core.cfg.host != 0 || core.takes_live(),
         }
     }
 }
@@ -58,8 +60,13 @@ impl Control for Port {
         let counted =
             if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
         let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
+        let slow = if self.live {
+            ""
+        } else {
+            "; AF_XDP out while the interface takes no live frames: `ethtool -K PEER gro on` at the other end is faster"
+        };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}",
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{slow}",
             self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }
@@ -115,6 +122,12 @@ impl Core {
     /// The same, at once.
     pub(super) fn look_now(&self) -> Result<()> {
         self.interface.link_up().map(drop).map_err(|e| gone(&self.name, e))
+    }
+
+    /// Whether the interface takes live frames, as far as the kernel tells (Linux 6.3).
+    pub(super) fn takes_live(&self) -> bool {
+        let features = self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)).map_or(0, |q| q.1);
+        features == 0 || features & TAKES_FRAMES != 0
     }
 
     /// After a burst of live frames: if the interface refused some, find out whether it ever will take any.

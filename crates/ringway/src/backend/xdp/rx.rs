@@ -9,7 +9,7 @@ use crate::backend::RxSync;
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::ring::RingView;
+use crate::ring::{Finisher, RingView};
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
@@ -156,12 +156,14 @@ fn put(d: Desc, umem: Umem, loans: &mut Loans, ring: &RingView, at: u32) {
 pub(super) struct XdpRx {
     queue: Arc<Queue>,
     stats: RingStats,
+    finisher: Finisher,
     looked_ns: u64,
 }
 
 impl XdpRx {
     pub(super) fn new(queue: Arc<Queue>, stats: RingStats) -> Self {
-        Self { queue, stats, looked_ns: 0 }
+        let finisher = Finisher::new(&queue.core.driver);
+        Self { queue, stats, finisher, looked_ns: 0 }
     }
 
     /// From time to time: what did the kernel lose, and is the interface still what it was?
@@ -181,7 +183,9 @@ impl RxSync for XdpRx {
         let queue = self.queue.clone();
         let mut half = queue.rx();
         half.lend(ring, head);
+        let first = half.tail;
         let found = half.take(ring, head);
+        self.finisher.finish(ring, first, half.tail);
         let s = &self.stats;
         s.count(Field::In, found.frames + found.long + found.odd);
         s.count(Field::Out, found.frames);
