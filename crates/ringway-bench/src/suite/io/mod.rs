@@ -16,6 +16,7 @@
 
 mod duo;
 pub mod forward;
+mod kind;
 mod latency;
 mod loops;
 mod meter;
@@ -24,6 +25,8 @@ mod rx;
 mod tx;
 
 use std::thread;
+
+pub use kind::Kind;
 
 use super::{Case, Fault};
 use crate::engine::Signals;
