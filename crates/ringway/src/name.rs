@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind};
 /// | `ebpf:eth0`, `eth0` | rings of interface eth0, all queues |
 /// | `ebpf:eth0-2` | queue 2 of eth0 |
 /// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
+/// | `packet:eth0`, `packet:eth0-2` | the same interface by packet sockets, which any driver has |
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
@@ -33,6 +34,13 @@ pub enum PortName {
         /// Name of the interface in the current network namespace.
         interface: String,
         /// Which of its rings.
+        rings: NicRings,
+    },
+    /// Packet sockets with mapped rings on an interface. Frames are copied, and the host stack receives them too.
+    Packet {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings; there are no host rings.
         rings: NicRings,
     },
     /// One end of a pipe.
@@ -100,6 +108,7 @@ impl FromStr for PortName {
     fn from_str(s: &str) -> Result<Self, Error> {
         match s.split_once(':') {
             Some(("ebpf", rest)) => ebpf(s, rest),
+            Some(("packet", rest)) => packet(s, rest),
             Some(("pipe", rest)) => pipe(s, rest),
             Some(("pcap", rest)) => pcap(s, rest),
             Some(("null", "")) => Ok(Self::Null { len: 60 }),
@@ -109,7 +118,7 @@ impl FromStr for PortName {
             },
             Some(("loop", "")) => Ok(Self::Loop),
             None => ebpf(s, s),
-            Some(_) => Err(bad(s, "port names start with ebpf:, pipe:, pcap:, null: or loop:")),
+            Some(_) => Err(bad(s, "port names start with ebpf:, packet:, pipe:, pcap:, null: or loop:")),
         }
     }
 }
@@ -128,16 +137,37 @@ fn interface(name: &str, s: &str) -> Result<String, Error> {
 }
 
 fn ebpf(name: &str, rest: &str) -> Result<PortName, Error> {
+    let (interface, rings) = nic(name, rest)?;
+    Ok(PortName::Ebpf { interface, rings })
+}
+
+fn packet(name: &str, rest: &str) -> Result<PortName, Error> {
+    let (interface, rings) = nic(name, rest)?;
+    if rings == NicRings::Host {
+        return Err(no_host_rings(name, &interface));
+    }
+    Ok(PortName::Packet { interface, rings })
+}
+
+/// Packet sockets see what the host sends, but can't take it.
+pub(crate) fn no_host_rings(name: &str, interface: &str) -> Error {
+    Error::new(
+        ErrorKind::BadName,
+        name,
+        "packet sockets can't take what the host sends, so there are no host rings",
+    )
+    .cure(format!("use ebpf:{interface}^"))
+}
+
+fn nic(name: &str, rest: &str) -> Result<(String, NicRings), Error> {
     if let Some(i) = rest.strip_suffix('^') {
-        return Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Host });
+        return Ok((interface(name, i)?, NicRings::Host));
     }
     // `-N` is a queue number only when the whole is not itself the name of an interface such as `br-1`.
     let queue = rest.rsplit_once('-').and_then(|(i, q)| Some((i, q.parse::<u32>().ok()?)));
     match queue {
-        Some((i, q)) if !crate::sys::net::exists(rest) => {
-            Ok(PortName::Ebpf { interface: interface(name, i)?, rings: NicRings::Queue(q) })
-        }
-        _ => Ok(PortName::Ebpf { interface: interface(name, rest)?, rings: NicRings::All }),
+        Some((i, q)) if !crate::sys::net::exists(rest) => Ok((interface(name, i)?, NicRings::Queue(q))),
+        _ => Ok((interface(name, rest)?, NicRings::All)),
     }
 }
 
@@ -190,6 +220,9 @@ impl fmt::Display for PortName {
             Self::Ebpf { interface, rings: NicRings::All } => write!(f, "ebpf:{interface}"),
             Self::Ebpf { interface, rings: NicRings::Queue(q) } => write!(f, "ebpf:{interface}-{q}"),
             Self::Ebpf { interface, rings: NicRings::Host } => write!(f, "ebpf:{interface}^"),
+            Self::Packet { interface, rings: NicRings::All } => write!(f, "packet:{interface}"),
+            Self::Packet { interface, rings: NicRings::Queue(q) } => write!(f, "packet:{interface}-{q}"),
+            Self::Packet { interface, rings: NicRings::Host } => write!(f, "packet:{interface}^"),
             Self::Pipe { name, id, end: PipeEnd::Open } => write!(f, "pipe:{name}{{{id}"),
             Self::Pipe { name, id, end: PipeEnd::Close } => write!(f, "pipe:{name}}}{id}"),
             Self::Pcap { file, mode } => {
@@ -224,6 +257,8 @@ mod tests {
             "ebpf:eth0",
             "ebpf:eth0^",
             "ebpf:eth0-12",
+            "packet:eth0",
+            "packet:eth0-12",
             "pipe:x{1",
             "pipe:x}1",
             "pipe:a-b{",
@@ -248,6 +283,8 @@ mod tests {
             "ebpf:",
             "ebpf:a/b",
             "ebpf:averyveryverylongname",
+            "packet:",
+            "packet:eth0^",
             "pipe:x",
             "pipe:{1",
             "pipe:x{a/b",
