@@ -156,7 +156,7 @@ fn tags_are_in_the_bytes() {
     };
     let one = [0x81, 0x00, 0xa0, 0x64];
     let two = [[0x88, 0xa8, 0x00, 0x05], one];
-    for (len, tags) in [(60, &[one][..]), (64, &two), (1518, &[one]), (1514, &two), (18, &[one])] {
+    for (len, tags) in [(60, &[one][..]), (64, &two), (1518, &[one]), (1514, &two), (20, &[one])] {
         let f = tagged(len, tags);
         sender.send(&f).unwrap();
         eventually("it arrives", || if b.rx[0].sync().unwrap() > 0 { Ok(()) } else { Err("not".into()) });
