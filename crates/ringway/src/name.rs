@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind};
 /// | `ebpf:eth0-2` | queue 2 of eth0 |
 /// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
 /// | `xdp:eth0`, `xdp:eth0-2` | the same by AF_XDP sockets |
+/// | `packet:eth0`, `packet:eth0-2` | the same interface by packet sockets, which any driver has |
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
@@ -41,6 +42,13 @@ pub enum PortName {
         /// Name of the interface in the current network namespace.
         interface: String,
         /// Which of its rings.
+        rings: NicRings,
+    },
+    /// Packet sockets with mapped rings on an interface. Frames are copied, and the host stack receives them too.
+    Packet {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings; there are no host rings.
         rings: NicRings,
     },
     /// One end of a pipe.
@@ -108,7 +116,12 @@ impl FromStr for PortName {
     fn from_str(s: &str) -> Result<Self, Error> {
         match s.split_once(':') {
             Some(("ebpf", rest)) => nic(s, rest).map(|(interface, rings)| Self::Ebpf { interface, rings }),
-            Some(("xdp", rest)) => nic(s, rest).map(|(interface, rings)| Self::Xdp { interface, rings }),
+            Some(("xdp", rest)) => {
+                no_host(s, nic(s, rest)?).map(|(interface, rings)| Self::Xdp { interface, rings })
+            }
+            Some(("packet", rest)) => {
+                no_host(s, nic(s, rest)?).map(|(interface, rings)| Self::Packet { interface, rings })
+            }
             Some(("pipe", rest)) => pipe(s, rest),
             Some(("pcap", rest)) => pcap(s, rest),
             Some(("null", "")) => Ok(Self::Null { len: 60 }),
@@ -118,7 +131,9 @@ impl FromStr for PortName {
             },
             Some(("loop", "")) => Ok(Self::Loop),
             None => nic(s, s).map(|(interface, rings)| Self::Ebpf { interface, rings }),
-            Some(_) => Err(bad(s, "port names start with ebpf:, xdp:, pipe:, pcap:, null: or loop:")),
+            Some(_) => {
+                Err(bad(s, "port names start with ebpf:, xdp:, packet:, pipe:, pcap:, null: or loop:"))
+            }
         }
     }
 }
@@ -134,6 +149,20 @@ fn interface(name: &str, s: &str) -> Result<String, Error> {
         && s != ".."
         && !s.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c == '^');
     if ok { Ok(s.to_owned()) } else { Err(bad(name, "expected an interface name of 1 to 15 characters")) }
+}
+
+/// Only eBPF programs can take what the host sends.
+fn no_host(name: &str, (interface, rings): (String, NicRings)) -> Result<(String, NicRings), Error> {
+    if rings == NicRings::Host {
+        return Err(no_host_rings(name, &interface));
+    }
+    Ok((interface, rings))
+}
+
+/// The refusal of host rings.
+pub(crate) fn no_host_rings(name: &str, interface: &str) -> Error {
+    let what = "sockets can't take what the host sends, so there are no host rings";
+    Error::new(ErrorKind::BadName, name, what).cure(format!("use ebpf:{interface}^"))
 }
 
 fn nic(name: &str, rest: &str) -> Result<(String, NicRings), Error> {
@@ -206,6 +235,7 @@ impl fmt::Display for PortName {
         match self {
             Self::Ebpf { interface, rings } => write!(f, "ebpf:{interface}{rings}"),
             Self::Xdp { interface, rings } => write!(f, "xdp:{interface}{rings}"),
+            Self::Packet { interface, rings } => write!(f, "packet:{interface}{rings}"),
             Self::Pipe { name, id, end: PipeEnd::Open } => write!(f, "pipe:{name}{{{id}"),
             Self::Pipe { name, id, end: PipeEnd::Close } => write!(f, "pipe:{name}}}{id}"),
             Self::Pcap { file, mode } => {
@@ -242,6 +272,8 @@ mod tests {
             "ebpf:eth0-12",
             "xdp:eth0",
             "xdp:eth0-3",
+            "packet:eth0",
+            "packet:eth0-12",
             "pipe:x{1",
             "pipe:x}1",
             "pipe:a-b{",
@@ -266,6 +298,8 @@ mod tests {
             "ebpf:",
             "ebpf:a/b",
             "ebpf:averyveryverylongname",
+            "packet:",
+            "packet:eth0^",
             "pipe:x",
             "pipe:{1",
             "pipe:x{a/b",

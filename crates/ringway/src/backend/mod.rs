@@ -2,7 +2,9 @@
 
 pub(crate) mod ebpf;
 pub(crate) mod link;
+mod nic;
 pub(crate) mod null;
+pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
 pub(crate) mod xdp;
@@ -85,14 +87,15 @@ const BUF_SIZE: u32 = 2048;
 /// Opens the port called `name`.
 pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
     let made = match name {
-        PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
-        PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),
+        PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
+        PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
         PortName::Pcap { file, mode } => {
-            pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
+            pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options), BUF_SIZE)?)
         }
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
         PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
+        PortName::Packet { interface, rings } => packet::open(name, interface, *rings, options),
     }?;
     Port::assemble(made)
 }
@@ -107,6 +110,7 @@ pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
             PortName::Xdp { interface, rings } => xdp::spec(interface, *rings, options)?,
+            PortName::Packet { interface, rings } => packet::spec(interface, *rings, options)?,
         };
         spec = Some(spec.map_or(one, |s| s.plus(&one)));
     }
@@ -131,11 +135,17 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(name: &PortName, options: &OpenOptions, shape: PortShape) -> Result<Self> {
+    /// In the region given, or in one of its own with buffers of `buf_size` bytes.
+    pub(crate) fn new(
+        name: &PortName,
+        options: &OpenOptions,
+        shape: PortShape,
+        buf_size: u32,
+    ) -> Result<Self> {
         let region = match &options.region {
             Some(r) => r.clone(),
             None => {
-                let mut spec = shape.region(BUF_SIZE);
+                let mut spec = shape.region(buf_size);
                 spec.buffers += options.extra_bufs;
                 Region::memfd(&spec)?
             }

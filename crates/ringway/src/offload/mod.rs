@@ -21,7 +21,8 @@
 //!         let segments = Segments::new(frame, &offload)?;
 //!         let mut buf = [0; 2048];
 //!         for i in 0..segments.count() {
-//!             send(&buf[..segments.write(i, &mut buf).expect("a segment fits the MTU")]);
+//!             let len = segments.write(i, &mut buf).expect("a segment fits the MTU");
+//!             send(&buf[..len]);
 //!         }
 //!     } else {
 //!         if let Some(sum) = offload.checksum {

@@ -209,6 +209,28 @@ impl RingView {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.buf(to.buf), bytes.len()) }
     }
 
+    /// Lets `fill` write to the buffer of `to`, a slot that the caller owns; returns what it returns.
+    ///
+    /// # Panics
+    /// When the slot is not valid.
+    #[inline]
+    pub(crate) fn fill<T>(&self, to: Slot, fill: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(self.valid(to));
+        // SAFETY: valid (asserted above) and owned by the caller; the only slice of that buffer, it ends with this call.
+        fill(unsafe { self.bytes_mut(to, self.buf_size as usize) })
+    }
+
+    /// Copies the bytes of `from`, a slot that the caller owns, to the start of `out`.
+    ///
+    /// # Panics
+    /// When the slot is not valid or its bytes are more than fit.
+    #[inline]
+    pub(crate) fn load(&self, from: Slot, out: &mut [u8]) {
+        assert!(self.valid(from));
+        // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
+        out[..from.len as usize].copy_from_slice(unsafe { self.bytes(from) });
+    }
+
     /// Appends the bytes of `from`, a slot that the caller owns, to `out`.
     ///
     /// # Panics

@@ -5,6 +5,7 @@ pub(crate) mod bpf;
 pub(crate) mod fd;
 pub(crate) mod mmap;
 pub(crate) mod net;
+pub(crate) mod packet;
 pub(crate) mod time;
 pub(crate) mod xsk;
 

@@ -121,6 +121,15 @@ impl Interface {
         Ok(unsafe { r.ifr_ifru.ifru_mtu } as u32)
     }
 
+    /// Kind of link (`ARPHRD_` of linux/if_arp.h).
+    pub(crate) fn link_type(&self) -> io::Result<u16> {
+        let mut r = self.named()?;
+        // SAFETY: `r` holds a name and lives across the call, which writes the hardware address.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFHWADDR, &mut r) })?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        Ok(unsafe { r.ifr_ifru.ifru_hwaddr }.sa_family)
+    }
+
     /// An ethtool request whose first word is its number.
     fn ethtool<const N: usize>(&self, cmd: u32) -> io::Result<[u32; N]> {
         let mut words = [0u32; N];

@@ -7,14 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::object::{Config, KRING, KRING_COUNTERS};
 use super::{Core, SLOTS};
 use crate::backend::Control;
+use crate::backend::nic::{LOOK_NS, gone};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, net, time};
-
-/// How often an idle or failing port looks at its interface, in ns.
-const LOOK_NS: u64 = 100_000_000;
 
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
 const TAKES_FRAMES: u64 = 1 << 2;
@@ -70,15 +68,6 @@ impl Control for Port {
             self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }
-}
-
-/// Explains why the interface could not be asked for its state.
-pub(in crate::backend) fn gone(port: &str, e: std::io::Error) -> Error {
-    if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
-        return Error::new(ErrorKind::Gone, port, "the interface was deleted, or moved to another namespace")
-            .cure("open the port again when it is back");
-    }
-    Error::io(port, "asking for the state of the interface failed", e)
 }
 
 /// Adds what the kernel half counted. A frame that the tx program handed to the interface is out only when the

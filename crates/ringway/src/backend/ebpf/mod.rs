@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU64;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::Setup;
+use super::{Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
@@ -33,7 +33,6 @@ use crate::region::{Region, RegionSpec};
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
-pub(super) use control::gone;
 pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
 
@@ -79,27 +78,14 @@ pub(super) struct Target {
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
-    let index = net::index(ifname).map_err(|_| {
-        Error::new(
-            ErrorKind::NotFound,
-            name,
-            format!("there is no interface {ifname} in this network namespace"),
-        )
-        .cure("`ip link` lists what there is")
-    })?;
-    let interface = net::Interface::new(index).map_err(|e| Error::io(name, "socket failed", e))?;
+    let (index, interface) = nic::find(name, ifname)?;
     let (rx, tx) = interface.queues();
+    nic::check_queue(name, ifname, rings, rx)?;
     let slots = options.slots.unwrap_or(SLOTS);
     let shape = |tx_rings, rx_rings, host| PortShape { tx_rings, rx_rings, slots, host };
     let (shape, queue) = match rings {
         NicRings::All => (shape(tx, rx, false), ALL_QUEUES),
-        NicRings::Queue(q) if q < rx => (shape(1, 1, false), q),
-        NicRings::Queue(q) => {
-            let what = format!("{ifname} has no queue {q}; its queues are 0 to {}", rx - 1);
-            return Err(
-                Error::new(ErrorKind::NotFound, name, what).cure("`ethtool -L` changes how many there are")
-            );
-        }
+        NicRings::Queue(q) => (shape(1, 1, false), q),
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
     Ok(Target { index, interface, shape, queue })

@@ -28,9 +28,9 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
 
 use super::ebpf::{self, object};
-use super::{Control, Setup};
+use super::{Control, Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, PortName};
+use crate::name::{NicRings, PortName, no_host_rings};
 use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
@@ -75,8 +75,8 @@ impl Core {
 
     /// Fails when the interface is gone or changed so that frames would pass the port by.
     fn look_now(&self) -> Result<()> {
-        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))?;
-        self.mtu.store(self.interface.mtu().map_err(|e| ebpf::gone(&self.name, e))?, Relaxed);
+        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))?;
+        self.mtu.store(self.interface.mtu().map_err(|e| nic::gone(&self.name, e))?, Relaxed);
         Ok(())
     }
 
@@ -143,8 +143,7 @@ fn zero_copy(ifindex: u32) -> bool {
 pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
     let name = port.to_string();
     if rings == NicRings::Host {
-        let what = "AF_XDP has no host rings";
-        return Err(Error::new(ErrorKind::Unsupported, &name, what).cure(format!("use ebpf:{ifname}^")));
+        return Err(no_host_rings(&name, ifname));
     }
     let target = ebpf::target(&name, ifname, rings, options)?;
     let region = match &options.region {
@@ -270,7 +269,7 @@ impl Control for XdpPort {
     }
 
     fn link_up(&self) -> Result<bool> {
-        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))
+        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))
     }
 
     fn describe(&self) -> String {

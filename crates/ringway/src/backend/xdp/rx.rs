@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::loans::Loans;
 use super::queue::Queue;
-use crate::backend::RxSync;
+use crate::backend::{RxSync, nic::LOOK_NS};
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
@@ -14,9 +14,6 @@ use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
 use crate::sys::xsk::{Desc, RxRings, Umem, XskFd};
-
-/// How often the kernel's counters are folded in and the interface is looked at, in ns.
-const LOOK_NS: u64 = 100_000_000;
 
 /// The receiving half of a socket, with the slots of an rx ring.
 #[derive(Debug)]
