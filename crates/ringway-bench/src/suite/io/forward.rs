@@ -118,7 +118,8 @@ fn dpdk(bed: Bed<'_>, driver: Driver) -> Result<Sample, Fault> {
     tx::arrived(sink)
 }
 
-fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
+/// Links for a forwarder between `a1` and `b0`.
+pub(super) fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
     let links = bed.links(&["a", "b"])?;
     links.lab.run_napi("a1")?; // takes what the generator redirects, whoever forwards
     Ok(links)
