@@ -263,7 +263,7 @@ impl RxSync for Receiver {
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         // The socket is readable as long as a frame is in its ring, so there is nothing to ask for. An error that it keeps
         // would make it readable too: that the link went down, or that the interface is gone.
-        if take_error(&self.socket.fd()) {
+        if take_error(self.socket.fd()) {
             self.core.look_now()?;
         }
         self.core.look()?;
