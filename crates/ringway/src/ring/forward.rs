@@ -34,18 +34,23 @@ impl Pairing {
 ///
 /// Frames keep their order; a frame of several slots moves whole or not at all. Neither ring is synced.
 /// [`Pairing::Swap`] between rings of two regions copies instead. A slot with a bad index or length is dropped
-/// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`.
+/// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`. A super-frame
+/// that is carried whole ([`Gso::Carry`](crate::Gso::Carry)) keeps its [`Offload`](crate::offload::Offload) when the port
+/// of `tx` takes one, and counts as `bad_offload` otherwise.
 pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> u32 {
     let swap = pairing == Pairing::Swap && rx.region().is(tx.region());
     let (mut from, end, rv, stats) = rx.parts();
+    let takes_offload = tx.takes_offload();
     let (mut to, free_end, tv) = tx.parts();
     let same_size = rv.buf_size() <= tv.buf_size();
     let mut left = max;
     while left > 0 && from != end && to != free_end {
         let s = rv.slot(from);
         let d = tv.slot(to);
-        if s.more() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
-            let Some((read, written)) = slow(rv, from, end, tv, to, free_end, stats) else { break };
+        if s.more() || s.offload() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
+            let Some((read, written)) = slow(rv, from, end, tv, to, free_end, takes_offload, stats) else {
+                break;
+            };
             from = crate::cursor::add(from, read, rv.num());
             to = crate::cursor::add(to, written, tv.num());
             left = left.saturating_sub(read);
@@ -78,6 +83,7 @@ fn slow(
     tv: &RingView,
     to: u32,
     free_end: u32,
+    takes_offload: bool,
     stats: &RingStats,
 ) -> Option<(u32, u32)> {
     let (read, total) = match measure(rv, from, end) {
@@ -87,6 +93,12 @@ fn slow(
             return Some((read, 0));
         }
     };
+    // Read once: the first slot has it.
+    let offload = rv.slot(from).offload().then(|| rv.offload_word(from));
+    if offload.is_some() && !takes_offload {
+        stats.undeliver(DropReason::BadOffload);
+        return Some((read, 0));
+    }
     let need = total.div_ceil(tv.buf_size() as usize).max(1) as u32;
     if need > MAX_CHAIN || need >= tv.num() {
         stats.undeliver(DropReason::TooLong);
@@ -97,6 +109,9 @@ fn slow(
     }
     let mut parts = Parts { view: rv, at: from, slots: read, part: &[] };
     write_chain(&mut parts, total, tv, to, need);
+    if let Some(word) = offload {
+        tv.set_offload(to, word);
+    }
     Some((read, need))
 }
 
