@@ -48,9 +48,8 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
         let s = rv.slot(from);
         let d = tv.slot(to);
         if s.more() || s.offload() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
-            let Some((read, written)) = slow(rv, from, end, tv, to, free_end, takes_offload, stats) else {
-                break;
-            };
+            let free = Free { view: tv, at: to, end: free_end, takes_offload };
+            let Some((read, written)) = slow(rv, from, end, &free, stats) else { break };
             from = crate::cursor::add(from, read, rv.num());
             to = crate::cursor::add(to, written, tv.num());
             left = left.saturating_sub(read);
@@ -73,19 +72,19 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
     max - left
 }
 
-/// One frame that is not plain: a chain, a bad slot, or a tx ring of smaller buffers. Copies it; returns the slots
-/// read and written, or `None` when there is no room now.
-#[cold]
-fn slow(
-    rv: &RingView,
-    from: u32,
+/// Where a frame may go.
+struct Free<'a> {
+    view: &'a RingView,
+    at: u32,
     end: u32,
-    tv: &RingView,
-    to: u32,
-    free_end: u32,
     takes_offload: bool,
-    stats: &RingStats,
-) -> Option<(u32, u32)> {
+}
+
+/// One frame that is not plain: a chain, a bad slot, one with work left to be done, or a tx ring of smaller buffers.
+/// Copies it; returns the slots read and written, or `None` when there is no room now.
+#[cold]
+fn slow(rv: &RingView, from: u32, end: u32, free: &Free<'_>, stats: &RingStats) -> Option<(u32, u32)> {
+    let (tv, to) = (free.view, free.at);
     let (read, total) = match measure(rv, from, end) {
         Ok(frame) => frame,
         Err(read) => {
@@ -95,7 +94,7 @@ fn slow(
     };
     // Read once: the first slot has it.
     let offload = rv.slot(from).offload().then(|| rv.offload_word(from));
-    if offload.is_some() && !takes_offload {
+    if offload.is_some() && !free.takes_offload {
         stats.undeliver(DropReason::BadOffload);
         return Some((read, 0));
     }
@@ -104,7 +103,7 @@ fn slow(
         stats.undeliver(DropReason::TooLong);
         return Some((read, 0));
     }
-    if need > tv.dist(to, free_end) {
+    if need > tv.dist(to, free.end) {
         return None;
     }
     let mut parts = Parts { view: rv, at: from, slots: read, part: &[] };

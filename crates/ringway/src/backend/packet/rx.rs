@@ -67,7 +67,10 @@ impl Slots {
     /// Slots for `len` bytes, or why there will never be enough.
     #[inline]
     fn need(ring: &RingView, len: usize) -> std::result::Result<u32, DropReason> {
-        let need = len.div_ceil(ring.buf_size() as usize).max(1) as u32;
+        if len <= ring.buf_size() as usize {
+            return Ok(1);
+        }
+        let need = len.div_ceil(ring.buf_size() as usize) as u32;
         if need > MAX_CHAIN || need >= ring.num() { Err(DropReason::TooLong) } else { Ok(need) }
     }
 
