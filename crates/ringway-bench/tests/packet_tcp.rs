@@ -13,7 +13,7 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::thread;
 
-use ringway::{DropReason, OpenOptions, Port, PortCounters};
+use ringway::{DropReason, Gso, OpenOptions, Port, PortCounters};
 use ringway_bench::engine::{Bridge, Signals};
 use ringway_bench::lab::{Lab, LabError};
 
@@ -57,9 +57,10 @@ impl Net {
     }
 
     /// Runs `job` while frames go through; what the two ports counted.
-    fn bridged(&self, job: impl FnOnce(&Self)) -> [PortCounters; 2] {
+    fn bridged(&self, gso: Gso, job: impl FnOnce(&Self)) -> [PortCounters; 2] {
         let names = ["packet:ml", "packet:mr"];
-        let ports = self.middle.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+        let ports =
+            self.middle.run(|| Ok::<_, LabError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
         let signals = Signals::new();
@@ -135,16 +136,22 @@ fn send(to: SocketAddr, len: usize) -> (usize, u64) {
 #[test]
 fn tcp_with_default_offloads_arrives_whole() {
     let Some(net) = Net::new() else { return };
-    let [l, r] = net.bridged(|net| {
-        net.transfer("10.0.0.2".parse().unwrap(), 100_000_000);
-        net.transfer("fd00::2".parse().unwrap(), 30_000_000);
-        if net.tagged {
-            net.transfer("10.0.5.2".parse().unwrap(), 30_000_000);
+    for gso in [Gso::Segment, Gso::Carry] {
+        let [l, r] = net.bridged(gso, |net| {
+            net.transfer("10.0.0.2".parse().unwrap(), 100_000_000);
+            net.transfer("fd00::2".parse().unwrap(), 30_000_000);
+            if net.tagged {
+                net.transfer("10.0.5.2".parse().unwrap(), 30_000_000);
+            }
+        });
+        eprintln!("{gso:?}: left rx {}; right tx {}; right rx {}", l.rx, r.tx, r.rx);
+        let mean = r.tx.bytes_out / r.tx.frames_out;
+        if gso == Gso::Segment {
+            assert!((1000..=1518).contains(&mean), "super-frames were cut to the MTU: {mean} bytes a frame");
+        } else {
+            assert!(mean > 2000, "super-frames were carried whole: {mean} bytes a frame");
         }
-    });
-    let mean = r.tx.bytes_out / r.tx.frames_out;
-    assert!((1000..=1518).contains(&mean), "super-frames were cut to the MTU: {mean} bytes a frame");
-    eprintln!("left rx {}; right tx {}; right rx {}", l.rx, r.tx, r.rx);
+    }
 }
 
 /// `UDP_SEGMENT` of linux/udp.h: the kernel cuts what is sent into datagrams of this size, as late as it can.
@@ -169,7 +176,8 @@ fn udp_super_frames_arrive_as_datagrams() {
             libc::setsockopt(sender.as_raw_fd(), libc::SOL_UDP, UDP_SEGMENT, value, len)
         };
         assert_eq!(set, 0);
-        net.bridged(|_| {
+        let gso = if to.is_ipv6() { Gso::Carry } else { Gso::Segment };
+        net.bridged(gso, |_| {
             for round in 0..50u8 {
                 let data: Vec<u8> = (0..20 * SIZE + 10).map(|k| (k / SIZE) as u8 ^ round).collect();
                 sender.send_to(&data, receiver.local_addr().unwrap()).unwrap();

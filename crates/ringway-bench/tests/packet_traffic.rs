@@ -16,7 +16,7 @@ use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
 
 use support::{Flow, LIMIT, Random, Wait, assert_balanced, assert_connected, cpu_time, eventually};
-use support::{frame, new_lab, new_pair, open, open_all, readable, whole};
+use support::{frame, new_lab, new_pair, open_all, readable, whole};
 
 const PORTS: [&str; 2] = ["packet:a0", "packet:a1"];
 

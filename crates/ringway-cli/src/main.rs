@@ -44,6 +44,7 @@ enum Command {
 const EXAMPLES: &str = "\
 Ports:
   ebpf:eth0 or eth0            all rings of an interface; ebpf:eth0-2 one queue, ebpf:eth0^ its host rings
+  packet:eth0                  the same by packet sockets: any driver, frames are copied, the host receives them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   null: null:LEN loop:         endless source and sink; what is sent comes back

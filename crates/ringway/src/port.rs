@@ -7,6 +7,7 @@ use crate::backend::{self, Control};
 use crate::error::{Error, Result};
 use crate::layout::{self, interface as at};
 use crate::name::PortName;
+use crate::offload::Gso;
 use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
 use crate::ring::{RingView, RxRing, TxRing};
@@ -102,10 +103,11 @@ pub struct OpenOptions {
     pub(crate) slots: Option<u32>,
     pub(crate) region: Option<Region>,
     pub(crate) extra_bufs: u32,
+    pub(crate) gso: Gso,
 }
 
 impl OpenOptions {
-    /// The defaults: 1024 slots a ring and buffers of 2048 bytes (2048 and 2112 for `ebpf:`), a region of its own.
+    /// The defaults: 1024 slots a ring and buffers of 2048 bytes (2048 and 2112 for `ebpf:`, 1024 and 2112 for `packet:`), a region of its own.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -129,6 +131,13 @@ impl OpenOptions {
     #[must_use]
     pub fn extra_bufs(mut self, n: u32) -> Self {
         self.extra_bufs = n;
+        self
+    }
+
+    /// What a port that receives super-frames does with them: `packet:` does so.
+    #[must_use]
+    pub fn gso(mut self, gso: Gso) -> Self {
+        self.gso = gso;
         self
     }
 

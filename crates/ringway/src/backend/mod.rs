@@ -43,6 +43,11 @@ pub(crate) trait TxSync: Send + Debug {
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
 
+    /// Whether slots may say what is left to be done on their frame.
+    fn takes_offload(&self) -> bool {
+        false
+    }
+
     /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
     fn waits(&self) -> bool {
         false

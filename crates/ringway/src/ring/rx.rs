@@ -8,6 +8,7 @@ use crate::backend::RxSync;
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::MAX_CHAIN;
+use crate::offload::Offload;
 use crate::region::{Buf, Region};
 use crate::slot::Slot;
 use crate::stats::{DropReason, RingStats};
@@ -211,6 +212,14 @@ impl RxFrame<'_> {
     #[must_use]
     pub fn len(&self) -> usize {
         if self.slots == 1 { self.slot.len as usize } else { self.parts().map(<[u8]>::len).sum() }
+    }
+
+    /// What is left to be done on a super-frame that the port carries whole, by choice: see
+    /// [`Gso::Carry`](crate::Gso::Carry). `None` for all others, and for words that make no sense.
+    #[must_use]
+    pub fn offload(&self) -> Option<Offload> {
+        let word = self.slot.offload().then(|| self.view.offload_word(self.at))?;
+        Offload::from_word(word, self.len()).ok()
     }
 
     /// Whether the frame has no bytes.

@@ -115,6 +115,11 @@ impl TxRing {
         self.ring.view.region()
     }
 
+    /// Whether a frame may carry what is left to be done on it.
+    pub(super) fn takes_offload(&self) -> bool {
+        self.backend.takes_offload()
+    }
+
     pub(super) fn parts(&mut self) -> (u32, u32, &RingView) {
         let head = self.ring.head();
         (head, self.ring.tail, &self.ring.view)

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::cursor;
-use crate::layout::{RING_HEADER, SLOT_SIZE, ring as at};
+use crate::layout::{NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
 use crate::region::Region;
 use crate::slot::Slot;
 use crate::sys::time;
@@ -152,6 +152,25 @@ impl RingView {
     #[inline]
     pub(crate) fn set_slot(&self, i: u32, s: Slot) {
         self.word(i).store(s.word(), Release);
+    }
+
+    /// The `ptr` word of slot `i`.
+    fn ptr(&self, i: u32) -> &AtomicU64 {
+        assert!(i < self.num);
+        // SAFETY: as in `word`; the second half of a slot is inside it.
+        unsafe { self.slots.byte_add(i as usize * SLOT_SIZE + 8).as_ref() }
+    }
+
+    /// What the slot says is left to be done on its frame; anything, should the program have written it.
+    pub(crate) fn offload_word(&self, i: u32) -> u64 {
+        self.ptr(i).load(Relaxed)
+    }
+
+    /// Notes in slot `i`, the first of a frame, what is left to be done on it.
+    pub(crate) fn set_offload(&self, i: u32, word: u64) {
+        self.ptr(i).store(word, Relaxed);
+        let s = self.slot(i);
+        self.set_slot(i, Slot { flags: s.flags | NS_OFFLOAD, ..s });
     }
 
     /// Whether `s` may be used in this region.

@@ -58,6 +58,11 @@ impl Geometry {
         frame / self.per_block * self.block_size + frame % self.per_block * self.frame_size
     }
 
+    /// Where each frame starts: looked up per frame, for divisions are dear.
+    fn offsets(&self) -> Box<[u32]> {
+        (0..self.frames).map(|k| self.offset(k) as u32).collect()
+    }
+
     fn request(&self) -> libc::tpacket_req {
         libc::tpacket_req {
             tp_block_size: self.block_size as u32,
@@ -123,7 +128,7 @@ fn map(fd: &OwnedFd, option: i32, geometry: Geometry) -> io::Result<Mmap> {
 pub(crate) struct PacketRx {
     fd: Arc<OwnedFd>,
     mem: Mmap,
-    geometry: Geometry,
+    offsets: Box<[u32]>,
     at: usize,
 }
 
@@ -167,11 +172,16 @@ impl PacketRx {
             };
             set(&fd, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
         }
-        Ok(Self { fd: Arc::new(fd), mem, geometry, at: 0 })
+        Ok(Self { fd: Arc::new(fd), mem, offsets: geometry.offsets(), at: 0 })
     }
 
     pub(crate) fn fd(&self) -> &Arc<OwnedFd> {
         &self.fd
+    }
+
+    #[inline]
+    fn base(&self) -> usize {
+        self.offsets[self.at] as usize
     }
 
     /// Shares the interface's frames out by the hash of their flow: with the sockets that have group `id`, or with those
@@ -188,13 +198,13 @@ impl PacketRx {
     /// Whether a frame is there.
     #[inline]
     pub(crate) fn ready(&self) -> bool {
-        self.mem.u32(self.geometry.offset(self.at)).load(Relaxed) & TP_STATUS_USER != 0
+        self.mem.u32(self.base()).load(Relaxed) & TP_STATUS_USER != 0
     }
 
     /// The next frame, if there is one.
     #[inline]
     pub(crate) fn peek(&mut self) -> Option<PacketFrame<'_>> {
-        let base = self.geometry.offset(self.at);
+        let base = self.base();
         let status = self.mem.u32(base).load(Acquire);
         if status & TP_STATUS_USER == 0 {
             return None;
@@ -223,8 +233,8 @@ impl PacketRx {
     /// Gives the frame last peeked at back to the kernel.
     #[inline]
     pub(crate) fn release(&mut self) {
-        self.mem.u32(self.geometry.offset(self.at)).store(TP_STATUS_KERNEL, Release);
-        self.at = if self.at + 1 == self.geometry.frames { 0 } else { self.at + 1 };
+        self.mem.u32(self.base()).store(TP_STATUS_KERNEL, Release);
+        self.at = if self.at + 1 == self.offsets.len() { 0 } else { self.at + 1 };
     }
 
     /// Receives a frame that waits in the socket into `buf`: metadata, then the frame. Returns the length of both, which
@@ -281,7 +291,9 @@ pub(crate) struct PacketTx {
     fd: OwnedFd,
     long: OwnedFd,
     mem: Mmap,
-    geometry: Geometry,
+    offsets: Box<[u32]>,
+    /// Bytes of a frame behind its header.
+    room: usize,
 }
 
 impl PacketTx {
@@ -296,20 +308,20 @@ impl PacketTx {
         let mem = map(&fd, libc::PACKET_TX_RING, geometry)?;
         bind(&fd, ifindex, 0)?;
         bind(&long, ifindex, 0)?;
-        Ok(Self { fd, long, mem, geometry })
+        Ok(Self { fd, long, mem, offsets: geometry.offsets(), room: geometry.frame_size - TX_DATA })
     }
 
     pub(crate) fn frames(&self) -> usize {
-        self.geometry.frames
+        self.offsets.len()
     }
 
     /// Longest frame that fits the ring.
     pub(crate) fn max_frame(&self) -> usize {
-        self.geometry.frame_size - TX_DATA - METADATA
+        self.room - METADATA
     }
 
     fn status(&self, frame: usize) -> &std::sync::atomic::AtomicU32 {
-        self.mem.u32(self.geometry.offset(frame))
+        self.mem.u32(self.offsets[frame] as usize)
     }
 
     /// The bytes of a frame, metadata first; `None` while the interface holds it.
@@ -318,16 +330,15 @@ impl PacketTx {
         if self.status(frame).load(Acquire) & TP_STATUS_SENDING != 0 {
             return None;
         }
-        let len = self.geometry.frame_size - TX_DATA;
-        let p = self.mem.at(self.geometry.offset(frame) + TX_DATA, len);
+        let p = self.mem.at(self.offsets[frame] as usize + TX_DATA, self.room);
         // SAFETY: in bounds, and ours: not in state SENDING, and no kick can run while `self` is borrowed.
-        Some(unsafe { std::slice::from_raw_parts_mut(p.as_ptr(), len) })
+        Some(unsafe { std::slice::from_raw_parts_mut(p.as_ptr(), self.room) })
     }
 
     /// Requests that the first `len` bytes of a frame be sent, its metadata included.
     #[inline]
     pub(crate) fn request(&mut self, frame: usize, len: usize) {
-        self.mem.u32(self.geometry.offset(frame) + LEN).store(len as u32, Relaxed);
+        self.mem.u32(self.offsets[frame] as usize + LEN).store(len as u32, Relaxed);
         self.status(frame).store(TP_STATUS_SEND_REQUEST, Release);
     }
 

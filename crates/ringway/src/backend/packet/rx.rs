@@ -8,7 +8,7 @@ use super::{Core, Lost, MAX_FRAME};
 use crate::backend::RxSync;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::offload::{Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
+use crate::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
@@ -29,6 +29,7 @@ pub(super) struct Receiver {
     large: Option<Large>,
     /// One segment that is longer than a buffer.
     segment: Box<[u8]>,
+    gso: Gso,
     lost: Arc<Lost>,
     stats: RingStats,
     idle: u32,
@@ -66,7 +67,10 @@ impl Slots {
     /// Slots for `len` bytes, or why there will never be enough.
     #[inline]
     fn need(ring: &RingView, len: usize) -> std::result::Result<u32, DropReason> {
-        let need = len.div_ceil(ring.buf_size() as usize).max(1) as u32;
+        if len <= ring.buf_size() as usize {
+            return Ok(1);
+        }
+        let need = len.div_ceil(ring.buf_size() as usize) as u32;
         if need > MAX_CHAIN || need >= ring.num() { Err(DropReason::TooLong) } else { Ok(need) }
     }
 
@@ -131,11 +135,22 @@ impl Slots {
 }
 
 impl Receiver {
-    pub(super) fn new(core: Arc<Core>, socket: PacketRx, stats: RingStats) -> Self {
+    pub(super) fn new(core: Arc<Core>, socket: PacketRx, gso: Gso, stats: RingStats) -> Self {
         let lost = Lost::new(socket.fd().clone());
         let buffer = || vec![0; METADATA + MAX_FRAME].into_boxed_slice();
         let (scratch, segment) = (buffer(), buffer());
-        Self { core, socket, slots: Slots::default(), scratch, large: None, segment, lost, stats, idle: 0 }
+        Self {
+            core,
+            socket,
+            slots: Slots::default(),
+            scratch,
+            large: None,
+            segment,
+            gso,
+            lost,
+            stats,
+            idle: 0,
+        }
     }
 
     pub(super) fn lost(&self) -> Weak<Lost> {
@@ -197,6 +212,9 @@ impl Receiver {
             finish(frame, &offload)?;
             offload = Offload::default();
         }
+        if offload.to_word().is_none() {
+            return Err(DropReason::BadOffload);
+        }
         let (mut start, end) = (METADATA, METADATA + len);
         if let Some((tci, tpid)) = vlan {
             start -= VLAN_LEN;
@@ -218,8 +236,17 @@ impl Receiver {
     fn place(&mut self, ring: &RingView) -> Fate {
         let Some(large) = &mut self.large else { return Fate::Settled };
         let frame = &self.scratch[large.start..large.end];
+        let first = self.slots.tail;
         let fate = if large.offload.is_none() {
             plain(&mut self.slots, ring, frame, &self.stats)
+        } else if self.gso == Gso::Carry {
+            let fate = plain(&mut self.slots, ring, frame, &self.stats);
+            if self.slots.tail != first
+                && let Some(word) = large.offload.to_word()
+            {
+                ring.set_offload(first, word);
+            }
+            fate
         } else {
             match Segments::new(frame, &large.offload) {
                 Ok(segments) => {
@@ -263,7 +290,7 @@ impl RxSync for Receiver {
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         // The socket is readable as long as a frame is in its ring, so there is nothing to ask for. An error that it keeps
         // would make it readable too: that the link went down, or that the interface is gone.
-        if take_error(&self.socket.fd()) {
+        if take_error(self.socket.fd()) {
             self.core.look_now()?;
         }
         self.core.look()?;

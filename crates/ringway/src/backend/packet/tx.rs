@@ -14,6 +14,7 @@ use crate::backend::null::always_ready;
 use crate::cursor;
 use crate::error::{Error, Result};
 use crate::layout::MAX_CHAIN;
+use crate::offload::{Offload, Segments};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
@@ -110,15 +111,15 @@ impl Transmitter {
         let (mut at, mut next, mut count) = (self.sent, self.next, 0);
         while at != head && self.burst.len() < self.most {
             let (slots, len) = gather(ring, at, head, &mut self.parts);
+            let carried = self.parts.first().is_some_and(|s| s.offload()).then(|| ring.offload_word(at));
             at = cursor::add(at, slots, ring.num());
-            let len = len
-                .and_then(|len| if fits(len, self.mtu + TAG) { Ok(len) } else { Err(DropReason::TooLong) });
             let put = match len {
-                Ok(len) if len > self.socket.max_frame() => {
+                Ok(len) if carried.is_none() && !fits(len, self.mtu + TAG) => Err(DropReason::TooLong),
+                Ok(len) if carried.is_some() || len > self.socket.max_frame() => {
                     if count > 0 {
                         break;
                     }
-                    let put = self.copy_long(ring, len);
+                    let put = self.copy_long(ring, len, carried);
                     self.burst.push(Looked { end: at, put });
                     if put.is_ok() {
                         return 1;
@@ -142,13 +143,22 @@ impl Transmitter {
         count
     }
 
+    /// Puts a frame into `long`; with the word that says what is left to be done on it, if it carries one.
     #[cold]
-    fn copy_long(&mut self, ring: &RingView, len: usize) -> std::result::Result<usize, DropReason> {
+    fn copy_long(
+        &mut self,
+        ring: &RingView,
+        len: usize,
+        carried: Option<u64>,
+    ) -> std::result::Result<usize, DropReason> {
         if len > MAX_FRAME {
             return Err(DropReason::TooLong);
         }
         self.long.resize(METADATA + len, 0);
-        let put = copy(ring, &self.parts, &mut self.long, LONG_HEADER, self.mtu);
+        let put = match carried {
+            None => copy(ring, &self.parts, &mut self.long, LONG_HEADER, self.mtu),
+            Some(word) => copy_super(ring, &self.parts, &mut self.long, word, self.mtu),
+        };
         put.inspect_err(|_| self.long.clear())
     }
 
@@ -272,6 +282,10 @@ impl TxSync for Transmitter {
     fn fd(&self) -> RawFd {
         self.ready.as_raw_fd()
     }
+
+    fn takes_offload(&self) -> bool {
+        true
+    }
 }
 
 /// Reads the slots of the frame at `at`; returns how many they are, and their bytes or why the frame can't be sent.
@@ -312,7 +326,7 @@ fn fits(len: usize, mtu: u32) -> bool {
 }
 
 /// Writes metadata and the frame to `buf`, which has just that length. The first `header` bytes of the frame are called
-/// its header, and the kernel copies them in one piece. A tagged frame may be longer by the tag.
+/// its header, and the kernel copies them in one piece.
 #[inline]
 fn copy(
     ring: &RingView,
@@ -322,16 +336,49 @@ fn copy(
     mtu: u32,
 ) -> std::result::Result<usize, DropReason> {
     let (metadata, frame) = buf.split_at_mut(METADATA);
-    let mut done = 0;
-    for &part in parts {
-        ring.load(part, &mut frame[done..]);
-        done += usize::from(part.len);
-    }
-    if !fits(frame.len(), mtu) && !EtherType(u16::from_be_bytes([frame[12], frame[13]])).is_vlan() {
+    load(ring, parts, frame);
+    if !fits(frame.len(), mtu + tag_len(frame)) {
         return Err(DropReason::TooLong);
     }
     // Offload::default(), but for the header.
     metadata.fill(0);
     metadata[2..4].copy_from_slice(&(header as u16).to_ne_bytes());
     Ok(frame.len())
+}
+
+/// The same for a super-frame, when the frames that it stands for may be sent.
+fn copy_super(
+    ring: &RingView,
+    parts: &[Slot],
+    buf: &mut [u8],
+    word: u64,
+    mtu: u32,
+) -> std::result::Result<usize, DropReason> {
+    let (metadata, frame) = buf.split_at_mut(METADATA);
+    load(ring, parts, frame);
+    let bad = |_| DropReason::BadOffload;
+    let mut offload = Offload::from_word(word, frame.len()).map_err(bad)?;
+    let segments = Segments::new(frame, &offload).map_err(bad)?;
+    if !fits(segments.len(0), mtu + tag_len(frame)) {
+        return Err(DropReason::TooLong);
+    }
+    if let Some(gso) = &mut offload.gso {
+        gso.header_len = segments.header_len() as u16;
+    }
+    offload.write(metadata.first_chunk_mut().ok_or(DropReason::BadOffload)?);
+    Ok(frame.len())
+}
+
+fn load(ring: &RingView, parts: &[Slot], frame: &mut [u8]) {
+    let mut done = 0;
+    for &part in parts {
+        ring.load(part, &mut frame[done..]);
+        done += usize::from(part.len);
+    }
+}
+
+/// A frame of 14 bytes at least may be longer by its tag.
+#[inline]
+fn tag_len(frame: &[u8]) -> u32 {
+    if EtherType(u16::from_be_bytes([frame[12], frame[13]])).is_vlan() { TAG } else { 0 }
 }
