@@ -1,21 +1,26 @@
 //! Compiles the eBPF programs in `bpf/` with clang.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
     let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
     println!("cargo::rerun-if-changed={}", dir.display());
-    let source = dir.join("ringway.bpf.c");
-    let object = PathBuf::from(env("OUT_DIR")).join("ringway.bpf.o");
+    for name in ["ringway", "probe"] {
+        let object = PathBuf::from(env("OUT_DIR")).join(format!("{name}.bpf.o"));
+        compile(&dir.join(format!("{name}.bpf.c")), &object);
+    }
+}
+
+fn compile(source: &Path, object: &Path) {
     let status = Command::new("clang")
         .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
         // Debian keeps asm/types.h in the directory of the host's architecture.
         .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
         .arg("-c")
-        .arg(&source)
+        .arg(source)
         .arg("-o")
-        .arg(&object)
+        .arg(object)
         .status();
     match status {
         Ok(s) if s.success() => {}

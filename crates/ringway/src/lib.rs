@@ -9,6 +9,7 @@
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`wire`] | views of protocol headers |
 //! | [`pcapfile`] | capture files |
+//! | [`probe`] | what this machine and its interfaces can do |
 //!
 //! ```
 //! use ringway::Port;
@@ -31,6 +32,7 @@ pub mod layout;
 mod name;
 pub mod pcapfile;
 mod port;
+pub mod probe;
 mod region;
 mod registry;
 mod ring;

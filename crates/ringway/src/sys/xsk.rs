@@ -43,7 +43,7 @@ pub(crate) enum Kick {
     Lost,
 }
 
-fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
     let len = size_of::<T>() as u32;
     // SAFETY: passes a live value and its size.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), SOL_XDP, option, (&raw const *value).cast(), len) })
@@ -183,7 +183,7 @@ fn offsets(fd: &OwnedFd) -> io::Result<libc::xdp_mmap_offsets> {
     Ok(ofs)
 }
 
-fn bind(fd: &OwnedFd, ifindex: u32, queue: u32, flags: u16) -> io::Result<()> {
+pub(super) fn bind(fd: &OwnedFd, ifindex: u32, queue: u32, flags: u16) -> io::Result<()> {
     // SAFETY: plain data; zero is a valid value for each field.
     let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
     a.sxdp_family = libc::AF_XDP as u16;

@@ -95,7 +95,7 @@ pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
 }
 
 /// libbpf prints to stderr unless told otherwise; its errors reach the user as ours. RINGWAY_LIBBPF_LOG keeps its log.
-fn quiet() {
+pub(crate) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
