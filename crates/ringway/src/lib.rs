@@ -10,6 +10,7 @@
 //! | [`wire`] | views of protocol headers |
 //! | [`offload`] | checksums and segmentation that a sender left to be done |
 //! | [`pcapfile`] | capture files |
+//! | [`probe`] | what this machine and its interfaces can do |
 //!
 //! ```
 //! use ringway::Port;
@@ -33,6 +34,7 @@ mod name;
 pub mod offload;
 pub mod pcapfile;
 mod port;
+pub mod probe;
 mod region;
 mod registry;
 mod ring;

@@ -10,7 +10,7 @@ use libbpf_sys as bpf;
 use super::mmap::Mmap;
 
 /// libbpf returns `-errno`.
-fn check(ret: i32) -> io::Result<i32> {
+pub(super) fn check(ret: i32) -> io::Result<i32> {
     if ret < 0 { Err(io::Error::from_raw_os_error(-ret)) } else { Ok(ret) }
 }
 

@@ -134,11 +134,16 @@ impl Interface {
     fn ethtool<const N: usize>(&self, cmd: u32) -> io::Result<[u32; N]> {
         let mut words = [0u32; N];
         words[0] = cmd;
+        self.request_words(&mut words)?;
+        Ok(words)
+    }
+
+    /// An ethtool request in place of which the answer is put.
+    pub(super) fn request_words(&self, words: &mut [u32]) -> io::Result<()> {
         let mut r = self.named()?;
         r.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
         // SAFETY: `words` is as large as the answer to the request (callers), and both live across the call.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) })?;
-        Ok(words)
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) }).map(drop)
     }
 
     /// Name of the driver, empty when it does not tell.

@@ -17,6 +17,7 @@ mod rx;
 mod small;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod tx;
 
 use std::os::fd::OwnedFd;
@@ -33,8 +34,9 @@ use crate::region::{Region, RegionSpec};
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
-pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
+pub(crate) use object::{quiet, region};
+pub(crate) use trial::trial;
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
 const SLOTS: u32 = 2048;
@@ -47,8 +49,8 @@ pub(super) const BUF_SIZE: u32 = 2112;
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
 
 /// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-pub(super) const SKB_MODE: u32 = 1 << 1;
-pub(super) const DRV_MODE: u32 = 1 << 2;
+pub(crate) const SKB_MODE: u32 = 1 << 1;
+pub(crate) const DRV_MODE: u32 = 1 << 2;
 
 /// `cfg.queue` when all are served.
 pub(super) const ALL_QUEUES: u32 = u32::MAX;
