@@ -5,8 +5,12 @@
 //! | `insn` | instructions as the kernel and libpcap have them, and what each one means |
 //! | `check` | what the kernel's `bpf_check_classic` asks of a program |
 //! | `run` | the interpreter |
+//! | `ebpf` | translation into an eBPF program that stands before another one |
+//! | `gate` | such a program, loaded |
 
 mod check;
+pub(crate) mod ebpf;
+pub(crate) mod gate;
 mod insn;
 mod run;
 #[cfg(test)]

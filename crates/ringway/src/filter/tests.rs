@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::pcapfile::{LINKTYPE_ETHERNET, Reader};
 use crate::sys::libpcap;
 
-const fn insn(code: u16, jt: u8, jf: u8, k: u32) -> Insn {
+pub(super) const fn insn(code: u16, jt: u8, jf: u8, k: u32) -> Insn {
     Insn { code, jt, jf, k }
 }
 
