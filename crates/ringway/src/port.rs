@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::backend::{self, Control};
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::layout::{self, interface as at};
 use crate::name::PortName;
 use crate::region::{Region, RegionSpec};
@@ -102,6 +103,8 @@ pub struct OpenOptions {
     pub(crate) slots: Option<u32>,
     pub(crate) region: Option<Region>,
     pub(crate) extra_bufs: u32,
+    pub(crate) take: Option<Filter>,
+    pub(crate) copy: bool,
 }
 
 impl OpenOptions {
@@ -132,6 +135,33 @@ impl OpenOptions {
         self
     }
 
+    /// Takes only the frames that match. The rest goes on as if the port were closed, to the host stack (for host rings:
+    /// to the wire), and is in none of the port's counters. For `ebpf:` ports.
+    ///
+    /// The filter runs in the kernel, on the frame as the driver gives it: a VLAN tag that the interface took off is not
+    /// there (`ethtool -K IF rxvlan off` leaves tags on).
+    ///
+    /// ```no_run
+    /// use ringway::{Filter, OpenOptions};
+    /// let port = OpenOptions::new().take(Filter::compile("udp port 7")?).open("ebpf:eth0")?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn take(mut self, filter: Filter) -> Self {
+        self.take = Some(filter);
+        self
+    }
+
+    /// Copies frames: the port gets each one, and it goes on as if the port were closed. For `ebpf:` ports.
+    ///
+    /// The host stack then answers what the program may answer too. Drops of the port, such as
+    /// [`RingFull`](crate::DropReason::RingFull), are copies lost; the frames themselves went on.
+    #[must_use]
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.copy = copy;
+        self
+    }
+
     /// Opens the port called `name`.
     ///
     /// # Errors
@@ -141,6 +171,7 @@ impl OpenOptions {
     }
 
     /// Opens several ports, in one region where their kinds allow it, so that they forward without copying.
+    /// [`take`](Self::take) and [`copy`](Self::copy) are for those that have them; one must.
     ///
     /// ```
     /// use ringway::{OpenOptions, Pairing};
@@ -157,7 +188,10 @@ impl OpenOptions {
         if options.region.is_none() {
             options.region = backend::common_region(&names, self)?;
         }
-        names.iter().map(|n| backend::open(n, &options)).collect()
+        let plain = Self { take: None, copy: false, ..options.clone() };
+        let any = names.iter().any(backend::leaves_frames);
+        let of = |n| if any && !backend::leaves_frames(n) { &plain } else { &options };
+        names.iter().map(|n| backend::open(n, of(n))).collect()
     }
 }
 

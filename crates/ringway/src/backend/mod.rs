@@ -81,8 +81,18 @@ const SLOTS: u32 = 1024;
 /// Bytes of a buffer.
 const BUF_SIZE: u32 = 2048;
 
+/// Whether such a port can leave frames to somebody else: the options `take` and `copy`.
+pub(crate) fn leaves_frames(name: &PortName) -> bool {
+    matches!(name, PortName::Ebpf { .. })
+}
+
 /// Opens the port called `name`.
 pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
+    if (options.take.is_some() || options.copy) && !leaves_frames(name) {
+        let what = "only `ebpf:` ports can take some frames or copies and leave the rest to the host";
+        return Err(Error::new(crate::ErrorKind::Unsupported, name.to_string(), what)
+            .cure("open it without `take` and `copy`"));
+    }
     let made = match name {
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),

@@ -13,6 +13,7 @@ use crate::sys::bpf;
 /// closed, so a gate is kept for as long as its program is attached.
 #[derive(Debug)]
 pub(crate) struct Gate {
+    filter: Filter,
     entry: OwnedFd,
     _array: MapHandle,
 }
@@ -42,7 +43,12 @@ impl Gate {
             }
         };
         let entry = entry.map_err(|e| refused(port, e))?;
-        Ok(Self { entry, _array: array })
+        Ok(Self { filter: filter.clone(), entry, _array: array })
+    }
+
+    /// What it lets through.
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
     }
 
     /// The program to attach.
@@ -170,7 +176,7 @@ mod tests {
         }
         let all = Filter::from_instructions(&[insn(0x06, 0, 0, 1)]).unwrap();
         let Gates([(gate, _), _], takers) = Gates::new(&all).unwrap();
-        let Gate { entry, _array: array } = gate;
+        let Gate { entry, _array: array, .. } = gate;
         assert_eq!(bpf::run_once(entry.as_fd(), &[0; 60]).unwrap().0, TAKEN);
         drop((array, takers));
         // The kernel empties the array a little later.

@@ -9,8 +9,8 @@
 //! | `gate` | such a program, loaded |
 
 mod check;
-pub(crate) mod ebpf;
-pub(crate) mod gate;
+mod ebpf;
+mod gate;
 mod insn;
 mod run;
 #[cfg(test)]
@@ -22,6 +22,8 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::libpcap;
 
+pub(crate) use ebpf::Hook;
+pub(crate) use gate::Gate;
 pub use insn::Insn;
 use insn::Op;
 

@@ -102,6 +102,21 @@ pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
     Ok((opts.prog_id, opts.feature_flags))
 }
 
+/// Name of a program, at most 15 characters; empty when it has none or is gone.
+pub(crate) fn prog_name(id: u32) -> String {
+    // SAFETY: no pointers are passed.
+    let Ok(fd) = check(unsafe { bpf::bpf_prog_get_fd_by_id(id) }) else { return String::new() };
+    // SAFETY: the call just made this descriptor.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let mut info = bpf::bpf_prog_info::default();
+    let mut len = size_of::<bpf::bpf_prog_info>() as u32;
+    // SAFETY: `info` lives across the call and has the length given; zero asks for no arrays.
+    if check(unsafe { bpf::bpf_prog_get_info_by_fd(fd.as_raw_fd(), &mut info, &mut len) }).is_err() {
+        return String::new();
+    }
+    info.name.iter().map(|&c| c as u8 as char).take_while(|&c| c != '\0').collect()
+}
+
 /// Opens a map by its id.
 pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.

@@ -28,6 +28,7 @@ pub(super) struct Port {
     kstate: Arc<Mmap>,
     cfg: Config,
     counted: bool,
+    takes: Option<String>,
 }
 
 impl Port {
@@ -39,6 +40,7 @@ impl Port {
             kstate: core.loaded.kstate.clone(),
             cfg: core.cfg,
             counted: core.counted,
+            takes: core.gate.as_ref().map(|g| g.filter().to_string()),
         }
     }
 }
@@ -58,8 +60,14 @@ impl Control for Port {
         let counted =
             if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
         let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
+        let takes = self.takes.as_ref().map_or(String::new(), |t| format!("; takes only `{t}`"));
+        let copies = match (cfg.copy, cfg.host) {
+            (0, _) => "",
+            (_, 0) => "; copies: the host gets these frames too",
+            _ => "; copies: the wire gets these frames too",
+        };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}",
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}",
             self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }

@@ -27,6 +27,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::Setup;
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
@@ -67,14 +68,17 @@ struct Core {
     /// When the interface was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     _attached: Vec<OwnedFd>,
+    gate: Option<Gate>,
 }
 
-/// An interface that exists, and the rings wanted of it.
+/// An interface that exists, and what is wanted of it.
 struct Target {
     index: u32,
     interface: net::Interface,
     shape: PortShape,
     queue: u32,
+    take: Option<Filter>,
+    copy: bool,
 }
 
 fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
@@ -101,7 +105,7 @@ fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> R
         }
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
-    Ok(Target { index, interface, shape, queue })
+    Ok(Target { index, interface, shape, queue, take: options.take.clone(), copy: options.copy })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -183,12 +187,17 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
             Err(_) => counted = false,
         }
     }
+    let (receiver, hook) =
+        if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
+    let receiver = prog(receiver)?;
+    let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
+    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
     let receive = if target.shape.host {
-        bpf::link(prog("host_rx")?, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
             Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
         })
     } else {
-        bpf::link(prog("nic_rx")?, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
+        bpf::link(receiver, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
             .map_err(|e| xdp_refused(name, &target, cfg.netns, e))
     };
     attached.push(receive?);
@@ -203,6 +212,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         counted,
         looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
         _attached: attached,
+        gate,
     })
 }
 
@@ -224,6 +234,7 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
         max_frame: LIVE_MAX,
         ifindex: target.index,
         netns,
+        copy: u32::from(target.copy),
     }
 }
 
@@ -255,12 +266,15 @@ fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Er
                 .into_iter()
                 .find(|p| p.interface == (netns, target.index) && !p.name.ends_with('^'));
             let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
-            Error::new(
-                ErrorKind::Busy,
-                name,
-                format!("busy: XDP program {id} is attached to the interface{owner}"),
-            )
-            .cure("end its owner, or detach it with `ip link set dev IF xdp off`")
+            let program = bpf::prog_name(id);
+            let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
+            let error = Error::new(ErrorKind::Busy, name, what);
+            if program.starts_with("xdp_dispatcher") {
+                return error.cure(
+                    "it runs the programs that libxdp attached: `xdp-loader unload IF --all` ends them",
+                );
+            }
+            error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
         }
         Some(libc::EOPNOTSUPP) => {
             let driver = target.interface.driver();
