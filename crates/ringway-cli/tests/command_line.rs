@@ -60,7 +60,10 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["pkt-gen", "-i", "null:", "-f", "tx", "-s", "::1", "-d", "10.0.0.1"], "not of one IP version"),
         (&["pkt-gen", "-i", "loop:", "-f", "ping", "-l", "50"], "ping needs at least 60 bytes"),
         (&["pkt-gen", "-i", "null:", "--copy"], "only `ebpf:` ports can take some frames"),
-        (&["bridge", "-i", "null:", "-i", "loop:", "--take", "arp"], "only `ebpf:` ports can take some frames"),
+        (
+            &["bridge", "-i", "null:", "-i", "loop:", "--take", "arp"],
+            "only `ebpf:` ports can take some frames",
+        ),
         (&["stats", "null:"], "null:: nobody has this port open"),
     ] {
         let ended = run(args);
