@@ -13,6 +13,7 @@ mod demo;
 mod failure;
 mod link;
 mod pkt_gen;
+mod selection;
 mod stats;
 mod stop;
 mod units;

@@ -36,6 +36,8 @@ fn wrong_command_lines_are_refused_on_one_line() {
         (&["pkt-gen", "-i", "null:", "-f", "fly"], "'fly'"),
         (&["pkt-gen", "-i", "null:", "-b", "0"], "'-b"),
         (&["pkt-gen", "-i", "loop:", "-f", "ping", "-R", "max"], "requests per second"),
+        (&["pkt-gen", "-i", "null:", "--take", "udp prt 7"], "--take: filter `udp prt 7`: "),
+        (&["bridge", "-i", "null:", "-i", "loop:", "--take", "inbound"], "SKF_AD_PKTTYPE"),
         (&["dance"], "'dance'"),
     ] {
         let ended = run(args);
@@ -57,6 +59,11 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "70000"], "above the maximum"),
         (&["pkt-gen", "-i", "null:", "-f", "tx", "-s", "::1", "-d", "10.0.0.1"], "not of one IP version"),
         (&["pkt-gen", "-i", "loop:", "-f", "ping", "-l", "50"], "ping needs at least 60 bytes"),
+        (&["pkt-gen", "-i", "null:", "--copy"], "only `ebpf:` ports can take some frames"),
+        (
+            &["bridge", "-i", "null:", "-i", "loop:", "--take", "arp"],
+            "only `ebpf:` ports can take some frames",
+        ),
         (&["stats", "null:"], "null:: nobody has this port open"),
     ] {
         let ended = run(args);

@@ -11,6 +11,7 @@
 //! | [`offload`] | checksums and segmentation that a sender left to be done |
 //! | [`pcapfile`] | capture files |
 //! | [`probe`] | what this machine and its interfaces can do |
+//! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //!
 //! ```
 //! use ringway::Port;
@@ -28,6 +29,7 @@
 mod backend;
 mod cursor;
 mod error;
+mod filter;
 mod handshake;
 pub mod layout;
 mod name;
@@ -46,6 +48,7 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use error::{Error, ErrorKind, Result};
+pub use filter::{Filter, Insn};
 pub use name::{NicRings, PcapMode, PipeEnd, PortName};
 pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};

@@ -10,7 +10,8 @@ use crate::error::{Error, ErrorKind};
 ///
 /// | text | port |
 /// | --- | --- |
-/// | `ebpf:eth0`, `eth0` | rings of interface eth0, all queues |
+/// | `eth0`, `auto:eth0` | rings of interface eth0, all queues, by the best backend it allows: zero-copy AF_XDP, eBPF, AF_XDP with copies, packet sockets |
+/// | `ebpf:eth0` | the same by eBPF programs |
 /// | `ebpf:eth0-2` | queue 2 of eth0 |
 /// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
 /// | `xdp:eth0`, `xdp:eth0-2` | the same by AF_XDP sockets |
@@ -30,6 +31,13 @@ use crate::error::{Error, ErrorKind};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PortName {
+    /// Rings of an interface, by the best backend that works.
+    Auto {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings.
+        rings: NicRings,
+    },
     /// Rings served by eBPF programs on an interface.
     Ebpf {
         /// Name of the interface in the current network namespace.
@@ -110,12 +118,20 @@ pub enum PcapMode {
     Write,
 }
 
+impl PortName {
+    /// Whether it is a port of a network interface.
+    pub(crate) fn is_of_interface(&self) -> bool {
+        matches!(self, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
+    }
+}
+
 impl FromStr for PortName {
     type Err = Error;
 
     fn from_str(s: &str) -> Result<Self, Error> {
         match s.split_once(':') {
             Some(("ebpf", rest)) => nic(s, rest).map(|(interface, rings)| Self::Ebpf { interface, rings }),
+            Some(("auto", rest)) => nic(s, rest).map(|(interface, rings)| Self::Auto { interface, rings }),
             Some(("xdp", rest)) => {
                 no_host(s, nic(s, rest)?).map(|(interface, rings)| Self::Xdp { interface, rings })
             }
@@ -130,9 +146,9 @@ impl FromStr for PortName {
                 _ => Err(bad(s, "a frame has 14 to 65535 bytes, e.g. null:60")),
             },
             Some(("loop", "")) => Ok(Self::Loop),
-            None => nic(s, s).map(|(interface, rings)| Self::Ebpf { interface, rings }),
+            None => nic(s, s).map(|(interface, rings)| Self::Auto { interface, rings }),
             Some(_) => {
-                Err(bad(s, "port names start with ebpf:, xdp:, packet:, pipe:, pcap:, null: or loop:"))
+                Err(bad(s, "port names start with auto:, ebpf:, xdp:, packet:, pipe:, pcap:, null: or loop:"))
             }
         }
     }
@@ -233,6 +249,7 @@ impl fmt::Display for NicRings {
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto { interface, rings } => write!(f, "auto:{interface}{rings}"),
             Self::Ebpf { interface, rings } => write!(f, "ebpf:{interface}{rings}"),
             Self::Xdp { interface, rings } => write!(f, "xdp:{interface}{rings}"),
             Self::Packet { interface, rings } => write!(f, "packet:{interface}{rings}"),
@@ -268,6 +285,8 @@ mod tests {
     fn good_names_print_as_written() {
         let names = [
             "ebpf:eth0",
+            "auto:eth0",
+            "auto:eth0-1",
             "ebpf:eth0^",
             "ebpf:eth0-12",
             "xdp:eth0",
@@ -288,7 +307,7 @@ mod tests {
         for n in names {
             assert_eq!(n.parse::<PortName>().unwrap().to_string(), n);
         }
-        assert_eq!("eth0".parse::<PortName>().unwrap().to_string(), "ebpf:eth0");
+        assert_eq!("eth0".parse::<PortName>().unwrap().to_string(), "auto:eth0");
     }
 
     #[test]

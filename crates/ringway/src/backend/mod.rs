@@ -1,5 +1,6 @@
 //! What serves a port's rings. A backend is called once per sync, never per frame.
 
+mod auto;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 mod nic;
@@ -8,6 +9,8 @@ pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
 pub(crate) mod xdp;
+
+pub(crate) use auto::{Chosen, choose};
 
 use std::fmt::Debug;
 use std::os::fd::RawFd;
@@ -89,9 +92,35 @@ const SLOTS: u32 = 1024;
 /// Bytes of a buffer.
 const BUF_SIZE: u32 = 2048;
 
+/// Refuses the options `take` and `copy` for ports that can't leave frames to somebody else.
+fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
+    let refuse = |what: &str, cure: &str| {
+        Err(Error::new(crate::ErrorKind::Unsupported, name.to_string(), what).cure(cure))
+    };
+    match name {
+        PortName::Ebpf { .. } => Ok(()),
+        PortName::Xdp { .. } if options.copy => {
+            refuse("an AF_XDP socket takes the frame itself", "use ebpf: or packet: for copies")
+        }
+        PortName::Packet { .. } if options.take.is_some() => {
+            refuse("packet sockets leave all frames to the host", "use ebpf: or xdp: to take some")
+        }
+        PortName::Xdp { .. } | PortName::Packet { .. } => Ok(()),
+        _ if options.take.is_some() || options.copy => {
+            let what =
+                "only ports of interfaces can take some frames or copies and leave the rest to the host";
+            refuse(what, "open it without `take` and `copy`")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Opens the port called `name`.
-pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
+pub(crate) fn open(chosen: &Chosen, options: &OpenOptions) -> Result<Port> {
+    let name = &chosen.name;
+    check_sharing(name, options)?;
     let made = match name {
+        PortName::Auto { .. } => return open(&choose(name.clone())?, options),
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
@@ -102,16 +131,17 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
         PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
         PortName::Packet { interface, rings } => packet::open(name, interface, *rings, options),
     }?;
-    Port::assemble(made)
+    Port::assemble(made, &chosen.why)
 }
 
 /// The region in which all of `names` can be opened, or `None` when each makes its own.
-pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result<Option<Region>> {
+pub(crate) fn common_region(names: &[Chosen], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
-    for name in names {
+    for Chosen { name, .. } in names {
         let one = match name {
             PortName::Null { .. } | PortName::Loop => one_pair(options).region(BUF_SIZE),
-            PortName::Pipe { .. } => continue,
+            // Each makes its own; of those to choose nothing is known yet.
+            PortName::Pipe { .. } | PortName::Auto { .. } => continue,
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
             PortName::Xdp { interface, rings } => xdp::spec(interface, *rings, options)?,
@@ -121,7 +151,7 @@ pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    let bpf = names.iter().find(|n| matches!(n, PortName::Ebpf { .. }));
+    let bpf = names.iter().map(|n| &n.name).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
 

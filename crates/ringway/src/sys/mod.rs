@@ -5,6 +5,7 @@ pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
 mod ethtool;
 pub(crate) mod fd;
+pub(crate) mod libpcap;
 pub(crate) mod mmap;
 pub(crate) mod net;
 pub(crate) mod netlink;

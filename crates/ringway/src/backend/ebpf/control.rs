@@ -27,6 +27,7 @@ pub(super) struct Port {
     cfg: Config,
     counted: bool,
     live: bool,
+    takes: Option<String>,
 }
 
 impl Port {
@@ -39,6 +40,7 @@ impl Port {
             cfg: core.cfg,
             counted: core.counted,
             live: core.cfg.host != 0 || core.takes_live(),
+            takes: core.gate.as_ref().map(|g| g.filter().to_string()),
         }
     }
 }
@@ -63,8 +65,14 @@ impl Control for Port {
         } else {
             "; AF_XDP out while the interface takes no live frames: `ethtool -K PEER gro on` at the other end is faster"
         };
+        let takes = self.takes.as_ref().map_or(String::new(), |t| format!("; takes only `{t}`"));
+        let copies = match (cfg.copy, cfg.host) {
+            (0, _) => "",
+            (_, 0) => "; copies: the host gets these frames too",
+            _ => "; copies: the wire gets these frames too",
+        };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{slow}",
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}{slow}",
             self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }

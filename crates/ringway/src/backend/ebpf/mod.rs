@@ -28,6 +28,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::{Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
@@ -69,14 +70,17 @@ struct Core {
     /// When the interface was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     _attached: Vec<OwnedFd>,
+    gate: Option<Gate>,
 }
 
-/// An interface that exists, and the rings wanted of it.
+/// An interface that exists, and the what is wanted of it.
 pub(super) struct Target {
     pub(super) index: u32,
     pub(super) interface: net::Interface,
     pub(super) shape: PortShape,
     pub(super) queue: u32,
+    pub(super) take: Option<Filter>,
+    copy: bool,
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
@@ -90,7 +94,7 @@ pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOp
         NicRings::Queue(q) => (shape(1, 1, false), q),
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
-    Ok(Target { index, interface, shape, queue })
+    Ok(Target { index, interface, shape, queue, take: options.take.clone(), copy: options.copy })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -172,12 +176,17 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
             Err(_) => counted = false,
         }
     }
+    let (receiver, hook) =
+        if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
+    let receiver = prog(receiver)?;
+    let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
+    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
     let receive = if target.shape.host {
-        bpf::link(prog("host_rx")?, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
             Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
         })
     } else {
-        bpf::link(prog("nic_rx")?, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
+        bpf::link(receiver, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
             .map_err(|e| xdp_refused(name, &target, cfg.netns, e))
     };
     attached.push(receive?);
@@ -192,6 +201,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         counted,
         looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
         _attached: attached,
+        gate,
     })
 }
 
@@ -213,6 +223,7 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
         max_frame: LIVE_MAX,
         ifindex: target.index,
         netns,
+        copy: u32::from(target.copy),
     }
 }
 
@@ -244,12 +255,15 @@ pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::E
                 .into_iter()
                 .find(|p| p.interface == (netns, target.index) && !p.name.ends_with('^'));
             let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
-            Error::new(
-                ErrorKind::Busy,
-                name,
-                format!("busy: XDP program {id} is attached to the interface{owner}"),
-            )
-            .cure("end its owner, or detach it with `ip link set dev IF xdp off`")
+            let program = bpf::prog_name(id);
+            let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
+            let error = Error::new(ErrorKind::Busy, name, what);
+            if program.starts_with("xdp_dispatcher") {
+                return error.cure(
+                    "it runs the programs that libxdp attached: `xdp-loader unload IF --all` ends them",
+                );
+            }
+            error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
         }
         Some(libc::EOPNOTSUPP) => {
             let driver = target.interface.driver();

@@ -22,6 +22,7 @@ pub(crate) fn trial(progs: &[&str]) -> Result<Loaded> {
         rx_rings: shape.rx_rings,
         queue: ALL_QUEUES,
         host: 0,
+        copy: 0,
         max_frame: LIVE_MAX,
         // No interface and no namespace: the program that counts finds nothing to count.
         ifindex: 0,

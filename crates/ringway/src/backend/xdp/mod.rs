@@ -30,6 +30,7 @@ pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
 use super::ebpf::{self, object};
 use super::{Control, Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter::{Gate, Hook};
 use crate::name::{NicRings, PortName, no_host_rings};
 use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
@@ -64,6 +65,8 @@ struct Core {
     sockets: MapHandle,
     /// Detaches the program when it is closed.
     _link: OwnedFd,
+    /// The filter before it.
+    gate: Option<Gate>,
 }
 
 impl Core {
@@ -221,7 +224,9 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
     let program = loaded.progs().next().ok_or_else(missing)?;
     let map = loaded.maps().next().ok_or_else(missing)?;
     let sockets = MapHandle::try_from(&map).map_err(fail("keeping a map"))?;
-    let link = |flags| bpf::link(program.as_fd(), target.index, libbpf_sys::BPF_XDP, flags);
+    let gate = target.take.as_ref().map(|f| Gate::new(f, Hook::Xdp, program.as_fd(), name)).transpose()?;
+    let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
+    let link = |flags| bpf::link(entry, target.index, libbpf_sys::BPF_XDP, flags);
     let (link, generic) = match link(ebpf::DRV_MODE) {
         Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
         r => (r, false),
@@ -238,6 +243,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         generic,
         sockets,
         _link: link,
+        gate,
     };
     core.look_now()?;
     Ok(core)
@@ -249,7 +255,8 @@ fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
         (false, false) => "copy mode, the driver has no zero copy",
         (false, true) => "copy mode by generic XDP, the driver has no native XDP",
     };
-    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots", core.driver, queues.len())
+    let takes = core.gate.as_ref().map_or(String::new(), |g| format!("; takes only `{}`", g.filter()));
+    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots{takes}", core.driver, queues.len())
 }
 
 /// The port as a whole. It keeps nothing attached: who only reads counters does not hold the interface.
