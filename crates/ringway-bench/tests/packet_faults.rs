@@ -259,6 +259,8 @@ fn a_killed_owner_leaves_nothing() {
 /// A tap whose other end is a descriptor of this process.
 fn tap(lab: &Lab, name: &str) -> std::fs::File {
     const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+    const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+    const TUN_F_CSUM: libc::c_int = 1;
     let open = || {
         let file = std::fs::File::options().read(true).write(true).open("/dev/net/tun").unwrap();
         // SAFETY: plain data, for which zero is a value; the request lives across the call.
@@ -269,6 +271,8 @@ fn tap(lab: &Lab, name: &str) -> std::fs::File {
             }
             request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
             assert_eq!(libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request), 0);
+            // With checksums left to it, a tap takes frames in several pieces.
+            assert_eq!(libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, TUN_F_CSUM), 0);
             assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK), 0);
         }
         file
