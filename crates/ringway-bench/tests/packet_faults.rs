@@ -8,15 +8,16 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsRawFd;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{DropReason, Error, ErrorKind, Port};
-use ringway_bench::lab::Lab;
+use ringway_bench::lab::{Lab, LabError};
 
 use support::{Flow, Running, assert_balanced, assert_connected, child_command, enter, eventually};
-use support::{frame, new_lab, new_pair, open, open_all, output, role, try_open};
+use support::{frame, identify, new_lab, new_pair, open, open_all, output, role, try_open};
 
 const PORTS: [&str; 2] = ["packet:a0", "packet:a1"];
 
@@ -253,4 +254,59 @@ fn a_killed_owner_leaves_nothing() {
     assert_eq!(sockets.lines().count(), 1, "only the heading: {sockets}");
     let [mut a, mut b] = open_all(&lab, PORTS);
     pass(&mut a, &mut b, 1);
+}
+
+/// A tap whose other end is a descriptor of this process.
+fn tap(lab: &Lab, name: &str) -> std::fs::File {
+    const TUNSETIFF: libc::Ioctl = 0x4004_54ca;
+    const TUNSETOFFLOAD: libc::Ioctl = 0x4004_54d0;
+    const TUN_F_CSUM: libc::c_int = 1;
+    let open = || {
+        let file = std::fs::File::options().read(true).write(true).open("/dev/net/tun").unwrap();
+        // SAFETY: plain data, for which zero is a value; the request lives across the call.
+        unsafe {
+            let mut request: libc::ifreq = std::mem::zeroed();
+            for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+                *to = from as libc::c_char;
+            }
+            request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+            assert_eq!(libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request), 0);
+            // With checksums left to it, a tap takes frames in several pieces.
+            assert_eq!(libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, TUN_F_CSUM), 0);
+            assert_eq!(libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK), 0);
+        }
+        file
+    };
+    let file = lab.run(|| Ok::<_, LabError>(open())).unwrap();
+    lab.ip(&format!("link set {name} up")).unwrap();
+    file
+}
+
+/// A tap holds frames that the kernel calls sent. What is sent after them must not change them.
+#[test]
+fn a_full_queue_drops_by_name_and_holds_what_it_took_intact() {
+    const FRAMES: u64 = 5000;
+    let Some(lab) = new_lab() else { return };
+    let mut far = tap(&lab, "t0");
+    let mut port = open(&lab, "packet:t0");
+    for seq in 0..FRAMES {
+        assert!(port.tx[0].push(&frame(1, seq, 60 + (seq % 1000) as usize)), "frames do not wait for ever");
+        if seq % 700 == 0 || seq == FRAMES - 1 {
+            port.tx[0].sync().unwrap();
+        }
+    }
+    assert_eq!(port.tx[0].pending(), 0);
+    let c = port.counters().tx;
+    assert_balanced(&c);
+    let full = c.drops(DropReason::DeviceFull);
+    assert!(full > 0 && c.frames_out > 0, "{c}");
+    assert_eq!((c.frames_in, c.dropped()), (FRAMES, full), "{c}");
+    let (mut buf, mut read, mut next) = ([0; 2048], 0, 0);
+    while let Ok(n) = far.read(&mut buf) {
+        let (stream, seq) = identify(&buf[..n]).unwrap();
+        assert!(stream == 1 && seq >= next, "frame {seq} after {next}");
+        next = seq + 1;
+        read += 1;
+    }
+    assert_eq!(read, c.frames_out, "{c}");
 }
