@@ -47,6 +47,9 @@ Ports:
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   null: null:LEN loop:         endless source and sink; what is sent comes back
+  tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
+  trace:port=PORT              PORT, with a line on standard error for each frame
+  fault:drop=1%,delay=10ms,port=PORT  PORT with faults: drop dup reorder by corrupt delay seed dir
 
 Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal

@@ -42,7 +42,7 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use error::{Error, ErrorKind, Result};
-pub use name::{NicRings, PcapMode, PipeEnd, PortName};
+pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use region::{Backing, Buf, Region, RegionSpec};
 pub use registry::{OpenPort, open_ports};

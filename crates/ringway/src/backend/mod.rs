@@ -2,6 +2,7 @@
 
 pub(crate) mod ebpf;
 pub(crate) mod link;
+pub(crate) mod middle;
 pub(crate) mod null;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
@@ -27,6 +28,11 @@ pub(crate) trait RxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
 }
 
 /// The other side of a tx ring.
@@ -39,6 +45,11 @@ pub(crate) trait TxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// As [`RxSync::fds`].
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
 
     /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
     fn waits(&self) -> bool {
@@ -83,7 +94,11 @@ const BUF_SIZE: u32 = 2048;
 
 /// Opens the port called `name`.
 pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
-    let made = match name {
+    Port::assemble(make(name, options)?)
+}
+
+fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
+    match name {
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
@@ -91,25 +106,36 @@ pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
             pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
         }
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
-    }?;
-    Port::assemble(made)
+        PortName::Tap { options: tap, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, tap.dir, middle::tap::Tap::create(name, tap)?)
+        }
+        PortName::Trace { options: trace, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, trace.dir, middle::trace::Trace::create(name, trace)?)
+        }
+        PortName::Fault { options: fault, port } => middle::fault::open(name, fault, port, options),
+    }
 }
 
 /// The region in which all of `names` can be opened, or `None` when each makes its own.
 pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
     for name in names {
-        let one = match name {
-            PortName::Null { .. } | PortName::Loop => one_pair(options).region(BUF_SIZE),
-            PortName::Pipe { .. } => continue,
+        let one = match name.innermost() {
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
+            _ => one_pair(options).region(BUF_SIZE),
         };
-        spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        // Pipes lie in regions of their own; what wraps them does not.
+        let own = u32::from(!matches!(name.innermost(), PortName::Pipe { .. }));
+        for _ in 0..own + middle::own_rings(name) {
+            spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        }
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    let bpf = names.iter().find(|n| matches!(n, PortName::Ebpf { .. }));
+    let bpf = names.iter().map(PortName::innermost).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
 
