@@ -9,6 +9,7 @@
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`wire`] | views of protocol headers |
 //! | [`pcapfile`] | capture files |
+//! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //!
 //! ```
 //! use ringway::Port;
@@ -26,6 +27,7 @@
 mod backend;
 mod cursor;
 mod error;
+mod filter;
 mod handshake;
 pub mod layout;
 mod name;
@@ -42,6 +44,7 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use error::{Error, ErrorKind, Result};
+pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use region::{Backing, Buf, Region, RegionSpec};

@@ -3,6 +3,7 @@
 
 pub(crate) mod bpf;
 pub(crate) mod fd;
+pub(crate) mod libpcap;
 pub(crate) mod mmap;
 pub(crate) mod net;
 pub(crate) mod time;
