@@ -7,6 +7,7 @@
 
 mod bench;
 mod bridge;
+mod capture;
 mod console;
 mod counters;
 mod demo;
@@ -36,6 +37,7 @@ struct Cli {
 enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
+    Capture(capture::Args),
     Stats(stats::Args),
     Bench(bench::Args),
     Demo(demo::Args),
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
+        Command::Capture(args) => capture::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),
