@@ -7,6 +7,7 @@
 
 mod bench;
 mod bridge;
+mod capture;
 mod console;
 mod counters;
 mod demo;
@@ -37,6 +38,7 @@ struct Cli {
 enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
+    Capture(capture::Args),
     Stats(stats::Args),
     Bench(bench::Args),
     Demo(demo::Args),
@@ -49,6 +51,9 @@ Ports:
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   null: null:LEN loop:         endless source and sink; what is sent comes back
+  tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
+  trace:port=PORT              PORT, with a line on standard error for each frame
+  fault:drop=1%,delay=10ms,port=PORT  PORT with faults: drop dup reorder by corrupt delay seed dir
 
 Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
@@ -64,6 +69,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
+        Command::Capture(args) => capture::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),

@@ -49,7 +49,7 @@ pub mod wire;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
-pub use name::{NicRings, PcapMode, PipeEnd, PortName};
+pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use region::{Backing, Buf, Region, RegionSpec};

@@ -1,10 +1,14 @@
 //! Port names: `subsystem:name` and what follows.
 
+mod middle;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind};
+
+pub use middle::{Direction, FaultOptions, TapOptions, TraceOptions};
 
 /// A parsed port name.
 ///
@@ -20,6 +24,11 @@ use crate::error::{Error, ErrorKind};
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
+/// | `tap:file=F[,snaplen=N][,dir=rx\|tx],port=PORT` | PORT; what passes is written to a capture file |
+/// | `trace:[file=F,][rate=N\|all,][dir=rx\|tx,]port=PORT` | PORT; what passes is printed, a line a frame |
+/// | `fault:[OPTION,]...port=PORT` | PORT with faults: `drop=1%`, `dup=`, `reorder=`, `by=3`, `corrupt=`, `delay=10ms`, `seed=7`, `dir=` |
+///
+/// What follows `port=` is a port name too, so the last three go into each other, up to 8 ports in all.
 ///
 /// ```
 /// use ringway::PortName;
@@ -82,6 +91,27 @@ pub enum PortName {
     },
     /// What is sent comes back.
     Loop,
+    /// A port whose frames are written to a capture file.
+    Tap {
+        /// What to write.
+        options: TapOptions,
+        /// The port.
+        port: Box<Self>,
+    },
+    /// A port that loses, doubles, delays and changes frames.
+    Fault {
+        /// How often.
+        options: FaultOptions,
+        /// The port.
+        port: Box<Self>,
+    },
+    /// A port whose frames are printed.
+    Trace {
+        /// What to print.
+        options: TraceOptions,
+        /// The port.
+        port: Box<Self>,
+    },
 }
 
 /// Which rings of an interface a port has.
@@ -121,7 +151,8 @@ pub enum PcapMode {
 impl PortName {
     /// Whether it is a port of a network interface.
     pub(crate) fn is_of_interface(&self) -> bool {
-        matches!(self, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
+        let kind = self.innermost();
+        matches!(kind, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
     }
 }
 
@@ -129,6 +160,13 @@ impl FromStr for PortName {
     type Err = Error;
 
     fn from_str(s: &str) -> Result<Self, Error> {
+        Self::parse(s, 0)
+    }
+}
+
+impl PortName {
+    /// Parses the name of a port that lies in `depth` others.
+    fn parse(s: &str, depth: u32) -> Result<Self, Error> {
         match s.split_once(':') {
             Some(("ebpf", rest)) => nic(s, rest).map(|(interface, rings)| Self::Ebpf { interface, rings }),
             Some(("auto", rest)) => nic(s, rest).map(|(interface, rings)| Self::Auto { interface, rings }),
@@ -146,11 +184,28 @@ impl FromStr for PortName {
                 _ => Err(bad(s, "a frame has 14 to 65535 bytes, e.g. null:60")),
             },
             Some(("loop", "")) => Ok(Self::Loop),
+            Some(("tap", rest)) => middle::tap(s, rest, depth),
+            Some(("fault", rest)) => middle::fault(s, rest, depth),
+            Some(("trace", rest)) => middle::trace(s, rest, depth),
             None => nic(s, s).map(|(interface, rings)| Self::Auto { interface, rings }),
             Some(_) => {
-                Err(bad(s, "port names start with auto:, ebpf:, xdp:, packet:, pipe:, pcap:, null: or loop:"))
+                let known = "auto:, ebpf:, xdp:, packet:, pipe:, pcap:, null:, loop:, tap:, fault: or trace:";
+                Err(bad(s, &format!("port names start with {known}")))
             }
         }
+    }
+
+    /// The port inside this one, if it wraps one.
+    pub(crate) fn inside(&self) -> Option<&Self> {
+        match self {
+            Self::Tap { port, .. } | Self::Fault { port, .. } | Self::Trace { port, .. } => Some(port),
+            _ => None,
+        }
+    }
+
+    /// The innermost port.
+    pub(crate) fn innermost(&self) -> &Self {
+        self.inside().map_or(self, Self::innermost)
     }
 }
 
@@ -272,6 +327,9 @@ impl fmt::Display for PortName {
             Self::Null { len: 60 } => write!(f, "null:"),
             Self::Null { len } => write!(f, "null:{len}"),
             Self::Loop => write!(f, "loop:"),
+            Self::Tap { options, port } => write!(f, "tap:{options}port={port}"),
+            Self::Fault { options, port } => write!(f, "fault:{options}port={port}"),
+            Self::Trace { options, port } => write!(f, "trace:{options}port={port}"),
         }
     }
 }

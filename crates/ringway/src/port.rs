@@ -197,7 +197,8 @@ impl OpenOptions {
         let names = names.iter().map(chosen).collect::<Result<Vec<_>>>()?;
         let mut options = self.clone();
         if options.region.is_none() {
-            options.region = backend::common_region(&names, self)?;
+            options.region =
+                backend::common_region(&names.iter().map(|n| &n.name).collect::<Vec<_>>(), self)?;
         }
         let plain = Self { take: None, copy: false, ..options.clone() };
         let any = names.iter().any(|n| n.name.is_of_interface());

@@ -15,8 +15,8 @@ use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
 use crate::sys::{fd, mmap::Mmap};
 
-const MAGIC: u64 = u64::from_le_bytes(*b"ringway1");
-const HEADER: usize = 256;
+const MAGIC: u64 = u64::from_le_bytes(*b"ringway2");
+const HEADER: usize = 1024;
 const NAME_AT: usize = 64;
 const NAME_MAX: usize = HEADER - NAME_AT;
 
@@ -44,9 +44,10 @@ impl Registration {
         for (at, v) in [(8, std::process::id()), (12, tx), (16, rx)] {
             mem.u32(at).store(v, Relaxed);
         }
-        mem.write(NAME_AT, &name.as_bytes()[..name.len().min(NAME_MAX - 1)]);
-        mem.u64(0).store(MAGIC, Relaxed);
-        Ok(Arc::new(Self { mem: Arc::new(mem), tx, rx, _file: file, path }))
+        let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path };
+        registration.rename(name);
+        registration.mem.u64(0).store(MAGIC, Relaxed);
+        Ok(Arc::new(registration))
     }
 
     /// Tells readers which interface the port is on: its network namespace and index.
@@ -60,6 +61,15 @@ impl Registration {
     pub(crate) fn set_map(&self, id: u32, counted: bool) {
         self.mem.u32(24).store(u32::from(counted), Relaxed);
         self.mem.u32(20).store(id, Relaxed);
+    }
+
+    /// Gives the port another name: that of a port around it.
+    pub(crate) fn rename(&self, name: &str) {
+        let mut text = [0u8; NAME_MAX];
+        for (t, b) in text[..NAME_MAX - 1].iter_mut().zip(name.bytes()) {
+            *t = b;
+        }
+        self.mem.write(NAME_AT, &text);
     }
 
     pub(crate) fn tx(&self, ring: u32) -> RingStats {

@@ -27,11 +27,13 @@ pub enum DropReason {
     NoMemory,
     /// What the sender left to the interface can't be done: it makes no sense, or the headers lie in a tunnel.
     BadOffload,
+    /// A `fault:` port lost it, as it was told to, or held it when it was closed.
+    Injected,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -40,6 +42,7 @@ impl DropReason {
         Self::DeviceRefused,
         Self::NoMemory,
         Self::BadOffload,
+        Self::Injected,
     ];
 
     /// Stable name, as printed and exported.
@@ -54,6 +57,7 @@ impl DropReason {
             Self::DeviceRefused => "device_refused",
             Self::NoMemory => "no_memory",
             Self::BadOffload => "bad_offload",
+            Self::Injected => "injected",
         }
     }
 
@@ -69,6 +73,9 @@ impl DropReason {
             Self::DeviceRefused => "check that the link is up and its MTU; a veth's peer must run NAPI",
             Self::NoMemory => "the kernel is short of memory",
             Self::BadOffload => "turn the sender's segmentation off: `ethtool -K IF tso off gso off`",
+            Self::Injected => {
+                "the fault: port was told to lose frames, or still held them when it was closed"
+            }
         }
     }
 }

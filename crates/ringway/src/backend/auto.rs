@@ -15,9 +15,28 @@ pub(crate) struct Chosen {
     pub(crate) why: String,
 }
 
+impl Chosen {
+    /// The port around the one chosen.
+    fn within(self, around: impl FnOnce(Box<PortName>) -> PortName) -> Result<Self> {
+        Ok(Self { name: around(Box::new(self.name)), why: self.why })
+    }
+}
+
 /// Chooses a backend for `auto:` names; other names stand for themselves.
 pub(crate) fn choose(name: PortName) -> Result<Chosen> {
-    let PortName::Auto { interface, rings } = name else { return Ok(Chosen { name, why: String::new() }) };
+    let (interface, rings) = match name {
+        PortName::Auto { interface, rings } => (interface, rings),
+        PortName::Tap { options, port } => {
+            return choose(*port)?.within(|port| PortName::Tap { options, port });
+        }
+        PortName::Trace { options, port } => {
+            return choose(*port)?.within(|port| PortName::Trace { options, port });
+        }
+        PortName::Fault { options, port } => {
+            return choose(*port)?.within(|port| PortName::Fault { options, port });
+        }
+        name => return Ok(Chosen { name, why: String::new() }),
+    };
     if rings == NicRings::Host {
         return Ok(Chosen { name: PortName::Ebpf { interface, rings }, why: String::new() });
     }

@@ -3,6 +3,7 @@
 mod auto;
 pub(crate) mod ebpf;
 pub(crate) mod link;
+pub(crate) mod middle;
 mod nic;
 pub(crate) mod null;
 pub(crate) mod packet;
@@ -33,6 +34,11 @@ pub(crate) trait RxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
 }
 
 /// The other side of a tx ring.
@@ -49,6 +55,11 @@ pub(crate) trait TxSync: Send + Debug {
     /// Whether slots may say what is left to be done on their frame.
     fn takes_offload(&self) -> bool {
         false
+    }
+
+    /// As [`RxSync::fds`].
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
     }
 
     /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
@@ -105,7 +116,8 @@ fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
         PortName::Packet { .. } if options.take.is_some() => {
             refuse("packet sockets leave all frames to the host", "use ebpf: or xdp: to take some")
         }
-        PortName::Xdp { .. } | PortName::Packet { .. } => Ok(()),
+        // What wraps a port leaves these options to it.
+        _ if name.is_of_interface() => Ok(()),
         _ if options.take.is_some() || options.copy => {
             let what =
                 "only ports of interfaces can take some frames or copies and leave the rest to the host";
@@ -117,10 +129,13 @@ fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
 
 /// Opens the port called `name`.
 pub(crate) fn open(chosen: &Chosen, options: &OpenOptions) -> Result<Port> {
-    let name = &chosen.name;
+    Port::assemble(make(&chosen.name, options)?, &chosen.why)
+}
+
+fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
     check_sharing(name, options)?;
-    let made = match name {
-        PortName::Auto { .. } => return open(&choose(name.clone())?, options),
+    match name {
+        PortName::Auto { .. } => make(&choose(name.clone())?.name, options),
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
@@ -130,28 +145,38 @@ pub(crate) fn open(chosen: &Chosen, options: &OpenOptions) -> Result<Port> {
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
         PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
         PortName::Packet { interface, rings } => packet::open(name, interface, *rings, options),
-    }?;
-    Port::assemble(made, &chosen.why)
+        PortName::Tap { options: tap, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, tap.dir, middle::tap::Tap::create(name, tap)?)
+        }
+        PortName::Trace { options: trace, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, trace.dir, middle::trace::Trace::create(name, trace)?)
+        }
+        PortName::Fault { options: fault, port } => middle::fault::open(name, fault, port, options),
+    }
 }
 
 /// The region in which all of `names` can be opened, or `None` when each makes its own.
-pub(crate) fn common_region(names: &[Chosen], options: &OpenOptions) -> Result<Option<Region>> {
+pub(crate) fn common_region(names: &[&PortName], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
-    for Chosen { name, .. } in names {
-        let one = match name {
-            PortName::Null { .. } | PortName::Loop => one_pair(options).region(BUF_SIZE),
-            // Each makes its own; of those to choose nothing is known yet.
-            PortName::Pipe { .. } | PortName::Auto { .. } => continue,
+    for name in names {
+        let one = match name.innermost() {
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
             PortName::Xdp { interface, rings } => xdp::spec(interface, *rings, options)?,
             PortName::Packet { interface, rings } => packet::spec(interface, *rings, options)?,
+            _ => one_pair(options).region(BUF_SIZE),
         };
-        spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        // Pipes lie in regions of their own; what wraps them does not.
+        let own = u32::from(!matches!(name.innermost(), PortName::Pipe { .. }));
+        for _ in 0..own + middle::own_rings(name) {
+            spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        }
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    let bpf = names.iter().map(|n| &n.name).find(|n| matches!(n, PortName::Ebpf { .. }));
+    let bpf = names.iter().map(|n| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
 

@@ -50,6 +50,14 @@ pub(crate) struct RingParts {
     pub(crate) lease: Arc<Lease>,
 }
 
+/// Slots `[at, end)` of a ring, to read or to fill.
+#[derive(Debug)]
+pub(crate) struct Span<'a> {
+    pub(crate) view: &'a RingView,
+    pub(crate) at: u32,
+    pub(crate) end: u32,
+}
+
 impl Owned {
     /// Starts from what the header says, or afresh when that makes no sense.
     fn resume(p: RingParts) -> Self {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::cursor;
-use crate::layout::{NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
+use crate::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
 use crate::region::Region;
 use crate::slot::Slot;
 use crate::sys::time;
@@ -258,6 +258,25 @@ impl RingView {
         assert!(self.valid(from));
         // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
         out.extend_from_slice(unsafe { self.bytes(from) });
+    }
+
+    /// Appends the frame at `at`, which ends before `end`, to `out`; returns its slots, and whether they are valid and
+    /// no more than a frame may have.
+    pub(crate) fn gather(&self, mut at: u32, end: u32, out: &mut Vec<u8>) -> (u32, bool) {
+        let (mut slots, mut good) = (0, true);
+        while at != end {
+            let s = self.slot(at);
+            good &= self.valid(s);
+            if good {
+                self.read(s, out);
+            }
+            slots += 1;
+            at = self.next(at);
+            if !s.more() {
+                return (slots, good && slots <= MAX_CHAIN);
+            }
+        }
+        (slots, false)
     }
 
     /// Slots from `from` up to and without `to`.
