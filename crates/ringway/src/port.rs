@@ -185,6 +185,7 @@ impl Port {
             backend: control.describe(),
             name,
         };
+        registration.describe(shape.slots, &info.backend);
         Ok(Self { rx, tx, info, region, poll, registration, control })
     }
 
