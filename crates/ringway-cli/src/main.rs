@@ -15,6 +15,7 @@ mod link;
 mod pkt_gen;
 mod stats;
 mod stop;
+mod top;
 mod units;
 
 use std::io::Write;
@@ -37,6 +38,7 @@ enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
     Stats(stats::Args),
+    Top(top::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),
     };
