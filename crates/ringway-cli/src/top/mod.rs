@@ -100,7 +100,7 @@ fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Resul
 fn wait(state: &mut State, next: Instant, signals: &Signals) -> io::Result<Wish> {
     while !signals.stopped() && (state.paused || Instant::now() < next) {
         let left = if state.paused { POLL } else { next.saturating_duration_since(Instant::now()) };
-        if !event::poll(left.min(POLL))? {
+        if !screen::pressed(left.min(POLL))? || !event::poll(Duration::ZERO)? {
             continue;
         }
         let wish = match event::read()? {
