@@ -55,8 +55,8 @@ enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSE
 
 /* Same order as `Field` and `DropReason` in stats.rs. */
 struct counters {
-	__u64 in, out, bytes, syncs, resets, wakeups;
-	__u64 drops[26];
+	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
+	__u64 drops[24];
 };
 
 /* The kernel's own state of a ring; the client maps it read-only. One writer at a time: NAPI of a queue for rx, the

@@ -1,9 +1,9 @@
 //! Counters of ports as text and as JSON.
 //!
-//! JSON keys of a direction: `frames_in`, `frames_out`, `bytes_out`, `dropped`, `drops` (an object of the reasons that
-//! occurred), `syncs`, `wakeups`, `resets`.
+//! JSON keys of a direction: `frames_in`, `frames_out`, `bytes_out`, `dropped`, `drops` (an object of all reasons, also
+//! those that did not occur), `syncs`, `busy_syncs`, `wakeups`, `resets`.
 
-use ringway::{Counters, PortCounters};
+use ringway::{Counters, DropReason, PortCounters};
 use serde_json::{Value, json};
 
 /// Both directions as an object with keys `rx` and `tx`.
@@ -11,8 +11,10 @@ pub(crate) fn port(counters: &PortCounters) -> Value {
     json!({ "rx": direction(&counters.rx), "tx": direction(&counters.tx) })
 }
 
-fn direction(c: &Counters) -> Value {
-    let drops: serde_json::Map<_, _> = c.reasons().map(|(d, n)| (d.name().to_owned(), n.into())).collect();
+/// One direction, or one ring.
+pub(crate) fn direction(c: &Counters) -> Value {
+    let drops: serde_json::Map<_, _> =
+        DropReason::ALL.iter().map(|&d| (d.name().to_owned(), c.drops(d).into())).collect();
     json!({
         "frames_in": c.frames_in,
         "frames_out": c.frames_out,
@@ -20,6 +22,7 @@ fn direction(c: &Counters) -> Value {
         "dropped": c.dropped(),
         "drops": drops,
         "syncs": c.syncs,
+        "busy_syncs": c.busy_syncs,
         "wakeups": c.wakeups,
         "resets": c.resets,
     })
@@ -28,7 +31,7 @@ fn direction(c: &Counters) -> Value {
 /// One line per reason that frames of the port were lost for, with the cure; empty when none were.
 pub(crate) fn drops(counters: &PortCounters) -> Vec<String> {
     let of = |label: &'static str, c: &Counters| {
-        let line = |(d, n): (ringway::DropReason, u64)| format!("{label}: {n} {}: {}", d.name(), d.help());
+        let line = |(d, n): (DropReason, u64)| format!("{label}: {n} {}: {}", d.name(), d.help());
         c.reasons().map(line).collect::<Vec<_>>()
     };
     [of("rx", &counters.rx), of("tx", &counters.tx)].concat()

@@ -17,6 +17,7 @@ mod pkt_gen;
 mod selection;
 mod stats;
 mod stop;
+mod top;
 mod units;
 
 use std::io::Write;
@@ -40,6 +41,7 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Stats(stats::Args),
+    Top(top::Args),
     Bench(bench::Args),
     Demo(demo::Args),
 }
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),
     };

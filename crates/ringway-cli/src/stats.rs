@@ -1,14 +1,13 @@
 //! `ringway stats`: counters of the ports that are open on this machine.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, UNIX_EPOCH};
 
-use ringway::{OpenPort, PortName, open_ports};
-use ringway_bench::engine::Signals;
+use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
 use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::units::printable;
 use crate::{counters, link, stop};
 
 /// Show the counters of open ports
@@ -26,7 +25,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     verbose: bool,
 
-    /// Print one JSON object: {"ports": [{"name", "pid", "rx": {...}, "tx": {...}}]}
+    /// Print one JSON object, a line; the keys are below
     #[arg(long)]
     json: bool,
 }
@@ -34,10 +33,24 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops.
 
+Keys of --json, which stay as they are; new ones may be added:
+  ports[]             the open ports, by name and pid
+    name, pid         of the port and of the process that has it open
+    opened            seconds since 1970
+    backend           what serves the port, in words
+    interface         null, or name (when it was opened), index, netns (inode number)
+    rx, tx            counters of a direction: what its rings have in sum, and what can't be told apart by ring
+    rings[]           the rings, rx before tx: direction (rx or tx), ring (0, 1, ...), slots,
+                      fill (slots in use after the last sync), and counters
+  totals              rx, tx: counters of all ports
+  counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that moved something),
+                      wakeups, resets (wrong cursors), dropped, drops (each reason by name, also those with 0)
+
 Examples:
   ringway stats                  # all ports that you may see
   ringway stats eth0 -w 1        # one port, every second
-  ringway stats --json | jq '.ports[] | {name, dropped: .rx.dropped}'";
+  ringway stats --json | jq '.ports[] | {name, dropped: .rx.dropped}'
+  ringway stats --json | jq -r '.ports[] | .rings[] | [.direction, .ring, .fill, .drops.ring_full] | @tsv'";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;
@@ -45,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some(period) = args.watch else { return show(args, console) };
     while !signals.stopped() {
         show(args, console)?;
-        rest(Duration::from_secs_f64(period), &signals);
+        stop::rest(Duration::from_secs_f64(period), &signals);
     }
     Ok(())
 }
@@ -62,13 +75,19 @@ fn show(args: &Args, console: Console) -> Result<(), Failure> {
     }
     let text: Vec<String> = ports.iter().map(|p| describe(p, args.verbose)).collect();
     let text = if text.is_empty() { "no port is open".to_owned() } else { text.join("\n") };
+    let mut totals = PortCounters::default();
+    for p in &ports {
+        totals.rx.add(&p.counters.rx);
+        totals.tx.add(&p.counters.tx);
+    }
     let ports: Vec<Value> = ports.iter().map(object).collect();
-    console.result(&text, &json!({ "ports": ports }))?;
+    console.result(&text, &json!({ "ports": ports, "totals": counters::port(&totals) }))?;
     Ok(())
 }
 
 fn describe(p: &OpenPort, verbose: bool) -> String {
-    let mut text = format!("{} (pid {})\n  rx {}\n  tx {}", p.name, p.pid, p.counters.rx, p.counters.tx);
+    let name = printable(&p.name);
+    let mut text = format!("{name} (pid {})\n  rx {}\n  tx {}", p.pid, p.counters.rx, p.counters.tx);
     if verbose {
         for c in [&p.counters.rx, &p.counters.tx] {
             for (why, _) in c.reasons() {
@@ -81,19 +100,29 @@ fn describe(p: &OpenPort, verbose: bool) -> String {
 
 fn object(p: &OpenPort) -> Value {
     let mut object = counters::port(&p.counters);
-    object["name"] = p.name.clone().into();
-    object["pid"] = p.pid.into();
+    let opened = p.opened.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let interface = p.interface().map(|i| json!({ "name": i.name, "index": i.index, "netns": i.netns }));
+    let rings = |direction: &'static str, rings: &[OpenRing]| {
+        rings.iter().zip(0..).map(|(r, n)| ring(direction, n, r)).collect::<Vec<_>>()
+    };
+    for (key, value) in [
+        ("name", json!(p.name)),
+        ("pid", json!(p.pid)),
+        ("opened", json!(opened)),
+        ("backend", json!(p.backend)),
+        ("interface", json!(interface)),
+        ("rings", json!([rings("rx", &p.rx), rings("tx", &p.tx)].concat())),
+    ] {
+        object[key] = value;
+    }
     object
 }
 
-/// Sleeps for `period`, or until told to stop.
-fn rest(period: Duration, signals: &Signals) {
-    let end = Instant::now() + period;
-    while !signals.stopped() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        thread::sleep(left.min(Duration::from_millis(50)));
-    }
+fn ring(direction: &str, number: u32, r: &OpenRing) -> Value {
+    let mut object = counters::direction(&r.counters);
+    object["direction"] = direction.into();
+    object["ring"] = number.into();
+    object["slots"] = r.slots.into();
+    object["fill"] = r.fill.into();
+    object
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ringway_bench::engine::Signals;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -22,4 +24,16 @@ pub(crate) fn signals() -> Result<Signals, Failure> {
             .map_err(|e| Failure::Other(format!("signal {signal} can't be handled: {e}")))?;
     }
     Ok(Signals::with_stop(stop))
+}
+
+/// Sleeps for `period`, or until told to stop.
+pub(crate) fn rest(period: Duration, signals: &Signals) {
+    let end = Instant::now() + period;
+    while !signals.stopped() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::sleep(left.min(Duration::from_millis(50)));
+    }
 }

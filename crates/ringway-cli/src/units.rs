@@ -20,9 +20,79 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     number.checked_mul(factor / unit).ok_or_else(bad)
 }
 
+/// A number in 5 characters at most: `999`, `1.23k`, `45.6M`, `789G`; below 10 with a decimal unless it is whole.
+pub(crate) fn short(n: f64) -> String {
+    let mut scaled = if n.is_finite() { n.max(0.0) } else { 0.0 };
+    let mut unit = 0;
+    // 999.5 would be written as 1000.
+    while scaled >= 999.5 && unit < UNITS.len() - 1 {
+        scaled /= 1000.0;
+        unit += 1;
+    }
+    let digits = match scaled {
+        s if unit == 0 && (s >= 9.95 || s.fract() < 0.05) => 0,
+        _ if unit == 0 => 1,
+        s if s >= 99.95 => 0,
+        s if s >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{:.digits$}{}", scaled.min(9999.0), UNITS[unit])
+}
+
+const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+
+/// Names may come from files of any name: control characters do not reach the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::count;
+    use proptest::prelude::*;
+
+    use super::{count, printable, short};
+
+    #[test]
+    fn short_numbers() {
+        for (n, text) in [
+            (0.0, "0"),
+            (0.01, "0"),
+            (0.3, "0.3"),
+            (9.94, "9.9"),
+            (9.96, "10"),
+            (3.0, "3"),
+            (999.4, "999"),
+            (999.6, "1.00k"),
+            (1234.0, "1.23k"),
+            (9_996.0, "10.0k"),
+            (99_960.0, "100k"),
+            (14_880_952.0, "14.9M"),
+            (9.99e9, "9.99G"),
+            (u64::MAX as f64, "18.4E"),
+            (-5.0, "0"),
+            (f64::NAN, "0"),
+            (f64::INFINITY, "0"),
+        ] {
+            assert_eq!(short(n), text, "{n}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn short_numbers_are_short_and_close(n in 0.0f64..1e21) {
+            let text = short(n);
+            prop_assert!(text.len() <= 5, "{n}: {text}");
+            let unit = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+            let power = "kMGTPE".find(&text[unit..]).filter(|_| unit < text.len()).map_or(0, |at| at + 1);
+            let value = text[..unit].parse::<f64>().unwrap() * 1000f64.powi(power as i32);
+            prop_assert!((value - n).abs() <= 0.0051 * n + 0.06 * f64::from(u8::from(n < 10.0)), "{n}: {text}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_hidden() {
+        assert_eq!(printable("a\x1b[2Jb\n\u{9b}é"), "a?[2Jb??é");
+    }
 
     #[test]
     fn counts() {

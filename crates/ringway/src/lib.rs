@@ -53,7 +53,7 @@ pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, T
 pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use region::{Backing, Buf, Region, RegionSpec};
-pub use registry::{OpenPort, open_ports};
+pub use registry::{OpenInterface, OpenPort, OpenRing, open_ports};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use stats::{Counters, DropReason};
 pub use sys::time::monotonic_ns;

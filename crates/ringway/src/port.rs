@@ -235,6 +235,7 @@ impl Port {
             },
             name,
         };
+        registration.describe(shape.slots, &info.backend);
         Ok(Self { rx, tx, info, region, poll, registration, control })
     }
 

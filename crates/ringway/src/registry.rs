@@ -8,17 +8,36 @@ use std::fs::{self, File};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
-use crate::sys::{fd, mmap::Mmap};
+use crate::sys::{fd, mmap::Mmap, net, time};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ringway2");
-const HEADER: usize = 1024;
-const NAME_AT: usize = 64;
-const NAME_MAX: usize = HEADER - NAME_AT;
+
+/// What lies where in a file. Blocks of counters follow the header, tx rings first.
+mod at {
+    pub(super) const MAGIC: usize = 0;
+    pub(super) const PID: usize = 8;
+    pub(super) const TX_RINGS: usize = 12;
+    pub(super) const RX_RINGS: usize = 16;
+    pub(super) const MAP: usize = 20;
+    pub(super) const COUNTED: usize = 24;
+    pub(super) const NETNS: usize = 28;
+    pub(super) const INDEX: usize = 32;
+    pub(super) const SLOTS: usize = 36;
+    /// When the port was opened, ns since 1970.
+    pub(super) const OPENED: usize = 40;
+    /// Texts end with a zero byte.
+    pub(super) const INTERFACE: usize = 48;
+    pub(super) const NAME: usize = 64;
+    pub(super) const BACKEND: usize = 1024;
+    pub(super) const HEADER: usize = 2048;
+}
 
 /// The counters of one open port, in memory that others may read.
 #[derive(Debug)]
@@ -34,46 +53,51 @@ pub(crate) struct Registration {
 impl Registration {
     /// Counters for `tx + rx` rings of the port `name`.
     pub(crate) fn new(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
-        let len = HEADER + (tx + rx) as usize * BLOCK;
+        let len = at::HEADER + (tx + rx) as usize * BLOCK;
         let (mem, file, path) = match shared(name, len) {
             Some((mem, file, path)) => (mem, Some(file), Some(path)),
             None => {
                 (Mmap::anonymous(len).map_err(|e| Error::io(name, "no memory for counters", e))?, None, None)
             }
         };
-        for (at, v) in [(8, std::process::id()), (12, tx), (16, rx)] {
+        for (at, v) in [(at::PID, std::process::id()), (at::TX_RINGS, tx), (at::RX_RINGS, rx)] {
             mem.u32(at).store(v, Relaxed);
         }
+        let (s, ns) = time::wall();
+        mem.u64(at::OPENED).store(s as u64 * 1_000_000_000 + ns as u64, Relaxed);
         let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path };
         registration.rename(name);
-        registration.mem.u64(0).store(MAGIC, Relaxed);
+        registration.mem.u64(at::MAGIC).store(MAGIC, Release);
         Ok(Arc::new(registration))
     }
 
     /// Tells readers which interface the port is on: its network namespace and index.
     pub(crate) fn set_interface(&self, interface: (u32, u32)) {
-        self.mem.u32(28).store(interface.0, Relaxed);
-        self.mem.u32(32).store(interface.1, Relaxed);
+        self.mem.u32(at::NETNS).store(interface.0, Relaxed);
+        self.mem.u32(at::INDEX).store(interface.1, Relaxed);
+        put_text(&self.mem, at::INTERFACE, at::NAME, &net::name(interface.1).unwrap_or_default());
+    }
+
+    /// Tells readers the slots of each ring and what serves the port.
+    pub(crate) fn describe(&self, slots: u32, backend: &str) {
+        self.mem.u32(at::SLOTS).store(slots, Relaxed);
+        put_text(&self.mem, at::BACKEND, at::HEADER, backend);
     }
 
     /// Tells readers that the eBPF map `id` holds the kernel half's counters, and whether it counts what the
     /// interface takes.
     pub(crate) fn set_map(&self, id: u32, counted: bool) {
-        self.mem.u32(24).store(u32::from(counted), Relaxed);
-        self.mem.u32(20).store(id, Relaxed);
+        self.mem.u32(at::COUNTED).store(u32::from(counted), Relaxed);
+        self.mem.u32(at::MAP).store(id, Release);
     }
 
     /// Gives the port another name: that of a port around it.
     pub(crate) fn rename(&self, name: &str) {
-        let mut text = [0u8; NAME_MAX];
-        for (t, b) in text[..NAME_MAX - 1].iter_mut().zip(name.bytes()) {
-            *t = b;
-        }
-        self.mem.write(NAME_AT, &text);
+        put_text(&self.mem, at::NAME, at::BACKEND, name);
     }
 
     pub(crate) fn tx(&self, ring: u32) -> RingStats {
-        RingStats::new(self.mem.clone(), HEADER + ring as usize * BLOCK)
+        block(&self.mem, ring)
     }
 
     pub(crate) fn rx(&self, ring: u32) -> RingStats {
@@ -81,7 +105,8 @@ impl Registration {
     }
 
     pub(crate) fn counters(&self) -> PortCounters {
-        sum(&self.mem, self.tx, self.rx)
+        let range = |from: u32, n: u32| sum((from..from + n).map(|r| block(&self.mem, r).read()));
+        PortCounters { tx: range(0, self.tx), rx: range(self.tx, self.rx) }
     }
 }
 
@@ -93,15 +118,31 @@ impl Drop for Registration {
     }
 }
 
-fn sum(mem: &Arc<Mmap>, tx: u32, rx: u32) -> PortCounters {
-    let range = |from: u32, n: u32| {
-        let mut all = Counters::default();
-        for r in from..from + n {
-            all.add(&RingStats::new(mem.clone(), HEADER + r as usize * BLOCK).read());
-        }
+fn block(mem: &Arc<Mmap>, ring: u32) -> RingStats {
+    RingStats::new(mem.clone(), at::HEADER + ring as usize * BLOCK)
+}
+
+fn sum(rings: impl Iterator<Item = Counters>) -> Counters {
+    rings.fold(Counters::default(), |mut all, one| {
+        all.add(&one);
         all
-    };
-    PortCounters { tx: range(0, tx), rx: range(tx, rx) }
+    })
+}
+
+/// Writes `text` as far as it fits before `end`, and zeros after it.
+fn put_text(mem: &Mmap, at: usize, end: usize, text: &str) {
+    let mut bytes = vec![0u8; end - at];
+    let fits = |len: &usize| *len < bytes.len() && text.is_char_boundary(*len);
+    let len = (0..=text.len()).rev().find(fits).unwrap_or(0);
+    bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+    mem.write(at, &bytes);
+}
+
+fn text(mem: &Mmap, at: usize, end: usize) -> String {
+    let mut bytes = vec![0u8; end - at];
+    mem.read(at, &mut bytes);
+    let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..len]).into_owned()
 }
 
 /// Where Ringway keeps what processes share: `$RINGWAY_DIR`, else `/run/ringway` for root, else
@@ -179,10 +220,52 @@ pub struct OpenPort {
     pub name: String,
     /// Process that has it open.
     pub pid: u32,
-    /// Its counters now.
+    /// When it was opened. Together with `pid` and `name` it tells a port from an earlier one.
+    pub opened: SystemTime,
+    /// What serves the port, and what it does not do.
+    pub backend: String,
+    /// Its counters now, all rings summed.
     pub counters: PortCounters,
+    /// Its rx rings.
+    pub rx: Vec<OpenRing>,
+    /// Its tx rings. What an interface refuses of several tx rings is in `counters` only: it does not tell them apart.
+    pub tx: Vec<OpenRing>,
     /// Network namespace and index of its interface; zeros for others.
     pub(crate) interface: (u32, u32),
+    interface_name: String,
+}
+
+impl OpenPort {
+    /// The interface that the port is on; `None` for those that are on none, such as pipes.
+    #[must_use]
+    pub fn interface(&self) -> Option<OpenInterface> {
+        let (netns, index) = self.interface;
+        (index != 0).then(|| OpenInterface { name: self.interface_name.clone(), index, netns })
+    }
+}
+
+/// A ring of an open port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenRing {
+    /// Its counters now.
+    pub counters: Counters,
+    /// Number of slots; one stays unused.
+    pub slots: u32,
+    /// Slots in use after the owner's last sync: received and not given back, or filled and not sent.
+    pub fill: u32,
+}
+
+/// The network interface of an open port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenInterface {
+    /// Its name when the port was opened.
+    pub name: String,
+    /// Its index in its network namespace.
+    pub index: u32,
+    /// Inode number of its network namespace, as `ls -Li /proc/self/ns/net` shows.
+    pub netns: u32,
 }
 
 /// The ports that are open on this machine, as far as the caller may see them.
@@ -210,23 +293,112 @@ fn read(path: &Path) -> Option<OpenPort> {
         return None;
     };
     let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
-    if len < HEADER {
+    if len < at::HEADER {
         return None;
     }
     let mem = Arc::new(Mmap::shared(file.as_fd(), len, 0, false).ok()?);
-    let word = |at: usize| mem.u32(at).load(Relaxed);
-    let (tx, rx) = (word(12), word(16));
-    let rings = u64::from(tx) + u64::from(rx);
-    if mem.u64(0).load(Relaxed) != MAGIC || HEADER as u64 + rings * BLOCK as u64 > len as u64 {
+    let word = |at: usize| mem.u32(at).load(Acquire);
+    if mem.u64(at::MAGIC).load(Acquire) != MAGIC {
         return None;
     }
-    let mut name = [0u8; NAME_MAX];
-    mem.read(NAME_AT, &mut name);
-    let end = name.iter().position(|&b| b == 0).unwrap_or(NAME_MAX);
-    let mut counters = sum(&mem, tx, rx);
-    if word(20) != 0 {
-        crate::backend::ebpf::add_map_counters(word(20), word(24) != 0, (tx, rx), &mut counters);
+    let (tx, rx) = (word(at::TX_RINGS), word(at::RX_RINGS));
+    let rings = u64::from(tx) + u64::from(rx);
+    if at::HEADER as u64 + rings * BLOCK as u64 > len as u64 {
+        return None;
     }
-    let name = String::from_utf8_lossy(&name[..end]).into_owned();
-    Some(OpenPort { name, pid: word(8), counters, interface: (word(28), word(32)) })
+    let blocks: Vec<RingStats> = (0..tx + rx).map(|r| block(&mem, r)).collect();
+    let mut each: Vec<Counters> = blocks.iter().map(RingStats::read).collect();
+    let (of_tx, of_rx) = each.split_at(tx as usize);
+    let mut counters = PortCounters { tx: sum(of_tx.iter().copied()), rx: sum(of_rx.iter().copied()) };
+    if word(at::MAP) != 0 {
+        let (id, counted) = (word(at::MAP), word(at::COUNTED) != 0);
+        crate::backend::ebpf::add_map_counters(id, counted, (tx, rx), &mut counters, &mut each);
+    }
+    let mut rings = rings_of(&each, &blocks, tx, word(at::SLOTS));
+    Some(OpenPort {
+        name: text(&mem, at::NAME, at::BACKEND),
+        pid: word(at::PID),
+        opened: SystemTime::UNIX_EPOCH + Duration::from_nanos(mem.u64(at::OPENED).load(Relaxed)),
+        backend: text(&mem, at::BACKEND, at::HEADER),
+        counters,
+        rx: rings.split_off(tx as usize),
+        tx: rings,
+        interface: (word(at::NETNS), word(at::INDEX)),
+        interface_name: text(&mem, at::INTERFACE, at::NAME),
+    })
+}
+
+fn rings_of(each: &[Counters], blocks: &[RingStats], tx: u32, slots: u32) -> Vec<OpenRing> {
+    let fill = |avail: u32, is_tx: bool| {
+        if is_tx { slots.saturating_sub(1).saturating_sub(avail) } else { avail.min(slots) }
+    };
+    let ring = |((r, &counters), block): ((u32, &Counters), &RingStats)| OpenRing {
+        counters,
+        slots,
+        fill: fill(block.avail(), r < tx),
+    };
+    (0..).zip(each).zip(blocks).map(ring).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Port;
+
+    fn mine(name: &str) -> Option<OpenPort> {
+        open_ports().into_iter().find(|p| p.name == name && p.pid == std::process::id())
+    }
+
+    #[test]
+    fn rings_are_listed_with_their_fill() {
+        // Without a place to share counters in there is nothing to look at.
+        if subdirectory("ports").is_none() {
+            return eprintln!("SKIPPED: the directory of open ports can't be made");
+        }
+        let mut port = crate::OpenOptions::new().slots(16).open("null:61").unwrap();
+        assert!(port.tx[0].push(&[0; 60]) && port.tx[0].push(&[0; 60]));
+        port.tx[0].sync().unwrap();
+        port.tx[0].sync().unwrap();
+        port.rx[0].sync().unwrap();
+        let open = mine("null:61").unwrap();
+        let (rx, tx) = (open.rx[0], open.tx[0]);
+        assert_eq!((open.rx.len(), open.tx.len(), rx.slots, tx.slots), (1, 1, 16, 16));
+        assert_eq!((rx.fill, tx.fill), (15, 0), "a source fills its ring, a sink empties it");
+        assert_eq!((tx.counters.syncs, tx.counters.busy_syncs, tx.counters.frames_out), (2, 1, 2));
+        assert_eq!(
+            (rx.counters, tx.counters),
+            (open.counters.rx, open.counters.tx),
+            "one ring each: the sums"
+        );
+        assert_eq!((&open.backend, open.interface()), (&port.info().backend, None));
+        assert!(open.opened.elapsed().unwrap() < Duration::from_secs(3600));
+        drop(port);
+        assert!(mine("null:61").is_none());
+    }
+
+    #[test]
+    fn a_ring_that_nobody_reads_is_full() {
+        if subdirectory("ports").is_none() {
+            return eprintln!("SKIPPED: the directory of open ports can't be made");
+        }
+        let (name, other) = (format!("pipe:fill{}{{1", std::process::id()), "}1");
+        let mut a = crate::OpenOptions::new().slots(8).open(&name).unwrap();
+        let _b = Port::open(&name.replace("{1", other)).unwrap();
+        for _ in 0..3 {
+            while a.tx[0].push(&[0; 60]) {}
+            a.tx[0].sync().unwrap();
+        }
+        assert_eq!(mine(&name).unwrap().tx[0].fill, 7, "seven frames wait behind the seven of the peer");
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let mem = Mmap::anonymous(4096).unwrap();
+        put_text(&mem, 0, 8, "abcdéfgh");
+        assert_eq!(text(&mem, 0, 8), "abcdéf");
+        put_text(&mem, 0, 8, "aaaaaaé");
+        assert_eq!(text(&mem, 0, 8), "aaaaaa");
+        put_text(&mem, 0, 8, "x");
+        assert_eq!(text(&mem, 0, 8), "x");
+    }
 }

@@ -99,6 +99,8 @@ pub struct Counters {
     pub resets: u64,
     /// Times the doorbell was rung for a sleeping program.
     pub wakeups: u64,
+    /// Syncs that moved something: that brought frames into an rx ring, or freed slots of a tx ring.
+    pub busy_syncs: u64,
     drops: [u64; DropReason::ALL.len()],
 }
 
@@ -133,6 +135,7 @@ impl Counters {
         self.syncs = self.syncs.wrapping_add(o.syncs);
         self.resets = self.resets.wrapping_add(o.resets);
         self.wakeups = self.wakeups.wrapping_add(o.wakeups);
+        self.busy_syncs = self.busy_syncs.wrapping_add(o.busy_syncs);
         for (a, b) in self.drops.iter_mut().zip(o.drops) {
             *a = a.wrapping_add(b);
         }
@@ -149,7 +152,8 @@ impl fmt::Display for Counters {
     }
 }
 
-/// Where a field of [`Counters`] lies in a ring's statistics block, in words.
+/// Where a field of [`Counters`] lies in a ring's statistics block, in words. `Avail` is no counter: the slots that the
+/// program had after its last sync.
 #[derive(Debug, Clone, Copy)]
 #[repr(usize)]
 pub(crate) enum Field {
@@ -159,6 +163,8 @@ pub(crate) enum Field {
     Syncs,
     Resets,
     Wakeups,
+    BusySyncs,
+    Avail,
     FirstDrop,
 }
 
@@ -214,6 +220,23 @@ impl RingStats {
         w.store(w.load(Relaxed).wrapping_add(n), Relaxed);
     }
 
+    /// A sync ended: whether it moved anything, and the slots that the program has now.
+    #[inline]
+    pub(crate) fn synced(&self, moved: bool, avail: u32) {
+        self.count(Field::Syncs, 1);
+        self.count(Field::BusySyncs, moved.into());
+        self.set_avail(avail);
+    }
+
+    pub(crate) fn set_avail(&self, avail: u32) {
+        self.0.get(Field::Avail as usize).store(avail.into(), Relaxed);
+    }
+
+    /// Slots that the program had after its last sync.
+    pub(crate) fn avail(&self) -> u32 {
+        self.0.get(Field::Avail as usize).load(Relaxed) as u32
+    }
+
     /// Only [`Counters::frames_out`].
     pub(crate) fn frames_out(&self) -> u64 {
         self.0.get(Field::Out as usize).load(Relaxed)
@@ -228,6 +251,7 @@ impl RingStats {
             syncs: get(Field::Syncs as usize),
             resets: get(Field::Resets as usize),
             wakeups: get(Field::Wakeups as usize),
+            busy_syncs: get(Field::BusySyncs as usize),
             drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
         }
     }
@@ -247,6 +271,9 @@ mod tests {
             b.drop(d, 1 + d as u64);
         }
         a.drop(DropReason::NoMemory, 3);
+        a.synced(true, 9);
+        a.synced(false, 4);
+        assert_eq!((a.read().syncs, a.read().busy_syncs, a.avail(), b.avail()), (2, 1, 4, 0));
         let mut sum = a.read();
         assert_eq!(sum.frames_in, sum.frames_out + sum.dropped());
         sum.add(&b.read());

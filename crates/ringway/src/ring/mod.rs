@@ -62,8 +62,9 @@ impl Owned {
     /// Starts from what the header says, or afresh when that makes no sense.
     fn resume(p: RingParts) -> Self {
         let mut owned = Self { view: p.view, first: p.first, tail: p.tail, stats: p.stats, _lease: p.lease };
-        owned.head();
+        let head = owned.head();
         owned.view.set_tail(p.tail);
+        owned.stats.set_avail(owned.view.dist(head, p.tail));
         owned
     }
 
@@ -86,10 +87,11 @@ impl Owned {
 
     /// Publishes the result of a sync.
     fn publish(&mut self, head: u32, tail: u32) -> u32 {
+        let avail = self.view.dist(head, tail);
+        self.stats.synced(tail != self.tail, avail);
         self.first = head;
         self.tail = tail;
         self.view.set_tail(tail);
-        self.stats.count(Field::Syncs, 1);
-        self.view.dist(head, tail)
+        avail
     }
 }

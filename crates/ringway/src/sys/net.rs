@@ -18,6 +18,17 @@ pub(crate) fn index(name: &str) -> io::Result<u32> {
     }
 }
 
+/// Name of the interface with this index in the current network namespace.
+pub(crate) fn name(index: u32) -> io::Result<String> {
+    let mut name = [0u8; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has the size that the call asks for and lives across it.
+    if unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let end = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
 /// Whether an interface of that name exists.
 pub(crate) fn exists(name: &str) -> bool {
     index(name).is_ok()

@@ -78,30 +78,50 @@ impl Control for Port {
     }
 }
 
-/// Adds what the kernel half counted. A frame that the tx program handed to the interface is out only when the
-/// interface took it.
+/// Adds what the kernel half counted.
 fn fold(kstate: &Arc<Mmap>, (tx, rx): (u32, u32), counted: bool, sum: &mut PortCounters) {
-    let ring = |r: u32| RingStats::new(kstate.clone(), r as usize * KRING + KRING_COUNTERS).read();
     let mut kernel = Counters::default();
-    (0..tx).for_each(|r| kernel.add(&ring(r)));
+    (0..tx).for_each(|r| kernel.add(&kernel_ring(kstate, r)));
     if counted {
-        let device = ring(tx + rx);
-        let lost = kernel.frames_out.saturating_sub(device.frames_out);
-        let full = device.drops(DropReason::DeviceFull).min(lost);
-        kernel.frames_out -= lost;
-        kernel.add_drops(DropReason::DeviceFull, full);
-        kernel.add_drops(DropReason::DeviceRefused, lost - full);
+        take_refused(&mut kernel, &kernel_ring(kstate, tx + rx));
     }
     sum.tx.add(&kernel);
-    (tx..tx + rx).for_each(|r| sum.rx.add(&ring(r)));
+    (tx..tx + rx).for_each(|r| sum.rx.add(&kernel_ring(kstate, r)));
 }
 
-/// The same for a port of another process, whose map is known by its id.
-pub(crate) fn add_map_counters(id: u32, counted: bool, rings: (u32, u32), sum: &mut PortCounters) {
+/// What the kernel half counted for one ring: tx rings, rx rings, the interface.
+fn kernel_ring(kstate: &Arc<Mmap>, ring: u32) -> Counters {
+    RingStats::new(kstate.clone(), ring as usize * KRING + KRING_COUNTERS).read()
+}
+
+/// A frame that the tx program handed to the interface is out only when the interface took it.
+fn take_refused(kernel: &mut Counters, device: &Counters) {
+    let lost = kernel.frames_out.saturating_sub(device.frames_out);
+    let full = device.drops(DropReason::DeviceFull).min(lost);
+    kernel.frames_out -= lost;
+    kernel.add_drops(DropReason::DeviceFull, full);
+    kernel.add_drops(DropReason::DeviceRefused, lost - full);
+}
+
+/// The same for a port of another process, whose map is known by its id: for the whole and for each ring, tx rings
+/// first. The interface does not tell rings apart: what it refused of several is in the whole only.
+pub(crate) fn add_map_counters(
+    id: u32,
+    counted: bool,
+    rings: (u32, u32),
+    sum: &mut PortCounters,
+    each: &mut [Counters],
+) {
     let len = ((rings.0 + rings.1 + 1) as usize * KRING).next_multiple_of(4096);
-    let map = bpf::map_by_id(id).and_then(|fd| Mmap::shared(fd.as_fd(), len, 0, false));
-    if let Ok(map) = map {
-        fold(&Arc::new(map), rings, counted, sum);
+    let Ok(map) = bpf::map_by_id(id).and_then(|fd| Mmap::shared(fd.as_fd(), len, 0, false)) else { return };
+    let map = Arc::new(map);
+    fold(&map, rings, counted, sum);
+    for (r, counters) in (0..).zip(each) {
+        let mut kernel = kernel_ring(&map, r);
+        if counted && r == 0 && rings.0 == 1 {
+            take_refused(&mut kernel, &kernel_ring(&map, rings.0 + rings.1));
+        }
+        counters.add(&kernel);
     }
 }
 

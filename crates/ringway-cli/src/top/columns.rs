@@ -1,0 +1,189 @@
+//! The columns of the table of ports: what they are called, how wide they are, which of them fit.
+
+use std::cmp::Ordering;
+
+use super::rates::Rates;
+use super::state::Row;
+use crate::units::short;
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Port,
+    Pid,
+    RxPps,
+    RxBits,
+    RxWire,
+    TxPps,
+    TxBits,
+    TxWire,
+    Drops,
+    Dropped,
+    PerSync,
+    Busy,
+    Cpu,
+}
+
+use Column::{Busy, Cpu, Dropped, Drops, PerSync, Pid, Port, RxBits, RxPps, RxWire, TxBits, TxPps, TxWire};
+
+/// Least width of the column of names.
+const NAME: usize = 12;
+
+impl Column {
+    /// All, from left to right.
+    pub(super) const ALL: [Self; 13] =
+        [Port, Pid, RxPps, RxBits, RxWire, TxPps, TxBits, TxWire, Drops, Dropped, PerSync, Busy, Cpu];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Port => "PORT",
+            Pid => "PID",
+            RxPps => "RX pps",
+            RxBits => "RX bit",
+            RxWire => "RXwire",
+            TxPps => "TX pps",
+            TxBits => "TX bit",
+            TxWire => "TXwire",
+            Drops => "DROP/s",
+            Dropped => "DROPS",
+            PerSync => "/SYNC",
+            Busy => "BUSY",
+            Cpu => "CPU",
+        }
+    }
+
+    /// Width of all columns but that of names, which takes what is left.
+    pub(super) fn width(self) -> usize {
+        match self {
+            Port => NAME,
+            Pid => 7,
+            PerSync | Cpu => 5,
+            Busy => 4,
+            _ => 6,
+        }
+    }
+
+    /// Columns that fit into `width`, from left to right, and the width of that of names. The most telling ones win; of
+    /// both kinds of bit rates there is one until both fit.
+    pub(super) fn fit(width: usize, wire: bool) -> (Vec<Self>, usize) {
+        let payload = [RxBits, TxBits];
+        let on_wire = [RxWire, TxWire];
+        let (first, second) = if wire { (on_wire, payload) } else { (payload, on_wire) };
+        let wanted: [&[Self]; 9] =
+            [&[RxPps, TxPps], &[Drops], &first, &[Busy], &[Cpu], &[PerSync], &[Dropped], &[Pid], &second];
+        let mut left = width.saturating_sub(NAME);
+        let mut taken = vec![Port];
+        for group in wanted {
+            let need: usize = group.iter().map(|c| c.width() + 1).sum();
+            if need <= left {
+                left -= need;
+                taken.extend(group);
+            }
+        }
+        let columns = Self::ALL.into_iter().filter(|c| taken.contains(c)).collect();
+        (columns, NAME.min(width) + left)
+    }
+
+    /// What the column says of a port; `-` for what is not known yet.
+    pub(super) fn text(self, row: &Row<'_>) -> String {
+        let known = |n: Option<f64>| n.map_or_else(|| "-".into(), short);
+        match self {
+            Port => row.port.key.name.clone(),
+            Pid => row.port.key.pid.to_string(),
+            Dropped => short(row.dropped as f64),
+            Busy | Cpu => self.value(row).map_or_else(|| "-".into(), percent),
+            _ => known(self.value(row)),
+        }
+    }
+
+    /// The number behind the text.
+    fn value(self, row: &Row<'_>) -> Option<f64> {
+        let of = |r: Option<Rates>, pick: fn(Rates) -> f64| r.map(pick);
+        match self {
+            Port => None,
+            Pid => Some(row.port.key.pid.into()),
+            RxPps => of(row.rx, |r| r.pps),
+            RxBits => of(row.rx, |r| r.bps),
+            RxWire => of(row.rx, |r| r.wire_bps),
+            TxPps => of(row.tx, |r| r.pps),
+            TxBits => of(row.tx, |r| r.bps),
+            TxWire => of(row.tx, |r| r.wire_bps),
+            Drops => of(row.both, |r| r.drops),
+            Dropped => Some(row.dropped as f64),
+            PerSync => of(row.both, |r| r.per_sync),
+            Busy => of(row.both, |r| r.busy),
+            Cpu => row.cpus,
+        }
+    }
+
+    /// Names from a to z, numbers from the largest down; what is equal stays in the order of names.
+    pub(super) fn order(self, a: &Row<'_>, b: &Row<'_>) -> Ordering {
+        let by_name = || (&a.port.key.name, a.port.key.pid).cmp(&(&b.port.key.name, b.port.key.pid));
+        match self {
+            Port => by_name(),
+            Pid => a.port.key.pid.cmp(&b.port.key.pid).then_with(by_name),
+            _ => {
+                let value = |r: &Row<'_>| self.value(r).unwrap_or(-1.0);
+                value(b).total_cmp(&value(a)).then_with(by_name)
+            }
+        }
+    }
+}
+
+/// A share, such as `75%`.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+/// `text` in `width` characters: the middle of what is too long is left out, so that the file or number at the end stays.
+pub(super) fn shorten(text: &str, width: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= width {
+        return text.to_owned();
+    }
+    if width < 4 {
+        return chars[..width].iter().collect();
+    }
+    let (head, tail) = ((width - 2).div_ceil(2), (width - 2) / 2);
+    let parts = [&chars[..head], &['.', '.'], &chars[chars.len() - tail..]];
+    parts.concat().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_usual_terminal_has_all_but_the_second_bit_rates() {
+        let (columns, name) = Column::fit(80, true);
+        assert_eq!(columns.len(), 11);
+        assert!(!columns.contains(&RxBits) && columns.contains(&RxWire) && columns.contains(&Cpu));
+        assert!((NAME..=14).contains(&name), "{name}");
+        assert!(Column::fit(80, false).0.contains(&TxBits));
+        assert_eq!(Column::fit(40, true).0, [Port, RxPps, TxPps, Drops, Busy]);
+        assert_eq!(Column::fit(12, true), (vec![Port], 12));
+        assert_eq!(Column::fit(0, true), (vec![Port], 0));
+        assert_eq!(Column::fit(120, true).0, Column::ALL);
+    }
+
+    proptest! {
+        #[test]
+        fn columns_fill_the_width_exactly(width in 0usize..300, wire: bool) {
+            let (columns, name) = Column::fit(width, wire);
+            let others: usize = columns[1..].iter().map(|c| c.width() + 1).sum();
+            prop_assert_eq!(name + others, width);
+            prop_assert!(columns.iter().all(|c| c.title().len() <= c.width()));
+        }
+
+        #[test]
+        fn shortened_texts_fit_and_keep_their_ends(text in "\\PC{0,40}", width in 0usize..30) {
+            let cut = shorten(&text, width);
+            prop_assert!(cut.chars().count() <= width);
+            prop_assert_eq!(cut == text, text.chars().count() <= width);
+            prop_assert!(width == 0 || cut.chars().next() == text.chars().next());
+            prop_assert!(width < 4 || cut.chars().last() == text.chars().last());
+        }
+    }
+}

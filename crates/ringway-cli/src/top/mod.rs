@@ -1,0 +1,116 @@
+//! `ringway top`: what all open ports of this machine do now.
+
+mod columns;
+mod detail;
+mod rates;
+mod reading;
+mod screen;
+mod state;
+mod text;
+mod view;
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use ratatui::crossterm::event::{self, Event};
+use ringway_bench::engine::Signals;
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::stop;
+use reading::Reading;
+use screen::Screen;
+use state::{State, Wish};
+
+/// Watch the rates of all open ports
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Time between two looks; + and - change it
+    #[arg(short, long, value_name = "MS", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    interval: u64,
+
+    /// Print once, as plain text, what happened within one interval
+    #[arg(long)]
+    once: bool,
+}
+
+const EXAMPLES: &str = "\
+Shown are the ports that you may see: root sees those of root. Press ? for keys and for the meaning of the columns.
+
+  RX, TX   frames a second given to the program and sent; bits a second of frames without FCS, and on the wire,
+           with 24 bytes of FCS, preamble and gap a frame
+  /SYNC    frames a sync
+  BUSY     share of syncs that brought frames or freed slots
+  CPU      processors that all threads of the owner use; it may have several ports open
+  FILL     slots in use after the last sync, of those that can be
+
+Examples:
+  ringway top
+  ringway top --once --interval 500   # for a pipe or a log";
+
+/// The first rates come soon, whatever the interval.
+const FIRST: Duration = Duration::from_millis(300);
+
+/// How often signals are looked for.
+const POLL: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let signals = stop::signals()?;
+    let mut state = State::new(Duration::from_millis(args.interval));
+    state.add(Reading::now());
+    if args.once {
+        stop::rest(state.interval, &signals);
+        state.add(Reading::now());
+        Console { json: false }.line(&text::page(&state))?;
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let what = "top needs a terminal; use ringway top --once, or ringway stats --json";
+        return Err(Failure::Other(what.into()));
+    }
+    watch(&mut Screen::open()?, &mut state, &signals)?;
+    Ok(())
+}
+
+/// Draws until told to stop.
+fn watch(screen: &mut Screen, state: &mut State, signals: &Signals) -> io::Result<()> {
+    let mut next = Instant::now() + state.interval.min(FIRST);
+    while !signals.stopped() {
+        screen.draw(state)?;
+        match wait(state, next, signals)? {
+            Wish::Quit => return Ok(()),
+            Wish::Resume => {
+                state.resume(Reading::now());
+                next = Instant::now() + state.interval.min(FIRST);
+            }
+            Wish::Draw => next = next.min(Instant::now() + state.interval),
+            Wish::Nothing if signals.stopped() => {}
+            Wish::Nothing => {
+                state.add(Reading::now());
+                next = Instant::now() + state.interval;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a key that changes something, or until `next`; [`Wish::Nothing`] when that has come.
+fn wait(state: &mut State, next: Instant, signals: &Signals) -> io::Result<Wish> {
+    while !signals.stopped() && (state.paused || Instant::now() < next) {
+        let left = if state.paused { POLL } else { next.saturating_duration_since(Instant::now()) };
+        if !screen::pressed(left.min(POLL))? || !event::poll(Duration::ZERO)? {
+            continue;
+        }
+        let wish = match event::read()? {
+            Event::Key(key) => state.key(key),
+            Event::Resize(..) => Wish::Draw,
+            _ => Wish::Nothing,
+        };
+        if wish != Wish::Nothing {
+            return Ok(wish);
+        }
+    }
+    Ok(Wish::Nothing)
+}

@@ -1,0 +1,66 @@
+//! `ringway top --once`: the table as plain text, then each port with its rings and drops.
+
+use super::columns::Column;
+use super::detail;
+use super::state::State;
+
+/// All that the screen could show, without a limit on width.
+pub(super) fn page(state: &State) -> String {
+    let rows = state.rows();
+    if rows.is_empty() {
+        return "no port is open".to_owned();
+    }
+    let name = rows.iter().map(|r| r.port.key.name.chars().count()).max().unwrap_or(0).max(4);
+    let line = |cell: &dyn Fn(Column) -> String| {
+        let cells = Column::ALL.map(|c| match c {
+            Column::Port => format!("{:<name$}", cell(c)),
+            _ => format!("{:>1$}", cell(c), c.width()),
+        });
+        cells.join(" ")
+    };
+    let mut all = vec![line(&|c| c.title().to_owned())];
+    all.extend(rows.iter().map(|row| line(&|c| c.text(row))));
+    for row in &rows {
+        all.push(String::new());
+        all.extend(detail::lines(row, usize::MAX, "opened").into_iter().map(|l| l.text));
+    }
+    all.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ringway::Counters;
+
+    use super::*;
+    use crate::top::rates::tests::counters;
+    use crate::top::reading::{Reading, tests::port};
+
+    #[test]
+    fn names_are_not_cut() {
+        let mut state = State::new(Duration::from_secs(1));
+        assert_eq!(page(&state), "no port is open");
+        let long = format!("pcap:/{}.pcap@top", "x".repeat(300));
+        let reading = |s: u64, n| {
+            let ports = vec![
+                port(&long, 1, counters(n, 60 * n, (n, n), 0), Counters::default()),
+                port("null:", 2, Counters::default(), Counters::default()),
+            ];
+            Reading { time_ns: s * 1_000_000_000, ports }
+        };
+        state.add(reading(1, 0));
+        state.add(reading(2, 1000));
+        let text = page(&state);
+        let mut lines = text.lines();
+        let head = lines.next().unwrap();
+        assert!(head.starts_with("PORT ") && head.ends_with("BUSY   CPU"), "{head}");
+        let null = lines.next().unwrap();
+        assert!(null.starts_with("null: ") && null.len() == head.len(), "{null}");
+        assert!(
+            lines.next().unwrap().starts_with(&format!("{long}       1  1.00k   480k   672k ")),
+            "{text}"
+        );
+        assert_eq!(text.matches("\nrx0 ").count(), 2, "{text}");
+    }
+}
