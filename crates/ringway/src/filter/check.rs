@@ -41,6 +41,9 @@ fn one(op: Op, len: u32) -> Result<(), String> {
         Op::Set(_, Value::Word(w)) | Op::Store { word: w, .. } if w as usize >= WORDS => {
             Err(format!("there is no scratch word {w}; they are 0 to {}", WORDS - 1))
         }
+        Op::Jump { to } if to >= NEGATIVE => {
+            Err("a jump backwards, as loops such as `protochain` need".into())
+        }
         Op::Jump { to } if to >= len => Err("a jump beyond the end".into()),
         Op::Branch { yes, no, .. } if yes.max(no) >= len => Err("a jump beyond the end".into()),
         _ => Ok(()),

@@ -51,11 +51,12 @@ struct Program {
 
 impl Filter {
     /// Compiles an expression of tcpdump's language (pcap-filter(7)) for Ethernet, with the libpcap of the system. The
-    /// empty expression matches every frame. Names of hosts are looked up, which may take time.
+    /// empty expression matches every frame. Names of hosts are looked up, which may take time; hundreds of alternatives take
+    /// libpcap seconds.
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] without libpcap; [`ErrorKind::Invalid`] with libpcap's words for a wrong expression,
-    /// and for what only a live socket knows, such as `inbound`.
+    /// and for what only a live socket knows, such as `inbound`, or has no end in sight, such as `protochain`.
     pub fn compile(expr: &str) -> Result<Self> {
         let on = format!("filter `{expr}`");
         let insns = libpcap::compile(expr).map_err(|e| match e {

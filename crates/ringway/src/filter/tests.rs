@@ -103,6 +103,7 @@ fn wrong_expressions_say_why() {
         ("port 70000", "70000"),
         ("a\0b", "NUL"),
         ("inbound", "SKF_AD_PKTTYPE"),
+        ("ip6 protochain 17", "backwards"),
     ] {
         let (kind, text) = kinds(expr);
         assert_eq!(kind, ErrorKind::Invalid, "{text}");
@@ -123,7 +124,7 @@ fn programs_that_the_kernel_refuses_are_refused() {
         (&[insn(0x02, 0, 0, 16), ACCEPT], "scratch word 16"),
         (&[insn(0x60, 0, 0, 3), ACCEPT], "before it is written"),
         (&[insn(0x05, 0, 0, 1), ACCEPT], "beyond the end"),
-        (&[insn(0x05, 0, 0, u32::MAX), ACCEPT], "beyond the end"),
+        (&[insn(0x05, 0, 0, u32::MAX), ACCEPT], "backwards"),
         (&[insn(0x15, 0, 1, 0), ACCEPT], "beyond the end"),
         (&[insn(0x28, 0, 0, -0x1000i32 as u32 + 44), ACCEPT], "SKF_AD_VLAN_TAG)"),
         (&[insn(0x28, 0, 0, -0x1000i32 as u32 + 64), ACCEPT], "offset -4032"),
