@@ -52,7 +52,7 @@ struct IoArgs {
 }
 
 const EXAMPLES: &str = "\
-Cases: tx, rx, rx-1mpps, forward, pipe, ring, latency, idle-cpu. All but pipe and ring need root: they run in a network
+Cases: tx, rx, rx-1mpps, forward, overload, pipe, ring, latency, idle-cpu. All but pipe and ring need root: they run in a network
 namespace of their own. Peers that are not installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in
 a buffer. A full run takes about 6 minutes.
 

@@ -115,7 +115,7 @@ pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
 /// A new open file description, so that the lock on the end belongs to this port alone.
 fn reopen(fd: &OwnedFd) -> std::io::Result<File> {
     use std::os::fd::AsRawFd;
-    File::options().read(true).write(true).open(format!("/proc/self/fd/{}", fd.as_raw_fd()))
+    File::options().read(true).write(true).open(format!("/proc/thread-self/fd/{}", fd.as_raw_fd()))
 }
 
 fn spec(slots: u32) -> RegionSpec {

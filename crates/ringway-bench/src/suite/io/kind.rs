@@ -11,11 +11,13 @@ pub enum Kind {
     Xdp,
     /// `packet:`
     Packet,
+    /// `auto:`, which is one of the others.
+    Auto,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Ebpf, Self::Xdp, Self::Packet];
+    pub const ALL: [Self; 4] = [Self::Ebpf, Self::Xdp, Self::Packet, Self::Auto];
 
     /// Name of the system in reports.
     #[must_use]
@@ -24,6 +26,7 @@ impl Kind {
             Self::Ebpf => "ringway-ebpf",
             Self::Xdp => "ringway-xdp",
             Self::Packet => "ringway-packet",
+            Self::Auto => "ringway-auto",
         }
     }
 
@@ -34,6 +37,7 @@ impl Kind {
             Self::Ebpf => "ebpf",
             Self::Xdp => "xdp",
             Self::Packet => "packet",
+            Self::Auto => "auto",
         };
         format!("{prefix}:{interface}")
     }
@@ -42,7 +46,9 @@ impl Kind {
     pub(super) fn sink(self, burst: u32) -> &'static str {
         /// Bursts from which on `ebpf:` sends live frames.
         const LIVE: u32 = 17;
-        if self == Self::Ebpf && burst >= LIVE { "sink" } else { "sink-skb" }
+        // On the veths used here, `auto:` is `ebpf:`.
+        let live = matches!(self, Self::Ebpf | Self::Auto) && burst >= LIVE;
+        if live { "sink" } else { "sink-skb" }
     }
 }
 
