@@ -6,6 +6,7 @@
 
 DEFINE_LONG_FRAME(host_long, struct __sk_buff, bpf_skb_load_bytes)
 
+#define TCX_NEXT -1
 #define TCX_PASS 0
 #define TCX_DROP 2
 
@@ -26,5 +27,5 @@ int host_rx(struct __sk_buff *skb)
 		k->n.drops[TOO_SHORT]++;
 	else
 		host_long(skb, k, ctl_of(reg, r), cpu, skb->len);
-	return TCX_DROP;
+	return cfg.copy ? TCX_NEXT : TCX_DROP;
 }

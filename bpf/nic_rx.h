@@ -6,6 +6,9 @@
 
 DEFINE_LONG_FRAME(nic_long, struct xdp_md, bpf_xdp_load_bytes)
 
+/* What becomes of the frame itself once the port has had it, or could not. */
+#define TAKEN (cfg.copy ? XDP_PASS : XDP_DROP)
+
 SEC("xdp.frags")
 int nic_rx(struct xdp_md *ctx)
 {
@@ -28,17 +31,17 @@ int nic_rx(struct xdp_md *ctx)
 	__u64 len = bpf_xdp_get_buff_len(ctx);
 	if (len < ETH_HLEN) {
 		k->n.drops[TOO_SHORT]++;
-		return XDP_DROP;
+		return TAKEN;
 	}
 	struct ctl *c = ctl_of(reg, r);
 	if (len > cfg.buf_size) {
 		nic_long(ctx, k, c, q, len);
-		return XDP_DROP;
+		return TAKEN;
 	}
 	__u32 tail = k->tail;
 	if (tail >= cfg.slots || !room(k, c, tail, 1)) {
 		k->n.drops[RING_FULL]++;
-		return XDP_DROP;
+		return TAKEN;
 	}
 	__u64 *slot = slot_of(reg, r, tail);
 	__u32 idx = READ_ONCE(*slot);
@@ -48,7 +51,7 @@ int nic_rx(struct xdp_md *ctx)
 		k->n.out++;
 		WRITE_ONCE(*slot, 0);
 		publish(k, c, q, next(tail));
-		return XDP_DROP;
+		return TAKEN;
 	}
 	void *buf = buf_of(reg, idx);
 	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 0) : bpf_xdp_load_bytes(ctx, 0, buf, len);
@@ -56,12 +59,12 @@ int nic_rx(struct xdp_md *ctx)
 		// Only a frame whose first bytes lie in a fragment: the helper reads those too.
 		if (bpf_xdp_load_bytes(ctx, 0, buf, len)) {
 			k->n.drops[NO_MEMORY]++;
-			return XDP_DROP;
+			return TAKEN;
 		}
 	}
 	WRITE_ONCE(*slot, (__u64)idx | len << 32);
 	k->n.out++;
 	k->n.bytes += len;
 	publish(k, c, q, next(tail));
-	return XDP_DROP;
+	return TAKEN;
 }

@@ -35,6 +35,7 @@ struct config {
 	__u32 max_frame; /* longest frame that one live frame holds */
 	__u32 ifindex;
 	__u32 netns;     /* inode number of the interface's network namespace */
+	__u32 copy;      /* frames received go to the host (host rings: to the wire) as well */
 };
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};

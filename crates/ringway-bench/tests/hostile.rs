@@ -273,6 +273,33 @@ fn wild_words_in_the_region_of_ebpf_ports() {
 }
 
 #[test]
+fn wild_words_in_the_region_of_packet_ports() {
+    let Some(lab) = new_pair() else { return };
+    let names = ["packet:a0", "packet:a1"];
+    let [mut a, mut b] = open_all(&lab, names);
+    let [mut c, mut d] = names.map(|n| open(&lab, n));
+    let intruder = Intruder::new(a.region(), 2, 4, 1024);
+    under_attack(&mut a, &mut b, intruder, 3);
+    assert_recovered(&mut a, &mut b, 1);
+    assert_recovered(&mut b, &mut a, 2);
+    assert_noticed([&a, &b]);
+    drop((a, b));
+    // Other ports on the same links, in other regions, saw the same frames; theirs are all good.
+    for port in [&mut c, &mut d] {
+        while port.rx[0].sync().unwrap() > 0 {
+            port.rx[0].burst(u32::MAX).for_each(drop);
+        }
+        assert_eq!((port.counters().rx.resets, bad(&port.counters().rx)), (0, 0));
+    }
+    let mut flow = Flow::new(3);
+    for _ in 0..100 {
+        flow.send(&mut c.tx[0], 60, 50);
+        flow.take_all(&mut d.rx[0], &c);
+    }
+    assert_eq!(flow.received, flow.next);
+}
+
+#[test]
 fn wild_words_in_the_region_of_a_pipe() {
     let [attacked, other] = [1024, 512].map(|slots| pipe_fds(slots).unwrap());
     let ends = |fds| [PipeEnd::Open, PipeEnd::Close].map(|end| open_pipe_fds(fds, end).unwrap());

@@ -10,6 +10,7 @@ use std::thread;
 
 use ringway::{OpenOptions, Port};
 use ringway_bench::engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
+use ringway_bench::lab::{self, Lab, LabError};
 use ringway_bench::traffic::template::{FrameSpec, Template};
 
 use counting::COUNT;
@@ -38,6 +39,7 @@ fn no_loop_allocates_per_frame() {
     sender_and_receiver_of_a_pipe();
     bridge_of_two_pipes();
     bridge_from_null_to_null();
+    sender_and_receiver_of_packet_ports();
 }
 
 fn sender(count: u64) -> Sender {
@@ -76,6 +78,30 @@ fn sender_and_receiver_of_a_pipe() {
             let counts = Receiver::new(count).run(&mut b.rx, &progress[1], &signals).unwrap().unwrap();
             assert_eq!((counts.received, counts.lost), (count, 0));
         });
+    });
+}
+
+fn sender_and_receiver_of_packet_ports() {
+    if !lab::is_root() {
+        eprintln!("SKIP: packet: ports need root (namespaces); run these tests with sudo");
+        return;
+    }
+    let lab = Lab::new().unwrap();
+    lab.veth("a0", "a1").unwrap();
+    let names = ["packet:a0", "packet:a1"];
+    let ports = lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+    let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
+    same_for_any_length(|count| {
+        let (frame, count) = ([7; 60], count / 10);
+        for _ in 0..count / 100 {
+            (0..100).for_each(|_| assert!(a.tx[0].push(&frame)));
+            a.tx[0].sync().unwrap();
+            let mut received = 0;
+            while received < 100 {
+                b.rx[0].sync().unwrap();
+                received += b.rx[0].burst(u32::MAX).count();
+            }
+        }
     });
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::selection::Selection;
 use crate::{counters, link, stop};
 
 /// Forward frames between two ports, both ways
@@ -26,6 +27,9 @@ pub(crate) struct Args {
     /// Wait for links to come up, at most this long; ports without a link do not wait
     #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     wait: f64,
+
+    #[command(flatten)]
+    selection: Selection,
 
     /// Forward from the first port to the second only
     #[arg(long)]
@@ -52,8 +56,9 @@ file) and all is sent.
 Examples:
   ringway bridge -i eth0 -i eth1                              # a wire between two interfaces
   ringway bridge -i eth0 -i ebpf:eth0^                        # between an interface and its own host stack
+  ringway bridge -i eth0 -i 'pipe:x{1' --take 'udp port 7'    # the host keeps the rest
   ringway bridge -i pcap:trace.pcap -i eth0                   # replay a capture at its own pace
-  ringway bridge -i eth0 -i pcap:out.pcap@write --one-way     # capture";
+  ringway bridge -i eth0 -i pcap:out.pcap@write --one-way --copy  # capture what the host receives";
 
 /// The frames of one direction.
 struct Way {
@@ -120,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let signals = stop::signals()?;
     let console = Console { json: args.json };
-    let mut ports = OpenOptions::new().open_all(&[first, second])?.into_iter();
+    let mut ports = args.selection.apply(OpenOptions::new())?.open_all(&[first, second])?.into_iter();
     let (Some(a), Some(b)) = (ports.next(), ports.next()) else {
         return Err(Failure::Other("two names gave fewer than two ports".into()));
     };

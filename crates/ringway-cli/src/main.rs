@@ -7,12 +7,14 @@
 
 mod bench;
 mod bridge;
+mod capture;
 mod console;
 mod counters;
 mod demo;
 mod failure;
 mod link;
 mod pkt_gen;
+mod selection;
 mod stats;
 mod stop;
 mod top;
@@ -37,6 +39,7 @@ struct Cli {
 enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
+    Capture(capture::Args),
     Stats(stats::Args),
     Top(top::Args),
     Bench(bench::Args),
@@ -46,9 +49,13 @@ enum Command {
 const EXAMPLES: &str = "\
 Ports:
   ebpf:eth0 or eth0            all rings of an interface; ebpf:eth0-2 one queue, ebpf:eth0^ its host rings
+  packet:eth0                  the same by packet sockets: any driver, frames are copied, the host receives them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   null: null:LEN loop:         endless source and sink; what is sent comes back
+  tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
+  trace:port=PORT              PORT, with a line on standard error for each frame
+  fault:drop=1%,delay=10ms,port=PORT  PORT with faults: drop dup reorder by corrupt delay seed dir
 
 Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
@@ -64,6 +71,7 @@ fn main() -> ExitCode {
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
+        Command::Capture(args) => capture::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),

@@ -12,7 +12,7 @@ use support::{command, pipe, run, start, wait_open};
 fn help_names_every_command_and_has_examples() {
     let help = run(&["--help"]);
     assert_eq!(help.code, Some(0), "{help:?}");
-    for name in ["pkt-gen", "bridge", "stats", "top"] {
+    for name in ["pkt-gen", "bridge", "capture", "stats", "top"] {
         assert!(help.stdout.contains(&format!("  {name} ")), "{name}: {}", help.stdout);
         let own = run(&[name, "--help"]);
         assert_eq!(own.code, Some(0), "{own:?}");
@@ -36,6 +36,13 @@ fn wrong_command_lines_are_refused_on_one_line() {
         (&["pkt-gen", "-i", "null:", "-f", "fly"], "'fly'"),
         (&["pkt-gen", "-i", "null:", "-b", "0"], "'-b"),
         (&["pkt-gen", "-i", "loop:", "-f", "ping", "-R", "max"], "requests per second"),
+        (&["pkt-gen", "-i", "null:", "--take", "udp prt 7"], "--take: filter `udp prt 7`: "),
+        (&["bridge", "-i", "null:", "-i", "loop:", "--take", "inbound"], "SKF_AD_PKTTYPE"),
+        (&["capture"], "-i <PORT>"),
+        (&["capture", "-i", "null:", "-s", "96"], "-w <FILE>"),
+        (&["capture", "-i", "null:", "-w", "x", "-s", "0"], "'--snaplen"),
+        (&["capture", "-i", "null:", "-w", "-", "--json"], "name a file after -w"),
+        (&["capture", "-i", "null:", "-n", "x"], "NUMBER[k|M|G]"),
         (&["dance"], "'dance'"),
     ] {
         let ended = run(args);
@@ -57,6 +64,16 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "70000"], "above the maximum"),
         (&["pkt-gen", "-i", "null:", "-f", "tx", "-s", "::1", "-d", "10.0.0.1"], "not of one IP version"),
         (&["pkt-gen", "-i", "loop:", "-f", "ping", "-l", "50"], "ping needs at least 60 bytes"),
+        (&["pkt-gen", "-i", "null:", "--copy"], "only ports of interfaces can take some frames"),
+        (
+            &["bridge", "-i", "null:", "-i", "loop:", "--take", "arp"],
+            "only ports of interfaces can take some frames",
+        ),
+        (&["capture", "-i", "null:", "-f", "tcp prt 1"], "tcp prt 1"),
+        (&["capture", "-i", "tap:port=null:"], "name the file, e.g. tap:file=out.pcap,port=eth0"),
+        (&["capture", "-i", "fault:drop=2,port=null:"], "rates are 0 to 1, or 0% to 100%"),
+        (&["capture", "-i", "null:", "-w", "/nowhere/x", "-n", "1"], "/nowhere/x: cannot create"),
+        (&["capture", "-i", "trace:file=/nowhere/x,port=null:"], "cannot create /nowhere/x"),
         (&["stats", "null:"], "null:: nobody has this port open"),
     ] {
         let ended = run(args);

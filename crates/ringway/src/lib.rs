@@ -10,6 +10,8 @@
 //! | [`wire`] | views of protocol headers |
 //! | [`offload`] | checksums and segmentation that a sender left to be done |
 //! | [`pcapfile`] | capture files |
+//! | [`probe`] | what this machine and its interfaces can do |
+//! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //!
 //! ```
 //! use ringway::Port;
@@ -27,12 +29,14 @@
 mod backend;
 mod cursor;
 mod error;
+mod filter;
 mod handshake;
 pub mod layout;
 mod name;
 pub mod offload;
 pub mod pcapfile;
 mod port;
+pub mod probe;
 mod region;
 mod registry;
 mod ring;
@@ -44,7 +48,9 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use error::{Error, ErrorKind, Result};
-pub use name::{NicRings, PcapMode, PipeEnd, PortName};
+pub use filter::{Filter, Insn};
+pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
+pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use region::{Backing, Buf, Region, RegionSpec};
 pub use registry::{OpenInterface, OpenPort, OpenRing, open_ports};

@@ -1,23 +1,34 @@
 //! Port names: `subsystem:name` and what follows.
 
+mod middle;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind};
 
+pub use middle::{Direction, FaultOptions, TapOptions, TraceOptions};
+
 /// A parsed port name.
 ///
 /// | text | port |
 /// | --- | --- |
-/// | `ebpf:eth0`, `eth0` | rings of interface eth0, all queues |
+/// | `eth0`, `auto:eth0` | rings of interface eth0, all queues, by the best backend it allows: zero-copy AF_XDP, eBPF, AF_XDP with copies, packet sockets |
+/// | `ebpf:eth0` | the same by eBPF programs |
 /// | `ebpf:eth0-2` | queue 2 of eth0 |
 /// | `ebpf:eth0^` | host rings: what the host sends on eth0, and injection into its stack |
 /// | `xdp:eth0`, `xdp:eth0-2` | the same by AF_XDP sockets |
+/// | `packet:eth0`, `packet:eth0-2` | the same interface by packet sockets, which any driver has |
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
+/// | `tap:file=F[,snaplen=N][,dir=rx\|tx],port=PORT` | PORT; what passes is written to a capture file |
+/// | `trace:[file=F,][rate=N\|all,][dir=rx\|tx,]port=PORT` | PORT; what passes is printed, a line a frame |
+/// | `fault:[OPTION,]...port=PORT` | PORT with faults: `drop=1%`, `dup=`, `reorder=`, `by=3`, `corrupt=`, `delay=10ms`, `seed=7`, `dir=` |
+///
+/// What follows `port=` is a port name too, so the last three go into each other, up to 8 ports in all.
 ///
 /// ```
 /// use ringway::PortName;
@@ -29,6 +40,13 @@ use crate::error::{Error, ErrorKind};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PortName {
+    /// Rings of an interface, by the best backend that works.
+    Auto {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings.
+        rings: NicRings,
+    },
     /// Rings served by eBPF programs on an interface.
     Ebpf {
         /// Name of the interface in the current network namespace.
@@ -41,6 +59,13 @@ pub enum PortName {
         /// Name of the interface in the current network namespace.
         interface: String,
         /// Which of its rings.
+        rings: NicRings,
+    },
+    /// Packet sockets with mapped rings on an interface. Frames are copied, and the host stack receives them too.
+    Packet {
+        /// Name of the interface in the current network namespace.
+        interface: String,
+        /// Which of its rings; there are no host rings.
         rings: NicRings,
     },
     /// One end of a pipe.
@@ -66,6 +91,27 @@ pub enum PortName {
     },
     /// What is sent comes back.
     Loop,
+    /// A port whose frames are written to a capture file.
+    Tap {
+        /// What to write.
+        options: TapOptions,
+        /// The port.
+        port: Box<Self>,
+    },
+    /// A port that loses, doubles, delays and changes frames.
+    Fault {
+        /// How often.
+        options: FaultOptions,
+        /// The port.
+        port: Box<Self>,
+    },
+    /// A port whose frames are printed.
+    Trace {
+        /// What to print.
+        options: TraceOptions,
+        /// The port.
+        port: Box<Self>,
+    },
 }
 
 /// Which rings of an interface a port has.
@@ -102,13 +148,34 @@ pub enum PcapMode {
     Write,
 }
 
+impl PortName {
+    /// Whether it is a port of a network interface.
+    pub(crate) fn is_of_interface(&self) -> bool {
+        let kind = self.innermost();
+        matches!(kind, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
+    }
+}
+
 impl FromStr for PortName {
     type Err = Error;
 
     fn from_str(s: &str) -> Result<Self, Error> {
+        Self::parse(s, 0)
+    }
+}
+
+impl PortName {
+    /// Parses the name of a port that lies in `depth` others.
+    fn parse(s: &str, depth: u32) -> Result<Self, Error> {
         match s.split_once(':') {
             Some(("ebpf", rest)) => nic(s, rest).map(|(interface, rings)| Self::Ebpf { interface, rings }),
-            Some(("xdp", rest)) => nic(s, rest).map(|(interface, rings)| Self::Xdp { interface, rings }),
+            Some(("auto", rest)) => nic(s, rest).map(|(interface, rings)| Self::Auto { interface, rings }),
+            Some(("xdp", rest)) => {
+                no_host(s, nic(s, rest)?).map(|(interface, rings)| Self::Xdp { interface, rings })
+            }
+            Some(("packet", rest)) => {
+                no_host(s, nic(s, rest)?).map(|(interface, rings)| Self::Packet { interface, rings })
+            }
             Some(("pipe", rest)) => pipe(s, rest),
             Some(("pcap", rest)) => pcap(s, rest),
             Some(("null", "")) => Ok(Self::Null { len: 60 }),
@@ -117,9 +184,28 @@ impl FromStr for PortName {
                 _ => Err(bad(s, "a frame has 14 to 65535 bytes, e.g. null:60")),
             },
             Some(("loop", "")) => Ok(Self::Loop),
-            None => nic(s, s).map(|(interface, rings)| Self::Ebpf { interface, rings }),
-            Some(_) => Err(bad(s, "port names start with ebpf:, xdp:, pipe:, pcap:, null: or loop:")),
+            Some(("tap", rest)) => middle::tap(s, rest, depth),
+            Some(("fault", rest)) => middle::fault(s, rest, depth),
+            Some(("trace", rest)) => middle::trace(s, rest, depth),
+            None => nic(s, s).map(|(interface, rings)| Self::Auto { interface, rings }),
+            Some(_) => {
+                let known = "auto:, ebpf:, xdp:, packet:, pipe:, pcap:, null:, loop:, tap:, fault: or trace:";
+                Err(bad(s, &format!("port names start with {known}")))
+            }
         }
+    }
+
+    /// The port inside this one, if it wraps one.
+    pub(crate) fn inside(&self) -> Option<&Self> {
+        match self {
+            Self::Tap { port, .. } | Self::Fault { port, .. } | Self::Trace { port, .. } => Some(port),
+            _ => None,
+        }
+    }
+
+    /// The innermost port.
+    pub(crate) fn innermost(&self) -> &Self {
+        self.inside().map_or(self, Self::innermost)
     }
 }
 
@@ -134,6 +220,20 @@ fn interface(name: &str, s: &str) -> Result<String, Error> {
         && s != ".."
         && !s.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c == '^');
     if ok { Ok(s.to_owned()) } else { Err(bad(name, "expected an interface name of 1 to 15 characters")) }
+}
+
+/// Only eBPF programs can take what the host sends.
+fn no_host(name: &str, (interface, rings): (String, NicRings)) -> Result<(String, NicRings), Error> {
+    if rings == NicRings::Host {
+        return Err(no_host_rings(name, &interface));
+    }
+    Ok((interface, rings))
+}
+
+/// The refusal of host rings.
+pub(crate) fn no_host_rings(name: &str, interface: &str) -> Error {
+    let what = "sockets can't take what the host sends, so there are no host rings";
+    Error::new(ErrorKind::BadName, name, what).cure(format!("use ebpf:{interface}^"))
 }
 
 fn nic(name: &str, rest: &str) -> Result<(String, NicRings), Error> {
@@ -204,8 +304,10 @@ impl fmt::Display for NicRings {
 impl fmt::Display for PortName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Auto { interface, rings } => write!(f, "auto:{interface}{rings}"),
             Self::Ebpf { interface, rings } => write!(f, "ebpf:{interface}{rings}"),
             Self::Xdp { interface, rings } => write!(f, "xdp:{interface}{rings}"),
+            Self::Packet { interface, rings } => write!(f, "packet:{interface}{rings}"),
             Self::Pipe { name, id, end: PipeEnd::Open } => write!(f, "pipe:{name}{{{id}"),
             Self::Pipe { name, id, end: PipeEnd::Close } => write!(f, "pipe:{name}}}{id}"),
             Self::Pcap { file, mode } => {
@@ -225,6 +327,9 @@ impl fmt::Display for PortName {
             Self::Null { len: 60 } => write!(f, "null:"),
             Self::Null { len } => write!(f, "null:{len}"),
             Self::Loop => write!(f, "loop:"),
+            Self::Tap { options, port } => write!(f, "tap:{options}port={port}"),
+            Self::Fault { options, port } => write!(f, "fault:{options}port={port}"),
+            Self::Trace { options, port } => write!(f, "trace:{options}port={port}"),
         }
     }
 }
@@ -238,10 +343,14 @@ mod tests {
     fn good_names_print_as_written() {
         let names = [
             "ebpf:eth0",
+            "auto:eth0",
+            "auto:eth0-1",
             "ebpf:eth0^",
             "ebpf:eth0-12",
             "xdp:eth0",
             "xdp:eth0-3",
+            "packet:eth0",
+            "packet:eth0-12",
             "pipe:x{1",
             "pipe:x}1",
             "pipe:a-b{",
@@ -256,7 +365,7 @@ mod tests {
         for n in names {
             assert_eq!(n.parse::<PortName>().unwrap().to_string(), n);
         }
-        assert_eq!("eth0".parse::<PortName>().unwrap().to_string(), "ebpf:eth0");
+        assert_eq!("eth0".parse::<PortName>().unwrap().to_string(), "auto:eth0");
     }
 
     #[test]
@@ -266,6 +375,8 @@ mod tests {
             "ebpf:",
             "ebpf:a/b",
             "ebpf:averyveryverylongname",
+            "packet:",
+            "packet:eth0^",
             "pipe:x",
             "pipe:{1",
             "pipe:x{a/b",

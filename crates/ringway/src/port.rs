@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::backend::{self, Control};
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::layout::{self, interface as at};
 use crate::name::PortName;
+use crate::offload::Gso;
 use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
 use crate::ring::{RingView, RxRing, TxRing};
@@ -102,10 +104,13 @@ pub struct OpenOptions {
     pub(crate) slots: Option<u32>,
     pub(crate) region: Option<Region>,
     pub(crate) extra_bufs: u32,
+    pub(crate) gso: Gso,
+    pub(crate) take: Option<Filter>,
+    pub(crate) copy: bool,
 }
 
 impl OpenOptions {
-    /// The defaults: 1024 slots a ring and buffers of 2048 bytes (2048 and 2112 for `ebpf:`), a region of its own.
+    /// The defaults: 1024 slots a ring and buffers of 2048 bytes (2048 and 2112 for `ebpf:`, 1024 and 2112 for `packet:`), a region of its own.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -132,15 +137,51 @@ impl OpenOptions {
         self
     }
 
+    /// What a port that receives super-frames does with them: `packet:` does so.
+    #[must_use]
+    pub fn gso(mut self, gso: Gso) -> Self {
+        self.gso = gso;
+        self
+    }
+
+    /// Takes only the frames that match. The rest goes on as if the port were closed, to the host stack (for host rings:
+    /// to the wire), and is in none of the port's counters. For `ebpf:` and `xdp:` ports.
+    ///
+    /// The filter runs in the kernel, on the frame as the driver gives it: a VLAN tag that the interface took off is not
+    /// there (`ethtool -K IF rxvlan off` leaves tags on).
+    ///
+    /// ```no_run
+    /// use ringway::{Filter, OpenOptions};
+    /// let port = OpenOptions::new().take(Filter::compile("udp port 7")?).open("ebpf:eth0")?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn take(mut self, filter: Filter) -> Self {
+        self.take = Some(filter);
+        self
+    }
+
+    /// Copies frames: the port gets each one, and it goes on as if the port were closed. For `ebpf:` ports; those of `packet:` do
+    /// so anyway.
+    ///
+    /// The host stack then answers what the program may answer too. Drops of the port, such as
+    /// [`RingFull`](crate::DropReason::RingFull), are copies lost; the frames themselves went on.
+    #[must_use]
+    pub fn copy(mut self, copy: bool) -> Self {
+        self.copy = copy;
+        self
+    }
+
     /// Opens the port called `name`.
     ///
     /// # Errors
     /// See [`PortName`] for what a name can be; each failure names its cure.
     pub fn open(&self, name: &str) -> Result<Port> {
-        backend::open(&name.parse()?, self)
+        backend::open(&backend::choose(name.parse()?)?, self)
     }
 
     /// Opens several ports, in one region where their kinds allow it, so that they forward without copying.
+    /// [`take`](Self::take) and [`copy`](Self::copy) are for the ports of interfaces.
     ///
     /// ```
     /// use ringway::{OpenOptions, Pairing};
@@ -152,12 +193,17 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`](Self::open); when one fails, none stays open.
     pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
-        let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
+        let chosen = |n: &&str| backend::choose(n.parse()?);
+        let names = names.iter().map(chosen).collect::<Result<Vec<_>>>()?;
         let mut options = self.clone();
         if options.region.is_none() {
-            options.region = backend::common_region(&names, self)?;
+            options.region =
+                backend::common_region(&names.iter().map(|n| &n.name).collect::<Vec<_>>(), self)?;
         }
-        names.iter().map(|n| backend::open(n, &options)).collect()
+        let plain = Self { take: None, copy: false, ..options.clone() };
+        let any = names.iter().any(|n| n.name.is_of_interface());
+        let of = |n: &PortName| if any && !n.is_of_interface() { &plain } else { &options };
+        names.iter().map(|n| backend::open(n, of(&n.name))).collect()
     }
 }
 
@@ -170,7 +216,7 @@ impl Port {
         OpenOptions::new().open(name)
     }
 
-    pub(crate) fn assemble(made: Made) -> Result<Self> {
+    pub(crate) fn assemble(made: Made, why: &str) -> Result<Self> {
         let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
         let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
         let senders = tx.iter().filter(|t| t.waits()).map(TxRing::fd);
@@ -182,7 +228,11 @@ impl Port {
             buf_size: region.buf_size(),
             max_frame,
             memory: region.bytes(),
-            backend: control.describe(),
+            backend: if why.is_empty() {
+                control.describe()
+            } else {
+                format!("{} ({why})", control.describe())
+            },
             name,
         };
         registration.describe(shape.slots, &info.backend);

@@ -90,6 +90,11 @@ impl Registration {
         self.mem.u32(at::MAP).store(id, Release);
     }
 
+    /// Gives the port another name: that of a port around it.
+    pub(crate) fn rename(&self, name: &str) {
+        put_text(&self.mem, at::NAME, at::BACKEND, name);
+    }
+
     pub(crate) fn tx(&self, ring: u32) -> RingStats {
         block(&self.mem, ring)
     }

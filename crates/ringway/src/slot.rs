@@ -1,6 +1,6 @@
 //! One ring entry as a value: read once from shared memory, checked, then used.
 
-use crate::layout::{FIRST_BUF, NS_MOREFRAG};
+use crate::layout::{FIRST_BUF, NS_MOREFRAG, NS_OFFLOAD};
 
 /// The first 8 bytes of a slot, read or written in one access so that index, length and flags agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,12 @@ impl Slot {
     #[inline]
     pub(crate) fn more(self) -> bool {
         self.flags & NS_MOREFRAG != 0
+    }
+
+    /// Whether the slot's `ptr` word tells what is left to be done on the frame.
+    #[inline]
+    pub(crate) fn offload(self) -> bool {
+        self.flags & NS_OFFLOAD != 0
     }
 
     /// Whether the index names a buffer of a region with `bufs` buffers and the length fits it.

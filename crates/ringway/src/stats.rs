@@ -25,11 +25,15 @@ pub enum DropReason {
     DeviceRefused,
     /// The kernel had no memory for the frame.
     NoMemory,
+    /// What the sender left to the interface can't be done: it makes no sense, or the headers lie in a tunnel.
+    BadOffload,
+    /// A `fault:` port lost it, as it was told to, or held it when it was closed.
+    Injected,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -37,6 +41,8 @@ impl DropReason {
         Self::DeviceFull,
         Self::DeviceRefused,
         Self::NoMemory,
+        Self::BadOffload,
+        Self::Injected,
     ];
 
     /// Stable name, as printed and exported.
@@ -50,6 +56,8 @@ impl DropReason {
             Self::DeviceFull => "device_full",
             Self::DeviceRefused => "device_refused",
             Self::NoMemory => "no_memory",
+            Self::BadOffload => "bad_offload",
+            Self::Injected => "injected",
         }
     }
 
@@ -64,6 +72,10 @@ impl DropReason {
             Self::DeviceFull => "the interface is slower than the sender",
             Self::DeviceRefused => "check that the link is up and its MTU; a veth's peer must run NAPI",
             Self::NoMemory => "the kernel is short of memory",
+            Self::BadOffload => "turn the sender's segmentation off: `ethtool -K IF tso off gso off`",
+            Self::Injected => {
+                "the fault: port was told to lose frames, or still held them when it was closed"
+            }
         }
     }
 }
@@ -267,7 +279,7 @@ mod tests {
         sum.add(&b.read());
         assert_eq!(sum.drops(DropReason::RingFull), 1);
         assert_eq!(sum.drops(DropReason::NoMemory), 3 + 7);
-        assert_eq!(sum.reasons().count(), 7);
+        assert_eq!(sum.reasons().count(), DropReason::ALL.len());
         assert!(sum.to_string().starts_with("10 in, 7 out, 1 ring_full"), "{sum}");
     }
 }

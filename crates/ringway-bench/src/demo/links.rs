@@ -13,7 +13,7 @@ use crate::lab::raw::{RawReceiver, RawSender};
 use crate::lab::{Lab, LabError};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
 use crate::suite::conditions::Conditions;
-use crate::suite::io::{Bed, forward};
+use crate::suite::io::{Bed, Kind, forward};
 use crate::suite::{Case, Fault, Unit};
 
 pub(super) const STORY: &str = "\
@@ -67,7 +67,7 @@ pub(super) fn run(
         .system("linux-bridge", || forward::linux_bridge(bed))
         .system("libpcap", || forward::libpcap(bed))
         .system("ringway-ebpf", || {
-            let (sample, lost) = forward::ringway(bed)?;
+            let (sample, lost) = forward::ringway(bed, Kind::Ebpf)?;
             *counters.borrow_mut() = lost;
             Ok(sample)
         });
@@ -93,7 +93,7 @@ fn libpcap(lab: &Lab, frames: &[Vec<u8>]) -> Result<Integrity, Fault> {
 fn ringway(lab: &Lab, frames: &[Vec<u8>]) -> Result<Integrity, Fault> {
     let links = Links::make(lab)?;
     let _napi = Peer::spawn(PeerKind::Xdp, ["pass", "b1"], Some(lab.name()), None)?;
-    forward::bridging(lab, || links.replay(frames)).map(|(_, integrity)| integrity)
+    forward::bridging(lab, Kind::Ebpf, || links.replay(frames)).map(|(_, integrity)| integrity)
 }
 
 /// Two pairs of links, deleted when dropped.

@@ -42,6 +42,9 @@ pub enum Unit {
     /// Billions of bits per second; more is better.
     #[serde(rename = "Gbit/s")]
     Gbit,
+    /// Hundredths; more is better.
+    #[serde(rename = "%")]
+    Percent,
 }
 
 impl fmt::Display for Unit {
@@ -50,6 +53,7 @@ impl fmt::Display for Unit {
             Self::Mpps => "Mpps",
             Self::Ns => "ns",
             Self::Gbit => "Gbit/s",
+            Self::Percent => "%",
         })
     }
 }

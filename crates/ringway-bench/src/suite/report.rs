@@ -140,7 +140,7 @@ impl Row {
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
             Unit::Ns => other.median / self.median,
-            Unit::Mpps | Unit::Gbit => self.median / other.median,
+            Unit::Mpps | Unit::Gbit | Unit::Percent => self.median / other.median,
         }
     }
 }
@@ -262,7 +262,7 @@ pub(super) mod tests {
 
     #[test]
     fn units_have_their_names() {
-        for unit in [Unit::Mpps, Unit::Ns, Unit::Gbit] {
+        for unit in [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent] {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());
         }
     }

@@ -4,6 +4,8 @@
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+pub(crate) mod host;
+
 use std::os::fd::RawFd;
 use std::process::{Child, Command, Stdio};
 use std::thread;

@@ -8,6 +8,7 @@ use ringway_bench::traffic::pace::Rate;
 use ringway_bench::traffic::range::{EndpointRange, MacRange};
 use ringway_bench::traffic::template::Vlan;
 
+use crate::selection::Selection;
 use crate::{link, units};
 
 /// Generate, receive and measure traffic
@@ -70,6 +71,9 @@ pub(crate) struct Args {
     #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     pub(super) wait: f64,
 
+    #[command(flatten)]
+    pub(super) selection: Selection,
+
     /// Milliseconds between report lines
     #[arg(short = 'T', value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=3_600_000))]
     pub(super) report_ms: u64,
@@ -116,6 +120,7 @@ Examples:
   ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1-10.1.0.255:2000
   ringway pkt-gen -i eth0 -f tx -R 10Gbps -l 1514     # line rate of a 10G link
   ringway pkt-gen -i eth0 -f rx --json                # count until Ctrl-C
+  ringway pkt-gen -i eth0 -f pong --take 'udp port 7' # echo, beside a host that goes on working
   ringway pkt-gen -i 'pipe:x}1' -f pong & ringway pkt-gen -i 'pipe:x{1' -f ping -n 1k";
 
 /// What pkt-gen does.

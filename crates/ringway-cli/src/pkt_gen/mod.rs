@@ -23,7 +23,7 @@ use ringway_bench::traffic::report::Summary;
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;
     // Turning frames round without a copy takes one buffer more than the rings have.
-    let port = OpenOptions::new().extra_bufs(1).open(&args.port)?;
+    let port = args.selection.apply(OpenOptions::new().extra_bufs(1))?.open(&args.port)?;
     link::wait(&port, args.wait, &signals)?;
     let session = Session { args, console: Console { json: args.json }, signals };
     match args.function {

@@ -1,11 +1,17 @@
 //! What serves a port's rings. A backend is called once per sync, never per frame.
 
+mod auto;
 pub(crate) mod ebpf;
 pub(crate) mod link;
+pub(crate) mod middle;
+mod nic;
 pub(crate) mod null;
+pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
 pub(crate) mod xdp;
+
+pub(crate) use auto::{Chosen, choose};
 
 use std::fmt::Debug;
 use std::os::fd::RawFd;
@@ -28,6 +34,11 @@ pub(crate) trait RxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
 }
 
 /// The other side of a tx ring.
@@ -40,6 +51,16 @@ pub(crate) trait TxSync: Send + Debug {
 
     /// The descriptor to sleep on.
     fn fd(&self) -> RawFd;
+
+    /// Whether slots may say what is left to be done on their frame.
+    fn takes_offload(&self) -> bool {
+        false
+    }
+
+    /// As [`RxSync::fds`].
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
 
     /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
     fn waits(&self) -> bool {
@@ -82,37 +103,80 @@ const SLOTS: u32 = 1024;
 /// Bytes of a buffer.
 const BUF_SIZE: u32 = 2048;
 
+/// Refuses the options `take` and `copy` for ports that can't leave frames to somebody else.
+fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
+    let refuse = |what: &str, cure: &str| {
+        Err(Error::new(crate::ErrorKind::Unsupported, name.to_string(), what).cure(cure))
+    };
+    match name {
+        PortName::Ebpf { .. } => Ok(()),
+        PortName::Xdp { .. } if options.copy => {
+            refuse("an AF_XDP socket takes the frame itself", "use ebpf: or packet: for copies")
+        }
+        PortName::Packet { .. } if options.take.is_some() => {
+            refuse("packet sockets leave all frames to the host", "use ebpf: or xdp: to take some")
+        }
+        // What wraps a port leaves these options to it.
+        _ if name.is_of_interface() => Ok(()),
+        _ if options.take.is_some() || options.copy => {
+            let what =
+                "only ports of interfaces can take some frames or copies and leave the rest to the host";
+            refuse(what, "open it without `take` and `copy`")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Opens the port called `name`.
-pub(crate) fn open(name: &PortName, options: &OpenOptions) -> Result<Port> {
-    let made = match name {
-        PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options))?),
-        PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options))?),
+pub(crate) fn open(chosen: &Chosen, options: &OpenOptions) -> Result<Port> {
+    Port::assemble(make(&chosen.name, options)?, &chosen.why)
+}
+
+fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
+    check_sharing(name, options)?;
+    match name {
+        PortName::Auto { .. } => make(&choose(name.clone())?.name, options),
+        PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
+        PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
         PortName::Pcap { file, mode } => {
-            pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options))?)
+            pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options), BUF_SIZE)?)
         }
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
         PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
-    }?;
-    Port::assemble(made)
+        PortName::Packet { interface, rings } => packet::open(name, interface, *rings, options),
+        PortName::Tap { options: tap, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, tap.dir, middle::tap::Tap::create(name, tap)?)
+        }
+        PortName::Trace { options: trace, port } => {
+            let inside = make(port, options)?;
+            middle::watch(name, inside, trace.dir, middle::trace::Trace::create(name, trace)?)
+        }
+        PortName::Fault { options: fault, port } => middle::fault::open(name, fault, port, options),
+    }
 }
 
 /// The region in which all of `names` can be opened, or `None` when each makes its own.
-pub(crate) fn common_region(names: &[PortName], options: &OpenOptions) -> Result<Option<Region>> {
+pub(crate) fn common_region(names: &[&PortName], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
     for name in names {
-        let one = match name {
-            PortName::Null { .. } | PortName::Loop => one_pair(options).region(BUF_SIZE),
-            PortName::Pipe { .. } => continue,
+        let one = match name.innermost() {
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
             PortName::Xdp { interface, rings } => xdp::spec(interface, *rings, options)?,
+            PortName::Packet { interface, rings } => packet::spec(interface, *rings, options)?,
+            _ => one_pair(options).region(BUF_SIZE),
         };
-        spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        // Pipes lie in regions of their own; what wraps them does not.
+        let own = u32::from(!matches!(name.innermost(), PortName::Pipe { .. }));
+        for _ in 0..own + middle::own_rings(name) {
+            spec = Some(spec.map_or(one, |s| s.plus(&one)));
+        }
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    let bpf = names.iter().find(|n| matches!(n, PortName::Ebpf { .. }));
+    let bpf = names.iter().map(|n| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
 
@@ -131,11 +195,17 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(name: &PortName, options: &OpenOptions, shape: PortShape) -> Result<Self> {
+    /// In the region given, or in one of its own with buffers of `buf_size` bytes.
+    pub(crate) fn new(
+        name: &PortName,
+        options: &OpenOptions,
+        shape: PortShape,
+        buf_size: u32,
+    ) -> Result<Self> {
         let region = match &options.region {
             Some(r) => r.clone(),
             None => {
-                let mut spec = shape.region(BUF_SIZE);
+                let mut spec = shape.region(buf_size);
                 spec.buffers += options.extra_bufs;
                 Region::memfd(&spec)?
             }

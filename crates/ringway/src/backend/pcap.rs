@@ -245,26 +245,6 @@ struct Record {
 }
 
 impl Record {
-    /// Collects the frame at `sent`; returns the slots it takes and whether they were good.
-    fn gather(&mut self, ring: &RingView, head: u32) -> (u32, bool) {
-        self.frame.clear();
-        let (mut at, mut slots, mut good) = (self.sent, 0, true);
-        while at != head {
-            let s = ring.slot(at);
-            if ring.valid(s) {
-                ring.read(s, &mut self.frame);
-            } else {
-                good = false;
-            }
-            slots += 1;
-            at = ring.next(at);
-            if !s.more() {
-                return (slots, good && slots <= MAX_CHAIN);
-            }
-        }
-        (slots, false)
-    }
-
     fn flush(&mut self) -> Result<()> {
         let now = time::monotonic_ns();
         if now - self.flushed_ns >= FLUSH_NS {
@@ -280,7 +260,8 @@ impl TxSync for Record {
         let (s, ns) = time::wall();
         let now = s.unsigned_abs() * 1_000_000_000 + ns.unsigned_abs();
         while self.sent != head {
-            let (slots, good) = self.gather(ring, head);
+            self.frame.clear();
+            let (slots, good) = ring.gather(self.sent, head, &mut self.frame);
             if good {
                 let len = self.frame.len();
                 self.writer.write(now, len as u32, &self.frame).map_err(|e| failed(&self.port, e))?;

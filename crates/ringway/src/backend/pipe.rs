@@ -109,7 +109,7 @@ pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
     let bells: [Arc<OwnedFd>; 4] =
         bells.try_into().map_err(|_| Error::new(ErrorKind::Invalid, &name, "a pipe has four doorbells"))?;
     hold_end(&region, end, &name)?;
-    Port::assemble(open_end(&name, region.into(), bells, end, None)?)
+    Port::assemble(open_end(&name, region.into(), bells, end, None)?, "")
 }
 
 /// A new open file description, so that the lock on the end belongs to this port alone.

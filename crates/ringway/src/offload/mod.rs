@@ -21,7 +21,8 @@
 //!         let segments = Segments::new(frame, &offload)?;
 //!         let mut buf = [0; 2048];
 //!         for i in 0..segments.count() {
-//!             send(&buf[..segments.write(i, &mut buf).expect("a segment fits the MTU")]);
+//!             let len = segments.write(i, &mut buf).expect("a segment fits the MTU");
+//!             send(&buf[..len]);
 //!         }
 //!     } else {
 //!         if let Some(sum) = offload.checksum {
@@ -96,6 +97,19 @@ pub enum SegmentKind {
     Udp,
 }
 
+/// What becomes of super-frames that a port receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Gso {
+    /// They are cut into the frames that they stand for, with finished checksums: what a wire would have brought.
+    #[default]
+    Segment,
+    /// They are received whole, over several slots, unfinished: [`RxFrame::offload`](crate::RxFrame::offload) tells what
+    /// is left to be done. [`forward`](crate::forward) hands them on to `packet:` ports, and drops them as `bad_offload`
+    /// where the other port is of another kind. Forwarding TCP between two hosts of one machine so takes a fraction of
+    /// the work.
+    Carry,
+}
+
 /// Why metadata, or a frame with it, is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -128,6 +142,9 @@ impl fmt::Display for BadOffload {
 }
 
 impl std::error::Error for BadOffload {}
+
+/// Largest offset of a checksum that fits a word.
+const MAX_WORD_OFFSET: u16 = 0xfff;
 
 /// Values of `flags` and `gso_type` in linux/virtio_net.h.
 const F_NEEDS_CSUM: u8 = 1;
@@ -165,11 +182,7 @@ impl Offload {
         let checksum = if h[0] & F_NEEDS_CSUM == 0 {
             None
         } else {
-            let (start, offset) = (word(6), word(8));
-            if usize::from(start) + usize::from(offset) + 2 > frame_len {
-                return Err(BadOffload::ChecksumOutside);
-            }
-            Some(PartialChecksum { start, offset })
+            Some(PartialChecksum { start: word(6), offset: word(8) })
         };
         let gso = match h[1] & !GSO_ECN {
             GSO_NONE => None,
@@ -184,11 +197,59 @@ impl Offload {
             header_len: word(2),
             ecn: h[1] & GSO_ECN != 0,
         });
-        match gso {
-            Some(g) if g.size == 0 => Err(BadOffload::GsoSize),
-            Some(g) if usize::from(g.header_len) > frame_len => Err(BadOffload::GsoHeader),
-            _ => Ok(Self { checksum, gso }),
+        Self { checksum, gso }.checked(frame_len)
+    }
+
+    fn checked(self, frame_len: usize) -> Result<Self, BadOffload> {
+        match self {
+            Self { checksum: Some(c), .. }
+                if usize::from(c.start) + usize::from(c.offset) + 2 > frame_len =>
+            {
+                Err(BadOffload::ChecksumOutside)
+            }
+            Self { gso: Some(g), .. } if g.size == 0 => Err(BadOffload::GsoSize),
+            Self { gso: Some(g), .. } if usize::from(g.header_len) > frame_len => Err(BadOffload::GsoHeader),
+            _ => Ok(self),
         }
+    }
+
+    /// All of it in one word, which 0 is for nothing; `None` for a checksum more than 4095 bytes behind its start.
+    ///
+    /// ```text
+    /// bits 0-15 start   16-27 offset   28 checksum?   29 ECN?   30-31 kind   32-47 size   48-63 header
+    /// ```
+    #[must_use]
+    pub fn to_word(&self) -> Option<u64> {
+        let mut word = 0;
+        if let Some(c) = self.checksum {
+            if c.offset > MAX_WORD_OFFSET {
+                return None;
+            }
+            word |= u64::from(c.start) | u64::from(c.offset) << 16 | 1 << 28;
+        }
+        if let Some(g) = self.gso {
+            let kind = 1 + g.kind as u64;
+            word |=
+                u64::from(g.ecn) << 29 | kind << 30 | u64::from(g.size) << 32 | u64::from(g.header_len) << 48;
+        }
+        Some(word)
+    }
+
+    /// What [`to_word`](Self::to_word) made, checked as by [`parse`](Self::parse).
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn from_word(word: u64, frame_len: usize) -> Result<Self, BadOffload> {
+        let partial = PartialChecksum { start: word as u16, offset: (word >> 16) as u16 & MAX_WORD_OFFSET };
+        let kind = match word >> 30 & 3 {
+            0 => None,
+            1 => Some(SegmentKind::Tcp4),
+            2 => Some(SegmentKind::Tcp6),
+            _ => Some(SegmentKind::Udp),
+        };
+        let (size, header_len, ecn) = ((word >> 32) as u16, (word >> 48) as u16, word >> 29 & 1 != 0);
+        let gso = kind.map(|kind| Segmentation { kind, size, header_len, ecn });
+        Self { checksum: (word >> 28 & 1 != 0).then_some(partial), gso }.checked(frame_len)
     }
 
     /// Writes the metadata.

@@ -86,6 +86,12 @@ impl<'a> Segments<'a> {
         self.payload.len().div_ceil(self.size).max(1)
     }
 
+    /// Bytes of headers before the payload, the same in each frame.
+    #[must_use]
+    pub fn header_len(&self) -> usize {
+        self.headers.len()
+    }
+
     /// Bytes of frame `index`; 0 when there is none.
     #[must_use]
     pub fn len(&self, index: usize) -> usize {

@@ -259,8 +259,20 @@ proptest! {
             let mut written = [0xee; 10];
             offload.write(&mut written);
             prop_assert_eq!(Offload::parse(&written, len), Ok(offload));
+            match offload.to_word() {
+                Some(word) => prop_assert_eq!(Offload::from_word(word, len), Ok(offload)),
+                None => prop_assert!(offload.checksum.unwrap().offset > 4095),
+            }
             let c = offload.checksum.unwrap_or(PartialChecksum { start: 0, offset: 0 });
             prop_assert!(offload.checksum.is_none() || usize::from(c.start) + usize::from(c.offset) + 2 <= len);
+        }
+    }
+
+    #[test]
+    fn any_word_is_refused_or_round_trips(word: u64, len in 0usize..70_000) {
+        if let Ok(offload) = Offload::from_word(word, len) {
+            let again = offload.to_word().unwrap();
+            prop_assert_eq!(Offload::from_word(again, len), Ok(offload));
         }
     }
 

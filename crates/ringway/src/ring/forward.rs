@@ -34,18 +34,22 @@ impl Pairing {
 ///
 /// Frames keep their order; a frame of several slots moves whole or not at all. Neither ring is synced.
 /// [`Pairing::Swap`] between rings of two regions copies instead. A slot with a bad index or length is dropped
-/// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`.
+/// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`. A super-frame
+/// that is carried whole ([`Gso::Carry`](crate::Gso::Carry)) keeps its [`Offload`](crate::offload::Offload) when the port
+/// of `tx` takes one, and counts as `bad_offload` otherwise.
 pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> u32 {
     let swap = pairing == Pairing::Swap && rx.region().is(tx.region());
     let (mut from, end, rv, stats) = rx.parts();
+    let takes_offload = tx.takes_offload();
     let (mut to, free_end, tv) = tx.parts();
     let same_size = rv.buf_size() <= tv.buf_size();
     let mut left = max;
     while left > 0 && from != end && to != free_end {
         let s = rv.slot(from);
         let d = tv.slot(to);
-        if s.more() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
-            let Some((read, written)) = slow(rv, from, end, tv, to, free_end, stats) else { break };
+        if s.more() || s.offload() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
+            let free = Free { view: tv, at: to, end: free_end, takes_offload };
+            let Some((read, written)) = slow(rv, from, end, &free, stats) else { break };
             from = crate::cursor::add(from, read, rv.num());
             to = crate::cursor::add(to, written, tv.num());
             left = left.saturating_sub(read);
@@ -68,18 +72,19 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
     max - left
 }
 
-/// One frame that is not plain: a chain, a bad slot, or a tx ring of smaller buffers. Copies it; returns the slots
-/// read and written, or `None` when there is no room now.
-#[cold]
-fn slow(
-    rv: &RingView,
-    from: u32,
+/// Where a frame may go.
+struct Free<'a> {
+    view: &'a RingView,
+    at: u32,
     end: u32,
-    tv: &RingView,
-    to: u32,
-    free_end: u32,
-    stats: &RingStats,
-) -> Option<(u32, u32)> {
+    takes_offload: bool,
+}
+
+/// One frame that is not plain: a chain, a bad slot, one with work left to be done, or a tx ring of smaller buffers.
+/// Copies it; returns the slots read and written, or `None` when there is no room now.
+#[cold]
+fn slow(rv: &RingView, from: u32, end: u32, free: &Free<'_>, stats: &RingStats) -> Option<(u32, u32)> {
+    let (tv, to) = (free.view, free.at);
     let (read, total) = match measure(rv, from, end) {
         Ok(frame) => frame,
         Err(read) => {
@@ -87,16 +92,25 @@ fn slow(
             return Some((read, 0));
         }
     };
+    // Read once: the first slot has it.
+    let offload = rv.slot(from).offload().then(|| rv.offload_word(from));
+    if offload.is_some() && !free.takes_offload {
+        stats.undeliver(DropReason::BadOffload);
+        return Some((read, 0));
+    }
     let need = total.div_ceil(tv.buf_size() as usize).max(1) as u32;
     if need > MAX_CHAIN || need >= tv.num() {
         stats.undeliver(DropReason::TooLong);
         return Some((read, 0));
     }
-    if need > tv.dist(to, free_end) {
+    if need > tv.dist(to, free.end) {
         return None;
     }
     let mut parts = Parts { view: rv, at: from, slots: read, part: &[] };
     write_chain(&mut parts, total, tv, to, need);
+    if let Some(word) = offload {
+        tv.set_offload(to, word);
+    }
     Some((read, need))
 }
 

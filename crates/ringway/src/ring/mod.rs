@@ -10,11 +10,13 @@
 #![allow(unsafe_code)]
 
 mod forward;
+mod partial;
 mod rx;
 mod tx;
 mod view;
 
 pub use forward::{Pairing, forward};
+pub(crate) use partial::Finisher;
 pub use rx::{RxBurst, RxFrame, RxRing};
 pub use tx::{TxBurst, TxRing, TxSlot};
 pub(crate) use view::RingView;
@@ -46,6 +48,14 @@ pub(crate) struct RingParts {
     pub(crate) tail: u32,
     pub(crate) stats: RingStats,
     pub(crate) lease: Arc<Lease>,
+}
+
+/// Slots `[at, end)` of a ring, to read or to fill.
+#[derive(Debug)]
+pub(crate) struct Span<'a> {
+    pub(crate) view: &'a RingView,
+    pub(crate) at: u32,
+    pub(crate) end: u32,
 }
 
 impl Owned {

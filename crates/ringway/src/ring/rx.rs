@@ -3,11 +3,12 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use super::{Owned, RingParts, RingView};
+use super::{Owned, RingParts, RingView, Span};
 use crate::backend::RxSync;
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::MAX_CHAIN;
+use crate::offload::Offload;
 use crate::region::{Buf, Region};
 use crate::slot::Slot;
 use crate::stats::{DropReason, RingStats};
@@ -95,6 +96,25 @@ impl RxRing {
     #[must_use]
     pub fn region(&self) -> &Region {
         self.ring.view.region()
+    }
+
+    /// All that [`fd`](Self::fd) stands for.
+    pub(crate) fn fds(&self) -> Vec<RawFd> {
+        self.backend.fds()
+    }
+
+    /// Puts what `wrap` makes between the ring and its backend.
+    pub(crate) fn wrap(mut self, wrap: impl FnOnce(Span<'_>, Box<dyn RxSync>) -> Box<dyn RxSync>) -> Self {
+        let at = self.ring.head();
+        let ready = Span { view: &self.ring.view, at, end: self.ring.tail };
+        self.backend = wrap(ready, self.backend);
+        self
+    }
+
+    /// The frames ready to read; whoever takes some sets the head of the view behind them.
+    pub(crate) fn ready(&mut self) -> Span<'_> {
+        let at = self.ring.head();
+        Span { view: &self.ring.view, at, end: self.ring.tail }
     }
 
     pub(super) fn parts(&mut self) -> (u32, u32, &RingView, &RingStats) {
@@ -211,6 +231,14 @@ impl RxFrame<'_> {
     #[must_use]
     pub fn len(&self) -> usize {
         if self.slots == 1 { self.slot.len as usize } else { self.parts().map(<[u8]>::len).sum() }
+    }
+
+    /// What is left to be done on a super-frame that the port carries whole, by choice: see
+    /// [`Gso::Carry`](crate::Gso::Carry). `None` for all others, and for words that make no sense.
+    #[must_use]
+    pub fn offload(&self) -> Option<Offload> {
+        let word = self.slot.offload().then(|| self.view.offload_word(self.at))?;
+        Offload::from_word(word, self.len()).ok()
     }
 
     /// Whether the frame has no bytes.

@@ -2,7 +2,7 @@
 
 use std::os::fd::RawFd;
 
-use super::{Owned, RingParts, RingView};
+use super::{Owned, RingParts, RingView, Span};
 use crate::backend::TxSync;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
@@ -113,6 +113,28 @@ impl TxRing {
     #[must_use]
     pub fn region(&self) -> &Region {
         self.ring.view.region()
+    }
+
+    /// Whether a frame may carry what is left to be done on it.
+    pub(super) fn takes_offload(&self) -> bool {
+        self.backend.takes_offload()
+    }
+
+    /// All that [`fd`](Self::fd) stands for.
+    pub(crate) fn fds(&self) -> Vec<RawFd> {
+        self.backend.fds()
+    }
+
+    /// Puts what `wrap` makes between the ring and its backend.
+    pub(crate) fn wrap(mut self, wrap: impl FnOnce(u32, Box<dyn TxSync>) -> Box<dyn TxSync>) -> Self {
+        self.backend = wrap(self.ring.head(), self.backend);
+        self
+    }
+
+    /// The free slots; whoever fills some sets the head of the view behind them.
+    pub(crate) fn room(&mut self) -> Span<'_> {
+        let at = self.ring.head();
+        Span { view: &self.ring.view, at, end: self.ring.tail }
     }
 
     pub(super) fn parts(&mut self) -> (u32, u32, &RingView) {

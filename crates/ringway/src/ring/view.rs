@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::cursor;
-use crate::layout::{RING_HEADER, SLOT_SIZE, ring as at};
+use crate::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
 use crate::region::Region;
 use crate::slot::Slot;
 use crate::sys::time;
@@ -154,6 +154,25 @@ impl RingView {
         self.word(i).store(s.word(), Release);
     }
 
+    /// The `ptr` word of slot `i`.
+    fn ptr(&self, i: u32) -> &AtomicU64 {
+        assert!(i < self.num);
+        // SAFETY: as in `word`; the second half of a slot is inside it.
+        unsafe { self.slots.byte_add(i as usize * SLOT_SIZE + 8).as_ref() }
+    }
+
+    /// What the slot says is left to be done on its frame; anything, should the program have written it.
+    pub(crate) fn offload_word(&self, i: u32) -> u64 {
+        self.ptr(i).load(Relaxed)
+    }
+
+    /// Notes in slot `i`, the first of a frame, what is left to be done on it.
+    pub(crate) fn set_offload(&self, i: u32, word: u64) {
+        self.ptr(i).store(word, Relaxed);
+        let s = self.slot(i);
+        self.set_slot(i, Slot { flags: s.flags | NS_OFFLOAD, ..s });
+    }
+
     /// Whether `s` may be used in this region.
     #[inline]
     pub(crate) fn valid(&self, s: Slot) -> bool {
@@ -209,6 +228,28 @@ impl RingView {
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.buf(to.buf), bytes.len()) }
     }
 
+    /// Lets `fill` write to the buffer of `to`, a slot that the caller owns; returns what it returns.
+    ///
+    /// # Panics
+    /// When the slot is not valid.
+    #[inline]
+    pub(crate) fn fill<T>(&self, to: Slot, fill: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(self.valid(to));
+        // SAFETY: valid (asserted above) and owned by the caller; the only slice of that buffer, it ends with this call.
+        fill(unsafe { self.bytes_mut(to, self.buf_size as usize) })
+    }
+
+    /// Copies the bytes of `from`, a slot that the caller owns, to the start of `out`.
+    ///
+    /// # Panics
+    /// When the slot is not valid or its bytes are more than fit.
+    #[inline]
+    pub(crate) fn load(&self, from: Slot, out: &mut [u8]) {
+        assert!(self.valid(from));
+        // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
+        out[..from.len as usize].copy_from_slice(unsafe { self.bytes(from) });
+    }
+
     /// Appends the bytes of `from`, a slot that the caller owns, to `out`.
     ///
     /// # Panics
@@ -217,6 +258,25 @@ impl RingView {
         assert!(self.valid(from));
         // SAFETY: valid (asserted above) and owned by the caller; the slice ends with this call.
         out.extend_from_slice(unsafe { self.bytes(from) });
+    }
+
+    /// Appends the frame at `at`, which ends before `end`, to `out`; returns its slots, and whether they are valid and
+    /// no more than a frame may have.
+    pub(crate) fn gather(&self, mut at: u32, end: u32, out: &mut Vec<u8>) -> (u32, bool) {
+        let (mut slots, mut good) = (0, true);
+        while at != end {
+            let s = self.slot(at);
+            good &= self.valid(s);
+            if good {
+                self.read(s, out);
+            }
+            slots += 1;
+            at = self.next(at);
+            if !s.more() {
+                return (slots, good && slots <= MAX_CHAIN);
+            }
+        }
+        (slots, false)
     }
 
     /// Slots from `from` up to and without `to`.

@@ -10,7 +10,7 @@ use libbpf_sys as bpf;
 use super::mmap::Mmap;
 
 /// libbpf returns `-errno`.
-fn check(ret: i32) -> io::Result<i32> {
+pub(super) fn check(ret: i32) -> io::Result<i32> {
     if ret < 0 { Err(io::Error::from_raw_os_error(-ret)) } else { Ok(ret) }
 }
 
@@ -41,6 +41,31 @@ pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Opt
         Err(e) if e.raw_os_error() != Some(libc::EINTR) => Err(e),
         _ => Ok(()),
     }
+}
+
+/// `BPF_F_XDP_HAS_FRAGS` of linux/bpf.h: the program knows frames in several buffers.
+pub(crate) const XDP_HAS_FRAGS: u32 = 1 << 5;
+
+/// Loads a program made here, called `ringway_take`.
+pub(crate) fn load(
+    kind: bpf::bpf_prog_type,
+    attach: bpf::bpf_attach_type,
+    flags: u32,
+    code: &[bpf::bpf_insn],
+) -> io::Result<OwnedFd> {
+    let mut opts = bpf::bpf_prog_load_opts {
+        sz: size_of::<bpf::bpf_prog_load_opts>() as _,
+        expected_attach_type: attach,
+        prog_flags: flags,
+        ..Default::default()
+    };
+    let (name, license) = (c"ringway_take".as_ptr(), c"Dual BSD/GPL".as_ptr());
+    // SAFETY: all pointers are to NUL-terminated constants or to locals that live across the call; `code` carries its
+    // length, `opts` its size. What the instructions may do is for the kernel's verifier to decide.
+    let fd =
+        check(unsafe { bpf::bpf_prog_load(kind, name, license, code.as_ptr(), code.len() as _, &mut opts) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Attaches a program to an interface for as long as the returned link is open.
@@ -75,6 +100,21 @@ pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
     // SAFETY: `opts` lives across the call and carries its size.
     check(unsafe { bpf::bpf_xdp_query(ifindex as i32, 0, &mut opts) })?;
     Ok((opts.prog_id, opts.feature_flags))
+}
+
+/// Name of a program, at most 15 characters; empty when it has none or is gone.
+pub(crate) fn prog_name(id: u32) -> String {
+    // SAFETY: no pointers are passed.
+    let Ok(fd) = check(unsafe { bpf::bpf_prog_get_fd_by_id(id) }) else { return String::new() };
+    // SAFETY: the call just made this descriptor.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let mut info = bpf::bpf_prog_info::default();
+    let mut len = size_of::<bpf::bpf_prog_info>() as u32;
+    // SAFETY: `info` lives across the call and has the length given; zero asks for no arrays.
+    if check(unsafe { bpf::bpf_prog_get_info_by_fd(fd.as_raw_fd(), &mut info, &mut len) }).is_err() {
+        return String::new();
+    }
+    info.name.iter().map(|&c| c as u8 as char).take_while(|&c| c != '\0').collect()
 }
 
 /// Opens a map by its id.

@@ -2,14 +2,26 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod bpf;
+pub(crate) mod bpf_probe;
+mod ethtool;
 pub(crate) mod fd;
+pub(crate) mod libpcap;
 pub(crate) mod mmap;
 pub(crate) mod net;
+pub(crate) mod netlink;
+pub(crate) mod packet;
+pub(crate) mod rights;
+pub(crate) mod socket_probe;
 pub(crate) mod time;
 pub(crate) mod xsk;
 
 /// Whether the process runs with user id 0.
 pub(crate) fn is_root() -> bool {
+    effective_user() == 0
+}
+
+/// The process's effective user id.
+pub(crate) fn effective_user() -> u32 {
     // SAFETY: no arguments, can't fail.
-    unsafe { libc::geteuid() == 0 }
+    unsafe { libc::geteuid() }
 }

@@ -132,15 +132,29 @@ impl Interface {
         Ok(unsafe { r.ifr_ifru.ifru_mtu } as u32)
     }
 
+    /// Kind of link (`ARPHRD_` of linux/if_arp.h).
+    pub(crate) fn link_type(&self) -> io::Result<u16> {
+        let mut r = self.named()?;
+        // SAFETY: `r` holds a name and lives across the call, which writes the hardware address.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFHWADDR, &mut r) })?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        Ok(unsafe { r.ifr_ifru.ifru_hwaddr }.sa_family)
+    }
+
     /// An ethtool request whose first word is its number.
     fn ethtool<const N: usize>(&self, cmd: u32) -> io::Result<[u32; N]> {
         let mut words = [0u32; N];
         words[0] = cmd;
+        self.request_words(&mut words)?;
+        Ok(words)
+    }
+
+    /// An ethtool request in place of which the answer is put.
+    pub(super) fn request_words(&self, words: &mut [u32]) -> io::Result<()> {
         let mut r = self.named()?;
         r.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
         // SAFETY: `words` is as large as the answer to the request (callers), and both live across the call.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) })?;
-        Ok(words)
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) }).map(drop)
     }
 
     /// Name of the driver, empty when it does not tell.

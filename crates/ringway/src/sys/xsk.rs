@@ -16,7 +16,7 @@ use crate::layout::HEADROOM;
 use crate::region::Region;
 
 /// `XDP_MAX_TX_SKB_BUDGET` of linux/if_xdp.h: frames that one call sends in copy mode, 32 before Linux 6.17.
-const MAX_TX_SKB_BUDGET: i32 = 9;
+pub(super) const MAX_TX_SKB_BUDGET: i32 = 9;
 
 /// Where a received frame starts relative to its chunk, in the upper bits of an address (`XSK_UNALIGNED_BUF_OFFSET_SHIFT`).
 const OFFSET_SHIFT: u32 = 48;
@@ -92,7 +92,7 @@ impl Umem {
     }
 }
 
-fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
     let len = size_of::<T>() as u32;
     // SAFETY: passes a live value and its size.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, (&raw const *value).cast(), len) })
@@ -186,7 +186,7 @@ impl Xsk {
         };
         // Only faster where the kernel knows it.
         let _ = set(&fd, MAX_TX_SKB_BUDGET, &want.ring);
-        let multi = bind(&fd, want)?;
+        let multi = bind_best(&fd, want)?;
         let options: libc::xdp_options = get(&fd, libc::XDP_OPTIONS)?;
         let zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
         Ok(Self { fd: Arc::new(XskFd { fd, zero_copy, multi }), rx, tx })
@@ -195,21 +195,14 @@ impl Xsk {
 
 /// Binds, with frames of several buffers where they are known. In copy mode without need-wakeup: poll would send then
 /// too, in whatever thread, and lose frames uncounted.
-fn bind(fd: &OwnedFd, want: &Wanted) -> io::Result<bool> {
+fn bind_best(fd: &OwnedFd, want: &Wanted) -> io::Result<bool> {
     let zero = libc::XDP_ZEROCOPY | libc::XDP_USE_NEED_WAKEUP;
     let modes: &[u16] = if want.zero_copy { &[zero, libc::XDP_COPY] } else { &[libc::XDP_COPY] };
     let mut last = io::Error::from_raw_os_error(libc::EINVAL);
     for mode in modes {
-        for multi in [true, false] {
-            // SAFETY: plain data; zero is a valid value for each field.
-            let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
-            a.sxdp_family = libc::AF_XDP as u16;
-            (a.sxdp_ifindex, a.sxdp_queue_id) = (want.ifindex, want.queue);
-            a.sxdp_flags = mode | if multi { libc::XDP_USE_SG } else { 0 };
-            let len = size_of::<libc::sockaddr_xdp>() as u32;
-            // SAFETY: `a` is `len` bytes and lives across the call.
-            match check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const a).cast(), len) }) {
-                Ok(_) => return Ok(multi),
+        for (multi, flag) in [(true, libc::XDP_USE_SG), (false, 0)] {
+            match bind(fd, want.ifindex, want.queue, mode | flag) {
+                Ok(()) => return Ok(multi),
                 Err(e) => last = e,
             }
             if !matches!(last.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) {
@@ -218,6 +211,17 @@ fn bind(fd: &OwnedFd, want: &Wanted) -> io::Result<bool> {
         }
     }
     Err(last)
+}
+
+/// Binds a socket that has memory and rings to a queue.
+pub(super) fn bind(fd: &OwnedFd, ifindex: u32, queue: u32, flags: u16) -> io::Result<()> {
+    // SAFETY: plain data; zero is a valid value for each field.
+    let mut a: libc::sockaddr_xdp = unsafe { std::mem::zeroed() };
+    a.sxdp_family = libc::AF_XDP as u16;
+    (a.sxdp_ifindex, a.sxdp_queue_id, a.sxdp_flags) = (ifindex, queue, flags);
+    let len = size_of::<libc::sockaddr_xdp>() as u32;
+    // SAFETY: `a` is `len` bytes and lives across the call.
+    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const a).cast(), len) }).map(drop)
 }
 
 /// What the kernel did with the descriptors put up.

@@ -68,6 +68,7 @@ pub use ipv4::Ipv4;
 pub use ipv6::{Ipv6, Ipv6Upper};
 pub use parse::{MAX_VLAN_TAGS, Net, Packet, Transport, parse};
 pub use tcp::{Tcp, TcpFlags};
+pub use time::TimeOfDay;
 pub use udp::Udp;
 pub use vlan::Vlan;
 
@@ -84,6 +85,7 @@ mod summary;
 mod tcp;
 #[cfg(test)]
 mod tests;
+mod time;
 mod udp;
 mod vlan;
 

@@ -10,6 +10,7 @@
 use ringway::{OpenOptions, Port, PortCounters};
 
 use super::duo::{Control, beside};
+use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, receiver, tx};
 use crate::engine::Bridge;
 use crate::lab::Lab;
@@ -20,14 +21,12 @@ use crate::suite::{Case, Fault, Sample, Unit};
 /// Frames forwarded in one direction before the other gets its turn.
 const BURST: u32 = 256;
 
-const NOTE: &str = "senders of socket buffers: tc sink; ringway and xdp-redirect: XDP sink. linux-bridge and \
+const NOTE: &str = "senders of socket buffers: tc sink; ringway-ebpf and xdp-redirect: XDP sink. linux-bridge and \
                     xdp-redirect run in the kernel, in the generator's softirq on CPU 0";
 
 pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
-    Case::new("forward", Unit::Mpps)
-        .burst(BURST)
-        .note(NOTE)
-        .system("ringway-ebpf", move || ringway(bed).map(|(sample, _)| sample))
+    let case = Case::new("forward", Unit::Mpps).burst(BURST).note(NOTE);
+    with_all(case, move |kind| ringway(bed, kind).map(|(sample, _)| sample))
         .system("libpcap", move || libpcap(bed))
         .system("af_xdp", move || af_xdp(bed))
         .system("xdp-redirect", move || xdp_redirect(bed))
@@ -41,10 +40,10 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 /// # Errors
 ///
 /// Why there is no number.
-pub fn ringway(bed: Bed<'_>) -> Result<(Sample, [PortCounters; 2]), Fault> {
+pub fn ringway(bed: Bed<'_>, kind: Kind) -> Result<(Sample, [PortCounters; 2]), Fault> {
     let links = links(bed)?;
-    let sink = sink(&links, "sink")?;
-    let (counters, ()) = bridging(links.lab, || flood(bed))?;
+    let sink = sink(&links, kind.sink(BURST))?;
+    let (counters, ()) = bridging(links.lab, kind, || flood(bed))?;
     Ok((tx::arrived(sink)?, counters))
 }
 
@@ -55,10 +54,11 @@ pub fn ringway(bed: Bed<'_>) -> Result<(Sample, [PortCounters; 2]), Fault> {
 /// Those of the ports, or else those of `meanwhile`.
 pub fn bridging<T>(
     lab: &Lab,
+    kind: Kind,
     meanwhile: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<([PortCounters; 2], T), Fault> {
     let work = |control: &Control<'_>| {
-        let mut ports = OpenOptions::new().open_all(&["ebpf:a1", "ebpf:b0"])?;
+        let mut ports = OpenOptions::new().open_all(&[&kind.port("a1"), &kind.port("b0")])?;
         let (Some(b), Some(a)) = (ports.pop(), ports.pop()) else {
             return Err(Fault::Failed("two ports were asked for".into()));
         };
@@ -118,7 +118,8 @@ fn dpdk(bed: Bed<'_>, driver: Driver) -> Result<Sample, Fault> {
     tx::arrived(sink)
 }
 
-fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
+/// Links for a forwarder between `a1` and `b0`.
+pub(super) fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
     let links = bed.links(&["a", "b"])?;
     links.lab.run_napi("a1")?; // takes what the generator redirects, whoever forwards
     Ok(links)

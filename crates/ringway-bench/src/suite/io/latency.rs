@@ -7,6 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use ringway::{Port, Waiter, monotonic_ns};
 
 use super::duo::{Control, alone, beside};
+use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, receiver};
 use crate::peers::{Peer, PeerKind};
 use crate::suite::{Case, Fault, Sample, Unit, statistics};
@@ -24,16 +25,20 @@ const KIND_AT: usize = 14;
 
 pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     vec![
-        Case::new("latency", Unit::Ns)
-            .cores(2)
-            .note("median round trip, a request every 200 us; ringway looks again for up to 400 us before it sleeps, \
-                   ringway-sleep and libpcap sleep at once")
-            .system("ringway-ebpf", move || ringway(bed, 2 * INTERVAL))
-            .system("ringway-sleep", move || ringway(bed, Duration::ZERO))
-            .system("libpcap", move || libpcap(bed)),
-        Case::new("idle-cpu", Unit::Ns)
-            .note("CPU time per second of waiting for frames that do not come: 10000000 ns is 1 %")
-            .system("ringway-ebpf", move || idle(bed)),
+        with_all(
+            Case::new("latency", Unit::Ns).cores(2).note(
+                "median round trip, a request every 200 us; ringway looks again for up to 400 us before it sleeps, \
+                 ringway-sleep (an ebpf: port) and libpcap sleep at once",
+            ),
+            move |kind| ringway(bed, kind, 2 * INTERVAL),
+        )
+        .system("ringway-sleep", move || ringway(bed, Kind::Ebpf, Duration::ZERO))
+        .system("libpcap", move || libpcap(bed)),
+        with_all(
+            Case::new("idle-cpu", Unit::Ns)
+                .note("CPU time per second of waiting for frames that do not come: 10000000 ns is 1 %"),
+            move |kind| idle(bed, kind),
+        ),
     ]
 }
 
@@ -55,16 +60,16 @@ fn libpcap(bed: Bed<'_>) -> Result<Sample, Fault> {
     }
 }
 
-fn ringway(bed: Bed<'_>, spin: Duration) -> Result<Sample, Fault> {
+fn ringway(bed: Bed<'_>, kind: Kind, spin: Duration) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     let lab = links.lab;
     let (_, times) = beside(
         Some(lab),
         receiver(),
-        |control| pong(control, spin),
+        |control| pong(control, kind, spin),
         || {
             alone(Some(lab), SENDER, || {
-                let mut port = Port::open("ebpf:a0")?;
+                let mut port = Port::open(&kind.port("a0"))?;
                 ping(&mut port, requests(bed), spin)
             })
         },
@@ -73,8 +78,8 @@ fn ringway(bed: Bed<'_>, spin: Duration) -> Result<Sample, Fault> {
 }
 
 /// Sends every request back until it is told to end; returns how many.
-fn pong(control: &Control<'_>, spin: Duration) -> Result<u64, Fault> {
-    let mut port = Port::open("ebpf:a1")?;
+fn pong(control: &Control<'_>, kind: Kind, spin: Duration) -> Result<u64, Fault> {
+    let mut port = Port::open(&kind.port("a1"))?;
     let mut waiter = Waiter::new(spin)?;
     let mut replies = 0;
     control.ready();
@@ -138,10 +143,10 @@ fn request(number: u64) -> [u8; LEN] {
     frame
 }
 
-fn idle(bed: Bed<'_>) -> Result<Sample, Fault> {
+fn idle(bed: Bed<'_>, kind: Kind) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
     alone(Some(links.lab), receiver(), || {
-        let mut port = Port::open("ebpf:a1")?;
+        let mut port = Port::open(&kind.port("a1"))?;
         let mut waiter = Waiter::new(Duration::from_micros(50))?;
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?; // what opening brought
         let (start, before) = (Instant::now(), cpu_time()?);

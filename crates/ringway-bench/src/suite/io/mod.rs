@@ -5,6 +5,7 @@
 //! | `tx` | send on a veth, burst 1 to 1024 | by an eBPF sink at the far end |
 //! | `rx`, `rx-1mpps` | receive a flood; 0.95 Mpps without a loss | by the receiver |
 //! | `forward` | from one veth to another | by an eBPF sink at the far end |
+//! | `overload` | the same on one core, much more offered than it can move | by the same |
 //! | `pipe` | from a program to a program | by the receiver |
 //! | `ring` | cost of a slot, without moving anything | |
 //! | `latency`, `idle-cpu` | round trips of single frames; cost of waiting | |
@@ -16,14 +17,18 @@
 
 mod duo;
 pub mod forward;
+mod kind;
 mod latency;
 mod loops;
 mod meter;
+mod overload;
 mod pipe;
 mod rx;
 mod tx;
 
 use std::thread;
+
+pub use kind::Kind;
 
 use super::{Case, Fault};
 use crate::engine::Signals;
@@ -91,6 +96,7 @@ pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     let mut cases = tx::cases(bed);
     cases.extend(rx::cases(bed));
     cases.push(forward::case(bed));
+    cases.push(overload::case(bed));
     cases.extend(pipe::cases(bed));
     cases.extend(latency::cases(bed));
     cases

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringway::OpenOptions;
 
 use super::duo::beside;
+use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, loops, receiver};
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::{Case, Fault, Sample, Unit};
@@ -31,21 +32,20 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 }
 
 fn case<'a>(bed: Bed<'a>, name: &'static str, rate: &'static str, slots: u32) -> Case<'a> {
-    Case::new(name, Unit::Mpps)
-        .burst(256)
-        .system("ringway-ebpf", move || ringway(bed, rate, slots))
+    with_all(Case::new(name, Unit::Mpps).burst(256), move |kind| ringway(bed, kind, rate, slots))
         .system("libpcap", move || peer(bed, PeerKind::Pcap, None, rate))
         .system("recvmmsg", move || peer(bed, PeerKind::Socket, None, rate))
         .system("af_xdp", move || peer(bed, PeerKind::AfXdp, Some("256"), rate))
 }
 
-fn ringway(bed: Bed<'_>, rate: &str, slots: u32) -> Result<Sample, Fault> {
+fn ringway(bed: Bed<'_>, kind: Kind, rate: &str, slots: u32) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
+    links.lab.run_napi("a1")?;
     let (meter, sent) = beside(
         Some(links.lab),
         receiver(),
         |control| {
-            let mut port = OpenOptions::new().slots(slots).open("ebpf:a1")?;
+            let mut port = OpenOptions::new().slots(slots).open(&kind.port("a1"))?;
             Ok(loops::receive(&mut port, control)?)
         },
         || flood(bed, rate),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ringway::Port;
 
 use super::duo::alone;
+use super::kind::{Kind, with_all};
 use super::meter::WARM_UP;
 use super::{Bed, SENDER, loops, receiver};
 use crate::lab::Lab;
@@ -12,33 +13,27 @@ use crate::peers::{Peer, PeerKind};
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// A veth makes a private copy of each socket buffer for an XDP program, and a socket buffer of each live frame for a
-/// tc program, so one sink would favour one way of sending. Ringway sends bursts up to 16 as socket buffers.
-const NOTE: &str = "counted at the far end by tc for senders of socket buffers (ringway up to burst 16 among them), by XDP \
+/// tc program, so one sink would favour one way of sending. `ebpf:` ports send bursts up to 16 as socket buffers.
+const NOTE: &str = "counted at the far end by tc for senders of socket buffers (ringway-ebpf up to burst 16 among them), by XDP \
                     for live frames: each the better one for it";
-
-/// Bursts from which on Ringway sends live frames.
-const LIVE: u32 = 17;
 
 pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     [1, 16, 256, 1024].map(|burst| case(bed, burst)).into()
 }
 
 fn case(bed: Bed<'_>, burst: u32) -> Case<'_> {
-    Case::new("tx", Unit::Mpps)
-        .burst(burst)
-        .note(NOTE)
-        .system("ringway-ebpf", move || ringway(bed, burst))
+    let case = Case::new("tx", Unit::Mpps).burst(burst).note(NOTE);
+    with_all(case, move |kind| ringway(bed, kind, burst))
         .system("libpcap", move || peer(bed, PeerKind::Pcap, burst))
         .system("sendmmsg", move || peer(bed, PeerKind::Socket, burst))
         .system("af_xdp", move || peer(bed, PeerKind::AfXdp, burst))
 }
 
-fn ringway(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
+fn ringway(bed: Bed<'_>, kind: Kind, burst: u32) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
-    let sink = if burst >= LIVE { "sink" } else { "sink-skb" };
-    counted(links.lab, sink, || {
+    counted(links.lab, kind.sink(burst), || {
         alone(Some(links.lab), SENDER, || {
-            let mut port = Port::open("ebpf:a0")?;
+            let mut port = Port::open(&kind.port("a0"))?;
             let period = Duration::from_secs_f64(bed.seconds) + WARM_UP;
             Ok(loops::transmit(&mut port, burst, period, bed.signals)?)
         })

@@ -7,14 +7,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::object::{Config, KRING, KRING_COUNTERS};
 use super::{Core, SLOTS};
 use crate::backend::Control;
+use crate::backend::nic::{LOOK_NS, gone};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, net, time};
-
-/// How often an idle or failing port looks at its interface, in ns.
-const LOOK_NS: u64 = 100_000_000;
 
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
 const TAKES_FRAMES: u64 = 1 << 2;
@@ -28,6 +26,8 @@ pub(super) struct Port {
     kstate: Arc<Mmap>,
     cfg: Config,
     counted: bool,
+    live: bool,
+    takes: Option<String>,
 }
 
 impl Port {
@@ -39,6 +39,8 @@ impl Port {
             kstate: core.loaded.kstate.clone(),
             cfg: core.cfg,
             counted: core.counted,
+            live: core.cfg.host != 0 || core.takes_live(),
+            takes: core.gate.as_ref().map(|g| g.filter().to_string()),
         }
     }
 }
@@ -58,20 +60,22 @@ impl Control for Port {
         let counted =
             if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
         let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };
+        let slow = if self.live {
+            ""
+        } else {
+            "; AF_XDP out while the interface takes no live frames: `ethtool -K PEER gro on` at the other end is faster"
+        };
+        let takes = self.takes.as_ref().map_or(String::new(), |t| format!("; takes only `{t}`"));
+        let copies = match (cfg.copy, cfg.host) {
+            (0, _) => "",
+            (_, 0) => "; copies: the host gets these frames too",
+            _ => "; copies: the wire gets these frames too",
+        };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}",
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}{slow}",
             self.driver, cfg.rx_rings, cfg.tx_rings
         )
     }
-}
-
-/// Explains why the interface could not be asked for its state.
-pub(in crate::backend) fn gone(port: &str, e: std::io::Error) -> Error {
-    if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
-        return Error::new(ErrorKind::Gone, port, "the interface was deleted, or moved to another namespace")
-            .cure("open the port again when it is back");
-    }
-    Error::io(port, "asking for the state of the interface failed", e)
 }
 
 /// Adds what the kernel half counted.
@@ -135,6 +139,12 @@ impl Core {
     /// The same, at once.
     pub(super) fn look_now(&self) -> Result<()> {
         self.interface.link_up().map(drop).map_err(|e| gone(&self.name, e))
+    }
+
+    /// Whether the interface takes live frames, as far as the kernel tells (Linux 6.3).
+    pub(super) fn takes_live(&self) -> bool {
+        let features = self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)).map_or(0, |q| q.1);
+        features == 0 || features & TAKES_FRAMES != 0
     }
 
     /// After a burst of live frames: if the interface refused some, find out whether it ever will take any.

@@ -17,6 +17,7 @@ mod rx;
 mod small;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod tx;
 
 use std::os::fd::OwnedFd;
@@ -25,17 +26,18 @@ use std::sync::atomic::AtomicU64;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::Setup;
+use super::{Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
+use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
-pub(super) use control::gone;
-pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
+pub(crate) use object::{quiet, region};
+pub(crate) use trial::trial;
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
 const SLOTS: u32 = 2048;
@@ -48,8 +50,8 @@ pub(super) const BUF_SIZE: u32 = 2112;
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
 
 /// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-pub(super) const SKB_MODE: u32 = 1 << 1;
-pub(super) const DRV_MODE: u32 = 1 << 2;
+pub(crate) const SKB_MODE: u32 = 1 << 1;
+pub(crate) const DRV_MODE: u32 = 1 << 2;
 
 /// `cfg.queue` when all are served.
 pub(super) const ALL_QUEUES: u32 = u32::MAX;
@@ -68,41 +70,31 @@ struct Core {
     /// When the interface was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     _attached: Vec<OwnedFd>,
+    gate: Option<Gate>,
 }
 
-/// An interface that exists, and the rings wanted of it.
+/// An interface that exists, and the what is wanted of it.
 pub(super) struct Target {
     pub(super) index: u32,
     pub(super) interface: net::Interface,
     pub(super) shape: PortShape,
     pub(super) queue: u32,
+    pub(super) take: Option<Filter>,
+    copy: bool,
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
-    let index = net::index(ifname).map_err(|_| {
-        Error::new(
-            ErrorKind::NotFound,
-            name,
-            format!("there is no interface {ifname} in this network namespace"),
-        )
-        .cure("`ip link` lists what there is")
-    })?;
-    let interface = net::Interface::new(index).map_err(|e| Error::io(name, "socket failed", e))?;
+    let (index, interface) = nic::find(name, ifname)?;
     let (rx, tx) = interface.queues();
+    nic::check_queue(name, ifname, rings, rx)?;
     let slots = options.slots.unwrap_or(SLOTS);
     let shape = |tx_rings, rx_rings, host| PortShape { tx_rings, rx_rings, slots, host };
     let (shape, queue) = match rings {
         NicRings::All => (shape(tx, rx, false), ALL_QUEUES),
-        NicRings::Queue(q) if q < rx => (shape(1, 1, false), q),
-        NicRings::Queue(q) => {
-            let what = format!("{ifname} has no queue {q}; its queues are 0 to {}", rx - 1);
-            return Err(
-                Error::new(ErrorKind::NotFound, name, what).cure("`ethtool -L` changes how many there are")
-            );
-        }
+        NicRings::Queue(q) => (shape(1, 1, false), q),
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
-    Ok(Target { index, interface, shape, queue })
+    Ok(Target { index, interface, shape, queue, take: options.take.clone(), copy: options.copy })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -184,12 +176,17 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
             Err(_) => counted = false,
         }
     }
+    let (receiver, hook) =
+        if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
+    let receiver = prog(receiver)?;
+    let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
+    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
     let receive = if target.shape.host {
-        bpf::link(prog("host_rx")?, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
             Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
         })
     } else {
-        bpf::link(prog("nic_rx")?, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
+        bpf::link(receiver, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
             .map_err(|e| xdp_refused(name, &target, cfg.netns, e))
     };
     attached.push(receive?);
@@ -204,6 +201,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         counted,
         looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
         _attached: attached,
+        gate,
     })
 }
 
@@ -225,6 +223,7 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
         max_frame: LIVE_MAX,
         ifindex: target.index,
         netns,
+        copy: u32::from(target.copy),
     }
 }
 
@@ -256,12 +255,15 @@ pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::E
                 .into_iter()
                 .find(|p| p.interface == (netns, target.index) && !p.name.ends_with('^'));
             let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
-            Error::new(
-                ErrorKind::Busy,
-                name,
-                format!("busy: XDP program {id} is attached to the interface{owner}"),
-            )
-            .cure("end its owner, or detach it with `ip link set dev IF xdp off`")
+            let program = bpf::prog_name(id);
+            let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
+            let error = Error::new(ErrorKind::Busy, name, what);
+            if program.starts_with("xdp_dispatcher") {
+                return error.cure(
+                    "it runs the programs that libxdp attached: `xdp-loader unload IF --all` ends them",
+                );
+            }
+            error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
         }
         Some(libc::EOPNOTSUPP) => {
             let driver = target.interface.driver();

@@ -49,6 +49,7 @@ pub(crate) struct Config {
     pub(crate) max_frame: u32,
     pub(crate) ifindex: u32,
     pub(crate) netns: u32,
+    pub(crate) copy: u32,
 }
 
 impl Config {
@@ -69,6 +70,7 @@ impl Config {
             self.max_frame,
             self.ifindex,
             self.netns,
+            self.copy,
         ];
         words.iter().flat_map(|w| w.to_ne_bytes()).collect()
     }

@@ -13,7 +13,7 @@ use super::object::ctl;
 use crate::backend::RxSync;
 use crate::error::Result;
 use crate::handshake;
-use crate::ring::RingView;
+use crate::ring::{Finisher, RingView};
 use crate::sys::{bpf::Bell, time};
 
 /// Syncs that find nothing between two looks at the clock.
@@ -37,13 +37,16 @@ pub(super) struct EbpfRx {
     armed: bool,
     idle: u32,
     pause_ns: u64,
+    finisher: Finisher,
 }
 
 impl EbpfRx {
     pub(super) fn new(core: Arc<Core>, rx: u32) -> Self {
         let bell = core.loaded.bells[rx as usize].clone();
         let ring = core.cfg.tx_rings + rx;
-        Self { core, bell, ring, tail: 0, armed: false, idle: 0, pause_ns: 0 }
+        // What the host sends has unfinished checksums whatever the driver.
+        let finisher = Finisher::new(if core.cfg.host == 0 { &core.driver } else { "veth" });
+        Self { core, bell, ring, tail: 0, armed: false, idle: 0, pause_ns: 0, finisher }
     }
 
     /// Chooses the pause before the next look by what this one found.
@@ -79,6 +82,7 @@ impl RxSync for EbpfRx {
         } else if tail < ring.num() {
             self.idle = 0;
             self.moderate(ring.dist(self.tail, tail));
+            self.finisher.finish(ring, self.tail, tail);
             self.tail = tail;
         }
         Ok(self.tail)

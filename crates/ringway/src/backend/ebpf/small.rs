@@ -1,9 +1,10 @@
-//! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same buffers.
+//! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same buffers; so does everything
+//! while the interface takes no live frames, as a veth whose other end does not run NAPI.
 //!
 //! Order: on a tap with one queue, and on a veth with one queue whose TCP segmentation is off (attaching XDP to the peer
 //! turns it off), live frames and socket buffers are put into one first-in-first-out queue. On another veth with one
-//! queue they meet only in the receiver's softirq. With more queues they may overtake each other at any time, and only
-//! live frames are used. See drivers/net/veth.c, `veth_skb_is_eligible_for_gro`. When to change from one way to the
+//! queue they meet only in the receiver's softirq. With more queues they may overtake each other at any time, so small
+//! bursts are live frames too. See drivers/net/veth.c, `veth_skb_is_eligible_for_gro`. When to change from one way to the
 //! other is for [`super::tx`] to say.
 
 use std::os::fd::OwnedFd;
@@ -36,15 +37,20 @@ pub(super) struct Small {
     there: bool,
     /// Whether live frames and socket buffers are put into one queue.
     same_queue: bool,
-    /// Whether the driver and the queues allow it at all.
+    /// Whether the driver allows it at all.
     possible: bool,
+    /// Whether frames of one ring may go both ways.
+    mixes: bool,
+    /// Whether the interface takes live frames.
+    live: bool,
+    ring: u32,
     /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken on first use.
     unbound: Option<OwnedFd>,
     stats: RingStats,
 }
 
 impl Small {
-    pub(super) fn new(core: &Core, stats: RingStats) -> Self {
+    pub(super) fn new(core: &Core, ring: u32, stats: RingStats) -> Self {
         let unbound = if possible(core) { Xsk::socket().ok() } else { None };
         Self {
             sender: None,
@@ -54,21 +60,27 @@ impl Small {
             there: false,
             same_queue: false,
             possible: unbound.is_some(),
+            mixes: core.interface.queues().1 == 1,
+            live: true,
+            ring,
             unbound,
             stats,
         }
     }
 
-    /// Whether this way may be used now. Binds the socket on first use.
+    /// Whether this way may be used now beside live frames. Binds the socket on first use.
     #[inline]
     pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {
-        if !self.possible {
-            return false;
-        }
-        if now - self.asked_ns > ASK_NS {
+        if self.possible && now - self.asked_ns > ASK_NS {
             self.ask(core, now);
         }
-        self.there && self.possible
+        self.there && self.possible && (self.mixes || !self.live)
+    }
+
+    /// Whether this is the only way now. [`usable`](Self::usable) finds it out.
+    #[inline]
+    pub(super) fn alone(&self) -> bool {
+        !self.live
     }
 
     #[cold]
@@ -79,6 +91,7 @@ impl Small {
         self.there = mtu.is_ok();
         self.same_queue = core.driver != "veth" || !core.interface.tso();
         self.mtu = mtu.unwrap_or(0);
+        self.live = core.takes_live();
         if self.there {
             self.open(core);
         }
@@ -91,8 +104,13 @@ impl Small {
 
     fn open(&mut self, core: &Core) {
         if let Some(fd) = self.unbound.take() {
-            let want =
-                Wanted { ifindex: core.cfg.ifindex, queue: 0, ring: RING, receive: false, zero_copy: false };
+            let want = Wanted {
+                ifindex: core.cfg.ifindex,
+                queue: self.ring,
+                ring: RING,
+                receive: false,
+                zero_copy: false,
+            };
             let umem = Umem::of(&core.region, false);
             let socket = Xsk::new(fd, &umem, &want).ok();
             self.sender = socket.map(|s| Sender { fd: s.fd, rings: s.tx, umem });
@@ -103,7 +121,8 @@ impl Small {
 
     /// Longest frame that the port can send, were the MTU no limit.
     pub(super) fn max_frame(core: &Core) -> u32 {
-        if possible(core) { KERNEL_CHAIN * core.cfg.buf_size } else { LIVE_MAX }
+        let chains = possible(core) && core.interface.queues().1 == 1;
+        if chains { KERNEL_CHAIN * core.cfg.buf_size } else { LIVE_MAX }
     }
 
     /// Whether a frame of `slots` slots can be sent this way.
@@ -185,7 +204,7 @@ impl Small {
     }
 }
 
-/// Whether the driver and its queues let the two ways meet in one queue.
+/// Whether the kernel copies a frame within the call that sends it, as it does for these drivers.
 fn possible(core: &Core) -> bool {
-    core.cfg.host == 0 && core.interface.queues().1 == 1 && matches!(core.driver.as_str(), "veth" | "tun")
+    core.cfg.host == 0 && matches!(core.driver.as_str(), "veth" | "tun")
 }

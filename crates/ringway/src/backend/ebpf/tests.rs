@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
 use super::{ALL_QUEUES, OBJECT, Setup, region};
+use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::name::{NicRings, PortName};
 use crate::port::{OpenOptions, PortShape};
 use crate::ring::RingView;
@@ -19,6 +20,7 @@ const SLOTS: u32 = 16;
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 const XDP_REDIRECT: u32 = 4;
+const TCX_NEXT: u32 = u32::MAX;
 const TCX_DROP: u32 = 2;
 
 /// A port's kernel half without an interface.
@@ -32,6 +34,10 @@ struct Bench {
 impl Bench {
     /// One tx ring (two when not host rings) and enough rx rings; `None`, loudly, without privilege.
     fn new(host: bool) -> Option<Self> {
+        Self::with(host, false)
+    }
+
+    fn with(host: bool, copy: bool) -> Option<Self> {
         if !crate::sys::is_root() {
             eprintln!("SKIPPED: loading eBPF programs needs root");
             return None;
@@ -58,6 +64,7 @@ impl Bench {
             max_frame: LIVE_MAX,
             ifindex: 1,
             netns: 0,
+            copy: u32::from(copy),
         };
         let loaded =
             Loaded::new(OBJECT, &["nic_rx", "host_rx", "tx", "taken"], &cfg, &setup.region, "bench").unwrap();
@@ -146,6 +153,51 @@ fn a_full_ring_drops_by_name_and_a_wild_head_gives_no_room() {
     let c = b.counters(2);
     assert_eq!((c.frames_out, c.drops(DropReason::RingFull)), (u64::from(SLOTS), 9));
     assert_eq!(c.frames_in, c.frames_out + c.dropped());
+}
+
+/// Whatever becomes of the copy, the frame goes on.
+#[test]
+fn a_copying_port_takes_nothing_from_the_host() {
+    let Some(b) = Bench::with(false, true) else { return };
+    b.rx[0].set_slot(1, Slot { buf: 0, len: 0, flags: 0 });
+    for (len, at) in [(60, 0), (60, 1), (1514, 2), (5000, 3)] {
+        let f = frame(len);
+        let (verdict, after) = b.run("nic_rx", &f);
+        assert_eq!((verdict, after.len()), (XDP_PASS, len));
+        if at != 1 {
+            assert_eq!(b.received(at), f);
+        }
+    }
+    assert!((0..SLOTS).all(|_| b.run("nic_rx", &frame(60)).0 == XDP_PASS), "also when the ring is full");
+    let c = b.counters(2);
+    assert!(c.drops(DropReason::RingFull) > 0, "{c}");
+    assert_eq!(c.frames_in, c.frames_out + c.dropped());
+    let Some(b) = Bench::with(true, true) else { return };
+    assert!((0..2 * SLOTS).all(|_| b.run("host_rx", &frame(60)).0 == TCX_NEXT));
+}
+
+/// A filter before a program: frames with an odd first byte.
+#[test]
+fn only_frames_that_match_reach_a_ring() {
+    let Some(nic) = Bench::new(false) else { return };
+    let Some(host) = Bench::new(true) else { return };
+    let odd = [(0x30, 0, 0), (0x54, 0, 1), (0x16, 0, 0)].map(|(code, jt, k)| Insn { code, jt, jf: 0, k });
+    let odd = Filter::from_instructions(&odd).unwrap();
+    let cases = [
+        (nic, Hook::Xdp, "nic_rx", XDP_DROP, XDP_PASS),
+        (host, Hook::TcxEgress, "host_rx", TCX_DROP, TCX_NEXT),
+    ];
+    for (b, hook, prog, taken, passed) in cases {
+        let gate = Gate::new(&odd, hook, b.loaded.prog(prog).unwrap(), "bench").unwrap();
+        for k in 0..10u8 {
+            let f = vec![k; 60 + usize::from(k) * 300];
+            let (verdict, after) = bpf::run_once(gate.entry(), &f).unwrap();
+            assert_eq!(verdict, if k % 2 == 1 { taken } else { passed }, "{prog}");
+            assert_eq!(after, f, "{prog} leaves the frame as it is");
+        }
+        let in_all: u64 = (2..2 + b.rx.len() as u32).map(|r| b.counters(r).frames_in).sum();
+        assert_eq!(in_all, 5, "what does not match is not counted");
+    }
 }
 
 #[test]

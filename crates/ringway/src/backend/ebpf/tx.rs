@@ -32,6 +32,9 @@ const SETTLE_NS: u64 = 100_000_000;
 /// that receives both may hold live frames back to the end of its poll and pass socket buffers on at once.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// Frames put up for AF_XDP at once, when live frames are no way.
+const AT_ONCE: u32 = 256;
+
 /// Length of the frame passed to the program for ring 0: the program learns the ring from the length.
 const FRAME_IN: u32 = 64;
 
@@ -56,7 +59,7 @@ pub(super) struct EbpfTx {
 impl EbpfTx {
     pub(super) fn new(core: Arc<Core>, ring: u32, stats: RingStats) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
-        let small = Small::new(&core, stats.clone());
+        let small = Small::new(&core, ring, stats.clone());
         Ok(Self {
             core,
             ring,
@@ -123,7 +126,8 @@ impl EbpfTx {
         }
         let chains = self.chain_ns > self.live_ns && now.saturating_sub(self.chain_ns) < SETTLE_NS;
         let calm = now.saturating_sub(self.large_ns) >= SETTLE_NS;
-        (chains || (calm && want < SMALL)) && self.small.usable(&self.core, now)
+        let usable = self.small.usable(&self.core, now);
+        usable && (chains || (calm && want < SMALL) || self.small.alone())
     }
 
     /// Before frames go by AF_XDP: lets live frames that left just before arrive. Returns the time to note.
@@ -182,7 +186,7 @@ impl TxSync for EbpfTx {
                 }
                 _ if small => {
                     self.small_ns = self.leave_live(now);
-                    self.small.send(&self.core, ring, &mut self.sent, count.min(SMALL), 1)?
+                    self.small.send(&self.core, ring, &mut self.sent, count.min(AT_ONCE), 1)?
                 }
                 _ => {
                     self.live_ns = self.leave_small(now);

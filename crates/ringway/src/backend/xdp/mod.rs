@@ -28,9 +28,10 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
 
 use super::ebpf::{self, object};
-use super::{Control, Setup};
+use super::{Control, Setup, nic};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, PortName};
+use crate::filter::{Gate, Hook};
+use crate::name::{NicRings, PortName, no_host_rings};
 use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
@@ -64,6 +65,8 @@ struct Core {
     sockets: MapHandle,
     /// Detaches the program when it is closed.
     _link: OwnedFd,
+    /// The filter before it.
+    gate: Option<Gate>,
 }
 
 impl Core {
@@ -75,8 +78,8 @@ impl Core {
 
     /// Fails when the interface is gone or changed so that frames would pass the port by.
     fn look_now(&self) -> Result<()> {
-        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))?;
-        self.mtu.store(self.interface.mtu().map_err(|e| ebpf::gone(&self.name, e))?, Relaxed);
+        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))?;
+        self.mtu.store(self.interface.mtu().map_err(|e| nic::gone(&self.name, e))?, Relaxed);
         Ok(())
     }
 
@@ -143,8 +146,7 @@ fn zero_copy(ifindex: u32) -> bool {
 pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
     let name = port.to_string();
     if rings == NicRings::Host {
-        let what = "AF_XDP has no host rings";
-        return Err(Error::new(ErrorKind::Unsupported, &name, what).cure(format!("use ebpf:{ifname}^")));
+        return Err(no_host_rings(&name, ifname));
     }
     let target = ebpf::target(&name, ifname, rings, options)?;
     let region = match &options.region {
@@ -222,7 +224,9 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
     let program = loaded.progs().next().ok_or_else(missing)?;
     let map = loaded.maps().next().ok_or_else(missing)?;
     let sockets = MapHandle::try_from(&map).map_err(fail("keeping a map"))?;
-    let link = |flags| bpf::link(program.as_fd(), target.index, libbpf_sys::BPF_XDP, flags);
+    let gate = target.take.as_ref().map(|f| Gate::new(f, Hook::Xdp, program.as_fd(), name)).transpose()?;
+    let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
+    let link = |flags| bpf::link(entry, target.index, libbpf_sys::BPF_XDP, flags);
     let (link, generic) = match link(ebpf::DRV_MODE) {
         Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
         r => (r, false),
@@ -239,6 +243,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         generic,
         sockets,
         _link: link,
+        gate,
     };
     core.look_now()?;
     Ok(core)
@@ -250,7 +255,8 @@ fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
         (false, false) => "copy mode, the driver has no zero copy",
         (false, true) => "copy mode by generic XDP, the driver has no native XDP",
     };
-    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots", core.driver, queues.len())
+    let takes = core.gate.as_ref().map_or(String::new(), |g| format!("; takes only `{}`", g.filter()));
+    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots{takes}", core.driver, queues.len())
 }
 
 /// The port as a whole. It keeps nothing attached: who only reads counters does not hold the interface.
@@ -270,7 +276,7 @@ impl Control for XdpPort {
     }
 
     fn link_up(&self) -> Result<bool> {
-        self.interface.link_up().map_err(|e| ebpf::gone(&self.name, e))
+        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))
     }
 
     fn describe(&self) -> String {

@@ -5,18 +5,15 @@ use std::sync::Arc;
 
 use super::loans::Loans;
 use super::queue::Queue;
-use crate::backend::RxSync;
+use crate::backend::{RxSync, nic::LOOK_NS};
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::ring::RingView;
+use crate::ring::{Finisher, RingView};
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
 use crate::sys::xsk::{Desc, RxRings, Umem, XskFd};
-
-/// How often the kernel's counters are folded in and the interface is looked at, in ns.
-const LOOK_NS: u64 = 100_000_000;
 
 /// The receiving half of a socket, with the slots of an rx ring.
 #[derive(Debug)]
@@ -156,12 +153,14 @@ fn put(d: Desc, umem: Umem, loans: &mut Loans, ring: &RingView, at: u32) {
 pub(super) struct XdpRx {
     queue: Arc<Queue>,
     stats: RingStats,
+    finisher: Finisher,
     looked_ns: u64,
 }
 
 impl XdpRx {
     pub(super) fn new(queue: Arc<Queue>, stats: RingStats) -> Self {
-        Self { queue, stats, looked_ns: 0 }
+        let finisher = Finisher::new(&queue.core.driver);
+        Self { queue, stats, finisher, looked_ns: 0 }
     }
 
     /// From time to time: what did the kernel lose, and is the interface still what it was?
@@ -181,7 +180,9 @@ impl RxSync for XdpRx {
         let queue = self.queue.clone();
         let mut half = queue.rx();
         half.lend(ring, head);
+        let first = half.tail;
         let found = half.take(ring, head);
+        self.finisher.finish(ring, first, half.tail);
         let s = &self.stats;
         s.count(Field::In, found.frames + found.long + found.odd);
         s.count(Field::Out, found.frames);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::loans::Loans;
 use super::queue::Queue;
 use super::sender::{Sender, Sent};
-use crate::backend::{TxSync, null::always_ready};
+use crate::backend::{TxSync, nic::LOOK_NS, null::always_ready};
 use crate::cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::MAX_CHAIN;
@@ -16,9 +16,6 @@ use crate::sys::time;
 
 /// How long a full ring may stand still before the socket is made anew, in ns.
 const STALL_NS: u64 = 500_000_000;
-
-/// How often the interface is looked at, in ns.
-const LOOK_NS: u64 = 100_000_000;
 
 /// The sending half of a socket, with the slots of a tx ring.
 #[derive(Debug)]

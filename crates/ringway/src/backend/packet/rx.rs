@@ -1,0 +1,403 @@
+//! Receiving: a sync copies what the kernel put into its ring into slots, as far as there is room, and gives the kernel
+//! its frames back.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::{Arc, Weak};
+
+use super::{Core, Lost, MAX_FRAME};
+use crate::backend::RxSync;
+use crate::error::Result;
+use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
+use crate::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
+use crate::ring::RingView;
+use crate::slot::Slot;
+use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::packet::{METADATA, PacketFrame, PacketRx, SPARE, take_error};
+
+/// Syncs that find nothing between two looks at the clock.
+const IDLE_SYNCS: u32 = 64;
+
+/// The receiving side of one rx ring.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    core: Arc<Core>,
+    socket: PacketRx,
+    slots: Slots,
+    /// Metadata and bytes of a frame that could not stay in the kernel's ring.
+    scratch: Box<[u8]>,
+    /// That frame, as long as it, or segments of it, wait for room.
+    large: Option<Large>,
+    /// One segment that is longer than a buffer.
+    segment: Box<[u8]>,
+    gso: Gso,
+    lost: Arc<Lost>,
+    stats: RingStats,
+    idle: u32,
+}
+
+/// A frame in `scratch`.
+#[derive(Debug, Clone, Copy)]
+struct Large {
+    start: usize,
+    end: usize,
+    offload: Offload,
+    /// Segments delivered.
+    done: usize,
+}
+
+/// The slots being filled, and what was counted since the sync began.
+#[derive(Debug, Default)]
+struct Slots {
+    tail: u32,
+    /// End of the free ones.
+    end: u32,
+    frames_in: u64,
+    frames_out: u64,
+    bytes: u64,
+}
+
+/// Whether a frame is settled, delivered or dropped by name, or has to wait for room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Settled,
+    Waits,
+}
+
+impl Slots {
+    /// Slots for `len` bytes, or why there will never be enough.
+    #[inline]
+    fn need(ring: &RingView, len: usize) -> std::result::Result<u32, DropReason> {
+        if len <= ring.buf_size() as usize {
+            return Ok(1);
+        }
+        let need = len.div_ceil(ring.buf_size() as usize) as u32;
+        if need > MAX_CHAIN || need >= ring.num() { Err(DropReason::TooLong) } else { Ok(need) }
+    }
+
+    #[inline]
+    fn has(&self, ring: &RingView, need: u32) -> bool {
+        ring.dist(self.tail, self.end) >= need
+    }
+
+    /// Passes slots on with a frame, for which there is room. A program that lost a slot's buffer gets the slots up to
+    /// that one, which is empty: it finds the frame bad and counts the drop in place of a delivery.
+    #[inline]
+    fn put(&mut self, ring: &RingView, bytes: &[u8]) {
+        let size = ring.buf_size() as usize;
+        let (first, rest) = bytes.split_at(bytes.len().min(size));
+        self.frames_in += 1;
+        self.frames_out += 1;
+        self.bytes += bytes.len() as u64;
+        if self.put_part(ring, first, !rest.is_empty()) && !rest.is_empty() {
+            let last = rest.len().div_ceil(size) - 1;
+            let mut parts = rest.chunks(size).enumerate();
+            while parts.next().is_some_and(|(k, part)| self.put_part(ring, part, k < last)) {}
+        }
+    }
+
+    #[inline]
+    fn put_part(&mut self, ring: &RingView, part: &[u8], more: bool) -> bool {
+        let flags = if more { NS_MOREFRAG } else { 0 };
+        let slot = Slot { len: part.len() as u16, flags, ..ring.slot(self.tail) };
+        let good = ring.valid(slot);
+        if good {
+            ring.write(slot, part);
+        }
+        ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
+        self.tail = ring.next(self.tail);
+        good
+    }
+
+    /// The same for a segment that fits one buffer, written right there.
+    fn put_segment(&mut self, ring: &RingView, segments: &Segments<'_>, index: usize) {
+        let slot = Slot { len: segments.len(index) as u16, flags: 0, ..ring.slot(self.tail) };
+        let good = ring.valid(slot);
+        if good {
+            ring.fill(slot, |buf| segments.write(index, buf));
+        }
+        ring.set_slot(self.tail, if good { slot } else { Slot::from_word(0) });
+        self.tail = ring.next(self.tail);
+        self.frames_in += 1;
+        self.frames_out += 1;
+        self.bytes += segments.len(index) as u64;
+    }
+
+    fn drop(&mut self, stats: &RingStats, why: DropReason) {
+        self.frames_in += 1;
+        stats.drop(why, 1);
+    }
+
+    fn count(&mut self, stats: &RingStats) {
+        stats.count(Field::In, std::mem::take(&mut self.frames_in));
+        stats.count(Field::Out, std::mem::take(&mut self.frames_out));
+        stats.count(Field::Bytes, std::mem::take(&mut self.bytes));
+    }
+}
+
+impl Receiver {
+    pub(super) fn new(core: Arc<Core>, socket: PacketRx, gso: Gso, stats: RingStats) -> Self {
+        let lost = Lost::new(socket.fd().clone());
+        let buffer = || vec![0; METADATA + MAX_FRAME].into_boxed_slice();
+        let (scratch, segment) = (buffer(), buffer());
+        Self {
+            core,
+            socket,
+            slots: Slots::default(),
+            scratch,
+            large: None,
+            segment,
+            gso,
+            lost,
+            stats,
+            idle: 0,
+        }
+    }
+
+    pub(super) fn lost(&self) -> Weak<Lost> {
+        Arc::downgrade(&self.lost)
+    }
+
+    /// Takes frames until the kernel has no more, or one has to wait. True when the kernel tells that it drops.
+    fn collect(&mut self, ring: &RingView) -> bool {
+        let mut losing = false;
+        while self.place_large(ring) == Fate::Settled {
+            let Some(frame) = self.socket.peek() else { break };
+            losing |= frame.losing;
+            let fate = if is_plain(&frame) {
+                Ok(plain(&mut self.slots, ring, &frame.bytes[SPARE..], &self.stats))
+            } else {
+                special(&mut self.slots, ring, frame, &self.stats)
+            };
+            match fate {
+                Ok(Fate::Settled) => self.socket.release(),
+                Ok(Fate::Waits) => break,
+                Err(NotHere) => self.fetch_large(),
+            }
+        }
+        losing
+    }
+
+    /// Moves the next frame of the kernel's ring to `scratch`.
+    #[cold]
+    fn fetch_large(&mut self) {
+        let Some(frame) = self.socket.peek() else { return };
+        let (len, vlan) = (frame.len, frame.vlan);
+        let fetched = if frame.bytes.len() == SPARE + len {
+            self.scratch[..METADATA].copy_from_slice(&frame.metadata);
+            self.scratch[METADATA..METADATA + len].copy_from_slice(&frame.bytes[SPARE..]);
+            Ok(len)
+        } else if frame.whole_waits {
+            match self.socket.receive(&mut self.scratch) {
+                Ok(n) if n > self.scratch.len() => Err(DropReason::TooLong),
+                Ok(n) => n.checked_sub(METADATA).ok_or(DropReason::NoMemory),
+                Err(_) => Err(DropReason::NoMemory),
+            }
+        } else {
+            // The memory for frames that wait in the socket was used up.
+            Err(DropReason::RingFull)
+        };
+        self.socket.release();
+        match fetched.and_then(|len| self.prepare(len, vlan)) {
+            Ok(large) => self.large = Some(large),
+            Err(why) => self.slots.drop(&self.stats, why),
+        }
+    }
+
+    /// Does what was left to be done on the frame of `len` bytes in `scratch`, except cutting it.
+    fn prepare(&mut self, len: usize, vlan: Option<(u16, u16)>) -> std::result::Result<Large, DropReason> {
+        let (metadata, frame) = self.scratch.split_at_mut(METADATA);
+        let frame = &mut frame[..len];
+        let mut offload = Offload::parse(metadata, len).map_err(|_| DropReason::BadOffload)?;
+        if offload.gso.is_none() {
+            finish(frame, &offload)?;
+            offload = Offload::default();
+        }
+        if offload.to_word().is_none() {
+            return Err(DropReason::BadOffload);
+        }
+        let (mut start, end) = (METADATA, METADATA + len);
+        if let Some((tci, tpid)) = vlan {
+            start -= VLAN_LEN;
+            if !insert_vlan(&mut self.scratch[start..end], tci, tpid) {
+                return Err(DropReason::TooShort);
+            }
+            offload = offload.moved(VLAN_LEN as u16);
+        }
+        Ok(Large { start, end, offload, done: 0 })
+    }
+
+    /// Puts the frame in `scratch`, if there is one, into slots.
+    #[inline]
+    fn place_large(&mut self, ring: &RingView) -> Fate {
+        if self.large.is_none() { Fate::Settled } else { self.place(ring) }
+    }
+
+    #[cold]
+    fn place(&mut self, ring: &RingView) -> Fate {
+        let Some(large) = &mut self.large else { return Fate::Settled };
+        let frame = &self.scratch[large.start..large.end];
+        let first = self.slots.tail;
+        let fate = if large.offload.is_none() {
+            plain(&mut self.slots, ring, frame, &self.stats)
+        } else if self.gso == Gso::Carry {
+            let fate = plain(&mut self.slots, ring, frame, &self.stats);
+            if self.slots.tail != first
+                && let Some(word) = large.offload.to_word()
+            {
+                ring.set_offload(first, word);
+            }
+            fate
+        } else {
+            match Segments::new(frame, &large.offload) {
+                Ok(segments) => {
+                    let (slots, buf) = (&mut self.slots, &mut self.segment);
+                    place_segments(slots, ring, &segments, &mut large.done, buf, &self.stats)
+                }
+                Err(_) => {
+                    self.slots.drop(&self.stats, DropReason::BadOffload);
+                    Fate::Settled
+                }
+            }
+        };
+        if fate == Fate::Settled {
+            self.large = None;
+        }
+        fate
+    }
+}
+
+impl RxSync for Receiver {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        let before = self.slots.tail;
+        self.slots.end = ring.prev(head);
+        let losing = self.collect(ring);
+        self.slots.count(&self.stats);
+        if losing {
+            self.lost.tell(&self.stats);
+        }
+        if self.slots.tail == before {
+            self.idle += 1;
+            if self.idle >= IDLE_SYNCS {
+                self.idle = 0;
+                self.core.look()?;
+            }
+        } else {
+            self.idle = 0;
+        }
+        Ok(self.slots.tail)
+    }
+
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
+        // The socket is readable as long as a frame is in its ring, so there is nothing to ask for. An error that it keeps
+        // would make it readable too: that the link went down, or that the interface is gone.
+        if take_error(self.socket.fd()) {
+            self.core.look_now()?;
+        }
+        self.core.look()?;
+        self.lost.tell(&self.stats);
+        Ok(self.large.is_some() || self.socket.ready())
+    }
+
+    fn fd(&self) -> RawFd {
+        self.socket.fd().as_raw_fd()
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.lost.tell(&self.stats);
+    }
+}
+
+/// Puts segments from `done` on into slots, as far as there is room.
+fn place_segments(
+    slots: &mut Slots,
+    ring: &RingView,
+    segments: &Segments<'_>,
+    done: &mut usize,
+    buf: &mut [u8],
+    stats: &RingStats,
+) -> Fate {
+    while *done < segments.count() {
+        match Slots::need(ring, segments.len(*done)) {
+            Err(why) => slots.drop(stats, why),
+            Ok(need) if !slots.has(ring, need) => return Fate::Waits,
+            Ok(1) => slots.put_segment(ring, segments, *done),
+            Ok(_) => {
+                if let Some(len) = segments.write(*done, buf) {
+                    slots.put(ring, &buf[..len]);
+                }
+            }
+        }
+        *done += 1;
+    }
+    Fate::Settled
+}
+
+/// The frame can't be dealt with in the kernel's ring.
+struct NotHere;
+
+/// Whether a frame is whole and nothing is left to be done on it.
+#[inline]
+fn is_plain(frame: &PacketFrame<'_>) -> bool {
+    // Flags and kind of segmentation; DATA_VALID, 2, asks for nothing.
+    frame.metadata[0] & !2 == 0
+        && frame.metadata[1] == 0
+        && frame.vlan.is_none()
+        && frame.bytes.len() == SPARE + frame.len
+}
+
+/// Puts a finished frame into slots, or drops it.
+#[inline]
+fn plain(slots: &mut Slots, ring: &RingView, bytes: &[u8], stats: &RingStats) -> Fate {
+    match Slots::need(ring, bytes.len()) {
+        Err(why) => slots.drop(stats, why),
+        Ok(need) if !slots.has(ring, need) => return Fate::Waits,
+        Ok(_) => slots.put(ring, bytes),
+    }
+    Fate::Settled
+}
+
+/// Finishes a frame's checksum and puts its tag back where it lies, then as [`plain`].
+fn special(
+    slots: &mut Slots,
+    ring: &RingView,
+    frame: PacketFrame<'_>,
+    stats: &RingStats,
+) -> std::result::Result<Fate, NotHere> {
+    if frame.bytes.len() != SPARE + frame.len {
+        return Err(NotHere);
+    }
+    let offload = match Offload::parse(&frame.metadata, frame.len) {
+        Ok(Offload { gso: Some(_), .. }) => return Err(NotHere),
+        Ok(offload) => offload,
+        Err(_) => {
+            slots.drop(stats, DropReason::BadOffload);
+            return Ok(Fate::Settled);
+        }
+    };
+    // Nothing may be changed twice: a frame that has to wait is seen again.
+    let start = if frame.vlan.is_some() { SPARE - VLAN_LEN } else { SPARE };
+    match Slots::need(ring, frame.bytes.len() - start) {
+        Ok(need) if !slots.has(ring, need) => return Ok(Fate::Waits),
+        _ => {}
+    }
+    if let Err(why) = finish(&mut frame.bytes[SPARE..], &offload) {
+        slots.drop(stats, why);
+        return Ok(Fate::Settled);
+    }
+    if let Some((tci, tpid)) = frame.vlan
+        && !insert_vlan(&mut frame.bytes[start..], tci, tpid)
+    {
+        slots.drop(stats, DropReason::TooShort);
+        return Ok(Fate::Settled);
+    }
+    Ok(plain(slots, ring, &frame.bytes[start..], stats))
+}
+
+fn finish(frame: &mut [u8], offload: &Offload) -> std::result::Result<(), DropReason> {
+    match offload.checksum {
+        Some(c) if !finish_checksum(frame, c.start.into(), c.offset.into()) => Err(DropReason::BadOffload),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,207 @@
+//! One interface: what its driver, its far end and the kernel tell about it.
+
+use std::net::IpAddr;
+
+use libbpf_sys as bpf;
+
+use super::link::{self, Link};
+use crate::error::{Error, ErrorKind, Result};
+use crate::registry;
+use crate::sys::{bpf_probe, net};
+
+/// What is known of an interface: plain data, taken without changing anything.
+///
+/// Source: rtnetlink(7), linux/ethtool.h, Documentation/netlink/specs/netdev.yaml, bpf(2).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Interface {
+    /// Name in the present network namespace.
+    pub name: String,
+    /// Index in the present network namespace.
+    pub index: u32,
+    /// Name of the driver; empty when it does not tell.
+    pub driver: String,
+    /// Hardware type (linux/if_arp.h): 1 for Ethernet, 772 for the loopback interface.
+    pub hardware: u16,
+    /// Largest payload of a frame in bytes.
+    pub mtu: u32,
+    /// Whether it is up.
+    pub up: bool,
+    /// Whether frames can pass: up, with a carrier.
+    pub running: bool,
+    /// Receive queues in use.
+    pub rx_queues: u32,
+    /// Transmit queues in use.
+    pub tx_queues: u32,
+    /// Descriptors of a receive and of a transmit ring of the device.
+    pub ring_sizes: Option<(u32, u32)>,
+    /// `NETDEV_XDP_ACT_` bits of linux/netdev.h; `None` when the kernel does not tell, before Linux 6.3.
+    pub xdp_features: Option<u64>,
+    /// Programs attached to it.
+    pub programs: Vec<Attached>,
+    /// Names of the offloads that are on, as `ethtool -k` calls them inside the kernel, such as `rx-lro`.
+    pub offloads: Vec<String>,
+    /// The far end of a veth.
+    pub peer: Peer,
+    /// Ringway ports open on it: name and process.
+    pub ports: Vec<(String, u32)>,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Whether a default route leads to it.
+    pub default_route: bool,
+}
+
+/// A program at a hook of an interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attached {
+    /// Where.
+    pub hook: Hook,
+    /// Its id.
+    pub id: u32,
+    /// Its name; only CAP_SYS_ADMIN sees it.
+    pub name: Option<String>,
+}
+
+/// Where programs are attached to an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hook {
+    /// XDP in the driver.
+    XdpNative,
+    /// XDP after the driver.
+    XdpGeneric,
+    /// XDP in the device.
+    XdpOffloaded,
+    /// tc, frames that come in.
+    Ingress,
+    /// tc, frames that go out.
+    Egress,
+}
+
+impl Hook {
+    /// `xdp-native`, `xdp-generic`, `xdp-offloaded`, `tc-ingress` or `tc-egress`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::XdpNative => "xdp-native",
+            Self::XdpGeneric => "xdp-generic",
+            Self::XdpOffloaded => "xdp-offloaded",
+            Self::Ingress => "tc-ingress",
+            Self::Egress => "tc-egress",
+        }
+    }
+
+    pub(super) fn is_xdp(self) -> bool {
+        matches!(self, Self::XdpNative | Self::XdpGeneric | Self::XdpOffloaded)
+    }
+}
+
+/// The far end of a veth.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Peer {
+    /// Not a veth.
+    #[default]
+    None,
+    /// In the same network namespace.
+    Here {
+        /// Its name.
+        name: String,
+        /// Its transmit queues in use.
+        tx_queues: u32,
+        /// Offloads that are on.
+        offloads: Vec<String>,
+        /// Whether a native XDP program is attached to it.
+        xdp: bool,
+    },
+    /// In another one, where it can't be seen.
+    Elsewhere,
+}
+
+/// Asks about the interface `name` of the present network namespace.
+///
+/// # Errors
+///
+/// [`ErrorKind::NotFound`] when there is none of that name, [`ErrorKind::Io`] when the kernel does not answer.
+///
+/// ```
+/// let lo = ringway::probe::interface("lo")?;
+/// assert_eq!((lo.index, lo.hardware), (1, 772));
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub fn interface(name: &str) -> Result<Interface> {
+    crate::backend::ebpf::quiet();
+    let index = net::index(name).map_err(|_| {
+        Error::new(ErrorKind::NotFound, name, "there is no such interface in this network namespace")
+            .cure("`ip link` lists what there is")
+    })?;
+    let asking = |e| Error::io(name, "asking about the interface failed", e);
+    let link = link::link(index).map_err(asking)?;
+    let device = net::Interface::new(index).map_err(asking)?;
+    let (rx_queues, tx_queues) = device.queues();
+    let xdp = bpf_probe::xdp(index).unwrap_or_default();
+    let flags = link.flags as i32;
+    Ok(Interface {
+        index,
+        driver: device.driver(),
+        hardware: link.hardware,
+        mtu: device.mtu().map_err(asking)?,
+        up: flags & libc::IFF_UP != 0,
+        running: flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0,
+        rx_queues,
+        tx_queues,
+        ring_sizes: device.rings(),
+        xdp_features: (xdp.features != 0 || link::tells_features()).then_some(xdp.features),
+        programs: programs(index, &xdp),
+        offloads: device.offloads().unwrap_or_default(),
+        peer: peer(&link),
+        ports: ports(index),
+        addresses: link::addresses(index).unwrap_or_default(),
+        default_route: link::is_default_route(index),
+        name: link.name,
+    })
+}
+
+fn programs(index: u32, xdp: &bpf_probe::Xdp) -> Vec<Attached> {
+    let named =
+        |hook, id| Attached { hook, id, name: bpf_probe::program_name(id).ok().filter(|n| !n.is_empty()) };
+    let at_xdp =
+        [(Hook::XdpNative, xdp.native), (Hook::XdpGeneric, xdp.generic), (Hook::XdpOffloaded, xdp.offloaded)];
+    let mut all: Vec<Attached> =
+        at_xdp.into_iter().filter(|(_, id)| *id != 0).map(|(hook, id)| named(hook, id)).collect();
+    let at_tc = [
+        (Hook::Ingress, bpf::BPF_TCX_INGRESS, link::TC_INGRESS),
+        (Hook::Egress, bpf::BPF_TCX_EGRESS, link::TC_EGRESS),
+    ];
+    for (hook, tcx, side) in at_tc {
+        all.extend(
+            bpf_probe::tcx_programs(index, tcx).unwrap_or_default().into_iter().map(|id| named(hook, id)),
+        );
+        let filters = link::tc_filters(index, side).unwrap_or_default();
+        all.extend(filters.into_iter().map(|(id, name)| Attached { hook, id, name: Some(name) }));
+    }
+    all
+}
+
+fn peer(link: &Link) -> Peer {
+    let Some(index) = link.below.filter(|_| link.kind == "veth") else { return Peer::None };
+    if link.below_elsewhere {
+        return Peer::Elsewhere;
+    }
+    let (Ok(far), Ok(device)) = (link::link(index), net::Interface::new(index)) else {
+        return Peer::Elsewhere;
+    };
+    Peer::Here {
+        name: far.name,
+        tx_queues: device.queues().1,
+        offloads: device.offloads().unwrap_or_default(),
+        xdp: bpf_probe::xdp(index).is_ok_and(|x| x.native != 0),
+    }
+}
+
+fn ports(index: u32) -> Vec<(String, u32)> {
+    let Ok(netns) = net::netns_inode() else { return Vec::new() };
+    let all = registry::open_ports().into_iter().filter(|p| p.interface == (netns, index));
+    all.map(|p| (p.name, p.pid)).collect()
+}

@@ -1,0 +1,277 @@
+//! What eBPF, sockets and file systems of this kernel do, tried without any interface.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use libbpf_sys as bpf;
+
+use super::Check;
+use super::rights::{Cap, Feature, Rights};
+use crate::backend::ebpf;
+use crate::sys::mmap::Mmap;
+use crate::sys::{bpf_probe, fd, socket_probe};
+
+/// The object with the program for `bpf-loop`; clang made it (build.rs).
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
+
+/// Memory of an `xdp:` port with one queue and 2048 slots a ring, and its chunks.
+const UMEM: usize = 8 << 20;
+const CHUNK: u32 = 2048;
+/// Chunks that lie across pages.
+const UNALIGNED: u32 = 2112;
+
+/// A verdict of linux/bpf.h.
+const XDP_DROP: i32 = 1;
+
+const PROGRAM: &[Cap] = &[Cap::Bpf, Cap::NetAdmin];
+
+const CALL: Feature = Feature {
+    id: "bpf-call",
+    what: "bpf(2)",
+    call: "bpf(2)",
+    caps: &[],
+    kernel: "use a kernel with CONFIG_BPF_SYSCALL",
+};
+const ARRAY: Feature = Feature {
+    id: "bpf-array",
+    what: "mapped eBPF array",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf],
+    kernel: "use Linux 5.5 or later with CONFIG_BPF_SYSCALL",
+};
+const RINGBUF: Feature = Feature {
+    id: "bpf-ringbuf",
+    what: "eBPF ring buffer, for wake-up",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf],
+    kernel: "use Linux 5.8 or later",
+};
+const SYSCALL: Feature = Feature {
+    id: "bpf-syscall-program",
+    what: "eBPF program run by a system call",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf],
+    kernel: "use Linux 5.14 or later",
+};
+const LOOP: Feature = Feature {
+    id: "bpf-loop",
+    what: "helper bpf_loop",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf],
+    kernel: "use Linux 5.17 or later",
+};
+const PROGRAMS: Feature = Feature {
+    id: "bpf-programs",
+    what: "Ringway's own programs pass the verifier",
+    call: "bpf(2)",
+    caps: PROGRAM,
+    kernel: "use Linux 5.18 or later with CONFIG_BPF_JIT",
+};
+const XDP_PROGRAM: Feature = Feature {
+    id: "xdp-program",
+    what: "XDP program",
+    call: "bpf(2)",
+    caps: PROGRAM,
+    kernel: "use Linux 5.9 or later with CONFIG_BPF_SYSCALL",
+};
+const TAKEN: Feature = Feature {
+    id: "bpf-tracepoint",
+    what: "BTF tracepoint, counts frames that interfaces refuse",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf, Cap::Perfmon],
+    kernel: "use a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_EVENTS; without, refused frames go uncounted",
+};
+const XDP_SOCKET: Feature = Feature {
+    id: "xdp-socket",
+    what: "AF_XDP socket",
+    call: "socket(2)",
+    caps: &[Cap::NetRaw],
+    kernel: "use a kernel with CONFIG_XDP_SOCKETS",
+};
+const XDP_UMEM: Feature = Feature {
+    id: "xdp-umem",
+    what: "AF_XDP buffers of 8 MiB",
+    call: "setsockopt(2)",
+    caps: &[],
+    kernel: "use Linux 5.4 or later with CONFIG_XDP_SOCKETS",
+};
+const XDP_UMEM_ARRAY: Feature = Feature {
+    id: "xdp-umem-array",
+    what: "AF_XDP buffers in an eBPF array",
+    call: "bpf(2)",
+    caps: &[Cap::Bpf],
+    kernel: "use Linux 5.5 or later; without, ebpf: ports send small bursts more slowly",
+};
+const XDP_UNALIGNED: Feature = Feature {
+    id: "xdp-unaligned",
+    what: "AF_XDP buffers across pages",
+    call: "setsockopt(2)",
+    caps: &[],
+    kernel: "use Linux 5.4 or later; without, ebpf: ports send small bursts more slowly",
+};
+const PACKET_SOCKET: Feature = Feature {
+    id: "packet-socket",
+    what: "AF_PACKET socket",
+    call: "socket(2)",
+    caps: &[Cap::NetRaw],
+    kernel: "use a kernel with CONFIG_PACKET",
+};
+const PACKET_RING: Feature = Feature {
+    id: "packet-ring",
+    what: "AF_PACKET mapped ring",
+    call: "setsockopt(2)",
+    caps: &[Cap::NetRaw],
+    kernel: "use a kernel with CONFIG_PACKET",
+};
+const PACKET_VNET: Feature = Feature {
+    id: "packet-vnet-header",
+    what: "AF_PACKET checksum and segmentation state",
+    call: "setsockopt(2)",
+    caps: &[Cap::NetRaw],
+    kernel: "use Linux 4.14 or later; without, turn offloads of the sender off",
+};
+const MEMFD: Feature = Feature {
+    id: "memfd",
+    what: "anonymous shared memory (memfd)",
+    call: "memfd_create(2)",
+    caps: &[],
+    kernel: "use Linux 3.17 or later with CONFIG_MEMFD_CREATE",
+};
+const BPFFS: Feature = Feature {
+    id: "bpffs",
+    what: "bpf file system at /sys/fs/bpf",
+    call: "fsopen(2)",
+    caps: &[Cap::SysAdmin],
+    kernel: "use Linux 5.2 or later with CONFIG_BPF_SYSCALL",
+};
+
+/// Tries all of it.
+pub(super) fn checks(rights: &Rights) -> Vec<Check> {
+    ebpf::quiet();
+    let mut all = programs(rights);
+    all.extend(xdp_sockets(rights));
+    all.extend(packet_sockets(rights));
+    all.push(MEMFD.judge(rights, fd::memfd(c"ringway-probe", 4096).map(said)));
+    all.push(bpffs(rights));
+    all
+}
+
+/// Nothing to add.
+fn said<T>(_: T) -> String {
+    String::new()
+}
+
+fn programs(rights: &Rights) -> Vec<Check> {
+    let syscall = || {
+        let prog = bpf_probe::program(bpf::BPF_PROG_TYPE_SYSCALL, 0, bpf::BPF_F_SLEEPABLE, 7)?;
+        match bpf_probe::run_syscall(prog.as_fd())? {
+            7 => Ok(String::new()),
+            n => Err(io::Error::other(format!("returned {n} in place of 7"))),
+        }
+    };
+    let taken = || {
+        let loaded = ebpf::trial(&["taken"]).map_err(io_error)?;
+        let prog = loaded.prog("taken").ok_or_else(|| io::Error::other("not loaded"))?;
+        crate::sys::bpf::raw_tracepoint(prog).map(said)
+    };
+    let own = ebpf::trial(&["nic_rx", "tx"]).map(said).map_err(io_error);
+    vec![
+        CALL.judge(rights, bpf_probe::answers().map(said)),
+        ARRAY.judge(rights, array(4096).map(said)),
+        RINGBUF.judge(rights, bpf_probe::map(bpf::BPF_MAP_TYPE_RINGBUF, 0, (0, 0), 4096).map(said)),
+        SYSCALL.judge(rights, syscall()),
+        LOOP.judge(rights, bpf_loop()),
+        XDP_PROGRAM
+            .judge(rights, bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said)),
+        PROGRAMS.judge(rights, own),
+        TAKEN.judge(rights, taken()),
+    ]
+}
+
+/// The cause within an error of the library.
+fn io_error(e: crate::Error) -> io::Error {
+    match e.kind() {
+        crate::ErrorKind::Denied => io::ErrorKind::PermissionDenied.into(),
+        _ => io::Error::other(e.to_string()),
+    }
+}
+
+/// An eBPF array of one value, mapped.
+fn array(len: usize) -> io::Result<(OwnedFd, Mmap)> {
+    let map = bpf_probe::map(bpf::BPF_MAP_TYPE_ARRAY, bpf::BPF_F_MMAPABLE, (4, len as u32), 1)?;
+    let mem = Mmap::shared(map.as_fd(), len, 0, true)?;
+    Ok((map, mem))
+}
+
+/// Sums the numbers below 4 in the kernel.
+fn bpf_loop() -> io::Result<String> {
+    let failed = |e: libbpf_rs::Error| match e.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied.into(),
+        _ => io::Error::other(e.to_string()),
+    };
+    let open = libbpf_rs::ObjectBuilder::default().open_memory(OBJECT).map_err(failed)?;
+    let loaded = open.load().map_err(failed)?;
+    let prog = loaded.progs().next().ok_or_else(|| io::Error::other("no program"))?;
+    match bpf_probe::run_syscall(prog.as_fd())? {
+        6 => Ok(String::new()),
+        n => Err(io::Error::other(format!("returned {n} in place of 6"))),
+    }
+}
+
+fn xdp_sockets(rights: &Rights) -> Vec<Check> {
+    let socket = XDP_SOCKET.judge(rights, crate::sys::xsk::Xsk::socket().map(said));
+    if socket.cure.is_some() {
+        let rest = [XDP_UMEM, XDP_UMEM_ARRAY, XDP_UNALIGNED].map(|f| f.untried(&socket));
+        return std::iter::once(socket).chain(rest).collect();
+    }
+    let plain = |chunk| {
+        let mem = Mmap::anonymous(UMEM)?;
+        socket_probe::umem(&mem, UMEM, chunk).map(said)
+    };
+    let over_array = || {
+        let (_map, mem) = array(UMEM)?;
+        socket_probe::umem(&mem, UMEM, CHUNK).map(said)
+    };
+    vec![
+        socket,
+        XDP_UMEM.judge(rights, plain(CHUNK)),
+        XDP_UMEM_ARRAY.judge(rights, over_array()),
+        XDP_UNALIGNED.judge(rights, plain(UNALIGNED)),
+    ]
+}
+
+fn packet_sockets(rights: &Rights) -> Vec<Check> {
+    let socket = match socket_probe::packet() {
+        Ok(fd) => fd,
+        Err(e) => {
+            let socket = PACKET_SOCKET.judge(rights, Err(e));
+            let rest = [PACKET_RING, PACKET_VNET].map(|f| f.untried(&socket));
+            return std::iter::once(socket).chain(rest).collect();
+        }
+    };
+    vec![
+        PACKET_SOCKET.judge(rights, Ok(String::new())),
+        PACKET_VNET.judge(rights, socket_probe::vnet_header(&socket).map(said)),
+        PACKET_RING.judge(rights, socket_probe::packet_ring(&socket).map(said)),
+    ]
+}
+
+/// Nothing that Ringway does today needs it, so its absence is no more than a drawback.
+fn bpffs(rights: &Rights) -> Check {
+    let check = Check::new(BPFFS.id, BPFFS.what);
+    if socket_probe::is_bpffs(c"/sys/fs/bpf") {
+        return check.ok("mounted");
+    }
+    let detail = "not mounted; only programs that pin objects need it";
+    match socket_probe::make_bpffs() {
+        Ok(()) => check.warn(detail, "`mount -t bpf bpf /sys/fs/bpf`"),
+        Err(e) => {
+            let refused = BPFFS.judge(rights, Err(e));
+            let cure = format!(
+                "{}; then `mount -t bpf bpf /sys/fs/bpf`",
+                refused.cure.as_deref().unwrap_or_default()
+            );
+            check.warn(format!("{detail}; mounting it: {}", refused.detail), cure)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What this machine and an interface can do for packet I/O, and what to do about what they can't.
+//!
+//! Each feature is tried by using it, not guessed from a version: a map is made, a program loaded and run, a socket bound.
+//! What needs an interface is tried on one in a private network namespace; an interface of the machine is only asked. So
+//! probing changes nothing that runs, and leaves nothing behind but kernel modules that the kernel loads on first use
+//! (`af_packet`, `veth`, `sch_ingress`) where they are not built in. It takes some 100 ms.
+//!
+//! Results are plain data. A [`Check`] has a stable id, a [`Status`], what was found, and the cure.
+//!
+//! | ids | on |
+//! | --- | --- |
+//! | `user`, `cap-net-raw`, `cap-net-admin`, `cap-bpf`, `cap-perfmon`, `cap-sys-admin`, `memlock`, `nofile`, `unprivileged-bpf`, `bpf-jit`, `seccomp`, `lockdown` | privileges and limits |
+//! | `bpf-call`, `bpf-array`, `bpf-ringbuf`, `bpf-syscall-program`, `bpf-loop`, `xdp-program`, `bpf-programs`, `bpf-tracepoint`, `live-frames`, `xdp-generic`, `xdp-native`, `tcx`, `clsact` | eBPF |
+//! | `xdp-socket`, `xdp-umem`, `xdp-umem-array`, `xdp-unaligned`, `xdp-need-wakeup`, `xdp-multi-buffer`, `xdp-tx-budget` | AF_XDP |
+//! | `packet-socket`, `packet-ring`, `packet-vnet-header`, `packet-fanout` | AF_PACKET |
+//! | `memfd`, `bpffs`, `private-netns` | the rest |
+//! | `if-link`, `if-ethernet`, `if-native-xdp`, `if-zero-copy`, `if-xdp-free`, `if-takes-frames`, `if-queues`, `if-mtu`, `if-offloads`, `if-peer-offloads` (veth), `if-tc`, `if-ports`, `if-host` | an interface |
+//!
+//! ```
+//! use ringway::probe::{self, Machine};
+//! let machine = Machine::probe();
+//! let lo = probe::interface("lo")?;
+//! let choice = probe::choose(&machine.checks, &lo.checks());
+//! for step in &choice.steps {
+//!     println!("not {}: {}", step.backend.name(), step.reason);
+//! }
+//! # Ok::<(), ringway::Error>(())
+//! ```
+
+mod check;
+mod choose;
+mod findings;
+mod interface;
+mod kernel;
+mod link;
+mod namespace;
+mod rights;
+
+pub use check::{Check, Status};
+pub use choose::{Backend, Choice, Step, choose};
+pub use interface::{Attached, Hook, Interface, Peer, interface};
+pub use rights::Rights;
+
+/// What the machine lets this process do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Machine {
+    /// Privileges and limits.
+    pub rights: Rights,
+    /// All findings: on privileges, eBPF, AF_XDP, AF_PACKET and the rest.
+    pub checks: Vec<Check>,
+}
+
+impl Machine {
+    /// Tries everything.
+    #[must_use]
+    pub fn probe() -> Self {
+        let rights = Rights::of_process();
+        let mut checks = rights.checks();
+        checks.extend(kernel::checks(&rights));
+        checks.extend(namespace::checks(&rights));
+        Self { rights, checks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_findings_are_told_apart_and_cured() {
+        let machine = Machine::probe();
+        for (n, c) in machine.checks.iter().enumerate() {
+            eprintln!("{} {} {} {:?}", c.id, c.status.name(), c, c.cure);
+            assert_eq!(c.status == Status::Ok, c.cure.is_none(), "{c:?}");
+            assert!(machine.checks[..n].iter().all(|other| other.id != c.id), "{} twice", c.id);
+        }
+        if crate::sys::is_root() {
+            for id in ["bpf-call", "bpf-array", "memfd", "packet-socket", "packet-ring"] {
+                let c = machine.checks.iter().find(|c| c.id == id).unwrap();
+                assert_eq!(c.status, Status::Ok, "{c:?}");
+            }
+        }
+    }
+}

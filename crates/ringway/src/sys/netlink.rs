@@ -1,0 +1,200 @@
+//! Netlink: requests, answers, attributes (Documentation/userspace-api/netlink/intro.rst). Decoding takes any bytes.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::fd::check;
+
+/// `NLM_F_REQUEST`, `NLM_F_ACK`, `NLM_F_CREATE | NLM_F_EXCL`, `NLM_F_DUMP` of linux/netlink.h.
+const REQUEST: u16 = 0x1;
+const ACK: u16 = 0x4;
+pub(crate) const CREATE: u16 = 0x600;
+pub(crate) const DUMP: u16 = 0x300;
+
+/// Bytes of `struct nlmsghdr`.
+const HEADER: usize = 16;
+
+/// Set in the kind of an attribute that holds others.
+const NESTED: u16 = 0x8000;
+
+/// How long the kernel may take for an answer.
+const PATIENCE: libc::timeval = libc::timeval { tv_sec: 2, tv_usec: 0 };
+
+/// A socket to the kernel, in the network namespace of the thread that made it.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    fd: OwnedFd,
+    serial: u32,
+}
+
+/// One message of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) kind: u16,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Netlink {
+    /// For links, addresses, routes and traffic control.
+    pub(crate) fn route() -> io::Result<Self> {
+        Self::new(libc::NETLINK_ROUTE)
+    }
+
+    /// For families by name.
+    pub(crate) fn generic() -> io::Result<Self> {
+        Self::new(libc::NETLINK_GENERIC)
+    }
+
+    fn new(protocol: i32) -> io::Result<Self> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+        // SAFETY: no pointers are passed.
+        let fd = check(unsafe { libc::socket(libc::AF_NETLINK, kind, protocol) })?;
+        // SAFETY: the call just made this descriptor.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let (value, len) = (std::ptr::from_ref(&PATIENCE).cast(), size_of::<libc::timeval>() as u32);
+        // SAFETY: passes a live value and its size.
+        check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVTIMEO, value, len) })?;
+        Ok(Self { fd, serial: 0 })
+    }
+
+    /// Sends a request and collects its answer. `flags`: [`DUMP`], [`CREATE`] or none.
+    pub(crate) fn ask(&mut self, kind: u16, flags: u16, body: &[u8]) -> io::Result<Vec<Message>> {
+        self.serial += 1;
+        let flags = REQUEST | flags | if flags & DUMP == DUMP { 0 } else { ACK };
+        let request = encode(kind, flags, self.serial, body);
+        // SAFETY: the slice is readable for its length.
+        let sent = unsafe { libc::send(self.fd.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) };
+        if sent < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let (mut all, mut buf) = (Vec::new(), vec![0u8; 1 << 16]);
+        loop {
+            // SAFETY: the kernel writes at most the buffer's length.
+            let n = unsafe { libc::recv(self.fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) };
+            let n = usize::try_from(n).map_err(|_| io::Error::last_os_error())?;
+            if n == 0 || take(&buf[..n], self.serial, &mut all)? {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+fn encode(kind: u16, flags: u16, serial: u32, body: &[u8]) -> Vec<u8> {
+    let mut m = Vec::with_capacity(HEADER + body.len());
+    m.extend_from_slice(&((HEADER + body.len()) as u32).to_ne_bytes());
+    m.extend_from_slice(&kind.to_ne_bytes());
+    m.extend_from_slice(&flags.to_ne_bytes());
+    m.extend_from_slice(&serial.to_ne_bytes());
+    m.extend_from_slice(&0u32.to_ne_bytes());
+    m.extend_from_slice(body);
+    m
+}
+
+/// Takes the messages of one datagram; true when the answer is complete.
+fn take(mut bytes: &[u8], serial: u32, all: &mut Vec<Message>) -> io::Result<bool> {
+    while let (Some(len), Some(kind), Some(of)) = (u32_at(bytes, 0), u16_at(bytes, 4), u32_at(bytes, 8)) {
+        let len = len as usize;
+        let Some(body) = bytes.get(HEADER..len) else { return Err(io::ErrorKind::InvalidData.into()) };
+        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
+        if of != serial {
+            continue;
+        }
+        match i32::from(kind) {
+            libc::NLMSG_DONE => return Ok(true),
+            libc::NLMSG_ERROR => {
+                return match u32_at(body, 0) {
+                    Some(0) => Ok(true),
+                    Some(e) => Err(io::Error::from_raw_os_error((e as i32).wrapping_neg())),
+                    None => Err(io::ErrorKind::InvalidData.into()),
+                };
+            }
+            _ => all.push(Message { kind, body: body.to_vec() }),
+        }
+    }
+    Ok(false)
+}
+
+/// Native-endian words in a message.
+pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}
+
+/// The same, 32 bits.
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+/// The attributes in `bytes`: kind, without the flag for nesting, and value. Stops at the first that is malformed.
+pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let (len, kind) = (usize::from(u16_at(bytes, 0)?), u16_at(bytes, 2)?);
+        let value = bytes.get(4..len)?;
+        bytes = bytes.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind & !NESTED, value))
+    })
+}
+
+/// The value of the first attribute of a kind.
+pub(crate) fn attribute(bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    attributes(bytes).find(|(k, _)| *k == kind).map(|(_, v)| v)
+}
+
+/// Text of an attribute, up to its NUL.
+pub(crate) fn text(value: &[u8]) -> String {
+    let end = value.iter().position(|&b| b == 0).unwrap_or(value.len());
+    String::from_utf8_lossy(&value[..end]).into_owned()
+}
+
+/// Appends an attribute. Values are short: names, numbers and nests of those.
+pub(crate) fn put(body: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    body.extend_from_slice(&((4 + value.len()) as u16).to_ne_bytes());
+    body.extend_from_slice(&kind.to_ne_bytes());
+    body.extend_from_slice(value);
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn answers_end_with_done_or_an_error() {
+        let mut all = Vec::new();
+        let two = [encode(16, 0, 7, b"abcde"), vec![0; 3], encode(16, 0, 6, b"other")].concat();
+        assert!(!take(&two, 7, &mut all).unwrap());
+        assert_eq!(all, [Message { kind: 16, body: b"abcde".to_vec() }]);
+        assert!(take(&encode(3, 0, 7, &[0; 4]), 7, &mut all).unwrap());
+        assert!(take(&encode(2, 0, 7, &[0; 4]), 7, &mut all).unwrap());
+        let refused = take(&encode(2, 0, 7, &(-libc::EPERM).to_ne_bytes()), 7, &mut all).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+        let mut cut = encode(16, 0, 7, b"abcd");
+        cut.pop();
+        assert!(take(&cut, 7, &mut all).is_err());
+    }
+
+    #[test]
+    fn attributes_come_back_as_put() {
+        let mut inner = Vec::new();
+        put(&mut inner, 1, b"veth\0");
+        let mut body = Vec::new();
+        put(&mut body, 3, b"a0\0");
+        put(&mut body, 18 | NESTED, &inner);
+        assert_eq!(attribute(&body, 3).map(text).as_deref(), Some("a0"));
+        let kind = attribute(&body, 18).and_then(|i| attribute(i, 1)).map(text);
+        assert_eq!(kind.as_deref(), Some("veth"));
+        assert_eq!(attribute(&body, 4), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_messages_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut all = Vec::new();
+            let _ = take(&bytes, 7, &mut all);
+            for (_, value) in attributes(&bytes) {
+                prop_assert!(value.len() < bytes.len());
+                text(value);
+            }
+        }
+    }
+}
