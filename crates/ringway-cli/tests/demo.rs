@@ -81,7 +81,10 @@ fn a_benchmark_without_links_keeps_its_contract() {
 fn unknown_names_are_answered_with_the_known_ones() {
     for (args, words) in [
         (["--case", "none"], "no case none; there are tx, rx,"),
-        (["--only", "none"], "no system none; there are ringway-ebpf, ringway-xdp, ringway-packet, ringway-auto, libpcap,"),
+        (
+            ["--only", "none"],
+            "no system none; there are ringway-ebpf, ringway-xdp, ringway-packet, ringway-auto, libpcap,",
+        ),
     ] {
         let (output, _) = run(&[&["bench", "io"], &args[..]].concat());
         let error = String::from_utf8(output.stderr).unwrap();

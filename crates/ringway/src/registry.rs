@@ -51,7 +51,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Counters for `tx + rx` rings of the port `name`.
+    /// Counters for `tx + rx` rings of the port `name`. Readers see them from [`describe`](Self::describe) on.
     pub(crate) fn new(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
         let len = at::HEADER + (tx + rx) as usize * BLOCK;
         let (mem, file, path) = match shared(name, len) {
@@ -67,7 +67,6 @@ impl Registration {
         mem.u64(at::OPENED).store(s as u64 * 1_000_000_000 + ns as u64, Relaxed);
         let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path };
         registration.rename(name);
-        registration.mem.u64(at::MAGIC).store(MAGIC, Release);
         Ok(Arc::new(registration))
     }
 
@@ -78,10 +77,11 @@ impl Registration {
         put_text(&self.mem, at::INTERFACE, at::NAME, &net::name(interface.1).unwrap_or_default());
     }
 
-    /// Tells readers the slots of each ring and what serves the port.
+    /// Tells readers the slots of each ring and what serves the port, which is open from now on.
     pub(crate) fn describe(&self, slots: u32, backend: &str) {
         self.mem.u32(at::SLOTS).store(slots, Relaxed);
         put_text(&self.mem, at::BACKEND, at::HEADER, backend);
+        self.mem.u64(at::MAGIC).store(MAGIC, Release);
     }
 
     /// Tells readers that the eBPF map `id` holds the kernel half's counters, and whether it counts what the

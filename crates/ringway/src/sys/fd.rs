@@ -171,8 +171,11 @@ mod tests {
     #[test]
     fn a_lock_belongs_to_one_open_file() {
         let fd = memfd(c"lock", 4096).unwrap();
-        let other =
-            File::options().read(true).write(true).open(format!("/proc/thread-self/fd/{}", fd.as_raw_fd())).unwrap();
+        let other = File::options()
+            .read(true)
+            .write(true)
+            .open(format!("/proc/thread-self/fd/{}", fd.as_raw_fd()))
+            .unwrap();
         assert!(lock_byte(fd.as_fd(), 1, false).unwrap());
         assert!(!lock_byte(other.as_fd(), 1, false).unwrap());
         assert!(lock_byte(other.as_fd(), 2, false).unwrap());

@@ -55,6 +55,7 @@ pub(crate) fn open(
         tx.push(setup.tx_ring(view, k, Box::new(side)));
     }
     let longest = MAX_CHAIN.min(slots - 1) * setup.region.buf_size();
+    inside.registration.describe(inside.shape.slots, &inside.control.describe());
     let control = Faulty {
         what: format!("fault: {faults}").trim_end_matches([',', ' ']).to_owned(),
         inside: inside.control,
