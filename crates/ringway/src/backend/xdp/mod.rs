@@ -184,7 +184,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r));
+            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r), &v);
             setup.rx_ring(v, r, Box::new(side))
         })
         .collect();
