@@ -81,6 +81,16 @@ pub(in crate::backend) fn gone(port: &str, e: std::io::Error) -> Error {
     Error::io(port, "asking for the state of the interface failed", e)
 }
 
+/// Fails when the interface has more rx queues than the `served` ones: frames would pass the port by.
+pub(in crate::backend) fn all_served(port: &str, interface: &net::Interface, served: u32) -> Result<()> {
+    let now = interface.queues().0;
+    if now <= served {
+        return Ok(());
+    }
+    let what = format!("the interface has {now} rx queues now, not {served}");
+    Err(Error::new(ErrorKind::Gone, port, what).cure("open the port again, to serve them all"))
+}
+
 /// Adds what the kernel half counted. A frame that the tx program handed to the interface is out only when the
 /// interface took it.
 fn fold(kstate: &Arc<Mmap>, (tx, rx): (u32, u32), counted: bool, sum: &mut PortCounters) {
@@ -109,14 +119,16 @@ pub(crate) fn add_map_counters(id: u32, counted: bool, rings: (u32, u32), sum: &
 }
 
 impl Core {
-    /// Fails when the interface is gone. Looks at most ten times a second.
+    /// Fails when the interface is gone, or has queues that are not served. Looks at most ten times a second.
     pub(super) fn look(&self) -> Result<()> {
         let now = time::monotonic_ns();
         if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
             return Ok(());
         }
         self.looked_ns.store(now, Relaxed);
-        self.look_now()
+        self.look_now()?;
+        let all = self.cfg.host == 0 && self.cfg.queue == super::ALL_QUEUES;
+        if all { all_served(&self.name, &self.interface, self.cfg.rx_rings) } else { Ok(()) }
     }
 
     /// The same, at once.

@@ -33,7 +33,7 @@ use crate::region::{Region, RegionSpec};
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
-pub(super) use control::gone;
+pub(super) use control::{all_served, gone};
 pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
 

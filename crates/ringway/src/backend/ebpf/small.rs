@@ -92,7 +92,8 @@ impl Small {
         self.same_queue = core.driver != "veth" || !core.interface.tso();
         self.mtu = mtu.unwrap_or(0);
         self.live = core.takes_live();
-        if self.there {
+        // A socket on a queue keeps `ethtool -L` from taking the queue away: none where none is used.
+        if self.there && (self.mixes || !self.live) {
             self.open(core);
         }
     }
@@ -143,7 +144,15 @@ impl Small {
     ) -> Result<bool> {
         let Some(sender) = &mut self.sender else { return Ok(false) };
         let (mut frames, mut bytes, mut at, mut bad) = (0, 0, *sent, None);
+        if sender.rings.tx.room(count) < count {
+            // Full of what was given up; does the interface still refuse?
+            sender.send();
+        }
         while frames * each < count {
+            if sender.rings.tx.room(each) < each {
+                bad = (frames == 0).then_some(DropReason::DeviceRefused);
+                break;
+            }
             match sender.put(ring, at, each, self.mtu, None) {
                 Ok(n) => bytes += u64::from(n),
                 Err(why) => {
@@ -185,10 +194,10 @@ impl Small {
     fn fell_short(&mut self, s: &Sent, frames: u32, bytes: u64) -> u32 {
         let Some(sender) = &mut self.sender else { return 0 };
         let (mut left, mut left_bytes) = (0, 0);
-        while let Some(d) = sender.rings.tx.take_back() {
+        sender.rings.tx.give_up(|d| {
             left += u32::from(!d.more);
             left_bytes += u64::from(d.len);
-        }
+        });
         sender.rings.done.release_all();
         self.uncollected = 0;
         let gone = frames - left.min(frames);

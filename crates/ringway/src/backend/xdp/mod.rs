@@ -56,8 +56,8 @@ struct Core {
     interface: Arc<net::Interface>,
     driver: String,
     ifindex: u32,
-    /// Queues when the port was opened.
-    queues: (u32, u32),
+    /// More rx queues than these pass the port by.
+    served: u32,
     region: Region,
     mtu: AtomicU32,
     generic: bool,
@@ -83,14 +83,7 @@ impl Core {
     /// The same, and the queues too.
     fn look(&self) -> Result<()> {
         self.look_now()?;
-        let now = self.interface.queues();
-        if now.0 > self.queues.0 {
-            let what = format!("the interface has {} rx queues now, not {}", now.0, self.queues.0);
-            return Err(
-                Error::new(ErrorKind::Gone, &self.name, what).cure("open the port again, to serve them all")
-            );
-        }
-        Ok(())
+        ebpf::all_served(&self.name, &self.interface, self.served)
     }
 
     /// Leads the frames of a queue to a socket.
@@ -233,7 +226,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         driver: target.interface.driver(),
         interface: Arc::new(target.interface),
         ifindex: target.index,
-        queues,
+        served: if target.queue == ebpf::ALL_QUEUES { queues.0 } else { u32::MAX },
         region: setup.region.clone(),
         mtu: AtomicU32::new(0),
         generic,

@@ -115,32 +115,34 @@ impl Sender {
         let tx = &mut self.rings.tx;
         tx.publish();
         match self.fd.kick() {
-            Ok(Kick::Done) => Sent { left: tx.waiting(), ..Sent::default() },
+            Ok(Kick::Done) if self.fd.zero_copy => Sent { left: tx.waiting(), ..Sent::default() },
+            Ok(Kick::Done) if tx.waiting() == 0 => Sent::default(),
             first => self.insist(first),
         }
     }
 
-    /// The kernel did not take all at once: it stops at its budget, without memory and after each frame lost.
+    /// The kernel did not take all at once: it stops at its budget, without memory, and after each frame lost or given up.
     #[cold]
     fn insist(&mut self, first: std::io::Result<Kick>) -> Sent {
         let tx = &mut self.rings.tx;
         let (mut sent, mut idle, mut before, mut kicked) = (Sent::default(), 0, u32::MAX, first);
         loop {
-            sent.left = tx.waiting();
             match kicked {
                 Ok(Kick::Lost) => {
                     sent.lost += 1;
-                    sent.lost_bytes += u64::from(tx.last_taken().len);
+                    sent.lost_bytes += tx.lost();
                 }
                 Ok(_) => {}
                 Err(_) => {
+                    sent.left = tx.waiting();
                     sent.refused = true;
                     return sent;
                 }
             }
+            sent.left = tx.waiting();
             idle = if sent.left < before { 0 } else { idle + 1 };
             before = sent.left;
-            if sent.left == 0 || idle > PATIENCE {
+            if sent.left == 0 || idle > PATIENCE + tx.nothings() {
                 return sent;
             }
             kicked = self.fd.kick();

@@ -103,10 +103,15 @@ impl TxHalf {
         while self.sent != head {
             let (slots, put) = match (self.frame(ring, head), &mut self.sender) {
                 (Ok(slots), Some(sender)) => {
-                    if sender.rings.tx.room(slots) < slots {
+                    if sender.rings.tx.room(slots) >= slots {
+                        (slots, sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)))
+                    } else if sender.rings.tx.nothings() > 0 {
+                        // Full of what was given up; the kick that follows may clear it.
+                        self.left += slots;
+                        (slots, Err(DropReason::DeviceRefused))
+                    } else {
                         break;
                     }
-                    (slots, sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)))
                 }
                 (Err(slots), _) => (slots, Err(DropReason::BadSlot)),
                 (Ok(slots), None) => (slots, Err(DropReason::DeviceRefused)),
@@ -142,14 +147,15 @@ impl TxHalf {
     #[cold]
     fn withdraw(&mut self, ring: &RingView) -> (u64, u64) {
         let (mut frames, mut bytes) = (0, 0);
-        let Some(sender) = &mut self.sender else { return (0, 0) };
-        while let Some(d) = sender.rings.tx.take_back() {
+        let Self { sender: Some(sender), loans, done, .. } = self else { return (0, 0) };
+        let umem = sender.umem;
+        sender.rings.tx.give_up(|d| {
             frames += u64::from(!d.more);
             bytes += u64::from(d.len);
-            if sender.umem.buf(d.addr).is_some_and(|b| self.loans.back(b, self.done, ring)) {
-                self.done = ring.next(self.done);
+            if umem.buf(d.addr).is_some_and(|b| loans.back(b, *done, ring)) {
+                *done = ring.next(*done);
             }
-        }
+        });
         self.left = 0;
         (frames, bytes)
     }
