@@ -124,6 +124,23 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> Result<(), Strin
     }
 }
 
+/// One line, `port: what went wrong; cure`.
+#[track_caller]
+pub(crate) fn assert_clear(e: &ringway::Error, kind: ringway::ErrorKind, port: &str, cure: &str) {
+    let text = e.to_string();
+    eprintln!("{text}");
+    assert_eq!(e.kind(), kind, "{text}");
+    assert_line(&text, port, cure);
+}
+
+#[track_caller]
+pub(crate) fn assert_line(text: &str, port: &str, cure: &str) {
+    assert!(!text.contains('\n'), "{text}");
+    assert!(text.starts_with(&format!("{port}: ")), "{text}");
+    let (_, advice) = text.split_once("; ").unwrap_or_else(|| panic!("no cure: {text}"));
+    assert!(advice.contains(cure), "{text}");
+}
+
 /// Every frame that entered left or was dropped by name.
 #[track_caller]
 pub(crate) fn assert_balanced(c: &Counters) {

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 
 use super::Core;
 use super::object::LIVE_MAX;
-use crate::backend::xdp::{KERNEL_CHAIN, Sender, Sent};
+use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender, Sent};
 use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
@@ -144,14 +144,15 @@ impl Small {
     ) -> Result<bool> {
         let Some(sender) = &mut self.sender else { return Ok(false) };
         let (mut frames, mut bytes, mut at, mut bad) = (0, 0, *sent, None);
-        if sender.rings.tx.room(count) < count {
-            // Full of what was given up; does the interface still refuse?
-            sender.send();
-        }
         while frames * each < count {
-            if sender.rings.tx.room(each) < each {
-                bad = (frames == 0).then_some(DropReason::DeviceRefused);
-                break;
+            match sender.room(each, frames == 0) {
+                Room::Yes => {}
+                Room::Later if frames == 0 => return Ok(false),
+                Room::Later => break,
+                Room::Refused => {
+                    bad = Some(DropReason::DeviceRefused);
+                    break;
+                }
             }
             match sender.put(ring, at, each, self.mtu, None) {
                 Ok(n) => bytes += u64::from(n),

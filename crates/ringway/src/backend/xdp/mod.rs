@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 
-pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
+pub(crate) use sender::{KERNEL_CHAIN, Room, Sender, Sent};
 
 use super::ebpf::{self, object};
 use super::{Control, Setup};
@@ -156,9 +156,9 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
     let zero_copy = zero_copy(target.index) && setup.region.buf_size() == ZERO_COPY_BUF;
     let netns =
         net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
-    setup.registration.set_interface((netns, target.index));
     let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
     let core = Arc::new(attach(&setup, target, netns)?);
+    setup.registration.set_interface((netns, core.ifindex));
     let queues = (0..shape.rx_rings.max(shape.tx_rings))
         .map(|q| {
             let want = xsk::Wanted {

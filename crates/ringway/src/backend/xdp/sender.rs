@@ -35,7 +35,36 @@ pub(crate) struct Sent {
     pub(crate) refused: bool,
 }
 
+/// Whether a frame can be put up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    Yes,
+    /// When the kernel has taken some of what is there.
+    Later,
+    /// The ring is full of what was given up, and the interface still takes nothing.
+    Refused,
+}
+
 impl Sender {
+    /// Whether there is room for `slots` descriptors. `idle`: none of those put up waits to be sent.
+    #[inline]
+    pub(crate) fn room(&mut self, slots: u32, idle: bool) -> Room {
+        if self.rings.tx.room(slots) >= slots { Room::Yes } else { self.make_room(slots, idle) }
+    }
+
+    #[cold]
+    fn make_room(&mut self, slots: u32, idle: bool) -> Room {
+        if !idle || self.rings.tx.nothings() == 0 {
+            return Room::Later;
+        }
+        let refused = self.send().refused;
+        match self.rings.tx.room(slots) >= slots {
+            true => Room::Yes,
+            false if refused => Room::Refused,
+            false => Room::Later,
+        }
+    }
+
     /// Whether a frame of `slots` slots can be sent at all.
     pub(crate) fn takes(&self, slots: u32) -> bool {
         slots == 1 || (slots <= KERNEL_CHAIN && self.fd.multi)

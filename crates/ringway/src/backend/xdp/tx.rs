@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::loans::Loans;
 use super::queue::Queue;
-use super::sender::{Sender, Sent};
+use super::sender::{Room, Sender, Sent};
 use crate::backend::{TxSync, null::always_ready};
 use crate::cursor;
 use crate::error::{Error, ErrorKind, Result};
@@ -103,15 +103,12 @@ impl TxHalf {
         while self.sent != head {
             let (slots, put) = match (self.frame(ring, head), &mut self.sender) {
                 (Ok(slots), Some(sender)) => {
-                    if sender.rings.tx.room(slots) >= slots {
-                        (slots, sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)))
-                    } else if sender.rings.tx.nothings() > 0 {
-                        // Full of what was given up; the kick that follows may clear it.
-                        self.left += slots;
-                        (slots, Err(DropReason::DeviceRefused))
-                    } else {
-                        break;
-                    }
+                    let put = match sender.room(slots, self.left == 0) {
+                        Room::Yes => sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)),
+                        Room::Later => break,
+                        Room::Refused => Err(DropReason::DeviceRefused),
+                    };
+                    (slots, put)
                 }
                 (Err(slots), _) => (slots, Err(DropReason::BadSlot)),
                 (Ok(slots), None) => (slots, Err(DropReason::DeviceRefused)),
@@ -180,15 +177,20 @@ impl XdpTx {
 
     /// Puts frames up and sends them. False when the interface refuses.
     fn send(&mut self, half: &mut TxHalf, ring: &RingView, head: u32) -> bool {
-        let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
-        self.stats.sent(frames, bytes);
-        let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
-        let sent = sender.send();
-        half.left = sent.left;
-        if sent.lost > 0 || sent.refused {
-            self.fell_short(half, ring, sent);
+        loop {
+            let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
+            self.stats.sent(frames, bytes);
+            let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
+            let sent = sender.send();
+            half.left = sent.left;
+            if sent.lost > 0 || sent.refused {
+                self.fell_short(half, ring, sent);
+            }
+            // What is refused is given up, and makes way for the rest.
+            if !sent.refused || half.left > 0 || half.sent == head {
+                return !sent.refused;
+            }
         }
-        !sent.refused
     }
 
     /// Counts what did not leave. Under zero copy the driver holds what it was given until its link is back.
