@@ -17,6 +17,35 @@ use ringway_bench::lab::{self, Lab, LabError};
 /// No single wait may take longer; far above what any of them needs.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
+/// The subsystems whose ports are rings of an interface. A test that loops over them holds for each.
+pub(crate) const KINDS: &[&str] = &["ebpf", "xdp", "packet"];
+
+/// Runs `test` once for each of [`KINDS`], all of them also when one fails; then fails with their names and reasons.
+pub(crate) fn each_kind(test: impl Fn(&str)) {
+    let mut failures = Vec::new();
+    for kind in KINDS {
+        let start = Instant::now();
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(kind))) {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panicked");
+            failures.push(format!("{kind}: {text}"));
+        }
+        eprintln!("{kind}: {:?}", start.elapsed());
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The names of ports of this kind on the ends of the pair of [`new_pair`].
+pub(crate) fn ends(kind: &str) -> [String; 2] {
+    ["a0", "a1"].map(|end| format!("{kind}:{end}"))
+}
+
+/// Ports of this kind on both ends of a0-a1, in one region.
+pub(crate) fn open_ends(lab: &Lab, kind: &str) -> [Port; 2] {
+    let [a, b] = ends(kind);
+    open_all(lab, [&a, &b])
+}
+
 /// An empty namespace, or `None` with a loud word when the process is not root.
 pub(crate) fn new_lab() -> Option<Lab> {
     if !lab::is_root() {
@@ -30,6 +59,16 @@ pub(crate) fn new_lab() -> Option<Lab> {
 pub(crate) fn new_pair() -> Option<Lab> {
     let lab = new_lab()?;
     lab.veth("a0", "a1").unwrap();
+    Some(lab)
+}
+
+/// A namespace with the veth pair a0-a1, each end with so many rx and tx queues.
+pub(crate) fn new_wide_pair(queues: u32) -> Option<Lab> {
+    let lab = new_lab()?;
+    let queues = format!("numrxqueues {queues} numtxqueues {queues}");
+    lab.ip(&format!("link add a0 {queues} type veth peer name a1 {queues}")).unwrap();
+    lab.ip("link set a0 up").unwrap();
+    lab.ip("link set a1 up").unwrap();
     Some(lab)
 }
 
@@ -85,6 +124,23 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> Result<(), Strin
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
     }
+}
+
+/// One line, `port: what went wrong; cure`.
+#[track_caller]
+pub(crate) fn assert_clear(e: &ringway::Error, kind: ringway::ErrorKind, port: &str, cure: &str) {
+    let text = e.to_string();
+    eprintln!("{text}");
+    assert_eq!(e.kind(), kind, "{text}");
+    assert_line(&text, port, cure);
+}
+
+#[track_caller]
+pub(crate) fn assert_line(text: &str, port: &str, cure: &str) {
+    assert!(!text.contains('\n'), "{text}");
+    assert!(text.starts_with(&format!("{port}: ")), "{text}");
+    let (_, advice) = text.split_once("; ").unwrap_or_else(|| panic!("no cure: {text}"));
+    assert!(advice.contains(cure), "{text}");
 }
 
 /// Every frame that entered left or was dropped by name.

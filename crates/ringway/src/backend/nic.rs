@@ -36,3 +36,13 @@ pub(crate) fn gone(port: &str, e: std::io::Error) -> Error {
     }
     Error::io(port, "asking for the state of the interface failed", e)
 }
+
+/// Fails when the interface has more rx queues than the `served` ones: frames would pass the port by.
+pub(crate) fn all_served(port: &str, interface: &Interface, served: u32) -> Result<()> {
+    let now = interface.queues().0;
+    if now <= served {
+        return Ok(());
+    }
+    let what = format!("the interface has {now} rx queues now, not {served}");
+    Err(Error::new(ErrorKind::Gone, port, what).cure("open the port again, to serve them all"))
+}

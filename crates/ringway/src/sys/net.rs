@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
 
 use super::fd::check;
 
@@ -71,6 +72,9 @@ pub(crate) struct Interface {
 /// Opens the network namespace of a socket (linux/sockios.h).
 const SIOCGSKNS: libc::Ioctl = 0x894c;
 
+/// How long an interface may be without a name.
+const RENAMED_MS: u32 = 200;
+
 const ETHTOOL_GDRVINFO: u32 = 0x3;
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
@@ -104,20 +108,31 @@ impl Interface {
         unsafe { std::mem::zeroed() }
     }
 
-    /// One ioctl on the interface's present name; ENODEV when it is gone.
-    fn named(&self) -> io::Result<libc::ifreq> {
-        let mut r = self.request();
-        r.ifr_ifru.ifru_ifindex = self.index as i32;
-        // SAFETY: `r` lives across the call, which fills in the name for the index.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFNAME, &mut r) })?;
-        Ok(r)
+    /// Asks `request` of the interface by its present name; ENODEV when it is gone. `fill` completes the question.
+    fn ask(&self, request: libc::Ioctl, fill: impl Fn(&mut libc::ifreq)) -> io::Result<libc::ifreq> {
+        let mut tries = 0;
+        loop {
+            let mut r = self.request();
+            r.ifr_ifru.ifru_ifindex = self.index as i32;
+            // SAFETY: `r` lives across the call, which fills in the name for the index.
+            check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFNAME, &mut r) })?;
+            fill(&mut r);
+            // SAFETY: `r` holds a name and lives across the call, as does what `fill` made it point to.
+            match check(unsafe { libc::ioctl(self.socket.as_raw_fd(), request, &mut r) }) {
+                Ok(_) => return Ok(r),
+                // While it is renamed, an interface that has an index goes by no name at all.
+                Err(e) if e.raw_os_error() == Some(libc::ENODEV) && tries < RENAMED_MS => {
+                    tries += 1;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(e) => return Err(e),
+            }
+        }
     }
 
     /// Whether the link is up and running.
     pub(crate) fn link_up(&self) -> io::Result<bool> {
-        let mut r = self.named()?;
-        // SAFETY: `r` holds a name and lives across the call, which writes the flags.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFFLAGS, &mut r) })?;
+        let r = self.ask(libc::SIOCGIFFLAGS, |_| ())?;
         // SAFETY: the call succeeded, so this is the field it wrote.
         let flags = i32::from(unsafe { r.ifr_ifru.ifru_flags });
         Ok(flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0)
@@ -125,18 +140,14 @@ impl Interface {
 
     /// Largest payload of a frame.
     pub(crate) fn mtu(&self) -> io::Result<u32> {
-        let mut r = self.named()?;
-        // SAFETY: `r` holds a name and lives across the call, which writes the MTU.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFMTU, &mut r) })?;
+        let r = self.ask(libc::SIOCGIFMTU, |_| ())?;
         // SAFETY: the call succeeded, so this is the field it wrote.
         Ok(unsafe { r.ifr_ifru.ifru_mtu } as u32)
     }
 
     /// Kind of link (`ARPHRD_` of linux/if_arp.h).
     pub(crate) fn link_type(&self) -> io::Result<u16> {
-        let mut r = self.named()?;
-        // SAFETY: `r` holds a name and lives across the call, which writes the hardware address.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCGIFHWADDR, &mut r) })?;
+        let r = self.ask(libc::SIOCGIFHWADDR, |_| ())?;
         // SAFETY: the call succeeded, so this is the field it wrote.
         Ok(unsafe { r.ifr_ifru.ifru_hwaddr }.sa_family)
     }
@@ -151,10 +162,9 @@ impl Interface {
 
     /// An ethtool request in place of which the answer is put.
     pub(super) fn request_words(&self, words: &mut [u32]) -> io::Result<()> {
-        let mut r = self.named()?;
-        r.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-        // SAFETY: `words` is as large as the answer to the request (callers), and both live across the call.
-        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL, &mut r) }).map(drop)
+        let data = words.as_mut_ptr();
+        // The answer to the request is as large as `words` (callers), which outlive the call.
+        self.ask(libc::SIOCETHTOOL, |r| r.ifr_ifru.ifru_data = data.cast()).map(drop)
     }
 
     /// Name of the driver, empty when it does not tell.

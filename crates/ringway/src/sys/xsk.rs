@@ -290,6 +290,9 @@ impl AsRawFd for XskFd {
 const ADDR: usize = 8;
 const DESC: usize = 16;
 
+/// An address that lies in no memory.
+const NOTHING: u64 = u64::MAX;
+
 /// A descriptor of an rx or tx ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Desc {
@@ -311,6 +314,10 @@ pub(crate) struct Ring {
     entries: NonNull<u8>,
     mine: u32,
     theirs: u32,
+    /// Producer: entries behind `theirs` that the kernel took without showing it: it shows only with frames that it sent
+    /// (Linux 6.17).
+    unseen: u32,
+    nothings: u32,
     mask: u32,
     _mem: Mmap,
 }
@@ -336,6 +343,8 @@ impl Ring {
             entries: mem.at(ofs.desc as usize, bytes),
             mine: 0,
             theirs: 0,
+            unseen: 0,
+            nothings: 0,
             mask: entries - 1,
             _mem: mem,
         })
@@ -373,9 +382,9 @@ impl Ring {
     pub(crate) fn room(&mut self, want: u32) -> u32 {
         let size = self.mask + 1;
         if size - self.mine.wrapping_sub(self.theirs) < want {
-            self.theirs = self.consumer().load(Acquire);
+            self.waiting();
         }
-        size - self.mine.wrapping_sub(self.theirs).min(size)
+        size - self.mine.wrapping_sub(self.theirs)
     }
 
     /// Producer: puts a descriptor; the caller has asked for room.
@@ -403,24 +412,69 @@ impl Ring {
     /// Producer: entries that the kernel has not taken.
     #[inline]
     pub(crate) fn waiting(&mut self) -> u32 {
-        self.theirs = self.consumer().load(Acquire);
-        self.mine.wrapping_sub(self.theirs)
-    }
-
-    /// Producer: the descriptor that the kernel took last.
-    pub(crate) fn last_taken(&self) -> Desc {
-        self.read(self.theirs.wrapping_sub(1))
-    }
-
-    /// Producer: takes back the newest entry that the kernel has not taken. Only where the kernel looks at the ring
-    /// just while it is kicked: in copy mode without need-wakeup.
-    pub(crate) fn take_back(&mut self) -> Option<Desc> {
-        if self.waiting() == 0 {
-            return None;
+        let theirs = self.consumer().load(Acquire);
+        if theirs != self.theirs {
+            (self.theirs, self.unseen) = (theirs, 0);
         }
-        self.mine = self.mine.wrapping_sub(1);
-        self.publish();
-        Some(self.read(self.mine))
+        let waiting = self.mine.wrapping_sub(theirs);
+        if waiting == 0 {
+            self.nothings = 0;
+        }
+        waiting
+    }
+
+    /// Producer: the kernel took one more frame, of those not given up, and lost it; returns its bytes.
+    #[cold]
+    pub(crate) fn lost(&mut self) -> u64 {
+        let before = self.theirs;
+        self.waiting();
+        if self.theirs != before {
+            // It is the last one taken.
+            let (mut at, mut bytes) = (self.theirs, 0);
+            for _ in 0..self.theirs.wrapping_sub(before) {
+                at = at.wrapping_sub(1);
+                let d = self.read(at);
+                if bytes > 0 && !d.more {
+                    break;
+                }
+                bytes += u64::from(d.len);
+            }
+            return bytes;
+        }
+        let mut bytes = 0;
+        while self.unseen < self.mine.wrapping_sub(self.theirs) {
+            let d = self.read(self.theirs.wrapping_add(self.unseen));
+            self.unseen += 1;
+            bytes += u64::from(d.len);
+            if d.addr != NOTHING && !d.more {
+                break;
+            }
+        }
+        bytes
+    }
+
+    /// Producer: gives up all entries that the kernel has not taken, oldest first. The kernel may remember how far it may
+    /// read, so they can't be pulled out again: they become descriptors of nothing, which the kernel skips. Only where the
+    /// kernel looks at the ring just while it is kicked: in copy mode without need-wakeup.
+    #[cold]
+    pub(crate) fn give_up(&mut self, mut each: impl FnMut(Desc)) {
+        for i in 0..self.waiting() {
+            let at = self.theirs.wrapping_add(i);
+            let d = self.read(at);
+            if d.addr != NOTHING {
+                self.word(at, DESC, 0).store(NOTHING, Relaxed);
+                self.word(at, DESC, 1).store(0, Relaxed);
+                self.nothings += 1;
+                if i >= self.unseen {
+                    each(d);
+                }
+            }
+        }
+    }
+
+    /// Producer: entries that stand for nothing, at most.
+    pub(crate) fn nothings(&self) -> u32 {
+        self.nothings
     }
 
     /// Consumer: entries to take.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::object::{Config, KRING, KRING_COUNTERS};
 use super::{Core, SLOTS};
 use crate::backend::Control;
-use crate::backend::nic::{LOOK_NS, gone};
+use crate::backend::nic::{LOOK_NS, all_served, gone};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
@@ -126,14 +126,16 @@ pub(crate) fn add_map_counters(
 }
 
 impl Core {
-    /// Fails when the interface is gone. Looks at most ten times a second.
+    /// Fails when the interface is gone, or has queues that are not served. Looks at most ten times a second.
     pub(super) fn look(&self) -> Result<()> {
         let now = time::monotonic_ns();
         if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
             return Ok(());
         }
         self.looked_ns.store(now, Relaxed);
-        self.look_now()
+        self.look_now()?;
+        let all = self.cfg.host == 0 && self.cfg.queue == super::ALL_QUEUES;
+        if all { all_served(&self.name, &self.interface, self.cfg.rx_rings) } else { Ok(()) }
     }
 
     /// The same, at once.

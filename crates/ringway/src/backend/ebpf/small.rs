@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 
 use super::Core;
 use super::object::LIVE_MAX;
-use crate::backend::xdp::{KERNEL_CHAIN, Sender, Sent};
+use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender, Sent};
 use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
@@ -92,7 +92,8 @@ impl Small {
         self.same_queue = core.driver != "veth" || !core.interface.tso();
         self.mtu = mtu.unwrap_or(0);
         self.live = core.takes_live();
-        if self.there {
+        // A socket on a queue keeps `ethtool -L` from taking the queue away: none where none is used.
+        if self.there && (self.mixes || !self.live) {
             self.open(core);
         }
     }
@@ -144,6 +145,15 @@ impl Small {
         let Some(sender) = &mut self.sender else { return Ok(false) };
         let (mut frames, mut bytes, mut at, mut bad) = (0, 0, *sent, None);
         while frames * each < count {
+            match sender.room(each, frames == 0) {
+                Room::Yes => {}
+                Room::Later if frames == 0 => return Ok(false),
+                Room::Later => break,
+                Room::Refused => {
+                    bad = Some(DropReason::DeviceRefused);
+                    break;
+                }
+            }
             match sender.put(ring, at, each, self.mtu, None) {
                 Ok(n) => bytes += u64::from(n),
                 Err(why) => {
@@ -185,10 +195,10 @@ impl Small {
     fn fell_short(&mut self, s: &Sent, frames: u32, bytes: u64) -> u32 {
         let Some(sender) = &mut self.sender else { return 0 };
         let (mut left, mut left_bytes) = (0, 0);
-        while let Some(d) = sender.rings.tx.take_back() {
+        sender.rings.tx.give_up(|d| {
             left += u32::from(!d.more);
             left_bytes += u64::from(d.len);
-        }
+        });
         sender.rings.done.release_all();
         self.uncollected = 0;
         let gone = frames - left.min(frames);

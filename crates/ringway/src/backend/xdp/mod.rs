@@ -25,7 +25,7 @@ use std::sync::{Arc, Weak};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 
-pub(crate) use sender::{KERNEL_CHAIN, Sender, Sent};
+pub(crate) use sender::{KERNEL_CHAIN, Room, Sender, Sent};
 
 use super::ebpf::{self, object};
 use super::{Control, Setup, nic};
@@ -57,8 +57,8 @@ struct Core {
     interface: Arc<net::Interface>,
     driver: String,
     ifindex: u32,
-    /// Queues when the port was opened.
-    queues: (u32, u32),
+    /// More rx queues than these pass the port by.
+    served: u32,
     region: Region,
     mtu: AtomicU32,
     generic: bool,
@@ -86,14 +86,7 @@ impl Core {
     /// The same, and the queues too.
     fn look(&self) -> Result<()> {
         self.look_now()?;
-        let now = self.interface.queues();
-        if now.0 > self.queues.0 {
-            let what = format!("the interface has {} rx queues now, not {}", now.0, self.queues.0);
-            return Err(
-                Error::new(ErrorKind::Gone, &self.name, what).cure("open the port again, to serve them all")
-            );
-        }
-        Ok(())
+        nic::all_served(&self.name, &self.interface, self.served)
     }
 
     /// Leads the frames of a queue to a socket.
@@ -165,9 +158,9 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
     let zero_copy = zero_copy(target.index) && setup.region.buf_size() == ZERO_COPY_BUF;
     let netns =
         net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
-    setup.registration.set_interface((netns, target.index));
     let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
     let core = Arc::new(attach(&setup, target, netns)?);
+    setup.registration.set_interface((netns, core.ifindex));
     let queues = (0..shape.rx_rings.max(shape.tx_rings))
         .map(|q| {
             let want = xsk::Wanted {
@@ -186,7 +179,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r));
+            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r), &v);
             setup.rx_ring(v, r, Box::new(side))
         })
         .collect();
@@ -237,7 +230,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         driver: target.interface.driver(),
         interface: Arc::new(target.interface),
         ifindex: target.index,
-        queues,
+        served: if target.queue == ebpf::ALL_QUEUES { queues.0 } else { u32::MAX },
         region: setup.region.clone(),
         mtu: AtomicU32::new(0),
         generic,

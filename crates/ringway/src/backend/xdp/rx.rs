@@ -158,8 +158,10 @@ pub(super) struct XdpRx {
 }
 
 impl XdpRx {
-    pub(super) fn new(queue: Arc<Queue>, stats: RingStats) -> Self {
+    /// The side of a fresh ring. Frames are received from now on.
+    pub(super) fn new(queue: Arc<Queue>, stats: RingStats, ring: &RingView) -> Self {
         let finisher = Finisher::new(&queue.core.driver);
+        queue.rx().lend(ring, 0);
         Self { queue, stats, finisher, looked_ns: 0 }
     }
 

@@ -35,7 +35,36 @@ pub(crate) struct Sent {
     pub(crate) refused: bool,
 }
 
+/// Whether a frame can be put up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    Yes,
+    /// When the kernel has taken some of what is there.
+    Later,
+    /// The ring is full of what was given up, and the interface still takes nothing.
+    Refused,
+}
+
 impl Sender {
+    /// Whether there is room for `slots` descriptors. `idle`: none of those put up waits to be sent.
+    #[inline]
+    pub(crate) fn room(&mut self, slots: u32, idle: bool) -> Room {
+        if self.rings.tx.room(slots) >= slots { Room::Yes } else { self.make_room(slots, idle) }
+    }
+
+    #[cold]
+    fn make_room(&mut self, slots: u32, idle: bool) -> Room {
+        if !idle || self.rings.tx.nothings() == 0 {
+            return Room::Later;
+        }
+        let refused = self.send().refused;
+        match self.rings.tx.room(slots) >= slots {
+            true => Room::Yes,
+            false if refused => Room::Refused,
+            false => Room::Later,
+        }
+    }
+
     /// Whether a frame of `slots` slots can be sent at all.
     pub(crate) fn takes(&self, slots: u32) -> bool {
         slots == 1 || (slots <= KERNEL_CHAIN && self.fd.multi)
@@ -115,32 +144,34 @@ impl Sender {
         let tx = &mut self.rings.tx;
         tx.publish();
         match self.fd.kick() {
-            Ok(Kick::Done) => Sent { left: tx.waiting(), ..Sent::default() },
+            Ok(Kick::Done) if self.fd.zero_copy => Sent { left: tx.waiting(), ..Sent::default() },
+            Ok(Kick::Done) if tx.waiting() == 0 => Sent::default(),
             first => self.insist(first),
         }
     }
 
-    /// The kernel did not take all at once: it stops at its budget, without memory and after each frame lost.
+    /// The kernel did not take all at once: it stops at its budget, without memory, and after each frame lost or given up.
     #[cold]
     fn insist(&mut self, first: std::io::Result<Kick>) -> Sent {
         let tx = &mut self.rings.tx;
         let (mut sent, mut idle, mut before, mut kicked) = (Sent::default(), 0, u32::MAX, first);
         loop {
-            sent.left = tx.waiting();
             match kicked {
                 Ok(Kick::Lost) => {
                     sent.lost += 1;
-                    sent.lost_bytes += u64::from(tx.last_taken().len);
+                    sent.lost_bytes += tx.lost();
                 }
                 Ok(_) => {}
                 Err(_) => {
+                    sent.left = tx.waiting();
                     sent.refused = true;
                     return sent;
                 }
             }
+            sent.left = tx.waiting();
             idle = if sent.left < before { 0 } else { idle + 1 };
             before = sent.left;
-            if sent.left == 0 || idle > PATIENCE {
+            if sent.left == 0 || idle > PATIENCE + tx.nothings() {
                 return sent;
             }
             kicked = self.fd.kick();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::loans::Loans;
 use super::queue::Queue;
-use super::sender::{Sender, Sent};
+use super::sender::{Room, Sender, Sent};
 use crate::backend::{TxSync, nic::LOOK_NS, null::always_ready};
 use crate::cursor;
 use crate::error::{Error, ErrorKind, Result};
@@ -100,10 +100,12 @@ impl TxHalf {
         while self.sent != head {
             let (slots, put) = match (self.frame(ring, head), &mut self.sender) {
                 (Ok(slots), Some(sender)) => {
-                    if sender.rings.tx.room(slots) < slots {
-                        break;
-                    }
-                    (slots, sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)))
+                    let put = match sender.room(slots, self.left == 0) {
+                        Room::Yes => sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)),
+                        Room::Later => break,
+                        Room::Refused => Err(DropReason::DeviceRefused),
+                    };
+                    (slots, put)
                 }
                 (Err(slots), _) => (slots, Err(DropReason::BadSlot)),
                 (Ok(slots), None) => (slots, Err(DropReason::DeviceRefused)),
@@ -139,14 +141,15 @@ impl TxHalf {
     #[cold]
     fn withdraw(&mut self, ring: &RingView) -> (u64, u64) {
         let (mut frames, mut bytes) = (0, 0);
-        let Some(sender) = &mut self.sender else { return (0, 0) };
-        while let Some(d) = sender.rings.tx.take_back() {
+        let Self { sender: Some(sender), loans, done, .. } = self else { return (0, 0) };
+        let umem = sender.umem;
+        sender.rings.tx.give_up(|d| {
             frames += u64::from(!d.more);
             bytes += u64::from(d.len);
-            if sender.umem.buf(d.addr).is_some_and(|b| self.loans.back(b, self.done, ring)) {
-                self.done = ring.next(self.done);
+            if umem.buf(d.addr).is_some_and(|b| loans.back(b, *done, ring)) {
+                *done = ring.next(*done);
             }
-        }
+        });
         self.left = 0;
         (frames, bytes)
     }
@@ -171,15 +174,20 @@ impl XdpTx {
 
     /// Puts frames up and sends them. False when the interface refuses.
     fn send(&mut self, half: &mut TxHalf, ring: &RingView, head: u32) -> bool {
-        let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
-        self.stats.sent(frames, bytes);
-        let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
-        let sent = sender.send();
-        half.left = sent.left;
-        if sent.lost > 0 || sent.refused {
-            self.fell_short(half, ring, sent);
+        loop {
+            let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
+            self.stats.sent(frames, bytes);
+            let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
+            let sent = sender.send();
+            half.left = sent.left;
+            if sent.lost > 0 || sent.refused {
+                self.fell_short(half, ring, sent);
+            }
+            // What is refused is given up, and makes way for the rest.
+            if !sent.refused || half.left > 0 || half.sent == head {
+                return !sent.refused;
+            }
         }
-        !sent.refused
     }
 
     /// Counts what did not leave. Under zero copy the driver holds what it was given until its link is back.
