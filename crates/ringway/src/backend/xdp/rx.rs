@@ -31,6 +31,8 @@ pub(super) struct RxHalf {
     lent: u32,
     /// What the kernel counted as lost and was folded into the ring's counters.
     lost: u64,
+    /// Frames that were lost with a socket before this one, and not folded in yet.
+    owed: u64,
 }
 
 /// What a look at the rx ring found.
@@ -44,15 +46,19 @@ struct Found {
 
 impl RxHalf {
     pub(super) fn new(umem: Umem, bufs: u32) -> Self {
-        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0 }
+        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0, owed: 0 }
     }
 
     pub(super) fn connect(&mut self, fd: Arc<XskFd>, rings: RxRings) {
         self.socket = Some((fd, rings));
     }
 
-    /// The kernel lets go of everything.
+    /// The kernel lets go of everything; what it put into the ring and nobody took is lost.
     pub(super) fn disconnect(&mut self) {
+        self.owed = self.uncounted();
+        if let Some((_, RxRings { rx, .. })) = &mut self.socket {
+            self.owed += (0..rx.ready()).filter(|&i| !rx.peek(i).more).count() as u64;
+        }
         self.socket = None;
         self.loans.clear();
         (self.lent, self.lost) = (0, 0);
@@ -61,13 +67,14 @@ impl RxHalf {
     /// Frames that the kernel lost and no ring has counted.
     pub(super) fn uncounted(&self) -> u64 {
         let lost = self.socket.as_ref().and_then(|(fd, _)| fd.lost().ok());
-        lost.map_or(0, |lost| lost.saturating_sub(self.lost))
+        self.owed + lost.map_or(0, |lost| lost.saturating_sub(self.lost))
     }
 
     /// Counts what the kernel lost. No free chunk and no free descriptor both mean a program that reads too slowly.
     fn fold(&mut self, stats: &RingStats) {
         let lost = self.uncounted();
-        self.lost += lost;
+        self.lost += lost - self.owed;
+        self.owed = 0;
         stats.count(Field::In, lost);
         stats.drop(DropReason::RingFull, lost);
     }
