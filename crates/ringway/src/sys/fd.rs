@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Turns a system call's return value into a result.
 pub(crate) fn check(ret: i32) -> io::Result<i32> {
@@ -106,6 +107,12 @@ impl Epoll {
         }
     }
 
+    /// Removes `fd`, if it is a member.
+    pub(crate) fn remove(&self, fd: RawFd) {
+        // SAFETY: a null event is right for this operation.
+        unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut()) };
+    }
+
     /// Sleeps until a member is readable, the time is over (`-1` waits for ever) or a signal came.
     pub(crate) fn wait(&self, timeout_ms: i32) -> io::Result<bool> {
         let mut ev = [libc::epoll_event { events: 0, u64: 0 }; 8];
@@ -122,6 +129,46 @@ impl Epoll {
 impl AsRawFd for Epoll {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
+    }
+}
+
+/// A descriptor that is readable when a socket is, but only while somebody sleeps: a socket that is watched all the time runs
+/// a callback for each frame that comes or leaves.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    epoll: Epoll,
+    armed: AtomicBool,
+}
+
+impl Watch {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { epoll: Epoll::new()?, armed: AtomicBool::new(false) })
+    }
+
+    /// Watches the socket until [`disarm`](Self::disarm).
+    pub(crate) fn arm(&self, socket: RawFd) -> io::Result<()> {
+        self.armed.store(true, Relaxed);
+        self.epoll.add(socket)
+    }
+
+    /// Looks away; costs nothing when it is not armed.
+    #[inline]
+    pub(crate) fn disarm(&self, socket: RawFd) {
+        if self.armed.load(Relaxed) {
+            self.armed.store(false, Relaxed);
+            self.epoll.remove(socket);
+        }
+    }
+
+    /// Whether it is armed now.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.armed.load(Relaxed)
+    }
+}
+
+impl AsRawFd for Watch {
+    fn as_raw_fd(&self) -> RawFd {
+        self.epoll.as_raw_fd()
     }
 }
 

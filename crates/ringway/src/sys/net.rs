@@ -41,7 +41,7 @@ pub(crate) fn netns_inode() -> io::Result<u32> {
 }
 
 /// Moves the calling thread to another network namespace.
-fn enter(netns: &impl AsRawFd) -> io::Result<()> {
+pub(crate) fn enter(netns: &impl AsRawFd) -> io::Result<()> {
     // SAFETY: a descriptor that its owner keeps open; no memory is involved.
     check(unsafe { libc::setns(netns.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }

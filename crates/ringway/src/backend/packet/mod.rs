@@ -184,7 +184,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
     let mut lost = Vec::new();
     let mut rx_rings = Vec::new();
     for ((view, ring), socket) in rx.into_iter().zip(0..).zip(sockets) {
-        let side = rx::Receiver::new(core.clone(), socket, options.gso, setup.registration.rx(ring));
+        let side = rx::Receiver::new(core.clone(), socket, options.gso, setup.registration.rx(ring))?;
         lost.push(side.lost());
         rx_rings.push(setup.rx_ring(view, ring, Box::new(side)));
     }

@@ -6,12 +6,13 @@ use std::sync::{Arc, Weak};
 
 use super::{Core, Lost, MAX_FRAME};
 use crate::backend::RxSync;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
 use crate::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
+use crate::sys::fd::Watch;
 use crate::sys::packet::{METADATA, PacketFrame, PacketRx, SPARE, take_error};
 
 /// Syncs that find nothing between two looks at the clock.
@@ -22,6 +23,7 @@ const IDLE_SYNCS: u32 = 64;
 pub(super) struct Receiver {
     core: Arc<Core>,
     socket: PacketRx,
+    watch: Watch,
     slots: Slots,
     /// Metadata and bytes of a frame that could not stay in the kernel's ring.
     scratch: Box<[u8]>,
@@ -135,13 +137,15 @@ impl Slots {
 }
 
 impl Receiver {
-    pub(super) fn new(core: Arc<Core>, socket: PacketRx, gso: Gso, stats: RingStats) -> Self {
+    pub(super) fn new(core: Arc<Core>, socket: PacketRx, gso: Gso, stats: RingStats) -> Result<Self> {
+        let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let lost = Lost::new(socket.fd().clone());
         let buffer = || vec![0; METADATA + MAX_FRAME].into_boxed_slice();
         let (scratch, segment) = (buffer(), buffer());
-        Self {
+        Ok(Self {
             core,
             socket,
+            watch,
             slots: Slots::default(),
             scratch,
             large: None,
@@ -150,7 +154,7 @@ impl Receiver {
             lost,
             stats,
             idle: 0,
-        }
+        })
     }
 
     pub(super) fn lost(&self) -> Weak<Lost> {
@@ -268,6 +272,7 @@ impl Receiver {
 
 impl RxSync for Receiver {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        self.watch.disarm(self.socket.fd().as_raw_fd());
         let before = self.slots.tail;
         self.slots.end = ring.prev(head);
         let losing = self.collect(ring);
@@ -288,18 +293,20 @@ impl RxSync for Receiver {
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
-        // The socket is readable as long as a frame is in its ring, so there is nothing to ask for. An error that it keeps
-        // would make it readable too: that the link went down, or that the interface is gone.
+        // The socket is readable as long as a frame is in its ring, and when it keeps an error: that the link went down, or
+        // that the interface is gone.
         if take_error(self.socket.fd()) {
             self.core.look_now()?;
         }
         self.core.look()?;
         self.lost.tell(&self.stats);
+        let fd = self.socket.fd().as_raw_fd();
+        self.watch.arm(fd).map_err(|e| Error::io(&self.core.name, "epoll_ctl failed", e))?;
         Ok(self.large.is_some() || self.socket.ready())
     }
 
     fn fd(&self) -> RawFd {
-        self.socket.fd().as_raw_fd()
+        self.watch.as_raw_fd()
     }
 }
 

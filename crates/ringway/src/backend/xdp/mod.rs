@@ -16,6 +16,8 @@ mod loans;
 mod queue;
 mod rx;
 mod sender;
+#[cfg(test)]
+mod tests;
 mod tx;
 
 use std::os::fd::{AsFd, OwnedFd, RawFd};
@@ -137,6 +139,16 @@ fn zero_copy(ifindex: u32) -> bool {
 
 /// Opens the port.
 pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Made> {
+    make(port, ifname, rings, options).map(|(made, _)| made)
+}
+
+/// The port and its queues.
+fn make(
+    port: &PortName,
+    ifname: &str,
+    rings: NicRings,
+    options: &OpenOptions,
+) -> Result<(Made, Vec<Arc<Queue>>)> {
     let name = port.to_string();
     if rings == NicRings::Host {
         return Err(no_host_rings(&name, ifname));
@@ -198,7 +210,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         queues: queues.iter().map(Arc::downgrade).collect(),
         name,
     };
-    Ok(setup.finish(rx, tx, max_frame, control))
+    Ok((setup.finish(rx, tx, max_frame, control), queues))
 }
 
 /// Loads the program and attaches it, natively if the driver can.

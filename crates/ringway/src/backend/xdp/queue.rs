@@ -12,7 +12,7 @@ use super::rx::RxHalf;
 use super::sender::Sender;
 use super::tx::TxHalf;
 use crate::error::{Error, Result};
-use crate::sys::fd::Epoll;
+use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk};
 
 /// How long a queue may be busy: the kernel lets go of a closed socket's queue in the background.
@@ -26,15 +26,15 @@ pub(super) struct Queue {
     umem: Umem,
     rx: Mutex<RxHalf>,
     tx: Mutex<TxHalf>,
-    /// Readable when the socket is: a descriptor that stays the same when the socket changes.
-    poll: Epoll,
+    /// Readable when the socket is, and the same when the socket changes.
+    watch: Watch,
 }
 
 impl Queue {
     /// Sets up `fd`, a fresh socket, on queue `want.queue`.
     pub(super) fn new(core: Arc<Core>, want: Wanted, fd: OwnedFd) -> Result<Self> {
         let umem = Umem::of(&core.region, want.zero_copy);
-        let poll = Epoll::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
+        let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let bufs = core.region.shared().layout.bufs;
         let queue = Self {
             rx: Mutex::new(RxHalf::new(umem, bufs)),
@@ -42,7 +42,7 @@ impl Queue {
             core,
             want,
             umem,
-            poll,
+            watch,
         };
         queue.connect(fd)?;
         Ok(queue)
@@ -54,6 +54,17 @@ impl Queue {
 
     pub(super) fn tx(&self) -> MutexGuard<'_, TxHalf> {
         self.tx.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the queue's descriptor readable when the socket is, until [`look_away`](Self::look_away).
+    pub(super) fn watch(&self, socket: RawFd) -> Result<()> {
+        self.watch.arm(socket).map_err(|e| Error::io(&self.core.name, "epoll_ctl failed", e))
+    }
+
+    /// Makes it unreadable.
+    #[inline]
+    pub(super) fn look_away(&self, socket: RawFd) {
+        self.watch.disarm(socket);
     }
 
     /// Whether the driver works on the buffers themselves.
@@ -89,7 +100,9 @@ impl Queue {
             }
         };
         let raw = socket.fd.as_raw_fd();
-        self.poll.add(raw).map_err(|e| Error::io(&core.name, "epoll_ctl failed", e))?;
+        if self.watch.is_armed() {
+            self.watch(raw)?;
+        }
         self.tx().connect(Sender { fd: socket.fd.clone(), rings: socket.tx, umem: self.umem });
         if let Some(rings) = socket.rx {
             self.rx().connect(socket.fd.clone(), rings);
@@ -101,6 +114,6 @@ impl Queue {
 
 impl AsRawFd for Queue {
     fn as_raw_fd(&self) -> RawFd {
-        self.poll.as_raw_fd()
+        self.watch.as_raw_fd()
     }
 }

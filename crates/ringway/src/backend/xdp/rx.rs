@@ -28,6 +28,8 @@ pub(super) struct RxHalf {
     lent: u32,
     /// What the kernel counted as lost and was folded into the ring's counters.
     lost: u64,
+    /// Frames that were lost with a socket before this one, and not folded in yet.
+    owed: u64,
 }
 
 /// What a look at the rx ring found.
@@ -41,15 +43,19 @@ struct Found {
 
 impl RxHalf {
     pub(super) fn new(umem: Umem, bufs: u32) -> Self {
-        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0 }
+        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0, owed: 0 }
     }
 
     pub(super) fn connect(&mut self, fd: Arc<XskFd>, rings: RxRings) {
         self.socket = Some((fd, rings));
     }
 
-    /// The kernel lets go of everything.
+    /// The kernel lets go of everything; what it put into the ring and nobody took is lost.
     pub(super) fn disconnect(&mut self) {
+        self.owed = self.uncounted();
+        if let Some((_, RxRings { rx, .. })) = &mut self.socket {
+            self.owed += (0..rx.ready()).filter(|&i| !rx.peek(i).more).count() as u64;
+        }
         self.socket = None;
         self.loans.clear();
         (self.lent, self.lost) = (0, 0);
@@ -58,13 +64,14 @@ impl RxHalf {
     /// Frames that the kernel lost and no ring has counted.
     pub(super) fn uncounted(&self) -> u64 {
         let lost = self.socket.as_ref().and_then(|(fd, _)| fd.lost().ok());
-        lost.map_or(0, |lost| lost.saturating_sub(self.lost))
+        self.owed + lost.map_or(0, |lost| lost.saturating_sub(self.lost))
     }
 
     /// Counts what the kernel lost. No free chunk and no free descriptor both mean a program that reads too slowly.
     fn fold(&mut self, stats: &RingStats) {
         let lost = self.uncounted();
-        self.lost += lost;
+        self.lost += lost - self.owed;
+        self.owed = 0;
         stats.count(Field::In, lost);
         stats.drop(DropReason::RingFull, lost);
     }
@@ -181,6 +188,9 @@ impl RxSync for XdpRx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
         let queue = self.queue.clone();
         let mut half = queue.rx();
+        if let Some((fd, _)) = &half.socket {
+            queue.look_away(fd.as_raw_fd());
+        }
         half.lend(ring, head);
         let first = half.tail;
         let found = half.take(ring, head);
@@ -205,6 +215,7 @@ impl RxSync for XdpRx {
         if rings.fill.needs_wakeup() {
             fd.wake_receiver();
         }
+        queue.watch(fd.as_raw_fd())?;
         Ok(rings.rx.has_more())
     }
 
