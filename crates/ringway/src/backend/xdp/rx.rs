@@ -171,22 +171,11 @@ impl XdpRx {
         queue.rx().lend(ring, 0);
         Self { queue, stats, finisher, looked_ns: 0 }
     }
-
-    /// From time to time: what did the kernel lose, and is the interface still what it was?
-    fn look(&mut self, half: &mut RxHalf) -> Result<()> {
-        let now = time::coarse_ns();
-        if now.saturating_sub(self.looked_ns) < LOOK_NS {
-            return Ok(());
-        }
-        self.looked_ns = now;
-        half.fold(&self.stats);
-        self.queue.core.look()
-    }
 }
 
 impl RxSync for XdpRx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        let queue = self.queue.clone();
+        let Self { queue, stats, finisher, looked_ns } = self;
         let mut half = queue.rx();
         if let Some((fd, _)) = &half.socket {
             queue.look_away(fd.as_raw_fd());
@@ -194,23 +183,22 @@ impl RxSync for XdpRx {
         half.lend(ring, head);
         let first = half.tail;
         let found = half.take(ring, head);
-        self.finisher.finish(ring, first, half.tail);
-        let s = &self.stats;
-        s.count(Field::In, found.frames + found.long + found.odd);
-        s.count(Field::Out, found.frames);
-        s.count(Field::Bytes, found.bytes);
+        finisher.finish(ring, first, half.tail);
+        stats.count(Field::In, found.frames + found.long + found.odd);
+        stats.count(Field::Out, found.frames);
+        stats.count(Field::Bytes, found.bytes);
         if found.long + found.odd > 0 {
-            s.drop(DropReason::TooLong, found.long);
-            s.drop(DropReason::BadSlot, found.odd);
+            stats.drop(DropReason::TooLong, found.long);
+            stats.drop(DropReason::BadSlot, found.odd);
         }
-        self.look(&mut half)?;
+        look(queue, stats, looked_ns, &mut half)?;
         Ok(half.tail)
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
-        let queue = self.queue.clone();
+        let Self { queue, stats, looked_ns, .. } = self;
         let mut half = queue.rx();
-        self.look(&mut half)?;
+        look(queue, stats, looked_ns, &mut half)?;
         let Some((fd, rings)) = &half.socket else { return Ok(false) };
         if rings.fill.needs_wakeup() {
             fd.wake_receiver();
@@ -222,4 +210,15 @@ impl RxSync for XdpRx {
     fn fd(&self) -> RawFd {
         self.queue.as_raw_fd()
     }
+}
+
+/// From time to time: what did the kernel lose, and is the interface still what it was?
+fn look(queue: &Queue, stats: &RingStats, looked_ns: &mut u64, half: &mut RxHalf) -> Result<()> {
+    let now = time::coarse_ns();
+    if now.saturating_sub(*looked_ns) < LOOK_NS {
+        return Ok(());
+    }
+    *looked_ns = now;
+    half.fold(stats);
+    queue.core.look()
 }

@@ -3,6 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
+use super::Core;
 use super::loans::Loans;
 use super::queue::Queue;
 use super::sender::{Room, Sender, Sent};
@@ -171,77 +172,30 @@ impl XdpTx {
         let ready = always_ready().map_err(|e| Error::io(&queue.core.name, "eventfd failed", e))?;
         Ok(Self { queue, stats, ready, looked_ns: 0, stalled_ns: 0 })
     }
-
-    /// Puts frames up and sends them. False when the interface refuses.
-    fn send(&mut self, half: &mut TxHalf, ring: &RingView, head: u32) -> bool {
-        loop {
-            let (frames, bytes) = half.put_all(ring, head, self.queue.core.mtu(), &self.stats);
-            self.stats.sent(frames, bytes);
-            let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
-            let sent = sender.send();
-            half.left = sent.left;
-            if sent.lost > 0 || sent.refused {
-                self.fell_short(half, ring, sent);
-            }
-            // What is refused is given up, and makes way for the rest.
-            if !sent.refused || half.left > 0 || half.sent == head {
-                return !sent.refused;
-            }
-        }
-    }
-
-    /// Counts what did not leave. Under zero copy the driver holds what it was given until its link is back.
-    #[cold]
-    fn fell_short(&self, half: &mut TxHalf, ring: &RingView, sent: Sent) {
-        let s = &self.stats;
-        s.unsend(DropReason::DeviceFull, sent.lost, sent.lost_bytes);
-        let zero_copy = half.sender.as_ref().is_some_and(|s| s.fd.zero_copy);
-        if sent.refused && !zero_copy {
-            let (frames, bytes) = half.withdraw(ring);
-            s.unsend(DropReason::DeviceRefused, frames, bytes);
-        }
-    }
-
-    /// The kernel gives nothing back though all slots are lent: after a while its rings are taken for lost.
-    #[cold]
-    fn stalled(&mut self) -> Result<()> {
-        let now = time::monotonic_ns();
-        if self.stalled_ns == 0 {
-            self.stalled_ns = now;
-        }
-        if now - self.stalled_ns > STALL_NS {
-            self.stalled_ns = 0;
-            self.stats.count(Field::Resets, 1);
-            self.queue.core.look_now()?;
-            self.queue.reconnect()?;
-        }
-        Ok(())
-    }
 }
 
 impl TxSync for XdpTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        let queue = self.queue.clone();
+        let Self { queue, stats, looked_ns, stalled_ns, .. } = self;
         let mut half = queue.tx();
         if half.sender.is_none() {
             let what = "the AF_XDP socket was lost and could not be made anew";
             return Err(Error::new(ErrorKind::Gone, &queue.core.name, what).cure("open the port again"));
         }
-        let mut back = half.collect(ring);
-        let took = self.send(&mut half, ring, head);
-        back += half.collect(ring);
+        let took = send(&queue.core, stats, &mut half, ring, head);
+        let back = half.collect(ring);
         let now = time::coarse_ns();
-        if !took || now.saturating_sub(self.looked_ns) > LOOK_NS {
-            self.looked_ns = now;
+        if !took || now.saturating_sub(*looked_ns) > LOOK_NS {
+            *looked_ns = now;
             queue.core.look_now()?;
         }
         let free = ring.dist(head, ring.prev(half.done));
         if free == 0 && back == 0 && half.loans.out() > 0 {
             drop(half);
-            self.stalled()?;
+            stalled(queue, stats, stalled_ns)?;
             half = queue.tx();
         } else {
-            self.stalled_ns = 0;
+            *stalled_ns = 0;
         }
         Ok(ring.prev(half.done))
     }
@@ -253,4 +207,49 @@ impl TxSync for XdpTx {
     fn fd(&self) -> RawFd {
         self.ready.as_raw_fd()
     }
+}
+
+/// Puts frames up and sends them. False when the interface refuses.
+fn send(core: &Core, stats: &RingStats, half: &mut TxHalf, ring: &RingView, head: u32) -> bool {
+    loop {
+        let (frames, bytes) = half.put_all(ring, head, core.mtu(), stats);
+        stats.sent(frames, bytes);
+        let (Some(sender), true) = (&mut half.sender, half.left > 0) else { return true };
+        let sent = sender.send();
+        half.left = sent.left;
+        if sent.lost > 0 || sent.refused {
+            fell_short(stats, half, ring, sent);
+        }
+        // What is refused is given up, and makes way for the rest.
+        if !sent.refused || half.left > 0 || half.sent == head {
+            return !sent.refused;
+        }
+    }
+}
+
+/// Counts what did not leave. Under zero copy the driver holds what it was given until its link is back.
+#[cold]
+fn fell_short(stats: &RingStats, half: &mut TxHalf, ring: &RingView, sent: Sent) {
+    stats.unsend(DropReason::DeviceFull, sent.lost, sent.lost_bytes);
+    let zero_copy = half.sender.as_ref().is_some_and(|s| s.fd.zero_copy);
+    if sent.refused && !zero_copy {
+        let (frames, bytes) = half.withdraw(ring);
+        stats.unsend(DropReason::DeviceRefused, frames, bytes);
+    }
+}
+
+/// The kernel gives nothing back though all slots are lent: after a while its rings are taken for lost.
+#[cold]
+fn stalled(queue: &Queue, stats: &RingStats, since_ns: &mut u64) -> Result<()> {
+    let now = time::monotonic_ns();
+    if *since_ns == 0 {
+        *since_ns = now;
+    }
+    if now - *since_ns > STALL_NS {
+        *since_ns = 0;
+        stats.count(Field::Resets, 1);
+        queue.core.look_now()?;
+        queue.reconnect()?;
+    }
+    Ok(())
 }
