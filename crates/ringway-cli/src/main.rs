@@ -11,6 +11,7 @@ mod capture;
 mod console;
 mod counters;
 mod demo;
+mod doctor;
 mod failure;
 mod link;
 mod pkt_gen;
@@ -44,6 +45,7 @@ enum Command {
     Top(top::Args),
     Bench(bench::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
 }
 
 const EXAMPLES: &str = "\
@@ -61,6 +63,7 @@ Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
   ringway pkt-gen -i 'pipe:x{1' -f tx -n 1M  # send in another
   sudo ringway demo                          # forward real traffic, write a report
+  ringway doctor                             # what works here, and the cure for what does not
   ringway pkt-gen --help                     # options and examples of a command";
 
 fn main() -> ExitCode {
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::Doctor(args) => doctor::run(args),
     };
     match done {
         // Whoever read the output has seen enough.

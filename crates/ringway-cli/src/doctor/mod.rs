@@ -1,0 +1,99 @@
+//! `ringway doctor`: what works here, what does not, why, and the cure.
+
+mod json;
+mod text;
+
+use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Tell what packet I/O works here, what does not, why, and the cure
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Also look at this interface, and tell which backend serves it best
+    #[arg(value_name = "IF")]
+    interface: Option<String>,
+
+    /// Print one JSON object; see below
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Each feature is tried by using it, in a private network namespace where it needs an interface; the machine's own interfaces
+are only asked. Nothing that runs is disturbed. Without root it tells which privileges are missing.
+
+Marks: ok; warn: works with a drawback; missing: not there, or not for this user; unknown: could not be tried. The line
+below a finding that is not ok is its cure.
+
+Exit code: 0 when packet I/O works, at least packet: (with IF: on that interface); 1 otherwise.
+
+JSON keys:
+  works      whether packet I/O works, as the exit code says
+  choice     port name that auto:IF would choose; null without IF or when none works
+  backends   best first, each {backend, port, works, id, reason, cure}; id, reason and cure are null when it works
+  checks     findings on the machine, each {id, what, status, detail, cure}; cure is null when status is ok
+  rights     {euid, capabilities, locked_memory, open_files, seccomp, user_namespace, lockdown}; null means no limit or
+             not shown
+  interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, rx_ring, tx_ring,
+             xdp_features, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}], addresses, default_route,
+             checks}
+
+Examples:
+  ringway doctor                         # this machine and this user
+  sudo ringway doctor eth0               # and what auto:eth0 would choose
+  ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
+
+/// All that was found.
+#[derive(Debug)]
+struct Report {
+    machine: Machine,
+    interface: Option<(Interface, Vec<Check>)>,
+}
+
+impl Report {
+    fn interface_checks(&self) -> &[Check] {
+        self.interface.as_ref().map_or(&[], |(_, checks)| checks)
+    }
+
+    /// What stands in the way of a backend.
+    fn obstacle(&self, backend: Backend) -> Option<&Check> {
+        backend.obstacle(&self.machine.checks, self.interface_checks())
+    }
+
+    /// What `auto:` would take, when there is an interface to choose for.
+    fn choice(&self) -> Option<Choice> {
+        self.interface.as_ref().map(|(_, checks)| probe::choose(&self.machine.checks, checks))
+    }
+
+    /// The port of a backend: with the interface's name, or just the prefix.
+    fn port(&self, backend: Backend) -> String {
+        let name = self.interface.as_ref().map_or("", |(i, _)| i.name.as_str());
+        format!("{}{name}", backend.prefix())
+    }
+
+    fn works(&self) -> bool {
+        Backend::ALL.into_iter().any(|b| self.obstacle(b).is_none())
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let interface = args.interface.as_deref().map(probe::interface).transpose()?;
+    let interface = interface.map(|i| (i.checks(), i)).map(|(checks, i)| (i, checks));
+    let report = Report { machine: Machine::probe(), interface };
+    let console = Console { json: args.json };
+    if args.json {
+        console.result("", &json::object(&report))?;
+    } else {
+        console.line(&text::page(&report, text::Style::of_output()))?;
+    }
+    match report.obstacle(Backend::Packet) {
+        Some(why) if !report.works() => {
+            let cure = why.cure.as_deref().unwrap_or_default();
+            Err(Failure::Other(format!("no packet I/O works: {why}; {cure}")))
+        }
+        _ => Ok(()),
+    }
+}
