@@ -13,7 +13,7 @@ use crate::ring::{Finisher, RingView};
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
-use crate::sys::xsk::{Desc, RxRings, Umem, XskFd};
+use crate::sys::xsk::{RxRings, Umem, XskFd};
 
 /// The receiving half of a socket, with the slots of an rx ring.
 #[derive(Debug)]
@@ -101,57 +101,86 @@ impl RxHalf {
     /// Takes what arrived into slots, whole frames only.
     fn take(&mut self, ring: &RingView, head: u32) -> Found {
         let mut found = Found::default();
-        let Some((_, RxRings { fill, rx })) = &mut self.socket else { return found };
+        let Some((_, rings)) = &mut self.socket else { return found };
         let room = ring.num() - 1 - ring.dist(head, self.tail);
-        let limit = rx.ready().min(room);
+        let limit = rings.rx.ready().min(room);
         let (mut read, mut at) = (0, self.tail);
         while read < limit {
-            let d = rx.peek(read);
-            let parts = match d.more {
-                false => 1,
-                true => match (read..limit).position(|i| !rx.peek(i).more) {
-                    Some(last) => last as u32 + 1,
-                    // The rest is to come; unless the ring, though empty, can't hold it.
-                    None if limit < ring.num() - 1 => break,
-                    None => limit - read,
-                },
-            };
-            let whole = !rx.peek(read + parts - 1).more && parts <= MAX_CHAIN;
-            let ours = (read..read + parts).all(|i| self.loans.lent(self.umem.buf(rx.peek(i).addr)));
-            for i in read..read + parts {
-                let d = rx.peek(i);
-                if whole && ours {
-                    put(d, self.umem, &mut self.loans, ring, at);
-                    at = ring.next(at);
-                    found.bytes += u64::from(d.len);
-                } else if self.loans.lent(self.umem.buf(d.addr)) && fill.room(1) > 0 {
-                    fill.put_addr(d.addr & !(u64::MAX << 48));
-                    fill.publish();
-                }
+            let d = rings.rx.peek(read);
+            if d.more {
+                let chain = Chain { first: read, limit, umem: self.umem, ring };
+                let Some(parts) = chain.take(rings, &mut self.loans, &mut at, &mut found) else { break };
+                read += parts;
+                continue;
             }
-            *(if !whole {
-                &mut found.long
-            } else if ours {
-                &mut found.frames
-            } else {
-                &mut found.odd
-            }) += 1;
-            read += parts;
+            read += 1;
+            match self.umem.buf(d.addr) {
+                Some(buf) if self.loans.back(buf, at, ring) => {
+                    ring.set_slot(at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED });
+                    at = ring.next(at);
+                    found.frames += 1;
+                    found.bytes += u64::from(d.len);
+                }
+                _ => found.odd += 1,
+            }
         }
-        rx.release(read);
+        rings.rx.release(read);
         self.lent -= ring.dist(self.tail, at).min(self.lent);
         self.tail = at;
         found
     }
 }
 
-/// Puts a received part into slot `at`.
-#[inline]
-fn put(d: Desc, umem: Umem, loans: &mut Loans, ring: &RingView, at: u32) {
-    if let Some(buf) = umem.buf(d.addr) {
-        loans.back(buf, at, ring);
-        let more = if d.more { NS_MOREFRAG } else { 0 };
-        ring.set_slot(at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED | more });
+/// A frame of several descriptors, the first of them `first` ahead, all before `limit`.
+struct Chain<'a> {
+    first: u32,
+    limit: u32,
+    umem: Umem,
+    ring: &'a RingView,
+}
+
+impl Chain<'_> {
+    /// Takes the frame into the slots from `at`, or drops it by name and lends its buffers again. Returns its
+    /// descriptors, `None` when some are still to come.
+    #[cold]
+    fn take(
+        &self,
+        RxRings { fill, rx }: &mut RxRings,
+        loans: &mut Loans,
+        at: &mut u32,
+        found: &mut Found,
+    ) -> Option<u32> {
+        let last = (self.first..self.limit).position(|i| !rx.peek(i).more);
+        let parts = match last {
+            Some(last) => last as u32 + 1,
+            // The ring, though empty, can't hold it.
+            None if self.limit == self.ring.num() - 1 => self.limit - self.first,
+            None => return None,
+        };
+        let all = self.first..self.first + parts;
+        let whole = last.is_some() && parts <= MAX_CHAIN;
+        let ours = all.clone().all(|i| loans.lent(self.umem.buf(rx.peek(i).addr)));
+        for d in all.map(|i| rx.peek(i)) {
+            let Some(buf) = self.umem.buf(d.addr).filter(|&b| loans.lent(Some(b))) else { continue };
+            if whole && ours {
+                loans.back(buf, *at, self.ring);
+                let more = if d.more { NS_MOREFRAG } else { 0 };
+                self.ring.set_slot(*at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED | more });
+                *at = self.ring.next(*at);
+                found.bytes += u64::from(d.len);
+            } else if fill.room(1) > 0 {
+                fill.put_addr(self.umem.chunk(buf));
+                fill.publish();
+            }
+        }
+        *(if !whole {
+            &mut found.long
+        } else if ours {
+            &mut found.frames
+        } else {
+            &mut found.odd
+        }) += 1;
+        Some(parts)
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Umem {
     base: *const u8,
     bufs: u32,
     buf_size: u32,
+    /// 2^32 / `buf_size`, rounded up.
+    reciprocal: u64,
     /// Chunks do not cross pages, as zero copy demands; a buffer then ends where the next chunk starts.
     aligned: bool,
 }
@@ -50,7 +52,8 @@ impl Umem {
     /// The `bufs` buffers of `buf_size` bytes whose first is at `first`, [`HEADROOM`] behind the start of a page.
     fn new(first: NonNull<u8>, bufs: u32, buf_size: u32, aligned: bool) -> Self {
         let base = first.as_ptr().wrapping_sub(HEADROOM).cast_const();
-        Self { base, bufs, buf_size, aligned }
+        let reciprocal = (1u64 << 32).div_ceil(u64::from(buf_size));
+        Self { base, bufs, buf_size, reciprocal, aligned }
     }
 
     /// Bytes of a buffer that a frame may fill.
@@ -75,8 +78,10 @@ impl Umem {
     pub(crate) fn buf(&self, addr: u64) -> Option<u32> {
         let at = (addr & ((1 << OFFSET_SHIFT) - 1)) + (addr >> OFFSET_SHIFT);
         let rel = at.checked_sub(HEADROOM as u64)?;
-        let (buf, ofs) = (rel / u64::from(self.buf_size), rel % u64::from(self.buf_size));
-        (ofs == 0 && buf < u64::from(self.bufs)).then_some(buf as u32)
+        // Exact for each multiple of the size within a region, which has no more than 2^31 bytes: the error of the
+        // reciprocal, times the multiplier, stays below 2^32.
+        let buf = rel.wrapping_mul(self.reciprocal) >> 32;
+        (buf < u64::from(self.bufs) && buf * u64::from(self.buf_size) == rel).then_some(buf as u32)
     }
 
     fn register(&self, fd: &OwnedFd) -> io::Result<()> {
