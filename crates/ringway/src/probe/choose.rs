@@ -67,7 +67,6 @@ impl Backend {
                 "if-ethernet",
                 "if-native-xdp",
                 "if-xdp-free",
-                "if-takes-frames",
             ],
             Self::XdpCopy => {
                 &["xdp-socket", "xdp-umem", "xdp-program", "cap-net-admin", "if-ethernet", "if-xdp-free"]
@@ -157,7 +156,7 @@ mod tests {
         use Status::{Missing, Unknown, Warn};
         let veth = ("if-zero-copy", Missing);
         type Case<'a> = (&'a str, &'a [(&'static str, Status)], Option<Backend>, &'a [&'a str]);
-        let cases: [Case<'_>; 13] = [
+        let cases: [Case<'_>; 11] = [
             ("a good NIC", &[], Some(XdpZeroCopy), &[]),
             ("a veth", &[veth], Some(Ebpf), &["if-zero-copy"]),
             (
@@ -166,13 +165,6 @@ mod tests {
                 Some(Ebpf),
                 &["if-zero-copy"],
             ),
-            (
-                "a far end without NAPI",
-                &[veth, ("if-takes-frames", Missing)],
-                Some(XdpCopy),
-                &["if-zero-copy", "if-takes-frames"],
-            ),
-            ("a far end out of sight", &[veth, ("if-takes-frames", Unknown)], Some(Ebpf), &["if-zero-copy"]),
             (
                 "a bridge",
                 &[veth, ("if-native-xdp", Missing)],

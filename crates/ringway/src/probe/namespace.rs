@@ -26,7 +26,7 @@ const NETNS: Feature = Feature {
     id: "private-netns",
     what: "private network namespace",
     call: "unshare(2)",
-    caps: &[Cap::SysAdmin],
+    caps: &[Cap::SysAdmin, Cap::NetAdmin],
     kernel: "use a kernel with CONFIG_NET_NS",
 };
 const LIVE: Feature = Feature {
@@ -122,6 +122,7 @@ fn inside(rights: &Rights) -> Vec<Check> {
         |prog: &OwnedFd, index, mode| sys_bpf::link(prog.as_fd(), index, bpf::BPF_XDP, mode).map(drop);
     let native = match &veth {
         Ok(index) => NATIVE.judge(rights, with_xdp(&|p| attach(p, *index, DRV_MODE))),
+        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => NATIVE.judge(rights, Err(copy(e))),
         Err(e) => Check::new(NATIVE.id, NATIVE.what).unknown(
             format!("not tried: making a veth failed: {e}"),
             "load the veth module: `modprobe veth`",

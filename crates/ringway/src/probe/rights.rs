@@ -31,6 +31,9 @@ impl Cap {
     }
 }
 
+/// Those that ports use.
+const USED: [Cap; 5] = [Cap::NetRaw, Cap::NetAdmin, Cap::Bpf, Cap::Perfmon, Cap::SysAdmin];
+
 /// Privileges and limits of the process, and of the machine towards it.
 ///
 /// Source: capabilities(7), getrlimit(2), seccomp(2), kernel_lockdown(7), user_namespaces(7),
@@ -89,19 +92,21 @@ impl Rights {
         bit(cap) || (matches!(cap, Cap::Bpf | Cap::Perfmon) && bit(Cap::SysAdmin))
     }
 
-    /// How the user gets these capabilities.
+    /// How the user gets these capabilities. setcap replaces what a file has, so there all that Ringway uses are named at
+    /// once.
     fn grant(&self, caps: &[Cap]) -> String {
-        let names: Vec<&str> = caps.iter().map(|c| c.name()).collect();
+        let list =
+            |caps: &[Cap], between: &str| caps.iter().map(|c| c.name()).collect::<Vec<_>>().join(between);
         if self.euid == 0 {
-            let short: Vec<&str> = names.iter().map(|n| &n["CAP_".len()..]).collect();
+            let short: Vec<&str> = caps.iter().map(|c| &c.name()["CAP_".len()..]).collect();
             return format!(
                 "give the container or service {}: docker run --cap-add={}, or systemd's CapabilityBoundingSet=",
-                names.join(", "),
+                list(caps, ", "),
                 short.join(" --cap-add=")
             );
         }
         let program = std::env::current_exe().map_or("PROGRAM".into(), |p| p.display().to_string());
-        format!("run as root, or `sudo setcap {}+ep {program}`", names.join(",").to_lowercase())
+        format!("run as root, or `sudo setcap {}+ep {program}`", list(&USED, ",").to_lowercase())
     }
 
     /// Why a call that needs `caps` failed with EPERM or EACCES, and the cure.
@@ -341,7 +346,7 @@ mod tests {
         let user = Rights { euid: 1000, ..Rights::default() };
         let (why, cure) = judged(&user, libc::EPERM);
         assert_eq!(why, "not permitted without CAP_BPF and CAP_NET_ADMIN");
-        assert!(cure.starts_with("run as root, or `sudo setcap cap_bpf,cap_net_admin+ep /"), "{cure}");
+        assert!(cure.starts_with("run as root, or `sudo setcap cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_sys_admin+ep /"), "{cure}");
         let container = Rights { capabilities: 1 << Cap::NetAdmin as u8, ..Rights::default() };
         assert!(
             judged(&container, libc::EPERM).1.contains("--cap-add=BPF,"),

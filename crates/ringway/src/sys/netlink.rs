@@ -71,7 +71,13 @@ impl Netlink {
         loop {
             // SAFETY: the kernel writes at most the buffer's length.
             let n = unsafe { libc::recv(self.fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) };
-            let n = usize::try_from(n).map_err(|_| io::Error::last_os_error())?;
+            let n = match usize::try_from(n) {
+                Ok(n) => n,
+                Err(_) => match io::Error::last_os_error() {
+                    e if e.kind() == io::ErrorKind::Interrupted => continue,
+                    e => return Err(e),
+                },
+            };
             if n == 0 || take(&buf[..n], self.serial, &mut all)? {
                 return Ok(all);
             }
