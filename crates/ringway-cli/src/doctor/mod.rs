@@ -22,8 +22,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Each feature is tried by using it, in a private network namespace where it needs an interface; the machine's own interfaces
-are only asked. Nothing that runs is disturbed. Without root it tells which privileges are missing.
+Each feature is tried by using it, in a private network namespace where it needs an interface; the machine's own
+interfaces are only asked. Nothing that runs is disturbed. Without root it tells which privileges are missing.
 
 Marks: ok; warn: works with a drawback; missing: not there, or not for this user; unknown: could not be tried. The line
 below a finding that is not ok is its cure.
@@ -39,7 +39,7 @@ JSON keys:
              not shown
   interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, rx_ring, tx_ring,
              xdp_features, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}], addresses, default_route,
-             checks}
+             checks}; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
 
 Examples:
   ringway doctor                         # this machine and this user

@@ -174,18 +174,31 @@ fn programs(rights: &Rights) -> Vec<Check> {
         let prog = loaded.prog("taken").ok_or_else(|| io::Error::other("not loaded"))?;
         crate::sys::bpf::raw_tracepoint(prog).map(said)
     };
+    let xdp = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said);
+    let may_load = xdp.is_ok();
     let own = ebpf::trial(&["nic_rx", "tx"]).map(said).map_err(io_error);
+    // Before Linux 5.16 the call itself is for those with the capability; a filter answers before the kernel looks.
+    let call = Feature { caps: if rights.seccomp { &[] } else { &[Cap::Bpf] }, ..CALL };
     vec![
-        CALL.judge(rights, bpf_probe::answers().map(said)),
+        call.judge(rights, bpf_probe::answers().map(said)),
         ARRAY.judge(rights, array(4096).map(said)),
         RINGBUF.judge(rights, bpf_probe::map(bpf::BPF_MAP_TYPE_RINGBUF, 0, (0, 0), 4096).map(said)),
         SYSCALL.judge(rights, syscall()),
-        LOOP.judge(rights, bpf_loop()),
-        XDP_PROGRAM
-            .judge(rights, bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said)),
-        PROGRAMS.judge(rights, own),
-        TAKEN.judge(rights, taken()),
+        LOOP.judge(rights, verified(may_load, bpf_loop())),
+        XDP_PROGRAM.judge(rights, xdp),
+        PROGRAMS.judge(rights, verified(may_load, own)),
+        TAKEN.judge(rights, verified(may_load && rights.has(Cap::Perfmon), taken())),
     ]
+}
+
+/// The verifier, too, refuses with EACCES. When the smallest program of a kind could be loaded, it is not the rights.
+fn verified(permitted: bool, tried: io::Result<String>) -> io::Result<String> {
+    match tried {
+        Err(e) if permitted && e.kind() == io::ErrorKind::PermissionDenied => {
+            Err(io::Error::other("the verifier does not take the program"))
+        }
+        tried => tried,
+    }
 }
 
 /// The cause within an error of the library.
@@ -273,5 +286,22 @@ fn bpffs(rights: &Rights) -> Check {
             );
             check.warn(format!("{detail}; mounting it: {}", refused.detail), cure)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_the_verifier_refuses_is_no_matter_of_rights() {
+        let denied = || Err(io::Error::from_raw_os_error(libc::EACCES));
+        let root = Rights { capabilities: u64::MAX, ..Rights::default() };
+        let refused = PROGRAMS.judge(&root, verified(true, denied()));
+        assert_eq!(refused.cure.as_deref(), Some(PROGRAMS.kernel));
+        assert!(refused.detail.contains("verifier"), "{refused}");
+        let user = Rights { euid: 1000, ..Rights::default() };
+        let refused = PROGRAMS.judge(&user, verified(false, denied()));
+        assert!(refused.detail.contains("CAP_BPF"), "{refused}");
     }
 }

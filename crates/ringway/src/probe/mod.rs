@@ -1,20 +1,26 @@
 //! What this machine and an interface can do for packet I/O, and what to do about what they can't.
 //!
-//! Each feature is tried by using it, not guessed from a version: a map is made, a program loaded and run, a socket bound.
-//! What needs an interface is tried on one in a private network namespace; an interface of the machine is only asked. So
-//! probing changes nothing that runs, and leaves nothing behind but kernel modules that the kernel loads on first use
-//! (`af_packet`, `veth`, `sch_ingress`) where they are not built in. It takes some 100 ms.
+//! Each feature is tried by using it, not guessed from a version: a map is made, a program loaded and run, a socket
+//! bound. What needs an interface is tried on one in a private network namespace; an interface of the machine is only
+//! asked. So probing changes nothing that runs, and leaves nothing behind but kernel modules that the kernel loads on
+//! first use (`af_packet`, `veth`, `sch_ingress`) where they are not built in. It takes some 100 ms.
 //!
 //! Results are plain data. A [`Check`] has a stable id, a [`Status`], what was found, and the cure.
 //!
-//! | ids | on |
+//! | on | ids |
 //! | --- | --- |
-//! | `user`, `cap-net-raw`, `cap-net-admin`, `cap-bpf`, `cap-perfmon`, `cap-sys-admin`, `memlock`, `nofile`, `unprivileged-bpf`, `bpf-jit`, `seccomp`, `lockdown` | privileges and limits |
-//! | `bpf-call`, `bpf-array`, `bpf-ringbuf`, `bpf-syscall-program`, `bpf-loop`, `xdp-program`, `bpf-programs`, `bpf-tracepoint`, `live-frames`, `xdp-generic`, `xdp-native`, `tcx`, `clsact` | eBPF |
-//! | `xdp-socket`, `xdp-umem`, `xdp-umem-array`, `xdp-unaligned`, `xdp-need-wakeup`, `xdp-multi-buffer`, `xdp-tx-budget` | AF_XDP |
-//! | `packet-socket`, `packet-ring`, `packet-vnet-header`, `packet-fanout` | AF_PACKET |
-//! | `memfd`, `bpffs`, `private-netns` | the rest |
-//! | `if-link`, `if-ethernet`, `if-native-xdp`, `if-zero-copy`, `if-xdp-free`, `if-takes-frames`, `if-queues`, `if-mtu`, `if-offloads`, `if-peer-offloads` (veth), `if-tc`, `if-ports`, `if-host` | an interface |
+//! | user | `user`, `cap-net-raw`, `cap-net-admin`, `cap-bpf`, `cap-perfmon`, `cap-sys-admin` |
+//! | limits | `memlock`, `nofile`, `unprivileged-bpf`, `bpf-jit`, `seccomp`, `lockdown` |
+//! | eBPF | `bpf-call`, `bpf-array`, `bpf-ringbuf`, `bpf-syscall-program`, `bpf-loop` |
+//! | programs | `xdp-program`, `bpf-programs` (Ringway's own), `bpf-tracepoint`, `live-frames` |
+//! | hooks | `xdp-generic`, `xdp-native`, `tcx`, `clsact` |
+//! | AF_XDP | `xdp-socket`, `xdp-umem`, `xdp-umem-array`, `xdp-unaligned` |
+//! | AF_XDP, bound | `xdp-need-wakeup`, `xdp-multi-buffer`, `xdp-tx-budget` |
+//! | AF_PACKET | `packet-socket`, `packet-ring`, `packet-vnet-header`, `packet-fanout` |
+//! | the rest | `memfd`, `bpffs`, `private-netns` |
+//! | an interface | `if-link`, `if-ethernet`, `if-queues`, `if-mtu`, `if-host`, `if-ports`, `if-tc` |
+//! | its XDP | `if-native-xdp`, `if-zero-copy`, `if-xdp-free`, `if-takes-frames` |
+//! | its offloads | `if-offloads`, `if-peer-offloads` (veth only) |
 //!
 //! ```
 //! use ringway::probe::{self, Machine};

@@ -1,5 +1,5 @@
-//! What needs an interface is tried on one in a network namespace of its own, so no traffic of the machine meets it. The
-//! namespace goes away with the thread that made it.
+//! What needs an interface is tried on one in a network namespace of its own, so no traffic of the machine meets it.
+//! The namespace goes away with the thread that made it.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -92,8 +92,8 @@ impl Rights {
         bit(cap) || (matches!(cap, Cap::Bpf | Cap::Perfmon) && bit(Cap::SysAdmin))
     }
 
-    /// How the user gets these capabilities. setcap replaces what a file has, so there all that Ringway uses are named at
-    /// once.
+    /// How the user gets these capabilities. setcap replaces what a file has, so there all that Ringway uses are
+    /// named at once.
     fn grant(&self, caps: &[Cap]) -> String {
         let list =
             |caps: &[Cap], between: &str| caps.iter().map(|c| c.name()).collect::<Vec<_>>().join(between);

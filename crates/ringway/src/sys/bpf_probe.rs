@@ -25,7 +25,8 @@ pub(crate) fn map(kind: u32, flags: u32, sizes: (u32, u32), entries: u32) -> io:
 
 /// A program that does nothing but return `verdict`.
 pub(crate) fn program(kind: u32, attach: u32, flags: u32, verdict: i32) -> io::Result<OwnedFd> {
-    // BPF_ALU64 | BPF_MOV | BPF_K to r0, then BPF_JMP | BPF_EXIT (Documentation/bpf/standardization/instruction-set.rst).
+    // BPF_ALU64 | BPF_MOV | BPF_K to r0, then BPF_JMP | BPF_EXIT
+    // (Documentation/bpf/standardization/instruction-set.rst).
     let code = [
         bpf::bpf_insn { code: 0xb7, imm: verdict, ..Default::default() },
         bpf::bpf_insn { code: 0x95, ..Default::default() },
@@ -37,7 +38,8 @@ pub(crate) fn program(kind: u32, attach: u32, flags: u32, verdict: i32) -> io::R
         ..Default::default()
     };
     let (name, licence): (&CStr, &CStr) = (c"ringway_probe", c"GPL");
-    // SAFETY: strings are NUL-terminated, `code` has two instructions, `opts` carries its size; all live across the call.
+    // SAFETY: strings are NUL-terminated, `code` has two instructions, `opts` carries its size; all live across the
+    // call.
     let fd = check(unsafe {
         bpf::bpf_prog_load(kind, name.as_ptr(), licence.as_ptr(), code.as_ptr(), 2, &mut opts)
     })?;
@@ -54,8 +56,8 @@ pub(crate) fn run_syscall(prog: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(opts.retval)
 }
 
-/// Whether bpf(2) itself answers: asks about a descriptor that is none. Since Linux 5.16 the kernel refuses that without
-/// looking at capabilities, so EPERM comes from a filter or a security module.
+/// Whether bpf(2) itself answers: asks about a descriptor that is none. Since Linux 5.16 the kernel refuses that
+/// without looking at capabilities, so EPERM comes from a filter or a security module.
 pub(crate) fn answers() -> io::Result<()> {
     // union bpf_attr, its part `info`: descriptor, length, address.
     let mut attr = [0u32; 4];
