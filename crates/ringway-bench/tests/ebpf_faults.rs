@@ -19,7 +19,7 @@ use support::{
 #[test]
 fn host_rings_of_an_unknown_interface() {
     let Some(lab) = new_lab() else { return };
-    for (name, full) in [("absent^", "ebpf:absent^"), ("absent-3", "ebpf:absent-3")] {
+    for (name, full) in [("absent^", "ebpf:absent^"), ("absent-3", "auto:absent-3")] {
         let e = try_open(&lab, name).unwrap_err();
         assert_clear(&e, ErrorKind::NotFound, full, "`ip link`");
     }

@@ -93,9 +93,13 @@ fn frames(rx: &mut [RxRing]) -> Vec<Vec<u8>> {
 
 #[test]
 fn a_port_takes_its_share_and_the_host_keeps_the_rest() {
+    ["ebpf:eth0", "xdp:eth0", "eth0"].into_iter().for_each(takes_its_share);
+}
+
+fn takes_its_share(name: &str) {
     const COUNT: u64 = 500;
     let Some((host, peer)) = host_and_peer() else { return };
-    let mut port = open(&host, &take("udp port 7"), "ebpf:eth0");
+    let mut port = open(&host, &take("udp port 7"), name);
     assert!(port.info().backend.contains("takes only `udp port 7`"), "{}", port.info().backend);
     let (mine, others) = (udp(&host, HOST, 7), udp(&host, HOST, 8));
     let sender = udp(&peer, PEER, 5000);
@@ -126,7 +130,6 @@ fn a_port_takes_its_share_and_the_host_keeps_the_rest() {
 #[test]
 fn a_service_answers_beside_its_host() {
     let Some((host, peer)) = host_and_peer() else { return };
-    peer.exec("ethtool", &["-K", "p0", "tx", "off"]).unwrap(); // checksums are finished before the link
     let mut port = open(&host, &take("udp dst port 7").extra_bufs(1), "ebpf:eth0");
     let socket = udp(&peer, PEER, 5000);
     let (signals, progress) = (Signals::new(), Progress::new());
@@ -206,11 +209,21 @@ fn ports_without_a_host_refuse_and_others_beside_them_do_not() {
         for name in ["null:", "loop:"] {
             let e = options.open(name).unwrap_err();
             assert_eq!(e.kind(), ErrorKind::Unsupported);
-            assert!(e.to_string().starts_with(name) && e.to_string().contains("only `ebpf:` ports"), "{e}");
+            assert!(
+                e.to_string().starts_with(name) && e.to_string().contains("only ports of interfaces"),
+                "{e}"
+            );
         }
     }
     assert!(take("arp").open_all(&["null:", "loop:"]).is_err());
     let Some(lab) = new_pair() else { return };
+    for (options, name, cure) in
+        [(copy(), "xdp:a0", "use ebpf: or packet:"), (take("arp"), "packet:a0", "use ebpf: or xdp:")]
+    {
+        let e = try_open(&lab, &options, name).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::Unsupported);
+        assert!(e.to_string().starts_with(name) && e.to_string().contains(cure), "{e}");
+    }
     let ports = lab.run(|| Ok::<_, LabError>(take("arp").open_all(&["null:", "ebpf:a0"]))).unwrap().unwrap();
     let takes = ports.iter().map(|p| p.info().backend.contains("arp"));
     assert_eq!(takes.collect::<Vec<_>>(), [false, true]);
