@@ -429,3 +429,16 @@ impl Drop for Scratch {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[test]
+fn the_loop_test_passes_frames_by_each_backend() {
+    if !root() {
+        return;
+    }
+    let found = Found::of(&command(&["doctor", "--loop", "--json"]).output().unwrap());
+    let ids = ["loop-ebpf", "loop-xdp", "loop-packet"];
+    assert!(ids.iter().all(|id| found.ok(id)), "{}", found.all);
+    let without = confined(|_| ());
+    let all = without.all["checks"].as_array().unwrap();
+    assert!(all.iter().all(|c| !ids.iter().any(|id| c["id"] == *id)), "only when asked for");
+}

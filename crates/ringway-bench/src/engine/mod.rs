@@ -7,6 +7,7 @@
 //! | [`Receiver`] | takes frames, counts them and checks their sequence |
 //! | [`Pinger`], [`Ponger`] | measure round trips, turn frames round |
 //! | [`Bridge`] | forwards between two ports, both ways |
+//! | [`trip`] | passes some frames from port to port and compares them |
 //! | [`supervise`] | runs them in threads and wakes the caller for reports |
 //!
 //! ```
@@ -33,6 +34,7 @@ mod receiver;
 mod sender;
 mod signals;
 mod sleep;
+mod trip;
 
 pub use bridge::{Bridge, Held};
 pub use ping::{Pinged, Pinger};
@@ -41,6 +43,7 @@ pub use progress::Progress;
 pub use receiver::{Check, Receiver};
 pub use sender::{Sender, Sent};
 pub use signals::{Signals, supervise};
+pub use trip::{Trip, trip};
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! `ringway doctor`: what works here, what does not, why, and the cure.
 
 mod json;
+mod loop_test;
 mod text;
 
 use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
@@ -15,6 +16,10 @@ pub(crate) struct Args {
     /// Also look at this interface, and tell which backend serves it best
     #[arg(value_name = "IF")]
     interface: Option<String>,
+
+    /// Also pass frames by each backend over a link made for it, and compare them
+    #[arg(long = "loop")]
+    loop_test: bool,
 
     /// Print one JSON object; see below
     #[arg(long)]
@@ -44,6 +49,7 @@ JSON keys:
 Examples:
   ringway doctor                         # this machine and this user
   sudo ringway doctor eth0               # and what auto:eth0 would choose
+  sudo ringway doctor --loop             # and does it pass frames, by each backend
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
 
 /// All that was found.
@@ -82,7 +88,11 @@ impl Report {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let interface = args.interface.as_deref().map(probe::interface).transpose()?;
     let interface = interface.map(|i| (i.checks(), i)).map(|(checks, i)| (i, checks));
-    let report = Report { machine: Machine::probe(), interface };
+    let mut machine = Machine::probe();
+    if args.loop_test {
+        machine.checks.extend(loop_test::checks());
+    }
+    let report = Report { machine, interface };
     let console = Console { json: args.json };
     if args.json {
         console.result("", &json::object(&report))?;

@@ -81,7 +81,6 @@ fn measure(
     let rates = LOADS.iter().map(|load| rate(load)).collect::<Result<Vec<_>, _>>()?;
     let flooded = rate(FLOOD)?;
     let best = rates.into_iter().fold(flooded, f64::max);
-    eprintln!("best {best} flooded {flooded}");
     if best == 0.0 {
         return Err(Fault::Failed("nothing arrived at the far end".into()));
     }

@@ -1,0 +1,44 @@
+//! The loop test: each backend passes frames over a link made for it.
+
+use ringway::OpenOptions;
+use ringway::probe::Check;
+use ringway_bench::engine::{Trip, trip};
+use ringway_bench::lab::{Lab, LabError};
+
+/// Frames that each backend passes.
+const FRAMES: u64 = 10_000;
+
+/// The backends, the ids of their findings and what these are called.
+const BACKENDS: [(&str, &str, &str); 3] = [
+    ("ebpf", "loop-ebpf", "loop test of ebpf:"),
+    ("xdp", "loop-xdp", "loop test of xdp:"),
+    ("packet", "loop-packet", "loop test of packet:"),
+];
+
+/// Passes frames between the ends of a veth in a private network namespace, by each backend.
+pub(super) fn checks() -> Vec<Check> {
+    BACKENDS.map(|(kind, id, what)| check(kind, Check::new(id, what))).into()
+}
+
+fn check(kind: &str, check: Check) -> Check {
+    match pass(kind) {
+        Ok(t) if t.intact == FRAMES && t.wrong == 0 => {
+            check.ok(format!("{FRAMES} frames arrived unchanged and in order in {:.0} ms", t.ns as f64 / 1e6))
+        }
+        Ok(t) => check.missing(
+            format!("{} of {FRAMES} frames arrived unchanged and in order, {} others", t.intact, t.wrong),
+            "that should not be: please report it with the output of `ringway doctor`",
+        ),
+        Err(e) => check.missing(e.to_string(), "see the findings above, or run as root"),
+    }
+}
+
+fn pass(kind: &str) -> Result<Trip, LabError> {
+    let lab = Lab::new()?;
+    lab.veth("a", "b")?;
+    lab.run(|| {
+        let mut ports = OpenOptions::new().open_all(&[&format!("{kind}:a"), &format!("{kind}:b")])?;
+        let (a, b) = ports.split_at_mut(1);
+        Ok(trip(&mut a[0], &mut b[0], FRAMES)?)
+    })
+}
