@@ -7,7 +7,7 @@
 //! | [`Receiver`] | takes frames, counts them and checks their sequence |
 //! | [`Pinger`], [`Ponger`] | measure round trips, turn frames round |
 //! | [`Bridge`] | forwards between two ports, both ways |
-//! | [`trip`] | passes some frames from port to port and compares them |
+//! | [`trip()`] | passes some frames from port to port and compares them |
 //! | [`supervise`] | runs them in threads and wakes the caller for reports |
 //!
 //! ```

@@ -13,7 +13,7 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// Lengths of the frames, without FCS, one after the other.
 const LENGTHS: [usize; 5] = [60, 61, 128, 594, 1514];
 
-/// What became of the frames of a [`trip`].
+/// What became of the frames of a [`trip()`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Trip {
     /// Frames sent.
