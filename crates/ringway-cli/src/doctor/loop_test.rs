@@ -10,9 +10,9 @@ const FRAMES: u64 = 10_000;
 
 /// The backends, the ids of their findings and what these are called.
 const BACKENDS: [(&str, &str, &str); 3] = [
-    ("ebpf", "loop-ebpf", "loop test of ebpf:"),
-    ("xdp", "loop-xdp", "loop test of xdp:"),
-    ("packet", "loop-packet", "loop test of packet:"),
+    ("ebpf", "loop-ebpf", "loop test of ebpf"),
+    ("xdp", "loop-xdp", "loop test of xdp"),
+    ("packet", "loop-packet", "loop test of packet"),
 ];
 
 /// Passes frames between the ends of a veth in a private network namespace, by each backend.
@@ -35,9 +35,9 @@ fn check(kind: &str, check: Check) -> Check {
 
 fn pass(kind: &str) -> Result<Trip, LabError> {
     let lab = Lab::new()?;
-    lab.veth("a", "b")?;
+    lab.veth("a0", "a1")?;
     lab.run(|| {
-        let mut ports = OpenOptions::new().open_all(&[&format!("{kind}:a"), &format!("{kind}:b")])?;
+        let mut ports = OpenOptions::new().open_all(&[&format!("{kind}:a0"), &format!("{kind}:a1")])?;
         let (a, b) = ports.split_at_mut(1);
         Ok(trip(&mut a[0], &mut b[0], FRAMES)?)
     })
