@@ -19,8 +19,8 @@ use crate::lab::Lab;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::{Case, Fault, Sample, Unit};
 
-/// Loads among which the best rate is looked for, in frames per second; then as much as the generator can, which is ten
-/// times as much as most can forward.
+/// Loads among which the best rate is looked for, in frames per second; then as much as the generator can, several times
+/// what any of them forwards.
 const LOADS: [&str; 6] = ["100000", "200000", "400000", "800000", "1200000", "1600000"];
 const FLOOD: &str = "0";
 
