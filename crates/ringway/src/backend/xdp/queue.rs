@@ -4,6 +4,7 @@
 //! anew are both taken, the receiving half first.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use super::Core;
 use super::rx::RxHalf;
 use super::sender::Sender;
 use super::tx::TxHalf;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk};
 
@@ -28,6 +29,8 @@ pub(super) struct Queue {
     tx: Mutex<TxHalf>,
     /// Readable when the socket is, and the same when the socket changes.
     watch: Watch,
+    /// Whether a socket was lost and could not be made anew.
+    broken: AtomicBool,
 }
 
 impl Queue {
@@ -43,6 +46,7 @@ impl Queue {
             want,
             umem,
             watch,
+            broken: AtomicBool::new(false),
         };
         queue.connect(fd)?;
         Ok(queue)
@@ -80,7 +84,20 @@ impl Queue {
         tx.disconnect();
         drop((rx, tx));
         let fd = self.core.interface.inside(Xsk::socket);
-        self.connect(fd.map_err(|e| Error::io(&self.core.name, "making an AF_XDP socket failed", e))?)
+        let fd = fd.map_err(|e| Error::io(&self.core.name, "making an AF_XDP socket failed", e));
+        let made = fd.and_then(|fd| self.connect(fd));
+        self.broken.store(made.is_err(), Relaxed);
+        made
+    }
+
+    /// Fails when a socket was lost and no new one could be made: neither half will ever work again.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.broken.load(Relaxed) {
+            return Ok(());
+        }
+        let what = "the AF_XDP socket was lost and could not be made anew";
+        Err(Error::new(ErrorKind::Gone, &self.core.name, what).cure("open the port again"))
     }
 
     fn connect(&self, fd: OwnedFd) -> Result<()> {

@@ -205,6 +205,7 @@ impl XdpRx {
 impl RxSync for XdpRx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
         let Self { queue, stats, finisher, looked_ns } = self;
+        queue.check()?;
         let mut half = queue.rx();
         if let Some((fd, _)) = &half.socket {
             queue.look_away(fd.as_raw_fd());
@@ -226,6 +227,7 @@ impl RxSync for XdpRx {
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         let Self { queue, stats, looked_ns, .. } = self;
+        queue.check()?;
         let mut half = queue.rx();
         look(queue, stats, looked_ns, &mut half)?;
         let Some((fd, rings)) = &half.socket else { return Ok(false) };

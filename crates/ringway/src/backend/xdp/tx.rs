@@ -9,7 +9,7 @@ use super::queue::Queue;
 use super::sender::{Room, Sender, Sent};
 use crate::backend::{TxSync, nic::LOOK_NS, null::always_ready};
 use crate::cursor;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::layout::MAX_CHAIN;
 use crate::ring::RingView;
 use crate::stats::{DropReason, Field, RingStats};
@@ -177,11 +177,8 @@ impl XdpTx {
 impl TxSync for XdpTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
         let Self { queue, stats, looked_ns, stalled_ns, .. } = self;
+        queue.check()?;
         let mut half = queue.tx();
-        if half.sender.is_none() {
-            let what = "the AF_XDP socket was lost and could not be made anew";
-            return Err(Error::new(ErrorKind::Gone, &queue.core.name, what).cure("open the port again"));
-        }
         let took = send(&queue.core, stats, &mut half, ring, head);
         let back = half.collect(ring);
         let now = time::coarse_ns();
