@@ -20,9 +20,10 @@ mod tests;
 mod trial;
 mod tx;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -163,33 +164,23 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
     if let Some(map) = &loaded.device {
         point(map, target.index, name)?;
     }
-    // A tx program that is attached nowhere makes each run wait for two RCU grace periods, some 20 ms.
-    let hold = prog("tx")?;
-    let (netns, held) =
-        net::in_private_netns(|| bpf::link(hold, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
-            Error::io(name, "keeping the transmit program attached failed", e).cure("run as root")
-        })?;
-    let mut attached = vec![held, netns];
+    let (receiver, hook) =
+        if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
+    let receiver = prog(receiver)?;
+    let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
+    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
+    let mut attached = thread::scope(|scope| {
+        let bells = scope.spawn(|| loaded.hang_bells(name));
+        let links = links(name, &target, receiver, prog("tx")?, cfg.netns);
+        bells.join().expect("it does not panic")?;
+        links
+    })?;
     if counted {
         match prog("taken").and_then(|p| bpf::raw_tracepoint(p).map_err(|e| Error::io(name, "", e))) {
             Ok(link) => attached.push(link),
             Err(_) => counted = false,
         }
     }
-    let (receiver, hook) =
-        if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
-    let receiver = prog(receiver)?;
-    let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
-    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
-    let receive = if target.shape.host {
-        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
-            Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
-        })
-    } else {
-        bpf::link(receiver, target.index, libbpf_sys::BPF_XDP, DRV_MODE)
-            .map_err(|e| xdp_refused(name, &target, cfg.netns, e))
-    };
-    attached.push(receive?);
     let driver = target.interface.driver();
     Ok(Core {
         name: name.clone(),
@@ -203,6 +194,30 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         _attached: attached,
         gate,
     })
+}
+
+/// Attaches the receiver to the interface, and the tx program where it is only kept: one that is attached nowhere makes
+/// each run wait for two RCU grace periods, some 20 ms.
+fn links(
+    name: &str,
+    target: &Target,
+    receiver: BorrowedFd<'_>,
+    tx: BorrowedFd<'_>,
+    netns: u32,
+) -> Result<Vec<OwnedFd>> {
+    let receive = if target.shape.host {
+        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+            Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
+        })
+    } else {
+        nic::attach_xdp(receiver, (netns, target.index), DRV_MODE)
+            .map_err(|e| xdp_refused(name, target, netns, e))
+    }?;
+    let (private, held) =
+        net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
+            Error::io(name, "keeping the transmit program attached failed", e).cure("run as root")
+        })?;
+    Ok(vec![receive, held, private])
 }
 
 fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
@@ -251,10 +266,8 @@ pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::E
     match code {
         Some(libc::EBUSY | libc::EEXIST) => {
             let id = bpf::xdp_query(target.index).map_or(0, |q| q.0);
-            let owner = crate::registry::open_ports()
-                .into_iter()
-                .find(|p| p.interface == (netns, target.index) && !p.name.ends_with('^'));
-            let owner = owner.map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
+            let owner = nic::owner(netns, target.index)
+                .map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
             let program = bpf::prog_name(id);
             let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
             let error = Error::new(ErrorKind::Busy, name, what);

@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::Once;
 
-use libbpf_rs::{MapCore, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::region::{Alloc, Backing, Region, RegionSpec};
@@ -141,6 +141,8 @@ pub(crate) struct Loaded {
     pub(crate) kstate_id: u32,
     pub(crate) bells: Vec<Arc<Bell>>,
     pub(crate) device: Option<MapHandle>,
+    /// Where the programs find the bells.
+    outer: MapHandle,
 }
 
 impl Loaded {
@@ -176,8 +178,20 @@ impl Loaded {
             .map(|m| MapHandle::try_from(&m))
             .transpose()
             .map_err(fail("keeping a map"))?;
-        let bells = bells(&find(&loaded, "bells").ok_or_else(missing)?, cfg.rx_rings, port)?;
-        Ok(Self { progs: fds, kstate: Arc::new(mem), kstate_id, bells, device })
+        let outer = find(&loaded, "bells").ok_or_else(missing)?;
+        let outer = MapHandle::try_from(&outer).map_err(fail("keeping a map"))?;
+        let bells = bells(cfg.rx_rings, port)?;
+        Ok(Self { progs: fds, kstate: Arc::new(mem), kstate_id, bells, device, outer })
+    }
+
+    /// Shows the doorbells to the programs. The kernel waits for an RCU grace period (some 10 ms) at each call of this
+    /// kind, so all go in one, which the caller runs beside the other calls that wait.
+    pub(crate) fn hang_bells(&self, port: &str) -> Result<()> {
+        let keys: Vec<u8> = (0..self.bells.len() as u32).flat_map(u32::to_ne_bytes).collect();
+        let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_raw_fd().to_ne_bytes()).collect();
+        self.outer
+            .update_batch(&keys, &fds, self.bells.len() as u32, MapFlags::ANY, MapFlags::ANY)
+            .map_err(|e| refused(port, "making a doorbell", &e))
     }
 
     /// The program called `name`.
@@ -211,21 +225,16 @@ fn prepare(open: &mut OpenObject, progs: &[&str], cfg: &Config, region: &Region)
 }
 
 /// A doorbell for each rx ring.
-fn bells(outer: &libbpf_rs::Map<'_>, count: u32, port: &str) -> Result<Vec<Arc<Bell>>> {
+fn bells(count: u32, port: &str) -> Result<Vec<Arc<Bell>>> {
     let opts = libbpf_sys::bpf_map_create_opts {
         sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
         ..Default::default()
     };
-    let mut bells = Vec::new();
-    for ring in 0..count {
+    let bell = |_| {
         let map = MapHandle::create(MapType::RingBuf, Some("ringway_bell"), 0, 0, 4096, &opts)
             .map_err(|e| refused(port, "making a doorbell", &e))?;
-        let fd = map.as_fd().as_raw_fd();
-        outer
-            .update(&ring.to_ne_bytes(), &fd.to_ne_bytes(), libbpf_rs::MapFlags::ANY)
-            .map_err(|e| refused(port, "making a doorbell", &e))?;
         let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
-        bells.push(Arc::new(Bell::new(fd).map_err(|e| Error::io(port, "mapping a doorbell failed", e))?));
-    }
-    Ok(bells)
+        Ok(Arc::new(Bell::new(fd).map_err(|e| Error::io(port, "mapping a doorbell failed", e))?))
+    };
+    (0..count).map(bell).collect()
 }

@@ -231,7 +231,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
     let sockets = MapHandle::try_from(&map).map_err(fail("keeping a map"))?;
     let gate = target.take.as_ref().map(|f| Gate::new(f, Hook::Xdp, program.as_fd(), name)).transpose()?;
     let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
-    let link = |flags| bpf::link(entry, target.index, libbpf_sys::BPF_XDP, flags);
+    let link = |flags| nic::attach_xdp(entry, (netns, target.index), flags);
     let (link, generic) = match link(ebpf::DRV_MODE) {
         Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
         r => (r, false),
