@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod link;
+mod metrics;
 mod pkt_gen;
 mod selection;
 mod stats;
