@@ -15,7 +15,10 @@ use super::connection::Connection;
 use super::http::{self, Answer};
 
 /// Clients at once. For another one the oldest is closed: clients that do nothing can't keep others out.
-pub(super) const MAX_CONNECTIONS: usize = 32;
+pub(super) const MAX_CONNECTIONS: usize = 128;
+
+/// Clients taken in one turn: the others have several turns before so many came that the oldest gives way.
+const TAKEN: usize = MAX_CONNECTIONS / 4;
 
 /// How long a page is as good as new: a flood of requests does not become a flood of readings.
 const FRESH: Duration = Duration::from_millis(100);
@@ -99,9 +102,9 @@ impl<P: Fn() -> String> Server<P> {
         bytes
     }
 
-    /// Takes the clients that wait, not more than there is room for.
+    /// Takes clients that wait.
     fn accept(&mut self) {
-        for _ in 0..MAX_CONNECTIONS {
+        for _ in 0..TAKEN {
             match self.listener.accept() {
                 Ok((stream, _)) => {
                     // A client that is gone already is nobody's loss.
