@@ -219,6 +219,7 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
+		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
 	}
 	if (!t->chain_slots)
 		return count;
