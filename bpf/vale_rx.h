@@ -16,8 +16,8 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 		if (now >= cfg.slots || ahead > READ_ONCE(r->pub) - head) {
 			__sync_fetch_and_add(&r->n.resets, 1);
 		} else {
-			/* Another sender may put an older head back; that only hides room until the next look. */
-			WRITE_ONCE(r->head, head + ahead);
+			/* Only from the value read: a sender that was held up must not put an older head back. */
+			__sync_val_compare_and_swap(&r->head, head, head + ahead);
 			room += ahead;
 		}
 	}

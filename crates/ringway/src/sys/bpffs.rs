@@ -77,6 +77,19 @@ impl DirLock {
         }
     }
 
+    /// The process that has the lock on `dir`, as `/proc/locks` tells; 0 when it is of another pid namespace. Takes no lock itself,
+    /// so that it disturbs nobody.
+    pub(crate) fn holder(dir: &Path) -> Option<u32> {
+        use std::os::unix::fs::MetadataExt;
+        let m = std::fs::metadata(dir).ok()?;
+        let (major, minor) = (libc::major(m.dev()), libc::minor(m.dev()));
+        let inode = format!("{major:02x}:{minor:02x}:{}", m.ino());
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        let words = locks.lines().map(|l| l.split_whitespace().skip(1).collect::<Vec<_>>());
+        let mut held = words.filter(|w| w.len() > 4 && w[0] == "FLOCK" && w[2] == "WRITE" && w[4] == inode);
+        held.next().map(|w| w[3].parse().unwrap_or(0))
+    }
+
     /// Whether the directory that is locked still stands at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;

@@ -206,8 +206,9 @@ impl Switch {
     pub fn delete(self) -> Result<()> {
         let _lock = self.lock()?;
         for p in self.ports() {
-            if let Some(why) = self.user_of(&p.name)? {
-                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), why)
+            if let Some(pid) = p.user {
+                let what = format!("busy: pid {pid} has it open");
+                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), what)
                     .cure("end that process first"));
             }
         }

@@ -48,8 +48,8 @@ pub struct SwitchPort {
     pub ephemeral: bool,
     /// Who may open it.
     pub access: PortAccess,
-    /// Whether a process has it open.
-    pub open: bool,
+    /// The process that has it open.
+    pub user: Option<u32>,
 }
 
 impl Switch {
@@ -86,8 +86,9 @@ impl Switch {
             Error::new(ErrorKind::NotFound, &on, "there is no such port")
                 .cure("`ringway vale list` shows them")
         })?;
-        if !force && let Some(why) = self.user_of(name)? {
-            return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
+        if !force && let Some(pid) = port.user {
+            let what = format!("busy: pid {pid} has it open");
+            return Err(Error::new(ErrorKind::Busy, &on, what).cure("end that process first, or use --force"));
         }
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
@@ -117,24 +118,13 @@ impl Switch {
             gid: Some(m.gid()),
             mode: m.mode() & 0o777,
         });
-        let open = matches!(DirLock::take(&dir, false), Ok(None));
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open })
-    }
-
-    /// Why a port is in use; `None` when it is not.
-    pub(super) fn user_of(&self, name: &str) -> Result<Option<String>> {
-        let on = format!("{}:{name}", self.name);
-        match DirLock::take(&pins::port(&self.dir, name), false) {
-            Ok(Some(_)) => Ok(None),
-            Ok(None) => Ok(Some(in_use(&on))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(on, "locking the port failed", e)),
-        }
+        let user = DirLock::holder(&dir);
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, user })
     }
 
     /// Removes ephemeral ports that nobody has open.
     pub(super) fn reap(&self) -> Result<()> {
-        let idle = |p: &SwitchPort| p.ephemeral && !p.open;
+        let idle = |p: &SwitchPort| p.ephemeral && p.user.is_none();
         if !self.ports().iter().any(idle) {
             return Ok(());
         }
@@ -321,7 +311,7 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     match DirLock::take(dir, false) {
         Ok(Some(lock)) => Ok(lock),
-        Ok(None) => Err(Error::new(ErrorKind::Busy, on, in_use(on)).cure("end that process, or open another port")),
+        Ok(None) => Err(Error::new(ErrorKind::Busy, on, in_use(dir)).cure("end that process, or open another port")),
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
                 "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
@@ -331,10 +321,9 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     }
 }
 
-fn in_use(on: &str) -> String {
-    let owner = crate::registry::open_ports().into_iter().find(|p| p.name == on);
-    match owner {
-        Some(p) => format!("busy: pid {} has it open", p.pid),
-        None => "busy: a process has it open".into(),
+fn in_use(dir: &Path) -> String {
+    match DirLock::holder(dir) {
+        Some(pid) if pid != 0 => format!("busy: pid {pid} has it open"),
+        _ => "busy: a process has it open".into(),
     }
 }
