@@ -132,12 +132,13 @@ static __always_inline struct rx_state *rx_of(void *state, __u32 r)
 /* One for the switch; written by root, read by all. */
 struct info {
 	__u64 magic;
-	__u32 generation; /* programs of another one do nothing */
+	__u32 generation; /* programs of an earlier one do nothing */
 	__u32 slots, rings, buf_size, bufs;
 	__u32 nports;
 	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
 	__u32 quota;    /* entries of the table that one port may have */
-	__u32 unused[5];
+	__u32 unused[4];
+	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
 };
 

@@ -285,7 +285,8 @@ int vale_send(struct request *q)
 
 	if (!x.info || !reg || !state || !f || x.ring >= cfg.rings)
 		return BROKEN;
-	if (READ_ONCE(x.info->generation) != cfg.generation)
+	/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
+	if ((__s32)(READ_ONCE(x.info->generation) - cfg.generation) > 0)
 		return STALE;
 	x.t = tx_of(state, x.ring);
 	if (__sync_lock_test_and_set(&x.t->busy, 1))
