@@ -144,7 +144,8 @@ struct info {
 
 _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64, "layout.rs");
 
-/* What the decision needs to know of a port; written by root. */
+/* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
+ * went away had counted. */
 struct port_conf {
 	__u32 flags; /* 1: exists */
 	__u32 unused[15];

@@ -15,7 +15,7 @@ use crate::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::name::PortName;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
-use crate::registry::Registration;
+use crate::registry::{KernelCounters, Registration};
 use crate::ring::{RingParts, RingView, RxRing, TxRing};
 use crate::slot::Slot;
 use crate::sys::bpf::{self, Bell};
@@ -168,6 +168,9 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;
+    let (map, _) = bpf::map_info(core.state.as_fd())
+        .map_err(|e| Error::io(name, "asking for the port's state failed", e))?;
+    registration.set_map(map, KernelCounters::SwitchPort);
     let part = |view: &RingView, first, tail, stats| RingParts {
         view: view.clone(),
         first,
@@ -405,9 +408,10 @@ struct ValePort {
 impl Control for ValePort {
     fn counters(&self, sum: &mut PortCounters) {
         if let Ok(now) = vale::snapshot(self.state.as_fd(), self.shape, &self.name) {
-            let kernel = vale::counters(&now, self.shape);
-            sum.tx.add(&kernel.tx);
-            sum.rx.add(&kernel.rx);
+            let rings = vale::open_rings(&now, self.shape);
+            let (tx, rx) = rings.split_at(self.shape.rings as usize);
+            tx.iter().for_each(|r| sum.tx.add(r));
+            rx.iter().for_each(|r| sum.rx.add(r));
         }
     }
 

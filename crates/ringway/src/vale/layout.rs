@@ -40,6 +40,13 @@ pub(crate) mod port {
     pub(crate) const EPHEMERAL: u32 = 2;
 }
 
+/// Entry 0 of the ports, which is no port: what ports that went away had counted.
+pub(crate) mod past {
+    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals); they end before the name.
+    pub(crate) const SUMS: usize = 8;
+    pub(crate) const WORDS: usize = 7;
+}
+
 /// `struct fdb`.
 pub(crate) mod fdb {
     pub(crate) const BUCKET_BITS: u32 = 14;
@@ -115,5 +122,6 @@ impl Shape {
     }
 }
 
+const _: () = assert!(past::SUMS + 8 * past::WORDS <= port::NAME);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);
