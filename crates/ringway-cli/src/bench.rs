@@ -87,7 +87,7 @@ fn io(args: &IoArgs) -> Result<(), Failure> {
         note(&format!("warning: {warning}"));
     }
     let lab = Lab::new();
-    let cases = suite::io::cases(suite::io::Bed::new(&lab, args.seconds, &signals));
+    let cases = suite::io::cases(suite::Bed::new(&lab, args.seconds, &signals));
     check_names(&options, &cases)?;
     let mut progress = ProgressLine::new();
     let report = suite::run("io", cases, &options, conditions, |step| progress.show(step));

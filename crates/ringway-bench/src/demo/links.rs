@@ -12,8 +12,9 @@ use super::{Carrier, Event, Options, Outcome, check, flood, gently};
 use crate::lab::raw::{RawReceiver, RawSender};
 use crate::lab::{Lab, LabError};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::suite::Bed;
 use crate::suite::conditions::Conditions;
-use crate::suite::io::{Bed, Kind, forward};
+use crate::suite::io::{Kind, forward};
 use crate::suite::{Case, Fault, Unit};
 
 pub(super) const STORY: &str = "\

@@ -14,9 +14,13 @@
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
+mod bed;
 pub mod conditions;
+mod duo;
 mod fault;
 pub mod io;
+mod loops;
+mod meter;
 pub mod report;
 pub mod statistics;
 pub mod table;
@@ -27,6 +31,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Signals;
+pub use bed::Bed;
 use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};

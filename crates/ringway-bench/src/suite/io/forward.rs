@@ -9,13 +9,13 @@
 
 use ringway::{OpenOptions, Port, PortCounters};
 
-use super::duo::{Control, beside};
 use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, receiver, tx};
 use crate::engine::Bridge;
 use crate::lab::Lab;
 use crate::peers::testpmd::{self, Driver};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Frames forwarded in one direction before the other gets its turn.

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use ringway::{PipeEnd, Port, RxRing, TxRing, Waiter, open_pipe_fds, pipe_fds};
 
-use super::duo::{alone, beside};
-use super::meter::WARM_UP;
-use super::{Bed, SENDER, loops, receiver};
+use super::{Bed, SENDER, receiver};
+use crate::suite::duo::{Control, alone, beside};
+use crate::suite::loops;
+use crate::suite::meter::WARM_UP;
 use crate::suite::{Case, Fault, Sample, Unit};
 
 const BURST: u32 = 256;
@@ -90,7 +91,7 @@ fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
 fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     let (mut a, mut b) = ends()?;
     let spin = Duration::from_micros(50);
-    let send = |control: &super::duo::Control<'_>| {
+    let send = |control: &Control<'_>| {
         let mut waiter = Waiter::new(spin)?;
         let mut sequence = 0;
         control.ready();

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ringway::OpenOptions;
 
-use super::duo::beside;
 use super::kind::{Kind, with_all};
-use super::{Bed, SENDER, loops, receiver};
+use super::{Bed, SENDER, receiver};
 use crate::peers::{Peer, PeerKind, Traffic};
+use crate::suite::duo::beside;
+use crate::suite::loops;
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Frames per second that nobody should lose.
