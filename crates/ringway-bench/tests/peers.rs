@@ -98,10 +98,10 @@ fn the_kernels_bridge_forwards() {
     let Some(net) = Netns::new(2) else { return };
     net.gro("a1");
     net.gro("b1");
-    let bridge = LinuxBridge::create(Some(&net.name), "br0", ["a1", "b1"]).unwrap();
+    let bridge = LinuxBridge::create(Some(&net.name), "br0", &["a1", "b1"]).unwrap();
     net.pass("a0", "b0", "linux-bridge");
     drop(bridge);
-    let error = LinuxBridge::create(Some(&net.name), "br0", ["a1", "absent"]).unwrap_err();
+    let error = LinuxBridge::create(Some(&net.name), "br0", &["a1", "absent"]).unwrap_err();
     assert!(error.to_string().contains("absent"), "{error}");
     let links = net.run("ip", &["-o", "link"]);
     assert!(!links.contains("br0"), "{links}");

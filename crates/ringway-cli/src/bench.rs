@@ -136,10 +136,11 @@ impl ProgressLine {
     }
 
     pub(crate) fn show(&mut self, step: Step) {
-        let Step { done, total, case, burst, system } = step;
+        let Step { done, total, case, variant, burst, system } = step;
         let filled = (20 * done / total.max(1)) as usize;
         let bar = format!("{:=<filled$}{:<rest$}", "", "", rest = 20 - filled);
-        self.text(&format!("[{bar}] {done}/{total} {case} burst {burst}: {system}"));
+        let gap = if variant.is_empty() { "" } else { " " };
+        self.text(&format!("[{bar}] {done}/{total} {case} {variant}{gap}burst {burst}: {system}"));
     }
 
     pub(crate) fn text(&mut self, text: &str) {

@@ -79,7 +79,7 @@ pub(super) fn run(
 
 fn linux_bridge(lab: &Lab, frames: &[Vec<u8>]) -> Result<Integrity, Fault> {
     let links = Links::make(lab)?;
-    let _bridge = LinuxBridge::create(Some(lab.name()), "br0", ["a1", "b0"])?;
+    let _bridge = LinuxBridge::create(Some(lab.name()), "br0", &["a1", "b0"])?;
     // Both sides of each conversation come from the same link; a bridge that learns that would filter them.
     lab.ip("link set a1 type bridge_slave learning off")?;
     links.replay(frames)

@@ -70,12 +70,14 @@ pub struct Sample {
     pub value: f64,
     /// Frames offered and not delivered, for cases that ask for none.
     pub lost: Option<u64>,
+    /// Bytes of memory that were in use, for cases that ask for it.
+    pub memory: Option<u64>,
 }
 
 impl Sample {
-    /// A sample without a count of losses.
+    /// A sample that is a value alone.
     pub fn of(value: f64) -> Self {
-        Self { value, lost: None }
+        Self { value, lost: None, memory: None }
     }
 }
 
@@ -97,10 +99,12 @@ impl fmt::Debug for System<'_> {
 #[derive(Debug)]
 pub struct Case<'a> {
     name: &'static str,
+    variant: &'static str,
     frame: u32,
     burst: u32,
     cores: u32,
     unit: Unit,
+    bits: bool,
     note: &'static str,
     systems: Vec<System<'a>>,
 }
@@ -108,7 +112,23 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// A case without systems: 64-byte frames, burst 1, one core.
     pub fn new(name: &'static str, unit: Unit) -> Self {
-        Self { name, frame: 64, burst: 1, cores: 1, unit, note: "", systems: Vec::new() }
+        Self {
+            name,
+            variant: "",
+            frame: 64,
+            burst: 1,
+            cores: 1,
+            unit,
+            bits: false,
+            note: "",
+            systems: Vec::new(),
+        }
+    }
+
+    /// Sets what tells the case from others of its name, besides frame, burst and cores: `32 ports`.
+    #[must_use]
+    pub fn variant(self, variant: &'static str) -> Self {
+        Self { variant, ..self }
     }
 
     /// Sets the frame size, FCS included.
@@ -121,6 +141,12 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn burst(self, burst: u32) -> Self {
         Self { burst, ..self }
+    }
+
+    /// Has the report say how many bits per second the packets per second are, FCS included.
+    #[must_use]
+    pub fn with_bits(self) -> Self {
+        Self { bits: true, ..self }
     }
 
     /// Sets the cores that the systems use in user space.
@@ -148,7 +174,7 @@ impl<'a> Case<'a> {
 pub struct Options {
     /// Repeats of each system.
     pub runs: u32,
-    /// Only the case of this name.
+    /// Only the cases of this name.
     pub case: Option<String>,
     /// Only the systems of these names; empty: all.
     pub only: Vec<String>,
@@ -181,6 +207,8 @@ pub struct Step {
     pub total: u32,
     /// Name of the case.
     pub case: &'static str,
+    /// Its variant.
+    pub variant: &'static str,
     /// Its burst.
     pub burst: u32,
     /// Name of the system.
@@ -232,7 +260,8 @@ struct Progress<'a> {
 
 impl Progress<'_> {
     fn step(&mut self, case: &Case<'_>, system: &'static str) {
-        let step = Step { done: self.done, total: self.total, case: case.name, burst: case.burst, system };
+        let Case { name, variant, burst, .. } = *case;
+        let step = Step { done: self.done, total: self.total, case: name, variant, burst, system };
         (self.watch)(step);
         self.done += 1;
     }

@@ -82,5 +82,5 @@ fn sample(rate: &str, mpps: f64, sent: &Traffic, received: u64) -> Result<Sample
         return Err(Fault::Failed("received nothing".into()));
     }
     let lost = (rate != AS_FAST_AS_IT_GOES).then(|| sent.total_packets.saturating_sub(received));
-    Ok(Sample { value: mpps, lost })
+    Ok(Sample { lost, ..Sample::of(mpps) })
 }
