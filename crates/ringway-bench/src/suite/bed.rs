@@ -39,8 +39,8 @@ impl<'a> Bed<'a> {
     }
 
     /// Makes veth pairs for one measurement: `a` is `a0` and `a1`, and so on.
-    pub(super) fn links(&self, pairs: &'static [&'static str]) -> Result<Links<'a>, Fault> {
-        let links = Links { lab: self.lab()?, pairs };
+    pub(super) fn links(&self, pairs: &[&str]) -> Result<Links<'a>, Fault> {
+        let links = Links { lab: self.lab()?, pairs: pairs.iter().map(ToString::to_string).collect() };
         for pair in pairs {
             links.lab.veth(&format!("{pair}0"), &format!("{pair}1"))?;
         }
@@ -52,12 +52,12 @@ impl<'a> Bed<'a> {
 #[derive(Debug)]
 pub(super) struct Links<'a> {
     pub(super) lab: &'a Lab,
-    pairs: &'static [&'static str],
+    pairs: Vec<String>,
 }
 
 impl Drop for Links<'_> {
     fn drop(&mut self) {
-        for pair in self.pairs {
+        for pair in &self.pairs {
             let _ = self.lab.ip(&format!("link del {pair}0")); // absent if it was never made
         }
     }

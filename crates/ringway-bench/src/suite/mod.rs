@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
+//! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
 //! | [`table`] | the results as text |
 //! | [`conditions`] | the machine, and whether it is quiet |
@@ -24,6 +25,7 @@ mod meter;
 pub mod report;
 pub mod statistics;
 pub mod table;
+pub mod vale;
 
 use std::collections::BTreeSet;
 use std::fmt;
