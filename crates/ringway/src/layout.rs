@@ -37,6 +37,8 @@ pub mod ring {
     pub const TAIL: usize = 28;
     /// i64 seconds, then i64 microseconds of the last sync (wall clock).
     pub const TS: usize = 40;
+    /// u32: for ports of a switch, how far its programs came; in netmap private to the kernel.
+    pub(crate) const TOLD: usize = 128;
 }
 
 /// Offsets in an interface descriptor.

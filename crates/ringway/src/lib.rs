@@ -12,6 +12,7 @@
 //! | [`pcapfile`] | capture files |
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
+//! | [`vale`] | switches that run in their senders |
 //!
 //! ```
 //! use ringway::Port;
@@ -43,6 +44,7 @@ mod ring;
 mod slot;
 mod stats;
 mod sys;
+pub mod vale;
 mod wait;
 pub mod wire;
 

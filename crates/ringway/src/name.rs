@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind};
+use crate::vale::pins;
 
 pub use middle::{Direction, FaultOptions, TapOptions, TraceOptions};
 
@@ -22,6 +23,7 @@ pub use middle::{Direction, FaultOptions, TapOptions, TraceOptions};
 /// | `packet:eth0`, `packet:eth0-2` | the same interface by packet sockets, which any driver has |
 /// | `pipe:NAME{ID`, `pipe:NAME}ID` | the two ends of a pipe |
 /// | `pcap:FILE[@OPTION]...` | a capture file; options `write`, `top`, `xN` (N times as fast), `loop` |
+/// | `vale0:p1` | port `p1` of switch `vale0`; made if there is none and the caller may |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
 /// | `tap:file=F[,snaplen=N][,dir=rx\|tx],port=PORT` | PORT; what passes is written to a capture file |
@@ -83,6 +85,13 @@ pub enum PortName {
         file: PathBuf,
         /// What to do with it.
         mode: PcapMode,
+    },
+    /// A port of a switch.
+    Vale {
+        /// Name of the switch: `vale` and what follows.
+        switch: String,
+        /// Name of the port in it.
+        port: String,
     },
     /// Endless source and sink.
     Null {
@@ -187,9 +196,11 @@ impl PortName {
             Some(("tap", rest)) => middle::tap(s, rest, depth),
             Some(("fault", rest)) => middle::fault(s, rest, depth),
             Some(("trace", rest)) => middle::trace(s, rest, depth),
+            Some((switch, port)) if switch.starts_with("vale") => vale(s, switch, port),
             None => nic(s, s).map(|(interface, rings)| Self::Auto { interface, rings }),
             Some(_) => {
-                let known = "auto:, ebpf:, xdp:, packet:, pipe:, pcap:, null:, loop:, tap:, fault: or trace:";
+                let known =
+                    "auto:, ebpf:, xdp:, packet:, pipe:, valeX:, pcap:, null:, loop:, tap:, fault: or trace:";
                 Err(bad(s, &format!("port names start with {known}")))
             }
         }
@@ -260,6 +271,19 @@ fn pipe(name: &str, rest: &str) -> Result<PortName, Error> {
     Ok(PortName::Pipe { name: pipe.to_owned(), id: id.to_owned(), end })
 }
 
+fn vale(name: &str, switch: &str, port: &str) -> Result<PortName, Error> {
+    if !pins::is_switch(switch) {
+        return Err(bad(name, "a switch is called vale and up to 11 letters, digits, _ or -, e.g. vale0:p1"));
+    }
+    if !pins::is_port(port) {
+        return Err(bad(
+            name,
+            "a port of a switch is called by 1 to 31 letters, digits, _ or -, e.g. vale0:p1",
+        ));
+    }
+    Ok(PortName::Vale { switch: switch.to_owned(), port: port.to_owned() })
+}
+
 fn pcap(name: &str, rest: &str) -> Result<PortName, Error> {
     let mut words = rest.split('@');
     let file = words.next().unwrap_or_default();
@@ -324,6 +348,7 @@ impl fmt::Display for PortName {
                     }
                 }
             }
+            Self::Vale { switch, port } => write!(f, "{switch}:{port}"),
             Self::Null { len: 60 } => write!(f, "null:"),
             Self::Null { len } => write!(f, "null:{len}"),
             Self::Loop => write!(f, "loop:"),
@@ -386,7 +411,10 @@ mod tests {
             "pcap:a@write@loop",
             "null:5",
             "loop:1",
-            "vale9:x",
+            "vale9:",
+            "vale9:a.b",
+            "vale9.1:a",
+            "vale9:a b",
             "xdp:",
         ];
         for n in names {

@@ -29,11 +29,19 @@ pub enum DropReason {
     BadOffload,
     /// A `fault:` port lost it, as it was told to, or held it when it was closed.
     Injected,
+    /// No receiver of the switch had a free slot for it; receivers count it as `ring_full`.
+    ReceiverFull,
+    /// The switch has no other port that it could go to, or the one it was for went away.
+    NoDestination,
+    /// The switch knows its destination on the port that sent it.
+    SamePort,
+    /// The switch was told to drop frames to that address.
+    Blackhole,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -43,6 +51,10 @@ impl DropReason {
         Self::NoMemory,
         Self::BadOffload,
         Self::Injected,
+        Self::ReceiverFull,
+        Self::NoDestination,
+        Self::SamePort,
+        Self::Blackhole,
     ];
 
     /// Stable name, as printed and exported.
@@ -58,6 +70,10 @@ impl DropReason {
             Self::NoMemory => "no_memory",
             Self::BadOffload => "bad_offload",
             Self::Injected => "injected",
+            Self::ReceiverFull => "receiver_full",
+            Self::NoDestination => "no_destination",
+            Self::SamePort => "same_port",
+            Self::Blackhole => "blackhole",
         }
     }
 
@@ -76,6 +92,10 @@ impl DropReason {
             Self::Injected => {
                 "the fault: port was told to lose frames, or still held them when it was closed"
             }
+            Self::ReceiverFull => "a receiver at the switch reads too slowly; its own counters tell which",
+            Self::NoDestination => "the switch needs another port, and the forced one must exist",
+            Self::SamePort => "the address was last seen on the port that sends to it",
+            Self::Blackhole => "`ringway vale fdb` shows such addresses and removes them",
         }
     }
 }

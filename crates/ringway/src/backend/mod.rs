@@ -9,6 +9,7 @@ pub(crate) mod null;
 pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
+mod vale;
 pub(crate) mod xdp;
 
 pub(crate) use auto::{Chosen, choose};
@@ -142,6 +143,7 @@ fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
         PortName::Pcap { file, mode } => {
             pcap::open(file, *mode, &Setup::new(name, options, pcap::shape(*mode, options), BUF_SIZE)?)
         }
+        PortName::Vale { switch, port } => vale::open(switch, port, options),
         PortName::Ebpf { interface, rings } => ebpf::open(name, interface, *rings, options),
         PortName::Xdp { interface, rings } => xdp::open(name, interface, *rings, options),
         PortName::Packet { interface, rings } => packet::open(name, interface, *rings, options),
@@ -168,8 +170,8 @@ pub(crate) fn common_region(names: &[&PortName], options: &OpenOptions) -> Resul
             PortName::Packet { interface, rings } => packet::spec(interface, *rings, options)?,
             _ => one_pair(options).region(BUF_SIZE),
         };
-        // Pipes lie in regions of their own; what wraps them does not.
-        let own = u32::from(!matches!(name.innermost(), PortName::Pipe { .. }));
+        // Pipes and switch ports lie in regions of their own; what wraps them does not.
+        let own = u32::from(!matches!(name.innermost(), PortName::Pipe { .. } | PortName::Vale { .. }));
         for _ in 0..own + middle::own_rings(name) {
             spec = Some(spec.map_or(one, |s| s.plus(&one)));
         }

@@ -148,6 +148,13 @@ impl RingView {
         Slot::from_word(self.word(i).load(Relaxed))
     }
 
+    /// Where programs in the kernel tell how far they came: `TOLD` in bpf/vale.h, in the part of the header that netmap
+    /// leaves to the kernel.
+    #[inline]
+    pub(crate) fn told(&self) -> &AtomicU32 {
+        self.u32(at::TOLD)
+    }
+
     /// Replaces slot `i`: one store. Release keeps the order of slot writes, on which recovery after a crash relies.
     #[inline]
     pub(crate) fn set_slot(&self, i: u32, s: Slot) {

@@ -43,6 +43,19 @@ pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Opt
     }
 }
 
+/// Runs a `BPF_PROG_TYPE_SYSCALL` program, which sees `request`, and returns its answer.
+pub(crate) fn run_syscall(prog: BorrowedFd<'_>, request: &[u32; 2]) -> io::Result<u32> {
+    let mut opts = bpf::bpf_test_run_opts {
+        sz: size_of::<bpf::bpf_test_run_opts>() as _,
+        ctx_in: request.as_ptr().cast(),
+        ctx_size_in: size_of_val(request) as u32,
+        ..Default::default()
+    };
+    // SAFETY: `opts` and `request` live across the call and carry their sizes.
+    check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) })?;
+    Ok(opts.retval)
+}
+
 /// `BPF_F_XDP_HAS_FRAGS` of linux/bpf.h: the program knows frames in several buffers.
 pub(crate) const XDP_HAS_FRAGS: u32 = 1 << 5;
 
@@ -123,6 +136,13 @@ pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
     let fd = check(unsafe { bpf::bpf_map_get_fd_by_id(id) })?;
     // SAFETY: the call just made this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Copies the value at `key` of an array map, whose values have the length of `out`.
+pub(crate) fn lookup(map: BorrowedFd<'_>, key: u32, out: &mut [u8]) -> io::Result<()> {
+    let key = &raw const key;
+    // SAFETY: `key` and `out` live across the call; the caller says that values have the length of `out`.
+    check(unsafe { bpf::bpf_map_lookup_elem(map.as_raw_fd(), key.cast(), out.as_mut_ptr().cast()) }).map(drop)
 }
 
 /// A `BPF_MAP_TYPE_RINGBUF` used as a doorbell: programs put a record in, its descriptor becomes readable.

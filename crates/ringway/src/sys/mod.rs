@@ -3,6 +3,7 @@
 
 pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
+pub(crate) mod bpffs;
 mod ethtool;
 pub(crate) mod fd;
 pub(crate) mod libpcap;

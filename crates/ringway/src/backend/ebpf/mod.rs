@@ -37,7 +37,7 @@ use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
 use object::{Config, LIVE_MAX, Loaded};
-pub(crate) use object::{quiet, region};
+pub(crate) use object::{quiet, refused, region};
 pub(crate) use trial::trial;
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
@@ -257,7 +257,7 @@ fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
 /// Tells the tx program its interface.
 fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
     map.update(&0u32.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
-        .map_err(|e| object::refused(name, "naming the interface to the transmit program", &e))
+        .map_err(|e| refused(name, "naming the interface to the transmit program", &e))
 }
 
 pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Error {

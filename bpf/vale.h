@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A switch: what its programs and the library share. crates/ringway/src/vale/layout.rs mirrors it.
+ *
+ * Trust: regions are written by clients at any moment; each of their words is read once, checked and then used. All
+ * other maps are written by the programs and by root alone. A client may read the state of its own port.
+ */
+#pragma once
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
+
+#define NS_NO_LEARN 0x8
+#define NS_INDIRECT 0x10
+#define NS_MOREFRAG 0x20
+#define RING_HEADER 256
+#define FIRST_BUF 2
+#define ETH_HLEN 14
+
+#define BURST 1024     /* slots that one run takes at most */
+#define MAX_CHAIN 64   /* slots of a frame */
+#define MAX_FRAME 65535
+#define PORTS 256      /* numbers of ports: 1 to 254 */
+#define FLOOD 255      /* instead of a port: all others */
+#define MAX_RINGS 8
+
+/* Frozen before load: the verifier knows these as constants and proves that accesses stay inside a region. All ports of
+ * a switch have the same shape. */
+struct config {
+	__u32 port;       /* whose frames this program moves */
+	__u32 generation; /* of the switch for which it was loaded */
+	__u32 slots;      /* of a ring; a power of two */
+	__u32 rings;      /* of each direction */
+	__u32 ctl_ofs;
+	__u32 rings_ofs;  /* tx rings, then rx rings */
+	__u32 ring_size;
+	__u32 bufs_ofs;
+	__u32 buf_size;
+	__u32 bufs;
+};
+const volatile struct config cfg = {};
+#define MASK (cfg.slots - 1)
+
+/* Why frames are lost, in the order of `DropReason` in stats.rs. */
+enum drop {
+	RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, INJECTED,
+	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE,
+};
+
+/* Same order as `Field` and `DropReason` in stats.rs. */
+struct counters {
+	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
+	__u64 drops[24];
+};
+
+/* Written by the client; one per ring, in the region. */
+struct ctl {
+	__u32 head; /* rx: slots before it are given back. tx: slots before it are to be sent */
+	__u32 unused0[15];
+	__u32 wish; /* rx: the client sleeps and wants its doorbell rung */
+	__u32 unused1[15];
+};
+
+/* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
+ * they came. They never read it back. */
+#define TOLD 128
+
+/* Frames of a burst for one destination, in order: slots of the burst linked by `next`. */
+struct list {
+	__u16 head, tail;
+	__u16 slots, frames; /* none: not in use */
+};
+
+/* A tx ring, and the memory of the run that empties it. Loops keep what changes here and not on the stack: the verifier
+ * does not follow it, so that an iteration is verified once. */
+struct tx_state {
+	__u32 sent; /* first slot not taken */
+	__u32 busy; /* a run is under way; programs always run to their end, whatever becomes of their caller */
+	__u32 zero, ndsts, dst, quota;
+	__u64 now, last_src, last_dst, bytes;
+	__u32 copied, copied_flood; /* frames that the receiver under way had room for: its own, and those to all */
+	struct counters n;
+	__u64 copies;    /* frames offered to receivers */
+	__u64 unlearned; /* frames whose source found no place in the table */
+	__u64 touched[4];
+	/* The frame of several slots under way. */
+	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad, unused;
+	struct list chain_was; /* the list of its destination before it */
+	__u64 slot[BURST];
+	__u16 next[BURST];
+	__u8 reached[BURST]; /* by the last slot of a frame to all: a receiver had room for it */
+	struct list list[PORTS];
+	__u8 dsts[PORTS];
+};
+
+/* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots
+ * (`res`), fill them, note that they did (`done`), and whoever finds the next reservation done publishes it. Nobody waits
+ * for anybody. */
+struct rx_state {
+	__u64 res;  /* first slot not reserved */
+	__u64 head; /* slots before it are free again */
+	__u64 unused0[6];
+	__u64 pub;  /* slots before it may be read; alone on a line that changes once per burst */
+	__u64 unused1[7];
+	struct counters n;
+	__u64 done[]; /* by the first slot of a reservation: its position << 16 | its slots */
+};
+
+/* At the start of each port's state. */
+struct port_state {
+	__u32 port;
+	__u32 unused[15];
+};
+#define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
+_Static_assert(TX_SIZE == 14016 && __builtin_offsetof(struct tx_state, n) == 64 &&
+	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
+_Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
+	       sizeof(struct rx_state) == 384, "layout.rs");
+#define RX_SIZE (sizeof(struct rx_state) + (__u64)cfg.slots * 8)
+
+static __always_inline struct tx_state *tx_of(void *state, __u32 r)
+{
+	return state + sizeof(struct port_state) + (__u64)r * TX_SIZE;
+}
+
+static __always_inline struct rx_state *rx_of(void *state, __u32 r)
+{
+	return state + sizeof(struct port_state) + (__u64)cfg.rings * TX_SIZE + (__u64)r * RX_SIZE;
+}
+
+/* One for the switch; written by root, read by all. */
+struct info {
+	__u64 magic;
+	__u32 generation; /* programs of another one do nothing */
+	__u32 slots, rings, buf_size, bufs;
+	__u32 nports;
+	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
+	__u32 quota;    /* entries of the table that one port may have */
+	__u32 unused[5];
+	__u8 ports[PORTS]; /* numbers of the ports that exist */
+};
+
+_Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64, "layout.rs");
+
+/* What the decision needs to know of a port; written by root. */
+struct port_conf {
+	__u32 flags; /* 1: exists */
+	__u32 unused[15];
+	char name[32];
+};
+_Static_assert(sizeof(struct port_conf) == 96, "layout.rs");
+
+#define DECLARE(name_, type_, entries_, size_, flags_)                                        \
+	struct {                                                                              \
+		__uint(type, type_);                                                          \
+		__uint(map_flags, flags_);                                                    \
+		__uint(max_entries, entries_);                                                \
+		__uint(key_size, 4);                                                          \
+		__uint(value_size, size_);                                                    \
+	} name_ SEC(".maps")
+
+DECLARE(info, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct info), BPF_F_MMAPABLE);
+DECLARE(ports, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct port_conf), BPF_F_MMAPABLE);
+
+/* By port number; those of bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
+#define DECLARE_MAPS(name_, entries_, ...)                                                    \
+	struct {                                                                              \
+		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                     \
+		__uint(max_entries, entries_);                                                \
+		__uint(key_size, 4);                                                          \
+		__array(values, struct { __VA_ARGS__ });                                      \
+	} name_ SEC(".maps")
+
+DECLARE_MAPS(regions, PORTS, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4096););
+DECLARE_MAPS(states, PORTS, __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4096););
+DECLARE_MAPS(bells, PORTS * MAX_RINGS, __uint(type, BPF_MAP_TYPE_RINGBUF); __uint(max_entries, 4096););
+
+static __always_inline void *inner(void *outer, __u32 key)
+{
+	__u32 zero = 0;
+	void *map = bpf_map_lookup_elem(outer, &key);
+	return map ? bpf_map_lookup_elem(map, &zero) : 0;
+}
+
+/* Rings count tx rings first. */
+static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
+{
+	return reg + cfg.ctl_ofs + (__u64)r * sizeof(struct ctl);
+}
+
+static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
+{
+	return reg + cfg.rings_ofs + (__u64)r * cfg.ring_size + RING_HEADER + (__u64)i * 16;
+}
+
+static __always_inline __u32 *told_of(void *reg, __u32 r)
+{
+	return reg + cfg.rings_ofs + (__u64)r * cfg.ring_size + TOLD;
+}
+
+static __always_inline void *buf_of(void *reg, __u32 idx)
+{
+	return reg + cfg.bufs_ofs + (__u64)idx * cfg.buf_size;
+}
+
+/* Leaves the loop when the kernel has had enough of it, which no loop here comes near (Linux 6.9, `may_goto`). The
+ * verifier walks such a loop until its state repeats, and the jump costs less than a call for each iteration. clang 14 knows
+ * the instruction by its bytes only. */
+#define can_loop                                                                              \
+	({                                                                                    \
+		__label__ l_break, l_continue;                                                \
+		int go_on = 1;                                                                \
+		asm volatile goto("1:.byte 0xe5; .byte 0; .long ((%l[l_break] - 1b - 8) / 8) & 0xffff; .short 0" \
+				  ::::l_break);                                               \
+		goto l_continue;                                                              \
+	l_break:                                                                              \
+		go_on = 0;                                                                    \
+	l_continue:;                                                                          \
+		go_on;                                                                        \
+	})
+
+/* A receiver sees what one sender reserved only after that sender is done with it, so it is not to be interrupted for
+ * long by other tasks (Linux 6.10; before, a preempted sender delays its receivers). */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The first pass over a burst: checks each slot, decides where its frame goes, and links it to the list of that
+ * destination. What was checked is kept; the client's slot is not read again. */
+#pragma once
+#include "vale.h"
+#include "vale_fdb.h"
+
+static __always_inline void drop_frame(struct tx_state *t, __u32 why)
+{
+	t->n.in++;
+	if (why < 24)
+		t->n.drops[why]++;
+}
+
+/* Whether frames of the burst are for `d`. */
+static __always_inline int is_touched(struct tx_state *t, __u32 d)
+{
+	return t->touched[d >> 6 & 3] >> (d & 63) & 1;
+}
+
+/* Appends slot `i` of the burst to the list of `d`. */
+static __always_inline void append(struct tx_state *t, __u32 d, __u32 i)
+{
+	struct list *l = &t->list[d & 0xff];
+
+	if (is_touched(t, d)) {
+		t->next[l->tail & (BURST - 1)] = i;
+		l->tail = i;
+		l->slots++;
+	} else {
+		t->touched[d >> 6 & 3] |= 1ULL << (d & 63);
+		t->dsts[t->ndsts++ & 0xff] = d;
+		l->head = l->tail = i;
+		l->slots = 1;
+		l->frames = 0;
+	}
+}
+
+/* The destination of the frame that starts at `buf`; learns its source. */
+static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 flags)
+{
+	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8)), now = t->now;
+	__u64 dst = w0 & 0xffffffffffffULL, src = w0 >> 48 | (w1 & 0xffffffff) << 16;
+
+	if (src != t->last_src && !(src & 1) && !(flags & NS_NO_LEARN)) {
+		__u64 h = mix(src);
+		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port) && !fdb_learn(h, now, cfg.port, t->quota))
+			t->unlearned++;
+		else
+			t->last_src = src;
+	}
+	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
+	if (flags >> 8) {
+		t->dst = flags >> 8;
+		t->last_dst = ~0ULL;
+	} else if (dst != t->last_dst) {
+		__u64 entry = fdb_find(f, mix(dst));
+		t->last_dst = dst;
+		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
+	}
+	return READ_ONCE(t->dst);
+}
+
+/* Why a frame to `d` goes nowhere; 0 when it goes. */
+static __always_inline __u32 refusal(__u32 d)
+{
+	return d & ENTRY_BLACKHOLE ? BLACKHOLE : d == cfg.port ? SAME_PORT : 0;
+}
+
+/* Whether a slot may be used. */
+static __always_inline int usable(__u64 s)
+{
+	__u32 idx = s, len = (s >> 32) & 0xffff;
+	return idx >= FIRST_BUF && idx < cfg.bufs && len <= cfg.buf_size && !(s >> 48 & NS_INDIRECT);
+}
+
+/* Begins a frame of several slots. */
+static __always_inline void begin_chain(struct tx_state *t, __u32 i, __u64 s)
+{
+	__u32 zero = 0, idx = s, len = (s >> 32) & 0xffff, d = 0;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	void *reg = inner(&regions, cfg.port);
+
+	t->chain = i;
+	t->chain_bytes = 0;
+	t->chain_bad = !usable(s) ? BAD_SLOT : len < ETH_HLEN ? TOO_SHORT : 0;
+	if (!t->chain_bad && f && reg && idx < cfg.bufs) {
+		d = destination(f, t, buf_of(reg, idx), s >> 48);
+		t->chain_bad = refusal(d);
+	}
+	t->chain_dst = d & 0xff;
+	t->chain_was = is_touched(t, d) ? t->list[d & 0xff] : (struct list){};
+}
+
+/* Takes the slots of a frame that turned out bad out of the list again. */
+static __always_inline void undo_chain(struct tx_state *t)
+{
+	__u32 d = t->chain_dst & 0xff;
+
+	if (is_touched(t, d)) {
+		t->list[d] = t->chain_was;
+		if (!t->chain_was.slots) {
+			t->touched[d >> 6] &= ~(1ULL << (d & 63));
+			t->ndsts--;
+		}
+	}
+	t->chain_slots = 0;
+}
+
+/* Looks at a slot of a frame that has several. */
+__noinline int decide_part(struct tx_state *t, __u32 i, __u64 s)
+{
+	if (!t)
+		return 0;
+	i &= BURST - 1;
+	if (!t->chain_slots)
+		begin_chain(t, i, s);
+	t->chain_slots++;
+	t->chain_bytes += (s >> 32) & 0xffff;
+	if (!usable(s) || t->chain_slots > MAX_CHAIN)
+		t->chain_bad = BAD_SLOT;
+	else if (t->chain_bytes > MAX_FRAME && !t->chain_bad)
+		t->chain_bad = TOO_LONG;
+	__u32 d = READ_ONCE(t->chain_dst) & 0xff, bad = READ_ONCE(t->chain_bad);
+	if (!bad) {
+		t->slot[i] = s;
+		t->reached[i] = 0;
+		append(t, d, i);
+	}
+	if (s >> 48 & NS_MOREFRAG)
+		return 0;
+	if (bad) {
+		undo_chain(t);
+		drop_frame(t, bad);
+	} else {
+		t->list[d].frames++;
+		t->chain_slots = 0;
+	}
+	return 0;
+}
+
+/* Looks at slot `i` of the burst, which is `at` in its ring. */
+static __always_inline void decide(struct fdb *f, void *reg, struct tx_state *t, __u32 ring, __u32 at, __u32 i)
+{
+	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
+	__u32 idx = s, len = (s >> 32) & 0xffff;
+
+	i &= BURST - 1;
+	if (t->chain_slots || s >> 48 & NS_MOREFRAG) {
+		decide_part(t, i, s);
+		return;
+	}
+	if (!usable(s) || idx >= cfg.bufs) {
+		drop_frame(t, BAD_SLOT);
+		return;
+	}
+	if (len < ETH_HLEN) {
+		drop_frame(t, TOO_SHORT);
+		return;
+	}
+	__u32 d = destination(f, t, buf_of(reg, idx), s >> 48);
+	if (refusal(d)) {
+		drop_frame(t, refusal(d));
+		return;
+	}
+	t->slot[i] = s;
+	t->reached[i] = 0;
+	append(t, d, i);
+	t->list[d & 0xff].frames++;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A burst: decide, then for each destination reserve, copy, publish. The sender's sync runs it (BPF_PROG_RUN). */
+#pragma once
+#include "vale_decide.h"
+#include "vale_rx.h"
+#include "vale_copy.h"
+
+/* What the caller says; it may say anything. */
+struct request {
+	__u32 ring;
+	__u32 unused;
+};
+
+enum answer { DONE, STALE, BUSY, BROKEN };
+
+/* What the steps of one run share. */
+struct run {
+	struct tx_state *t;
+	struct info *info;
+	__u32 ring;
+};
+
+/* Frames for one receiver: those to it alone and those to all, merged in the order in which they were sent. */
+struct merge {
+	__u32 own, own_left, all, all_left;
+};
+
+static __always_inline struct merge frames_to(struct tx_state *t, __u32 d)
+{
+	struct merge m = {};
+
+	if (is_touched(t, d)) {
+		m.own = t->list[d & 0xff].head;
+		m.own_left = t->list[d & 0xff].slots;
+	}
+	if (is_touched(t, FLOOD)) {
+		m.all = t->list[FLOOD].head;
+		m.all_left = t->list[FLOOD].slots;
+	}
+	return m;
+}
+
+/* The next slot of the burst. */
+static __always_inline __u32 step(struct tx_state *t, struct merge *m, int *to_all)
+{
+	__u32 i;
+
+	*to_all = m->all_left && (!m->own_left || m->all < m->own);
+	if (*to_all) {
+		i = m->all & (BURST - 1);
+		m->all = t->next[i];
+		m->all_left = (m->all_left - 1) & 0x7ff;
+	} else {
+		i = m->own & (BURST - 1);
+		m->own = t->next[i];
+		m->own_left = (m->own_left - 1) & 0x7ff;
+	}
+	return i;
+}
+
+/* Slots of the frames that fit whole into `room`. */
+static __always_inline __u32 whole_frames(struct tx_state *t, struct merge m, __u32 room)
+{
+	__u32 used = READ_ONCE(t->zero) & 0x7ff, fits = used;
+
+	for (__u32 left = room & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		int to_all;
+		__u32 i = step(t, &m, &to_all);
+		used = (used + 1) & 0x7ff;
+		if (!(t->slot[i] >> 48 & NS_MOREFRAG))
+			fits = used;
+	}
+	return fits < room ? fits : room;
+}
+
+/* Copies slot `i` of the burst to the slot of the rx ring at `pos`. A slot whose buffer the receiver lost is passed on
+ * empty: its reader finds the frame bad and counts it. */
+static __always_inline void copy_slot(struct tx_state *t, void *reg, void *to, __u32 ring, __u32 pos, __u32 i)
+{
+	__u64 s = t->slot[i & (BURST - 1)], more = s >> 48 & NS_MOREFRAG;
+	__u32 from = s, len = (s >> 32) & 0xffff;
+	__u64 *slot = slot_of(to, cfg.rings + ring, pos & MASK);
+	__u32 idx = READ_ONCE(*slot);
+
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {
+		WRITE_ONCE(*slot, more << 48);
+		return;
+	}
+	if (from >= cfg.bufs || len > cfg.buf_size)
+		return;
+	copy_buf(buf_of(to, idx), buf_of(reg, from), len, READ_ONCE(t->zero));
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)len << 32 | more << 48);
+	t->bytes += len;
+}
+
+static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n,
+					struct merge m)
+{
+	__u32 pos = at & MASK;
+
+	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		int to_all;
+		__u32 i = step(t, &m, &to_all);
+		copy_slot(t, reg, to, ring, pos, i);
+		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+			if (to_all) {
+				t->copied_flood++;
+				t->reached[i] = 1;
+			} else {
+				t->copied++;
+			}
+		}
+		pos = (pos + 1) & MASK;
+	}
+}
+
+/* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
+static __always_inline void count(struct tx_state *t, struct rx_state *r, __u32 own, __u32 all)
+{
+	__u32 lost = own - t->copied, lost_all = all - t->copied_flood;
+
+	t->copies += own + all;
+	t->n.in += own;
+	t->n.out += t->copied;
+	t->n.drops[RECEIVER_FULL] += lost;
+	__sync_fetch_and_add(&r->n.in, own + all);
+	__sync_fetch_and_add(&r->n.out, t->copied + t->copied_flood);
+	__sync_fetch_and_add(&r->n.bytes, t->bytes);
+	if (lost + lost_all)
+		__sync_fetch_and_add(&r->n.drops[RING_FULL], lost + lost_all);
+}
+
+/* Delivers what the burst has for port `d`. */
+__noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
+{
+	/* The barrier has the compiler compute with the very register whose bound was checked. */
+	asm volatile("" : "+r"(ring));
+	if (!t || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	struct merge m = frames_to(t, d & 0xff);
+	__u32 own = m.own_left ? t->list[d & 0xff].frames : 0, all = m.all_left ? t->list[FLOOD].frames : 0;
+	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
+
+	if (!from || !reg || !state) {
+		/* The port went away: frames to it alone are lost. */
+		t->n.in += own;
+		t->n.drops[NO_DESTINATION] += own;
+		return 0;
+	}
+	struct rx_state *r = rx_of(state, ring);
+	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	__u64 at = 0;
+	t->bytes = 0;
+	t->copied = t->copied_flood = 0;
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+#define WHOLE(room) whole_frames(t, m, room)
+	__u32 n = RX_RESERVE(r, c, (m.own_left + m.all_left) & 0x7ff, WHOLE, at);
+	if (n) {
+		copy_frames(t, from, reg, ring, at, n, m);
+		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
+		rx_wake(r, c, d, ring);
+	}
+	if (bpf_preempt_enable)
+		bpf_preempt_enable();
+	count(t, r, own, all);
+	return 0;
+}
+
+/* What becomes of frames to all: out when one receiver had room. */
+static __always_inline void count_flood(struct tx_state *t, int offered)
+{
+	__u32 i = t->list[FLOOD].head;
+	__u32 why = offered ? RECEIVER_FULL : NO_DESTINATION;
+
+	t->n.in += t->list[FLOOD].frames;
+	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		i &= BURST - 1;
+		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+			if (t->reached[i])
+				t->n.out++;
+			else
+				t->n.drops[why]++;
+		}
+		i = t->next[i];
+	}
+}
+
+/* Delivers to destination `i`: first those that frames are for, then, if some are for all, the other ports. */
+static long deliver_nth(__u32 i, struct run *x)
+{
+	struct tx_state *t = x->t;
+	__u32 first = t->ndsts, d;
+
+	if (i < first) {
+		d = t->dsts[i & (PORTS - 1)];
+	} else {
+		i -= first;
+		if (!is_touched(t, FLOOD) || i >= x->info->nports || i >= PORTS)
+			return 1;
+		d = x->info->ports[i];
+		if (is_touched(t, d))
+			return 0;
+	}
+	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(t, d, x->ring);
+}
+
+/* The first pass; returns how many slots are taken. */
+static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x, __u32 from, __u32 waiting)
+{
+	struct tx_state *t = x->t;
+	__u32 count = waiting < BURST ? waiting : BURST, i = READ_ONCE(t->zero) & (BURST - 1), at = from & MASK;
+
+	t->last_src = t->last_dst = ~0ULL;
+	t->ndsts = t->chain_slots = t->chain_bad = 0;
+	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
+	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		decide(f, reg, t, x->ring, at, i);
+		i = (i + 1) & (BURST - 1);
+		at = (at + 1) & MASK;
+	}
+	if (!t->chain_slots)
+		return count;
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */
+	undo_chain(t);
+	if (waiting > BURST)
+		return t->chain;
+	drop_frame(t, BAD_SLOT);
+	return count;
+}
+
+static __always_inline void send_burst(struct run *x, struct fdb *f, void *reg)
+{
+	struct tx_state *t = x->t;
+	struct ctl *c = ctl_of(reg, x->ring);
+	__u32 head = READ_ONCE(c->head), sent = t->sent & MASK;
+
+	t->n.syncs++;
+	if (head >= cfg.slots) {
+		t->n.resets++;
+		return;
+	}
+	__u32 taken = decide_all(f, reg, x, sent, (head - sent) & MASK);
+	if (taken)
+		t->n.busy_syncs++;
+	__u64 before = t->copies;
+	if (t->ndsts)
+		bpf_loop(2 * PORTS, deliver_nth, x, 0);
+	if (is_touched(t, FLOOD))
+		count_flood(t, t->copies != before);
+	t->sent = (sent + taken) & MASK;
+	WRITE_ONCE(*told_of(reg, x->ring), t->sent);
+}
+
+SEC("syscall")
+int vale_send(struct request *q)
+{
+	__u32 zero = 0;
+	struct run x = { .ring = q->ring, .info = bpf_map_lookup_elem(&info, &zero) };
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	void *reg = inner(&regions, cfg.port), *state = inner(&states, cfg.port);
+
+	if (!x.info || !reg || !state || !f || x.ring >= cfg.rings)
+		return BROKEN;
+	if (READ_ONCE(x.info->generation) != cfg.generation)
+		return STALE;
+	x.t = tx_of(state, x.ring);
+	if (__sync_lock_test_and_set(&x.t->busy, 1))
+		return BUSY;
+	__u64 unit = x.info->age_unit;
+	x.t->now = bpf_ktime_get_ns() / (unit ? unit : 1);
+	x.t->quota = x.info->quota;
+	fdb_sweep(x.t->now);
+	send_burst(&x, f, reg);
+	__sync_lock_test_and_set(&x.t->busy, 0);
+	return DONE;
+}

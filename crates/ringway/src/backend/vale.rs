@@ -1,0 +1,411 @@
+//! `vale0:p1`: a port of a switch. The sender's sync runs the switch program; a receiver's looks how far senders came.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::nic::LOOK_NS;
+use super::null::always_ready;
+use super::{Control, RxSync, TxSync};
+use crate::error::{Error, ErrorKind, Result};
+use crate::handshake;
+use crate::layout::{FIRST_BUF, MAX_CHAIN};
+use crate::name::PortName;
+use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
+use crate::region::{Alloc, Backing, Region};
+use crate::registry::Registration;
+use crate::ring::{RingParts, RingView, RxRing, TxRing};
+use crate::slot::Slot;
+use crate::sys::bpf::{self, Bell};
+use crate::sys::bpffs::DirLock;
+use crate::sys::mmap::Mmap;
+use crate::sys::time;
+use crate::vale::layout::{Shape, ctl, state};
+use crate::vale::{self, Switch, objects, pins};
+
+/// Answers of the program: `enum answer` in bpf/vale_send.h.
+const DONE: u32 = 0;
+const STALE: u32 = 1;
+const BUSY: u32 = 2;
+
+/// Runs without progress before a sync gives up.
+const STALLS: u32 = 1000;
+
+/// What the rings of a port share.
+#[derive(Debug)]
+struct Core {
+    name: String,
+    dir: PathBuf,
+    shape: Shape,
+    region: Region,
+    /// The state of the port, to be read by system calls.
+    state: Arc<OwnedFd>,
+    number: u32,
+    /// When the port was last looked at, monotonic ns.
+    looked_ns: AtomicU64,
+    /// Removes the port with its last ring if it is ephemeral.
+    _stay: Stay,
+}
+
+/// The right to use the port, held until the last ring is dropped.
+#[derive(Debug)]
+struct Stay {
+    ephemeral: Option<(Switch, String)>,
+    _lock: DirLock,
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        if let Some((switch, port)) = &self.ephemeral {
+            switch.drop_ephemeral(port);
+        }
+    }
+}
+
+impl Core {
+    /// A word of a ring's control block, tx rings first.
+    fn ctl(&self, ring: u32, at: usize) -> &AtomicU32 {
+        let s = self.region.shared();
+        s.mem.u32(s.layout.ctl(ring) + at)
+    }
+
+    /// The slot at a position as programs count.
+    fn index(&self, position: u32) -> u32 {
+        position & (self.shape.slots - 1)
+    }
+
+    fn snapshot(&self) -> Result<Arc<Mmap>> {
+        vale::snapshot(self.state.as_fd(), self.shape, &self.name)
+    }
+
+    /// Fails when the port was deleted. Looks at most ten times a second.
+    fn look(&self) -> Result<()> {
+        let now = time::monotonic_ns();
+        if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
+            return Ok(());
+        }
+        self.looked_ns.store(now, Relaxed);
+        self.look_now()
+    }
+
+    /// The same, at once.
+    fn look_now(&self) -> Result<()> {
+        if self.snapshot()?.u32(state::PORT).load(Relaxed) != 0 {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Gone, &self.name, "the port was deleted")
+            .cure("open it again when it is back"))
+    }
+
+    fn program(&self) -> Result<OwnedFd> {
+        self.look_now()?;
+        objects::open_pin(&self.dir.join("send"), true, &self.name)
+    }
+}
+
+/// Opens the port, making it when the switch has none of that name and the caller may.
+pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Made> {
+    let name = PortName::Vale { switch: switch.into(), port: port.into() }.to_string();
+    refuse_options(&name, options)?;
+    let root = pins::switch(switch);
+    if !root.is_dir() {
+        return Err(vale::missing(switch));
+    }
+    let dir = pins::port(&root, port);
+    let stay = enter(&name, switch, port, &dir)?;
+    let shape = vale::read_shape(&root, switch)?;
+    let region = objects::open_pin(&dir.join("region"), true, &name)?;
+    let region = Region::over(region, shape.region(), Backing::BpfArray, Alloc::none())?;
+    let state = Arc::new(objects::open_pin(&dir.join("state"), false, &name)?);
+    let now = vale::snapshot(state.as_fd(), shape, &name)?;
+    let number = now.u32(state::PORT).load(Relaxed);
+    let core =
+        Arc::new(Core { name, dir, shape, region, state, number, looked_ns: AtomicU64::new(0), _stay: stay });
+    assemble(&core, &now)
+}
+
+/// All ports of a switch have the shape that it was made with, and a region of their own.
+fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
+    let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Unsupported, name, what).cure(cure));
+    if options.slots.is_some() {
+        return bad(
+            "the rings of a switch are as it was made",
+            "open it without `slots`, or make the switch with --slots",
+        );
+    }
+    if options.extra_bufs > 0 {
+        return bad("the region of a switch port has no extra buffers", "open it without them");
+    }
+    Ok(())
+}
+
+fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<Stay> {
+    if dir.is_dir() {
+        let lock = vale::take(dir, name)?;
+        if lock.is_at(dir) {
+            let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
+            return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+        }
+    }
+    let made = Switch::open(switch).and_then(|s| Ok((s.add_ephemeral(port)?, s)));
+    let (lock, switch) = made.map_err(|e| match e.kind() {
+        ErrorKind::Denied => {
+            Error::new(ErrorKind::NotFound, name, "there is no such port, and you may not make one")
+                .cure(format!("have root make it: `ringway vale port add {name} --owner USER`"))
+        }
+        _ => e,
+    })?;
+    Ok(Stay { ephemeral: Some((switch, port.to_owned())), _lock: lock })
+}
+
+/// Takes the rings over from where the last user stopped; `now` is the port's state.
+fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
+    let name = &core.name;
+    let (rings, slots) = (core.shape.rings, core.shape.slots);
+    let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
+    let views: Vec<RingView> = lease.views().collect();
+    repair(&views);
+    let registration = Registration::new(name, rings, rings)?;
+    let part = |view: &RingView, first, tail, stats| RingParts {
+        view: view.clone(),
+        first,
+        tail,
+        stats,
+        lease: lease.clone(),
+    };
+    let mut tx = Vec::new();
+    let mut rx = Vec::new();
+    for r in 0..rings {
+        let view = &views[r as usize];
+        // Frames that were not synced are gone with their process.
+        let sent = core.index(now.u32(Shape::tx_state(r) + state::TX_SENT).load(Relaxed));
+        let side = ValeTx::new(core.clone(), r, sent)?;
+        let tail = view.prev(sent);
+        core.ctl(r, ctl::HEAD).store(sent, Release);
+        view.told().store(sent, Release);
+        view.set_cursors(sent, tail);
+        tx.push(TxRing::new(part(view, sent, tail, registration.tx(r)), Box::new(side)));
+        let view = &views[(rings + r) as usize];
+        let at = core.shape.rx_state(r);
+        let (known, seen) =
+            (now.u32(at + state::RX_HEAD).load(Relaxed), now.u32(at + state::RX_PUB).load(Relaxed));
+        let mut side = ValeRx::new(core.clone(), r, seen)?;
+        side.retell(view)?;
+        let (head, tail) = side.resume(view, known);
+        view.set_cursors(head, tail);
+        rx.push(RxRing::new(part(view, head, tail, registration.rx(r)), Box::new(side)));
+    }
+    let describe = format!(
+        "vale: port {} of a switch, {rings} ring{} of {slots} slots each way",
+        core.number,
+        if rings == 1 { "" } else { "s" }
+    );
+    Ok(Made {
+        name: name.clone(),
+        region: core.region.clone(),
+        shape: PortShape { tx_rings: rings, rx_rings: rings, slots, host: false },
+        rx,
+        tx,
+        registration,
+        control: Arc::new(ValePort {
+            core: Arc::downgrade(core),
+            state: core.state.clone(),
+            shape: core.shape,
+            name: name.clone(),
+            describe,
+        }),
+        max_frame: (MAX_CHAIN * core.region.buf_size()).min(u32::from(u16::MAX)),
+    })
+}
+
+/// Gives each slot a buffer of its own again: the last user may have died while it exchanged some.
+fn repair(views: &[RingView]) {
+    let total: u32 = views.iter().map(RingView::num).sum();
+    let mut seen = vec![false; (FIRST_BUF + total) as usize];
+    let mut wrong = Vec::new();
+    for view in views {
+        for i in 0..view.num() {
+            match seen.get_mut(view.slot(i).buf as usize) {
+                Some(s) if view.slot(i).buf >= FIRST_BUF && !*s => *s = true,
+                _ => wrong.push((view, i)),
+            }
+        }
+    }
+    let free = (FIRST_BUF..).zip(&seen[FIRST_BUF as usize..]).filter(|(_, seen)| !**seen).map(|(buf, _)| buf);
+    for ((view, i), buf) in wrong.into_iter().zip(free) {
+        view.set_slot(i, Slot { buf, len: 0, flags: 0 });
+    }
+}
+
+/// The sending side of a ring.
+#[derive(Debug)]
+struct ValeTx {
+    core: Arc<Core>,
+    ring: u32,
+    sent: u32,
+    program: OwnedFd,
+    ready: Arc<OwnedFd>,
+}
+
+impl ValeTx {
+    fn new(core: Arc<Core>, ring: u32, sent: u32) -> Result<Self> {
+        let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
+        let program = core.program()?;
+        Ok(Self { core, ring, sent, program, ready })
+    }
+
+    /// Runs the program once.
+    fn run(&mut self) -> Result<u32> {
+        let answer = bpf::run_syscall(self.program.as_fd(), &[self.ring, 0]);
+        let answer =
+            answer.map_err(|e| Error::io(&self.core.name, "running the switch program failed", e))?;
+        match answer {
+            DONE | BUSY => {}
+            STALE => self.program = self.core.program()?,
+            _ => {
+                self.core.look_now()?;
+                let what = "the switch program finds no region: the switch is broken";
+                return Err(Error::new(ErrorKind::Gone, &self.core.name, what).cure("make the switch again"));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+impl TxSync for ValeTx {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        self.core.ctl(self.ring, ctl::HEAD).store(head, Release);
+        let mut stalled = 0;
+        while self.sent != head {
+            let answer = self.run()?;
+            let taken = handshake::observe(ring.told()) & (ring.num() - 1);
+            if taken != self.sent && ring.dist(self.sent, taken) <= ring.dist(self.sent, head) {
+                self.sent = taken;
+                stalled = 0;
+                continue;
+            }
+            stalled += 1;
+            if answer == BUSY {
+                std::thread::yield_now();
+            }
+            if stalled > STALLS {
+                let what = "the switch program does not advance: something else uses this ring";
+                return Err(Error::new(ErrorKind::Invalid, &self.core.name, what)
+                    .cure("use a tx ring from one thread"));
+            }
+        }
+        Ok(ring.prev(self.sent))
+    }
+
+    fn arm(&mut self, _: &RingView) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn fd(&self) -> RawFd {
+        self.ready.as_raw_fd()
+    }
+}
+
+/// The receiving side of a ring.
+#[derive(Debug)]
+struct ValeRx {
+    core: Arc<Core>,
+    bell: Bell,
+    ring: u32,
+    /// Position up to which frames were handed out, as programs count; low half.
+    seen: u32,
+    armed: bool,
+}
+
+impl ValeRx {
+    fn new(core: Arc<Core>, ring: u32, seen: u32) -> Result<Self> {
+        let fd = objects::open_pin(&core.dir.join(format!("bell{ring}")), true, &core.name)?;
+        let bell = Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e))?;
+        Ok(Self { core, bell, ring, seen, armed: false })
+    }
+
+    fn ctl(&self, at: usize) -> &AtomicU32 {
+        self.core.ctl(self.core.shape.rings + self.ring, at)
+    }
+
+    /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
+    fn retell(&mut self, view: &RingView) -> Result<()> {
+        loop {
+            view.told().store(self.seen, Release);
+            let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
+            let now = self.core.snapshot()?.u32(at).load(Relaxed);
+            if std::mem::replace(&mut self.seen, now) == now {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Where the last user stopped: the head that it gave back last, if that lies between what the programs know as given
+    /// back and what they published.
+    fn resume(&self, view: &RingView, known: u32) -> (u32, u32) {
+        let tail = self.core.index(self.seen);
+        let waiting = self.seen.wrapping_sub(known).min(view.num() - 1);
+        let first = self.core.index(self.seen.wrapping_sub(waiting));
+        let head = self.ctl(ctl::HEAD).load(Acquire);
+        let ok = head < view.num() && view.dist(first, head) <= waiting;
+        (if ok { head } else { first }, tail)
+    }
+}
+
+impl RxSync for ValeRx {
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        if self.armed {
+            self.armed = false;
+            handshake::withdraw(self.ctl(ctl::WISH));
+            self.bell.drain();
+        }
+        self.ctl(ctl::HEAD).store(head, Release);
+        let now = handshake::observe(ring.told());
+        if now == self.seen {
+            self.core.look()?;
+        }
+        self.seen = now;
+        Ok(self.core.index(now))
+    }
+
+    fn arm(&mut self, ring: &RingView) -> Result<bool> {
+        self.core.look()?;
+        self.armed = true;
+        let now = handshake::wish(ring.told(), self.ctl(ctl::WISH));
+        Ok(now != self.seen)
+    }
+
+    fn fd(&self) -> RawFd {
+        self.bell.as_raw_fd()
+    }
+}
+
+/// The port as a whole. It does not keep the port in use: who only reads counters does not hold it.
+#[derive(Debug)]
+struct ValePort {
+    core: std::sync::Weak<Core>,
+    state: Arc<OwnedFd>,
+    shape: Shape,
+    name: String,
+    describe: String,
+}
+
+impl Control for ValePort {
+    fn counters(&self, sum: &mut PortCounters) {
+        if let Ok(now) = vale::snapshot(self.state.as_fd(), self.shape, &self.name) {
+            let kernel = vale::counters(&now, self.shape);
+            sum.tx.add(&kernel.tx);
+            sum.rx.add(&kernel.rx);
+        }
+    }
+
+    fn link_up(&self) -> Result<bool> {
+        self.core.upgrade().map_or(Ok(false), |c| c.look_now().map(|()| true))
+    }
+
+    fn describe(&self) -> String {
+        self.describe.clone()
+    }
+}

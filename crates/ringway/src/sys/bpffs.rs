@@ -1,0 +1,86 @@
+//! Pinned eBPF objects: files of the BPF file system, with owner and mode.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use libbpf_sys as bpf;
+
+use super::bpf::check;
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// Pins a map, program or link at `path`, which must not exist.
+pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    let path = c_path(path)?;
+    // SAFETY: a NUL-terminated path.
+    check(unsafe { bpf::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
+}
+
+/// Opens a pinned object; maps for reading only if `write` is not set.
+pub(crate) fn get(path: &Path, write: bool) -> io::Result<OwnedFd> {
+    let path = c_path(path)?;
+    let opts = bpf::bpf_obj_get_opts {
+        sz: size_of::<bpf::bpf_obj_get_opts>() as _,
+        file_flags: if write { 0 } else { bpf::BPF_F_RDONLY },
+        ..Default::default()
+    };
+    // SAFETY: a NUL-terminated path; `opts` lives across the call and carries its size.
+    let fd = check(unsafe { bpf::bpf_obj_get_opts(path.as_ptr(), &opts) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Whether `dir` lies in a BPF file system.
+pub(crate) fn is_bpffs(dir: &Path) -> io::Result<bool> {
+    let dir = File::open(dir)?;
+    // SAFETY: all zero is a valid value of this plain struct.
+    let mut stat: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: an open descriptor and a struct to fill.
+    super::fd::check(unsafe { libc::fstatfs(dir.as_raw_fd(), &mut stat) })?;
+    Ok(stat.f_type as i64 == BPF_FS_MAGIC)
+}
+
+/// `BPF_FS_MAGIC` of linux/magic.h.
+const BPF_FS_MAGIC: i64 = 0xcafe_4a11;
+
+/// Mounts a BPF file system at `dir`, where everybody may look up names.
+pub(crate) fn mount(dir: &Path) -> io::Result<()> {
+    let dir = c_path(dir)?;
+    let (kind, data) = (c"bpf".as_ptr(), c"mode=0755".as_ptr().cast());
+    // SAFETY: all pointers are to NUL-terminated strings that live across the call.
+    super::fd::check(unsafe { libc::mount(kind, dir.as_ptr(), kind, 0, data) }).map(drop)
+}
+
+/// An exclusive lock on a directory, held until it is dropped or the process ends, however it ends (`flock`).
+#[derive(Debug)]
+pub(crate) struct DirLock(File);
+
+impl DirLock {
+    /// Takes the lock, or with `wait` waits for it; `None` when somebody else has it.
+    pub(crate) fn take(dir: &Path, wait: bool) -> io::Result<Option<Self>> {
+        let file = File::open(dir)?;
+        let how = if wait { libc::LOCK_EX } else { libc::LOCK_EX | libc::LOCK_NB };
+        loop {
+            // SAFETY: an open descriptor.
+            match super::fd::check(unsafe { libc::flock(file.as_fd().as_raw_fd(), how) }) {
+                Ok(_) => return Ok(Some(Self(file))),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Whether the directory that is locked still stands at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let of = |m: std::fs::Metadata| (m.dev(), m.ino());
+        matches!((self.0.metadata().map(of), std::fs::metadata(path).map(of)), (Ok(a), Ok(b)) if a == b)
+    }
+}

@@ -1,0 +1,118 @@
+//! What lies where in the maps of a switch. `bpf/vale.h` and `bpf/vale_fdb.h` mirror it, with assertions.
+
+use crate::region::{Layout, RegionSpec};
+use crate::stats::BLOCK;
+
+/// Largest number of a port, and so most ports of a switch.
+pub(crate) const PORTS_MAX: u32 = 254;
+/// Entries of arrays by port number.
+pub(crate) const PORTS: u32 = 256;
+/// Rings of a direction at most.
+pub(crate) const RINGS_MAX: u32 = 8;
+/// Bytes of a buffer: not a power of two, so that first lines of buffers spread over the caches.
+pub(crate) const BUF_SIZE: u32 = 2112;
+/// `info.magic`.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale01");
+
+/// `struct info`.
+pub(crate) mod info {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const GENERATION: usize = 8;
+    pub(crate) const SLOTS: usize = 12;
+    pub(crate) const RINGS: usize = 16;
+    pub(crate) const NPORTS: usize = 28;
+    pub(crate) const AGE_UNIT: usize = 32;
+    pub(crate) const QUOTA: usize = 40;
+    pub(crate) const PORTS: usize = 64;
+    pub(crate) const SIZE: usize = 320;
+}
+
+/// `struct port_conf`.
+pub(crate) mod port {
+    pub(crate) const FLAGS: usize = 0;
+    pub(crate) const NAME: usize = 64;
+    pub(crate) const NAME_LEN: usize = 32;
+    pub(crate) const SIZE: usize = 96;
+    /// The port exists.
+    pub(crate) const EXISTS: u32 = 1;
+    /// It goes away with its last user.
+    pub(crate) const EPHEMERAL: u32 = 2;
+}
+
+/// `struct fdb`.
+pub(crate) mod fdb {
+    pub(crate) const BUCKET_BITS: u32 = 14;
+    pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
+    pub(crate) const COUNT: usize = ENTRIES * 8 + 16;
+    pub(crate) const SIZE: usize = COUNT + 4 * super::PORTS as usize;
+}
+
+/// `struct port_state` and what follows it: tx rings, then rx rings.
+pub(crate) mod state {
+    /// Number of the port; 0 after it was deleted.
+    pub(crate) const PORT: usize = 0;
+    pub(crate) const HEADER: usize = 64;
+    pub(crate) const TX_SIZE: usize = 14016;
+    pub(crate) const TX_SENT: usize = 0;
+    pub(crate) const TX_COUNTERS: usize = 64;
+    pub(crate) const TX_COPIES: usize = 320;
+    pub(crate) const TX_UNLEARNED: usize = 328;
+    pub(crate) const RX_HEAD: usize = 8;
+    pub(crate) const RX_PUB: usize = 64;
+    pub(crate) const RX_COUNTERS: usize = 128;
+    pub(crate) const RX_DONE: usize = 384;
+}
+
+/// Offsets in the control block of a ring.
+pub(crate) mod ctl {
+    pub(crate) const HEAD: usize = 0;
+    pub(crate) const WISH: usize = 64;
+}
+
+/// The shape that all ports of a switch have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) slots: u32,
+    pub(crate) rings: u32,
+}
+
+impl Shape {
+    pub(crate) fn region_spec(self) -> RegionSpec {
+        let rings = 2 * self.rings;
+        RegionSpec {
+            interfaces: 1,
+            rings,
+            slots: self.slots,
+            buffers: crate::layout::FIRST_BUF + rings * self.slots,
+            buf_size: BUF_SIZE,
+        }
+    }
+
+    /// Bytes of a port's region. The bounds of [`SwitchSpec`](super::SwitchSpec) are inside those of regions.
+    pub(crate) fn region(self) -> Layout {
+        self.region_spec().layout().expect("shapes are checked when the switch is made")
+    }
+
+    pub(crate) fn tx_state(ring: u32) -> usize {
+        state::HEADER + ring as usize * state::TX_SIZE
+    }
+
+    pub(crate) fn rx_state(self, ring: u32) -> usize {
+        let size = state::RX_DONE + 8 * self.slots as usize;
+        Self::tx_state(self.rings) + ring as usize * size
+    }
+
+    /// Bytes of a port's state.
+    pub(crate) fn state(self) -> usize {
+        self.rx_state(self.rings)
+    }
+
+    /// Bytes of memory that one port takes: region, state, and a doorbell of three pages for each rx ring.
+    pub(crate) fn port_bytes(self) -> usize {
+        let page_up = |n: usize| n.next_multiple_of(4096);
+        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096
+    }
+}
+
+const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
+const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

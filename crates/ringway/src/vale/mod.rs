@@ -1,0 +1,292 @@
+//! Switches: VALE, forwarding in the context of the sender, with no daemon.
+//!
+//! A switch is a directory of pinned eBPF objects. Each port has a region, a state that only programs write, and an
+//! instance of the switch program with the port's number frozen in, which the sender's sync runs. Creating switches and ports
+//! needs privilege; using a port needs access to its files only. Ports are opened as others are:
+//! [`Port::open("vale0:p1")`](crate::Port::open).
+//!
+//! A learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
+//! ports but the sender's. [`SwitchSpec`] tells ageing and bounds.
+//!
+//! Ports made with [`Switch::add_port`] stay until they are deleted. A port that [`Port::open`](crate::Port::open) made because
+//! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
+//! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
+
+mod fdb;
+pub(crate) mod layout;
+pub(crate) mod objects;
+pub(crate) mod pins;
+mod port;
+mod stats;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+pub use fdb::FdbEntry;
+pub(crate) use port::take;
+pub use port::{PortAccess, SwitchPort};
+pub use stats::SwitchPortStats;
+pub(crate) use stats::{counters, snapshot};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::bpffs::{self, DirLock};
+use crate::sys::mmap::Mmap;
+use layout::{MAGIC, Shape, info};
+use objects::Maps;
+
+/// How a switch is made. All its ports have the same rings.
+///
+/// ```
+/// use std::time::Duration;
+/// let spec = ringway::vale::SwitchSpec { ageing: Duration::from_secs(60), ..Default::default() };
+/// assert_eq!(spec.slots, 1024);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwitchSpec {
+    /// Slots of each ring: a power of two, 64 to 4096.
+    pub slots: u32,
+    /// Rings of each direction, 1 to 8. Tx ring i of a port fills rx ring i of others.
+    pub rings: u32,
+    /// How long an address is remembered after its last frame, to within a 32nd; zero: for ever. At least 32 ms.
+    pub ageing: Duration,
+    /// Addresses that are learned of one port at most; the table has 131,072 entries in all.
+    pub quota: u32,
+}
+
+impl Default for SwitchSpec {
+    fn default() -> Self {
+        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536 }
+    }
+}
+
+impl SwitchSpec {
+    fn check(&self, name: &str) -> Result<Shape> {
+        let bad =
+            |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, name, what).cure(cure.to_owned()));
+        if !self.slots.is_power_of_two() || !(64..=4096).contains(&self.slots) {
+            return bad(format!("{} slots a ring", self.slots), "take a power of two from 64 to 4096");
+        }
+        if !(1..=layout::RINGS_MAX).contains(&self.rings) {
+            return bad(format!("{} rings", self.rings), "take 1 to 8");
+        }
+        if !self.ageing.is_zero() && self.ageing < Duration::from_millis(32) {
+            return bad(format!("addresses age in {:?}", self.ageing), "take 32 ms or more, or 0 for never");
+        }
+        if self.quota == 0 || self.quota as usize > layout::fdb::ENTRIES {
+            return bad(format!("{} addresses a port", self.quota), "take 1 to 131072");
+        }
+        Ok(Shape { slots: self.slots, rings: self.rings })
+    }
+
+    /// The kernel's unit of age, in ns.
+    fn age_unit(&self) -> u64 {
+        if self.ageing.is_zero() { u64::MAX } else { (self.ageing.as_nanos() / 32) as u64 }
+    }
+}
+
+/// A switch that exists, for those who may change it.
+///
+/// ```no_run
+/// use ringway::vale::{PortAccess, Switch, SwitchSpec};
+/// let switch = Switch::create("vale0", &SwitchSpec::default())?;
+/// switch.add_port("p1", &PortAccess { uid: Some(1000), ..Default::default() })?;
+/// let port = ringway::Port::open("vale0:p1")?;
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Switch {
+    name: String,
+    dir: PathBuf,
+    shape: Shape,
+    maps: Maps,
+    info: Arc<Mmap>,
+    ports: Arc<Mmap>,
+    fdb: Arc<Mmap>,
+}
+
+/// Names of the switches that exist.
+#[must_use]
+pub fn switches() -> Vec<String> {
+    pins::switches()
+}
+
+impl Switch {
+    /// Makes a switch without ports.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege. Nothing half made stays.
+    pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
+        check_name(name)?;
+        let shape = spec.check(name)?;
+        let root = pins::make_root()?;
+        let dir = pins::switch(name);
+        let maps = Maps::create(shape, name)?;
+        let mem = objects::map_values(&maps.info, info::SIZE, true, name)?;
+        for (at, v) in [(info::GENERATION, 1), (info::SLOTS, spec.slots), (info::RINGS, spec.rings)] {
+            mem.u32(at).store(v, Relaxed);
+        }
+        mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
+        mem.u32(info::QUOTA).store(spec.quota, Relaxed);
+        mem.u64(info::MAGIC).store(MAGIC, Relaxed);
+        let making = root.join(format!("~{name}-{}", std::process::id()));
+        let pinned = pin_switch(&making, &maps, name).and_then(|()| {
+            // On a directory that is not empty, as that of a switch is, rename fails.
+            fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
+                Some(libc::ENOTEMPTY | libc::EEXIST) => {
+                    Error::new(ErrorKind::Busy, name, "there is a switch of that name")
+                        .cure("`ringway vale list` shows it; `ringway vale del` removes it")
+                }
+                _ => Error::io(name, format!("making {} failed", dir.display()), e),
+            })
+        });
+        if let Err(e) = pinned {
+            remove_tree(&making);
+            return Err(e);
+        }
+        Self::with(name, dir, maps)
+    }
+
+    /// Opens a switch to change or inspect it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Denied`] without access to its objects.
+    pub fn open(name: &str) -> Result<Self> {
+        check_name(name)?;
+        let dir = pins::switch(name);
+        if !dir.is_dir() {
+            return Err(missing(name));
+        }
+        let maps = Maps::open(&dir, name)?;
+        let switch = Self::with(name, dir, maps)?;
+        switch.reap()?;
+        Ok(switch)
+    }
+
+    fn with(name: &str, dir: PathBuf, maps: Maps) -> Result<Self> {
+        let info = objects::map_values(&maps.info, info::SIZE, true, name)?;
+        let ports =
+            objects::map_values(&maps.ports, layout::port::SIZE * layout::PORTS as usize, true, name)?;
+        let fdb = objects::map_values(&maps.fdb, layout::fdb::SIZE, true, name)?;
+        let shape = shape_of(&info, name)?;
+        Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it was made.
+    #[must_use]
+    pub fn spec(&self) -> SwitchSpec {
+        let unit = self.info.u64(info::AGE_UNIT).load(Relaxed);
+        SwitchSpec {
+            slots: self.shape.slots,
+            rings: self.shape.rings,
+            ageing: if unit == u64::MAX { Duration::ZERO } else { Duration::from_nanos(unit * 32) },
+            quota: self.info.u32(info::QUOTA).load(Relaxed),
+        }
+    }
+
+    /// Bytes of kernel memory that the switch and its ports take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let shared = layout::fdb::SIZE + layout::port::SIZE * layout::PORTS as usize + info::SIZE;
+        shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes()
+    }
+
+    /// Removes the switch and its ports.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
+    pub fn delete(self) -> Result<()> {
+        let _lock = self.lock()?;
+        for p in self.ports() {
+            if let Some(why) = self.user_of(&p.name)? {
+                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), why)
+                    .cure("end that process first"));
+            }
+        }
+        // From here on programs of its ports do nothing, whoever still holds them.
+        self.info.u32(info::GENERATION).fetch_add(1, Relaxed);
+        let gone = pins::root().join(format!("~{}-del-{}", self.name, std::process::id()));
+        fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
+        for p in self.ports() {
+            self.forget_port(p.number);
+        }
+        remove_tree(&gone);
+        Ok(())
+    }
+
+    /// Keeps others from changing the switch.
+    fn lock(&self) -> Result<DirLock> {
+        let io = |e| Error::io(&self.name, "locking the switch failed", e);
+        match DirLock::take(&self.dir, true) {
+            Ok(Some(lock)) if lock.is_at(&self.dir) => Ok(lock),
+            Ok(_) => Err(missing(&self.name)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(missing(&self.name)),
+            Err(e) => Err(io(e)),
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    if pins::is_switch(name) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::BadName, name, "not the name of a switch")
+        .cure("vale and up to 11 letters, digits, _ or -, e.g. vale0"))
+}
+
+/// The shape of the switch that lies in `dir`, for those who may only read it.
+pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
+    let io = |e| Error::io(name, "reading the shape of the switch failed", e);
+    let fd = objects::open_pin(&dir.join("info"), false, name)?;
+    let mut bytes = [0u8; info::SIZE];
+    crate::sys::bpf::lookup(std::os::fd::AsFd::as_fd(&fd), 0, &mut bytes).map_err(io)?;
+    let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
+    copy.write(0, &bytes);
+    shape_of(&copy, name)
+}
+
+/// The shape of the switch whose `info` this is.
+fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
+    let word = |at| info.u32(at).load(Relaxed);
+    let spec = SwitchSpec { slots: word(info::SLOTS), rings: word(info::RINGS), ..SwitchSpec::default() };
+    if info.u64(info::MAGIC).load(Relaxed) != MAGIC {
+        return Err(Error::new(ErrorKind::Invalid, name, "another version of Ringway made this switch")
+            .cure("delete it with that version and make it again"));
+    }
+    spec.check(name)
+}
+
+/// The refusal of a switch that is not there.
+pub(crate) fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", pins::root().display()))
+        .cure(format!("make it with `ringway vale add {name}`"))
+}
+
+fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::PermissionsExt;
+    let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
+    remove_tree(dir);
+    fs::create_dir(dir).map_err(io)?;
+    fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    for (name, map) in maps.named() {
+        let mode = if name == "info" { 0o644 } else { 0o600 };
+        bpffs::pin(map.as_fd(), &dir.join(name)).map_err(io)?;
+        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode)).map_err(io)?;
+    }
+    fs::create_dir(dir.join("port")).map_err(io)?;
+    fs::set_permissions(dir.join("port"), fs::Permissions::from_mode(0o755)).map_err(io)
+}
+
+/// Removes a directory of pins; what is not there is gone already.
+fn remove_tree(dir: &Path) {
+    let _ = fs::remove_dir_all(dir);
+}

@@ -1,0 +1,340 @@
+//! Ports of a switch: made, listed, removed.
+
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::Path;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::thread;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+
+use super::layout::{PORTS, PORTS_MAX, RINGS_MAX, info, port as at, state};
+use super::{Switch, objects, pins, remove_tree};
+use crate::backend::ebpf::refused;
+use crate::error::{Error, ErrorKind, Result};
+use crate::port::{Lease, PortShape};
+use crate::region::{Alloc, Backing, Region};
+use crate::sys::bpffs::{self, DirLock};
+
+/// Who may open a port.
+///
+/// Whoever may read and write its files may send, receive and poll; the mode is that of a file: `0o660` for owner and group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortAccess {
+    /// Owner; `None`: who made the port.
+    pub uid: Option<u32>,
+    /// Group; `None`: of who made the port.
+    pub gid: Option<u32>,
+    /// Permission bits; those to execute are of no meaning.
+    pub mode: u32,
+}
+
+impl Default for PortAccess {
+    fn default() -> Self {
+        Self { uid: None, gid: None, mode: 0o600 }
+    }
+}
+
+/// A port that a switch has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SwitchPort {
+    /// Its number, 1 to 254.
+    pub number: u32,
+    /// Its name, without that of the switch.
+    pub name: String,
+    /// Whether it goes away with its last user.
+    pub ephemeral: bool,
+    /// Who may open it.
+    pub access: PortAccess,
+    /// Whether a process has it open.
+    pub open: bool,
+}
+
+impl Switch {
+    /// Makes a port that stays until it is deleted; returns its number.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Invalid`] when all 254 numbers are taken. Nothing half
+    /// made stays.
+    pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
+        let _lock = self.lock()?;
+        self.make_port(name, access, 0)
+    }
+
+    /// Makes a port that goes away with its last user, and takes it for this process.
+    pub(crate) fn add_ephemeral(&self, name: &str) -> Result<DirLock> {
+        let _lock = self.lock()?;
+        let dir = pins::port(&self.dir, name);
+        if !dir.is_dir() {
+            self.make_port(name, &PortAccess::default(), at::EPHEMERAL)?;
+        }
+        let on = format!("{}:{name}", self.name);
+        take(&dir, &on)
+    }
+
+    /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
+    /// gets [`ErrorKind::Gone`] from its next sync.
+    pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
+        let _lock = self.lock()?;
+        let on = format!("{}:{name}", self.name);
+        let port = self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, &on, "there is no such port")
+                .cure("`ringway vale list` shows them")
+        })?;
+        if !force && let Some(why) = self.user_of(name)? {
+            return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
+        }
+        self.forget_port(port.number);
+        remove_tree(&pins::port(&self.dir, name));
+        Ok(())
+    }
+
+    /// The ports, by number.
+    #[must_use]
+    pub fn ports(&self) -> Vec<SwitchPort> {
+        (1..=PORTS_MAX).filter_map(|n| self.port(n)).collect()
+    }
+
+    fn port(&self, number: u32) -> Option<SwitchPort> {
+        let base = number as usize * at::SIZE;
+        let flags = self.ports.u32(base + at::FLAGS).load(Relaxed);
+        if flags & at::EXISTS == 0 {
+            return None;
+        }
+        let mut name = [0u8; at::NAME_LEN];
+        self.ports.read(base + at::NAME, &mut name);
+        let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+        let name = String::from_utf8_lossy(&name[..len]).into_owned();
+        let dir = pins::port(&self.dir, &name);
+        let meta = fs::metadata(dir.join("region")).ok();
+        let access = meta.map_or_else(PortAccess::default, |m| PortAccess {
+            uid: Some(m.uid()),
+            gid: Some(m.gid()),
+            mode: m.mode() & 0o777,
+        });
+        let open = matches!(DirLock::take(&dir, false), Ok(None));
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open })
+    }
+
+    /// Why a port is in use; `None` when it is not.
+    pub(super) fn user_of(&self, name: &str) -> Result<Option<String>> {
+        let on = format!("{}:{name}", self.name);
+        match DirLock::take(&pins::port(&self.dir, name), false) {
+            Ok(Some(_)) => Ok(None),
+            Ok(None) => Ok(Some(in_use(&on))),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::io(on, "locking the port failed", e)),
+        }
+    }
+
+    /// Removes ephemeral ports that nobody has open.
+    pub(super) fn reap(&self) -> Result<()> {
+        let idle = |p: &SwitchPort| p.ephemeral && !p.open;
+        if !self.ports().iter().any(idle) {
+            return Ok(());
+        }
+        let _lock = self.lock()?;
+        for p in self.ports().iter().filter(|p| idle(p)) {
+            self.forget_port(p.number);
+            remove_tree(&pins::port(&self.dir, &p.name));
+        }
+        Ok(())
+    }
+
+    /// Whether the port goes away with its last user.
+    pub(crate) fn is_ephemeral(&self, name: &str) -> bool {
+        self.ports().iter().any(|p| p.name == name && p.ephemeral)
+    }
+
+    /// Removes an ephemeral port whose user ends, if it still is that user's.
+    pub(crate) fn drop_ephemeral(&self, name: &str) {
+        let Ok(_lock) = self.lock() else { return };
+        if let Some(p) = self.ports().iter().find(|p| p.name == name && p.ephemeral) {
+            self.forget_port(p.number);
+            remove_tree(&pins::port(&self.dir, name));
+        }
+    }
+
+    fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
+        let on = format!("{}:{name}", self.name);
+        if !pins::is_port(name) {
+            return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")
+                .cure("1 to 31 letters, digits, _ or -"));
+        }
+        let dir = pins::port(&self.dir, name);
+        if dir.exists() {
+            return Err(
+                Error::new(ErrorKind::Busy, on, "there is a port of that name").cure("choose another name")
+            );
+        }
+        let number = (1..=PORTS_MAX).find(|&n| self.port(n).is_none()).ok_or_else(|| {
+            Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
+                .cure("delete one with `ringway vale port del`")
+        })?;
+        let objects = Objects::make(self, number, &on)?;
+        let making = pins::port(&self.dir, &format!("~{name}"));
+        let placed = objects
+            .pin(&making, access, &on)
+            .and_then(|()| self.show(&objects, number, &on))
+            .and_then(|()| fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e)));
+        if let Err(e) = placed {
+            self.forget_port(number);
+            remove_tree(&making);
+            return Err(e);
+        }
+        self.enlist(number, name, flags);
+        Ok(number)
+    }
+
+    /// Puts a port's maps where programs look for them. Each call waits for an RCU grace period, so they run side by side.
+    fn show(&self, o: &Objects, number: u32, on: &str) -> Result<()> {
+        let put = |outer: &MapHandle, key: u32, inner: &[&MapHandle]| {
+            let keys: Vec<u8> = (key..).take(inner.len()).flat_map(u32::to_ne_bytes).collect();
+            let fds: Vec<u8> = inner.iter().flat_map(|m| m.as_fd().as_raw_fd().to_ne_bytes()).collect();
+            outer
+                .update_batch(&keys, &fds, inner.len() as u32, MapFlags::ANY, MapFlags::ANY)
+                .map_err(|e| refused(on, "adding the port to the switch", &e))
+        };
+        thread::scope(|s| {
+            let bells =
+                s.spawn(|| put(&self.maps.bells, number * RINGS_MAX, &o.bells.iter().collect::<Vec<_>>()));
+            let state = s.spawn(|| put(&self.maps.states, number, &[&o.state]));
+            let region = put(&self.maps.regions, number, &[&o.region]);
+            let joined = |t: thread::ScopedJoinHandle<'_, Result<()>>| t.join().expect("it does not panic");
+            joined(bells).and(joined(state)).and(region)
+        })
+    }
+
+    /// Notes that the port exists; from now on it gets frames to all. Its place in the list is one that is free, so that the
+    /// other ports keep theirs while programs go through it.
+    fn enlist(&self, number: u32, name: &str, flags: u32) {
+        let base = number as usize * at::SIZE;
+        let mut text = [0u8; at::NAME_LEN];
+        text[..name.len()].copy_from_slice(name.as_bytes());
+        self.ports.write(base + at::NAME, &text);
+        self.ports.u32(base + at::FLAGS).store(at::EXISTS | flags, Release);
+        let n = self.info.u32(info::NPORTS).load(Relaxed);
+        let list = self.listed();
+        let place = list.iter().position(|&p| p == 0).unwrap_or(n as usize);
+        self.info.write(info::PORTS + place, &[number as u8]);
+        self.info.u32(info::NPORTS).store(n.max(place as u32 + 1), Release);
+    }
+
+    fn listed(&self) -> Vec<u8> {
+        let mut list = vec![0u8; (self.info.u32(info::NPORTS).load(Relaxed) as usize).min(PORTS as usize)];
+        self.info.read(info::PORTS, &mut list);
+        list
+    }
+
+    /// Takes a port out of all that programs look at.
+    pub(super) fn forget_port(&self, number: u32) {
+        if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
+            self.info.write(info::PORTS + place, &[0]);
+        }
+        if let Some(state) = self.state_of(number) {
+            state.u32(state::PORT).store(0, Relaxed);
+        }
+        let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
+        thread::scope(|s| {
+            s.spawn(|| (0..self.shape.rings).for_each(|r| del(&self.maps.bells, number * RINGS_MAX + r)));
+            s.spawn(|| del(&self.maps.states, number));
+            del(&self.maps.regions, number);
+        });
+        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
+        self.flush_port(number);
+    }
+
+    /// The state of a port, mapped.
+    pub(super) fn state_of(&self, number: u32) -> Option<std::sync::Arc<crate::sys::mmap::Mmap>> {
+        let p = self.port(number)?;
+        let map = objects::open_pin(&pins::port(&self.dir, &p.name).join("state"), true, &self.name).ok()?;
+        objects::map_values(&map, self.shape.state(), true, &self.name).ok()
+    }
+}
+
+/// What a port consists of.
+struct Objects {
+    region: MapHandle,
+    state: MapHandle,
+    bells: Vec<MapHandle>,
+    send: std::os::fd::OwnedFd,
+}
+
+impl Objects {
+    fn make(switch: &Switch, number: u32, on: &str) -> Result<Self> {
+        let shape = switch.shape;
+        let layout = shape.region();
+        let region = objects::array("vale_region", layout.total, 1, on)?;
+        let dup = region.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))?;
+        let mapped = Region::over(dup, layout, Backing::BpfArray, Alloc::new(&layout))?;
+        let rings =
+            PortShape { tx_rings: shape.rings, rx_rings: shape.rings, slots: shape.slots, host: false };
+        drop(Lease::take(&mapped, on, &rings)?);
+        let state = objects::array("vale_state", shape.state(), 1, on)?;
+        objects::map_values(&state, shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
+        let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
+        let generation = switch.info.u32(info::GENERATION).load(Relaxed);
+        let send = objects::load(&switch.maps, shape, number, generation, on)?;
+        Ok(Self { region, state, bells, send })
+    }
+
+    /// Pins all in `dir`, which is made, with the rights that `access` gives. The state is for reading only.
+    fn pin(&self, dir: &Path, access: &PortAccess, on: &str) -> Result<()> {
+        let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
+        remove_tree(dir);
+        fs::create_dir(dir).map_err(io)?;
+        bpffs::pin(self.region.as_fd(), &dir.join("region")).map_err(io)?;
+        bpffs::pin(self.state.as_fd(), &dir.join("state")).map_err(io)?;
+        bpffs::pin(self.send.as_fd(), &dir.join("send")).map_err(io)?;
+        for (r, bell) in self.bells.iter().enumerate() {
+            bpffs::pin(bell.as_fd(), &dir.join(format!("bell{r}"))).map_err(io)?;
+        }
+        admit(dir, access).map_err(io)
+    }
+}
+
+/// Gives the files of a port, and the directory that holds them, to those whom `access` names. Write access to the state stays
+/// with root: its file belongs to nobody else.
+pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
+    let mode = access.mode & 0o666;
+    for file in fs::read_dir(dir)?.flatten().map(|e| e.path()) {
+        if file.file_name().is_some_and(|n| n == "state") {
+            // Everybody who may look into the directory may read it, and only root may write it.
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o644))?;
+            continue;
+        }
+        chown(&file, access.uid, access.gid)?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
+    }
+    chown(dir, access.uid, access.gid)?;
+    // A directory is read and searched by those who may use the port.
+    let search = [0o400, 0o040, 0o004].iter().filter(|&&r| mode & r != 0).fold(0, |m, r| m | r | r >> 2);
+    fs::set_permissions(dir, fs::Permissions::from_mode(search))
+}
+
+/// Takes a port for this process.
+pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
+    match DirLock::take(dir, false) {
+        Ok(Some(lock)) => Ok(lock),
+        Ok(None) => Err(Error::new(ErrorKind::Busy, on, in_use(on)).cure("end that process, or open another port")),
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Error::io(on, "you may not open this port", e).cure(
+                "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
+            ))
+        }
+        Err(e) => Err(Error::io(on, "locking the port failed", e)),
+    }
+}
+
+fn in_use(on: &str) -> String {
+    let owner = crate::registry::open_ports().into_iter().find(|p| p.name == on);
+    match owner {
+        Some(p) => format!("busy: pid {} has it open", p.pid),
+        None => "busy: a process has it open".into(),
+    }
+}
