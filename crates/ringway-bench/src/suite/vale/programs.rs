@@ -1,5 +1,6 @@
 //! `unicast`, `burst`, `size`, `ports`: from one program to another.
 
+use std::mem;
 use std::thread;
 use std::time::Duration;
 
@@ -96,12 +97,9 @@ fn switch_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
     let mut switch = OwnSwitch::with_ports(2, 2, BURST)?;
     super::fdb::learn(&mut switch.ports, 1)?;
-    on_two_cores(bed, pair(&mut switch.ports)?, Frames::new(64, To::One), BURST)
-}
-
-fn pair(ports: &mut Vec<Port>) -> Result<[Port; 2], Fault> {
-    let ports: Vec<_> = ports.drain(..).collect();
-    ports.try_into().map_err(|_| Fault::Failed("two ports were asked for".into()))
+    let ports = mem::take(&mut switch.ports);
+    let ports = ports.try_into().map_err(|_| Fault::Failed("two ports were asked for".into()))?;
+    on_two_cores(bed, ports, Frames::new(64, To::One), BURST)
 }
 
 fn pipe_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> {
