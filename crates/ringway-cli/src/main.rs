@@ -12,8 +12,10 @@ mod console;
 mod counters;
 mod demo;
 mod doctor;
+mod exporter;
 mod failure;
 mod link;
+mod metrics;
 mod pkt_gen;
 mod selection;
 mod stats;
@@ -42,6 +44,7 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Stats(stats::Args),
+    Exporter(exporter::Args),
     Top(top::Args),
     Bench(bench::Args),
     Demo(demo::Args),
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Stats(args) => stats::run(args),
+        Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Demo(args) => demo::run(args),

@@ -12,7 +12,7 @@ use support::{command, pipe, run, start, wait_open};
 fn help_names_every_command_and_has_examples() {
     let help = run(&["--help"]);
     assert_eq!(help.code, Some(0), "{help:?}");
-    for name in ["pkt-gen", "bridge", "capture", "stats", "top", "doctor"] {
+    for name in ["pkt-gen", "bridge", "capture", "stats", "exporter", "top", "doctor"] {
         assert!(help.stdout.contains(&format!("  {name} ")), "{name}: {}", help.stdout);
         let own = run(&[name, "--help"]);
         assert_eq!(own.code, Some(0), "{own:?}");

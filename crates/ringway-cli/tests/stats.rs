@@ -116,4 +116,15 @@ fn rings_of_an_interface_add_up() {
     assert_eq!(port["pid"], receiver.0.id());
     assert!(port["backend"].as_str().unwrap().contains("driver veth, 2 rx and 2 tx rings"), "{port}");
     assert!(run(&["top", "--once", "--interval", "50"]).stdout.contains("\nrx1 "));
+    // The pid is that of the receiver: `ip` has become it.
+    let checked = run(&["stats", "--check", "ebpf:v1"]);
+    assert_eq!((checked.code, checked.stdout), (Some(0), format!("ebpf:v1 (pid {}): ok\n", receiver.0.id())));
+    let metrics = support::openmetrics::parse(&run(&["stats", "--openmetrics"]).stdout);
+    let on = [("port", "ebpf:v1"), ("backend", "ebpf"), ("interface", "v1"), ("netns", &netns.to_string())];
+    assert_eq!(metrics["ringway_port"].value(&on), 1.0);
+    let received: f64 = ["rx0", "rx1"]
+        .map(|r| metrics["ringway_ring_frames"].value(&[on[0], ("ring", r), ("dir", "in")]))
+        .iter()
+        .sum();
+    assert_eq!(received, 5000.0);
 }

@@ -184,6 +184,11 @@ fn shared(name: &str, len: usize) -> Option<(Mmap, File, PathBuf)> {
     }
 }
 
+/// The end of a name that [`shared`] made.
+fn serial(path: &Path) -> Option<u32> {
+    path.extension()?.to_str()?.parse().ok()
+}
+
 /// Removes the files of owners that are dead.
 fn clean(dir: &Path) {
     for path in files(dir) {
@@ -220,6 +225,8 @@ pub struct OpenPort {
     pub name: String,
     /// Process that has it open.
     pub pid: u32,
+    /// Which of the ports that its process has opened, counted from 0: tells two of the same name apart.
+    pub number: u32,
     /// When it was opened. Together with `pid` and `name` it tells a port from an earlier one.
     pub opened: SystemTime,
     /// What serves the port, and what it does not do.
@@ -283,7 +290,7 @@ pub fn open_ports() -> Vec<OpenPort> {
     let Some(dir) = directory() else { return Vec::new() };
     let dir = dir.join("ports");
     let mut ports: Vec<OpenPort> = files(&dir).iter().filter_map(|p| read(p)).collect();
-    ports.sort_by(|a, b| (&a.name, a.pid).cmp(&(&b.name, b.pid)));
+    ports.sort_by(|a, b| (&a.name, a.pid, a.number).cmp(&(&b.name, b.pid, b.number)));
     ports
 }
 
@@ -318,6 +325,7 @@ fn read(path: &Path) -> Option<OpenPort> {
     Some(OpenPort {
         name: text(&mem, at::NAME, at::BACKEND),
         pid: word(at::PID),
+        number: serial(path)?,
         opened: SystemTime::UNIX_EPOCH + Duration::from_nanos(mem.u64(at::OPENED).load(Relaxed)),
         backend: text(&mem, at::BACKEND, at::HEADER),
         counters,
@@ -374,6 +382,17 @@ mod tests {
         assert!(open.opened.elapsed().unwrap() < Duration::from_secs(3600));
         drop(port);
         assert!(mine("null:61").is_none());
+    }
+
+    #[test]
+    fn ports_of_one_name_are_told_apart() {
+        if subdirectory("ports").is_none() {
+            return eprintln!("SKIPPED: the directory of open ports can't be made");
+        }
+        let _both = [Port::open("null:62").unwrap(), Port::open("null:62").unwrap()];
+        let listed = open_ports().into_iter().filter(|p| p.name == "null:62" && p.pid == std::process::id());
+        let numbers: Vec<u32> = listed.map(|p| p.number).collect();
+        assert!(numbers.len() == 2 && numbers[0] < numbers[1], "{numbers:?}");
     }
 
     #[test]

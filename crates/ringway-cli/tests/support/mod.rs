@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 pub(crate) mod confined;
+pub(crate) mod openmetrics;
 
 use std::io::Read;
 use std::path::PathBuf;

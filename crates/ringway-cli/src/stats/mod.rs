@@ -1,5 +1,9 @@
 //! `ringway stats`: counters of the ports that are open on this machine.
 
+mod account;
+mod check;
+
+use std::io::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
 use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
@@ -8,7 +12,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::units::printable;
-use crate::{counters, link, stop};
+use crate::{counters, link, metrics, stop};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
@@ -21,13 +25,21 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "SECONDS", value_parser = link::seconds)]
     watch: Option<f64>,
 
-    /// Say what to do about each kind of drop
+    /// Say what to do about each kind of drop; with --check, show every account
     #[arg(short, long)]
     verbose: bool,
 
     /// Print one JSON object, a line; the keys are below
     #[arg(long)]
     json: bool,
+
+    /// Print OpenMetrics text, as ringway exporter serves it
+    #[arg(long, conflicts_with_all = ["json", "watch", "verbose", "check"])]
+    openmetrics: bool,
+
+    /// Read twice, and tell for each port whether its accounts close; exit code 1 when one does not
+    #[arg(long, conflicts_with = "watch")]
+    check: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -46,15 +58,35 @@ Keys of --json, which stay as they are; new ones may be added:
   counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that moved something),
                       wakeups, resets (wrong cursors), dropped, drops (each reason by name, also those with 0)
 
+--check: each ring of a port is an account, which closes when in = out + drops. A port is
+  ok                nothing moved, and all its accounts close
+  busy              frames are under way or counters moved, and none is missing for certain
+  open by N frames  N frames at least are missing, or left without having entered; seen three times in a row
+Keys of --check --json: ports[] with name, pid, state (ok, busy or open), open_by and accounts[] with name (rx0, tx1),
+frames_in, frames_out, dropped, gap (in - out - dropped), bound (what may be under way), state, open_by; and open, the
+number of open ports.
+
+--openmetrics: ringway_port_* are the accounts of whole ports, ringway_ring_* of each ring; labels port, pid and nr (which
+of the ports of that process) name a port, side (rx, tx) or ring (rx0) the part, dir (in, out) and reason the kind.
+
 Examples:
   ringway stats                  # all ports that you may see
   ringway stats eth0 -w 1        # one port, every second
+  ringway stats --check          # is every frame accounted for?
+  ringway stats --openmetrics    # what ringway exporter serves
   ringway stats --json | jq '.ports[] | {name, dropped: .rx.dropped}'
   ringway stats --json | jq -r '.ports[] | .rings[] | [.direction, .ring, .fill, .drops.ring_full] | @tsv'";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let signals = stop::signals()?;
     let console = Console { json: args.json };
+    if args.openmetrics {
+        std::io::stdout().write_all(metrics::page(&selected(args)?).as_bytes())?;
+        return Ok(());
+    }
+    if args.check {
+        return check::run(|| selected(args), args.verbose, console);
+    }
+    let signals = stop::signals()?;
     let Some(period) = args.watch else { return show(args, console) };
     while !signals.stopped() {
         show(args, console)?;
@@ -63,7 +95,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(args: &Args, console: Console) -> Result<(), Failure> {
+/// The ports that were asked for.
+fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
     let mut ports = open_ports();
     if let Some(name) = &args.port {
         let full = name.parse::<PortName>().map_or_else(|_| name.clone(), |n| n.to_string());
@@ -73,6 +106,11 @@ fn show(args: &Args, console: Console) -> Result<(), Failure> {
             return Err(Failure::Other(what));
         }
     }
+    Ok(ports)
+}
+
+fn show(args: &Args, console: Console) -> Result<(), Failure> {
+    let ports = selected(args)?;
     let text: Vec<String> = ports.iter().map(|p| describe(p, args.verbose)).collect();
     let text = if text.is_empty() { "no port is open".to_owned() } else { text.join("\n") };
     let mut totals = PortCounters::default();

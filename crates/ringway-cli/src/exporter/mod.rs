@@ -1,0 +1,81 @@
+//! `ringway exporter`: the counters of all open ports for Prometheus and its like, by HTTP.
+//!
+//! The server is our own, on sockets of the standard library that never block: one thread, one `poll`. What is served is one
+//! page without parameters, state or bodies. Of the small servers, `tiny_http` (last release 2022) takes a thread for each
+//! connection, has no limit to their number and no time limits, so a slow client holds memory for ever; those that have all
+//! that come with an asynchronous runtime. [`http`] parses a request and writes an answer, pure functions; [`connection`]
+//! is one client, [`server`] all of them.
+//!
+//! What clients can use up is bounded: connections ([`server::MAX_CONNECTIONS`]; the oldest gives way to a new one), bytes of a
+//! request ([`http::MAX_REQUEST`]), time ([`connection::LIMIT`] for all of it), one page in memory for each, and a page is read
+//! anew ten times a second at most.
+
+mod connection;
+mod http;
+mod server;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+
+use ringway::open_ports;
+
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::{metrics, stop};
+
+/// Serve the counters of open ports as OpenMetrics, by HTTP
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9788", value_parser = address)]
+    listen: SocketAddr,
+}
+
+const EXAMPLES: &str = "\
+GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; root sees those of root.
+There is no authentication and no encryption: who reaches the address reads names of ports and interfaces, and counters.
+Ctrl-C or SIGTERM ends it.
+
+Examples:
+  ringway exporter                          # for Prometheus on this machine
+  ringway exporter --listen '[::1]:9788'
+  curl http://127.0.0.1:9788/metrics
+In prometheus.yml:
+  scrape_configs: [{job_name: ringway, static_configs: [{targets: ['127.0.0.1:9788']}]}]";
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let signals = stop::signals()?;
+    let listener = TcpListener::bind(args.listen).map_err(|e| refused(args.listen, &e))?;
+    let address = listener.local_addr().map_err(|e| refused(args.listen, &e))?;
+    if !address.ip().to_canonical().is_loopback() {
+        note(&format!(
+            "ringway: {address} is not loopback: whoever reaches it reads the counters, there is no authentication"
+        ));
+    }
+    Console { json: false }.line(&format!("listening on http://{address}/metrics"))?;
+    let page = || metrics::page(&open_ports());
+    let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
+    server::Server::new(listener, page).and_then(|mut server| server.serve(&signals)).map_err(failed)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let bad =
+        |_| "accepted: an address and a port such as 127.0.0.1:9788, 0.0.0.0:9788 or [::1]:9788".to_owned();
+    text.parse().map_err(bad)
+}
+
+/// Why nobody can listen there, and what to do.
+fn refused(address: SocketAddr, e: &io::Error) -> Failure {
+    let cure = match e.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there; stop it, or name a free port with --listen"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; `ip address` lists those it has"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need root; name a higher one with --listen",
+        _ => "name another address with --listen",
+    };
+    Failure::Other(format!("can't listen on {address}: {e}: {cure}"))
+}

@@ -1,0 +1,155 @@
+//! Counters as OpenMetrics text 1.0, for `ringway stats --openmetrics` and `ringway exporter`.
+//!
+//! [`Family`] is plain data: a name, what it means, and samples with labels. Each kind of thing that counts has a module
+//! that turns what was read into families, [`ports`] for ports; [`page`] joins them, and [`text`] writes them. For another
+//! kind, write such a module and add it to [`page`]:
+//!
+//! ```text
+//! let mut frames = Family::counter("ringway_switch_frames", "Frames that entered and left the switch");
+//! for switch in switches {
+//!     frames.add(&[("switch", &switch.name), ("dir", "in")], switch.frames_in);
+//! }
+//! ```
+//!
+//! The text is written by `prometheus-client`, whose collectors are made for values that are read, not owned: it knows the
+//! order of the metadata, the suffixes of names and how labels are escaped. Keep to the rules that it does not check: a family
+//! is there once, no two of its samples have the same labels, and its help is one line without a backslash.
+
+pub(crate) mod ports;
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text::encode};
+use prometheus_client::metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge};
+use prometheus_client::registry::Registry;
+
+pub(crate) use prometheus_client::registry::Unit;
+
+/// All there is to tell: the ports that are open now.
+pub(crate) fn page(ports: &[ringway::OpenPort]) -> String {
+    let mut build = Family::info("ringway_build", "Version of the ringway command that read the counters");
+    build.add(&[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let mut families = vec![build];
+    families.extend(ports::families(ports));
+    text(families)
+}
+
+/// Writes `families` as a whole OpenMetrics text, up to its end mark. Those without a sample are left out.
+pub(crate) fn text(families: Vec<Family>) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(families)));
+    let mut text = String::new();
+    // Writing into memory does not fail.
+    let _ = encode(&mut text, &registry);
+    text
+}
+
+/// Samples of one meaning.
+#[derive(Debug)]
+pub(crate) struct Family {
+    /// Without the suffixes that OpenMetrics asks for: unit, `_total`, `_info`.
+    name: &'static str,
+    help: &'static str,
+    kind: MetricType,
+    unit: Option<Unit>,
+    samples: Vec<Sample>,
+}
+
+/// Labels, and the value.
+#[derive(Debug)]
+struct Sample(Vec<(&'static str, String)>, u64);
+
+impl Family {
+    /// Values that only grow while what they count exists.
+    pub(crate) fn counter(name: &'static str, help: &'static str) -> Self {
+        Self { name, help, kind: MetricType::Counter, unit: None, samples: Vec::new() }
+    }
+
+    /// Values that go up and down.
+    pub(crate) fn gauge(name: &'static str, help: &'static str) -> Self {
+        Self { kind: MetricType::Gauge, ..Self::counter(name, help) }
+    }
+
+    /// Facts in words: the labels tell them, the value is always 1.
+    pub(crate) fn info(name: &'static str, help: &'static str) -> Self {
+        Self { kind: MetricType::Info, ..Self::counter(name, help) }
+    }
+
+    /// What the values are in. It becomes the end of the name.
+    pub(crate) fn unit(self, unit: Unit) -> Self {
+        Self { unit: Some(unit), ..self }
+    }
+
+    /// Adds a sample. No other one of the family may have the same labels.
+    pub(crate) fn add(&mut self, labels: &[(&'static str, &str)], value: u64) {
+        let labels = labels.iter().map(|&(name, value)| (name, value.to_owned())).collect();
+        self.samples.push(Sample(labels, value));
+    }
+}
+
+/// All families, as the library wants them.
+#[derive(Debug)]
+struct Families(Vec<Family>);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder) -> fmt::Result {
+        for family in self.0.iter().filter(|f| !f.samples.is_empty()) {
+            let unit = family.unit.as_ref();
+            let mut metric = encoder.encode_descriptor(family.name, family.help, unit, family.kind)?;
+            for Sample(labels, value) in &family.samples {
+                match family.kind {
+                    MetricType::Counter => ConstCounter::new(*value).encode(metric.encode_family(labels)?)?,
+                    MetricType::Info => metric.encode_info(labels)?,
+                    _ => ConstGauge::new(*value).encode(metric.encode_family(labels)?)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_written_by_the_rules() {
+        let mut frames = Family::counter("x_frames", "Frames in and out");
+        frames.add(&[("port", "a"), ("dir", "in")], u64::MAX);
+        frames.add(&[("port", "a"), ("dir", "out")], 0);
+        let mut bytes = Family::counter("x", "Bytes").unit(Unit::Bytes);
+        bytes.add(&[("port", "a")], 7);
+        let mut fill = Family::gauge("x_fill", "Slots in use");
+        fill.add(&[("port", "a")], 3);
+        let mut info = Family::info("x", "What it is");
+        info.add(&[("backend", "null")], 1);
+        let none = Family::gauge("x_none", "Nothing has this");
+        let expected = "\
+# HELP x_frames Frames in and out
+# TYPE x_frames counter
+x_frames_total{port=\"a\",dir=\"in\"} 18446744073709551615
+x_frames_total{port=\"a\",dir=\"out\"} 0
+# HELP x_bytes Bytes
+# TYPE x_bytes counter
+# UNIT x_bytes bytes
+x_bytes_total{port=\"a\"} 7
+# HELP x_fill Slots in use
+# TYPE x_fill gauge
+x_fill{port=\"a\"} 3
+# HELP x What it is
+# TYPE x info
+x_info{backend=\"null\"} 1
+# EOF
+";
+        assert_eq!(text(vec![frames, bytes, fill, info, none]), expected);
+        assert_eq!(text(Vec::new()), "# EOF\n");
+    }
+
+    #[test]
+    fn label_values_may_hold_anything() {
+        let mut odd = Family::gauge("odd", "Names of files");
+        odd.add(&[("port", "pcap:a\\b\"c\nd é\t{},")], 1);
+        assert!(text(vec![odd]).contains("\nodd{port=\"pcap:a\\\\b\\\"c\\nd é\t{},\"} 1\n"));
+    }
+}

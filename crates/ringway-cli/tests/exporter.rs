@@ -1,0 +1,270 @@
+//! `ringway exporter`: what it answers, and clients that mean harm.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use support::openmetrics::parse;
+use support::{command, run, start, wait_open};
+
+/// A running exporter on a port of its own; killed when dropped.
+struct Exporter {
+    child: Child,
+    address: String,
+}
+
+impl Exporter {
+    fn start() -> Self {
+        Self::on("127.0.0.1:0")
+    }
+
+    /// Listens on `address` when this returns.
+    fn on(address: &str) -> Self {
+        let mut command = command(&["exporter", "--listen", address]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address =
+            line.trim_end().strip_prefix("listening on http://").and_then(|l| l.strip_suffix("/metrics"));
+        let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
+        Self { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    /// Status line, headers and body of the answer to `request`.
+    fn ask(&self, request: &[u8]) -> (String, String, String) {
+        let mut stream = self.connect();
+        stream.write_all(request).unwrap();
+        answer(&mut stream)
+    }
+
+    fn get(&self, path: &str) -> (String, String, String) {
+        self.ask(format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes())
+    }
+
+    /// Ends it by a signal; returns its exit code and what it said on standard error.
+    fn end(mut self, signal: libc::c_int) -> (Option<i32>, String) {
+        let begin = Instant::now();
+        // SAFETY: a plain system call; the child has not been waited for, so its number is still its own.
+        unsafe { libc::kill(self.child.id() as i32, signal) };
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        let code = self.child.wait().unwrap().code();
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?} after the signal", begin.elapsed());
+        (code, said)
+    }
+
+    /// Kilobytes of memory it uses.
+    fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// Still there, and answers as ever.
+    fn assert_well(&mut self) {
+        let (status, _, body) = self.get("/metrics");
+        assert_eq!(status, "HTTP/1.1 200 OK");
+        parse(&body);
+        assert!(self.child.try_wait().unwrap().is_none());
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(stream: &mut TcpStream) -> (String, String, String) {
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text:?}"));
+    let (status, headers) = head.split_once("\r\n").unwrap();
+    assert!(headers.contains(&format!("Content-Length: {}\r\n", body.len())), "{headers}");
+    (status.into(), headers.into(), body.into())
+}
+
+/// Whether the other end closes without a word, and when.
+fn closed_after(stream: &mut TcpStream) -> Duration {
+    let begin = Instant::now();
+    match stream.read(&mut [0; 64]) {
+        Ok(0) => {}
+        Err(e) if e.kind() == ErrorKind::ConnectionReset => {}
+        other => panic!("{other:?} after {:?}", begin.elapsed()),
+    }
+    begin.elapsed()
+}
+
+#[test]
+fn the_page_is_that_of_stats() {
+    let exporter = Exporter::start();
+    let port = start(&["pkt-gen", "-i", "null:70", "-f", "tx", "-R", "1"]);
+    wait_open("null:70");
+    let (status, headers, body) = exporter.get("/metrics");
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    let kind = "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
+    assert!(headers.contains(kind) && headers.contains("Connection: close"), "{headers}");
+    let (served, printed) = (parse(&body), parse(&run(&["stats", "--openmetrics"]).stdout));
+    assert!(served.keys().eq(printed.keys()), "{body}");
+    let labels = [("port", "null:70"), ("pid", &port.pid().to_string()[..]), ("side", "tx"), ("dir", "in")];
+    assert!(served["ringway_port_frames"].value(&labels) <= printed["ringway_port_frames"].value(&labels));
+    port.interrupt();
+}
+
+#[test]
+fn other_requests_are_refused() {
+    let exporter = Exporter::start();
+    for (request, expected) in [
+        ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
+        ("GET /metrics/../x HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found"),
+        ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 Method Not Allowed"),
+        ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", "405 Method Not Allowed"),
+        ("GET /metrics HTTP/3\r\nHost: x\r\n\r\n", "505 HTTP Version Not Supported"),
+        ("GET /metrics\r\n\r\n", "400 Bad Request"),
+        ("hello\n", "400 Bad Request"),
+    ] {
+        let (status, headers, body) = exporter.ask(request.as_bytes());
+        assert_eq!(status, format!("HTTP/1.1 {expected}"), "{request}");
+        assert_eq!(headers.contains("Allow: GET\r\n"), expected.starts_with("405"), "{headers}");
+        assert_eq!(body.lines().count(), 1, "{body}");
+    }
+}
+
+#[test]
+fn a_huge_request_is_refused_and_its_rest_not_kept() {
+    let mut exporter = Exporter::start();
+    exporter.assert_well();
+    let before = exporter.memory();
+    let mut stream = exporter.connect();
+    stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    let junk = [b'x'; 65536];
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ").unwrap();
+    // 64 MiB, unless it closes first.
+    let refused = (0..1024).any(|_| stream.write_all(&junk).is_err());
+    assert!(refused, "it read all of it");
+    let mut stream = exporter.connect();
+    stream.write_all(&junk[..9000]).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(answer(&mut stream).0, "HTTP/1.1 431 Request Header Fields Too Large");
+    exporter.assert_well();
+    assert!(exporter.memory() < before + 4096, "{} kB, then {}", before, exporter.memory());
+}
+
+#[test]
+fn slow_clients_are_closed_and_hold_nobody_up() {
+    let mut exporter = Exporter::start();
+    let mut half = exporter.connect();
+    half.write_all(b"GET /metrics HT").unwrap();
+    let mut silent = exporter.connect();
+    // It gets its answer and never says goodbye.
+    let mut lingering = exporter.connect();
+    lingering.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut lingering).0, "HTTP/1.1 404 Not Found");
+    // A byte now and then does not make the limit longer.
+    let mut dripping = exporter.connect();
+    let drip = dripping.try_clone().unwrap();
+    let dripper = std::thread::spawn(move || {
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_secs(15) && (&drip).write_all(b"G").is_ok() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    });
+    for _ in 0..5 {
+        exporter.assert_well();
+    }
+    let begin = Instant::now();
+    for stream in [&mut half, &mut silent, &mut dripping] {
+        closed_after(stream);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    dripper.join().unwrap();
+    exporter.assert_well();
+}
+
+#[test]
+fn many_clients_do_not_keep_others_out() {
+    let mut exporter = Exporter::start();
+    exporter.assert_well();
+    let (before, descriptors) = (exporter.memory(), exporter.descriptors());
+    let mut crowd: Vec<TcpStream> = (0..300).map(|_| exporter.connect()).collect();
+    for stream in &mut crowd {
+        // The early ones are closed already.
+        let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n");
+    }
+    exporter.assert_well();
+    assert!(exporter.descriptors() <= descriptors + 129, "{} descriptors", exporter.descriptors());
+    // Clients that ask for the page and do not read it.
+    for _ in 0..300 {
+        let mut stream = exporter.connect();
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        crowd.push(stream);
+    }
+    exporter.assert_well();
+    assert!(exporter.memory() < before + 8192, "{} kB, then {}", before, exporter.memory());
+    assert!(closed_after(&mut crowd[0]) < Duration::from_secs(15), "the oldest gave way");
+}
+
+/// Bytes without sense, each its own connection.
+#[test]
+fn junk_does_it_no_harm() {
+    let mut exporter = Exporter::start();
+    let mut seed = 7u64;
+    for _ in 0..300 {
+        let mut stream = exporter.connect();
+        let junk: Vec<u8> = (0..200)
+            .map(|_| {
+                seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                (seed >> 33) as u8
+            })
+            .collect();
+        let _ = stream.write_all(&junk);
+    }
+    exporter.assert_well();
+}
+
+#[test]
+fn signals_end_it_cleanly() {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let exporter = Exporter::start();
+        let mut half = exporter.connect();
+        half.write_all(b"GET /metrics").unwrap();
+        assert_eq!(exporter.end(signal), (Some(0), String::new()));
+        closed_after(&mut half);
+    }
+}
+
+#[test]
+fn addresses_are_refused_with_the_cure_and_open_ones_warned_of() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = run(&["exporter", "--listen", &address]);
+    let what = format!("ringway: can't listen on {address}: Address already in use");
+    assert!(
+        ended.error(1).starts_with(&what) && ended.stderr.contains("name a free port with --listen"),
+        "{ended:?}"
+    );
+    // TEST-NET-1 (RFC 5737): nobody has it.
+    let ended = run(&["exporter", "-l", "192.0.2.1:9788"]);
+    assert!(ended.error(1).contains("`ip address` lists those it has"), "{ended:?}");
+    for bad in ["9788", "localhost:9788", "127.0.0.1", "127.0.0.1:99999"] {
+        assert!(run(&["exporter", "-l", bad]).error(2).contains("such as 127.0.0.1:9788"), "{bad}");
+    }
+    let (code, said) = Exporter::on("0.0.0.0:0").end(libc::SIGINT);
+    assert!(said.contains("is not loopback") && said.contains("no authentication"), "{said}");
+    assert_eq!((code, said.lines().count()), (Some(0), 1), "{said}");
+}
