@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ringway::Port;
 use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
+use ringway::wire::MacAddr;
 
 use crate::suite::Fault;
 
@@ -42,6 +43,12 @@ impl OwnSwitch {
         own.memory = switch.memory();
         own.ports = (0..open).map(|k| Port::open(&format!("{name}:p{k}"))).collect::<Result<_, _>>()?;
         Ok(own)
+    }
+
+    /// Puts an address on a port for good.
+    pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
+        let switch = self.switch.as_ref();
+        switch.map_or(Ok(()), |s| s.fdb_set(MacAddr(mac), 0, Some(port))).map_err(Fault::from)
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
