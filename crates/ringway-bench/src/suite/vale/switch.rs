@@ -108,10 +108,11 @@ mod tests {
         let own = OwnSwitch::with_ports(3, 2).unwrap();
         assert_eq!(own.ports.len(), 2);
         assert!(own.memory() > 0);
-        let ours = |name: &String| owner(name) == Some(process::id());
+        let name = own.name.clone();
+        assert_eq!(owner(&name), Some(process::id()));
         assert!(!switches().contains(&dead.to_owned()));
-        assert!(switches().iter().any(ours));
+        assert!(switches().contains(&name));
         drop(own);
-        assert!(!switches().iter().any(ours));
+        assert!(!switches().contains(&name));
     }
 }
