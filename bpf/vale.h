@@ -132,18 +132,20 @@ static __always_inline struct rx_state *rx_of(void *state, __u32 r)
 /* One for the switch; written by root, read by all. */
 struct info {
 	__u64 magic;
-	__u32 generation; /* programs of another one do nothing */
+	__u32 generation; /* programs of an earlier one do nothing */
 	__u32 slots, rings, buf_size, bufs;
 	__u32 nports;
 	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
 	__u32 quota;    /* entries of the table that one port may have */
-	__u32 unused[5];
+	__u32 unused[4];
+	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
 };
 
 _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64, "layout.rs");
 
-/* What the decision needs to know of a port; written by root. */
+/* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
+ * went away had counted. */
 struct port_conf {
 	__u32 flags; /* 1: exists */
 	__u32 unused[15];

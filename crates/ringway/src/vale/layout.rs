@@ -23,6 +23,7 @@ pub(crate) mod info {
     pub(crate) const NPORTS: usize = 28;
     pub(crate) const AGE_UNIT: usize = 32;
     pub(crate) const QUOTA: usize = 40;
+    pub(crate) const PREPARED: usize = 60;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;
 }
@@ -37,6 +38,13 @@ pub(crate) mod port {
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
     pub(crate) const EPHEMERAL: u32 = 2;
+}
+
+/// Entry 0 of the ports, which is no port: what ports that went away had counted.
+pub(crate) mod past {
+    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals); they end before the name.
+    pub(crate) const SUMS: usize = 8;
+    pub(crate) const WORDS: usize = 7;
 }
 
 /// `struct fdb`.
@@ -114,5 +122,6 @@ impl Shape {
     }
 }
 
+const _: () = assert!(past::SUMS + 8 * past::WORDS <= port::NAME);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

@@ -17,6 +17,7 @@ pub(crate) mod layout;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
+mod reload;
 mod stats;
 
 use std::fs;
@@ -26,10 +27,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use fdb::FdbEntry;
+pub use pins::{root, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
-pub use stats::SwitchPortStats;
-pub(crate) use stats::{counters, snapshot};
+pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
+pub(crate) use stats::{add_state_counters, open_rings, snapshot};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
@@ -159,7 +161,10 @@ impl Switch {
         if !dir.is_dir() {
             return Err(missing(name));
         }
-        let maps = Maps::open(&dir, name)?;
+        let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
+            ErrorKind::Denied => e.cure("run as root: only ports can be given to others"),
+            _ => e,
+        })?;
         let switch = Self::with(name, dir, maps)?;
         switch.reap()?;
         Ok(switch)
@@ -212,8 +217,8 @@ impl Switch {
             }
         }
         // From here on programs of its ports do nothing, whoever still holds them.
-        self.info.u32(info::GENERATION).fetch_add(1, Relaxed);
-        let gone = pins::root().join(format!("~{}-del-{}", self.name, std::process::id()));
+        self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
+        let gone = root().join(format!("~{}-del-{}", self.name, std::process::id()));
         fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
         for p in self.ports() {
             self.forget_port(p.number);
@@ -266,7 +271,7 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
 
 /// The refusal of a switch that is not there.
 pub(crate) fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", pins::root().display()))
+    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", root().display()))
         .cure(format!("make it with `ringway vale add {name}`"))
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
+use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -50,6 +51,8 @@ pub struct SwitchPort {
     pub access: PortAccess,
     /// Whether a process has it open.
     pub open: bool,
+    /// That process, unless it is of another pid namespace.
+    pub pid: Option<u32>,
 }
 
 impl Switch {
@@ -82,16 +85,33 @@ impl Switch {
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
         let on = format!("{}:{name}", self.name);
-        let port = self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, &on, "there is no such port")
-                .cure("`ringway vale list` shows them")
-        })?;
+        let port = self.find(name)?;
         if !force && let Some(why) = self.user_of(name)? {
             return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
         }
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
         Ok(())
+    }
+
+    /// Changes who may open a port, from the next open on; owner and group stay where `access` has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root.
+    pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
+        let _lock = self.lock()?;
+        let on = format!("{}:{name}", self.name);
+        self.find(name)?;
+        admit(&pins::port(&self.dir, name), access)
+            .map_err(|e| Error::io(on, "changing its owner or mode failed", e))
+    }
+
+    /// The port of that name.
+    fn find(&self, name: &str) -> Result<SwitchPort> {
+        self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
+                .cure(format!("`ringway vale list {}` shows them", self.name))
+        })
     }
 
     /// The ports, by number.
@@ -117,8 +137,10 @@ impl Switch {
             gid: Some(m.gid()),
             mode: m.mode() & 0o777,
         });
-        let open = matches!(DirLock::take(&dir, false), Ok(None));
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open })
+        // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
+        let pid = DirLock::holder(&dir);
+        let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid })
     }
 
     /// Why a port is in use; `None` when it is not.
@@ -126,7 +148,7 @@ impl Switch {
         let on = format!("{}:{name}", self.name);
         match DirLock::take(&pins::port(&self.dir, name), false) {
             Ok(Some(_)) => Ok(None),
-            Ok(None) => Ok(Some(in_use(&on))),
+            Ok(None) => Ok(Some(in_use(&pins::port(&self.dir, name)))),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Error::io(on, "locking the port failed", e)),
         }
@@ -236,7 +258,8 @@ impl Switch {
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        if let Some(state) = self.state_of(number) {
+        let state = self.state_of(number);
+        if let Some(state) = &state {
             state.u32(state::PORT).store(0, Relaxed);
         }
         let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
@@ -245,6 +268,9 @@ impl Switch {
             s.spawn(|| del(&self.maps.states, number));
             del(&self.maps.regions, number);
         });
+        if let Some(state) = &state {
+            self.retire(state);
+        }
         self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
         self.flush_port(number);
     }
@@ -317,11 +343,21 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(search))
 }
 
-/// Takes a port for this process.
+/// Takes a port for this process. Whoever lists the switch has it for an instant, so it is tried again.
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
-    match DirLock::take(dir, false) {
+    let mut taken = DirLock::take(dir, false);
+    for _ in 0..TRIES {
+        if !matches!(taken, Ok(None)) {
+            break;
+        }
+        thread::sleep(PAUSE);
+        taken = DirLock::take(dir, false);
+    }
+    match taken {
         Ok(Some(lock)) => Ok(lock),
-        Ok(None) => Err(Error::new(ErrorKind::Busy, on, in_use(on)).cure("end that process, or open another port")),
+        Ok(None) => {
+            Err(Error::new(ErrorKind::Busy, on, in_use(dir)).cure("end that process, or open another port"))
+        }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
                 "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
@@ -331,10 +367,13 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     }
 }
 
-fn in_use(on: &str) -> String {
-    let owner = crate::registry::open_ports().into_iter().find(|p| p.name == on);
-    match owner {
-        Some(p) => format!("busy: pid {} has it open", p.pid),
+/// Times that a port which is taken is tried again, and how long after.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(1);
+
+fn in_use(dir: &Path) -> String {
+    match DirLock::holder(dir) {
+        Some(pid) => format!("busy: pid {pid} has it open"),
         None => "busy: a process has it open".into(),
     }
 }
