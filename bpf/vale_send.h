@@ -222,9 +222,10 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	}
 	if (!t->chain_slots)
 		return count;
-	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
+	 * that fills a burst, as no run would ever get past it. */
 	undo_chain(t);
-	if (waiting > BURST)
+	if (waiting > BURST && t->chain)
 		return t->chain;
 	drop_frame(t, BAD_SLOT);
 	return count;
