@@ -76,15 +76,10 @@ impl Switch {
         }
         let number = match port {
             None => u64::from(layout::PORTS - 1) | BLACKHOLE,
-            Some(name) => self
-                .ports()
-                .iter()
-                .find(|p| p.name == name)
-                .map(|p| u64::from(p.number))
-                .ok_or_else(|| {
-                    Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                        .cure("`ringway vale list` shows them")
-                })?,
+            Some(name) => self.number_of(name).map(u64::from).ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
+                    .cure("`ringway vale list` shows them")
+            })?,
         };
         let h = mix(key(mac, vlan));
         let fresh = (h >> fdb::BUCKET_BITS) << REST_AT | STATIC | number;
