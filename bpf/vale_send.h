@@ -215,7 +215,7 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
