@@ -237,7 +237,7 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
@@ -245,10 +245,10 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	}
 	if (!t->chain_slots)
 		return count;
-	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. One that is
-	 * bad anyway must not hold the ring up. */
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
+	 * that fills a burst, as no run would ever get past it. */
 	undo_chain(t);
-	if (waiting > BURST && !t->chain_bad)
+	if (waiting > BURST && t->chain)
 		return t->chain;
 	drop_frame(t, BAD_SLOT);
 	return count;

@@ -51,7 +51,8 @@ pub(crate) mod past {
 pub(crate) mod fdb {
     pub(crate) const BUCKET_BITS: u32 = 14;
     pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
-    pub(crate) const COUNT: usize = ENTRIES * 8 + 16;
+    pub(crate) const SWEPT: usize = ENTRIES * 8;
+    pub(crate) const COUNT: usize = SWEPT + 16;
     pub(crate) const SIZE: usize = COUNT + 4 * super::PORTS as usize;
 }
 

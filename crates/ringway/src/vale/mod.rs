@@ -38,6 +38,7 @@ use crate::sys::bpffs::{self, DirLock};
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
 use objects::Maps;
+use pins::remove_tree;
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -124,6 +125,9 @@ impl Switch {
         check_name(name)?;
         let shape = spec.check(name)?;
         let root = pins::make_root()?;
+        let _alone =
+            pins::lock(&root).map_err(|e| Error::io(name, "locking the directory of switches failed", e))?;
+        pins::clean(&root);
         let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
         let mem = objects::map_values(&maps.info, info::SIZE, true, name)?;
@@ -133,7 +137,7 @@ impl Switch {
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
-        let making = root.join(format!("~{name}-{}", std::process::id()));
+        let making = root.join(format!("~{name}"));
         let pinned = pin_switch(&making, &maps, name).and_then(|()| {
             // On a directory that is not empty, as that of a switch is, rename fails.
             fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
@@ -209,20 +213,19 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
     pub fn delete(self) -> Result<()> {
+        let root = root();
+        let io = |e| Error::io(&self.name, "removing it failed", e);
+        let _alone = pins::lock(&root).map_err(io)?;
+        pins::clean(&root);
         let _lock = self.lock()?;
-        for p in self.ports() {
-            if let Some(why) = self.user_of(&p.name)? {
-                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), why)
-                    .cure("end that process first"));
-            }
-        }
-        // From here on programs of its ports do nothing, whoever still holds them.
+        let ports = self.ports();
+        // Held, so that nobody opens one from now on.
+        let _held = ports.iter().map(|p| self.hold_port(&p.name)).collect::<Result<Vec<_>>>()?;
+        let gone = root.join(format!("~{}", self.name));
+        // Who is killed from here on leaves what the next one cleans away; the name is free.
+        fs::rename(&self.dir, &gone).map_err(io)?;
+        // Programs of its ports now do nothing, whoever still holds them.
         self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
-        let gone = root().join(format!("~{}-del-{}", self.name, std::process::id()));
-        fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
-        for p in self.ports() {
-            self.forget_port(p.number);
-        }
         remove_tree(&gone);
         Ok(())
     }
@@ -230,8 +233,9 @@ impl Switch {
     /// Keeps others from changing the switch.
     fn lock(&self) -> Result<DirLock> {
         let io = |e| Error::io(&self.name, "locking the switch failed", e);
-        match DirLock::take(&self.dir, true) {
-            Ok(Some(lock)) if lock.is_at(&self.dir) => Ok(lock),
+        let at = self.dir.join(pins::LOCK);
+        match DirLock::take(&at, true) {
+            Ok(Some(lock)) if lock.is_at(&at) => Ok(lock),
             Ok(_) => Err(missing(&self.name)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(missing(&self.name)),
             Err(e) => Err(io(e)),
@@ -282,6 +286,7 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     remove_tree(dir);
     fs::create_dir(dir).map_err(io)?;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    pins::make_lock(dir).map_err(io)?;
     for (name, map) in maps.named() {
         let mode = if name == "info" { 0o644 } else { 0o600 };
         bpffs::pin(map.as_fd(), &dir.join(name)).map_err(io)?;
@@ -289,9 +294,4 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     }
     fs::create_dir(dir.join("port")).map_err(io)?;
     fs::set_permissions(dir.join("port"), fs::Permissions::from_mode(0o755)).map_err(io)
-}
-
-/// Removes a directory of pins; what is not there is gone already.
-fn remove_tree(dir: &Path) {
-    let _ = fs::remove_dir_all(dir);
 }
