@@ -200,7 +200,11 @@ fn port_inside(name: &PortName) -> Option<(String, String)> {
 
 /// The counters of a port that is open, tx rings first. Its own rings count the syncs.
 pub(crate) fn open_rings(mem: &Arc<Mmap>, shape: Shape) -> Vec<Counters> {
-    let tx = (0..shape.rings).map(|r| Counters { syncs: 0, busy_syncs: 0, ..tx_ring(mem, r) });
+    let tx = (0..shape.rings).map(|r| {
+        let mut ring = tx_ring(mem, r);
+        (ring.syncs, ring.busy_syncs) = (0, 0);
+        ring
+    });
     tx.chain((0..shape.rings).map(|r| rx_ring(mem, shape, r))).collect()
 }
 
