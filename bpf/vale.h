@@ -85,7 +85,8 @@ struct tx_state {
 	__u64 unlearned; /* frames whose source found no place in the table */
 	__u64 touched[4];
 	/* The frame of several slots under way. */
-	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad, unused;
+	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
+	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
@@ -132,12 +133,13 @@ static __always_inline struct rx_state *rx_of(void *state, __u32 r)
 /* One for the switch; written by root, read by all. */
 struct info {
 	__u64 magic;
-	__u32 generation; /* programs of another one do nothing */
+	__u32 generation; /* programs of an earlier one do nothing */
 	__u32 slots, rings, buf_size, bufs;
 	__u32 nports;
 	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
 	__u32 quota;    /* entries of the table that one port may have */
-	__u32 unused[5];
+	__u32 unused[4];
+	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
 };
 

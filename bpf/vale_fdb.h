@@ -100,7 +100,9 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port & 0xff);
 	__u32 free = WAYS, own = WAYS;
 	__u64 dead = 0, mine = 0;
-	for (__u32 i = 0; i < WAYS; i++) {
+	/* Where it starts is unknown to the verifier, so that it does not follow each place for itself. */
+	__u32 i = READ_ONCE(f->zero) & (WAYS - 1);
+	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
 		__u64 v = READ_ONCE(e[i]);
 		if ((__u8)v && v >> REST_AT == h >> BUCKET_BITS) {
 			if (!(v & STATIC) && v != fresh)
@@ -111,6 +113,8 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 			free = i, dead = v;
 		else if ((__u8)v == (port & 0xff) && !(v & STATIC))
 			own = i, mine = v;
+		i = (i + 1) & (WAYS - 1);
+		asm volatile("" : "+r"(i), "+r"(left));
 	}
 	if (free < WAYS && READ_ONCE(f->count[port & 0xff]) < quota)
 		own = free, mine = dead;

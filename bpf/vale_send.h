@@ -93,6 +93,23 @@ static __always_inline void copy_slot(struct tx_state *t, void *reg, void *to, _
 	t->bytes += len;
 }
 
+/* The common case: frames to one receiver alone. */
+static __always_inline void copy_own(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n, __u32 i)
+{
+	__u32 pos = at & MASK, frames = READ_ONCE(t->zero);
+
+	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		i &= BURST - 1;
+		copy_slot(t, reg, to, ring, pos, i);
+		frames += !(t->slot[i] >> 48 & NS_MOREFRAG);
+		i = t->next[i];
+		pos = (pos + 1) & MASK;
+		asm volatile("" : "+r"(pos), "+r"(left));
+	}
+	t->copied = frames;
+}
+
+/* Frames to one and to all, as they come. */
 static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n,
 					struct merge m)
 {
@@ -101,7 +118,10 @@ static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to,
 	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		int to_all;
 		__u32 i = step(t, &m, &to_all);
+		__u64 before = t->bytes;
 		copy_slot(t, reg, to, ring, pos, i);
+		if (to_all)
+			t->bytes_all += t->bytes - before;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
 			if (to_all) {
 				t->copied_flood++;
@@ -122,6 +142,7 @@ static __always_inline void count(struct tx_state *t, struct rx_state *r, __u32 
 	t->copies += own + all;
 	t->n.in += own;
 	t->n.out += t->copied;
+	t->n.bytes += t->bytes - t->bytes_all;
 	t->n.drops[RECEIVER_FULL] += lost;
 	__sync_fetch_and_add(&r->n.in, own + all);
 	__sync_fetch_and_add(&r->n.out, t->copied + t->copied_flood);
@@ -151,14 +172,17 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__u64 at = 0;
-	t->bytes = 0;
+	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
 	if (bpf_preempt_disable)
 		bpf_preempt_disable();
 #define WHOLE(room) whole_frames(t, m, room)
 	__u32 n = RX_RESERVE(r, c, (m.own_left + m.all_left) & 0x7ff, WHOLE, at);
 	if (n) {
-		copy_frames(t, from, reg, ring, at, n, m);
+		if (m.all_left)
+			copy_frames(t, from, reg, ring, at, n, m);
+		else
+			copy_own(t, from, reg, ring, at, n, m.own);
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
 		rx_wake(r, c, d, ring);
 	}
@@ -175,13 +199,18 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 	__u32 why = offered ? RECEIVER_FULL : NO_DESTINATION;
 
 	t->n.in += t->list[FLOOD].frames;
+	t->bytes = 0;
 	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		i &= BURST - 1;
+		t->bytes += t->slot[i] >> 32 & 0xffff;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i])
+			if (t->reached[i]) {
 				t->n.out++;
-			else
+				t->n.bytes += t->bytes;
+			} else {
 				t->n.drops[why]++;
+			}
+			t->bytes = 0;
 		}
 		i = t->next[i];
 	}
@@ -219,12 +248,14 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
+		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
 	}
 	if (!t->chain_slots)
 		return count;
-	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. One that is
+	 * bad anyway must not hold the ring up. */
 	undo_chain(t);
-	if (waiting > BURST)
+	if (waiting > BURST && !t->chain_bad)
 		return t->chain;
 	drop_frame(t, BAD_SLOT);
 	return count;
@@ -263,7 +294,8 @@ int vale_send(struct request *q)
 
 	if (!x.info || !reg || !state || !f || x.ring >= cfg.rings)
 		return BROKEN;
-	if (READ_ONCE(x.info->generation) != cfg.generation)
+	/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
+	if ((__s32)(READ_ONCE(x.info->generation) - cfg.generation) > 0)
 		return STALE;
 	x.t = tx_of(state, x.ring);
 	if (__sync_lock_test_and_set(&x.t->busy, 1))

@@ -39,6 +39,7 @@ pub(crate) struct Args {
 enum Command {
     Add(switch::Add),
     Del(switch::Del),
+    Reload(switch::Reload),
     #[command(subcommand, arg_required_else_help = true)]
     Port(port::Command),
     List(list::Args),
@@ -72,6 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
         Command::Add(add) => add.run(console),
         Command::Del(del) => del.run(console),
+        Command::Reload(reload) => reload.run(console),
         Command::Port(command) => command.run(console),
         Command::List(list) => list.run(console),
         Command::Stats(stats) => stats.run(console),

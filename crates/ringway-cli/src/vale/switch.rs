@@ -1,4 +1,4 @@
-//! `ringway vale add` and `del`.
+//! `ringway vale add`, `del` and `reload`.
 
 use std::time::Duration;
 
@@ -78,6 +78,29 @@ impl Del {
         switch.delete()?;
         let text = format!("{}: removed, with {}", self.switch, super::many(ports as u64, "port"));
         console.result(&text, &json!({ "name": self.switch, "ports": ports }))?;
+        Ok(())
+    }
+}
+
+/// Replace the programs of a switch by those of this version, while frames move
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+No frame is lost. A sender that gave up its right to open its port is refused at its next sync.
+
+Keys of --json: name, generation (of the new programs).
+
+Example:
+  ringway vale reload vale0")]
+pub(super) struct Reload {
+    /// Its name
+    switch: String,
+}
+
+impl Reload {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let generation = Switch::open(&self.switch)?.reload()?;
+        let text = format!("{}: runs programs of generation {generation}", self.switch);
+        console.result(&text, &json!({ "name": self.switch, "generation": generation }))?;
         Ok(())
     }
 }

@@ -333,12 +333,17 @@ impl ValeRx {
         self.core.ctl(self.core.shape.rings + self.ring, at)
     }
 
+    /// Position before which senders published, by the programs' own book.
+    fn published(&self) -> Result<u32> {
+        let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
+        Ok(self.core.snapshot()?.u32(at).load(Relaxed))
+    }
+
     /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
     fn retell(&mut self, view: &RingView) -> Result<()> {
         loop {
             view.told().store(self.seen, Release);
-            let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
-            let now = self.core.snapshot()?.u32(at).load(Relaxed);
+            let now = self.published()?;
             if std::mem::replace(&mut self.seen, now) == now {
                 return Ok(());
             }
@@ -365,7 +370,12 @@ impl RxSync for ValeRx {
             self.bell.drain();
         }
         self.ctl(ctl::HEAD).store(head, Release);
-        let now = handshake::observe(ring.told());
+        let mut now = handshake::observe(ring.told());
+        if now.wrapping_sub(self.seen) >= ring.num() {
+            // A sender told an older position after another one told a newer, and is about to look again; or the word was
+            // overwritten. What was published never goes back.
+            now = self.published()?;
+        }
         if now == self.seen {
             self.core.look()?;
         }

@@ -17,6 +17,7 @@ pub(crate) mod layout;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
+mod reload;
 mod stats;
 
 use std::fs;
@@ -216,7 +217,7 @@ impl Switch {
             }
         }
         // From here on programs of its ports do nothing, whoever still holds them.
-        self.info.u32(info::GENERATION).fetch_add(1, Relaxed);
+        self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
         let gone = root().join(format!("~{}-del-{}", self.name, std::process::id()));
         fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
         for p in self.ports() {

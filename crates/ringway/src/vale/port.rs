@@ -140,8 +140,9 @@ impl Switch {
             gid: Some(m.gid()),
             mode: m.mode() & 0o777,
         });
-        let open = matches!(DirLock::take(&dir, false), Ok(None));
-        let pid = if open { DirLock::holder(&dir) } else { None };
+        // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
+        let pid = DirLock::holder(&dir);
+        let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
         Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid })
     }
 
