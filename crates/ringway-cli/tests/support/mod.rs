@@ -4,6 +4,7 @@
 
 pub(crate) mod confined;
 pub(crate) mod openmetrics;
+pub(crate) mod room;
 
 use std::io::Read;
 use std::path::PathBuf;
