@@ -1,7 +1,7 @@
 //! A place for switches that is seen by one test alone: a mount namespace with BPF file systems of its own, in which everybody
 //! may run the binary. All of it goes away with the test's thread and its children, however they end.
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -56,7 +56,7 @@ impl Room {
         let dir = self.path(name);
         fs::create_dir(&dir).unwrap();
         mount(Some("bpf"), &*dir, Some("bpf"), MsFlags::empty(), Some(&*format!("mode={mode:o}"))).unwrap();
-        assert_eq!(fs::metadata(&dir).unwrap().permissions(), Permissions::from_mode(0o40000 | mode));
+        assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, mode);
         dir
     }
 
