@@ -239,7 +239,9 @@ static long deliver_nth(__u32 i, struct run *x)
 static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x, __u32 from, __u32 waiting)
 {
 	struct tx_state *t = x->t;
-	__u32 count = waiting < BURST ? waiting : BURST, i = READ_ONCE(t->zero) & (BURST - 1), at = from & MASK;
+	/* Plus what the verifier does not know: it would count a constant down. */
+	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero, i = zero & (BURST - 1);
+	__u32 at = from & MASK;
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;

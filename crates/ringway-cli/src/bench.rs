@@ -65,9 +65,9 @@ Examples:
   ringway bench io --case pipe --runs 9 --seconds 0.5    # without root";
 
 const VALE: &str = "\
-Cases: unicast, burst, size, fdb, broadcast, nic, ports. Switches need root; those between interfaces run in a network namespace of
+Cases: unicast, burst, size, fdb, broadcast, nic, neighbours, ports. Switches need root; those between interfaces run in a network namespace of
 their own. Systems: ringway-vale, ringway-pipe, dpdk-memif, linux-bridge, ovs-userspace, xdp-redirect; those that are not
-installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 5 minutes.
+installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes some 15 minutes.
 
 Examples:
   sudo ringway bench vale                                    # everything

@@ -31,7 +31,7 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 }
 
 fn switch(bed: Bed<'_>, receivers: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(receivers + 1, receivers + 1, BURST)?;
+    let mut switch = OwnSwitch::with_ports(receivers + 1, receivers + 1)?;
     in_turn(bed, &mut switch.ports, &mut Frames::new(64, To::Broadcast), BURST)
 }
 

@@ -26,7 +26,7 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 }
 
 fn switch(bed: Bed<'_>, addresses: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(3, 3, BURST)?;
+    let mut switch = OwnSwitch::with_ports(3, 3)?;
     learn(&mut switch.ports, addresses)?;
     let (sides, bystander) = switch.ports.split_at_mut(2);
     let before = bystander[0].counters().rx.frames_in;

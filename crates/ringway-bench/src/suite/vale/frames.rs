@@ -26,6 +26,8 @@ pub(super) enum To {
     Random(u32),
     /// All.
     Broadcast,
+    /// The receiver's first address, and one frame in 256 to all.
+    OneAndSomeAll,
 }
 
 /// A source of frames of one size.
@@ -74,6 +76,10 @@ impl Frames {
     fn advance(&mut self) {
         self.sequence += 1;
         self.bytes[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&self.sequence.to_le_bytes());
+        if self.to == To::OneAndSomeAll {
+            let all = self.sequence % 256 == 0;
+            self.bytes[..6].copy_from_slice(&if all { [0xff; 6] } else { receiver(0) });
+        }
         if let To::Random(count) = self.to {
             // Marsaglia's xorshift: the addresses need no memory and no order that a cache could guess.
             self.dice ^= self.dice << 13;

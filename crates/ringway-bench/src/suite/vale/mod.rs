@@ -8,6 +8,7 @@
 //! | `fdb` | the same, the receiver has 1 to 65536 addresses | by the receiver |
 //! | `broadcast` | to 2, 8 and 32 ports | by all receivers |
 //! | `nic` | from a veth to a veth in the kernel | by an eBPF sink at the far end |
+//! | `neighbours` | unicast beside a client that never reads, floods, or sends from random addresses | by the receiver |
 //! | `ports` | unicast in a switch of 2 to 254 ports, and their memory | by the receiver |
 //!
 //! Frames of 64 bytes with FCS and bursts of 256 where nothing else is said. Every run makes a switch of its own and has a warm-up
@@ -19,6 +20,7 @@ mod exchange;
 mod fdb;
 mod frames;
 mod kernel;
+mod neighbours;
 mod nic;
 mod programs;
 mod switch;
@@ -36,6 +38,7 @@ pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     cases.extend(fdb::cases(bed));
     cases.extend(broadcast::cases(bed));
     cases.push(nic::case(bed));
+    cases.push(neighbours::case(bed));
     cases.extend(programs::ports(bed));
     cases
 }

@@ -5,8 +5,7 @@ use crate::suite::io::forward::{through, xdp_redirect};
 use crate::suite::{Bed, Case, Unit};
 
 const NOTE: &str = "as case forward of suite io: flood on CPU 0 into a veth, counted at the far end of another by an XDP sink (for \
-                    senders of socket buffers: tc sink). ringway-vale, linux-bridge and xdp-redirect run in the kernel, in the \
-                    generator's softirq; ovs-userspace is a daemon on CPU 0";
+                    senders of socket buffers: tc sink). linux-bridge and xdp-redirect run in the kernel, in the generator's softirq; ovs-userspace is a daemon on CPU 0";
 
 pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
     Case::new("nic", Unit::Mpps)

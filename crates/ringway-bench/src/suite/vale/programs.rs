@@ -4,11 +4,12 @@ use std::mem;
 use std::thread;
 use std::time::Duration;
 
+use ringway::vale::SwitchSpec;
 use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
 use super::exchange::{in_turn, need_two_cpus, on_two_cores};
 use super::frames::{Frames, To};
-use super::switch::{OwnSwitch, slots};
+use super::switch::OwnSwitch;
 use super::{BURST, kernel};
 use crate::peers::MemifPair;
 use crate::suite::bed::{SENDER, receiver};
@@ -22,7 +23,10 @@ const TWO_CORES: &str = "sender on CPU 0, receiver on CPU 1; received frames cou
                          testpmd txonly to rxonly, which reads no byte of a frame. linux-bridge, ovs-userspace: sendmmsg to recvmmsg over \
                          veths; the daemon of ovs shares CPU 0 with the sender";
 
-const SIZES: &str = "as unicast on one core; the first 60 bytes of each frame are written, of those of 9000 bytes, which span slots, all; \
+const BURSTS: &str =
+    "as unicast on one core; rings of 1024 slots hold 1023 frames, so a burst of 1024 is one of 1023";
+
+const SIZES: &str = "as unicast on one core; the first 60 bytes of each frame are written, but all of one of 9000 bytes, which spans slots; \
                      Gbit/s with FCS";
 
 const PORTS: &str = "as unicast on one core, between two of so many ports; memory: rings, buffers and tables of the switch and all its ports";
@@ -48,7 +52,7 @@ pub(super) fn bursts(bed: Bed<'_>) -> Vec<Case<'_>> {
     let case = |burst| {
         Case::new("burst", Unit::Mpps)
             .burst(burst)
-            .note(IN_TURN)
+            .note(BURSTS)
             .system("ringway-vale", move || switch_in_turn(bed, 64, burst))
             .system("ringway-pipe", move || pipe_in_turn(bed, 64, burst))
     };
@@ -87,7 +91,7 @@ fn switch_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> 
 
 /// Between the first two of `count` ports.
 fn among_ports(bed: Bed<'_>, count: u32, size: u32, burst: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(count, 2, burst)?;
+    let mut switch = OwnSwitch::with_ports(count, 2)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     let sample = in_turn(bed, &mut switch.ports, &mut Frames::new(size, To::One), burst)?;
     Ok(Sample { memory: Some(switch.memory()), ..sample })
@@ -95,7 +99,7 @@ fn among_ports(bed: Bed<'_>, count: u32, size: u32, burst: u32) -> Result<Sample
 
 fn switch_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    let mut switch = OwnSwitch::with_ports(2, 2, BURST)?;
+    let mut switch = OwnSwitch::with_ports(2, 2)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     let ports = mem::take(&mut switch.ports);
     let ports = ports.try_into().map_err(|_| Fault::Failed("two ports were asked for".into()))?;
@@ -103,16 +107,16 @@ fn switch_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
 }
 
 fn pipe_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> {
-    in_turn(bed, &mut pipe(burst)?, &mut Frames::new(size, To::One), burst)
+    in_turn(bed, &mut pipe()?, &mut Frames::new(size, To::One), burst)
 }
 
 fn pipe_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    on_two_cores(bed, pipe(BURST)?, Frames::new(64, To::One), BURST)
+    on_two_cores(bed, pipe()?, Frames::new(64, To::One), BURST)
 }
 
-fn pipe(burst: u32) -> Result<[Port; 2], Fault> {
-    let fds = pipe_fds(slots(burst))?;
+fn pipe() -> Result<[Port; 2], Fault> {
+    let fds = pipe_fds(SwitchSpec::default().slots)?;
     Ok([open_pipe_fds(&fds, PipeEnd::Open)?, open_pipe_fds(&fds, PipeEnd::Close)?])
 }
 
@@ -134,7 +138,22 @@ fn memif(bed: Bed<'_>) -> Result<Sample, Fault> {
 mod tests {
     use super::*;
     use crate::engine::Signals;
-    use crate::lab::LabError;
+    use crate::lab::{LabError, is_root};
+
+    #[test]
+    fn ports_that_do_nothing_cost_memory_alone() {
+        if !is_root() {
+            eprintln!("SKIP: switches need root; run these tests with sudo");
+            return;
+        }
+        let lab = Err(LabError::NotRoot);
+        let signals = Signals::new();
+        let bed = Bed::new(&lab, 0.01, &signals);
+        let [two, five] = [2, 5].map(|count| among_ports(bed, count, 64, 1024).unwrap());
+        assert!(two.value > 0.0 && five.value > 0.0);
+        assert!(five.memory > two.memory, "{two:?}, {five:?}");
+        assert_eq!(switch_in_turn(bed, 64, 1).unwrap().memory, None);
+    }
 
     #[test]
     fn frames_of_all_sizes_and_bursts_pass() {

@@ -3,17 +3,20 @@
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use ringway::Port;
 use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
+use ringway::wire::MacAddr;
+use ringway::{ErrorKind, Port};
 
 use crate::suite::Fault;
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_b";
 
-/// Slots of a ring, unless a burst needs more.
-const SLOTS: u32 = 1024;
+/// How long a switch may be busy after its ports were closed: who lists its ports tries the lock of each for a moment.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A switch with its open ports. Dropping it closes them and deletes it.
 ///
@@ -21,27 +24,35 @@ const SLOTS: u32 = 1024;
 #[derive(Debug)]
 pub(super) struct OwnSwitch {
     pub(super) ports: Vec<Port>,
-    switch: Option<Switch>,
+    name: String,
     memory: usize,
 }
 
 impl OwnSwitch {
-    /// A switch of `count` ports, the first `open` of them open, whose rings take bursts of `burst`.
-    pub(super) fn with_ports(count: u32, open: u32, burst: u32) -> Result<Self, Fault> {
+    /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
+    pub(super) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         delete_stale();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
         let digit = char::from_digit(number, 36).unwrap_or('0');
         let name = format!("{PREFIX}{:07}-{digit}", process::id());
-        let spec = SwitchSpec { slots: slots(burst), ..SwitchSpec::default() };
-        let mut own = Self { ports: Vec::new(), switch: None, memory: 0 };
-        let switch = own.switch.insert(Switch::create(&name, &spec)?);
+        let switch = Switch::create(&name, &SwitchSpec::default()).map_err(|e| match e.kind() {
+            ErrorKind::Denied => Fault::Unavailable(e.to_string()),
+            _ => e.into(),
+        })?;
+        let mut own = Self { ports: Vec::new(), name, memory: 0 };
         for k in 0..count {
             switch.add_port(&format!("p{k}"), &PortAccess::default())?;
         }
         own.memory = switch.memory();
-        own.ports = (0..open).map(|k| Port::open(&format!("{name}:p{k}"))).collect::<Result<_, _>>()?;
+        own.ports = (0..open).map(|k| Port::open(&format!("{}:p{k}", own.name))).collect::<Result<_, _>>()?;
         Ok(own)
+    }
+
+    /// Puts an address on a port for good.
+    pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
+        let switch = self.switch.as_ref();
+        switch.map_or(Ok(()), |s| s.fdb_set(MacAddr(mac), 0, Some(port))).map_err(Fault::from)
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
@@ -53,21 +64,21 @@ impl OwnSwitch {
 impl Drop for OwnSwitch {
     fn drop(&mut self) {
         self.ports.clear(); // else it is busy
-        if let Some(switch) = self.switch.take() {
-            let _ = switch.delete(); // fails only if somebody else uses or deleted it
+        let end = Instant::now() + PATIENCE;
+        while delete(&self.name).is_err_and(|e| e.kind() == ErrorKind::Busy) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// Slots of rings that take a burst whole: one slot stays unused.
-pub(super) fn slots(burst: u32) -> u32 {
-    (burst + 1).next_power_of_two().max(SLOTS)
+fn delete(name: &str) -> ringway::Result<()> {
+    Switch::open(name)?.delete()
 }
 
 fn delete_stale() {
     let dead = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
     for name in switches().iter().filter(|name| owner(name).is_some_and(dead)) {
-        let _ = Switch::open(name).and_then(Switch::delete); // a race with another owner is lost without harm
+        let _ = delete(name); // a race with another owner is lost without harm
     }
 }
 
@@ -94,11 +105,6 @@ mod tests {
     }
 
     #[test]
-    fn rings_take_whole_bursts() {
-        assert_eq!([1, 256, 1023, 1024].map(slots), [1024, 1024, 1024, 2048]);
-    }
-
-    #[test]
     fn a_switch_and_those_of_the_dead_go_away() {
         if !is_root() {
             eprintln!("SKIP: switches need root; run these tests with sudo");
@@ -106,13 +112,14 @@ mod tests {
         }
         let dead = "vale_b4194305-z"; // above the largest process id
         Switch::create(dead, &SwitchSpec::default()).unwrap();
-        let own = OwnSwitch::with_ports(3, 2, 1).unwrap();
+        let own = OwnSwitch::with_ports(3, 2).unwrap();
         assert_eq!(own.ports.len(), 2);
         assert!(own.memory() > 0);
-        let ours = |name: &String| owner(name) == Some(process::id());
+        let name = own.name.clone();
+        assert_eq!(owner(&name), Some(process::id()));
         assert!(!switches().contains(&dead.to_owned()));
-        assert!(switches().iter().any(ours));
+        assert!(switches().contains(&name));
         drop(own);
-        assert!(!switches().iter().any(ours));
+        assert!(!switches().contains(&name));
     }
 }
