@@ -39,7 +39,7 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 
 fn measure(bed: Bed<'_>, bad: Bad) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    let mut switch = OwnSwitch::with_ports(4, 3, BURST)?;
+    let mut switch = OwnSwitch::with_ports(4, 3)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     switch.lead(SINK, "p3")?;
     let mut client = switch.ports.split_off(2);

@@ -51,8 +51,7 @@ impl OwnSwitch {
 
     /// Puts an address on a port for good.
     pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
-        let switch = self.switch.as_ref();
-        switch.map_or(Ok(()), |s| s.fdb_set(MacAddr(mac), 0, Some(port))).map_err(Fault::from)
+        Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
