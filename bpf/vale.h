@@ -85,7 +85,8 @@ struct tx_state {
 	__u64 unlearned; /* frames whose source found no place in the table */
 	__u64 touched[4];
 	/* The frame of several slots under way. */
-	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad, unused;
+	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
+	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];

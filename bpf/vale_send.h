@@ -118,7 +118,10 @@ static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to,
 	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		int to_all;
 		__u32 i = step(t, &m, &to_all);
+		__u64 before = t->bytes;
 		copy_slot(t, reg, to, ring, pos, i);
+		if (to_all)
+			t->bytes_all += t->bytes - before;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
 			if (to_all) {
 				t->copied_flood++;
@@ -139,6 +142,7 @@ static __always_inline void count(struct tx_state *t, struct rx_state *r, __u32 
 	t->copies += own + all;
 	t->n.in += own;
 	t->n.out += t->copied;
+	t->n.bytes += t->bytes - t->bytes_all;
 	t->n.drops[RECEIVER_FULL] += lost;
 	__sync_fetch_and_add(&r->n.in, own + all);
 	__sync_fetch_and_add(&r->n.out, t->copied + t->copied_flood);
@@ -168,7 +172,7 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__u64 at = 0;
-	t->bytes = 0;
+	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
 	if (bpf_preempt_disable)
 		bpf_preempt_disable();
@@ -195,13 +199,18 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 	__u32 why = offered ? RECEIVER_FULL : NO_DESTINATION;
 
 	t->n.in += t->list[FLOOD].frames;
+	t->bytes = 0;
 	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		i &= BURST - 1;
+		t->bytes += t->slot[i] >> 32 & 0xffff;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i])
+			if (t->reached[i]) {
 				t->n.out++;
-			else
+				t->n.bytes += t->bytes;
+			} else {
 				t->n.drops[why]++;
+			}
+			t->bytes = 0;
 		}
 		i = t->next[i];
 	}

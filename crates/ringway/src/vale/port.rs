@@ -89,7 +89,7 @@ impl Switch {
     /// gets [`ErrorKind::Gone`] from its next sync.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
-        let port = self.find(name)?;
+        let port = self.find_port(name)?;
         let _held = match self.hold_port(name) {
             Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
             held => held,
@@ -106,13 +106,16 @@ impl Switch {
     pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
         let _lock = self.lock()?;
         let on = format!("{}:{name}", self.name);
-        self.find(name)?;
+        self.find_port(name)?;
         admit(&pins::port(&self.dir, name), access)
             .map_err(|e| Error::io(on, "changing its owner or mode failed", e))
     }
 
     /// The port of that name.
-    fn find(&self, name: &str) -> Result<SwitchPort> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`].
+    pub fn find_port(&self, name: &str) -> Result<SwitchPort> {
         self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
                 .cure(format!("`ringway vale list {}` shows them", self.name))

@@ -181,21 +181,11 @@ fn open_state(id: u32, name: &str) -> Option<OwnedFd> {
     if let Ok(map) = bpf::map_by_id(id) {
         return Some(map);
     }
-    let (switch, port) = port_inside(&name.parse().ok()?)?;
-    let file = pins::port(&pins::switch(&switch), &port).join("state");
-    let map = objects::open_pin(&file, false, name).ok()?;
+    let name: PortName = name.parse().ok()?;
+    let (switch, port) = name.switch_port()?;
+    let file = pins::port(&pins::switch(switch), port).join("state");
+    let map = objects::open_pin(&file, false, switch).ok()?;
     bpf::map_info(map.as_fd()).is_ok_and(|(of, _)| of == id).then_some(map)
-}
-
-/// Switch and port that a name is about, whatever is around the port.
-fn port_inside(name: &PortName) -> Option<(String, String)> {
-    match name {
-        PortName::Vale { switch, port } => Some((switch.clone(), port.clone())),
-        PortName::Tap { port, .. } | PortName::Fault { port, .. } | PortName::Trace { port, .. } => {
-            port_inside(port)
-        }
-        _ => None,
-    }
 }
 
 /// The counters of a port that is open, tx rings first. Its own rings count the syncs.
