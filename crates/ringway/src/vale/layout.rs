@@ -23,6 +23,7 @@ pub(crate) mod info {
     pub(crate) const NPORTS: usize = 28;
     pub(crate) const AGE_UNIT: usize = 32;
     pub(crate) const QUOTA: usize = 40;
+    pub(crate) const MODULE: usize = 56;
     pub(crate) const PREPARED: usize = 60;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;

@@ -14,6 +14,7 @@
 
 mod fdb;
 pub(crate) mod layout;
+mod module;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
@@ -27,6 +28,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use fdb::FdbEntry;
+pub use module::Module;
 pub use pins::{root, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
@@ -37,6 +39,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
+use module::{Code, Custom};
 use objects::Maps;
 use pins::remove_tree;
 
@@ -47,7 +50,7 @@ use pins::remove_tree;
 /// let spec = ringway::vale::SwitchSpec { ageing: Duration::from_secs(60), ..Default::default() };
 /// assert_eq!(spec.slots, 1024);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchSpec {
     /// Slots of each ring: a power of two, 64 to 4096.
     pub slots: u32,
@@ -57,11 +60,13 @@ pub struct SwitchSpec {
     pub ageing: Duration,
     /// Addresses that are learned of one port at most; the table has 131,072 entries in all.
     pub quota: u32,
+    /// What decides where frames go.
+    pub module: Module,
 }
 
 impl Default for SwitchSpec {
     fn default() -> Self {
-        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536 }
+        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536, module: Module::Bridge }
     }
 }
 
@@ -120,7 +125,8 @@ impl Switch {
     /// Makes a switch without ports.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege. Nothing half made stays.
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] when
+    /// the module is none or the kernel's verifier refuses it, with what it said last. Nothing half made stays.
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
         check_name(name)?;
         let shape = spec.check(name)?;
@@ -130,15 +136,24 @@ impl Switch {
         pins::clean(&root);
         let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
+        let mut code = Code::new(&spec.module, name)?;
+        if let Code::Custom(_) = code {
+            objects::try_load(&maps, &mut code, shape, name)?;
+        }
         let mem = objects::map_values(&maps.info, info::SIZE, true, name)?;
-        for (at, v) in [(info::GENERATION, 1), (info::SLOTS, spec.slots), (info::RINGS, spec.rings)] {
+        for (at, v) in [
+            (info::GENERATION, 1),
+            (info::SLOTS, spec.slots),
+            (info::RINGS, spec.rings),
+            (info::MODULE, code.number()),
+        ] {
             mem.u32(at).store(v, Relaxed);
         }
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
         let making = root.join(format!("~{name}"));
-        let pinned = pin_switch(&making, &maps, name).and_then(|()| {
+        let pinned = pin_switch(&making, &maps, name).and_then(|()| code.pin(&making, name)).and_then(|()| {
             // On a directory that is not empty, as that of a switch is, rename fails.
             fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
                 Some(libc::ENOTEMPTY | libc::EEXIST) => {
@@ -198,7 +213,24 @@ impl Switch {
             rings: self.shape.rings,
             ageing: if unit == u64::MAX { Duration::ZERO } else { Duration::from_nanos(unit * 32) },
             quota: self.info.u32(info::QUOTA).load(Relaxed),
+            module: self.module(),
         }
+    }
+
+    /// What decides where its frames go.
+    fn module(&self) -> Module {
+        match self.info.u32(info::MODULE).load(Relaxed) {
+            module::CUSTOM => {
+                Module::Object(Custom::name_of(&self.dir, &self.name).unwrap_or_default().into())
+            }
+            module::HUB => Module::Hub,
+            _ => Module::Bridge,
+        }
+    }
+
+    /// What programs of its ports are made of.
+    fn code(&self) -> Result<Code> {
+        Code::open(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name)
     }
 
     /// Bytes of kernel memory that the switch and its ports take.

@@ -370,7 +370,7 @@ impl Objects {
         objects::map_values(&state, shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
         let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
         let generation = switch.info.u32(info::GENERATION).load(Relaxed);
-        let send = objects::load(&switch.maps, shape, number, generation, on)?;
+        let send = objects::load(&switch.maps, &switch.code()?, shape, number, generation, on)?;
         Ok(Self { region, state, bells, send })
     }
 
