@@ -37,11 +37,17 @@ pub enum DropReason {
     SamePort,
     /// The switch was told to drop frames to that address.
     Blackhole,
+    /// Its VLAN is not one of the port that sent it, or of the port it was for.
+    Vlan,
+    /// It was for an isolated port of the switch, from another one.
+    Isolated,
+    /// The port sent more frames to all than its storm limit allows.
+    Storm,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -55,6 +61,9 @@ impl DropReason {
         Self::NoDestination,
         Self::SamePort,
         Self::Blackhole,
+        Self::Vlan,
+        Self::Isolated,
+        Self::Storm,
     ];
 
     /// Stable name, as printed and exported.
@@ -74,6 +83,9 @@ impl DropReason {
             Self::NoDestination => "no_destination",
             Self::SamePort => "same_port",
             Self::Blackhole => "blackhole",
+            Self::Vlan => "vlan",
+            Self::Isolated => "isolated",
+            Self::Storm => "storm",
         }
     }
 
@@ -96,6 +108,9 @@ impl DropReason {
             Self::NoDestination => "the switch needs another port, and the forced one must exist",
             Self::SamePort => "the address was last seen on the port that sends to it",
             Self::Blackhole => "`ringway vale fdb` shows such addresses and removes them",
+            Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway vale port`",
+            Self::Isolated => "one of the two ports must not be isolated for them to reach each other",
+            Self::Storm => "find what sends so many frames to all, or raise the port's storm limit",
         }
     }
 }

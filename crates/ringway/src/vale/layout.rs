@@ -23,6 +23,7 @@ pub(crate) mod info {
     pub(crate) const NPORTS: usize = 28;
     pub(crate) const AGE_UNIT: usize = 32;
     pub(crate) const QUOTA: usize = 40;
+    pub(crate) const SHARED: usize = 44;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;
 }
@@ -30,6 +31,11 @@ pub(crate) mod info {
 /// `struct port_conf`.
 pub(crate) mod port {
     pub(crate) const FLAGS: usize = 0;
+    pub(crate) const FEATURES: usize = 4;
+    pub(crate) const NATIVE: usize = 8;
+    pub(crate) const MIRROR: usize = 12;
+    pub(crate) const STORM: usize = 24;
+    pub(crate) const RATE: usize = 48;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
     pub(crate) const SIZE: usize = 96;
@@ -37,7 +43,18 @@ pub(crate) mod port {
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
     pub(crate) const EPHEMERAL: u32 = 2;
+
+    // Features.
+    pub(crate) const ISOLATED: u32 = 1;
+    pub(crate) const STORM_LIMIT: u32 = 2;
+    pub(crate) const MIRROR_TX: u32 = 4;
+    pub(crate) const MIRROR_RX: u32 = 8;
+    pub(crate) const ACCESS: u32 = 16;
+    pub(crate) const TRUNK: u32 = 32;
 }
+
+/// Bytes of the set of VLANs that a port belongs to.
+pub(crate) const VLANS_SIZE: usize = 512;
 
 /// `struct fdb`.
 pub(crate) mod fdb {
@@ -51,6 +68,7 @@ pub(crate) mod fdb {
 pub(crate) mod state {
     /// Number of the port; 0 after it was deleted.
     pub(crate) const PORT: usize = 0;
+    pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 14016;
     pub(crate) const TX_SENT: usize = 0;

@@ -12,12 +12,14 @@
 //! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
 //! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
 
+mod conf;
 mod fdb;
 pub(crate) mod layout;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
 mod stats;
+mod vlan;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,11 +27,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::SwitchPortStats;
 pub(crate) use stats::{counters, snapshot};
+pub use vlan::{VlanMode, VlanSet};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
@@ -105,6 +109,7 @@ pub struct Switch {
     info: Arc<Mmap>,
     ports: Arc<Mmap>,
     fdb: Arc<Mmap>,
+    vlans: Arc<Mmap>,
 }
 
 /// Names of the switches that exist.
@@ -170,8 +175,10 @@ impl Switch {
         let ports =
             objects::map_values(&maps.ports, layout::port::SIZE * layout::PORTS as usize, true, name)?;
         let fdb = objects::map_values(&maps.fdb, layout::fdb::SIZE, true, name)?;
+        let vlans =
+            objects::map_values(&maps.vlans, layout::VLANS_SIZE * layout::PORTS as usize, true, name)?;
         let shape = shape_of(&info, name)?;
-        Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb })
+        Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb, vlans })
     }
 
     /// Its name.
@@ -195,7 +202,9 @@ impl Switch {
     /// Bytes of kernel memory that the switch and its ports take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let shared = layout::fdb::SIZE + layout::port::SIZE * layout::PORTS as usize + info::SIZE;
+        let shared = layout::fdb::SIZE
+            + (layout::port::SIZE + layout::VLANS_SIZE) * layout::PORTS as usize
+            + info::SIZE;
         shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes()
     }
 

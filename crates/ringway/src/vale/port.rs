@@ -217,6 +217,7 @@ impl Switch {
         let mut text = [0u8; at::NAME_LEN];
         text[..name.len()].copy_from_slice(name.as_bytes());
         self.ports.write(base + at::NAME, &text);
+        self.reset_conf(number);
         self.ports.u32(base + at::FLAGS).store(at::EXISTS | flags, Release);
         let n = self.info.u32(info::NPORTS).load(Relaxed);
         let list = self.listed();
@@ -246,6 +247,7 @@ impl Switch {
             del(&self.maps.regions, number);
         });
         self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
+        self.reset_conf(number);
         self.flush_port(number);
     }
 

@@ -16,7 +16,7 @@ use crate::sys::mmap::Mmap;
 ///
 /// `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
 /// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
-/// [`copies`](Self::copies) is the sum of all `counters.rx.frames_in`.
+/// [`copies`](Self::copies) and [`mirrored`](Self::mirrored) is the sum of all `counters.rx.frames_in`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchPortStats {
@@ -26,6 +26,8 @@ pub struct SwitchPortStats {
     pub counters: PortCounters,
     /// Copies of its frames that were offered to other ports: one for each receiver.
     pub copies: u64,
+    /// Copies of what it sent and received that were offered to its mirror.
+    pub mirrored: u64,
     /// Its frames whose source address found no place in the table.
     pub unlearned: u64,
     /// Addresses that are learned of it now.
@@ -53,6 +55,7 @@ impl Switch {
         Some(SwitchPortStats {
             counters: counters(&mem, shape),
             copies: sum(state::TX_COPIES),
+            mirrored: mem.u64(state::MIRRORED).load(Relaxed),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
             waiting: (0..shape.rings).map(waiting).sum(),
