@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A switch that runs in its senders: each port has an instance of this program, with its own number frozen in.
 #include "vale_send.h"
+#include "vale_conf.h"
+#include "vale_form.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -36,11 +36,10 @@ static __always_inline void append(struct tx_state *t, __u32 d, __u32 i)
 	}
 }
 
-/* The destination of the frame that starts at `buf`; learns its source. */
-static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 flags)
+/* The destination of a frame with these keys of the table; learns its source. */
+static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, __u64 dst, __u64 src, __u32 flags)
 {
-	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8)), now = t->now;
-	__u64 dst = w0 & 0xffffffffffffULL, src = w0 >> 48 | (w1 & 0xffffffff) << 16;
+	__u64 now = t->now;
 
 	if (src != t->last_src && !(src & 1) && !(flags & NS_NO_LEARN)) {
 		__u64 h = mix(src);
@@ -59,6 +58,14 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
 	}
 	return READ_ONCE(t->dst);
+}
+
+/* The same for the frame that starts at `buf`, in VLAN 0. */
+static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 flags)
+{
+	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8));
+
+	return destination_of(f, t, w0 & 0xffffffffffffULL, w0 >> 48 | (w1 & 0xffffffff) << 16, flags);
 }
 
 /* Why a frame to `d` goes nowhere; 0 when it goes. */

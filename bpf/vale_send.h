@@ -187,23 +187,28 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 	}
 }
 
-/* Delivers to destination `i`: first those that frames are for, then, if some are for all, the other ports. */
-static long deliver_nth(__u32 i, struct run *x)
+/* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
+static __always_inline __u32 nth(__u32 i, struct run *x)
 {
 	struct tx_state *t = x->t;
 	__u32 first = t->ndsts, d;
 
-	if (i < first) {
-		d = t->dsts[i & (PORTS - 1)];
-	} else {
-		i -= first;
-		if (!is_touched(t, FLOOD) || i >= x->info->nports || i >= PORTS)
-			return 1;
-		d = x->info->ports[i];
-		if (is_touched(t, d))
-			return 0;
-	}
-	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(t, d, x->ring);
+	if (i < first)
+		return t->dsts[i & (PORTS - 1)];
+	i -= first;
+	if (!is_touched(t, FLOOD) || i >= x->info->nports || i >= PORTS)
+		return PORTS;
+	d = x->info->ports[i];
+	return is_touched(t, d) ? 0 : d;
+}
+
+static long deliver_nth(__u32 i, struct run *x)
+{
+	__u32 d = nth(i, x);
+
+	if (d >= PORTS)
+		return 1;
+	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(x->t, d, x->ring);
 }
 
 /* The first pass; returns how many slots are taken. */
@@ -230,7 +235,25 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	return count;
 }
 
-static __always_inline void send_burst(struct run *x, struct fdb *f, void *reg)
+/* Moves a burst of plain copies; returns the slots taken. */
+static __always_inline __u32 send_plain(struct run *x, struct fdb *f, void *reg, __u32 sent, __u32 waiting)
+{
+	struct tx_state *t = x->t;
+	__u32 taken = decide_all(f, reg, x, sent, waiting);
+	__u64 before = t->copies;
+
+	if (t->ndsts)
+		bpf_loop(2 * PORTS, deliver_nth, x, 0);
+	if (is_touched(t, FLOOD))
+		count_flood(t, t->copies != before);
+	return taken;
+}
+
+/* The same when the sender, or a port that it may send to, has VLANs or other features: in vale_form.h. */
+int send_conf(struct tx_state *t, __u32 ring, __u32 head);
+
+/* `features`: of the sender, and those of receivers that it must know of. */
+static __always_inline void send_burst(struct run *x, struct fdb *f, void *reg, __u32 features)
 {
 	struct tx_state *t = x->t;
 	struct ctl *c = ctl_of(reg, x->ring);
@@ -241,14 +264,9 @@ static __always_inline void send_burst(struct run *x, struct fdb *f, void *reg)
 		t->n.resets++;
 		return;
 	}
-	__u32 taken = decide_all(f, reg, x, sent, (head - sent) & MASK);
+	__u32 taken = features ? send_conf(t, x->ring, head) : send_plain(x, f, reg, sent, (head - sent) & MASK);
 	if (taken)
 		t->n.busy_syncs++;
-	__u64 before = t->copies;
-	if (t->ndsts)
-		bpf_loop(2 * PORTS, deliver_nth, x, 0);
-	if (is_touched(t, FLOOD))
-		count_flood(t, t->copies != before);
 	t->sent = (sent + taken) & MASK;
 	WRITE_ONCE(*told_of(reg, x->ring), t->sent);
 }
@@ -259,9 +277,10 @@ int vale_send(struct request *q)
 	__u32 zero = 0;
 	struct run x = { .ring = q->ring, .info = bpf_map_lookup_elem(&info, &zero) };
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct port_conf *c = conf_of(cfg.port);
 	void *reg = inner(&regions, cfg.port), *state = inner(&states, cfg.port);
 
-	if (!x.info || !reg || !state || !f || x.ring >= cfg.rings)
+	if (!x.info || !c || !reg || !state || !f || x.ring >= cfg.rings)
 		return BROKEN;
 	if (READ_ONCE(x.info->generation) != cfg.generation)
 		return STALE;
@@ -269,10 +288,11 @@ int vale_send(struct request *q)
 	if (__sync_lock_test_and_set(&x.t->busy, 1))
 		return BUSY;
 	__u64 unit = x.info->age_unit;
-	x.t->now = bpf_ktime_get_ns() / (unit ? unit : 1);
+	x.t->ns = bpf_ktime_get_ns();
+	x.t->now = x.t->ns / (unit ? unit : 1);
 	x.t->quota = x.info->quota;
 	fdb_sweep(x.t->now);
-	send_burst(&x, f, reg);
+	send_burst(&x, f, reg, READ_ONCE(c->features) | READ_ONCE(x.info->shared));
 	__sync_lock_test_and_set(&x.t->busy, 0);
 	return DONE;
 }

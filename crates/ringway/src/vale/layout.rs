@@ -70,7 +70,7 @@ pub(crate) mod state {
     pub(crate) const PORT: usize = 0;
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
-    pub(crate) const TX_SIZE: usize = 14016;
+    pub(crate) const TX_SIZE: usize = 18176;
     pub(crate) const TX_SENT: usize = 0;
     pub(crate) const TX_COUNTERS: usize = 64;
     pub(crate) const TX_COPIES: usize = 320;
