@@ -43,10 +43,15 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 
 	if (src != t->last_src && !(src & 1) && !(flags & NS_NO_LEARN)) {
 		__u64 h = mix(src);
-		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port) && !fdb_learn(h, now, cfg.port, t->quota))
-			t->unlearned++;
-		else
-			t->last_src = src;
+		t->last_src = src;
+		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port)) {
+			/* What was looked up last may be this address. */
+			t->last_dst = ~0ULL;
+			if (!fdb_learn(h, now, cfg.port, t->quota)) {
+				t->unlearned++;
+				t->last_src = ~0ULL;
+			}
+		}
 	}
 	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
 	if (flags >> 8) {
