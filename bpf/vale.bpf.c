@@ -4,5 +4,7 @@
 #define WITH_MODULE 0
 #endif
 #include "vale_send.h"
+#include "vale_conf.h"
+#include "vale_form.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -52,7 +52,7 @@ enum module { BRIDGE, HUB, CUSTOM };
 /* Why frames are lost, in the order of `DropReason` in stats.rs. */
 enum drop {
 	RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, INJECTED,
-	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE,
+	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE, VLAN, ISOLATION, STORM,
 };
 
 /* Same order as `Field` and `DropReason` in stats.rs. */
@@ -79,6 +79,17 @@ struct list {
 	__u16 slots, frames; /* none: not in use */
 };
 
+/* The frames for one receiver, slot by slot, in a burst that needs more than plain copies (vale_conf.h). */
+struct walk {
+	__u32 view;    /* the port whose frames these are, in its form; 0: all that were sent, as they were sent */
+	__u32 alone;   /* it gets no frames to all of this sender */
+	__u32 kind, native;
+	__u32 own, own_left, all, all_left;
+	/* Of the slot reached. */
+	__u32 i, to_all, inside, take, out_tagged, plain, need;
+	__u32 frames_own, frames_all, unused;
+};
+
 /* A tx ring, and the memory of the run that empties it. Loops keep what changes here and not on the stack: the verifier
  * does not follow it, so that an iteration is verified once. */
 struct tx_state {
@@ -94,13 +105,18 @@ struct tx_state {
 	/* The frame of several slots under way. */
 	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
-	__u32 ring, unused;
+	__u32 ring, chain_flags;
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
 	__u8 reached[BURST]; /* by the last slot of a frame to all: 1 when a receiver had room for it */
 	struct list list[PORTS];
 	__u8 dsts[PORTS];
+	/* Of bursts that need more than plain copies. */
+	__u64 ns; /* when the run began */
+	struct walk walk;
+	__u32 slots, unused2;
+	__u32 tag[BURST]; /* by the first slot of a frame: priority and VLAN << 16 | type behind the tag */
 };
 
 /* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots
@@ -119,10 +135,13 @@ struct rx_state {
 /* At the start of each port's state. */
 struct port_state {
 	__u32 port;
-	__u32 unused[15];
+	__u32 unused0;
+	__u64 mirrored; /* copies offered to its mirror */
+	__u64 storm[3]; /* when the next frame to all is due: limits of vale_conf.h */
+	__u64 unused1[3];
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
-_Static_assert(TX_SIZE == 14016 && __builtin_offsetof(struct tx_state, n) == 64 &&
+_Static_assert(TX_SIZE == 18176 && __builtin_offsetof(struct tx_state, n) == 64 &&
 	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
 _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
 	       sizeof(struct rx_state) == 384, "layout.rs");
@@ -146,7 +165,8 @@ struct info {
 	__u32 nports;
 	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
 	__u32 quota;    /* entries of the table that one port may have */
-	__u32 unused[3];
+	__u32 shared;   /* features that some port has and that senders to it must know of */
+	__u32 unused[2];
 	__u32 module;   /* enum module */
 	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
@@ -158,10 +178,23 @@ _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, por
  * went away had counted. */
 struct port_conf {
 	__u32 flags; /* 1: exists */
-	__u32 unused[15];
+	__u32 features;
+	__u32 native;   /* VLAN of frames without a tag, or 0 */
+	__u32 mirror;   /* port that gets copies, or 0 */
+	__u32 unused0[2];
+	__u64 storm[3]; /* 16ths of a ns between frames to all: broadcast, multicast, unknown; 0: no limit */
+	__u32 rate[3];  /* the same in frames per second, for those who ask */
+	__u32 unused1;
 	char name[32];
 };
-_Static_assert(sizeof(struct port_conf) == 96, "layout.rs");
+_Static_assert(sizeof(struct port_conf) == 96 && __builtin_offsetof(struct port_conf, storm) == 24, "layout.rs");
+
+enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
+
+/* The VLANs that a port belongs to; 0 if it is transparent. */
+struct vlans {
+	__u64 member[64];
+};
 
 #define DECLARE(name_, type_, entries_, size_, flags_)                                        \
 	struct {                                                                              \
@@ -174,6 +207,7 @@ _Static_assert(sizeof(struct port_conf) == 96, "layout.rs");
 
 DECLARE(info, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct info), BPF_F_MMAPABLE);
 DECLARE(ports, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct port_conf), BPF_F_MMAPABLE);
+DECLARE(vlans, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct vlans), BPF_F_MMAPABLE);
 
 /* By port number; those of bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
 #define DECLARE_MAPS(name_, entries_, ...)                                                    \
@@ -195,6 +229,11 @@ static __always_inline void *inner(void *outer, __u32 key)
 	__u32 zero = 0;
 	void *map = bpf_map_lookup_elem(outer, &key);
 	return map ? bpf_map_lookup_elem(map, &zero) : 0;
+}
+
+static __always_inline struct port_conf *conf_of(__u32 port)
+{
+	return bpf_map_lookup_elem(&ports, &port);
 }
 
 /* Rings count tx rings first. */

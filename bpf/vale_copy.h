@@ -12,15 +12,15 @@ static __always_inline void copy_step(void *to, const void *from, int bytes)
 		((__u64 *)to)[i] = ((const __u64 *)from)[i];
 }
 
-/* Copies `len` bytes; at most a buffer. `zero` is 0, which the verifier does not know: it walks the loop once. */
-static __always_inline void copy_buf(void *to, const void *from, __u32 len, __u32 zero)
+/* Copies `len` bytes, at most `max`, which is a constant. `zero` is 0, which the verifier does not know: it walks the loop once. */
+static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u32 max, __u32 zero)
 {
 	if (len >= 64) {
 		__u32 o = zero & 0xfff;
-		for (; o + 64 <= len && o + 64 <= cfg.buf_size && can_loop; o = (o + 64) & 0xfff)
+		for (; o + 64 <= len && o + 64 <= max && can_loop; o = (o + 64) & 0xfff)
 			copy_step(to + o, from + o, 64);
 		o = len - 64;
-		if (o <= cfg.buf_size - 64)
+		if (o <= max - 64)
 			copy_step(to + o, from + o, 64);
 	} else if (len >= 32) {
 		copy_step(to, from, 32);
@@ -37,4 +37,10 @@ static __always_inline void copy_buf(void *to, const void *from, __u32 len, __u3
 			if (i < (int)len)
 				((__u8 *)to)[i] = ((const __u8 *)from)[i];
 	}
+}
+
+/* The same for a buffer. */
+static __always_inline void copy_buf(void *to, const void *from, __u32 len, __u32 zero)
+{
+	copy_upto(to, from, len, cfg.buf_size, zero);
 }

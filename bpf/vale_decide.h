@@ -37,28 +37,26 @@ static __always_inline void append(struct tx_state *t, __u32 d, __u32 i)
 	}
 }
 
-/* The destination of the frame that starts at `buf`, with slot `s`, the `i`th of the burst; learns its source. */
-static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 i, __u64 s, __u32 ring)
+/* The destination of a frame with these keys of the table; learns its source. */
+static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, __u64 dst, __u64 src, __u32 flags)
 {
-	__u32 flags = s >> 48;
+	__u64 now = t->now;
 
-	if (WITH_MODULE) {
-		ask_module(t, i, s, ring);
-		return READ_ONCE(t->dst);
-	}
 	if (cfg.module == HUB) {
 		t->dst = flags >> 8 ? flags >> 8 : FLOOD;
 		return READ_ONCE(t->dst);
 	}
-	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8)), now = t->now;
-	__u64 dst = w0 & 0xffffffffffffULL, src = w0 >> 48 | (w1 & 0xffffffff) << 16;
-
 	if (src != t->last_src && !((src | flags / NS_NO_LEARN) & 1)) {
 		__u64 h = mix(src);
-		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port) && !fdb_learn(h, now, cfg.port, t->quota))
-			t->unlearned++;
-		else
-			t->last_src = src;
+		t->last_src = src;
+		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port)) {
+			/* What was looked up last may be this address. */
+			t->last_dst = ~0ULL;
+			if (!fdb_learn(h, now, cfg.port, t->quota)) {
+				t->unlearned++;
+				t->last_src = ~0ULL;
+			}
+		}
 	}
 	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
 	if (flags >> 8) {
@@ -70,6 +68,18 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
 	}
 	return READ_ONCE(t->dst);
+}
+
+/* The same for the frame that starts at `buf`, in VLAN 0; its slot is `s`, the `i`th of the burst. */
+static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 i, __u64 s, __u32 ring)
+{
+	if (WITH_MODULE) {
+		ask_module(t, i, s, ring);
+		return READ_ONCE(t->dst);
+	}
+	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8));
+
+	return destination_of(f, t, w0 & 0xffffffffffffULL, w0 >> 48 | (w1 & 0xffffffff) << 16, s >> 48);
 }
 
 /* Why a frame to `d` goes nowhere; 0 when it goes. */

@@ -230,39 +230,44 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 	}
 }
 
-/* Delivers to destination `i`: first those that frames are for, then, if some are for all, the other ports. */
-static long deliver_nth(__u32 i, struct run *x)
+/* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
+static __always_inline __u32 nth(__u32 i, struct run *x)
 {
 	struct tx_state *t = x->t;
 	__u32 first = t->ndsts, d;
 
-	if (i < first) {
-		d = t->dsts[i & (PORTS - 1)];
-	} else {
-		i -= first;
-		if (!is_touched(t, FLOOD) || i >= x->info->nports || i >= PORTS)
-			return 1;
-		d = x->info->ports[i];
-		if (is_touched(t, d))
-			return 0;
-	}
-	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(t, d, x->ring);
+	if (i < first)
+		return t->dsts[i & (PORTS - 1)];
+	i -= first;
+	if (!is_touched(t, FLOOD) || i >= x->info->nports || i >= PORTS)
+		return PORTS;
+	d = x->info->ports[i];
+	return is_touched(t, d) ? 0 : d;
+}
+
+static long deliver_nth(__u32 i, struct run *x)
+{
+	__u32 d = nth(i, x);
+
+	if (d >= PORTS)
+		return 1;
+	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(x->t, d, x->ring);
 }
 
 /* The first pass; returns how many slots are taken. */
-static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x, __u32 from, __u32 waiting)
+static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_state *t, __u32 ring, __u32 from,
+					__u32 waiting)
 {
-	struct tx_state *t = x->t;
 	/* Plus what the verifier does not know: it would count a constant down. */
 	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero, i = zero & (BURST - 1);
 	__u32 at = from & MASK;
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
-	t->ring = x->ring;
+	t->ring = ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
 	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		decide(f, reg, t, x->ring, at, i);
+		decide(f, reg, t, ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
 		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
@@ -278,50 +283,74 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	return count;
 }
 
-static __always_inline void send_burst(struct run *x, struct fdb *f, void *reg)
+/* Moves a burst of plain copies, of a ring up to `head`; returns the slots taken. This way and the other are functions of
+ * their own for the sake of the stack, of which all calls on a path have 512 bytes together. */
+__noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 {
-	struct tx_state *t = x->t;
-	struct ctl *c = ctl_of(reg, x->ring);
-	__u32 head = READ_ONCE(c->head), sent = t->sent & MASK;
+	__u32 zero = 0;
+	struct run x = { .t = t, .ring = ring, .info = bpf_map_lookup_elem(&info, &zero) };
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	void *reg = inner(&regions, cfg.port);
+
+	asm volatile("" : "+r"(ring));
+	if (!t || !x.info || !f || !reg || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	__u32 taken = decide_all(f, reg, t, ring, t->sent, (head - t->sent) & MASK);
+	__u64 before = t->copies;
+
+	if (t->ndsts)
+		bpf_loop(2 * PORTS, deliver_nth, &x, 0);
+	if (is_touched(t, FLOOD))
+		count_flood(t, t->copies != before);
+	return taken;
+}
+
+/* The same when the sender, or a port that it may send to, has VLANs or other features: in vale_form.h. */
+int send_conf(struct tx_state *t, __u32 ring, __u32 head);
+
+/* `features`: of the sender, and those of receivers that it must know of. */
+static __always_inline void send_burst(struct tx_state *t, void *reg, __u32 ring, __u32 features)
+{
+	struct ctl *c = ctl_of(reg, ring);
+	__u32 head = READ_ONCE(c->head);
 
 	t->n.syncs++;
 	if (head >= cfg.slots) {
 		t->n.resets++;
 		return;
 	}
-	__u32 taken = decide_all(f, reg, x, sent, (head - sent) & MASK);
+	__u32 taken = features ? send_conf(t, ring, head) : send_plain(t, ring, head);
 	if (taken)
 		t->n.busy_syncs++;
-	__u64 before = t->copies;
-	if (t->ndsts)
-		bpf_loop(2 * PORTS, deliver_nth, x, 0);
-	if (is_touched(t, FLOOD))
-		count_flood(t, t->copies != before);
-	t->sent = (sent + taken) & MASK;
-	WRITE_ONCE(*told_of(reg, x->ring), t->sent);
+	t->sent = (t->sent + taken) & MASK;
+	WRITE_ONCE(*told_of(reg, ring), t->sent);
 }
 
 SEC("syscall")
 int vale_send(struct request *q)
 {
-	__u32 zero = 0;
-	struct run x = { .ring = q->ring, .info = bpf_map_lookup_elem(&info, &zero) };
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	__u32 zero = 0, ring = q->ring;
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct port_conf *c = conf_of(cfg.port);
 	void *reg = inner(&regions, cfg.port), *state = inner(&states, cfg.port);
 
-	if (!x.info || !reg || !state || !f || x.ring >= cfg.rings)
+	asm volatile("" : "+r"(ring));
+	if (!i || !c || !reg || !state || ring >= cfg.rings)
 		return BROKEN;
+	asm volatile("" : "+r"(ring));
 	/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-	if ((__s32)(READ_ONCE(x.info->generation) - cfg.generation) > 0)
+	if ((__s32)(READ_ONCE(i->generation) - cfg.generation) > 0)
 		return STALE;
-	x.t = tx_of(state, x.ring);
-	if (__sync_lock_test_and_set(&x.t->busy, 1))
+	struct tx_state *t = tx_of(state, ring);
+	if (__sync_lock_test_and_set(&t->busy, 1))
 		return BUSY;
-	__u64 unit = x.info->age_unit;
-	x.t->now = bpf_ktime_get_ns() / (unit ? unit : 1);
-	x.t->quota = x.info->quota;
-	fdb_sweep(x.t->now);
-	send_burst(&x, f, reg);
-	__sync_lock_test_and_set(&x.t->busy, 0);
+	__u64 unit = i->age_unit;
+	t->ns = bpf_ktime_get_ns();
+	t->now = t->ns / (unit ? unit : 1);
+	t->quota = i->quota;
+	fdb_sweep(t->now);
+	send_burst(t, reg, ring, READ_ONCE(c->features) | READ_ONCE(i->shared));
+	__sync_lock_test_and_set(&t->busy, 0);
 	return DONE;
 }

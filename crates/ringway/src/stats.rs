@@ -39,11 +39,17 @@ pub enum DropReason {
     Blackhole,
     /// The switch's own module, a program of the user's, dropped it.
     Module,
+    /// Its VLAN is not one of the port that sent it, or of the port it was for.
+    Vlan,
+    /// It was for an isolated port of the switch, from another one.
+    Isolated,
+    /// The port sent more frames to all than its storm limit allows.
+    Storm,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 17] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -58,6 +64,9 @@ impl DropReason {
         Self::SamePort,
         Self::Blackhole,
         Self::Module,
+        Self::Vlan,
+        Self::Isolated,
+        Self::Storm,
     ];
 
     /// Stable name, as printed and exported.
@@ -78,6 +87,9 @@ impl DropReason {
             Self::SamePort => "same_port",
             Self::Blackhole => "blackhole",
             Self::Module => "module",
+            Self::Vlan => "vlan",
+            Self::Isolated => "isolated",
+            Self::Storm => "storm",
         }
     }
 
@@ -101,6 +113,9 @@ impl DropReason {
             Self::SamePort => "the address was last seen on the port that sends to it",
             Self::Blackhole => "`ringway vale fdb` shows such addresses and removes them",
             Self::Module => "it is for the switch's module to say why; `ringway vale list` names its file",
+            Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway vale port`",
+            Self::Isolated => "one of the two ports must not be isolated for them to reach each other",
+            Self::Storm => "find what sends so many frames to all, or raise the port's storm limit",
         }
     }
 }

@@ -107,6 +107,11 @@ impl Switch {
         self.clear(|e| e & STATIC == 0)
     }
 
+    /// Forgets the addresses that were learned of a port.
+    pub(super) fn flush_learned(&self, number: u32) {
+        self.clear(|e| e & (STATIC | 0xff) == u64::from(number));
+    }
+
     /// Forgets the addresses of a port, also those set by hand.
     pub(super) fn flush_port(&self, number: u32) {
         self.clear(|e| e & 0xff == u64::from(number));

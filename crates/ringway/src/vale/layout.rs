@@ -25,6 +25,7 @@ pub(crate) mod info {
     pub(crate) const QUOTA: usize = 40;
     pub(crate) const MODULE: usize = 56;
     pub(crate) const PREPARED: usize = 60;
+    pub(crate) const SHARED: usize = 44;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;
 }
@@ -32,6 +33,11 @@ pub(crate) mod info {
 /// `struct port_conf`.
 pub(crate) mod port {
     pub(crate) const FLAGS: usize = 0;
+    pub(crate) const FEATURES: usize = 4;
+    pub(crate) const NATIVE: usize = 8;
+    pub(crate) const MIRROR: usize = 12;
+    pub(crate) const STORM: usize = 24;
+    pub(crate) const RATE: usize = 48;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
     pub(crate) const SIZE: usize = 96;
@@ -39,6 +45,14 @@ pub(crate) mod port {
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
     pub(crate) const EPHEMERAL: u32 = 2;
+
+    // Features.
+    pub(crate) const ISOLATED: u32 = 1;
+    pub(crate) const STORM_LIMIT: u32 = 2;
+    pub(crate) const MIRROR_TX: u32 = 4;
+    pub(crate) const MIRROR_RX: u32 = 8;
+    pub(crate) const ACCESS: u32 = 16;
+    pub(crate) const TRUNK: u32 = 32;
 }
 
 /// Entry 0 of the ports, which is no port: what ports that went away had counted.
@@ -47,6 +61,8 @@ pub(crate) mod past {
     pub(crate) const SUMS: usize = 8;
     pub(crate) const WORDS: usize = 7;
 }
+/// Bytes of the set of VLANs that a port belongs to.
+pub(crate) const VLANS_SIZE: usize = 512;
 
 /// `struct fdb`.
 pub(crate) mod fdb {
@@ -61,8 +77,9 @@ pub(crate) mod fdb {
 pub(crate) mod state {
     /// Number of the port; 0 after it was deleted.
     pub(crate) const PORT: usize = 0;
+    pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
-    pub(crate) const TX_SIZE: usize = 14016;
+    pub(crate) const TX_SIZE: usize = 18176;
     pub(crate) const TX_SENT: usize = 0;
     pub(crate) const TX_COUNTERS: usize = 64;
     pub(crate) const TX_COPIES: usize = 320;

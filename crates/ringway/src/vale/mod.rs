@@ -12,6 +12,7 @@
 //! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
 //! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
 
+mod conf;
 mod fdb;
 pub(crate) mod layout;
 mod module;
@@ -20,6 +21,7 @@ pub(crate) mod pins;
 mod port;
 mod reload;
 mod stats;
+mod vlan;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
 pub use module::Module;
 pub use pins::{root, set_root};
@@ -34,6 +37,7 @@ pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
 pub(crate) use stats::{add_state_counters, open_rings, snapshot};
+pub use vlan::{VlanMode, VlanSet};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
@@ -113,6 +117,7 @@ pub struct Switch {
     info: Arc<Mmap>,
     ports: Arc<Mmap>,
     fdb: Arc<Mmap>,
+    vlans: Arc<Mmap>,
 }
 
 /// Names of the switches that exist.
@@ -194,8 +199,10 @@ impl Switch {
         let ports =
             objects::map_values(&maps.ports, layout::port::SIZE * layout::PORTS as usize, true, name)?;
         let fdb = objects::map_values(&maps.fdb, layout::fdb::SIZE, true, name)?;
+        let vlans =
+            objects::map_values(&maps.vlans, layout::VLANS_SIZE * layout::PORTS as usize, true, name)?;
         let shape = shape_of(&info, name)?;
-        Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb })
+        Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb, vlans })
     }
 
     /// Its name.
@@ -236,7 +243,9 @@ impl Switch {
     /// Bytes of kernel memory that the switch and its ports take.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let shared = layout::fdb::SIZE + layout::port::SIZE * layout::PORTS as usize + info::SIZE;
+        let shared = layout::fdb::SIZE
+            + (layout::port::SIZE + layout::VLANS_SIZE) * layout::PORTS as usize
+            + info::SIZE;
         shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes()
     }
 

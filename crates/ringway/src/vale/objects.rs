@@ -22,7 +22,7 @@ const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
-const OWN: [&str; 7] = ["info", "ports", "fdb", "regions", "states", "bells", MODULE_RUNS];
+const OWN: [&str; 8] = ["info", "ports", "vlans", "fdb", "regions", "states", "bells", MODULE_RUNS];
 /// Cure of a kernel that does not take the program.
 const NEEDS: &str = "switches need Linux 6.9 with BPF, its JIT and BTF";
 
@@ -35,6 +35,7 @@ pub(crate) struct Maps {
     pub(crate) info: MapHandle,
     pub(crate) ports: MapHandle,
     pub(crate) fdb: MapHandle,
+    pub(crate) vlans: MapHandle,
     pub(crate) regions: MapHandle,
     pub(crate) states: MapHandle,
     pub(crate) bells: MapHandle,
@@ -50,6 +51,7 @@ impl Maps {
             info: array("vale_info", layout::info::SIZE, 1, on)?,
             ports: array("vale_ports", layout::port::SIZE, PORTS, on)?,
             fdb: array("vale_fdb", layout::fdb::SIZE, 1, on)?,
+            vlans: array("vale_vlans", layout::VLANS_SIZE, PORTS, on)?,
             regions: outer("vale_regions", PORTS, &region, on)?,
             states: outer("vale_states", PORTS, &state, on)?,
             bells: outer("vale_bells", PORTS * RINGS_MAX, &bell, on)?,
@@ -63,17 +65,19 @@ impl Maps {
             info: get("info")?,
             ports: get("ports")?,
             fdb: get("fdb")?,
+            vlans: get("vlans")?,
             regions: get("regions")?,
             states: get("states")?,
             bells: get("bells")?,
         })
     }
 
-    pub(crate) fn named(&self) -> [(&'static str, &MapHandle); 6] {
+    pub(crate) fn named(&self) -> [(&'static str, &MapHandle); 7] {
         [
             ("info", &self.info),
             ("ports", &self.ports),
             ("fdb", &self.fdb),
+            ("vlans", &self.vlans),
             ("regions", &self.regions),
             ("states", &self.states),
             ("bells", &self.bells),

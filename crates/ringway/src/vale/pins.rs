@@ -5,7 +5,7 @@
 //! <root>/vale0/
 //!     lock/                   root alone; locked while ports come and go
 //!     info                    shape and generation; everybody may read it
-//!     ports fdb regions states bells       root alone
+//!     ports fdb vlans regions states bells       root alone
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
 //! ```

@@ -292,6 +292,7 @@ impl Switch {
         let mut text = [0u8; at::NAME_LEN];
         text[..name.len()].copy_from_slice(name.as_bytes());
         self.ports.write(base + at::NAME, &text);
+        self.reset_conf(number);
         self.ports.u32(base + at::FLAGS).store(at::EXISTS | flags, Release);
         let n = self.info.u32(info::NPORTS).load(Relaxed);
         let list = self.listed();
@@ -327,6 +328,7 @@ impl Switch {
         if let Some(state) = &state {
             self.retire(state);
         }
+        self.reset_conf(number);
         self.flush_port(number);
     }
 

@@ -20,7 +20,7 @@ use crate::sys::mmap::Mmap;
 ///
 /// All count from when the port was made. `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
 /// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
-/// [`copies`](Self::copies) is the sum of all `counters.rx.frames_in`.
+/// [`copies`](Self::copies) and [`mirrored`](Self::mirrored) is the sum of all `counters.rx.frames_in`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchPortStats {
@@ -30,6 +30,8 @@ pub struct SwitchPortStats {
     pub counters: PortCounters,
     /// Copies of its frames that were offered to other ports: one for each receiver.
     pub copies: u64,
+    /// Copies of what it sent and received that were offered to its mirror.
+    pub mirrored: u64,
     /// Its frames whose source address found no place in the table.
     pub unlearned: u64,
     /// Addresses that are learned of it now.
@@ -50,7 +52,7 @@ impl Switch {
     pub fn totals(&self, ports: &[SwitchPortStats]) -> SwitchTotals {
         let mut all = self.past();
         for p in ports {
-            all.add(&p.counters, p.copies);
+            all.add(&p.counters, p.copies + p.mirrored);
         }
         all
     }
@@ -67,7 +69,8 @@ impl Switch {
     /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked.
     pub(super) fn retire(&self, state: &Arc<Mmap>) {
         let mut all = self.past();
-        all.add(&counters(state, self.shape), copies(state, self.shape));
+        let mirrored = state.u64(state::MIRRORED).load(Relaxed);
+        all.add(&counters(state, self.shape), copies(state, self.shape) + mirrored);
         for (i, sum) in all.words().into_iter().enumerate() {
             self.ports.u64(past::SUMS + 8 * i).store(*sum, Relaxed);
         }
@@ -85,6 +88,7 @@ impl Switch {
         Some(SwitchPortStats {
             counters: counters(&mem, shape),
             copies: copies(&mem, shape),
+            mirrored: mem.u64(state::MIRRORED).load(Relaxed),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
             waiting: (0..shape.rings).map(waiting).sum(),

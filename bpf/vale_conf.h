@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Bursts that need more than plain copies, since their sender or a receiver has VLANs, isolation, storm limits or a
+ * mirror: the decision. The delivery is in vale_form.h. Nothing here runs for others: vale_send looks once per burst.
+ *
+ * A frame is decided when its last slot is there. What the decision read of its header is kept in `tag`: from there the
+ * header is written at egress, for the client may have changed its buffer by then.
+ */
+#pragma once
+#include "vale_send.h"
+
+#define TYPE_VLAN 0x8100
+#define TAG_HLEN 18 /* of an Ethernet header with a tag */
+#define VID 0xfff
+
+/* Of a frame's first slot, in `tx_state.slot`; the number of a forced port is in the same bits before that. */
+#define TAGGED (1ULL << 63) /* it came with a tag */
+#define WELL (1ULL << 62)   /* it is well-formed, whatever becomes of it */
+
+/* 16ths of a ns in a tenth of a second: what passes at once. */
+#define STORM_BURST 1600000000LL
+
+static __always_inline int is_member(struct vlans *v, __u32 vid)
+{
+	return READ_ONCE(v->member[vid >> 6 & 63]) >> (vid & 63) & 1;
+}
+
+/* Whether one more frame to all is above a limit. A limit is a time at which the next frame is due; frames may be early by
+ * a tenth of a second. The rings of the port share it. */
+__noinline int is_storm(struct tx_state *t, __u32 kind)
+{
+	struct port_conf *c = conf_of(cfg.port);
+	struct port_state *p = inner(&states, cfg.port);
+
+	if (!t || !c || !p)
+		return 0;
+	kind = kind > 2 ? 2 : kind;
+	__u64 gap = READ_ONCE(c->storm[kind]), now = t->ns << 4;
+	if (!gap || gap == ~0ULL)
+		return gap != 0;
+	__s64 slack = gap < STORM_BURST ? STORM_BURST - gap : 0;
+	while (can_loop) {
+		__u64 due = READ_ONCE(p->storm[kind]);
+		__s64 early = due - now;
+		if (early > slack)
+			break;
+		if (__sync_val_compare_and_swap(&p->storm[kind], due, (early > 0 ? due : now) + gap) == due)
+			return 0;
+	}
+	return 1;
+}
+
+/* Notes the VLAN, priority and type of the frame that starts with slot `i` on a port that has VLANs. Returns why it may not
+ * enter, or 0. `w1` and `w2` are its bytes 8 to 23. */
+static __always_inline __u32 enter_vlan(struct tx_state *t, struct port_conf *c, struct vlans *v, __u32 i, __u64 w1, __u64 w2)
+{
+	__u32 type = __builtin_bswap16(w1 >> 32), tci = READ_ONCE(c->native) & VID;
+
+	if (type == TYPE_VLAN) {
+		__u32 tag = __builtin_bswap16(w1 >> 48);
+		type = __builtin_bswap16(w2);
+		if (READ_ONCE(c->features) & ACCESS)
+			return VLAN;
+		if (((t->slot[i] >> 32) & 0xffff) < TAG_HLEN)
+			return TOO_SHORT;
+		/* A second tag would count as the first where the first is taken off. */
+		if (type == TYPE_VLAN)
+			return VLAN;
+		tci = tag & VID ? tag : tag | tci;
+		t->slot[i] |= TAGGED;
+	} else if (t->chain_bytes > MAX_FRAME - 4 || t->chain_slots >= MAX_CHAIN) {
+		return TOO_LONG; /* with a tag */
+	}
+	t->tag[i] = tci << 16 | type;
+	return tci & VID && is_member(v, tci & VID) ? 0 : VLAN;
+}
+
+/* Why a frame of a VLAN may not go to port `d`; 0 when it may. That a port is gone shows at delivery. */
+static __always_inline __u32 leave_vlan(struct port_conf *c, __u32 d, __u32 vid)
+{
+	struct port_conf *to = conf_of(d);
+	struct vlans *v = bpf_map_lookup_elem(&vlans, &d);
+
+	if (!to || !v || !(READ_ONCE(to->flags) & 1))
+		return 0;
+	if (!is_member(v, vid))
+		return VLAN;
+	return READ_ONCE(c->features) & READ_ONCE(to->features) & ISOLATED ? ISOLATION : 0;
+}
+
+/* Finds the destination of the frame that starts with slot `i`, which is well-formed. Returns why it has none, or 0. */
+__noinline int route(struct tx_state *t, __u32 i)
+{
+	__u32 zero = 0, port = cfg.port;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct vlans *v = bpf_map_lookup_elem(&vlans, &port);
+	struct port_conf *c = conf_of(port);
+	void *reg = inner(&regions, port);
+
+	if (!t || !f || !v || !c || !reg)
+		return BAD_SLOT;
+	i &= BURST - 1;
+	__u64 s = t->slot[i];
+	__u32 idx = s;
+	if (idx >= cfg.bufs)
+		return BAD_SLOT;
+	__u64 *buf = buf_of(reg, idx), w0 = READ_ONCE(buf[0]), w1 = READ_ONCE(buf[1]), w2 = READ_ONCE(buf[2]);
+	if (READ_ONCE(c->features) & (ACCESS | TRUNK)) {
+		__u32 bad = enter_vlan(t, c, v, i, w1, w2);
+		if (bad)
+			return bad;
+	}
+	__u64 vid = READ_ONCE(t->tag[i]) >> 16 & VID, dst = w0 & 0xffffffffffffULL;
+	__u32 d = destination_of(f, t, dst | vid << 48, w0 >> 48 | (w1 & 0xffffffff) << 16 | vid << 48, READ_ONCE(t->chain_flags));
+	if (refusal(d))
+		return refusal(d);
+	t->chain_dst = d & 0xff;
+	if ((d & 0xff) != FLOOD)
+		return leave_vlan(c, d & 0xff, vid);
+	return is_storm(t, dst == 0xffffffffffffULL ? 0 : dst & 1 ? 1 : 2) ? STORM : 0;
+}
+
+/* Hangs the slots of the frame that ends with slot `i` on the list of its destination; they are linked already. */
+static __always_inline void hang(struct tx_state *t, __u32 i)
+{
+	__u32 d = t->chain_dst & 0xff, first = t->chain & (BURST - 1);
+	struct list *l = &t->list[d];
+
+	append(t, d, first);
+	l->tail = i;
+	l->slots += t->chain_slots - 1;
+	l->frames++;
+}
+
+/* Looks at slot `i` of the burst, which is `at` in its ring. */
+__noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
+{
+	void *reg = inner(&regions, cfg.port);
+
+	asm volatile("" : "+r"(ring));
+	if (!t || !reg || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
+	__u32 len = (s >> 32) & 0xffff;
+	i &= BURST - 1;
+	t->slot[i] = s & ~(TAGGED | WELL);
+	t->reached[i] = 0;
+	t->tag[i] = 0;
+	if (!t->chain_slots) {
+		t->chain = i;
+		t->chain_flags = s >> 48;
+		t->chain_bytes = 0;
+		t->chain_bad = len < ETH_HLEN ? TOO_SHORT : 0;
+	} else {
+		t->next[(i - 1) & (BURST - 1)] = i;
+	}
+	t->chain_slots++;
+	t->chain_bytes += len;
+	if (!usable(s) || t->chain_slots > MAX_CHAIN)
+		t->chain_bad = BAD_SLOT;
+	else if (t->chain_bytes > MAX_FRAME && !t->chain_bad)
+		t->chain_bad = TOO_LONG;
+	if (s >> 48 & NS_MOREFRAG)
+		return 0;
+	__u32 first = t->chain & (BURST - 1), bad = READ_ONCE(t->chain_bad);
+	if (!bad) {
+		t->slot[first] |= WELL;
+		bad = route(t, first);
+	}
+	if (bad)
+		drop_frame(t, bad);
+	else
+		hang(t, i);
+	t->chain_slots = 0;
+	return 0;
+}
+
+/* The first pass; returns how many slots are taken. */
+static __always_inline __u32 decide_all_conf(struct tx_state *t, __u32 ring, __u32 from, __u32 waiting)
+{
+	__u32 count = waiting < BURST ? waiting : BURST, i = READ_ONCE(t->zero) & (BURST - 1), at = from & MASK;
+
+	t->last_src = t->last_dst = ~0ULL;
+	t->ndsts = t->chain_slots = 0;
+	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
+	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		decide_conf(t, ring, at, i);
+		i = (i + 1) & (BURST - 1);
+		at = (at + 1) & MASK;
+	}
+	if (!t->chain_slots)
+		return count;
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */
+	if (waiting > BURST && t->chain)
+		return t->chain;
+	drop_frame(t, BAD_SLOT);
+	return count;
+}

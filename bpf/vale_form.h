@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Delivery of the bursts of vale_conf.h: who gets a frame, in which form, and copies for mirrors. */
+#pragma once
+#include "vale_conf.h"
+
+/* In `reached`. */
+#define REACHED 1
+#define OFFERED 2
+
+/* Starts a walk over the frames of a receiver, or over all. */
+static __always_inline void walk_back(struct tx_state *t)
+{
+	struct walk *w = &t->walk;
+	struct merge m = { .own_left = t->slots };
+
+	if (w->view)
+		m = frames_to(t, w->view & 0xff, t->ring);
+	w->own = m.own;
+	w->own_left = m.own_left;
+	w->all = m.all;
+	w->all_left = w->alone ? 0 : m.all_left;
+	w->inside = 0;
+}
+
+/* Prepares walks over the frames that `view` gets, or, when it is 0, over all that were sent. */
+static __always_inline void walk_for(struct tx_state *t, __u32 view)
+{
+	struct walk *w = &t->walk;
+	struct port_conf *c = conf_of(view), *me = conf_of(cfg.port);
+
+	if (!c || !me)
+		return;
+	__u32 features = READ_ONCE(c->features);
+	w->view = view;
+	w->kind = features & (ACCESS | TRUNK);
+	w->native = READ_ONCE(c->native);
+	w->alone = features & READ_ONCE(me->features) & ISOLATED;
+}
+
+/* Begins the frame whose first slot was reached: whether it is taken, and with a tag or not. */
+static __always_inline void walk_frame(struct walk *w, __u64 s, __u32 vid)
+{
+	__u32 view = w->view;
+	struct vlans *v = bpf_map_lookup_elem(&vlans, &view);
+
+	w->take = !view ? !!(s & WELL) : !w->to_all || (v && is_member(v, vid));
+	w->plain = !view || !vid;
+	w->out_tagged = w->kind == TRUNK && vid != w->native;
+}
+
+/* Goes to the next slot. */
+__noinline int walk_on(struct tx_state *t)
+{
+	if (!t)
+		return 0;
+	struct walk *w = &t->walk;
+	__u32 i;
+	w->to_all = w->all_left && (!w->own_left || w->all < w->own);
+	if (w->to_all) {
+		i = w->all & (BURST - 1);
+		w->all = t->next[i];
+		w->all_left--;
+	} else {
+		i = w->own & (BURST - 1);
+		w->own = w->view ? t->next[i] : i + 1;
+		w->own_left--;
+	}
+	__u64 s = t->slot[i];
+	__u32 first = !w->inside, len = (s >> 32) & 0xffff;
+	if (first)
+		walk_frame(w, s, t->tag[i] >> 16 & VID);
+	else
+		w->plain = 1;
+	w->i = i;
+	w->inside = !!(s >> 48 & NS_MOREFRAG);
+	w->need = 1 + (!w->plain && w->out_tagged && !(s & TAGGED) && len + 4 > cfg.buf_size);
+	return 0;
+}
+
+static __always_inline __u32 walk_left(struct tx_state *t)
+{
+	return (t->walk.own_left + t->walk.all_left) & 0x7ff;
+}
+
+/* Counts the frames that fit whole into `room` slots, and returns their slots. Frames to all are marked as offered. */
+__noinline int survey(struct tx_state *t, __u32 room, __u32 mark)
+{
+	if (!t)
+		return 0;
+	struct walk *w = &t->walk;
+	__u32 used = READ_ONCE(t->zero) & 0xfff, fits = used;
+	walk_back(t);
+	w->frames_own = w->frames_all = 0;
+	for (__u32 left = walk_left(t); left && can_loop; left = (left - 1) & 0x7ff) {
+		walk_on(t);
+		if (!w->take)
+			continue;
+		used = (used + w->need) & 0xfff;
+		if (used > room)
+			break;
+		if (w->inside)
+			continue;
+		fits = used;
+		if (w->to_all) {
+			w->frames_all++;
+			t->reached[w->i & (BURST - 1)] |= mark & OFFERED;
+		} else {
+			w->frames_own++;
+		}
+	}
+	return fits;
+}
+
+/* Writes the header of a frame as it was decided. */
+static __always_inline void write_header(void *buf, __u32 tag, __u32 tagged)
+{
+	if (tagged) {
+		*(__u32 *)(buf + 12) = __builtin_bswap32(TYPE_VLAN << 16 | tag >> 16);
+		*(__u16 *)(buf + 16) = __builtin_bswap16(tag);
+	} else {
+		*(__u16 *)(buf + 12) = __builtin_bswap16(tag);
+	}
+}
+
+/* Copies the addresses in front of a tag that comes or goes. */
+static __always_inline void copy_addresses(void *to, void *from)
+{
+	*(__u64 *)to = READ_ONCE(*(__u64 *)from);
+	*(__u32 *)(to + 8) = READ_ONCE(*(__u32 *)(from + 8));
+}
+
+/* Puts the bytes for which a first slot has no room, 1 to 4, into the next. */
+static __always_inline void copy_rest(void *reg, __u64 *slot, void *from, __u32 rest, __u64 more)
+{
+	__u32 idx = READ_ONCE(*slot);
+
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {
+		WRITE_ONCE(*slot, more << 48);
+		return;
+	}
+	*(__u32 *)buf_of(reg, idx) = READ_ONCE(*(__u32 *)(from + cfg.buf_size - 4));
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)rest << 32 | more << 48);
+}
+
+/* Copies the slot reached, a frame's first, to the slot of the rx ring of port `d` at `pos`, with or without a tag. */
+__noinline int copy_first(struct tx_state *t, __u32 d, __u32 ring, __u32 pos)
+{
+	void *reg = inner(&regions, cfg.port), *to = inner(&regions, d);
+
+	asm volatile("" : "+r"(ring));
+	if (!t || !reg || !to || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	__u32 i = t->walk.i & (BURST - 1), tag = t->tag[i], out = READ_ONCE(t->walk.out_tagged);
+	__u64 s = t->slot[i], more = s >> 48 & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
+	__u32 from = s, len = (s >> 32) & 0xffff, idx = READ_ONCE(*slot), in = s >> 63;
+	__u32 rest = t->walk.need > 1 ? len + 4 - cfg.buf_size : 0;
+	if (from >= cfg.bufs || len > cfg.buf_size)
+		return 0;
+	void *src = buf_of(reg, from);
+	if (rest)
+		copy_rest(to, slot_of(to, cfg.rings + ring, (pos + 1) & MASK), src, rest, more);
+	more |= rest ? NS_MOREFRAG : 0;
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {
+		WRITE_ONCE(*slot, more << 48);
+		return 0;
+	}
+	void *dst = buf_of(to, idx);
+	if (in == out) {
+		copy_buf(dst, src, len, READ_ONCE(t->zero));
+	} else {
+		/* The bytes move by a tag's length, and as many are not there or have no room. */
+		__u32 n = in ? len - 4 : len - rest;
+		if (n > cfg.buf_size - 4)
+			return 0;
+		copy_upto(dst + (out ? 4 : 0), src + (in ? 4 : 0), n, cfg.buf_size - 4, READ_ONCE(t->zero));
+		copy_addresses(dst, src);
+		len = n + (out ? 4 : 0);
+	}
+	write_header(dst, tag, out);
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)len << 32 | more << 48);
+	t->bytes += len + rest;
+	return 0;
+}
+
+/* Notes the end of a frame that was copied. */
+static __always_inline void note_copied(struct tx_state *t, struct walk *w, __u32 mark)
+{
+	if (w->inside)
+		return;
+	if (w->to_all) {
+		t->copied_flood++;
+		t->reached[w->i & (BURST - 1)] |= mark & REACHED;
+	} else {
+		t->copied++;
+	}
+}
+
+/* Copies the first `n` slots of a walk to port `d`. */
+static __always_inline void copy_walk(struct tx_state *t, void *from, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 mark)
+{
+	struct walk *w = &t->walk;
+	__u32 pos = at & MASK, used = READ_ONCE(t->zero) & 0xfff;
+
+	walk_back(t);
+	for (__u32 left = walk_left(t); left && can_loop; left = (left - 1) & 0x7ff) {
+		walk_on(t);
+		if (!w->take)
+			continue;
+		if (used >= n)
+			break;
+		__u64 before = t->bytes;
+		if (w->plain)
+			copy_slot(t, from, reg, ring, pos, w->i);
+		else
+			copy_first(t, d, ring, pos);
+		if (w->to_all)
+			t->bytes_all += t->bytes - before;
+		note_copied(t, w, mark);
+		pos = (pos + w->need) & MASK;
+		used = (used + w->need) & 0xfff;
+	}
+}
+
+/* Counts at a mirror what became of `frames` copies of the frames of port `of`. */
+static __always_inline void count_mirrored(struct tx_state *t, struct rx_state *r, __u32 of, __u32 frames)
+{
+	struct port_state *p = inner(&states, of);
+	__u32 copied = t->copied + t->copied_flood;
+
+	__sync_fetch_and_add(&r->n.in, frames);
+	__sync_fetch_and_add(&r->n.out, copied);
+	__sync_fetch_and_add(&r->n.bytes, t->bytes);
+	if (frames != copied)
+		__sync_fetch_and_add(&r->n.drops[RING_FULL], frames - copied);
+	if (p)
+		__sync_fetch_and_add(&p->mirrored, frames);
+}
+
+/* Delivers to port `d` what the burst has for port `view`: its own frames, or as a mirror those of another one, at most
+ * `limit` slots. Returns the slots delivered. */
+__noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring, __u32 limit)
+{
+	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
+
+	asm volatile("" : "+r"(ring));
+	if (!t || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	__u32 mark = d == view ? REACHED | OFFERED : 0;
+	if (!from || !reg || !state) {
+		/* The port went away: frames to it alone are lost. */
+		if (mark && is_touched(t, d & 0xff)) {
+			t->n.in += t->list[d & 0xff].frames;
+			t->n.drops[NO_DESTINATION] += t->list[d & 0xff].frames;
+		}
+		return 0;
+	}
+	walk_for(t, view);
+	__u32 want = survey(t, limit, mark) & 0xfff, own = t->walk.frames_own, all = t->walk.frames_all;
+	if (!want)
+		return 0;
+	struct rx_state *r = rx_of(state, ring);
+	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	__u64 at = 0;
+	t->bytes = t->bytes_all = 0;
+	t->copied = t->copied_flood = 0;
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+#define FITTING(room) (survey(t, room, 0) & 0xfff)
+	__u32 n = RX_RESERVE(r, c, want, FITTING, at);
+	if (n) {
+		copy_walk(t, from, reg, d, ring, at, n, mark);
+		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
+		rx_wake(r, c, d, ring);
+	}
+	if (bpf_preempt_enable)
+		bpf_preempt_enable();
+	if (mark)
+		count(t, r, own, all);
+	else
+		count_mirrored(t, r, view ? view : cfg.port, own + all);
+	return n;
+}
+
+/* Delivers what the burst has for port `d`, and to the mirror of that port what it got. */
+__noinline int deliver_mirrored(struct tx_state *t, __u32 d, __u32 ring)
+{
+	struct port_conf *c = conf_of(d);
+
+	if (!t || !c)
+		return 0;
+	__u32 n = deliver_conf(t, d, d, ring, ~0u), mirror = READ_ONCE(c->mirror);
+	if (n && mirror && READ_ONCE(c->features) & MIRROR_RX)
+		deliver_conf(t, mirror, d, ring, n);
+	return 0;
+}
+
+/* Delivers to destination `i`, as deliver_nth. */
+static long deliver_nth_conf(__u32 i, struct run *x)
+{
+	__u32 d = nth(i, x);
+
+	if (d >= PORTS)
+		return 1;
+	if (d && d != cfg.port && d != FLOOD)
+		deliver_mirrored(x->t, d, x->ring);
+	return 0;
+}
+
+/* What becomes of frames to all, when not each was offered to the same ports. */
+static __always_inline void count_flood_conf(struct tx_state *t)
+{
+	__u32 i = t->list[FLOOD].head;
+
+	t->n.in += t->list[FLOOD].frames;
+	t->bytes = 0;
+	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		i &= BURST - 1;
+		t->bytes += t->slot[i] >> 32 & 0xffff;
+		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+			if (t->reached[i] & REACHED) {
+				t->n.out++;
+				t->n.bytes += t->bytes;
+			} else {
+				t->n.drops[t->reached[i] ? RECEIVER_FULL : NO_DESTINATION]++;
+			}
+			t->bytes = 0;
+		}
+		i = t->next[i];
+	}
+}
+
+/* Moves a burst of a ring up to `head`; returns the slots taken. */
+__noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
+{
+	__u32 zero = 0;
+	struct run x = { .t = t, .ring = ring, .info = bpf_map_lookup_elem(&info, &zero) };
+	struct port_conf *c = conf_of(cfg.port);
+
+	if (!t || !x.info || !c)
+		return 0;
+	t->slots = decide_all_conf(t, ring, t->sent, (head - t->sent) & MASK);
+	/* First, so that a mirror sees a question before its answer. */
+	__u32 mirror = READ_ONCE(c->mirror);
+	if (mirror && READ_ONCE(c->features) & MIRROR_TX)
+		deliver_conf(t, mirror, 0, ring, ~0u);
+	if (t->ndsts)
+		bpf_loop(2 * PORTS, deliver_nth_conf, &x, 0);
+	if (is_touched(t, FLOOD))
+		count_flood_conf(t);
+	return t->slots;
+}
