@@ -19,6 +19,8 @@ pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod vlan;
 
 use std::fs;

@@ -188,8 +188,7 @@ fn every_pair_of_modes_passes_what_it_should() {
         trunk(&[5], Some(6)),
         trunk(&[7], None),
     ];
-    let tags: [&[u16]; 8] =
-        [&[], &[0xa000], &[0x2005], &[0xf006], &[7], &[4095], &[5, 6], &[0x6000, 5]];
+    let tags: [&[u16]; 8] = [&[], &[0xa000], &[0x2005], &[0xf006], &[7], &[4095], &[5, 6], &[0x6000, 5]];
     for a in &modes {
         for b in &modes {
             lab.start(&[a.clone(), b.clone(), trunk(&[5, 6, 7], Some(4000))]);
@@ -272,7 +271,13 @@ fn storms_are_cut_to_a_tenth_of_a_second() {
     assert_eq!((tx.frames_in, tx.frames_out, tx.dropped()), (150, 71, 79));
     assert_eq!(tx.drops(ringway::DropReason::Storm), 79);
     // What is limited to one port is no storm.
-    lab.start(&[PortConf { storm: StormLimits { broadcast: Some(0), multicast: Some(0), unknown: Some(0) }, ..PortConf::default() }, PortConf::default()]);
+    lab.start(&[
+        PortConf {
+            storm: StormLimits { broadcast: Some(0), multicast: Some(0), unknown: Some(0) },
+            ..PortConf::default()
+        },
+        PortConf::default(),
+    ]);
     let f = [lab.frame(BROADCAST, 2, &[], 60)];
     lab.send(1, &f);
     let f = [lab.frame(2, 1, &[], 60), lab.frame(9, 1, &[], 60), lab.frame(BROADCAST, 1, &[], 60)];
@@ -409,8 +414,11 @@ fn any_conf(port: usize) -> impl Strategy<Value = PortConf> {
             .prop_map(|(allowed, native)| trunk(&allowed, native).vlan),
     ];
     let none = proptest::option::weighted(0.1, Just(0u32));
-    let storm = (none.clone(), none.clone(), none)
-        .prop_map(|(broadcast, multicast, unknown)| StormLimits { broadcast, multicast, unknown });
+    let storm = (none.clone(), none.clone(), none).prop_map(|(broadcast, multicast, unknown)| StormLimits {
+        broadcast,
+        multicast,
+        unknown,
+    });
     let to = (1..PORTS).prop_map(move |d| (port + d) % PORTS);
     let mirror = proptest::option::weighted(0.3, (to, 1..4u8))
         .prop_map(|m| m.and_then(|(to, ways)| mirrored(to, ways & 1 != 0, ways & 2 != 0).mirror));

@@ -146,7 +146,8 @@ impl Model {
     fn order(&self, from: usize, decided: &[Decided]) -> Vec<usize> {
         let to = |d: &Decided| d.as_ref().ok().and_then(|(_, to)| to.ok());
         let mut order = Vec::new();
-        let single = decided.iter().filter_map(|d| if let Some(To::Port(p)) = to(d) { Some(p) } else { None });
+        let single =
+            decided.iter().filter_map(|d| if let Some(To::Port(p)) = to(d) { Some(p) } else { None });
         let all = decided.iter().any(|d| to(d) == Some(To::All));
         for p in single.chain((0..self.ports.len()).filter(|_| all)) {
             if p != from && !order.contains(&p) {
