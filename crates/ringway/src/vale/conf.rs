@@ -58,7 +58,7 @@ impl StormLimits {
     }
 }
 
-/// Copies of a port's frames for another port.
+/// Copies of a port's frames for another port: what netmap calls a monitor, and hardware a SPAN port.
 ///
 /// The copy is as on the mirrored port, with the tags it has there, whatever VLANs the mirror belongs to. The mirror goes on being
 /// a port as others are; copies to it are not mirrored again. When it has no room, copies are lost as its `ring_full`, and

@@ -8,6 +8,8 @@
 //! A learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
 //! ports but the sender's. [`SwitchSpec`] tells ageing and bounds.
 //!
+//! [`PortConf`] tells a port its VLANs, isolation, storm limits and mirror. Ports that are told nothing are one network.
+//!
 //! Ports made with [`Switch::add_port`] stay until they are deleted. A port that [`Port::open`](crate::Port::open) made because
 //! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
 //! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
@@ -21,6 +23,8 @@ pub(crate) mod pins;
 mod port;
 mod reload;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod vlan;
 
 use std::fs;
