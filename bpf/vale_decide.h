@@ -46,7 +46,7 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 		ask_module(t, i, s, ring);
 		return READ_ONCE(t->dst);
 	}
-	if (cfg.module == HUB) {
+	if (DECISION == HUB) {
 		t->dst = flags >> 8 ? flags >> 8 : FLOOD;
 		return READ_ONCE(t->dst);
 	}

@@ -13,11 +13,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, bpffs, is_root};
 
-/// The object with the program of a port; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale.bpf.o"));
-/// The same for a user's module.
-static MODULE_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
-/// The program in both.
+/// The objects with the program of a port, one for each decision; clang made them (build.rs).
+static BRIDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_bridge.bpf.o"));
+static HUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o"));
+static CUSTOM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
+/// The program in each.
 const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
@@ -148,7 +148,7 @@ pub(super) fn load(
     generation: u32,
     on: &str,
 ) -> Result<OwnedFd> {
-    let loaded = load_object(maps, code, &config(shape, port, generation, code.number()), shape, on)?;
+    let loaded = load_object(maps, code, &config(shape, port, generation), shape, on)?;
     let program = loaded.progs().find(|p| p.name() == PROGRAM).ok_or_else(|| {
         Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
     })?;
@@ -158,10 +158,10 @@ pub(super) fn load(
 
 /// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
 pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
-    let config = config(shape, 0, 0, code.number());
+    let config = config(shape, 0, 0);
     let loaded = load_object(maps, code, &config, shape, on)?;
     match code {
-        Code::Own(_) => Ok(()),
+        Code::Bridge | Code::Hub => Ok(()),
         Code::Custom(c) => {
             c.keep_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
         }
@@ -196,10 +196,12 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
 }
 
 fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
+    let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Own(_) => open(OBJECT).map_err(|e| refused(on, "reading the eBPF object", &e)),
-        Code::Custom(c) => open(&c.link(MODULE_OBJECT, on)?).map_err(|_| {
+        Code::Bridge => open(BRIDGE).map_err(broken),
+        Code::Hub => open(HUB).map_err(broken),
+        Code::Custom(c) => open(&c.link(CUSTOM, on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Invalid, on, what)
@@ -217,7 +219,7 @@ fn unloaded(code: &Code, e: &libbpf_rs::Error, log: &str, on: &str) -> Error {
         return if denied { error } else { error.cure(NEEDS) };
     }
     match code {
-        Code::Own(_) => {
+        Code::Bridge | Code::Hub => {
             let what = format!("the kernel's verifier refuses the switch program: {}", last_lines(log));
             Error::new(ErrorKind::Unsupported, on, what).cure(NEEDS)
         }
@@ -239,7 +241,7 @@ fn last_lines(log: &str) -> String {
 }
 
 /// `struct config` of bpf/vale.h.
-fn config(shape: Shape, port: u32, generation: u32, module: u32) -> Vec<u8> {
+fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
     let l = shape.region();
     let words = [
         port,
@@ -252,7 +254,6 @@ fn config(shape: Shape, port: u32, generation: u32, module: u32) -> Vec<u8> {
         l.buf_ofs as u32,
         BUF_SIZE,
         l.bufs,
-        module,
     ];
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }

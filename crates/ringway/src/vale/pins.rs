@@ -4,6 +4,7 @@
 //! <root>/vale0/               locked while ports come and go
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb regions states bells       root alone
+//!     module/object map/...   a user's module: its file, and the maps that it declares
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
 //! ```
