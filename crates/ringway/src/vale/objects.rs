@@ -192,7 +192,7 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     if let Code::Custom(c) = code {
         c.share_maps(&mut open, &OWN).map_err(prepare)?;
     }
-    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, &log, on))
+    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, log.as_deref(), on))
 }
 
 fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
@@ -210,21 +210,23 @@ fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
     }
 }
 
-/// Why the program of a switch was not loaded; `log` is what the verifier said, if it was asked.
-fn unloaded(code: &Code, e: &libbpf_rs::Error, log: &str, on: &str) -> Error {
+/// Why the program of a switch was not loaded; `log` is what the verifier said, empty when it was not asked.
+fn unloaded(code: &Code, e: &libbpf_rs::Error, log: Option<&str>, on: &str) -> Error {
     let denied = e.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     // The verifier, too, says EACCES; it is asked only when the process has the right to load programs.
-    if log.is_empty() && !(denied && is_root()) {
+    let refuses = log.map_or(denied && is_root(), |l| !l.is_empty());
+    let log = log.map_or_else(|| "its log is on standard error".into(), last_lines);
+    if !refuses {
         let error = refused(on, "loading the switch program", e);
         return if denied { error } else { error.cure(NEEDS) };
     }
     match code {
         Code::Bridge | Code::Hub => {
-            let what = format!("the kernel's verifier refuses the switch program: {}", last_lines(log));
+            let what = format!("the kernel's verifier refuses the switch program: {log}");
             Error::new(ErrorKind::Unsupported, on, what).cure(NEEDS)
         }
         Code::Custom(c) => {
-            let what = format!("the kernel's verifier refuses the module {}: {}", c.name, last_lines(log));
+            let what = format!("the kernel's verifier refuses the module {}: {log}", c.name);
             Error::new(ErrorKind::Invalid, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
         }
@@ -256,4 +258,18 @@ fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
         l.bufs,
     ];
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_lines;
+
+    #[test]
+    fn a_log_is_told_by_its_end() {
+        let log = "0: (b7) r0 = 0\n; return head[200];\n1: (71) r0 = *(u8 *)(r1 +200)\ninvalid access to memory\n\
+                   verification time 9 usec\nstack depth 0+0\nprocessed 2 insns (limit 1000000) max_states_per_insn 0\n\n";
+        let said = "; return head[200]; / 1: (71) r0 = *(u8 *)(r1 +200) / invalid access to memory";
+        assert_eq!(last_lines(log), said);
+        assert_eq!(last_lines(""), "");
+    }
 }
