@@ -24,6 +24,7 @@ lint: setup
 bench:
 	@scripts/setup --bench
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
+	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

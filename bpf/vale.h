@@ -97,7 +97,9 @@ struct tx_state {
 	__u64 unlearned; /* frames whose source found no place in the table */
 	__u64 touched[4];
 	/* The frame of several slots under way. */
-	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad, ring;
+	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
+	__u32 bytes_all; /* of `bytes`, those of frames to all */
+	__u32 ring, unused;
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
@@ -157,7 +159,8 @@ struct info {
 
 _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64, "layout.rs");
 
-/* What the decision needs to know of a port; written by root. */
+/* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
+ * went away had counted. */
 struct port_conf {
 	__u32 flags; /* 1: exists */
 	__u32 unused[15];

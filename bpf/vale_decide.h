@@ -53,7 +53,7 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8)), now = t->now;
 	__u64 dst = w0 & 0xffffffffffffULL, src = w0 >> 48 | (w1 & 0xffffffff) << 16;
 
-	if (src != t->last_src && !(src & 1) && !(flags & NS_NO_LEARN)) {
+	if (src != t->last_src && !((src | flags / NS_NO_LEARN) & 1)) {
 		__u64 h = mix(src);
 		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port) && !fdb_learn(h, now, cfg.port, t->quota))
 			t->unlearned++;

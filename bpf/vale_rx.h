@@ -16,8 +16,9 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 		if (now >= cfg.slots || ahead > READ_ONCE(r->pub) - head) {
 			__sync_fetch_and_add(&r->n.resets, 1);
 		} else {
-			/* Another sender may put an older head back; that only hides room until the next look. */
-			WRITE_ONCE(r->head, head + ahead);
+			/* Never back: another sender may be a whole ring further by now, and what the client tells can be
+			 * placed only within a ring of the last known head. */
+			__sync_val_compare_and_swap(&r->head, head, head + ahead);
 			room += ahead;
 		}
 	}
@@ -33,7 +34,10 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 			__u32 room_ = rx_room(r, c, res_, want_);                             \
 			got_ = room_ >= want_ ? want_ : whole(room_);                         \
 			at = res_;                                                            \
-			if (!got_ || __sync_val_compare_and_swap(&(r)->res, res_, res_ + got_) == res_) \
+			/* The room is that at `res_` only if nobody reserved meanwhile. */           \
+			__u64 was_ = got_ ? __sync_val_compare_and_swap(&(r)->res, res_, res_ + got_) \
+					  : READ_ONCE((r)->res);                              \
+			if (was_ == res_)                                                     \
 				break;                                                        \
 			got_ = 0;                                                             \
 		}                                                                             \

@@ -105,6 +105,23 @@ static __always_inline void copy_slot(struct tx_state *t, void *reg, void *to, _
 	t->bytes += len;
 }
 
+/* The common case: frames to one receiver alone. */
+static __always_inline void copy_own(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n, __u32 i)
+{
+	__u32 pos = at & MASK, frames = READ_ONCE(t->zero);
+
+	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		i &= BURST - 1;
+		copy_slot(t, reg, to, ring, pos, i);
+		frames += !(t->slot[i] >> 48 & NS_MOREFRAG);
+		i = t->next[i];
+		pos = (pos + 1) & MASK;
+		asm volatile("" : "+r"(pos), "+r"(left));
+	}
+	t->copied = frames;
+}
+
+/* Frames to one and to all, as they come. */
 static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n,
 					struct merge m)
 {
@@ -113,7 +130,10 @@ static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to,
 	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		int to_all;
 		__u32 i = step(t, &m, &to_all);
+		__u64 before = t->bytes;
 		copy_slot(t, reg, to, ring, pos, i);
+		if (to_all)
+			t->bytes_all += t->bytes - before;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
 			if (to_all) {
 				t->copied_flood++;
@@ -134,6 +154,7 @@ static __always_inline void count(struct tx_state *t, struct rx_state *r, __u32 
 	t->copies += own + all;
 	t->n.in += own;
 	t->n.out += t->copied;
+	t->n.bytes += t->bytes - t->bytes_all;
 	t->n.drops[RECEIVER_FULL] += lost;
 	__sync_fetch_and_add(&r->n.in, own + all);
 	__sync_fetch_and_add(&r->n.out, t->copied + t->copied_flood);
@@ -165,14 +186,17 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__u64 at = 0;
-	t->bytes = 0;
+	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
 	if (bpf_preempt_disable)
 		bpf_preempt_disable();
 #define WHOLE(room) whole_frames(t, m, room)
 	__u32 n = RX_RESERVE(r, c, (m.own_left + m.all_left) & 0x7ff, WHOLE, at);
 	if (n) {
-		copy_frames(t, from, reg, ring, at, n, m);
+		if (m.all_left)
+			copy_frames(t, from, reg, ring, at, n, m);
+		else
+			copy_own(t, from, reg, ring, at, n, m.own);
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
 		rx_wake(r, c, d, ring);
 	}
@@ -189,13 +213,18 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 	__u32 why = offered ? RECEIVER_FULL : NO_DESTINATION;
 
 	t->n.in += t->list[FLOOD].frames;
+	t->bytes = 0;
 	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		i &= BURST - 1;
+		t->bytes += t->slot[i] >> 32 & 0xffff;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i] == 1)
+			if (t->reached[i] == 1) {
 				t->n.out++;
-			else
+				t->n.bytes += t->bytes;
+			} else {
 				t->n.drops[!WITH_MODULE ? why : t->reached[i] == OFFERED ? RECEIVER_FULL : NO_DESTINATION]++;
+			}
+			t->bytes = 0;
 		}
 		i = t->next[i];
 	}
@@ -224,22 +253,26 @@ static long deliver_nth(__u32 i, struct run *x)
 static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x, __u32 from, __u32 waiting)
 {
 	struct tx_state *t = x->t;
-	__u32 count = waiting < BURST ? waiting : BURST, i = READ_ONCE(t->zero) & (BURST - 1), at = from & MASK;
+	/* Plus what the verifier does not know: it would count a constant down. */
+	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero, i = zero & (BURST - 1);
+	__u32 at = from & MASK;
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
 	t->ring = x->ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
+		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
 	}
 	if (!t->chain_slots)
 		return count;
-	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
+	 * that fills a burst, as no run would ever get past it. */
 	undo_chain(t);
-	if (waiting > BURST)
+	if (waiting > BURST && t->chain)
 		return t->chain;
 	drop_frame(t, BAD_SLOT);
 	return count;

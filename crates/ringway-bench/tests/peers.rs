@@ -7,12 +7,15 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::process::{self, Command};
+use std::io::{BufRead, BufReader};
+use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ringway_bench::peers::testpmd::{self, Driver};
-use ringway_bench::peers::{LinuxBridge, Peer, PeerError, PeerKind, Traffic};
+use ringway_bench::peers::{LinuxBridge, MemifPair, OvsUserspace, Peer, PeerError, PeerKind, Traffic};
 
 /// Seconds of each sender and generator; 0.2 s of warm-up come on top.
 const SECONDS: &str = "0.2";
@@ -95,10 +98,10 @@ fn the_kernels_bridge_forwards() {
     let Some(net) = Netns::new(2) else { return };
     net.gro("a1");
     net.gro("b1");
-    let bridge = LinuxBridge::create(Some(&net.name), "br0", ["a1", "b1"]).unwrap();
+    let bridge = LinuxBridge::create(Some(&net.name), "br0", &["a1", "b1"]).unwrap();
     net.pass("a0", "b0", "linux-bridge");
     drop(bridge);
-    let error = LinuxBridge::create(Some(&net.name), "br0", ["a1", "absent"]).unwrap_err();
+    let error = LinuxBridge::create(Some(&net.name), "br0", &["a1", "absent"]).unwrap_err();
     assert!(error.to_string().contains("absent"), "{error}");
     let links = net.run("ip", &["-o", "link"]);
     assert!(!links.contains("br0"), "{links}");
@@ -123,6 +126,85 @@ fn testpmd_forwards() {
         let error = testpmd::spawn(driver, "a1", "absent", Some(&net.name), None).unwrap_err();
         eprintln!("with an absent interface: {error}");
         assert!(matches!(error, PeerError::Failed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn open_vswitch_forwards_and_leaves_nothing() {
+    let Some(net) = Netns::new(2) else { return };
+    net.gro("a1");
+    let Some(ovs) = available(OvsUserspace::create(&net.name, &["a1", "b0"], 0)) else { return };
+    assert_eq!(owned_by_children("ovs"), 2);
+    net.pass("a0", "b1", "ovs-userspace");
+    drop(ovs);
+    assert_eq!(owned_by_children("ovs"), 0);
+    let links = net.run("ip", &["-o", "link"]);
+    assert!(!links.contains("ovs"), "{links}");
+    let error = OvsUserspace::create(&net.name, &["a1", "absent"], 0).unwrap_err();
+    assert!(error.to_string().contains("absent"), "{error}");
+    assert_eq!(owned_by_children("ovs"), 0);
+    assert_no_folders();
+}
+
+#[test]
+fn memif_moves_packets_between_two_processes() {
+    if !is_root() {
+        eprintln!("SKIP: DPDK needs root for its folders; run these tests with sudo");
+        return;
+    }
+    let _alone = alone();
+    let Some(mut pair) = available(MemifPair::spawn(60, 0, 1)) else { return };
+    let end = Instant::now() + Duration::from_secs(10);
+    let first = pair.received().unwrap();
+    let later = loop {
+        let now = pair.received().unwrap();
+        if now.packets > first.packets + 1000 {
+            break now;
+        }
+        assert!(Instant::now() < end, "nothing moves: {now:?}");
+    };
+    assert!(later.pps_since(&first) > 0.0);
+    pair.stop().unwrap();
+    assert_eq!(owned_by_children("dpdk-testpmd"), 0);
+    assert_no_folders();
+}
+
+/// The owner of the next test.
+#[test]
+fn owns_switches_until_it_is_killed() {
+    let Ok(netns) = std::env::var(OWNER_OF) else { return };
+    let ovs = OvsUserspace::create(&netns, &["a1", "b0"], 0);
+    let pair = MemifPair::spawn(60, 0, 1);
+    eprintln!("{}, {}", ovs.is_ok(), pair.is_ok());
+    println!("owned");
+    loop {
+        thread::park();
+    }
+}
+
+const OWNER_OF: &str = "RINGWAY_TEST_OWNER_OF";
+
+#[test]
+fn switches_of_a_killed_owner_end() {
+    let Some(net) = Netns::new(2) else { return };
+    let mut owner = Command::new(std::env::current_exe().unwrap());
+    owner.args(["--exact", "owns_switches_until_it_is_killed", "--nocapture", "--test-threads=1"]);
+    let mut owner = owner.env(OWNER_OF, &net.name).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = owner.id();
+    let lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("owned")));
+    let children = children_of(pid);
+    assert!(children.len() == 4 || !installed(), "{children:?}");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let alive = |(pid, name): &&(u32, String)| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.contains(name.as_str()) && !status.contains("State:\tZ") // nobody may reap orphans here
+    };
+    while let Some((pid, name)) = children.iter().find(alive) {
+        assert!(Instant::now() < end, "{name} ({pid}) outlives its owner");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -204,9 +286,63 @@ fn with_drops_of(received: Traffic, sent: &Traffic) -> Traffic {
     Traffic { drops: received.drops + late, ..received }
 }
 
-/// A network namespace with veth pairs a0-a1 and b0-b1, deleted when dropped.
-///
+/// A peer, or none with a loud skip.
+fn available<T>(peer: Result<T, PeerError>) -> Option<T> {
+    match peer {
+        Err(error) if error.is_unavailable() => {
+            eprintln!("SKIP: {error}");
+            None
+        }
+        other => Some(other.unwrap()),
+    }
+}
+
+/// Whether all programs of other projects are there.
+fn installed() -> bool {
+    ["dpdk-testpmd", "ovs-vswitchd"].iter().all(|p| {
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).any(|folder| folder.join(p).is_file())
+    })
+}
+
+/// Processes with a parent: number and name.
+fn children_of(parent: u32) -> Vec<(u32, String)> {
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.lines().any(|l| l.split_whitespace().eq(["PPid:", &parent.to_string()]))
+    })
+    .filter_map(|pid| Some((pid, comm(pid)?)))
+    .collect()
+}
+
+fn comm(pid: u32) -> Option<String> {
+    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned())
+}
+
+/// How many processes of this one have names that start so.
+fn owned_by_children(name: &str) -> usize {
+    children_of(process::id()).iter().filter(|(_, comm)| comm.starts_with(name)).count()
+}
+
+/// Peers of this process have left no folder.
+fn assert_no_folders() {
+    let ours = format!("ringway-{}-", process::id());
+    for parent in [std::env::temp_dir(), "/run/dpdk".into()] {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            assert!(!name.starts_with(&ours), "{} is left", entry.path().display());
+        }
+    }
+}
+
 /// One at a time: the machine may have two cores only.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A network namespace with veth pairs a0-a1 and b0-b1, deleted when dropped; one at a time.
 struct Netns {
     name: String,
     _alone: MutexGuard<'static, ()>,
@@ -214,13 +350,12 @@ struct Netns {
 
 impl Netns {
     fn new(pairs: usize) -> Option<Self> {
-        static ALONE: Mutex<()> = Mutex::new(());
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !is_root() {
             eprintln!("SKIP: peers need root (namespaces, XDP); run these tests with sudo");
             return None;
         }
-        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = alone();
         let name = format!("rwp-{}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         run("ip", &["netns", "add", &name]);
         let net = Self { name, _alone: alone };
@@ -242,13 +377,7 @@ impl Netns {
 
     /// A peer in this namespace, or none with a loud skip.
     fn spawn(&self, kind: PeerKind, args: impl IntoIterator<Item: AsRef<OsStr>>) -> Option<Peer> {
-        match Peer::spawn(kind, args, Some(&self.name), None) {
-            Err(error) if error.is_unavailable() => {
-                eprintln!("SKIP: {error}");
-                None
-            }
-            other => Some(other.unwrap()),
-        }
+        available(Peer::spawn(kind, args, Some(&self.name), None))
     }
 
     /// Sends through a forwarder from one end to the other; how many packets were sent.

@@ -8,7 +8,7 @@ use clap::Subcommand;
 use ringway_bench::lab::Lab;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
-use ringway_bench::suite::{self, Options, Step, table};
+use ringway_bench::suite::{self, Bed, Case, Options, Step, table};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
@@ -23,13 +23,16 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Suite {
-    Io(IoArgs),
+    /// Packet I/O: send, receive, forward, pipes, latency
+    #[command(after_help = IO)]
+    Io(SuiteArgs),
+    /// Switches: between programs, between interfaces, many addresses, many ports
+    #[command(after_help = VALE)]
+    Vale(SuiteArgs),
 }
 
-/// Packet I/O: send, receive, forward, pipes, latency
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-struct IoArgs {
+struct SuiteArgs {
     /// Repeats of each system; systems take turns
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
@@ -38,7 +41,7 @@ struct IoArgs {
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
 
-    /// Only this case
+    /// Only the cases of this name
     #[arg(long)]
     case: Option<String>,
 
@@ -51,7 +54,7 @@ struct IoArgs {
     json: Option<PathBuf>,
 }
 
-const EXAMPLES: &str = "\
+const IO: &str = "\
 Cases: tx, rx, rx-1mpps, forward, overload, pipe, ring, latency, idle-cpu. All but pipe and ring need root: they run in a network
 namespace of their own. Peers that are not installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in
 a buffer. A full run takes about 6 minutes.
@@ -60,6 +63,16 @@ Examples:
   sudo ringway bench io                                  # everything
   sudo ringway bench io --case forward --json out.json   # one case, with its single runs
   ringway bench io --case pipe --runs 9 --seconds 0.5    # without root";
+
+const VALE: &str = "\
+Cases: unicast, burst, size, fdb, broadcast, nic, neighbours, ports. Switches need root; those between interfaces run in a network namespace of
+their own. Systems: ringway-vale, ringway-pipe, dpdk-memif, linux-bridge, ovs-userspace, xdp-redirect; those that are not
+installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes some 15 minutes.
+
+Examples:
+  sudo ringway bench vale                                    # everything
+  sudo ringway bench vale --case unicast --json out.json     # one case, with its single runs
+  sudo ringway bench vale --case fdb --only ringway-vale --runs 9 --seconds 0.5";
 
 /// A positive number of seconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
@@ -71,11 +84,13 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.suite {
-        Suite::Io(args) => io(args),
+        Suite::Io(args) => measure("io", args, suite::io::cases),
+        Suite::Vale(args) => measure("vale", args, suite::vale::cases),
     }
 }
 
-fn io(args: &IoArgs) -> Result<(), Failure> {
+/// Runs a suite: what its cases are depends on where they are measured.
+fn measure(name: &str, args: &SuiteArgs, cases: fn(Bed<'_>) -> Vec<Case<'_>>) -> Result<(), Failure> {
     let to_stdout = args.json.as_ref().is_some_and(|f| f.as_os_str() == "-");
     let console = Console { json: to_stdout };
     let signals = stop::signals()?;
@@ -87,10 +102,10 @@ fn io(args: &IoArgs) -> Result<(), Failure> {
         note(&format!("warning: {warning}"));
     }
     let lab = Lab::new();
-    let cases = suite::io::cases(suite::io::Bed::new(&lab, args.seconds, &signals));
+    let cases = cases(Bed::new(&lab, args.seconds, &signals));
     check_names(&options, &cases)?;
     let mut progress = ProgressLine::new();
-    let report = suite::run("io", cases, &options, conditions, |step| progress.show(step));
+    let report = suite::run(name, cases, &options, conditions, |step| progress.show(step));
     progress.clear();
     drop(lab);
     match &args.json {
@@ -103,7 +118,7 @@ fn io(args: &IoArgs) -> Result<(), Failure> {
     verdict(&report)
 }
 
-fn check_names(options: &Options, cases: &[suite::Case<'_>]) -> Result<(), Failure> {
+fn check_names(options: &Options, cases: &[Case<'_>]) -> Result<(), Failure> {
     let (known_cases, known_systems) = suite::names(cases);
     let known = |what: &str, name: &str, names: &[&str]| match names.contains(&name) {
         true => Ok(()),
@@ -136,10 +151,11 @@ impl ProgressLine {
     }
 
     pub(crate) fn show(&mut self, step: Step) {
-        let Step { done, total, case, burst, system } = step;
+        let Step { done, total, case, variant, burst, system } = step;
         let filled = (20 * done / total.max(1)) as usize;
         let bar = format!("{:=<filled$}{:<rest$}", "", "", rest = 20 - filled);
-        self.text(&format!("[{bar}] {done}/{total} {case} burst {burst}: {system}"));
+        let gap = if variant.is_empty() { "" } else { " " };
+        self.text(&format!("[{bar}] {done}/{total} {case} {variant}{gap}burst {burst}: {system}"));
     }
 
     pub(crate) fn text(&mut self, text: &str) {

@@ -20,8 +20,10 @@ mod pkt_gen;
 mod selection;
 mod stats;
 mod stop;
+mod switches;
 mod top;
 mod units;
+mod vale;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -43,6 +45,7 @@ enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
     Capture(capture::Args),
+    Vale(vale::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -57,6 +60,7 @@ Ports:
   packet:eth0                  the same by packet sockets: any driver, frames are copied, the host receives them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
+  vale0:p1                     a port of a switch; ringway vale makes both
   null: null:LEN loop:         endless source and sink; what is sent comes back
   tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
   trace:port=PORT              PORT, with a line on standard error for each frame
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
+        Command::Vale(args) => vale::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),

@@ -78,6 +78,29 @@ fn a_benchmark_without_links_keeps_its_contract() {
 }
 
 #[test]
+fn a_benchmark_of_switches_keeps_the_contract() {
+    let args =
+        ["bench", "vale", "--case", "size", "--only", "ringway-pipe", "--runs", "2", "--seconds", "0.02"];
+    let (output, _) = run(&[&args[..], &["--json", "-"]].concat());
+    let report = success(&output);
+    assert_eq!(report["suite"], "vale");
+    let rows = report["rows"].as_array().unwrap();
+    let sizes: Vec<_> = rows.iter().map(|row| row["frame"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [64, 128, 256, 512, 1024, 1518, 9000]);
+    for row in rows {
+        let (mpps, gbit) = (row["median"].as_f64().unwrap(), row["gbit"].as_f64().unwrap());
+        let expected = mpps * 8.0 * row["frame"].as_f64().unwrap() / 1e3;
+        assert!(gbit > 0.0 && (gbit / expected - 1.0).abs() < 1e-3, "{row}");
+    }
+    let (output, _) = run(&["bench", "vale", "--case", "tx"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("no case tx; there are unicast, burst, size, fdb, broadcast, nic, ports"),
+        "{error}"
+    );
+}
+
+#[test]
 fn unknown_names_are_answered_with_the_known_ones() {
     for (args, words) in [
         (["--case", "none"], "no case none; there are tx, rx,"),

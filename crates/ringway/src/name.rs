@@ -163,6 +163,21 @@ impl PortName {
         let kind = self.innermost();
         matches!(kind, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
     }
+
+    /// Switch and port, when it is a port of a switch, also with others around it.
+    ///
+    /// ```
+    /// let name: ringway::PortName = "tap:file=a.pcap,port=vale0:p1".parse()?;
+    /// assert_eq!(name.switch_port(), Some(("vale0", "p1")));
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn switch_port(&self) -> Option<(&str, &str)> {
+        match self.innermost() {
+            Self::Vale { switch, port } => Some((switch, port)),
+            _ => None,
+        }
+    }
 }
 
 impl FromStr for PortName {

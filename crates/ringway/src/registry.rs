@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
 use crate::sys::{fd, mmap::Mmap, net, time};
+use crate::vale::{self, layout::Shape};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"ringway2");
 
@@ -26,7 +27,8 @@ mod at {
     pub(super) const TX_RINGS: usize = 12;
     pub(super) const RX_RINGS: usize = 16;
     pub(super) const MAP: usize = 20;
-    pub(super) const COUNTED: usize = 24;
+    /// What the map is, see [`KernelCounters`](super::KernelCounters).
+    pub(super) const KIND: usize = 24;
     pub(super) const NETNS: usize = 28;
     pub(super) const INDEX: usize = 32;
     pub(super) const SLOTS: usize = 36;
@@ -37,6 +39,18 @@ mod at {
     pub(super) const NAME: usize = 64;
     pub(super) const BACKEND: usize = 1024;
     pub(super) const HEADER: usize = 2048;
+}
+
+/// What the map of a port counts that the kernel serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum KernelCounters {
+    /// Rings of an interface.
+    Interface = 0,
+    /// The same, and what the interface takes.
+    InterfaceTaken = 1,
+    /// A port of a switch, by its state.
+    SwitchPort = 2,
 }
 
 /// The counters of one open port, in memory that others may read.
@@ -84,10 +98,9 @@ impl Registration {
         self.mem.u64(at::MAGIC).store(MAGIC, Release);
     }
 
-    /// Tells readers that the eBPF map `id` holds the kernel half's counters, and whether it counts what the
-    /// interface takes.
-    pub(crate) fn set_map(&self, id: u32, counted: bool) {
-        self.mem.u32(at::COUNTED).store(u32::from(counted), Relaxed);
+    /// Tells readers that the eBPF map `id` holds the kernel half's counters, and which.
+    pub(crate) fn set_map(&self, id: u32, kind: KernelCounters) {
+        self.mem.u32(at::KIND).store(kind as u32, Relaxed);
         self.mem.u32(at::MAP).store(id, Release);
     }
 
@@ -317,13 +330,21 @@ fn read(path: &Path) -> Option<OpenPort> {
     let mut each: Vec<Counters> = blocks.iter().map(RingStats::read).collect();
     let (of_tx, of_rx) = each.split_at(tx as usize);
     let mut counters = PortCounters { tx: sum(of_tx.iter().copied()), rx: sum(of_rx.iter().copied()) };
-    if word(at::MAP) != 0 {
-        let (id, counted) = (word(at::MAP), word(at::COUNTED) != 0);
-        crate::backend::ebpf::add_map_counters(id, counted, (tx, rx), &mut counters, &mut each);
+    let (name, id) = (text(&mem, at::NAME, at::BACKEND), word(at::MAP));
+    match word(at::KIND) {
+        _ if id == 0 => {}
+        kind if kind == KernelCounters::SwitchPort as u32 => {
+            let shape = Shape { slots: word(at::SLOTS), rings: tx };
+            vale::add_state_counters(id, &name, shape, &mut counters, &mut each);
+        }
+        kind => {
+            let counted = kind == KernelCounters::InterfaceTaken as u32;
+            crate::backend::ebpf::add_map_counters(id, counted, (tx, rx), &mut counters, &mut each);
+        }
     }
     let mut rings = rings_of(&each, &blocks, tx, word(at::SLOTS));
     Some(OpenPort {
-        name: text(&mem, at::NAME, at::BACKEND),
+        name,
         pid: word(at::PID),
         number: serial(path)?,
         opened: SystemTime::UNIX_EPOCH + Duration::from_nanos(mem.u64(at::OPENED).load(Relaxed)),

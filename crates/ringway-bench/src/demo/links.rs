@@ -12,8 +12,9 @@ use super::{Carrier, Event, Options, Outcome, check, flood, gently};
 use crate::lab::raw::{RawReceiver, RawSender};
 use crate::lab::{Lab, LabError};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::suite::Bed;
 use crate::suite::conditions::Conditions;
-use crate::suite::io::{Bed, Kind, forward};
+use crate::suite::io::{Kind, forward};
 use crate::suite::{Case, Fault, Unit};
 
 pub(super) const STORY: &str = "\
@@ -78,7 +79,7 @@ pub(super) fn run(
 
 fn linux_bridge(lab: &Lab, frames: &[Vec<u8>]) -> Result<Integrity, Fault> {
     let links = Links::make(lab)?;
-    let _bridge = LinuxBridge::create(Some(lab.name()), "br0", ["a1", "b0"])?;
+    let _bridge = LinuxBridge::create(Some(lab.name()), "br0", &["a1", "b0"])?;
     // Both sides of each conversation come from the same link; a bridge that learns that would filter them.
     lab.ip("link set a1 type bridge_slave learning off")?;
     links.replay(frames)

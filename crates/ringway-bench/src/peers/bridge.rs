@@ -7,9 +7,9 @@ use super::PeerError;
 
 const NAME: &str = "linux-bridge";
 
-/// A bridge of the kernel between two interfaces. Dropping it deletes it.
+/// A bridge of the kernel between interfaces. Dropping it deletes it.
 ///
-/// Spanning tree and multicast snooping are off: frames pass from the start, to both sides alike.
+/// Spanning tree and multicast snooping are off: frames pass from the start, to all sides alike.
 #[derive(Debug)]
 pub struct LinuxBridge {
     netns: Option<String>,
@@ -17,12 +17,12 @@ pub struct LinuxBridge {
 }
 
 impl LinuxBridge {
-    /// Makes bridge `name` with two members in a network namespace and brings all three up.
+    /// Makes bridge `name` with its members in a network namespace and brings all up.
     ///
     /// # Errors
     ///
     /// [`PeerError::Unavailable`] without the `ip` tool, [`PeerError::Failed`] with what it said.
-    pub fn create(netns: Option<&str>, name: &str, members: [&str; 2]) -> Result<Self, PeerError> {
+    pub fn create(netns: Option<&str>, name: &str, members: &[&str]) -> Result<Self, PeerError> {
         let options = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0";
         ip(netns, &format!("link add {name} {options}"))?;
         let bridge = Self { netns: netns.map(str::to_owned), name: name.to_owned() };

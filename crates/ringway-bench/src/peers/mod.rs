@@ -11,7 +11,9 @@
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `pass IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
+//! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
 //! | [`LinuxBridge`] | the kernel's bridge; not a program |
+//! | [`OvsUserspace`] | Open vSwitch with its datapath in user space |
 //!
 //! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as fast
 //! as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up (a receiver's time starts with the
@@ -30,7 +32,10 @@
 
 mod bridge;
 mod error;
+mod folder;
 mod image;
+mod memif;
+mod ovs;
 mod process;
 mod result;
 mod sys;
@@ -38,6 +43,8 @@ pub mod testpmd;
 
 pub use bridge::LinuxBridge;
 pub use error::PeerError;
+pub use memif::{Count, MemifPair};
+pub use ovs::OvsUserspace;
 pub use process::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 

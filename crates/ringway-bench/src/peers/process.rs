@@ -1,7 +1,7 @@
 //! A running peer: started, listened to, signalled, reaped.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -12,6 +12,8 @@ use super::{PeerError, PeerResult, Traffic, sys};
 
 const READY_LIMIT: Duration = Duration::from_secs(20);
 const STOP_LIMIT: Duration = Duration::from_secs(3);
+/// A busy core may take its time.
+const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 const SNAPSHOT_LIMIT: Duration = Duration::from_secs(1);
 /// Exit code of our programs when the kernel lacks what they need (`peer.h`).
 const EXIT_UNAVAILABLE: i32 = 77;
@@ -131,6 +133,40 @@ impl Peer {
             }
         }
         Err(self.timeout(SNAPSHOT_LIMIT))
+    }
+
+    /// Writes a line to the peer's standard input and waits for a line on its stdout that `answer` understands.
+    pub(super) fn ask<T>(
+        &mut self,
+        question: &str,
+        answer: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, PeerError> {
+        if let Some(stdin) = &mut self.child.stdin {
+            writeln!(stdin, "{question}")
+                .map_err(|source| PeerError::Os { action: "write to a peer", source })?;
+        }
+        let end = Instant::now() + ANSWER_LIMIT;
+        loop {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    let answered = if let Line::Out(text) = &line { answer(text) } else { None };
+                    self.keep(line);
+                    if let Some(answered) = answered {
+                        return Ok(answered);
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.reap()?;
+                    return Err(self.failure(status));
+                }
+                Err(RecvTimeoutError::Timeout) => return Err(self.timeout(ANSWER_LIMIT)),
+            }
+        }
+    }
+
+    /// The first line with `words` on stderr so far.
+    pub(super) fn heard(&self, words: &str) -> Option<&str> {
+        self.err.iter().find(|line| line.contains(words)).map(String::as_str)
     }
 
     /// Has a line with `words` come on stdout so far?
@@ -261,6 +297,17 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(peer.stop().unwrap().traffic().unwrap().bytes, 60);
+    }
+
+    #[test]
+    fn questions_are_answered() {
+        let mut peer =
+            shell("echo ready >&2; while read q; do echo noise; echo \"you said $q\"; done").unwrap();
+        let said = |text: &str| text.strip_prefix("you said ").map(str::to_owned);
+        assert_eq!(peer.ask("one", said).unwrap(), "one");
+        assert_eq!(peer.ask("two", said).unwrap(), "two");
+        let mut mute = shell("echo ready >&2; read q; echo not in the mood >&2; exit 1").unwrap();
+        assert_eq!(mute.ask("well?", said).unwrap_err().to_string(), "peer-sh: not in the mood");
     }
 
     #[test]

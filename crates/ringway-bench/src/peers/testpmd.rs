@@ -5,12 +5,11 @@
 
 use std::env;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{self, Command};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::Command;
 use std::thread;
 
+use super::folder::OwnFolder;
 use super::process::Protocol;
 use super::{Peer, PeerError, PeerResult, Traffic};
 
@@ -49,7 +48,7 @@ impl fmt::Display for Driver {
 #[derive(Debug)]
 pub struct Testpmd {
     peer: Peer,
-    _run_time: RunTimeFolder,
+    _run_time: OwnFolder,
 }
 
 impl Testpmd {
@@ -75,21 +74,10 @@ pub fn spawn(
     netns: Option<&str>,
     cpu: Option<usize>,
 ) -> Result<Testpmd, PeerError> {
-    let Some(program) = find_program() else {
-        let reason = format!("{PROGRAM} is not installed ({PACKAGE})");
-        return Err(PeerError::Unavailable { peer: driver.to_string(), reason });
-    };
-    let run_time = RunTimeFolder::new();
-    let mut command = Command::new("stdbuf"); // else it says that it is ready when it ends
-    command
-        .arg("-oL")
-        .arg(program)
-        .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "-m", "512"])
-        .args(["--file-prefix", &run_time.prefix, "--lcores", &lcores(cpu), "--main-lcore", "0"])
-        .args(["--vdev", &driver.device(0, a), "--vdev", &driver.device(1, b)])
-        .args(["--", "--forward-mode=io", "--nb-cores=1", "--no-mlockall", "--auto-start"])
-        .arg("--total-num-mbufs=16384")
-        .env("LIBXDP_SKIP_DISPATCHER", "1"); // else it pins programs in bpffs
+    let run_time = run_time_folder();
+    let devices = [driver.device(0, a), driver.device(1, b)];
+    let mut command = command(&driver.to_string(), &run_time, cpu, &devices)?;
+    command.args(["--forward-mode=io", "--auto-start"]).env("LIBXDP_SKIP_DISPATCHER", "1"); // else it pins programs in bpffs
     let peer = Peer::start(driver.to_string(), command, netns, PROTOCOL).map_err(name_missing_driver)?;
     if !peer.said("ports=2") {
         // It goes on with the ports that it could open.
@@ -99,13 +87,42 @@ pub fn spawn(
     Ok(Testpmd { peer, _run_time: run_time })
 }
 
+/// The program with `devices` as its ports and one forwarding core, or that it is missing. Forwarding modes can be appended.
+pub(super) fn command(
+    peer: &str,
+    run_time: &OwnFolder,
+    cpu: Option<usize>,
+    devices: &[String],
+) -> Result<Command, PeerError> {
+    let Some(program) = find_program() else {
+        let reason = format!("{PROGRAM} is not installed ({PACKAGE})");
+        return Err(PeerError::Unavailable { peer: peer.into(), reason });
+    };
+    let mut command = Command::new("stdbuf"); // else it says that it is ready when it ends
+    command
+        .arg("-oL")
+        .arg(program)
+        .args(["--no-huge", "--no-pci", "--no-telemetry", "--no-shconf", "-m", "512"])
+        .args(["--file-prefix", &run_time.name(), "--lcores", &lcores(cpu), "--main-lcore", "0"]);
+    for device in devices {
+        command.args(["--vdev", device]);
+    }
+    command.args(["--", "--nb-cores=1", "--no-mlockall", "--total-num-mbufs=16384"]);
+    Ok(command)
+}
+
+/// The folder that DPDK makes for a process and leaves behind.
+pub(super) fn run_time_folder() -> OwnFolder {
+    OwnFolder::reserve(Path::new("/run/dpdk"))
+}
+
 const PROTOCOL: Protocol = Protocol {
     ready: |line| line.starts_with("Press enter to exit"),
     result,
     complaint: |line| line.contains("failed"),
 };
 
-fn name_missing_driver(error: PeerError) -> PeerError {
+pub(super) fn name_missing_driver(error: PeerError) -> PeerError {
     match error {
         PeerError::Failed { peer, message } if message.contains("failed to parse device") => {
             let reason = format!("{PROGRAM} lacks the driver ({PACKAGE} has it)");
@@ -143,26 +160,6 @@ fn result(out: &[String]) -> Option<PeerResult> {
         drops: value("RX-dropped:")? + value("TX-dropped:")?,
         ..Traffic::default()
     }))
-}
-
-/// The folder that DPDK makes for a process and leaves behind.
-#[derive(Debug)]
-struct RunTimeFolder {
-    prefix: String,
-}
-
-impl RunTimeFolder {
-    fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed); // only has to differ from the others
-        Self { prefix: format!("ringway-{}-{number}", process::id()) }
-    }
-}
-
-impl Drop for RunTimeFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(Path::new("/run/dpdk").join(&self.prefix)); // absent if it did not start
-    }
 }
 
 #[cfg(test)]

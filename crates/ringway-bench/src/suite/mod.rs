@@ -3,6 +3,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
+//! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
 //! | [`table`] | the results as text |
 //! | [`conditions`] | the machine, and whether it is quiet |
@@ -14,12 +15,17 @@
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
+mod bed;
 pub mod conditions;
+mod duo;
 mod fault;
 pub mod io;
+mod loops;
+mod meter;
 pub mod report;
 pub mod statistics;
 pub mod table;
+pub mod vale;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,6 +33,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Signals;
+pub use bed::Bed;
 use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};
@@ -65,12 +72,14 @@ pub struct Sample {
     pub value: f64,
     /// Frames offered and not delivered, for cases that ask for none.
     pub lost: Option<u64>,
+    /// Bytes of memory that were in use, for cases that ask for it.
+    pub memory: Option<u64>,
 }
 
 impl Sample {
-    /// A sample without a count of losses.
+    /// A sample that is a value alone.
     pub fn of(value: f64) -> Self {
-        Self { value, lost: None }
+        Self { value, lost: None, memory: None }
     }
 }
 
@@ -92,10 +101,12 @@ impl fmt::Debug for System<'_> {
 #[derive(Debug)]
 pub struct Case<'a> {
     name: &'static str,
+    variant: &'static str,
     frame: u32,
     burst: u32,
     cores: u32,
     unit: Unit,
+    bits: bool,
     note: &'static str,
     systems: Vec<System<'a>>,
 }
@@ -103,7 +114,23 @@ pub struct Case<'a> {
 impl<'a> Case<'a> {
     /// A case without systems: 64-byte frames, burst 1, one core.
     pub fn new(name: &'static str, unit: Unit) -> Self {
-        Self { name, frame: 64, burst: 1, cores: 1, unit, note: "", systems: Vec::new() }
+        Self {
+            name,
+            variant: "",
+            frame: 64,
+            burst: 1,
+            cores: 1,
+            unit,
+            bits: false,
+            note: "",
+            systems: Vec::new(),
+        }
+    }
+
+    /// Sets what tells the case from others of its name, besides frame, burst and cores: `32 ports`.
+    #[must_use]
+    pub fn variant(self, variant: &'static str) -> Self {
+        Self { variant, ..self }
     }
 
     /// Sets the frame size, FCS included.
@@ -116,6 +143,12 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn burst(self, burst: u32) -> Self {
         Self { burst, ..self }
+    }
+
+    /// Has the report say how many bits per second the packets per second are, FCS included.
+    #[must_use]
+    pub fn with_bits(self) -> Self {
+        Self { bits: true, ..self }
     }
 
     /// Sets the cores that the systems use in user space.
@@ -143,7 +176,7 @@ impl<'a> Case<'a> {
 pub struct Options {
     /// Repeats of each system.
     pub runs: u32,
-    /// Only the case of this name.
+    /// Only the cases of this name.
     pub case: Option<String>,
     /// Only the systems of these names; empty: all.
     pub only: Vec<String>,
@@ -176,6 +209,8 @@ pub struct Step {
     pub total: u32,
     /// Name of the case.
     pub case: &'static str,
+    /// Its variant.
+    pub variant: &'static str,
     /// Its burst.
     pub burst: u32,
     /// Name of the system.
@@ -227,7 +262,8 @@ struct Progress<'a> {
 
 impl Progress<'_> {
     fn step(&mut self, case: &Case<'_>, system: &'static str) {
-        let step = Step { done: self.done, total: self.total, case: case.name, burst: case.burst, system };
+        let Case { name, variant, burst, .. } = *case;
+        let step = Step { done: self.done, total: self.total, case: name, variant, burst, system };
         (self.watch)(step);
         self.done += 1;
     }

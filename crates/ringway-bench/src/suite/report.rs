@@ -10,7 +10,9 @@
 //! ```
 //!
 //! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer. `samples` are the single runs in order,
-//! `note` is there when a reader must know more, and `lost`, the sum of all runs, in cases that allow no loss.
+//! `note` is there when a reader must know more, `variant` when the case has several (`"32 ports"`), `gbit`, the median in
+//! Gbit/s with FCS, in cases over frame sizes, `lost`, the sum of all runs, in cases that allow no loss, and `memory`, the
+//! most bytes of a run, in cases that ask for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +40,9 @@ pub struct Report {
 pub struct Row {
     /// Name of the case.
     pub case: String,
+    /// What tells it from others of its name, besides frame, burst and cores.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variant: String,
     /// Name of the system.
     pub system: String,
     /// Frame size, FCS included.
@@ -58,6 +63,12 @@ pub struct Row {
     pub runs: u32,
     /// The runs in order.
     pub samples: Vec<f64>,
+    /// The median as Gbit/s with FCS, in cases over frame sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gbit: Option<f64>,
+    /// Most bytes of memory of all runs, in cases that ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
     /// Frames lost in all runs together, in cases that allow no loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
@@ -71,6 +82,9 @@ pub struct Row {
 pub struct Missing {
     /// Name of the case.
     pub case: String,
+    /// The case's variant.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub variant: String,
     /// Name of the system.
     pub system: String,
     /// The case's burst.
@@ -108,17 +122,21 @@ impl Row {
     pub(super) fn of(case: &Case<'_>, system: &str, samples: &[Sample]) -> Option<Self> {
         let values: Vec<f64> = samples.iter().map(|s| round(s.value)).collect();
         let (min, max) = statistics::range(&values)?;
+        let median = round(statistics::median(&values)?);
         Some(Self {
             case: case.name.to_owned(),
+            variant: case.variant.to_owned(),
             system: system.to_owned(),
             frame: case.frame,
             burst: case.burst,
             cores: case.cores,
             unit: case.unit,
-            median: round(statistics::median(&values)?),
+            median,
             min,
             max,
             runs: values.len() as u32,
+            gbit: case.bits.then(|| round(median * f64::from(8 * case.frame) / 1e3)),
+            memory: samples.iter().filter_map(|s| s.memory).max(),
             lost: samples.iter().map(|s| s.lost).sum(),
             samples: values,
             note: case.note.to_owned(),
@@ -127,7 +145,7 @@ impl Row {
 
     /// Whether both belong to one comparison.
     pub(super) fn beside(&self, other: &Self) -> bool {
-        let key = |r: &Self| (r.case.clone(), r.frame, r.burst, r.cores);
+        let key = |r: &Self| (r.case.clone(), r.variant.clone(), r.frame, r.burst, r.cores);
         key(self) == key(other)
     }
 
@@ -149,6 +167,7 @@ impl Missing {
     pub(super) fn of(case: &Case<'_>, system: &str, runs: usize, fault: &Fault) -> Self {
         Self {
             case: case.name.to_owned(),
+            variant: case.variant.to_owned(),
             system: system.to_owned(),
             burst: case.burst,
             cores: case.cores,
@@ -164,7 +183,8 @@ impl Missing {
     pub(crate) fn named(what: &str, system: &str, fault: &Fault) -> Self {
         let skipped = matches!(fault, Fault::Unavailable(_));
         let (case, system, reason) = (what.to_owned(), system.to_owned(), fault.to_string());
-        Self { case, system, burst: 1, cores: 1, skipped, runs: 0, reason }
+        let variant = String::new();
+        Self { case, variant, system, burst: 1, cores: 1, skipped, runs: 0, reason }
     }
 }
 
@@ -187,7 +207,7 @@ pub(super) mod tests {
         let mut report = Report::new("io", conditions);
         let case = Case::new("tx", Unit::Mpps).burst(256).note("a note");
         let samples = |values: &[f64], lost| -> Vec<Sample> {
-            values.iter().map(|&value| Sample { value, lost }).collect()
+            values.iter().map(|&value| Sample { lost, ..Sample::of(value) }).collect()
         };
         report.rows.extend(Row::of(&case, "ringway-ebpf", &samples(&[5.0, 4.123456, 6.0], Some(2))));
         report.rows.extend(Row::of(&case, "libpcap", &samples(&[1.0, 1.5], None)));
@@ -258,6 +278,21 @@ pub(super) mod tests {
 "#;
         assert_eq!(example().to_json(), golden);
         assert_eq!(serde_json::from_str::<Report>(golden).unwrap(), example());
+    }
+
+    #[test]
+    fn what_some_cases_add() {
+        let case = Case::new("size", Unit::Mpps).frame(1500).variant("32 ports").with_bits();
+        let samples = [1, 3, 2].map(|n| Sample { memory: Some(n << 20), ..Sample::of(n as f64) });
+        let row = Row::of(&case, "ringway-x", &samples).unwrap();
+        let json = serde_json::to_value(&row).unwrap();
+        assert_eq!(
+            (&json["variant"], &json["gbit"], &json["memory"]),
+            (&"32 ports".into(), &24.0.into(), &(3 << 20).into())
+        );
+        assert_eq!(serde_json::from_value::<Row>(json).unwrap(), row);
+        let other = Row::of(&Case::new("size", Unit::Mpps).frame(1500), "ringway-x", &samples).unwrap();
+        assert!(row.beside(&row) && !row.beside(&other));
     }
 
     #[test]

@@ -30,7 +30,8 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
             (false, 0) => "FAILED",
             (false, _) => "failed once",
         };
-        writeln!(out, "{what}: {} {} (burst {}): {}", m.case, m.system, m.burst, m.reason)?;
+        let variant = if m.variant.is_empty() { String::new() } else { format!("{}, ", m.variant) };
+        writeln!(out, "{what}: {} {} ({variant}burst {}): {}", m.case, m.system, m.burst, m.reason)?;
     }
     if report.interrupted {
         writeln!(out, "interrupted: the numbers are incomplete")?;
@@ -39,11 +40,13 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
 }
 
 fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
-    let Row { case, frame, burst, cores, unit, runs, .. } = row;
+    let Row { case, variant, frame, burst, cores, unit, runs, .. } = row;
+    let variant = if variant.is_empty() { String::new() } else { format!(", {variant}") };
     let s = |n: u32| if n == 1 { "" } else { "s" };
     let (cores_s, runs_s) = (s(*cores), s(*runs));
-    let title =
-        format!("{case}, {frame}-byte frames, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}");
+    let title = format!(
+        "{case}{variant}, {frame}-byte frames, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}"
+    );
     writeln!(out, "{title}")?;
     let ratio = peer.map(|p| format!("times {}", p.system)).unwrap_or_default();
     writeln!(out, "    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max")
@@ -54,6 +57,12 @@ fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     write!(out, "    {:<20} {median:>9}   {min:>9} - {max:<9}", row.system)?;
     if let Some(peer) = peer {
         write!(out, "  {:.2}", row.ratio_to(peer))?;
+    }
+    if let Some(gbit) = row.gbit {
+        write!(out, "  {} Gbit/s", number(gbit))?;
+    }
+    if let Some(memory) = row.memory {
+        write!(out, "  {} MiB of memory", number(memory as f64 / f64::from(1 << 20)))?;
     }
     if let Some(lost) = row.lost {
         write!(out, "  {lost} frames lost")?;
@@ -89,6 +98,23 @@ tx, 64-byte frames, burst 256, 1 core, 3 runs
 skipped: tx af_xdp (burst 256): no libbpf
 ";
         assert_eq!(text(&example()), expected);
+    }
+
+    #[test]
+    fn variants_and_extras_are_shown() {
+        let mut report = example();
+        report.missing.clear();
+        report.rows.truncate(1);
+        let row = &mut report.rows[0];
+        (row.variant, row.gbit, row.memory) = ("2 ports".into(), Some(3.84), Some(3 << 20));
+        let expected = "\
+tx, 2 ports, 64-byte frames, burst 256, 1 core, 3 runs
+    system                    Mpps         min - max        \n    \
+ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of memory  6 frames lost
+    a note
+
+";
+        assert_eq!(text(&report), expected);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `ringway exporter`: the counters of all open ports for Prometheus and its like, by HTTP.
+//! `ringway exporter`: the counters of all open ports and switches for Prometheus and its like, by HTTP.
 //!
 //! The server is our own, on sockets of the standard library that never block: one thread, one `poll`. What is served is one
 //! page without parameters, state or bodies. Of the small servers, `tiny_http` (last release 2022) takes a thread for each
@@ -21,7 +21,7 @@ use ringway::open_ports;
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::{metrics, stop};
+use crate::{metrics, stop, switches};
 
 /// Serve the counters of open ports as OpenMetrics, by HTTP
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,8 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; root sees those of root.
+GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; root sees those of root,
+and switches.
 There is no authentication and no encryption: who reaches the address reads names of ports and interfaces, and counters.
 Ctrl-C or SIGTERM ends it.
 
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     Console { json: false }.line(&format!("listening on http://{address}/metrics"))?;
-    let page = || metrics::page(&open_ports());
+    let page = || metrics::page(&open_ports(), &switches::readable());
     let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
     server::Server::new(listener, page).and_then(|mut server| server.serve(&signals)).map_err(failed)
 }

@@ -7,7 +7,7 @@ mod meter;
 mod rx;
 mod tx;
 
-use ringway::{OpenOptions, Port};
+use ringway::{OpenOptions, Port, PortName};
 use ringway_bench::affinity;
 use ringway_bench::engine::{Progress, Signals};
 use serde_json::{Value, json};
@@ -22,8 +22,10 @@ use ringway_bench::traffic::report::Summary;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;
-    // Turning frames round without a copy takes one buffer more than the rings have.
-    let port = args.selection.apply(OpenOptions::new().extra_bufs(1))?.open(&args.port)?;
+    // Turning frames round without a copy takes one buffer more than the rings have. Ports of a switch have none.
+    let of_switch = args.port.parse::<PortName>().is_ok_and(|name| name.switch_port().is_some());
+    let options = OpenOptions::new().extra_bufs(u32::from(!of_switch));
+    let port = args.selection.apply(options)?.open(&args.port)?;
     link::wait(&port, args.wait, &signals)?;
     let session = Session { args, console: Console { json: args.json }, signals };
     match args.function {

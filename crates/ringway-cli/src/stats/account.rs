@@ -28,7 +28,7 @@ pub(crate) struct Account {
     pub(crate) holds: u64,
 }
 
-/// The accounts of one port.
+/// The accounts of one port, or of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Books {
     pub(crate) name: String,
@@ -109,9 +109,12 @@ pub(crate) fn compare(before: &[Books], now: Vec<Books>) -> Vec<Verdict> {
     let same = |a: &Books, b: &Books| (&a.name, a.pid, a.number) == (&b.name, b.pid, b.number);
     let judge = |books: Books| {
         let earlier = before.iter().find(|b| same(b, &books))?;
-        let pairs = books.accounts.iter().zip(&earlier.accounts);
-        let states = pairs.map(|(account, earlier)| account.judge(earlier)).collect();
-        Some(Verdict { books, states })
+        let judge = |account: Account| {
+            let earlier = earlier.accounts.iter().find(|e| e.name == account.name)?;
+            Some((account.judge(earlier), account))
+        };
+        let (states, accounts) = books.accounts.into_iter().filter_map(judge).unzip();
+        Some(Verdict { books: Books { accounts, ..books }, states })
     };
     now.into_iter().filter_map(judge).collect()
 }
@@ -199,9 +202,14 @@ mod tests {
     fn what_was_not_there_both_times_is_left_out() {
         let books =
             |name: &str, number, accounts| Books { name: name.into(), pid: Some(7), number, accounts };
-        let (good, bad) = (account(5, 5, 0), account(5, 3, 0));
-        let before = [books("a", 0, vec![good.clone(), bad.clone(), bad.clone()]), books("b", 1, vec![])];
-        let now = vec![books("a", 0, vec![good.clone(), bad.clone(), bad]), books("b", 2, vec![good])];
+        let good = |name: &str| Account { name: name.into(), ..account(5, 5, 0) };
+        let bad = |name: &str| Account { name: name.into(), ..account(5, 3, 0) };
+        let before =
+            [books("a", 0, vec![bad("gone"), good("rx0"), bad("rx1"), bad("rx2")]), books("b", 1, vec![])];
+        let now = vec![
+            books("a", 0, vec![good("rx0"), bad("new"), bad("rx1"), bad("rx2")]),
+            books("b", 2, vec![good("rx0")]),
+        ];
         let verdicts = compare(&before, now);
         assert_eq!(verdicts.len(), 1);
         assert_eq!(verdicts[0].states, [State::Ok, State::Open(2), State::Open(2)]);

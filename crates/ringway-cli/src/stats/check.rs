@@ -1,14 +1,16 @@
-//! `ringway stats --check`: do the accounts of all open ports close?
+//! `ringway stats --check`: do the accounts of all open ports and switches close?
 
 use std::thread;
 use std::time::Duration;
 
-use ringway::{OpenPort, OpenRing, PortName};
+use ringway::vale::SwitchSum;
+use ringway::{Counters, OpenPort, OpenRing, PortName};
 use serde_json::{Value, json};
 
 use super::account::{Account, Books, State, Verdict, compare};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::switches::Reading;
 use crate::units::printable;
 
 /// Time between two readings.
@@ -21,13 +23,16 @@ const ROUNDS: u32 = 3;
 /// Most frames that one ring of a `fault:` port keeps in memory: 16 MiB of delayed frames, each with 64 bytes of its own.
 const FAULT_DELAYED: u64 = (16 << 20) / 64;
 
-/// Reads the ports with `read`, prints what their accounts say, and fails when one is open.
+/// Reads ports and switches with `read`, prints what their accounts say, and fails when one is open.
 pub(super) fn run(
-    read: impl Fn() -> Result<Vec<OpenPort>, Failure>,
+    read: impl Fn() -> Result<(Vec<OpenPort>, Vec<Reading>), Failure>,
     verbose: bool,
     console: Console,
 ) -> Result<(), Failure> {
-    let read = || read().map(|ports| ports.iter().map(books).collect::<Vec<_>>());
+    let read = || {
+        let (ports, switches) = read()?;
+        Ok::<_, Failure>(ports.iter().map(books).chain(switches.iter().map(switch)).collect::<Vec<_>>())
+    };
     let (mut before, mut verdicts) = (read()?, Vec::new());
     for _ in 0..ROUNDS {
         thread::sleep(PAUSE);
@@ -44,8 +49,9 @@ pub(super) fn run(
     match open {
         0 => Ok(()),
         _ => Err(Failure::Other(format!(
-            "{open} of {} ports lost frames without a name: a fault of Ringway, please report it with `ringway stats --json`",
-            verdicts.len()
+            "{open} of {} {} lost frames without a name: a fault of Ringway, please report it with `ringway stats --json`",
+            verdicts.len(),
+            if verdicts.iter().all(|v| v.books.pid.is_some()) { "ports" } else { "ports and switches" },
         ))),
     }
 }
@@ -66,6 +72,27 @@ fn books(port: &OpenPort) -> Books {
     };
     let accounts = [side("rx", &port.rx), side("tx", &port.tx)].concat();
     Books { name: port.name.clone(), pid: Some(port.pid), number: port.number, accounts }
+}
+
+/// The accounts of a switch: both sides of each port, the same for all ports that it has and had, and the copies that
+/// senders counted against those that receivers did.
+fn switch(s: &Reading) -> Books {
+    // A sender has so many frames half counted at most, and may have been stopped between two counters.
+    let slack = u64::from(s.spec.slots) * u64::from(s.spec.rings) * s.ports.len() as u64;
+    let account = |name: &str, entered, left, dropped| Account {
+        name: name.into(),
+        entered,
+        left,
+        dropped,
+        slack,
+        holds: 0,
+    };
+    let side = |(name, c): (String, &Counters)| account(&name, c.frames_in, c.frames_out, c.dropped());
+    let t = &s.totals;
+    let sum = |name, c: &SwitchSum| account(name, c.frames_in, c.frames_out, c.dropped);
+    let whole = [sum("rx", &t.rx), sum("tx", &t.tx), account("copies", t.copies, t.rx.frames_in, 0)];
+    let accounts = s.sides().map(side).chain(whole).collect();
+    Books { name: s.name.clone(), pid: None, number: 0, accounts }
 }
 
 /// Most frames that a ring of the port keeps outside its slots: only `fault:` does, which delays frames and holds them back

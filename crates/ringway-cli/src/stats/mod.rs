@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::switches::Reading;
 use crate::units::printable;
-use crate::{counters, link, metrics, stop};
+use crate::{counters, link, metrics, stop, switches};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
@@ -43,7 +44,9 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops.
+Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops. They count
+from when the port was opened; those of a port of a switch from when it was made, by whomever it was open.
+ringway vale stats shows ports of switches that nobody has open, too.
 
 Keys of --json, which stay as they are; new ones may be added:
   ports[]             the open ports, by name and pid
@@ -64,10 +67,12 @@ Keys of --json, which stay as they are; new ones may be added:
   open by N frames  N frames at least are missing, or left without having entered; seen three times in a row
 Keys of --check --json: ports[] with name, pid, state (ok, busy or open), open_by and accounts[] with name (rx0, tx1),
 frames_in, frames_out, dropped, gap (in - out - dropped), bound (what may be under way), state, open_by; and open, the
-number of open ports.
+number of open ports. Without a port, root also gets each switch there, with pid null; its accounts are `p1 rx` and `p1 tx` of
+each port p1 and, over all ports there are and were, rx, tx and copies (in: as senders counted them, out: as receivers did).
 
 --openmetrics: ringway_port_* are the accounts of whole ports, ringway_ring_* of each ring; labels port, pid and nr (which
 of the ports of that process) name a port, side (rx, tx) or ring (rx0) the part, dir (in, out) and reason the kind.
+ringway_switch_* are switches, with label switch, and ringway_switch_port_* their ports, with label port.
 
 Examples:
   ringway stats                  # all ports that you may see
@@ -80,11 +85,12 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let console = Console { json: args.json };
     if args.openmetrics {
-        std::io::stdout().write_all(metrics::page(&selected(args)?).as_bytes())?;
+        let page = metrics::page(&selected(args)?, &all_switches(args));
+        std::io::stdout().write_all(page.as_bytes())?;
         return Ok(());
     }
     if args.check {
-        return check::run(|| selected(args), args.verbose, console);
+        return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose, console);
     }
     let signals = stop::signals()?;
     let Some(period) = args.watch else { return show(args, console) };
@@ -107,6 +113,11 @@ fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
         }
     }
     Ok(ports)
+}
+
+/// The switches, unless a port was asked for.
+fn all_switches(args: &Args) -> Vec<Reading> {
+    if args.port.is_none() { switches::readable() } else { Vec::new() }
 }
 
 fn show(args: &Args, console: Console) -> Result<(), Failure> {

@@ -4,6 +4,7 @@
 
 pub(crate) mod confined;
 pub(crate) mod openmetrics;
+pub(crate) mod room;
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -33,10 +34,11 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// The command with its own place for ports, so that tests do not see each other's or the machine's.
+/// The command with its own place for ports and none for switches, so that tests do not see each other's or the machine's.
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ringway"));
-    command.args(args).env("RINGWAY_DIR", directory()).stdin(Stdio::null());
+    command.args(args).env("RINGWAY_DIR", directory()).env("RINGWAY_BPFFS", directory().join("switches"));
+    command.stdin(Stdio::null());
     command
 }
 
@@ -56,7 +58,12 @@ pub(crate) fn directory() -> PathBuf {
 
 /// Starts `ringway` with `args`.
 pub(crate) fn start(args: &[&str]) -> Running {
-    let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    spawn(&mut command(args))
+}
+
+/// Starts a command that may have been changed.
+pub(crate) fn spawn(command: &mut Command) -> Running {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let stdout = Some(reader(child.stdout.take().unwrap()));
     let stderr = Some(reader(child.stderr.take().unwrap()));
     Running { child, stdout, stderr }

@@ -15,7 +15,7 @@ use crate::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::name::PortName;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
-use crate::registry::Registration;
+use crate::registry::{KernelCounters, Registration};
 use crate::ring::{RingParts, RingView, RxRing, TxRing};
 use crate::slot::Slot;
 use crate::sys::bpf::{self, Bell};
@@ -121,6 +121,10 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     let state = Arc::new(objects::open_pin(&dir.join("state"), false, &name)?);
     let now = vale::snapshot(state.as_fd(), shape, &name)?;
     let number = now.u32(state::PORT).load(Relaxed);
+    if number == 0 {
+        return Err(Error::new(ErrorKind::Gone, name, "the port was just deleted")
+            .cure("open it again when it is back"));
+    }
     let core =
         Arc::new(Core { name, dir, shape, region, state, number, looked_ns: AtomicU64::new(0), _stay: stay });
     assemble(&core, &now)
@@ -143,10 +147,15 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
 
 fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<Stay> {
     if dir.is_dir() {
-        let lock = vale::take(dir, name)?;
-        if lock.is_at(dir) {
-            let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
-            return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+        match vale::take(dir, name) {
+            Ok(lock) if lock.is_at(dir) => {
+                let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
+                return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+            }
+            // Its last user just removed it.
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
         }
     }
     let made = Switch::open(switch).and_then(|s| Ok((s.add_ephemeral(port)?, s)));
@@ -168,6 +177,9 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;
+    let (map, _) = bpf::map_info(core.state.as_fd())
+        .map_err(|e| Error::io(name, "asking for the port's state failed", e))?;
+    registration.set_map(map, KernelCounters::SwitchPort);
     let part = |view: &RingView, first, tail, stats| RingParts {
         view: view.clone(),
         first,
@@ -330,12 +342,17 @@ impl ValeRx {
         self.core.ctl(self.core.shape.rings + self.ring, at)
     }
 
+    /// Position before which senders published, by the programs' own book.
+    fn published(&self) -> Result<u32> {
+        let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
+        Ok(self.core.snapshot()?.u32(at).load(Relaxed))
+    }
+
     /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
     fn retell(&mut self, view: &RingView) -> Result<()> {
         loop {
             view.told().store(self.seen, Release);
-            let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
-            let now = self.core.snapshot()?.u32(at).load(Relaxed);
+            let now = self.published()?;
             if std::mem::replace(&mut self.seen, now) == now {
                 return Ok(());
             }
@@ -362,7 +379,12 @@ impl RxSync for ValeRx {
             self.bell.drain();
         }
         self.ctl(ctl::HEAD).store(head, Release);
-        let now = handshake::observe(ring.told());
+        let mut now = handshake::observe(ring.told());
+        if now.wrapping_sub(self.seen) >= ring.num() {
+            // A sender told an older position after another one told a newer, and is about to look again; or the word was
+            // overwritten. What was published never goes back.
+            now = self.published()?;
+        }
         if now == self.seen {
             self.core.look()?;
         }
@@ -395,9 +417,10 @@ struct ValePort {
 impl Control for ValePort {
     fn counters(&self, sum: &mut PortCounters) {
         if let Ok(now) = vale::snapshot(self.state.as_fd(), self.shape, &self.name) {
-            let kernel = vale::counters(&now, self.shape);
-            sum.tx.add(&kernel.tx);
-            sum.rx.add(&kernel.rx);
+            let rings = vale::open_rings(&now, self.shape);
+            let (tx, rx) = rings.split_at(self.shape.rings as usize);
+            tx.iter().for_each(|r| sum.tx.add(r));
+            rx.iter().for_each(|r| sum.rx.add(r));
         }
     }
 

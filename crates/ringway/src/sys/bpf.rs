@@ -160,6 +160,15 @@ pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// The id of a map and the length of its values.
+pub(crate) fn map_info(map: BorrowedFd<'_>) -> io::Result<(u32, usize)> {
+    let mut info = bpf::bpf_map_info::default();
+    let mut len = size_of::<bpf::bpf_map_info>() as u32;
+    // SAFETY: `info` lives across the call and has the length given.
+    check(unsafe { bpf::bpf_map_get_info_by_fd(map.as_raw_fd(), &mut info, &mut len) })?;
+    Ok((info.id, info.value_size as usize))
+}
+
 /// Copies the value at `key` of an array map, whose values have the length of `out`.
 pub(crate) fn lookup(map: BorrowedFd<'_>, key: u32, out: &mut [u8]) -> io::Result<()> {
     let key = &raw const key;

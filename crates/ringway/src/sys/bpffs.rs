@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use libbpf_sys as bpf;
 
@@ -77,10 +78,66 @@ impl DirLock {
         }
     }
 
+    /// Takes the lock unless somebody else has it for longer than `patience`.
+    pub(crate) fn take_soon(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
+        let start = Instant::now();
+        loop {
+            match Self::take(dir, false)? {
+                None if start.elapsed() < patience => std::thread::sleep(Duration::from_millis(1)),
+                lock => return Ok(lock),
+            }
+        }
+    }
+
+    /// Process that has the lock of `dir`, as the kernel lists it; `None` when nobody has, or one of another pid namespace.
+    pub(crate) fn holder(dir: &Path) -> Option<u32> {
+        use std::os::unix::fs::MetadataExt;
+        let meta = std::fs::metadata(dir).ok()?;
+        let (major, minor) = (libc::major(meta.dev()), libc::minor(meta.dev()));
+        let file = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+        holder_in(&std::fs::read_to_string("/proc/locks").ok()?, &file)
+    }
+
     /// Whether the directory that is locked still stands at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;
         let of = |m: std::fs::Metadata| (m.dev(), m.ino());
         matches!((self.0.metadata().map(of), std::fs::metadata(path).map(of)), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+/// The process that holds a lock on `file` by the text of /proc/locks (proc_locks(5)); those that wait have `->`.
+fn holder_in(locks: &str, file: &str) -> Option<u32> {
+    locks.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [_, "FLOCK", _, "WRITE", pid, on, ..] if on == file => pid.parse().ok(),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_told_from_those_that_wait() {
+        let locks = "1: POSIX  ADVISORY  WRITE 70 00:1a:99 0 EOF\n2: FLOCK  ADVISORY  READ 71 00:1a:99 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 72 00:1a:99 0 EOF\n3: -> FLOCK  ADVISORY  WRITE 73 00:1a:98 0 EOF\n";
+        assert_eq!(holder_in(locks, "00:1a:99"), Some(72));
+        assert_eq!(holder_in(locks, "00:1a:98"), None);
+    }
+
+    #[test]
+    fn a_lock_tells_its_process() {
+        let dir = std::env::temp_dir().join(format!("ringway-lock-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let lock = DirLock::take(&dir, false).unwrap();
+        let (held, again) = (DirLock::holder(&dir), DirLock::take(&dir, false).unwrap());
+        drop(lock);
+        let free = DirLock::holder(&dir);
+        std::fs::remove_dir(&dir).unwrap();
+        assert!(
+            held == Some(std::process::id()) && again.is_none() && free.is_none(),
+            "{held:?} {again:?} {free:?}"
+        );
     }
 }

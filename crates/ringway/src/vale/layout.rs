@@ -41,11 +41,19 @@ pub(crate) mod port {
     pub(crate) const EPHEMERAL: u32 = 2;
 }
 
+/// Entry 0 of the ports, which is no port: what ports that went away had counted.
+pub(crate) mod past {
+    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals); they end before the name.
+    pub(crate) const SUMS: usize = 8;
+    pub(crate) const WORDS: usize = 7;
+}
+
 /// `struct fdb`.
 pub(crate) mod fdb {
     pub(crate) const BUCKET_BITS: u32 = 14;
     pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
-    pub(crate) const COUNT: usize = ENTRIES * 8 + 16;
+    pub(crate) const SWEPT: usize = ENTRIES * 8;
+    pub(crate) const COUNT: usize = SWEPT + 16;
     pub(crate) const SIZE: usize = COUNT + 4 * super::PORTS as usize;
 }
 
@@ -119,5 +127,6 @@ impl Shape {
     }
 }
 
+const _: () = assert!(past::SUMS + 8 * past::WORDS <= port::NAME);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

@@ -29,10 +29,11 @@ use std::time::Duration;
 
 pub use fdb::FdbEntry;
 pub use module::Module;
+pub use pins::{root, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
-pub use stats::SwitchPortStats;
-pub(crate) use stats::{counters, snapshot};
+pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
+pub(crate) use stats::{add_state_counters, open_rings, snapshot};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
@@ -40,6 +41,7 @@ use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
 use module::Code;
 use objects::Maps;
+use pins::remove_tree;
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -129,6 +131,9 @@ impl Switch {
         check_name(name)?;
         let shape = spec.check(name)?;
         let root = pins::make_root()?;
+        let _alone =
+            pins::lock(&root).map_err(|e| Error::io(name, "locking the directory of switches failed", e))?;
+        pins::clean(&root);
         let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
         let mut code = Code::new(&spec.module, name)?;
@@ -147,7 +152,7 @@ impl Switch {
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
-        let making = root.join(format!("~{name}-{}", std::process::id()));
+        let making = root.join(format!("~{name}"));
         let pinned = pin_switch(&making, &maps, name).and_then(|()| code.pin(&making, name)).and_then(|()| {
             // On a directory that is not empty, as that of a switch is, rename fails.
             fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
@@ -175,7 +180,10 @@ impl Switch {
         if !dir.is_dir() {
             return Err(missing(name));
         }
-        let maps = Maps::open(&dir, name)?;
+        let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
+            ErrorKind::Denied => e.cure("run as root: only ports can be given to others"),
+            _ => e,
+        })?;
         let switch = Self::with(name, dir, maps)?;
         switch.reap()?;
         Ok(switch)
@@ -230,20 +238,19 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
     pub fn delete(self) -> Result<()> {
+        let root = root();
+        let io = |e| Error::io(&self.name, "removing it failed", e);
+        let _alone = pins::lock(&root).map_err(io)?;
+        pins::clean(&root);
         let _lock = self.lock()?;
-        for p in self.ports() {
-            if let Some(why) = self.user_of(&p.name)? {
-                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), why)
-                    .cure("end that process first"));
-            }
-        }
-        // From here on programs of its ports do nothing, whoever still holds them.
+        let ports = self.ports();
+        // Held, so that nobody opens one from now on.
+        let _held = ports.iter().map(|p| self.hold_port(&p.name)).collect::<Result<Vec<_>>>()?;
+        let gone = root.join(format!("~{}", self.name));
+        // Who is killed from here on leaves what the next one cleans away; the name is free.
+        fs::rename(&self.dir, &gone).map_err(io)?;
+        // Programs of its ports now do nothing, whoever still holds them.
         self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
-        let gone = pins::root().join(format!("~{}-del-{}", self.name, std::process::id()));
-        fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
-        for p in self.ports() {
-            self.forget_port(p.number);
-        }
         remove_tree(&gone);
         Ok(())
     }
@@ -251,8 +258,9 @@ impl Switch {
     /// Keeps others from changing the switch.
     fn lock(&self) -> Result<DirLock> {
         let io = |e| Error::io(&self.name, "locking the switch failed", e);
-        match DirLock::take(&self.dir, true) {
-            Ok(Some(lock)) if lock.is_at(&self.dir) => Ok(lock),
+        let at = self.dir.join(pins::LOCK);
+        match DirLock::take(&at, true) {
+            Ok(Some(lock)) if lock.is_at(&at) => Ok(lock),
             Ok(_) => Err(missing(&self.name)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(missing(&self.name)),
             Err(e) => Err(io(e)),
@@ -292,7 +300,7 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
 
 /// The refusal of a switch that is not there.
 pub(crate) fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", pins::root().display()))
+    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", root().display()))
         .cure(format!("make it with `ringway vale add {name}`"))
 }
 
@@ -303,6 +311,7 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     remove_tree(dir);
     fs::create_dir(dir).map_err(io)?;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    pins::make_lock(dir).map_err(io)?;
     for (name, map) in maps.named() {
         let mode = if name == "info" { 0o644 } else { 0o600 };
         bpffs::pin(map.as_fd(), &dir.join(name)).map_err(io)?;
@@ -310,9 +319,4 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     }
     fs::create_dir(dir.join("port")).map_err(io)?;
     fs::set_permissions(dir.join("port"), fs::Permissions::from_mode(0o755)).map_err(io)
-}
-
-/// Removes a directory of pins; what is not there is gone already.
-fn remove_tree(dir: &Path) {
-    let _ = fs::remove_dir_all(dir);
 }

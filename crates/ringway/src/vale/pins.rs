@@ -1,7 +1,9 @@
 //! Where the objects of a switch are pinned.
 //!
 //! ```text
-//! <root>/vale0/               locked while ports come and go
+//! <root>/lock/                root alone; locked while switches are made and removed
+//! <root>/vale0/
+//!     lock/                   root alone; locked while ports come and go
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb regions states bells       root alone
 //!     module/object map/...   a user's module: its file, and the maps that it declares
@@ -9,17 +11,48 @@
 //!         region state send bell0...
 //! ```
 //!
-//! The root is `/sys/fs/bpf/ringway`, or what `RINGWAY_BPFFS` says. A name that starts with `~` is being made or removed.
+//! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being
+//! made or removed by whoever holds the lock beside it; without one it was left by a process that was killed, and the next
+//! holder removes it.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
+use crate::sys::bpffs::{self, DirLock};
 
-/// The directory of all switches.
-pub(crate) fn root() -> PathBuf {
-    std::env::var_os("RINGWAY_BPFFS").map_or_else(|| "/sys/fs/bpf/ringway".into(), PathBuf::from)
+/// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
+pub(crate) const LOCK: &str = "lock";
+
+/// What [`set_root`] said.
+static ROOT: OnceLock<PathBuf> = OnceLock::new();
+
+/// The directory of all switches: what [`set_root`] said, else `RINGWAY_BPFFS`, else `/sys/fs/bpf/ringway`.
+#[must_use]
+pub fn root() -> PathBuf {
+    let named = ROOT.get().cloned().or_else(|| std::env::var_os("RINGWAY_BPFFS").map(PathBuf::from));
+    named.unwrap_or_else(|| "/sys/fs/bpf/ringway".into())
+}
+
+/// Keeps switches in `dir`, for this process and for good. It must lie in a BPF file system; where it does not, making a
+/// switch fails.
+///
+/// # Errors
+/// [`ErrorKind::Busy`] when the directory was set before.
+///
+/// ```
+/// ringway::vale::set_root("/run/bpf/switches")?;
+/// assert_eq!(ringway::vale::root(), std::path::Path::new("/run/bpf/switches"));
+/// assert!(ringway::vale::set_root("/run/bpf/others").is_err());
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub fn set_root(dir: impl Into<PathBuf>) -> Result<()> {
+    ROOT.set(dir.into()).map_err(|dir| {
+        Error::new(ErrorKind::Busy, dir.display().to_string(), "the directory of switches was set before")
+            .cure("set it once, before the first use of a switch")
+    })
 }
 
 /// The directory of a switch.
@@ -32,28 +65,62 @@ pub(crate) fn port(switch_dir: &Path, port: &str) -> PathBuf {
     switch_dir.join("port").join(port)
 }
 
-/// Makes the directory of all switches, mounting the BPF file system if it is not.
+/// Makes the directory of all switches, mounting the BPF file system above it where there is nothing yet.
 pub(crate) fn make_root() -> Result<PathBuf> {
     let root = root();
     let on = || root.display().to_string();
     if !root.is_dir() {
         let above = root.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(above).map_err(|e| Error::io(on(), "making the directory above failed", e))?;
-        if !bpffs::is_bpffs(above).unwrap_or(false) {
+        // A mount would hide what lies there.
+        let bare = fs::read_dir(above).is_ok_and(|mut entries| entries.next().is_none());
+        if bare && !bpffs::is_bpffs(above).unwrap_or(false) {
             bpffs::mount(above).map_err(|e| {
                 Error::io(on(), format!("mounting the BPF file system at {} failed", above.display()), e)
                     .cure("run as root, or name a mounted one with RINGWAY_BPFFS")
             })?;
         }
+        check_bpffs(above)?;
         fs::create_dir(&root)
             .map_err(|e| Error::io(on(), "making the directory failed", e).cure("run as root"))?;
     }
-    match bpffs::is_bpffs(&root) {
-        Ok(true) => Ok(root),
-        Ok(false) => Err(Error::new(ErrorKind::Invalid, on(), "it is not in a BPF file system")
+    check_bpffs(&root)?;
+    Ok(root)
+}
+
+fn check_bpffs(dir: &Path) -> Result<()> {
+    let on = dir.display().to_string();
+    match bpffs::is_bpffs(dir) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::new(ErrorKind::Invalid, on, "it is not in a BPF file system")
             .cure("mount one with `mount -t bpf bpf DIR`, or name another directory with RINGWAY_BPFFS")),
-        Err(e) => Err(Error::io(on(), "looking at the file system failed", e)),
+        Err(e) => Err(Error::io(on, "looking at the file system failed", e)),
     }
+}
+
+/// Makes the lock in a directory, unless it is there.
+pub(crate) fn make_lock(dir: &Path) -> std::io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(dir.join(LOCK)) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the lock in the directory of all switches.
+pub(crate) fn lock(root: &Path) -> std::io::Result<Option<DirLock>> {
+    make_lock(root)?;
+    DirLock::take(&root.join(LOCK), true)
+}
+
+/// Removes what processes that were killed left half made or half removed; the caller holds the lock in `dir`.
+pub(crate) fn clean(dir: &Path) {
+    let left = fs::read_dir(dir).into_iter().flatten().flatten();
+    left.filter(|e| e.file_name().as_encoded_bytes().starts_with(b"~")).for_each(|e| remove_tree(&e.path()));
+}
+
+/// Removes a directory of pins; what is not there is gone already.
+pub(crate) fn remove_tree(dir: &Path) {
+    let _ = fs::remove_dir_all(dir);
 }
 
 /// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.

@@ -1,11 +1,14 @@
 //! Ports of a switch: made, listed, removed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
+use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
@@ -16,6 +19,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::port::{Lease, PortShape};
 use crate::region::{Alloc, Backing, Region};
 use crate::sys::bpffs::{self, DirLock};
+use crate::sys::mmap::Mmap;
 
 /// Who may open a port.
 ///
@@ -50,6 +54,8 @@ pub struct SwitchPort {
     pub access: PortAccess,
     /// Whether a process has it open.
     pub open: bool,
+    /// That process, unless it is of another pid namespace.
+    pub pid: Option<u32>,
 }
 
 impl Switch {
@@ -60,6 +66,7 @@ impl Switch {
     /// made stays.
     pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
         let _lock = self.lock()?;
+        self.tidy();
         self.make_port(name, access, 0)
     }
 
@@ -67,6 +74,7 @@ impl Switch {
     pub(crate) fn add_ephemeral(&self, name: &str) -> Result<DirLock> {
         let _lock = self.lock()?;
         let dir = pins::port(&self.dir, name);
+        self.tidy();
         if !dir.is_dir() {
             self.make_port(name, &PortAccess::default(), at::EPHEMERAL)?;
         }
@@ -81,17 +89,37 @@ impl Switch {
     /// gets [`ErrorKind::Gone`] from its next sync.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
-        let on = format!("{}:{name}", self.name);
-        let port = self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, &on, "there is no such port")
-                .cure("`ringway vale list` shows them")
-        })?;
-        if !force && let Some(why) = self.user_of(name)? {
-            return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
-        }
+        let port = self.find_port(name)?;
+        let _held = match self.hold_port(name) {
+            Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
+            held => held,
+        };
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
         Ok(())
+    }
+
+    /// Changes who may open a port, from the next open on; owner and group stay where `access` has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root.
+    pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
+        let _lock = self.lock()?;
+        let on = format!("{}:{name}", self.name);
+        self.find_port(name)?;
+        admit(&pins::port(&self.dir, name), access)
+            .map_err(|e| Error::io(on, "changing its owner or mode failed", e))
+    }
+
+    /// The port of that name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`].
+    pub fn find_port(&self, name: &str) -> Result<SwitchPort> {
+        self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
+                .cure(format!("`ringway vale list {}` shows them", self.name))
+        })
     }
 
     /// The ports, by number.
@@ -100,7 +128,8 @@ impl Switch {
         (1..=PORTS_MAX).filter_map(|n| self.port(n)).collect()
     }
 
-    fn port(&self, number: u32) -> Option<SwitchPort> {
+    /// Name and flags of a port.
+    fn record(&self, number: u32) -> Option<(String, u32)> {
         let base = number as usize * at::SIZE;
         let flags = self.ports.u32(base + at::FLAGS).load(Relaxed);
         if flags & at::EXISTS == 0 {
@@ -109,7 +138,20 @@ impl Switch {
         let mut name = [0u8; at::NAME_LEN];
         self.ports.read(base + at::NAME, &mut name);
         let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-        let name = String::from_utf8_lossy(&name[..len]).into_owned();
+        Some((String::from_utf8_lossy(&name[..len]).into_owned(), flags))
+    }
+
+    fn records(&self) -> impl Iterator<Item = (u32, String, u32)> {
+        (1..=PORTS_MAX).filter_map(|n| self.record(n).map(|(name, flags)| (n, name, flags)))
+    }
+
+    /// The number of a port.
+    pub(super) fn number_of(&self, name: &str) -> Option<u32> {
+        self.records().find(|r| r.1 == name).map(|r| r.0)
+    }
+
+    fn port(&self, number: u32) -> Option<SwitchPort> {
+        let (name, flags) = self.record(number)?;
         let dir = pins::port(&self.dir, &name);
         let meta = fs::metadata(dir.join("region")).ok();
         let access = meta.map_or_else(PortAccess::default, |m| PortAccess {
@@ -117,45 +159,75 @@ impl Switch {
             gid: Some(m.gid()),
             mode: m.mode() & 0o777,
         });
-        let open = matches!(DirLock::take(&dir, false), Ok(None));
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open })
+        // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
+        let pid = DirLock::holder(&dir);
+        let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid })
     }
 
-    /// Why a port is in use; `None` when it is not.
-    pub(super) fn user_of(&self, name: &str) -> Result<Option<String>> {
-        let on = format!("{}:{name}", self.name);
-        match DirLock::take(&pins::port(&self.dir, name), false) {
-            Ok(Some(_)) => Ok(None),
-            Ok(None) => Ok(Some(in_use(&on))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(on, "locking the port failed", e)),
+    /// Keeps others from opening a port; `None` when it has no files.
+    pub(super) fn hold_port(&self, name: &str) -> Result<Option<DirLock>> {
+        let dir = pins::port(&self.dir, name);
+        if !dir.exists() {
+            return Ok(None);
         }
+        take(&dir, &format!("{}:{name}", self.name)).map(Some)
     }
 
-    /// Removes ephemeral ports that nobody has open.
+    /// Removes ephemeral ports that nobody has open, and what processes left that were killed while they changed the switch.
     pub(super) fn reap(&self) -> Result<()> {
         let idle = |p: &SwitchPort| p.ephemeral && !p.open;
-        if !self.ports().iter().any(idle) {
+        if !self.ports().iter().any(idle) && !self.is_untidy() {
             return Ok(());
         }
         let _lock = self.lock()?;
+        self.tidy();
         for p in self.ports().iter().filter(|p| idle(p)) {
+            let Ok(Some(_held)) = self.hold_port(&p.name) else { continue };
             self.forget_port(p.number);
             remove_tree(&pins::port(&self.dir, &p.name));
         }
         Ok(())
     }
 
+    /// Directories of ports without a record, which are to go, and ports without a directory.
+    fn strays(&self) -> (Vec<PathBuf>, Vec<u32>) {
+        let dirs = fs::read_dir(self.dir.join("port")).into_iter().flatten().flatten();
+        let dirs: Vec<_> = dirs.map(|e| (e.file_name(), e.path())).collect();
+        let records: Vec<_> = self.records().collect();
+        let unknown = |(name, _): &&(OsString, _)| !records.iter().any(|r| name == r.1.as_str());
+        let unlisted = dirs.iter().filter(unknown).map(|d| d.1.clone()).collect();
+        let bare = |r: &&(u32, String, u32)| !dirs.iter().any(|(name, _)| name == r.1.as_str());
+        (unlisted, records.iter().filter(bare).map(|r| r.0).collect())
+    }
+
+    /// Whether a process was killed while it changed the switch, or is changing it now.
+    fn is_untidy(&self) -> bool {
+        let (dirs, numbers) = self.strays();
+        !dirs.is_empty() || !numbers.is_empty()
+    }
+
+    /// Removes what is left of ports that were half made or half removed; the caller holds the lock.
+    fn tidy(&self) {
+        let (dirs, numbers) = self.strays();
+        for dir in dirs {
+            self.end(&dir);
+            remove_tree(&dir);
+        }
+        numbers.into_iter().for_each(|n| self.forget_port(n));
+    }
+
     /// Whether the port goes away with its last user.
     pub(crate) fn is_ephemeral(&self, name: &str) -> bool {
-        self.ports().iter().any(|p| p.name == name && p.ephemeral)
+        self.records().any(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0)
     }
 
     /// Removes an ephemeral port whose user ends, if it still is that user's.
     pub(crate) fn drop_ephemeral(&self, name: &str) {
         let Ok(_lock) = self.lock() else { return };
-        if let Some(p) = self.ports().iter().find(|p| p.name == name && p.ephemeral) {
-            self.forget_port(p.number);
+        let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
+        if let Some((number, ..)) = found {
+            self.forget_port(number);
             remove_tree(&pins::port(&self.dir, name));
         }
     }
@@ -172,22 +244,25 @@ impl Switch {
                 Error::new(ErrorKind::Busy, on, "there is a port of that name").cure("choose another name")
             );
         }
-        let number = (1..=PORTS_MAX).find(|&n| self.port(n).is_none()).ok_or_else(|| {
+        let number = (1..=PORTS_MAX).find(|&n| self.record(n).is_none()).ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
         let objects = Objects::make(self, number, &on)?;
         let making = pins::port(&self.dir, &format!("~{name}"));
-        let placed = objects
-            .pin(&making, access, &on)
-            .and_then(|()| self.show(&objects, number, &on))
-            .and_then(|()| fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e)));
+        // One with this number may have been left half removed.
+        self.flush_port(number);
+        let shown = objects.pin(&making, access, &on).and_then(|()| self.show(&objects, number, &on));
+        let placed = shown.and_then(|()| {
+            // Listed before it can be opened: of a process that is killed between the two no port stays that nobody lists.
+            self.enlist(number, name, flags);
+            fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e))
+        });
         if let Err(e) = placed {
             self.forget_port(number);
             remove_tree(&making);
             return Err(e);
         }
-        self.enlist(number, name, flags);
         Ok(number)
     }
 
@@ -231,12 +306,16 @@ impl Switch {
         list
     }
 
-    /// Takes a port out of all that programs look at.
-    pub(super) fn forget_port(&self, number: u32) {
+    /// Takes a port out of all that programs look at. First out of the list: should this process be killed on the way, the
+    /// files of a port that is not listed are removed by the next one that changes the switch.
+    fn forget_port(&self, number: u32) {
+        let record = self.record(number);
+        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        if let Some(state) = self.state_of(number) {
+        let state = record.and_then(|(name, _)| self.state_in(&pins::port(&self.dir, &name)));
+        if let Some(state) = &state {
             state.u32(state::PORT).store(0, Relaxed);
         }
         let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
@@ -245,14 +324,26 @@ impl Switch {
             s.spawn(|| del(&self.maps.states, number));
             del(&self.maps.regions, number);
         });
-        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
+        if let Some(state) = &state {
+            self.retire(state);
+        }
         self.flush_port(number);
     }
 
+    /// Tells who has the port open that it is gone.
+    fn end(&self, dir: &Path) {
+        if let Some(state) = self.state_in(dir) {
+            state.u32(state::PORT).store(0, Relaxed);
+        }
+    }
+
     /// The state of a port, mapped.
-    pub(super) fn state_of(&self, number: u32) -> Option<std::sync::Arc<crate::sys::mmap::Mmap>> {
-        let p = self.port(number)?;
-        let map = objects::open_pin(&pins::port(&self.dir, &p.name).join("state"), true, &self.name).ok()?;
+    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
+        self.state_in(&pins::port(&self.dir, &self.record(number)?.0))
+    }
+
+    fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
+        let map = objects::open_pin(&dir.join("state"), true, &self.name).ok()?;
         objects::map_values(&map, self.shape.state(), true, &self.name).ok()
     }
 }
@@ -317,11 +408,16 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(search))
 }
 
+/// Who only looks whether a port is in use has its lock for less than this.
+const PROBE: Duration = Duration::from_millis(50);
+
 /// Takes a port for this process.
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
-    match DirLock::take(dir, false) {
+    match DirLock::take_soon(dir, PROBE) {
         Ok(Some(lock)) => Ok(lock),
-        Ok(None) => Err(Error::new(ErrorKind::Busy, on, in_use(on)).cure("end that process, or open another port")),
+        Ok(None) => {
+            Err(Error::new(ErrorKind::Busy, on, in_use(dir)).cure("end that process, or open another port"))
+        }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
                 "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
@@ -331,10 +427,9 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     }
 }
 
-fn in_use(on: &str) -> String {
-    let owner = crate::registry::open_ports().into_iter().find(|p| p.name == on);
-    match owner {
-        Some(p) => format!("busy: pid {} has it open", p.pid),
+fn in_use(dir: &Path) -> String {
+    match DirLock::holder(dir) {
+        Some(pid) => format!("busy: pid {pid} has it open"),
         None => "busy: a process has it open".into(),
     }
 }

@@ -1,12 +1,16 @@
 //! Counters of a switch, kept by its programs: there also when no process of Ringway lives.
+//!
+//! What a port counted stays when the port goes away: [`Switch::retire`] adds it up in the entry 0 of the table of ports, which
+//! is no port. So the sums over all ports there ever were close.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::layout::{Shape, state};
-use super::{Switch, SwitchPort};
+use super::layout::{RINGS_MAX, Shape, past, state};
+use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
+use crate::name::PortName;
 use crate::port::PortCounters;
 use crate::stats::{Counters, RingStats};
 use crate::sys::bpf;
@@ -14,7 +18,7 @@ use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.
 ///
-/// `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
+/// All count from when the port was made. `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
 /// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
 /// [`copies`](Self::copies) is the sum of all `counters.rx.frames_in`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,34 @@ impl Switch {
         self.ports().into_iter().filter_map(|p| self.stats_of(p)).collect()
     }
 
+    /// Sums over the ports there are, whose counters `ports` has, and those that went away.
+    #[must_use]
+    pub fn totals(&self, ports: &[SwitchPortStats]) -> SwitchTotals {
+        let mut all = self.past();
+        for p in ports {
+            all.add(&p.counters, p.copies);
+        }
+        all
+    }
+
+    /// What ports that went away had counted.
+    fn past(&self) -> SwitchTotals {
+        let mut all = SwitchTotals::default();
+        for (i, sum) in all.words().into_iter().enumerate() {
+            *sum = self.ports.u64(past::SUMS + 8 * i).load(Relaxed);
+        }
+        all
+    }
+
+    /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked.
+    pub(super) fn retire(&self, state: &Arc<Mmap>) {
+        let mut all = self.past();
+        all.add(&counters(state, self.shape), copies(state, self.shape));
+        for (i, sum) in all.words().into_iter().enumerate() {
+            self.ports.u64(past::SUMS + 8 * i).store(*sum, Relaxed);
+        }
+    }
+
     fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
         let mem = self.state_of(port.number)?;
         let shape = self.shape;
@@ -52,7 +84,7 @@ impl Switch {
         };
         Some(SwitchPortStats {
             counters: counters(&mem, shape),
-            copies: sum(state::TX_COPIES),
+            copies: copies(&mem, shape),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
             waiting: (0..shape.rings).map(waiting).sum(),
@@ -69,6 +101,106 @@ pub(crate) fn snapshot(state: BorrowedFd<'_>, shape: Shape, on: &str) -> Result<
     let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
     copy.write(0, &bytes);
     Ok(Arc::new(copy))
+}
+
+/// Sums over all ports that a switch has and had, for as long as it exists.
+///
+/// Over a switch at rest `tx` and `rx` close, and `copies` is `rx.frames_in`: whatever was offered to a port was put into its
+/// rings or is a named drop of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SwitchTotals {
+    /// Frames that ports sent into the switch.
+    pub tx: SwitchSum,
+    /// Copies that were offered to ports.
+    pub rx: SwitchSum,
+    /// The same, as their senders counted them.
+    pub copies: u64,
+}
+
+/// One direction of all ports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SwitchSum {
+    /// Frames that entered.
+    pub frames_in: u64,
+    /// Frames that left.
+    pub frames_out: u64,
+    /// Frames lost, for any reason.
+    pub dropped: u64,
+}
+
+impl SwitchTotals {
+    fn add(&mut self, c: &PortCounters, copies: u64) {
+        for (sum, c) in [(&mut self.tx, &c.tx), (&mut self.rx, &c.rx)] {
+            sum.frames_in += c.frames_in;
+            sum.frames_out += c.frames_out;
+            sum.dropped += c.dropped();
+        }
+        self.copies += copies;
+    }
+
+    fn words(&mut self) -> [&mut u64; past::WORDS] {
+        let (t, r) = (&mut self.tx, &mut self.rx);
+        [
+            &mut t.frames_in,
+            &mut t.frames_out,
+            &mut t.dropped,
+            &mut r.frames_in,
+            &mut r.frames_out,
+            &mut r.dropped,
+            &mut self.copies,
+        ]
+    }
+}
+
+/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first.
+pub(crate) fn add_state_counters(
+    id: u32,
+    name: &str,
+    shape: Shape,
+    sum: &mut PortCounters,
+    each: &mut [Counters],
+) {
+    let rings = shape.rings as usize;
+    let sane = (1..=RINGS_MAX).contains(&shape.rings) && shape.slots <= 4096 && each.len() == 2 * rings;
+    let Some(map) = open_state(id, name).filter(|_| sane) else { return };
+    // Another map than the port's would write past the end of the copy.
+    if !bpf::map_info(map.as_fd()).is_ok_and(|(_, len)| len == shape.state()) {
+        return;
+    }
+    let Ok(now) = snapshot(map.as_fd(), shape, name) else { return };
+    for (r, (one, kernel)) in each.iter_mut().zip(open_rings(&now, shape)).enumerate() {
+        one.add(&kernel);
+        if r < rings { &mut sum.tx } else { &mut sum.rx }.add(&kernel);
+    }
+}
+
+/// The state of an open port: by its id, which takes privilege, or by its file, which takes access to the port.
+fn open_state(id: u32, name: &str) -> Option<OwnedFd> {
+    if let Ok(map) = bpf::map_by_id(id) {
+        return Some(map);
+    }
+    let name: PortName = name.parse().ok()?;
+    let (switch, port) = name.switch_port()?;
+    let file = pins::port(&pins::switch(switch), port).join("state");
+    let map = objects::open_pin(&file, false, switch).ok()?;
+    bpf::map_info(map.as_fd()).is_ok_and(|(of, _)| of == id).then_some(map)
+}
+
+/// The counters of a port that is open, tx rings first. Its own rings count the syncs.
+pub(crate) fn open_rings(mem: &Arc<Mmap>, shape: Shape) -> Vec<Counters> {
+    let without_syncs = |mut c: Counters| {
+        (c.syncs, c.busy_syncs) = (0, 0);
+        c
+    };
+    let tx = (0..shape.rings).map(|r| without_syncs(tx_ring(mem, r)));
+    tx.chain((0..shape.rings).map(|r| rx_ring(mem, shape, r))).collect()
+}
+
+/// Copies of its frames that a port offered to others.
+fn copies(mem: &Arc<Mmap>, shape: Shape) -> u64 {
+    (0..shape.rings).map(|r| mem.u64(Shape::tx_state(r) + state::TX_COPIES).load(Relaxed)).sum()
 }
 
 /// The counters in a port's state.

@@ -9,13 +9,13 @@
 
 use ringway::{OpenOptions, Port, PortCounters};
 
-use super::duo::{Control, beside};
 use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, receiver, tx};
 use crate::engine::Bridge;
 use crate::lab::Lab;
 use crate::peers::testpmd::{self, Driver};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Frames forwarded in one direction before the other gets its turn.
@@ -83,7 +83,7 @@ fn af_xdp(bed: Bed<'_>) -> Result<Sample, Fault> {
     peer(bed, PeerKind::AfXdp, &["forward", "a1", "b0", &BURST.to_string()], "sink-skb")
 }
 
-fn xdp_redirect(bed: Bed<'_>) -> Result<Sample, Fault> {
+pub(in crate::suite) fn xdp_redirect(bed: Bed<'_>) -> Result<Sample, Fault> {
     peer(bed, PeerKind::Xdp, &["redirect", "a1", "b0"], "sink")
 }
 
@@ -102,9 +102,18 @@ fn peer(bed: Bed<'_>, kind: PeerKind, args: &[&str], sink_kind: &str) -> Result<
 ///
 /// Why there is no number.
 pub fn linux_bridge(bed: Bed<'_>) -> Result<Sample, Fault> {
+    through(bed, "sink-skb", |lab| Ok(LinuxBridge::create(Some(lab.name()), "br0", &["a1", "b0"])?))
+}
+
+/// What `forwarder` brings from `a1` to `b0`, as the sink of that kind sees it.
+pub(in crate::suite) fn through<F>(
+    bed: Bed<'_>,
+    sink_kind: &str,
+    forwarder: impl FnOnce(&Lab) -> Result<F, Fault>,
+) -> Result<Sample, Fault> {
     let links = links(bed)?;
-    let _bridge = LinuxBridge::create(Some(links.lab.name()), "br0", ["a1", "b0"])?;
-    let sink = sink(&links, "sink-skb")?;
+    let _forwarder = forwarder(links.lab)?;
+    let sink = sink(&links, sink_kind)?;
     flood(bed)?;
     tx::arrived(sink)
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 use ringway::{Port, Waiter, monotonic_ns};
 
-use super::duo::{Control, alone, beside};
 use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, receiver};
 use crate::peers::{Peer, PeerKind};
+use crate::suite::duo::{Control, alone, beside};
 use crate::suite::{Case, Fault, Sample, Unit, statistics};
 
 /// Time from one request to the next.

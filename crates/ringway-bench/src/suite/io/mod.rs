@@ -15,81 +15,19 @@
 //! frame, and a tc program costs senders of XDP frames the making of a socket buffer: each system sends to the
 //! sink that suits it.
 
-mod duo;
 pub mod forward;
 mod kind;
 mod latency;
-mod loops;
-mod meter;
 mod overload;
 mod pipe;
 mod rx;
 mod tx;
 
-use std::thread;
-
 pub use kind::Kind;
 
-use super::{Case, Fault};
-use crate::engine::Signals;
-use crate::lab::{Lab, LabError};
-
-/// CPU of senders and generators.
-const SENDER: usize = 0;
-
-/// CPU of receivers and forwarders.
-fn receiver() -> usize {
-    thread::available_parallelism().map_or(0, |n| 1.min(n.get() - 1))
-}
-
-/// Where to measure and for how long.
-#[derive(Debug, Clone, Copy)]
-pub struct Bed<'a> {
-    lab: Result<&'a Lab, &'a LabError>,
-    seconds: f64,
-    signals: &'a Signals,
-}
-
-impl<'a> Bed<'a> {
-    /// Measures in `lab` for `seconds` each time. Without a lab, cases that need links are skipped by name.
-    /// Loops of ours end early when `signals` says so.
-    pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64, signals: &'a Signals) -> Self {
-        Self::of(lab.as_ref(), seconds, signals)
-    }
-
-    /// The same from parts.
-    pub(crate) fn of(lab: Result<&'a Lab, &'a LabError>, seconds: f64, signals: &'a Signals) -> Self {
-        Self { lab, seconds, signals }
-    }
-
-    fn lab(&self) -> Result<&'a Lab, Fault> {
-        self.lab.map_err(|e| Fault::Unavailable(e.to_string()))
-    }
-
-    /// Makes veth pairs for one measurement: `a` is `a0` and `a1`, and so on.
-    fn links(&self, pairs: &'static [&'static str]) -> Result<Links<'a>, Fault> {
-        let links = Links { lab: self.lab()?, pairs };
-        for pair in pairs {
-            links.lab.veth(&format!("{pair}0"), &format!("{pair}1"))?;
-        }
-        Ok(links)
-    }
-}
-
-/// Veth pairs, deleted when dropped.
-#[derive(Debug)]
-struct Links<'a> {
-    lab: &'a Lab,
-    pairs: &'static [&'static str],
-}
-
-impl Drop for Links<'_> {
-    fn drop(&mut self) {
-        for pair in self.pairs {
-            let _ = self.lab.ip(&format!("link del {pair}0")); // absent if it was never made
-        }
-    }
-}
+use super::Case;
+use super::bed::Bed;
+use super::bed::{Links, SENDER, receiver};
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
@@ -105,7 +43,9 @@ pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::names;
+    use crate::engine::Signals;
+    use crate::lab::LabError;
+    use crate::suite::{Fault, names};
 
     #[test]
     fn without_a_lab_links_are_a_named_gap() {

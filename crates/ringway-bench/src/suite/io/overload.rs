@@ -11,12 +11,12 @@ use std::time::Duration;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use super::duo::{Control, beside};
 use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, forward, receiver};
 use crate::engine::Bridge;
 use crate::lab::Lab;
 use crate::peers::{Peer, PeerKind};
+use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Loads among which the best rate is looked for, in frames per second; then as much as the generator can, several times

@@ -4,16 +4,13 @@ use std::time::{Duration, Instant};
 
 use ringway::{PipeEnd, Port, RxRing, TxRing, Waiter, open_pipe_fds, pipe_fds};
 
-use super::duo::{alone, beside};
-use super::meter::WARM_UP;
-use super::{Bed, SENDER, loops, receiver};
+use super::{Bed, SENDER, receiver};
+use crate::suite::duo::{Control, alone, beside};
+use crate::suite::loops::{self, NAP, SPIN};
 use crate::suite::{Case, Fault, Sample, Unit};
 
 const BURST: u32 = 256;
 const SLOTS: u32 = 1024;
-
-/// Bursts between two looks at the clock.
-const CLOCK_EVERY: u32 = 64;
 
 /// Whether programs write and read the frames that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,25 +57,10 @@ fn drain(ring: &mut RxRing, payload: Payload) -> u64 {
     }
 }
 
-/// Counts frames for a time, after the warm-up.
-fn timed(bed: Bed<'_>, mut step: impl FnMut() -> ringway::Result<u64>) -> Result<Sample, Fault> {
-    let mut rate = 0.0;
-    for period in [WARM_UP, Duration::from_secs_f64(bed.seconds)] {
-        let (start, mut frames) = (Instant::now(), 0);
-        while start.elapsed() < period && !bed.signals.stopped() {
-            for _ in 0..CLOCK_EVERY {
-                frames += step()?;
-            }
-        }
-        rate = frames as f64 / start.elapsed().as_secs_f64() / 1e6;
-    }
-    Ok(Sample::of(rate))
-}
-
 fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     alone(None, receiver(), || {
         let ((mut a, mut b), mut sequence) = (ends()?, 0);
-        timed(bed, || {
+        loops::timed(bed, || {
             fill(&mut a.tx[0], payload, &mut sequence);
             a.tx[0].sync()?;
             b.rx[0].sync()?;
@@ -89,14 +71,13 @@ fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
 
 fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     let (mut a, mut b) = ends()?;
-    let spin = Duration::from_micros(50);
-    let send = |control: &super::duo::Control<'_>| {
-        let mut waiter = Waiter::new(spin)?;
+    let send = |control: &Control<'_>| {
+        let mut waiter = Waiter::new(SPIN)?;
         let mut sequence = 0;
         control.ready();
         while !control.stopped() {
             if fill(&mut a.tx[0], payload, &mut sequence) == 0 {
-                waiter.wait(&mut [&mut a.tx[0]], Duration::from_millis(20))?;
+                waiter.wait(&mut [&mut a.tx[0]], NAP)?;
             }
             a.tx[0].sync()?;
         }
@@ -104,10 +85,10 @@ fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     };
     let receive = || {
         alone(None, receiver(), || {
-            let mut waiter = Waiter::new(spin)?;
-            timed(bed, || {
+            let mut waiter = Waiter::new(SPIN)?;
+            loops::timed(bed, || {
                 if b.rx[0].sync()? == 0 {
-                    waiter.wait(&mut [&mut b.rx[0]], Duration::from_millis(20))?;
+                    waiter.wait(&mut [&mut b.rx[0]], NAP)?;
                 }
                 Ok(drain(&mut b.rx[0], payload))
             })

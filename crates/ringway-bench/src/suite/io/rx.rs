@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ringway::OpenOptions;
 
-use super::duo::beside;
 use super::kind::{Kind, with_all};
-use super::{Bed, SENDER, loops, receiver};
+use super::{Bed, SENDER, receiver};
 use crate::peers::{Peer, PeerKind, Traffic};
+use crate::suite::duo::beside;
+use crate::suite::loops;
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// Frames per second that nobody should lose.
@@ -81,5 +82,5 @@ fn sample(rate: &str, mpps: f64, sent: &Traffic, received: u64) -> Result<Sample
         return Err(Fault::Failed("received nothing".into()));
     }
     let lost = (rate != AS_FAST_AS_IT_GOES).then(|| sent.total_packets.saturating_sub(received));
-    Ok(Sample { value: mpps, lost })
+    Ok(Sample { lost, ..Sample::of(mpps) })
 }

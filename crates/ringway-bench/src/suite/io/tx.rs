@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use ringway::Port;
 
-use super::duo::alone;
 use super::kind::{Kind, with_all};
-use super::meter::WARM_UP;
-use super::{Bed, SENDER, loops, receiver};
+use super::{Bed, SENDER, receiver};
 use crate::lab::Lab;
 use crate::peers::{Peer, PeerKind};
+use crate::suite::duo::alone;
+use crate::suite::loops;
+use crate::suite::meter::WARM_UP;
 use crate::suite::{Case, Fault, Sample, Unit};
 
 /// A veth makes a private copy of each socket buffer for an XDP program, and a socket buffer of each live frame for a

@@ -33,6 +33,7 @@ use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
+use crate::registry::KernelCounters;
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
@@ -125,7 +126,8 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
     let setup = Setup::within(port, region, target.shape)?;
     let core = Arc::new(attach(&setup, target)?);
     setup.registration.set_interface((core.cfg.netns, core.cfg.ifindex));
-    setup.registration.set_map(core.loaded.kstate_id, core.counted);
+    let kind = if core.counted { KernelCounters::InterfaceTaken } else { KernelCounters::Interface };
+    setup.registration.set_map(core.loaded.kstate_id, kind);
     let (tx, rx) = setup.views();
     let rx = rx
         .into_iter()

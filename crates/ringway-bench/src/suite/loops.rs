@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use ringway::{Port, RxRing, TxRing, Waiter};
 
 use super::duo::Control;
-use super::meter::Meter;
+use super::meter::{Meter, WARM_UP};
+use super::{Bed, Fault, Sample};
 use crate::engine::Signals;
 
 /// Bytes in the buffer of a frame of 64.
@@ -14,11 +15,14 @@ pub(super) const FRAME_LEN: usize = 60;
 /// Frames between two looks at the clock, at least.
 const CLOCK_EVERY: u32 = 256;
 
+/// Turns between two looks at the clock.
+const TURNS: u32 = 64;
+
 /// How long a waiter looks again before it sleeps.
-const SPIN: Duration = Duration::from_micros(50);
+pub(super) const SPIN: Duration = Duration::from_micros(50);
 
 /// How long it sleeps at most, so that a loop sees that it is to end.
-const NAP: Duration = Duration::from_millis(20);
+pub(super) const NAP: Duration = Duration::from_millis(20);
 
 const SEQUENCE_AT: usize = 42;
 
@@ -65,6 +69,21 @@ pub(super) fn drain(ring: &mut RxRing) -> u64 {
         frames += 1;
     }
     frames
+}
+
+/// Counts frames for a time, after the warm-up.
+pub(super) fn timed(bed: Bed<'_>, mut step: impl FnMut() -> ringway::Result<u64>) -> Result<Sample, Fault> {
+    let mut rate = 0.0;
+    for period in [WARM_UP, Duration::from_secs_f64(bed.seconds)] {
+        let (start, mut frames) = (Instant::now(), 0);
+        while start.elapsed() < period && !bed.signals.stopped() {
+            for _ in 0..TURNS {
+                frames += step()?;
+            }
+        }
+        rate = frames as f64 / start.elapsed().as_secs_f64() / 1e6;
+    }
+    Ok(Sample::of(rate))
 }
 
 /// Sends bursts for a time.

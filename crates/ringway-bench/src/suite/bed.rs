@@ -1,0 +1,64 @@
+//! Where the suites measure: CPUs, a namespace, links that last for one run.
+
+use std::thread;
+
+use super::Fault;
+use crate::engine::Signals;
+use crate::lab::{Lab, LabError};
+
+/// CPU of senders and generators.
+pub(super) const SENDER: usize = 0;
+
+/// CPU of receivers and forwarders.
+pub(super) fn receiver() -> usize {
+    thread::available_parallelism().map_or(0, |n| 1.min(n.get() - 1))
+}
+
+/// Where to measure and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Bed<'a> {
+    lab: Result<&'a Lab, &'a LabError>,
+    pub(super) seconds: f64,
+    pub(super) signals: &'a Signals,
+}
+
+impl<'a> Bed<'a> {
+    /// Measures in `lab` for `seconds` each time. Without a lab, cases that need links are skipped by name.
+    /// Loops of ours end early when `signals` says so.
+    pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64, signals: &'a Signals) -> Self {
+        Self::of(lab.as_ref(), seconds, signals)
+    }
+
+    /// The same from parts.
+    pub(crate) fn of(lab: Result<&'a Lab, &'a LabError>, seconds: f64, signals: &'a Signals) -> Self {
+        Self { lab, seconds, signals }
+    }
+
+    pub(super) fn lab(&self) -> Result<&'a Lab, Fault> {
+        self.lab.map_err(|e| Fault::Unavailable(e.to_string()))
+    }
+
+    /// Makes veth pairs for one measurement: `a` is `a0` and `a1`, and so on.
+    pub(super) fn links(&self, pairs: &[&str]) -> Result<Links<'a>, Fault> {
+        let links = Links { lab: self.lab()?, pairs: pairs.iter().map(ToString::to_string).collect() };
+        for pair in pairs {
+            links.lab.veth(&format!("{pair}0"), &format!("{pair}1"))?;
+        }
+        Ok(links)
+    }
+}
+
+/// Veth pairs, deleted when dropped.
+#[derive(Debug)]
+pub(super) struct Links<'a> {
+    pub(super) lab: &'a Lab,
+    pairs: Vec<String>,
+}
+
+impl Drop for Links<'_> {
+    fn drop(&mut self) {
+        for pair in &self.pairs {
+            let _ = self.lab.ip(&format!("link del {pair}0")); // absent if it was never made
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! `nic`: from one interface to another, through a switch that both are members of.
+
+use super::kernel;
+use crate::suite::io::forward::{through, xdp_redirect};
+use crate::suite::{Bed, Case, Unit};
+
+const NOTE: &str = "as case forward of suite io: flood on CPU 0 into a veth, counted at the far end of another by an XDP sink (for \
+                    senders of socket buffers: tc sink). linux-bridge and xdp-redirect run in the kernel, in the generator's softirq; ovs-userspace is a daemon on CPU 0";
+
+pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
+    Case::new("nic", Unit::Mpps)
+        .burst(super::BURST)
+        .note(NOTE)
+        .system("xdp-redirect", move || xdp_redirect(bed))
+        .system("linux-bridge", move || through(bed, "sink-skb", kernel::bridge))
+        .system("ovs-userspace", move || through(bed, "sink-skb", kernel::open_vswitch))
+}

@@ -1,0 +1,124 @@
+//! Switches for one measurement.
+
+use std::path::Path;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
+use ringway::wire::MacAddr;
+use ringway::{ErrorKind, Port};
+
+use crate::suite::Fault;
+
+/// Start of the names; with process id and number no name that a person would choose.
+const PREFIX: &str = "vale_b";
+
+/// How long a switch may be busy after its ports were closed: who lists its ports tries the lock of each for a moment.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A switch with its open ports. Dropping it closes them and deletes it.
+///
+/// Its name holds the owner's process id (`vale_bPPPPPPP-N`). What killed owners left is deleted when the next one is made.
+#[derive(Debug)]
+pub(super) struct OwnSwitch {
+    pub(super) ports: Vec<Port>,
+    name: String,
+    memory: usize,
+}
+
+impl OwnSwitch {
+    /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
+    pub(super) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        delete_stale();
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
+        let digit = char::from_digit(number, 36).unwrap_or('0');
+        let name = format!("{PREFIX}{:07}-{digit}", process::id());
+        let switch = Switch::create(&name, &SwitchSpec::default()).map_err(|e| match e.kind() {
+            ErrorKind::Denied => Fault::Unavailable(e.to_string()),
+            _ => e.into(),
+        })?;
+        let mut own = Self { ports: Vec::new(), name, memory: 0 };
+        for k in 0..count {
+            switch.add_port(&format!("p{k}"), &PortAccess::default())?;
+        }
+        own.memory = switch.memory();
+        own.ports = (0..open).map(|k| Port::open(&format!("{}:p{k}", own.name))).collect::<Result<_, _>>()?;
+        Ok(own)
+    }
+
+    /// Puts an address on a port for good.
+    pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
+        Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
+    }
+
+    /// Bytes of kernel memory of the switch and all its ports.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory as u64
+    }
+}
+
+impl Drop for OwnSwitch {
+    fn drop(&mut self) {
+        self.ports.clear(); // else it is busy
+        let end = Instant::now() + PATIENCE;
+        while delete(&self.name).is_err_and(|e| e.kind() == ErrorKind::Busy) && Instant::now() < end {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn delete(name: &str) -> ringway::Result<()> {
+    Switch::open(name)?.delete()
+}
+
+fn delete_stale() {
+    let dead = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
+    for name in switches().iter().filter(|name| owner(name).is_some_and(dead)) {
+        let _ = delete(name); // a race with another owner is lost without harm
+    }
+}
+
+/// The process id in the name of a switch.
+fn owner(name: &str) -> Option<u32> {
+    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    if pid.len() != 7 || number.len() != 1 {
+        return None;
+    }
+    pid.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::is_root;
+
+    #[test]
+    fn owners_are_read_from_names() {
+        assert_eq!(owner("vale_b0000017-a"), Some(17));
+        for other in ["vale_b17-a", "vale_b0000017-ab", "vale_bxxxxxxx-a", "vale0", "vale_b0000017"] {
+            assert_eq!(owner(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_switch_and_those_of_the_dead_go_away() {
+        if !is_root() {
+            eprintln!("SKIP: switches need root; run these tests with sudo");
+            return;
+        }
+        let dead = "vale_b4194305-z"; // above the largest process id
+        Switch::create(dead, &SwitchSpec::default()).unwrap();
+        let own = OwnSwitch::with_ports(3, 2).unwrap();
+        assert_eq!(own.ports.len(), 2);
+        assert!(own.memory() > 0);
+        let name = own.name.clone();
+        assert_eq!(owner(&name), Some(process::id()));
+        assert!(!switches().contains(&dead.to_owned()));
+        assert!(switches().contains(&name));
+        drop(own);
+        assert!(!switches().contains(&name));
+    }
+}

@@ -1,0 +1,124 @@
+//! `ringway vale list`.
+
+use std::time::Duration;
+
+use ringway::vale::SwitchPortStats;
+use serde_json::{Value, json};
+
+use super::port::{access_keys, rights};
+use super::{chosen, many};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::switches::Reading;
+
+/// Show switches and their ports
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Of each port: number, name, whether it stays or goes away with its last user, who may open it, how many addresses the switch
+learned of it, and the process that has it open.
+
+Keys of --json, which stay as they are; new ones may be added:
+  switches[]        by name
+    name, slots, rings, quota
+    ageing          seconds; 0: addresses are remembered for ever
+    memory          bytes of the kernel, of the switch and all its ports
+    ports[]         by number
+      number, name, addresses
+      ephemeral     whether it goes away with its last user
+      owner, uid, group, gid, mode (octal, as text)
+      open, pid     whether a process has it open, and which; pid is null for one of another pid namespace
+
+Examples:
+  ringway vale list
+  ringway vale list vale0 --json | jq '.switches[0].ports[].name'")]
+pub(super) struct Args {
+    /// Only this switch
+    switch: Option<String>,
+}
+
+impl Args {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
+        let text: Vec<String> = switches.iter().map(describe).collect();
+        let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
+        let objects: Vec<Value> = switches.iter().map(object).collect();
+        console.result(&text, &json!({ "switches": objects }))?;
+        Ok(())
+    }
+}
+
+fn describe(s: &Reading) -> String {
+    let ageing = match s.spec.ageing {
+        Duration::ZERO => "never".to_owned(),
+        time => format!("after {} s", seconds(time)),
+    };
+    let mut text = format!(
+        "{}: {}, {} of {} slots each way, addresses age {ageing}, at most {} a port, {} of kernel memory",
+        s.name,
+        many(s.ports.len() as u64, "port"),
+        many(s.spec.rings.into(), "ring"),
+        s.spec.slots,
+        s.spec.quota,
+        bytes(s.memory)
+    );
+    let width = s.ports.iter().map(|p| p.port.name.len()).max().unwrap_or(0);
+    for p in &s.ports {
+        text += &line(p, width);
+    }
+    text
+}
+
+fn line(p: &SwitchPortStats, width: usize) -> String {
+    let port = &p.port;
+    let kind = if port.ephemeral { "ephemeral" } else { "persistent" };
+    let open = match (port.open, port.pid) {
+        (false, _) => "not open".to_owned(),
+        (true, Some(pid)) => format!("open by pid {pid}"),
+        (true, None) => "open".to_owned(),
+    };
+    let learned = format!("{} address{}", p.addresses, if p.addresses == 1 { "" } else { "es" });
+    format!(
+        "\n  {:>3} {:<width$}  {kind:<10}  {}  {learned}, {open}",
+        port.number,
+        port.name,
+        rights(&port.access)
+    )
+}
+
+fn object(s: &Reading) -> Value {
+    let ports: Vec<Value> = s.ports.iter().map(port).collect();
+    json!({
+        "name": s.name,
+        "slots": s.spec.slots,
+        "rings": s.spec.rings,
+        "ageing": seconds(s.spec.ageing),
+        "quota": s.spec.quota,
+        "memory": s.memory,
+        "ports": ports,
+    })
+}
+
+fn port(p: &SwitchPortStats) -> Value {
+    let mut object = access_keys(&p.port.access);
+    for (key, value) in [
+        ("number", json!(p.port.number)),
+        ("name", json!(p.port.name)),
+        ("ephemeral", json!(p.port.ephemeral)),
+        ("open", json!(p.port.open)),
+        ("pid", json!(p.port.pid)),
+        ("addresses", json!(p.addresses)),
+    ] {
+        object[key] = value;
+    }
+    object
+}
+
+/// Seconds; ages are kept to the ns, in 32 steps.
+pub(super) fn seconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// Bytes in words.
+pub(super) fn bytes(n: usize) -> String {
+    format!("{:.1} MiB", n as f64 / f64::from(1 << 20))
+}

@@ -1,0 +1,124 @@
+//! `ringway vale stats`.
+
+use std::time::Duration;
+
+use ringway::PortCounters;
+use ringway::vale::{SwitchPortStats, SwitchSum};
+use serde_json::{Value, json};
+
+use super::chosen;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::switches::Reading;
+use crate::{counters, link, stop};
+
+/// Show what ports of switches sent and received
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Counters are kept by the kernel, from when a port was made; no process needs to have it open. Of each port:
+  tx         what its user sent: out are frames that at least one port received
+  rx         what others sent to it: in are copies offered, out those that were put into its rings
+  copies     of its frames, that were offered to other ports
+  unlearned  frames whose source address found no place in the table
+  waiting    slots that wait to be received
+Of the switch: sums over all ports that it has and had. At rest in = out + dropped of both directions, and the copies that
+senders counted are those that receivers were offered. ringway stats --check tells whether that holds.
+
+Keys of --json, which stay as they are; new ones may be added:
+  switches[]                 by name
+    name
+    ports[]                  by number: number, name, rx, tx (as in ringway stats --help), copies, unlearned, waiting, addresses
+    totals                   rx and tx with frames_in, frames_out, dropped; copies. Ports that went away are in these sums,
+                             not in ports[]
+
+For a live view of open ports see also ringway top.
+
+Examples:
+  ringway vale stats
+  ringway vale stats vale0 -w 1     # every second
+  ringway vale stats vale0 --json | jq '.switches[0].ports[] | {name, waiting}'")]
+pub(super) struct Args {
+    /// Only this switch
+    switch: Option<String>,
+
+    /// Print again every SECONDS, until Ctrl-C
+    #[arg(short, long, value_name = "SECONDS", value_parser = link::seconds)]
+    watch: Option<f64>,
+
+    /// Say what to do about each kind of drop
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Args {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let Some(period) = self.watch else { return self.show(console) };
+        let signals = stop::signals()?;
+        while !signals.stopped() {
+            self.show(console)?;
+            stop::rest(Duration::from_secs_f64(period), &signals);
+        }
+        Ok(())
+    }
+
+    fn show(&self, console: Console) -> Result<(), Failure> {
+        let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
+        let text: Vec<String> = switches.iter().map(|s| describe(s, self.verbose)).collect();
+        let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
+        let objects: Vec<Value> = switches.iter().map(object).collect();
+        console.result(&text, &json!({ "switches": objects }))?;
+        Ok(())
+    }
+}
+
+fn describe(s: &Reading, verbose: bool) -> String {
+    let mut text = String::new();
+    for p in &s.ports {
+        text += &format!("{}:{}\n{}", s.name, p.port.name, port_text(p));
+        if verbose {
+            text.extend(counters::drops(&p.counters).iter().map(|line| format!("  {line}\n")));
+        }
+    }
+    let (sum, t) = (
+        |c: &SwitchSum| format!("{} in, {} out, {} dropped", c.frames_in, c.frames_out, c.dropped),
+        &s.totals,
+    );
+    text + &format!("{} in all\n  rx {}\n  tx {}, {} copies", s.name, sum(&t.rx), sum(&t.tx), t.copies)
+}
+
+fn port_text(p: &SwitchPortStats) -> String {
+    let mut text = format!("  rx {}", p.counters.rx);
+    if p.waiting > 0 {
+        text += &format!("; {} waiting", p.waiting);
+    }
+    text += &format!("\n  tx {}; {} copies", p.counters.tx, p.copies);
+    if p.unlearned > 0 {
+        text += &format!(", {} unlearned", p.unlearned);
+    }
+    text + "\n"
+}
+
+fn object(s: &Reading) -> Value {
+    let ports: Vec<Value> = s.ports.iter().map(port).collect();
+    let sum =
+        |c: &SwitchSum| json!({ "frames_in": c.frames_in, "frames_out": c.frames_out, "dropped": c.dropped });
+    json!({
+        "name": s.name,
+        "ports": ports,
+        "totals": { "rx": sum(&s.totals.rx), "tx": sum(&s.totals.tx), "copies": s.totals.copies },
+    })
+}
+
+fn port(p: &SwitchPortStats) -> Value {
+    let PortCounters { rx, tx } = &p.counters;
+    json!({
+        "number": p.port.number,
+        "name": p.port.name,
+        "rx": counters::direction(rx),
+        "tx": counters::direction(tx),
+        "copies": p.copies,
+        "unlearned": p.unlearned,
+        "waiting": p.waiting,
+        "addresses": p.addresses,
+    })
+}

@@ -1,0 +1,161 @@
+//! `ringway vale add`, `del` and `reload`.
+
+use std::time::Duration;
+
+use ringway::vale::{Module, Switch, SwitchSpec};
+use serde_json::json;
+
+use super::list::{bytes, seconds};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Make a switch
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel).
+
+Examples:
+  ringway vale add vale0
+  ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
+  ringway vale add vale1 --module hub")]
+pub(super) struct Add {
+    /// Its name: vale and up to 11 letters, digits, _ or -
+    switch: String,
+
+    /// Slots of each ring of each port: a power of two, 64 to 4096
+    #[arg(long, default_value_t = SwitchSpec::default().slots)]
+    slots: u32,
+
+    /// Rings of each direction of each port, 1 to 8; ring i sends to rings i
+    #[arg(long, default_value_t = SwitchSpec::default().rings)]
+    rings: u32,
+
+    /// How long an address is remembered after its last frame: 32ms or more, such as 300s or 5m; 0: for ever
+    #[arg(long, default_value = "300s", value_parser = duration)]
+    ageing: Duration,
+
+    /// Addresses learned of one port at most, 1 to 131072
+    #[arg(long, default_value_t = SwitchSpec::default().quota)]
+    quota: u32,
+
+    /// What decides where frames go: bridge (learns addresses), hub (all to all), or the file of a module, a compiled eBPF
+    /// object (docs/modules.md)
+    #[arg(long, default_value = "bridge")]
+    module: Module,
+}
+
+impl Add {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let spec = SwitchSpec {
+            slots: self.slots,
+            rings: self.rings,
+            ageing: self.ageing,
+            quota: self.quota,
+            module: self.module.clone(),
+        };
+        let switch = Switch::create(&self.switch, &spec)?;
+        let (name, memory) = (switch.name(), switch.memory());
+        let object = json!({
+            "name": name,
+            "slots": spec.slots,
+            "rings": spec.rings,
+            "ageing": seconds(spec.ageing),
+            "quota": spec.quota,
+            "module": spec.module.to_string(),
+            "memory": memory,
+        });
+        console.result(&format!("{name}: made; {} of kernel memory", bytes(memory)), &object)?;
+        Ok(())
+    }
+}
+
+/// Remove a switch and its ports
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Nothing is removed while a process has a port of it open.
+
+Keys of --json: name, ports (how many it had).
+
+Example:
+  ringway vale del vale0")]
+pub(super) struct Del {
+    /// Its name
+    switch: String,
+}
+
+impl Del {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let switch = Switch::open(&self.switch)?;
+        let ports = switch.ports().len();
+        switch.delete()?;
+        let text = format!("{}: removed, with {}", self.switch, super::many(ports as u64, "port"));
+        console.result(&text, &json!({ "name": self.switch, "ports": ports }))?;
+        Ok(())
+    }
+}
+
+/// Replace the programs of a switch by those of this version, while frames move
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+No frame is lost. A sender that gave up its right to open its port is refused at its next sync.
+
+Keys of --json: name, generation (of the new programs).
+
+Example:
+  ringway vale reload vale0")]
+pub(super) struct Reload {
+    /// Its name
+    switch: String,
+}
+
+impl Reload {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let generation = Switch::open(&self.switch)?.reload()?;
+        let text = format!("{}: runs programs of generation {generation}", self.switch);
+        console.result(&text, &json!({ "name": self.switch, "generation": generation }))?;
+        Ok(())
+    }
+}
+
+/// Time as a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => f64::NAN,
+    };
+    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let seconds = digits.parse::<f64>().unwrap_or(f64::NAN) * unit;
+    match plain && (0.0..=MAX_SECONDS).contains(&seconds) {
+        true => Ok(Duration::from_secs_f64(seconds)),
+        false => Err("accepted: NUMBER[ms|s|m|h] up to 8760h, such as 300s or 5m".into()),
+    }
+}
+
+/// A year.
+const MAX_SECONDS: f64 = 8760.0 * 3600.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, ms) in [
+            ("0", 0),
+            ("300s", 300_000),
+            ("300", 300_000),
+            ("32ms", 32),
+            ("1.5m", 90_000),
+            ("8760h", 31_536_000_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for bad in ["", "s", "-1s", "1d", "1e3", "inf", "NaN", "8761h", "1 s", "+1", "1s1", "é"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}
