@@ -38,13 +38,18 @@ struct config {
 	__u32 bufs_ofs;
 	__u32 buf_size;
 	__u32 bufs;
-	__u32 module;     /* enum module */
 };
 const volatile struct config cfg = {};
 #define MASK (cfg.slots - 1)
 
-/* What decides where frames go. */
-enum module { BRIDGE, HUB, CUSTOM };
+/* What decides where frames go. Each has an object of its own, for which build.rs defines DECISION: none pays for another. */
+#define BRIDGE 0
+#define HUB 1
+#define CUSTOM 2
+#ifndef DECISION
+#define DECISION BRIDGE
+#endif
+#define WITH_MODULE (DECISION == CUSTOM)
 
 /* A refusal of a user's module, instead of a port. */
 #define ENTRY_MODULE (1 << 9)
@@ -167,7 +172,7 @@ struct info {
 	__u32 quota;    /* entries of the table that one port may have */
 	__u32 shared;   /* features that some port has and that senders to it must know of */
 	__u32 unused[2];
-	__u32 module;   /* enum module */
+	__u32 module;   /* BRIDGE, HUB or CUSTOM */
 	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
 };

@@ -42,7 +42,7 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 {
 	__u64 now = t->now;
 
-	if (cfg.module == HUB) {
+	if (DECISION == HUB) {
 		t->dst = flags >> 8 ? flags >> 8 : FLOOD;
 		return READ_ONCE(t->dst);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A user's module: it is shown each frame and names a port, all, or a set of ports. Only programs of switches with such a
- * module contain this (WITH_MODULE); the others don't pay for it.
+ * module contain this (WITH_MODULE).
  *
  * What a module says is checked like what a client says. Frames for a set travel in the list of frames to all; for each
  * receiver those that are for it are linked anew.
@@ -28,6 +28,7 @@ int link_set(struct tx_state *t, __u32 d, __u32 ring);
 #if WITH_MODULE
 extern int ringway_module(struct ringway_frame *frame);
 
+_Static_assert(sizeof(struct module_run) == 34944, "layout.rs");
 DECLARE(module_runs, BPF_MAP_TYPE_ARRAY, MAX_RINGS, sizeof(struct module_run), 0);
 
 static __always_inline struct module_run *module_run(__u32 ring)

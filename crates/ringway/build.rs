@@ -7,11 +7,14 @@ fn main() {
     let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
     let out = PathBuf::from(env("OUT_DIR"));
     println!("cargo::rerun-if-changed={}", dir.display());
-    for name in ["ringway", "xsk", "probe", "vale"] {
+    for name in ["ringway", "xsk", "probe"] {
         compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
-    // The switch that asks a user's module, which is linked to it when a switch is made.
-    compile(&dir.join("vale.bpf.c"), &out.join("vale_module.bpf.o"), &["-DWITH_MODULE=1"]);
+    // A user's module is linked to the last one when a switch is made.
+    for (decision, name) in ["bridge", "hub", "module"].iter().enumerate() {
+        let object = out.join(format!("vale_{name}.bpf.o"));
+        compile(&dir.join("vale.bpf.c"), &object, &[&format!("-DDECISION={decision}")]);
+    }
 }
 
 fn compile(source: &Path, object: &Path, more: &[&str]) {

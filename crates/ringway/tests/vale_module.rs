@@ -201,6 +201,33 @@ fn the_example_balances() {
 }
 
 #[test]
+fn the_gate_of_the_guide_works() {
+    if !is_root() {
+        return;
+    }
+    let guide =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modules.md")).unwrap();
+    let code = guide.split("```c\n").nth(1).unwrap().split("```").next().unwrap();
+    let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gate{}.c", std::process::id()));
+    std::fs::write(&source, code).unwrap();
+    let module = compile(source.to_str().unwrap());
+    std::fs::remove_file(source).unwrap();
+    let switch = Temporary::new(module.clone());
+    discard(&module);
+    let [mut gate, mut b, mut c] = switch.ports();
+    let (out, back) = ([frame(2, 1, 60, 1)], [frame(3, 2, 60, 2)]);
+    send(&mut gate, &out);
+    send(&mut b, &back);
+    assert_eq!(
+        [receive(&mut gate), receive(&mut b), receive(&mut c)],
+        [back.to_vec(), out.to_vec(), out.to_vec()]
+    );
+}
+
+/// What the module returns, with which set; who gets the frame, or why nobody does.
+type Case = (u32, [u64; 4], &'static [u32], Option<DropReason>);
+
+#[test]
 fn whatever_a_module_says_does_no_harm() {
     if !is_root() {
         return;
@@ -209,8 +236,8 @@ fn whatever_a_module_says_does_no_harm() {
     let switch = Temporary::new(module.clone());
     discard(&module);
     let [mut a, mut b, mut c, mut d] = switch.ports();
-    // Ports 2 to 4 are b, c, d; what is asked for, and who gets it or why nobody does.
-    let cases: &[(u32, [u64; 4], &[u32], Option<DropReason>)] = &[
+    // Ports 2 to 4 are b, c, d.
+    let cases: &[Case] = &[
         (2, [0; 4], &[2], None),
         (4, [0; 4], &[4], None),
         (FLOOD, [0; 4], &[2, 3, 4], None),

@@ -57,25 +57,24 @@ pub(crate) fn run_syscall(prog: BorrowedFd<'_>, request: &[u32; 2]) -> io::Resul
     Ok(opts.retval)
 }
 
-/// Loads an object. When the verifier refuses its program `name`, the error comes with what it said, unless RINGWAY_LIBBPF_LOG
-/// has libbpf print that.
+/// Loads an object. An error comes with what the verifier said of its program `name`: nothing when it was not asked; `None` when
+/// RINGWAY_LIBBPF_LOG has libbpf print it.
 pub(crate) fn load_object(
     mut object: OpenObject,
     name: &str,
-) -> Result<libbpf_rs::Object, (libbpf_rs::Error, String)> {
+) -> Result<libbpf_rs::Object, (libbpf_rs::Error, Option<String>)> {
     // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
     let mut log = vec![0u8; 16 << 20];
-    if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
-        for program in object.progs_mut().filter(|p| p.name() == name) {
-            let program = program.as_libbpf_object().as_ptr();
-            // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
-            // buffer does.
-            unsafe { bpf::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), log.len() as _) };
-        }
+    let printed = std::env::var_os("RINGWAY_LIBBPF_LOG").is_some();
+    for program in object.progs_mut().filter(|p| !printed && p.name() == name) {
+        let program = program.as_libbpf_object().as_ptr();
+        // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
+        // buffer does.
+        unsafe { bpf::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), log.len() as _) };
     }
     object.load().map_err(|e| {
         let len = log.iter().position(|&b| b == 0).unwrap_or(log.len());
-        (e, String::from_utf8_lossy(&log[..len]).into_owned())
+        (e, (!printed).then(|| String::from_utf8_lossy(&log[..len]).into_owned()))
     })
 }
 

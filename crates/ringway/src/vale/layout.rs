@@ -90,6 +90,9 @@ pub(crate) mod state {
     pub(crate) const RX_DONE: usize = 384;
 }
 
+/// `struct module_run`: what a tx ring takes more in a switch with a user's module.
+pub(crate) const MODULE_RUN: usize = 34944;
+
 /// Offsets in the control block of a ring.
 pub(crate) mod ctl {
     pub(crate) const HEAD: usize = 0;

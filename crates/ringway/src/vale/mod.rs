@@ -5,8 +5,8 @@
 //! needs privilege; using a port needs access to its files only. Ports are opened as others are:
 //! [`Port::open("vale0:p1")`](crate::Port::open).
 //!
-//! A learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
-//! ports but the sender's. [`SwitchSpec`] tells ageing and bounds.
+//! By default a switch is a learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
+//! ports but the sender's. [`SwitchSpec`] tells ageing and bounds, and names another [`Module`] to decide.
 //!
 //! [`PortConf`] tells a port its VLANs, isolation, storm limits and mirror. Ports that are told nothing are one network.
 //!
@@ -47,7 +47,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
-use module::{Code, Custom};
+use module::Code;
 use objects::Maps;
 use pins::remove_tree;
 
@@ -224,18 +224,7 @@ impl Switch {
             rings: self.shape.rings,
             ageing: if unit == u64::MAX { Duration::ZERO } else { Duration::from_nanos(unit * 32) },
             quota: self.info.u32(info::QUOTA).load(Relaxed),
-            module: self.module(),
-        }
-    }
-
-    /// What decides where its frames go.
-    fn module(&self) -> Module {
-        match self.info.u32(info::MODULE).load(Relaxed) {
-            module::CUSTOM => {
-                Module::Object(Custom::name_of(&self.dir, &self.name).unwrap_or_default().into())
-            }
-            module::HUB => Module::Hub,
-            _ => Module::Bridge,
+            module: Module::of(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name),
         }
     }
 
@@ -244,13 +233,17 @@ impl Switch {
         Code::open(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name)
     }
 
-    /// Bytes of kernel memory that the switch and its ports take.
+    /// Bytes of kernel memory that the switch and its ports take, without maps of a user's module.
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = layout::fdb::SIZE
             + (layout::port::SIZE + layout::VLANS_SIZE) * layout::PORTS as usize
             + info::SIZE;
-        shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes()
+        let module = match self.spec().module {
+            Module::Object(_) => self.shape.rings as usize * layout::MODULE_RUN,
+            Module::Bridge | Module::Hub => 0,
+        };
+        shared.next_multiple_of(4096) + self.ports().len() * (self.shape.port_bytes() + module)
     }
 
     /// Removes the switch and its ports.

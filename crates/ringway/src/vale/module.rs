@@ -48,6 +48,20 @@ impl FromStr for Module {
     }
 }
 
+impl Module {
+    /// That of the switch in `dir`, whose `info.module` is `number`.
+    pub(super) fn of(dir: &Path, number: u32, on: &str) -> Self {
+        match number {
+            HUB => Self::Hub,
+            // A switch whose module can't be read any more still has one.
+            CUSTOM => Self::Object(
+                Custom::kept(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.0.into()),
+            ),
+            _ => Self::Bridge,
+        }
+    }
+}
+
 impl fmt::Display for Module {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -58,10 +72,10 @@ impl fmt::Display for Module {
     }
 }
 
-/// `enum module` of bpf/vale.h.
-pub(super) const BRIDGE: u32 = 0;
-pub(super) const HUB: u32 = 1;
-pub(super) const CUSTOM: u32 = 2;
+/// `info.module`, as in bpf/vale.h.
+const BRIDGE: u32 = 0;
+const HUB: u32 = 1;
+const CUSTOM: u32 = 2;
 
 /// Bytes of a module at most.
 const OBJECT_MAX: u64 = 1 << 20;
@@ -71,17 +85,18 @@ const NAME: usize = 256;
 /// The decision of a switch that exists: what its programs are made of.
 #[derive(Debug)]
 pub(super) enum Code {
-    /// One of Ringway's own, by number.
-    Own(u32),
+    Bridge,
+    Hub,
     /// A user's.
     Custom(Custom),
 }
 
 impl Code {
-    /// `config.module`.
+    /// `info.module`.
     pub(super) fn number(&self) -> u32 {
         match self {
-            Self::Own(n) => *n,
+            Self::Bridge => BRIDGE,
+            Self::Hub => HUB,
             Self::Custom(_) => CUSTOM,
         }
     }
@@ -89,21 +104,25 @@ impl Code {
     /// Reads what `module` names; its maps are yet to be made.
     pub(super) fn new(module: &Module, on: &str) -> Result<Self> {
         match module {
-            Module::Bridge => Ok(Self::Own(BRIDGE)),
-            Module::Hub => Ok(Self::Own(HUB)),
+            Module::Bridge => Ok(Self::Bridge),
+            Module::Hub => Ok(Self::Hub),
             Module::Object(path) => Custom::read(path, on).map(Self::Custom),
         }
     }
 
     /// That of the switch in `dir`, whose `info.module` is `number`.
     pub(super) fn open(dir: &Path, number: u32, on: &str) -> Result<Self> {
-        if number == CUSTOM { Custom::open(dir, on).map(Self::Custom) } else { Ok(Self::Own(number)) }
+        match number {
+            HUB => Ok(Self::Hub),
+            CUSTOM => Custom::open(dir, on).map(Self::Custom),
+            _ => Ok(Self::Bridge),
+        }
     }
 
     /// Pins what is to be kept in the directory of the switch.
     pub(super) fn pin(&self, dir: &Path, on: &str) -> Result<()> {
         match self {
-            Self::Own(_) => Ok(()),
+            Self::Bridge | Self::Hub => Ok(()),
             Self::Custom(c) => c.pin(dir, on),
         }
     }
@@ -130,11 +149,6 @@ impl Custom {
             return Err(Error::new(ErrorKind::Invalid, on, what).cure("strip it: `llvm-strip -g FILE`"));
         }
         Ok(Self { name, object, maps: Vec::new() })
-    }
-
-    /// The name of the file that the module of the switch in `dir` came from.
-    pub(super) fn name_of(dir: &Path, on: &str) -> Result<String> {
-        Ok(Self::kept(&dir.join("module"), on)?.0)
     }
 
     /// What the switch keeps: the file's name and its bytes.

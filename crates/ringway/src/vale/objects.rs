@@ -13,11 +13,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, bpffs, is_root};
 
-/// The object with the program of a port; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale.bpf.o"));
-/// The same for a user's module.
-static MODULE_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
-/// The program in both.
+/// The objects with the program of a port, one for each decision; clang made them (build.rs).
+static BRIDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_bridge.bpf.o"));
+static HUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o"));
+static CUSTOM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
+/// The program in each.
 const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
@@ -152,7 +152,7 @@ pub(super) fn load(
     generation: u32,
     on: &str,
 ) -> Result<OwnedFd> {
-    let loaded = load_object(maps, code, &config(shape, port, generation, code.number()), shape, on)?;
+    let loaded = load_object(maps, code, &config(shape, port, generation), shape, on)?;
     let program = loaded.progs().find(|p| p.name() == PROGRAM).ok_or_else(|| {
         Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
     })?;
@@ -162,10 +162,10 @@ pub(super) fn load(
 
 /// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
 pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
-    let config = config(shape, 0, 0, code.number());
+    let config = config(shape, 0, 0);
     let loaded = load_object(maps, code, &config, shape, on)?;
     match code {
-        Code::Own(_) => Ok(()),
+        Code::Bridge | Code::Hub => Ok(()),
         Code::Custom(c) => {
             c.keep_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
         }
@@ -196,14 +196,16 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     if let Code::Custom(c) = code {
         c.share_maps(&mut open, &OWN).map_err(prepare)?;
     }
-    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, &log, on))
+    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, log.as_deref(), on))
 }
 
 fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
+    let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Own(_) => open(OBJECT).map_err(|e| refused(on, "reading the eBPF object", &e)),
-        Code::Custom(c) => open(&c.link(MODULE_OBJECT, on)?).map_err(|_| {
+        Code::Bridge => open(BRIDGE).map_err(broken),
+        Code::Hub => open(HUB).map_err(broken),
+        Code::Custom(c) => open(&c.link(CUSTOM, on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Invalid, on, what)
@@ -212,21 +214,23 @@ fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
     }
 }
 
-/// Why the program of a switch was not loaded; `log` is what the verifier said, if it was asked.
-fn unloaded(code: &Code, e: &libbpf_rs::Error, log: &str, on: &str) -> Error {
+/// Why the program of a switch was not loaded; `log` is what the verifier said, empty when it was not asked.
+fn unloaded(code: &Code, e: &libbpf_rs::Error, log: Option<&str>, on: &str) -> Error {
     let denied = e.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     // The verifier, too, says EACCES; it is asked only when the process has the right to load programs.
-    if log.is_empty() && !(denied && is_root()) {
+    let refuses = log.map_or(denied && is_root(), |l| !l.is_empty());
+    let log = log.map_or_else(|| "its log is on standard error".into(), last_lines);
+    if !refuses {
         let error = refused(on, "loading the switch program", e);
         return if denied { error } else { error.cure(NEEDS) };
     }
     match code {
-        Code::Own(_) => {
-            let what = format!("the kernel's verifier refuses the switch program: {}", last_lines(log));
+        Code::Bridge | Code::Hub => {
+            let what = format!("the kernel's verifier refuses the switch program: {log}");
             Error::new(ErrorKind::Unsupported, on, what).cure(NEEDS)
         }
         Code::Custom(c) => {
-            let what = format!("the kernel's verifier refuses the module {}: {}", c.name, last_lines(log));
+            let what = format!("the kernel's verifier refuses the module {}: {log}", c.name);
             Error::new(ErrorKind::Invalid, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
         }
@@ -243,7 +247,7 @@ fn last_lines(log: &str) -> String {
 }
 
 /// `struct config` of bpf/vale.h.
-fn config(shape: Shape, port: u32, generation: u32, module: u32) -> Vec<u8> {
+fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
     let l = shape.region();
     let words = [
         port,
@@ -256,7 +260,20 @@ fn config(shape: Shape, port: u32, generation: u32, module: u32) -> Vec<u8> {
         l.buf_ofs as u32,
         BUF_SIZE,
         l.bufs,
-        module,
     ];
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_lines;
+
+    #[test]
+    fn a_log_is_told_by_its_end() {
+        let log = "0: (b7) r0 = 0\n; return head[200];\n1: (71) r0 = *(u8 *)(r1 +200)\ninvalid access to memory\n\
+                   verification time 9 usec\nstack depth 0+0\nprocessed 2 insns (limit 1000000) max_states_per_insn 0\n\n";
+        let said = "; return head[200]; / 1: (71) r0 = *(u8 *)(r1 +200) / invalid access to memory";
+        assert_eq!(last_lines(log), said);
+        assert_eq!(last_lines(""), "");
+    }
 }

@@ -6,6 +6,7 @@
 //!     lock/                   root alone; locked while ports come and go
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb vlans regions states bells       root alone
+//!     module/object map/...   a user's module: its file, and the maps that it declares
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
 //! ```
