@@ -14,6 +14,8 @@
 
 mod fdb;
 pub(crate) mod layout;
+#[cfg(test)]
+mod model;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
