@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The forwarding table: which port an address was last seen on. 131,072 entries of 8 bytes in 1 MiB.
  *
- * A key is a VLAN and an address, 60 bits. It is mixed by steps that can be undone; 14 bits of the result choose a bucket of
- * 8 entries (one cache line), the other 46 are in the entry, so that two keys never pass for each other:
+ * A key is a VLAN and an address, 60 bits. It is mixed by steps that can be undone; its upper 14 bits, on which
+ * all others have had a say, choose a bucket of 8 entries (one cache line), the other 46 are in the entry, so that two keys
+ * never pass for each other:
  *
  *   63      18 17   10    9        8       7      0
  *   [  rest   ][ seen ][static][blackhole][ port  ]     port 0: free
@@ -21,6 +22,7 @@
 #define BUCKET_BITS 14
 #define BUCKETS (1 << BUCKET_BITS)
 #define WAYS 8
+#define REST_BITS 46
 #define KEY_MASK ((1ULL << 60) - 1)
 #define REST_AT 18
 #define SEEN_AT 10
@@ -51,13 +53,13 @@ static __always_inline __u64 mix(__u64 key)
 
 static __always_inline __u64 *bucket(struct fdb *f, __u64 h)
 {
-	return f->entry[h & (BUCKETS - 1)];
+	return f->entry[h >> REST_BITS & (BUCKETS - 1)];
 }
 
 /* The entry of a mixed key, or 0. Without a branch, so that looks for several frames overlap. */
 static __always_inline __u64 fdb_find(struct fdb *f, __u64 h)
 {
-	__u64 *e = bucket(f, h), rest = h >> BUCKET_BITS, found = 0;
+	__u64 *e = bucket(f, h), rest = h << REST_AT >> REST_AT, found = 0;
 
 #pragma unroll
 	for (int i = 0; i < WAYS; i++) {
@@ -74,7 +76,7 @@ static __always_inline int fdb_dead(__u64 entry, __u64 now)
 
 static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)
 {
-	return h >> BUCKET_BITS << REST_AT | (now & 0xff) << SEEN_AT | port;
+	return h << REST_AT | (now & 0xff) << SEEN_AT | port;
 }
 
 /* Puts `fresh` in the place of `old`, which may be free. */
@@ -107,7 +109,7 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 	__u32 i = READ_ONCE(f->zero) & (WAYS - 1);
 	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
 		__u64 v = READ_ONCE(e[i]);
-		if ((__u8)v && v >> REST_AT == h >> BUCKET_BITS) {
+		if ((__u8)v && v >> REST_AT == h << REST_AT >> REST_AT) {
 			if (v & STATIC || v == fresh)
 				return 1;
 			if ((__u8)v != (port & 0xff) && READ_ONCE(f->count[port & 0xff]) >= quota)
@@ -132,7 +134,7 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 	 * least sees the other's, and takes its own back. */
 	for (__u32 i = 0; i < WAYS; i++) {
 		__u64 v = READ_ONCE(e[i]);
-		if (i != own && (__u8)v && v >> REST_AT == h >> BUCKET_BITS)
+		if (i != own && (__u8)v && v >> REST_AT == h << REST_AT >> REST_AT)
 			fdb_replace(f, &e[own], fresh, 0);
 	}
 	return 1;

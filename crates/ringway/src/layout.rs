@@ -65,6 +65,13 @@ pub mod interface {
 
 /// Slot flag: the buffer index of this slot was exchanged.
 pub const NS_BUF_CHANGED: u16 = 0x1;
+/// Slot flag of a tx slot, for a switch: the source address of the frame is not learned.
+pub const NS_NO_LEARN: u16 = 0x8;
+/// Slot flag of a tx slot: the frame lies elsewhere in memory. No port takes such slots; they are dropped as `bad_slot`.
+pub const NS_INDIRECT: u16 = 0x10;
+/// Flags from this bit on, if not 0, tell a switch the port that the frame goes to, whatever its address: its number, or 255
+/// for all others.
+pub const NS_PORT_SHIFT: u32 = 8;
 /// Slot flag: the frame continues in the next slot.
 pub const NS_MOREFRAG: u16 = 0x20;
 /// Slot flag, not of netmap: the `ptr` word of this slot, the first of its frame, holds an

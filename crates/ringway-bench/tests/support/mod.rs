@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 pub(crate) mod host;
+pub(crate) mod switch;
 
 use std::os::fd::RawFd;
 use std::process::{Child, Command, Stdio};

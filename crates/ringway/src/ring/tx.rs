@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 use super::{Owned, RingParts, RingView, Span};
 use crate::backend::TxSync;
 use crate::error::Result;
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
 use crate::region::{Buf, Region};
 use crate::slot::Slot;
 
@@ -256,6 +256,31 @@ impl TxSlot<'_, '_> {
         self.burst.commit(slot);
     }
 
+    /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::layout): [`NS_MOREFRAG`] when the frame goes on in the
+    /// next slot, and for ports of a switch [`NS_NO_LEARN`](crate::layout::NS_NO_LEARN) and the
+    /// [destination](crate::layout::NS_PORT_SHIFT). Other ports ignore those that they do not know.
+    ///
+    /// All slots of one frame must be sent to the same burst.
+    ///
+    /// ```
+    /// use ringway::layout::NS_MOREFRAG;
+    /// let mut port = ringway::Port::open("null:")?;
+    /// let mut burst = port.tx[0].burst();
+    /// for flags in [NS_MOREFRAG, 0] {
+    ///     let mut slot = burst.next_slot().expect("the ring is empty");
+    ///     slot.buf()[..100].fill(0);
+    ///     slot.set_flags(flags);
+    ///     slot.send(100);
+    /// }
+    /// drop(burst);
+    /// port.tx[0].sync()?;
+    /// assert_eq!(port.counters().tx.frames_out, 1);
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn set_flags(&mut self, flags: u16) {
+        self.slot.flags = self.slot.flags & NS_BUF_CHANGED | flags & !NS_OFFLOAD;
+    }
+
     /// Trades the slot's buffer for the one that `buf` holds; false, and nothing done, for a token of another
     /// region.
     pub fn exchange(&mut self, buf: &mut Buf) -> bool {
@@ -263,7 +288,7 @@ impl TxSlot<'_, '_> {
             return false;
         }
         self.slot.buf = buf.replace_index(self.slot.buf);
-        self.slot.flags = NS_BUF_CHANGED;
+        self.slot.flags |= NS_BUF_CHANGED;
         // Written at once, so that a slot that is dropped without `send` owns the buffer it was given.
         self.burst.view.set_slot(self.burst.head, self.slot);
         true

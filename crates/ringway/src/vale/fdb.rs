@@ -13,6 +13,7 @@ const KEY_MASK: u64 = (1 << 60) - 1;
 const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
 const SECOND: u64 = 0xD6E8_FEB8_6659_FD93;
 const REST_AT: u32 = 18;
+const REST_BITS: u32 = 46;
 const SEEN_AT: u32 = 10;
 const STATIC: u64 = 1 << 9;
 const BLACKHOLE: u64 = 1 << 8;
@@ -82,7 +83,7 @@ impl Switch {
             })?,
         };
         let h = mix(key(mac, vlan));
-        let fresh = (h >> fdb::BUCKET_BITS) << REST_AT | STATIC | number;
+        let fresh = h << REST_AT | STATIC | number;
         self.put(h, fresh).map_err(|Refused::Full| {
             Error::new(
                 ErrorKind::Invalid,
@@ -98,7 +99,7 @@ impl Switch {
         let h = mix(key(mac, vlan));
         self.places(h).any(|i| {
             let e = self.fdb.u64(8 * i).load(Relaxed);
-            e & 0xff != 0 && e >> REST_AT == h >> fdb::BUCKET_BITS && self.replace(i, e, 0)
+            e & 0xff != 0 && e >> REST_AT == rest(h) && self.replace(i, e, 0)
         })
     }
 
@@ -138,7 +139,7 @@ impl Switch {
             return None;
         }
         let units = units.saturating_sub(AHEAD);
-        let key = unmix((e >> REST_AT) << fdb::BUCKET_BITS | (i / 8) as u64);
+        let key = unmix(e >> REST_AT | ((i / 8) as u64) << REST_BITS);
         let mut mac = [0; 6];
         mac.copy_from_slice(&key.to_le_bytes()[..6]);
         Some(FdbEntry {
@@ -150,7 +151,7 @@ impl Switch {
     }
 
     fn places(&self, h: u64) -> std::ops::Range<usize> {
-        let bucket = (h as usize & ((1 << fdb::BUCKET_BITS) - 1)) * 8;
+        let bucket = (h >> REST_BITS) as usize * 8;
         bucket..bucket + 8
     }
 
@@ -177,7 +178,7 @@ impl Switch {
     fn remove_others(&self, h: u64, at: usize) {
         for i in self.places(h).filter(|&i| i != at) {
             let e = self.fdb.u64(8 * i).load(SeqCst);
-            if e & 0xff != 0 && e >> REST_AT == h >> fdb::BUCKET_BITS {
+            if e & 0xff != 0 && e >> REST_AT == rest(h) {
                 self.replace(i, e, 0);
             }
         }
@@ -208,6 +209,11 @@ fn key(mac: MacAddr, vlan: u16) -> u64 {
 fn mix(key: u64) -> u64 {
     let k = key.wrapping_mul(FIRST) & KEY_MASK;
     (k ^ k >> 31).wrapping_mul(SECOND) & KEY_MASK
+}
+
+/// The part of a mixed key that is in the entry; the upper bits choose its bucket.
+fn rest(h: u64) -> u64 {
+    h << REST_AT >> REST_AT
 }
 
 /// Undoes [`mix`].

@@ -17,6 +17,8 @@
 mod conf;
 mod fdb;
 pub(crate) mod layout;
+#[cfg(test)]
+mod model;
 mod module;
 pub(crate) mod objects;
 pub(crate) mod pins;

@@ -1,0 +1,211 @@
+//! A switch for a test, frames between two of its ports that are counted, numbered and checked, and raw access to a port's
+//! files, as a client that keeps no rules has it.
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Instant;
+
+use ringway::Port;
+use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway_bench::lab;
+
+use super::{LIMIT, Random, frame, identify, whole};
+
+/// A switch that is removed at the end, also of a test that fails.
+pub(crate) struct Temporary(Option<Switch>);
+
+impl Temporary {
+    pub(crate) fn new(spec: &SwitchSpec) -> Option<Self> {
+        let name = unused_name()?;
+        Some(Self(Some(Switch::create(&name, spec).unwrap())))
+    }
+
+    pub(crate) fn add(&self, ports: &[&str]) {
+        ports.iter().for_each(|p| _ = self.add_port(p, &PortAccess::default()).unwrap());
+    }
+
+    pub(crate) fn open(&self, port: &str) -> Port {
+        Port::open(&format!("{}:{port}", self.name())).unwrap()
+    }
+}
+
+/// A name that no other test has; `None`, with a loud word, when the process is not root.
+pub(crate) fn unused_name() -> Option<String> {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    if !lab::is_root() {
+        eprintln!("SKIP: switches need root");
+        return None;
+    }
+    Some(format!("valet{}-{}", std::process::id() % 1_000_000, SERIAL.fetch_add(1, Relaxed)))
+}
+
+impl std::ops::Deref for Temporary {
+    type Target = Switch;
+    fn deref(&self) -> &Switch {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let deleted = self.0.take().unwrap().delete();
+        assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
+    }
+}
+
+/// Where the files of a port are.
+pub(crate) fn files(switch: &str, port: &str) -> PathBuf {
+    PathBuf::from("/sys/fs/bpf/ringway").join(switch).join("port").join(port)
+}
+
+/// A stream of frames from one station to another.
+#[derive(Debug)]
+pub(crate) struct Path {
+    stream: u16,
+    addresses: [u8; 12],
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
+/// The address of a station.
+pub(crate) fn station(n: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 1, n]
+}
+
+impl Path {
+    pub(crate) fn new(from: u8, to: u8) -> Self {
+        let mut addresses = [0; 12];
+        addresses[..6].copy_from_slice(&station(to));
+        addresses[6..].copy_from_slice(&station(from));
+        Self { stream: u16::from(from), addresses, sent: 0, received: 0 }
+    }
+
+    /// Sends a frame of `len` bytes behind the addresses.
+    pub(crate) fn push(&mut self, port: &mut Port, len: usize) {
+        let f = [&self.addresses[..], &frame(self.stream, self.sent, len)].concat();
+        assert!(port.tx[0].push(&f));
+        self.sent += 1;
+    }
+
+    /// The number of a frame of this stream, which must be intact.
+    pub(crate) fn number(&self, f: &[u8]) -> u64 {
+        assert_eq!(f[..12], self.addresses, "a frame of somebody else");
+        let (stream, n) = identify(&f[12..]).unwrap();
+        assert_eq!(stream, self.stream);
+        n
+    }
+
+    /// Takes what is there: all frames in order, none left out.
+    pub(crate) fn take(&mut self, port: &mut Port) {
+        port.rx[0].sync().unwrap();
+        for f in port.rx[0].burst(u32::MAX) {
+            assert_eq!(self.number(&whole(&f)), self.received);
+            self.received += 1;
+        }
+    }
+
+    /// Sends some frames, few enough for a ring, and waits until they are there.
+    pub(crate) fn exchange(&mut self, from: &mut Port, to: &mut Port, random: &mut Random) {
+        for _ in 0..[1, 3, 40, 100][random.below(4) as usize] {
+            self.push(from, [14, 48, 60, 500, 1502, 4000][random.below(6) as usize]);
+        }
+        from.tx[0].sync().unwrap();
+        let start = Instant::now();
+        while self.received < self.sent {
+            self.take(to);
+            assert!(start.elapsed() < LIMIT, "{} of {}: {}", self.received, self.sent, to.counters().rx);
+        }
+    }
+}
+
+/// Two ports that exchange frames and lose none, whatever others do.
+#[derive(Debug)]
+pub(crate) struct Neighbours {
+    pub(crate) ports: [Port; 2],
+    paths: [Path; 2],
+    random: Random,
+}
+
+impl Neighbours {
+    /// On ports of their own, `n1` and `n2`, which are made.
+    pub(crate) fn new(switch: &Temporary) -> Self {
+        switch.add(&["n1", "n2"]);
+        let mut ports = ["n1", "n2"].map(|p| switch.open(p));
+        // The switch learns where they are.
+        for (i, p) in ports.iter_mut().enumerate() {
+            assert!(p.tx[0].push(&[&[1; 6][..], &station(i as u8 + 1), &[0; 48]].concat()));
+            p.tx[0].sync().unwrap();
+        }
+        for p in &mut ports {
+            p.rx[0].sync().unwrap();
+            p.rx[0].burst(u32::MAX).for_each(drop);
+        }
+        Self { ports, paths: [Path::new(1, 2), Path::new(2, 1)], random: Random(7) }
+    }
+
+    pub(crate) fn turn(&mut self) {
+        let [a, b] = &mut self.ports;
+        self.paths[0].exchange(a, b, &mut self.random);
+        self.paths[1].exchange(b, a, &mut self.random);
+    }
+
+    /// Frames exchanged. Fails unless all counters say so, too.
+    pub(crate) fn assert_lossless(&self) -> u64 {
+        for p in &self.ports {
+            let c = p.counters();
+            assert_eq!(
+                (c.tx.dropped(), c.rx.dropped(), c.tx.resets, c.rx.resets),
+                (0, 0, 0, 0),
+                "{}\n{}",
+                c.tx,
+                c.rx
+            );
+        }
+        self.paths.iter().map(|p| p.received).sum()
+    }
+}
+
+fn bpf(command: i64, words: &mut [u64]) -> i64 {
+    // SAFETY: `words` holds the attributes of the command, whose pointers outlive the call.
+    unsafe { libc::syscall(libc::SYS_bpf, command, words.as_mut_ptr(), size_of_val(words)) }
+}
+
+/// Opens a pinned object.
+pub(crate) fn open_object(path: &std::path::Path) -> OwnedFd {
+    const OBJ_GET: i64 = 7;
+    let name = CString::new(path.to_str().unwrap()).unwrap();
+    let fd = bpf(OBJ_GET, &mut [name.as_ptr() as u64, 0]);
+    assert!(fd >= 0, "{}: {}", path.display(), std::io::Error::last_os_error());
+    // SAFETY: the call made this descriptor.
+    unsafe { OwnedFd::from_raw_fd(fd as i32) }
+}
+
+/// Runs the program of a port with any request; its answer.
+pub(crate) fn run(program: &OwnedFd, request: [u32; 2]) -> u32 {
+    const PROG_TEST_RUN: i64 = 10;
+    let mut words = [0u64; 10];
+    words[0] = program.as_raw_fd() as u64;
+    words[5] = size_of_val(&request) as u64;
+    words[6] = request.as_ptr() as u64;
+    assert!(bpf(PROG_TEST_RUN, &mut words) >= 0, "{}", std::io::Error::last_os_error());
+    (words[0] >> 32) as u32
+}
+
+/// Whether a map or program of this number exists.
+pub(crate) fn exists(kind: ObjectKind, id: u32) -> bool {
+    let fd = bpf(kind as i64, &mut [u64::from(id), 0]);
+    if fd >= 0 {
+        // SAFETY: the call made this descriptor, and nobody else has it.
+        drop(unsafe { OwnedFd::from_raw_fd(fd as i32) });
+    }
+    fd >= 0
+}
+
+/// The command that opens one by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Program = 13,
+    Map = 14,
+}

@@ -1,0 +1,103 @@
+//! What the tests of switches share: a switch that goes away, frames, and what a program that uses ports does.
+#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use ringway::Port;
+use ringway::vale::{Switch, SwitchPortStats, SwitchSpec};
+
+/// A switch that is removed at the end, also of a test that fails.
+pub(crate) struct Temporary(Option<Switch>);
+
+impl Temporary {
+    pub(crate) fn new(spec: &SwitchSpec) -> Option<Self> {
+        static SERIAL: AtomicU32 = AtomicU32::new(0);
+        if !std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
+            eprintln!("SKIPPED: switches need root");
+            return None;
+        }
+        let name = format!("vale-{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed));
+        Some(Self(Some(Switch::create(&name, spec).unwrap())))
+    }
+
+    pub(crate) fn ports<const N: usize>(&self) -> [Port; N] {
+        std::array::from_fn(|i| self.port(&format!("p{}", i + 1)))
+    }
+
+    pub(crate) fn port(&self, name: &str) -> Port {
+        Port::open(&format!("{}:{name}", self.name())).unwrap()
+    }
+}
+
+impl std::ops::Deref for Temporary {
+    type Target = Switch;
+    fn deref(&self) -> &Switch {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(s) = self.0.take() {
+            s.delete().unwrap();
+        }
+    }
+}
+
+/// A frame from station `from` to station `to`, which is all when 0.
+pub(crate) fn frame(to: u8, from: u8, len: usize, fill: u8) -> Vec<u8> {
+    let mut f = vec![fill; len];
+    f[..6].copy_from_slice(&if to == 0 { [0xff; 6] } else { [2, 0, 0, 0, 0, to] });
+    f[6..12].copy_from_slice(&[2, 0, 0, 0, 0, from]);
+    f
+}
+
+pub(crate) fn send(port: &mut Port, frames: &[Vec<u8>]) {
+    for f in frames {
+        assert!(port.tx[0].push(f));
+    }
+    port.tx[0].sync().unwrap();
+}
+
+/// Takes all frames that are there, and gives their slots back.
+pub(crate) fn receive(port: &mut Port) -> Vec<Vec<u8>> {
+    port.rx[0].sync().unwrap();
+    let whole = |f: ringway::RxFrame<'_>| {
+        let mut v = vec![0; f.len()];
+        f.copy_to(&mut v);
+        v
+    };
+    let frames = port.rx[0].burst(u32::MAX).map(whole).collect();
+    port.rx[0].sync().unwrap();
+    frames
+}
+
+/// Puts a frame over slots of the given lengths into the ring, each with these flags; does not sync.
+pub(crate) fn push_parts(port: &mut Port, parts: &[usize], frame: &[u8], flags: u16) {
+    let mut burst = port.tx[0].burst();
+    let mut at = 0;
+    for (i, &len) in parts.iter().enumerate() {
+        let mut slot = burst.next_slot().unwrap();
+        slot.buf()[..len].copy_from_slice(&frame[at..at + len]);
+        let more = if i + 1 < parts.len() { ringway::layout::NS_MOREFRAG } else { 0 };
+        slot.set_flags(flags | more);
+        slot.send(len);
+        at += len;
+    }
+    assert_eq!(at, frame.len());
+}
+
+/// Fails unless the accounts of a switch at rest close: every frame and copy that went in went out or was dropped by name.
+#[track_caller]
+pub(crate) fn assert_closed(switch: &Switch) -> Vec<SwitchPortStats> {
+    let all = switch.stats();
+    for s in &all {
+        for c in [&s.counters.tx, &s.counters.rx] {
+            assert_eq!(c.frames_in, c.frames_out + c.dropped(), "{}: {c}", s.port.name);
+        }
+    }
+    let copies: u64 = all.iter().map(|s| s.copies).sum();
+    assert_eq!(copies, all.iter().map(|s| s.counters.rx.frames_in).sum::<u64>(), "{all:?}");
+    all
+}
