@@ -4,6 +4,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::port::{Lease, PortShape};
 use crate::region::{Alloc, Backing, Region};
 use crate::sys::bpffs::{self, DirLock};
+use crate::sys::mmap::Mmap;
 
 /// Who may open a port.
 ///
@@ -279,10 +281,15 @@ impl Switch {
     }
 
     /// The state of a port, mapped.
-    pub(super) fn state_of(&self, number: u32) -> Option<std::sync::Arc<crate::sys::mmap::Mmap>> {
+    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
         let p = self.port(number)?;
-        let map = objects::open_pin(&pins::port(&self.dir, &p.name).join("state"), true, &self.name).ok()?;
-        objects::map_values(&map, self.shape.state(), true, &self.name).ok()
+        self.map_of(&p.name, "state", self.shape.state())
+    }
+
+    /// The first `len` bytes of a pinned array of a port, mapped.
+    pub(super) fn map_of(&self, port: &str, pin: &str, len: usize) -> Option<Arc<Mmap>> {
+        let map = objects::open_pin(&pins::port(&self.dir, port).join(pin), true, &self.name).ok()?;
+        objects::map_values(&map, len, true, &self.name).ok()
     }
 }
 
