@@ -38,14 +38,21 @@ struct config {
 	__u32 bufs_ofs;
 	__u32 buf_size;
 	__u32 bufs;
+	__u32 module;     /* enum module */
 };
 const volatile struct config cfg = {};
 #define MASK (cfg.slots - 1)
 
+/* What decides where frames go. */
+enum module { BRIDGE, HUB, CUSTOM };
+
+/* A refusal of a user's module, instead of a port. */
+#define ENTRY_MODULE (1 << 9)
+
 /* Why frames are lost, in the order of `DropReason` in stats.rs. */
 enum drop {
 	RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, INJECTED,
-	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE,
+	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE,
 };
 
 /* Same order as `Field` and `DropReason` in stats.rs. */
@@ -87,10 +94,11 @@ struct tx_state {
 	/* The frame of several slots under way. */
 	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
+	__u32 ring, unused;
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
-	__u8 reached[BURST]; /* by the last slot of a frame to all: a receiver had room for it */
+	__u8 reached[BURST]; /* by the last slot of a frame to all: 1 when a receiver had room for it */
 	struct list list[PORTS];
 	__u8 dsts[PORTS];
 };
@@ -138,7 +146,8 @@ struct info {
 	__u32 nports;
 	__u64 age_unit; /* ns; an entry unseen for 32 of them is dead */
 	__u32 quota;    /* entries of the table that one port may have */
-	__u32 unused[4];
+	__u32 unused[3];
+	__u32 module;   /* enum module */
 	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */
 };

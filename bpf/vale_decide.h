@@ -4,6 +4,7 @@
 #pragma once
 #include "vale.h"
 #include "vale_fdb.h"
+#include "vale_module.h"
 
 static __always_inline void drop_frame(struct tx_state *t, __u32 why)
 {
@@ -36,9 +37,19 @@ static __always_inline void append(struct tx_state *t, __u32 d, __u32 i)
 	}
 }
 
-/* The destination of the frame that starts at `buf`; learns its source. */
-static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 flags)
+/* The destination of the frame that starts at `buf`, with slot `s`, the `i`th of the burst; learns its source. */
+static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void *buf, __u32 i, __u64 s, __u32 ring)
 {
+	__u32 flags = s >> 48;
+
+	if (WITH_MODULE) {
+		ask_module(t, i, s, ring);
+		return READ_ONCE(t->dst);
+	}
+	if (cfg.module == HUB) {
+		t->dst = flags >> 8 ? flags >> 8 : FLOOD;
+		return READ_ONCE(t->dst);
+	}
 	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8)), now = t->now;
 	__u64 dst = w0 & 0xffffffffffffULL, src = w0 >> 48 | (w1 & 0xffffffff) << 16;
 
@@ -64,6 +75,8 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 /* Why a frame to `d` goes nowhere; 0 when it goes. */
 static __always_inline __u32 refusal(__u32 d)
 {
+	if (WITH_MODULE && d & ENTRY_MODULE)
+		return MODULE;
 	return d & ENTRY_BLACKHOLE ? BLACKHOLE : d == cfg.port ? SAME_PORT : 0;
 }
 
@@ -85,7 +98,7 @@ static __always_inline void begin_chain(struct tx_state *t, __u32 i, __u64 s)
 	t->chain_bytes = 0;
 	t->chain_bad = !usable(s) ? BAD_SLOT : len < ETH_HLEN ? TOO_SHORT : 0;
 	if (!t->chain_bad && f && reg && idx < cfg.bufs) {
-		d = destination(f, t, buf_of(reg, idx), s >> 48);
+		d = destination(f, t, buf_of(reg, idx), i, s, READ_ONCE(t->ring));
 		t->chain_bad = refusal(d);
 	}
 	t->chain_dst = d & 0xff;
@@ -126,6 +139,8 @@ __noinline int decide_part(struct tx_state *t, __u32 i, __u64 s)
 		t->slot[i] = s;
 		t->reached[i] = 0;
 		append(t, d, i);
+		if (WITH_MODULE)
+			module_part(i, t->chain, t->ring);
 	}
 	if (s >> 48 & NS_MOREFRAG)
 		return 0;
@@ -158,7 +173,7 @@ static __always_inline void decide(struct fdb *f, void *reg, struct tx_state *t,
 		drop_frame(t, TOO_SHORT);
 		return;
 	}
-	__u32 d = destination(f, t, buf_of(reg, idx), s >> 48);
+	__u32 d = destination(f, t, buf_of(reg, idx), i, s, ring);
 	if (refusal(d)) {
 		drop_frame(t, refusal(d));
 		return;

@@ -8,7 +8,8 @@
  *   [  rest   ][ seen ][static][blackhole][ port  ]     port 0: free
  *
  * Senders change entries by compare-and-swap, so nobody waits. `seen` counts units of time modulo 256; an entry unseen
- * for AGE_MAX units is dead. Dead entries are cleared long before the count comes round.
+ * for AGE_MAX units is dead. Dead entries are cleared long before the count comes round. Senders read the clock when their
+ * run begins, so an entry may have been seen after the `now` of who looks at it: up to AHEAD units later it is alive.
  *
  * When a bucket is full, or a port has as many entries as it may: an address takes the place of another one of the same
  * port in its bucket; if there is none, it is not learned, and frames to it go to all ports. A port that sends from random
@@ -26,9 +27,11 @@
 #define STATIC (1 << 9)
 #define ENTRY_BLACKHOLE (1 << 8)
 #define AGE_MAX 32
+#define AHEAD 64
 #define PLACES (BUCKETS * WAYS)
-/* Places that are swept of dead entries for each unit of time that passed. */
-#define SWEEP (PLACES / 128)
+/* Places that are swept of dead entries for each unit of time that passed, and units that they then all take. */
+#define TURN 128
+#define SWEEP (PLACES / TURN)
 
 struct fdb {
 	__u64 entry[BUCKETS][WAYS];
@@ -66,7 +69,7 @@ static __always_inline __u64 fdb_find(struct fdb *f, __u64 h)
 
 static __always_inline int fdb_dead(__u64 entry, __u64 now)
 {
-	return !(entry & STATIC) && ((now - (entry >> SEEN_AT)) & 0xff) > AGE_MAX;
+	return !(entry & STATIC) && ((now + AHEAD - (entry >> SEEN_AT)) & 0xff) > AGE_MAX + AHEAD;
 }
 
 static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)
@@ -105,8 +108,11 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
 		__u64 v = READ_ONCE(e[i]);
 		if ((__u8)v && v >> REST_AT == h >> BUCKET_BITS) {
-			if (!(v & STATIC) && v != fresh)
-				fdb_replace(f, &e[i], v, fresh);
+			if (v & STATIC || v == fresh)
+				return 1;
+			if ((__u8)v != (port & 0xff) && READ_ONCE(f->count[port & 0xff]) >= quota)
+				return 0;
+			fdb_replace(f, &e[i], v, fresh);
 			return 1;
 		}
 		if (!(__u8)v || fdb_dead(v, now))
@@ -120,12 +126,20 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 		own = free, mine = dead;
 	if (own >= WAYS)
 		return 0;
-	fdb_replace(f, &e[own], mine, fresh);
+	if (!fdb_replace(f, &e[own], mine, fresh))
+		return 1;
+	/* Two entries of one address would be read as one of another port. Of two senders that put it in two places one at
+	 * least sees the other's, and takes its own back. */
+	for (__u32 i = 0; i < WAYS; i++) {
+		__u64 v = READ_ONCE(e[i]);
+		if (i != own && (__u8)v && v >> REST_AT == h >> BUCKET_BITS)
+			fdb_replace(f, &e[own], fresh, 0);
+	}
 	return 1;
 }
 
 /* Clears dead entries: some places for each unit of time since the last call, so that each place's turn comes
- * every 128. */
+ * every 128. After a longer pause an old entry could pass for a new one, so all but those of this moment go. */
 __noinline int fdb_sweep(__u64 now)
 {
 	__u32 zero = 0;
@@ -134,12 +148,13 @@ __noinline int fdb_sweep(__u64 now)
 	if (!f)
 		return 0;
 	__u64 last = READ_ONCE(f->swept), units = now - last;
-	if (!units || __sync_val_compare_and_swap(&f->swept, last, now) != last)
+	if ((__s64)units <= 0 || __sync_val_compare_and_swap(&f->swept, last, now) != last)
 		return 0;
-	__u32 places = SWEEP * (units > 128 ? 128 : units), at = __sync_fetch_and_add(&f->hand, places);
+	__u32 places = SWEEP * (units > TURN ? TURN : units), at = __sync_fetch_and_add(&f->hand, places);
 	for (__u32 left = (places + READ_ONCE(f->zero)) & (2 * PLACES - 1); left && can_loop; left = (left - 1) & (2 * PLACES - 1)) {
 		__u64 *e = &f->entry[at / WAYS & (BUCKETS - 1)][at & (WAYS - 1)], v = READ_ONCE(*e);
-		if ((__u8)v && fdb_dead(v, now))
+		int old = units > TURN ? !(v & STATIC) && (((v >> SEEN_AT) - now) & 0xff) > 1 : fdb_dead(v, now);
+		if ((__u8)v && old)
 			fdb_replace(f, e, v, 0);
 		at++;
 	}

@@ -22,10 +22,11 @@ struct run {
 
 /* Frames for one receiver: those to it alone and those to all, merged in the order in which they were sent. */
 struct merge {
-	__u32 own, own_left, all, all_left;
+	__u32 own, own_left, all, all_left, all_frames;
+	struct module_run *set; /* links those to a set of ports that has this receiver */
 };
 
-static __always_inline struct merge frames_to(struct tx_state *t, __u32 d)
+static __always_inline struct merge frames_to(struct tx_state *t, __u32 d, __u32 ring)
 {
 	struct merge m = {};
 
@@ -36,6 +37,17 @@ static __always_inline struct merge frames_to(struct tx_state *t, __u32 d)
 	if (is_touched(t, FLOOD)) {
 		m.all = t->list[FLOOD].head;
 		m.all_left = t->list[FLOOD].slots;
+		m.all_frames = t->list[FLOOD].frames;
+	}
+	if (WITH_MODULE && m.all_left) {
+		m.all_left = 0;
+		m.set = module_run(ring);
+		if (m.set) {
+			link_set(t, d, ring);
+			m.all = m.set->head;
+			m.all_left = m.set->slots & 0x7ff;
+			m.all_frames = m.set->frames;
+		}
 	}
 	return m;
 }
@@ -48,7 +60,7 @@ static __always_inline __u32 step(struct tx_state *t, struct merge *m, int *to_a
 	*to_all = m->all_left && (!m->own_left || m->all < m->own);
 	if (*to_all) {
 		i = m->all & (BURST - 1);
-		m->all = t->next[i];
+		m->all = WITH_MODULE && m->set ? m->set->next[i] : t->next[i];
 		m->all_left = (m->all_left - 1) & 0x7ff;
 	} else {
 		i = m->own & (BURST - 1);
@@ -159,8 +171,10 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	if (!t || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
-	struct merge m = frames_to(t, d & 0xff);
-	__u32 own = m.own_left ? t->list[d & 0xff].frames : 0, all = m.all_left ? t->list[FLOOD].frames : 0;
+	struct merge m = frames_to(t, d & 0xff, ring);
+	__u32 own = m.own_left ? t->list[d & 0xff].frames : 0, all = m.all_left ? m.all_frames : 0;
+	if (WITH_MODULE && !m.own_left && !m.all_left)
+		return 0;
 	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
 
 	if (!from || !reg || !state) {
@@ -204,11 +218,11 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 		i &= BURST - 1;
 		t->bytes += t->slot[i] >> 32 & 0xffff;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i]) {
+			if (t->reached[i] == 1) {
 				t->n.out++;
 				t->n.bytes += t->bytes;
 			} else {
-				t->n.drops[why]++;
+				t->n.drops[!WITH_MODULE ? why : t->reached[i] == OFFERED ? RECEIVER_FULL : NO_DESTINATION]++;
 			}
 			t->bytes = 0;
 		}
@@ -245,8 +259,9 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
+	t->ring = x->ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
 		decide(f, reg, t, x->ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
@@ -254,10 +269,10 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct run *x,
 	}
 	if (!t->chain_slots)
 		return count;
-	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. One that is
-	 * bad anyway must not hold the ring up. */
+	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
+	 * that fills a burst, as no run would ever get past it. */
 	undo_chain(t);
-	if (waiting > BURST && !t->chain_bad)
+	if (waiting > BURST && t->chain)
 		return t->chain;
 	drop_frame(t, BAD_SLOT);
 	return count;

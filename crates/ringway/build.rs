@@ -8,15 +8,18 @@ fn main() {
     let out = PathBuf::from(env("OUT_DIR"));
     println!("cargo::rerun-if-changed={}", dir.display());
     for name in ["ringway", "xsk", "probe", "vale"] {
-        compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")));
+        compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
+    // The switch that asks a user's module, which is linked to it when a switch is made.
+    compile(&dir.join("vale.bpf.c"), &out.join("vale_module.bpf.o"), &["-DWITH_MODULE=1"]);
 }
 
-fn compile(source: &Path, object: &Path) {
+fn compile(source: &Path, object: &Path, more: &[&str]) {
     let status = Command::new("clang")
         .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
         // Debian keeps asm/types.h in the directory of the host's architecture.
         .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
+        .args(more)
         .arg("-c")
         .arg(source)
         .arg("-o")

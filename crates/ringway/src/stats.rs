@@ -37,11 +37,13 @@ pub enum DropReason {
     SamePort,
     /// The switch was told to drop frames to that address.
     Blackhole,
+    /// The switch's own module, a program of the user's, dropped it.
+    Module,
 }
 
 impl DropReason {
     /// All reasons, in the order of their counters.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::RingFull,
         Self::BadSlot,
         Self::TooShort,
@@ -55,6 +57,7 @@ impl DropReason {
         Self::NoDestination,
         Self::SamePort,
         Self::Blackhole,
+        Self::Module,
     ];
 
     /// Stable name, as printed and exported.
@@ -74,6 +77,7 @@ impl DropReason {
             Self::NoDestination => "no_destination",
             Self::SamePort => "same_port",
             Self::Blackhole => "blackhole",
+            Self::Module => "module",
         }
     }
 
@@ -96,6 +100,7 @@ impl DropReason {
             Self::NoDestination => "the switch needs another port, and the forced one must exist",
             Self::SamePort => "the address was last seen on the port that sends to it",
             Self::Blackhole => "`ringway vale fdb` shows such addresses and removes them",
+            Self::Module => "it is for the switch's module to say why; `ringway vale list` names its file",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::vale::{Module, Switch, SwitchSpec};
 use serde_json::json;
 
 use super::list::{bytes, seconds};
@@ -12,11 +12,12 @@ use crate::failure::Failure;
 /// Make a switch
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, memory (bytes of the kernel).
+Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel).
 
 Examples:
   ringway vale add vale0
-  ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000")]
+  ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
+  ringway vale add vale1 --module hub")]
 pub(super) struct Add {
     /// Its name: vale and up to 11 letters, digits, _ or -
     switch: String,
@@ -36,12 +37,22 @@ pub(super) struct Add {
     /// Addresses learned of one port at most, 1 to 131072
     #[arg(long, default_value_t = SwitchSpec::default().quota)]
     quota: u32,
+
+    /// What decides where frames go: bridge (learns addresses), hub (all to all), or the file of a module, a compiled eBPF
+    /// object (docs/modules.md)
+    #[arg(long, default_value = "bridge")]
+    module: Module,
 }
 
 impl Add {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let spec =
-            SwitchSpec { slots: self.slots, rings: self.rings, ageing: self.ageing, quota: self.quota };
+        let spec = SwitchSpec {
+            slots: self.slots,
+            rings: self.rings,
+            ageing: self.ageing,
+            quota: self.quota,
+            module: self.module.clone(),
+        };
         let switch = Switch::create(&self.switch, &spec)?;
         let (name, memory) = (switch.name(), switch.memory());
         let object = json!({
@@ -50,6 +61,7 @@ impl Add {
             "rings": spec.rings,
             "ageing": seconds(spec.ageing),
             "quota": spec.quota,
+            "module": spec.module.to_string(),
             "memory": memory,
         });
         console.result(&format!("{name}: made; {} of kernel memory", bytes(memory)), &object)?;

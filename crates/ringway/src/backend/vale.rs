@@ -121,6 +121,10 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     let state = Arc::new(objects::open_pin(&dir.join("state"), false, &name)?);
     let now = vale::snapshot(state.as_fd(), shape, &name)?;
     let number = now.u32(state::PORT).load(Relaxed);
+    if number == 0 {
+        return Err(Error::new(ErrorKind::Gone, name, "the port was just deleted")
+            .cure("open it again when it is back"));
+    }
     let core =
         Arc::new(Core { name, dir, shape, region, state, number, looked_ns: AtomicU64::new(0), _stay: stay });
     assemble(&core, &now)
@@ -143,10 +147,15 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
 
 fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<Stay> {
     if dir.is_dir() {
-        let lock = vale::take(dir, name)?;
-        if lock.is_at(dir) {
-            let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
-            return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+        match vale::take(dir, name) {
+            Ok(lock) if lock.is_at(dir) => {
+                let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
+                return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+            }
+            // Its last user just removed it.
+            Ok(_) => {}
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
         }
     }
     let made = Switch::open(switch).and_then(|s| Ok((s.add_ephemeral(port)?, s)));

@@ -5,6 +5,7 @@ use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::{Acquire, Release};
 
+use libbpf_rs::{AsRawLibbpf, OpenObject};
 use libbpf_sys as bpf;
 
 use super::mmap::Mmap;
@@ -54,6 +55,28 @@ pub(crate) fn run_syscall(prog: BorrowedFd<'_>, request: &[u32; 2]) -> io::Resul
     // SAFETY: `opts` and `request` live across the call and carry their sizes.
     check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) })?;
     Ok(opts.retval)
+}
+
+/// Loads an object. When the verifier refuses its program `name`, the error comes with what it said, unless RINGWAY_LIBBPF_LOG
+/// has libbpf print that.
+pub(crate) fn load_object(
+    mut object: OpenObject,
+    name: &str,
+) -> Result<libbpf_rs::Object, (libbpf_rs::Error, String)> {
+    // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
+    let mut log = vec![0u8; 16 << 20];
+    if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
+        for program in object.progs_mut().filter(|p| p.name() == name) {
+            let program = program.as_libbpf_object().as_ptr();
+            // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
+            // buffer does.
+            unsafe { bpf::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), log.len() as _) };
+        }
+    }
+    object.load().map_err(|e| {
+        let len = log.iter().position(|&b| b == 0).unwrap_or(log.len());
+        (e, String::from_utf8_lossy(&log[..len]).into_owned())
+    })
 }
 
 /// `BPF_F_XDP_HAS_FRAGS` of linux/bpf.h: the program knows frames in several buffers.

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use libbpf_sys as bpf;
 
@@ -73,6 +74,17 @@ impl DirLock {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Takes the lock unless somebody else has it for longer than `patience`.
+    pub(crate) fn take_soon(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
+        let start = Instant::now();
+        loop {
+            match Self::take(dir, false)? {
+                None if start.elapsed() < patience => std::thread::sleep(Duration::from_millis(1)),
+                lock => return Ok(lock),
             }
         }
     }

@@ -7,6 +7,7 @@ pub(crate) mod bpffs;
 mod ethtool;
 pub(crate) mod fd;
 pub(crate) mod libpcap;
+pub(crate) mod linker;
 pub(crate) mod mmap;
 pub(crate) mod net;
 pub(crate) mod netlink;

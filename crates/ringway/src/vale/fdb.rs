@@ -1,6 +1,6 @@
 //! The forwarding table, as `bpf/vale_fdb.h` keeps it.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
 use super::Switch;
@@ -17,6 +17,8 @@ const SEEN_AT: u32 = 10;
 const STATIC: u64 = 1 << 9;
 const BLACKHOLE: u64 = 1 << 8;
 const AGE_MAX: u64 = 32;
+const AHEAD: u64 = 64;
+const TURN: u64 = 128;
 
 /// An address in the table of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +45,11 @@ impl Switch {
     #[must_use]
     pub fn fdb(&self) -> Vec<FdbEntry> {
         let (unit, now) = self.clock();
+        // No frame came for so long that every address is old.
+        let idle = now.saturating_sub(self.fdb.u64(fdb::SWEPT).load(Relaxed)) > TURN;
         let mut entries: Vec<FdbEntry> = (0..fdb::ENTRIES)
             .filter_map(|i| self.entry(i, self.fdb.u64(8 * i).load(Relaxed), unit, now))
+            .filter(|e| e.age.is_none() || !idle)
             .collect();
         entries.sort_by_key(|e| (e.vlan, e.mac.0));
         entries
@@ -71,15 +76,10 @@ impl Switch {
         }
         let number = match port {
             None => u64::from(layout::PORTS - 1) | BLACKHOLE,
-            Some(name) => self
-                .ports()
-                .iter()
-                .find(|p| p.name == name)
-                .map(|p| u64::from(p.number))
-                .ok_or_else(|| {
-                    Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                        .cure("`ringway vale list` shows them")
-                })?,
+            Some(name) => self.number_of(name).map(u64::from).ok_or_else(|| {
+                Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
+                    .cure("`ringway vale list` shows them")
+            })?,
         };
         let h = mix(key(mac, vlan));
         let fresh = (h >> fdb::BUCKET_BITS) << REST_AT | STATIC | number;
@@ -128,10 +128,11 @@ impl Switch {
 
     fn entry(&self, i: usize, e: u64, unit: u64, now: u64) -> Option<FdbEntry> {
         let port = (e & 0xff) as u32;
-        let units = now.wrapping_sub(e >> SEEN_AT) & 0xff;
-        if port == 0 || (e & STATIC == 0 && units > AGE_MAX) {
+        let units = (now + AHEAD).wrapping_sub(e >> SEEN_AT) & 0xff;
+        if port == 0 || (e & STATIC == 0 && units > AGE_MAX + AHEAD) {
             return None;
         }
+        let units = units.saturating_sub(AHEAD);
         let key = unmix((e >> REST_AT) << fdb::BUCKET_BITS | (i / 8) as u64);
         let mut mac = [0; 6];
         mac.copy_from_slice(&key.to_le_bytes()[..6]);
@@ -161,14 +162,25 @@ impl Switch {
             let best = self.places(h).map(read).filter_map(|(i, e)| Some((rank(e)?, i, e))).min();
             let (_, i, old) = best.ok_or(Refused::Full)?;
             if self.replace(i, old, fresh) {
+                self.remove_others(h, i);
                 return Ok(());
+            }
+        }
+    }
+
+    /// Removes what a program learned of the same address meanwhile: two entries would be read as one of another port.
+    fn remove_others(&self, h: u64, at: usize) {
+        for i in self.places(h).filter(|&i| i != at) {
+            let e = self.fdb.u64(8 * i).load(SeqCst);
+            if e & 0xff != 0 && e >> REST_AT == h >> fdb::BUCKET_BITS {
+                self.replace(i, e, 0);
             }
         }
     }
 
     /// Changes an entry unless a program did; keeps the counts of learned entries.
     fn replace(&self, i: usize, old: u64, fresh: u64) -> bool {
-        if self.fdb.u64(8 * i).compare_exchange(old, fresh, Relaxed, Relaxed).is_err() {
+        if self.fdb.u64(8 * i).compare_exchange(old, fresh, SeqCst, Relaxed).is_err() {
             return false;
         }
         let count = |e: u64| self.fdb.u32(fdb::COUNT + 4 * (e & 0xff) as usize);

@@ -23,6 +23,7 @@ pub(crate) mod info {
     pub(crate) const NPORTS: usize = 28;
     pub(crate) const AGE_UNIT: usize = 32;
     pub(crate) const QUOTA: usize = 40;
+    pub(crate) const MODULE: usize = 56;
     pub(crate) const PREPARED: usize = 60;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;
@@ -51,7 +52,8 @@ pub(crate) mod past {
 pub(crate) mod fdb {
     pub(crate) const BUCKET_BITS: u32 = 14;
     pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
-    pub(crate) const COUNT: usize = ENTRIES * 8 + 16;
+    pub(crate) const SWEPT: usize = ENTRIES * 8;
+    pub(crate) const COUNT: usize = SWEPT + 16;
     pub(crate) const SIZE: usize = COUNT + 4 * super::PORTS as usize;
 }
 

@@ -14,6 +14,7 @@
 
 mod fdb;
 pub(crate) mod layout;
+mod module;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
@@ -27,6 +28,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 pub use fdb::FdbEntry;
+pub use module::Module;
 pub use pins::{root, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
@@ -37,7 +39,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
+use module::{Code, Custom};
 use objects::Maps;
+use pins::remove_tree;
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -46,7 +50,7 @@ use objects::Maps;
 /// let spec = ringway::vale::SwitchSpec { ageing: Duration::from_secs(60), ..Default::default() };
 /// assert_eq!(spec.slots, 1024);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchSpec {
     /// Slots of each ring: a power of two, 64 to 4096.
     pub slots: u32,
@@ -56,11 +60,13 @@ pub struct SwitchSpec {
     pub ageing: Duration,
     /// Addresses that are learned of one port at most; the table has 131,072 entries in all.
     pub quota: u32,
+    /// What decides where frames go.
+    pub module: Module,
 }
 
 impl Default for SwitchSpec {
     fn default() -> Self {
-        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536 }
+        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536, module: Module::Bridge }
     }
 }
 
@@ -119,22 +125,35 @@ impl Switch {
     /// Makes a switch without ports.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege. Nothing half made stays.
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] when
+    /// the module is none or the kernel's verifier refuses it, with what it said last. Nothing half made stays.
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
         check_name(name)?;
         let shape = spec.check(name)?;
         let root = pins::make_root()?;
+        let _alone =
+            pins::lock(&root).map_err(|e| Error::io(name, "locking the directory of switches failed", e))?;
+        pins::clean(&root);
         let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
+        let mut code = Code::new(&spec.module, name)?;
+        if let Code::Custom(_) = code {
+            objects::try_load(&maps, &mut code, shape, name)?;
+        }
         let mem = objects::map_values(&maps.info, info::SIZE, true, name)?;
-        for (at, v) in [(info::GENERATION, 1), (info::SLOTS, spec.slots), (info::RINGS, spec.rings)] {
+        for (at, v) in [
+            (info::GENERATION, 1),
+            (info::SLOTS, spec.slots),
+            (info::RINGS, spec.rings),
+            (info::MODULE, code.number()),
+        ] {
             mem.u32(at).store(v, Relaxed);
         }
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
-        let making = root.join(format!("~{name}-{}", std::process::id()));
-        let pinned = pin_switch(&making, &maps, name).and_then(|()| {
+        let making = root.join(format!("~{name}"));
+        let pinned = pin_switch(&making, &maps, name).and_then(|()| code.pin(&making, name)).and_then(|()| {
             // On a directory that is not empty, as that of a switch is, rename fails.
             fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
                 Some(libc::ENOTEMPTY | libc::EEXIST) => {
@@ -194,7 +213,24 @@ impl Switch {
             rings: self.shape.rings,
             ageing: if unit == u64::MAX { Duration::ZERO } else { Duration::from_nanos(unit * 32) },
             quota: self.info.u32(info::QUOTA).load(Relaxed),
+            module: self.module(),
         }
+    }
+
+    /// What decides where its frames go.
+    fn module(&self) -> Module {
+        match self.info.u32(info::MODULE).load(Relaxed) {
+            module::CUSTOM => {
+                Module::Object(Custom::name_of(&self.dir, &self.name).unwrap_or_default().into())
+            }
+            module::HUB => Module::Hub,
+            _ => Module::Bridge,
+        }
+    }
+
+    /// What programs of its ports are made of.
+    fn code(&self) -> Result<Code> {
+        Code::open(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name)
     }
 
     /// Bytes of kernel memory that the switch and its ports take.
@@ -209,20 +245,19 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
     pub fn delete(self) -> Result<()> {
+        let root = root();
+        let io = |e| Error::io(&self.name, "removing it failed", e);
+        let _alone = pins::lock(&root).map_err(io)?;
+        pins::clean(&root);
         let _lock = self.lock()?;
-        for p in self.ports() {
-            if let Some(why) = self.user_of(&p.name)? {
-                return Err(Error::new(ErrorKind::Busy, format!("{}:{}", self.name, p.name), why)
-                    .cure("end that process first"));
-            }
-        }
-        // From here on programs of its ports do nothing, whoever still holds them.
+        let ports = self.ports();
+        // Held, so that nobody opens one from now on.
+        let _held = ports.iter().map(|p| self.hold_port(&p.name)).collect::<Result<Vec<_>>>()?;
+        let gone = root.join(format!("~{}", self.name));
+        // Who is killed from here on leaves what the next one cleans away; the name is free.
+        fs::rename(&self.dir, &gone).map_err(io)?;
+        // Programs of its ports now do nothing, whoever still holds them.
         self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
-        let gone = root().join(format!("~{}-del-{}", self.name, std::process::id()));
-        fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
-        for p in self.ports() {
-            self.forget_port(p.number);
-        }
         remove_tree(&gone);
         Ok(())
     }
@@ -230,8 +265,9 @@ impl Switch {
     /// Keeps others from changing the switch.
     fn lock(&self) -> Result<DirLock> {
         let io = |e| Error::io(&self.name, "locking the switch failed", e);
-        match DirLock::take(&self.dir, true) {
-            Ok(Some(lock)) if lock.is_at(&self.dir) => Ok(lock),
+        let at = self.dir.join(pins::LOCK);
+        match DirLock::take(&at, true) {
+            Ok(Some(lock)) if lock.is_at(&at) => Ok(lock),
             Ok(_) => Err(missing(&self.name)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(missing(&self.name)),
             Err(e) => Err(io(e)),
@@ -282,6 +318,7 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     remove_tree(dir);
     fs::create_dir(dir).map_err(io)?;
     fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    pins::make_lock(dir).map_err(io)?;
     for (name, map) in maps.named() {
         let mode = if name == "info" { 0o644 } else { 0o600 };
         bpffs::pin(map.as_fd(), &dir.join(name)).map_err(io)?;
@@ -289,9 +326,4 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     }
     fs::create_dir(dir.join("port")).map_err(io)?;
     fs::set_permissions(dir.join("port"), fs::Permissions::from_mode(0o755)).map_err(io)
-}
-
-/// Removes a directory of pins; what is not there is gone already.
-fn remove_tree(dir: &Path) {
-    let _ = fs::remove_dir_all(dir);
 }

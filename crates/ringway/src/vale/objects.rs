@@ -4,16 +4,27 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use libbpf_rs::{MapHandle, MapType, ObjectBuilder};
+use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
 
 use super::layout::{self, BUF_SIZE, PORTS, RINGS_MAX, Shape};
+use super::module::Code;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
 use crate::sys::mmap::Mmap;
+use crate::sys::{bpf, bpffs, is_root};
 
 /// The object with the program of a port; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale.bpf.o"));
+/// The same for a user's module.
+static MODULE_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
+/// The program in both.
+const PROGRAM: &str = "vale_send";
+/// The map that a program with a module has for itself.
+const MODULE_RUNS: &str = "module_runs";
+/// All maps that are not a module's.
+const OWN: [&str; 7] = ["info", "ports", "fdb", "regions", "states", "bells", MODULE_RUNS];
+/// Cure of a kernel that does not take the program.
+const NEEDS: &str = "switches need Linux 6.9 with BPF, its JIT and BTF";
 
 /// Bytes of a doorbell's ring.
 const BELL: u32 = 4096;
@@ -129,32 +140,106 @@ pub(crate) fn map_values(map: &impl AsFd, len: usize, write: bool, on: &str) -> 
 }
 
 /// Loads the program of port number `port`.
-pub(crate) fn load(maps: &Maps, shape: Shape, port: u32, generation: u32, on: &str) -> Result<OwnedFd> {
-    quiet();
-    let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
-    let config = config(shape, port, generation);
-    for mut m in open.maps_mut() {
-        let name = m.name().to_string_lossy().into_owned();
-        if name.ends_with(".rodata") {
-            m.set_initial_value(&config).map_err(fail("preparing the switch program"))?;
-        } else if let Some((_, map)) = maps.named().iter().find(|(n, _)| *n == name) {
-            m.reuse_fd(map.as_fd()).map_err(fail("preparing the switch program"))?;
-        }
-    }
-    let loaded = open.load().map_err(|e| {
-        refused(on, "loading the switch program", &e)
-            .cure("switches need Linux 6.9 with BPF, its JIT and BTF")
-    })?;
-    let program = loaded.progs().find(|p| p.name() == "vale_send").ok_or_else(|| {
+pub(super) fn load(
+    maps: &Maps,
+    code: &Code,
+    shape: Shape,
+    port: u32,
+    generation: u32,
+    on: &str,
+) -> Result<OwnedFd> {
+    let loaded = load_object(maps, code, &config(shape, port, generation, code.number()), shape, on)?;
+    let program = loaded.progs().find(|p| p.name() == PROGRAM).ok_or_else(|| {
         Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
     })?;
     let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e));
     dup(program.as_fd())
 }
 
+/// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
+pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
+    let config = config(shape, 0, 0, code.number());
+    let loaded = load_object(maps, code, &config, shape, on)?;
+    match code {
+        Code::Own(_) => Ok(()),
+        Code::Custom(c) => {
+            c.keep_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
+        }
+    }
+}
+
+/// The object of a switch, with its constants and maps in place.
+fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) -> Result<libbpf_rs::Object> {
+    quiet();
+    let prepare = |e: libbpf_rs::Error| refused(on, "preparing the switch program", &e);
+    let mut open = open_object(code, on)?;
+    for mut p in open.progs_mut() {
+        let autoload = p.name() == PROGRAM;
+        p.set_autoload(autoload);
+    }
+    for mut m in open.maps_mut() {
+        let name = m.name().to_string_lossy().into_owned();
+        if name.ends_with(".rodata") {
+            // A module may have constants, too; they lie behind.
+            let all = m.initial_value_mut().and_then(|v| v.get_mut(..config.len()));
+            all.expect("the object has room for its constants").copy_from_slice(config);
+        } else if name == MODULE_RUNS {
+            m.set_max_entries(shape.rings).map_err(prepare)?;
+        } else if let Some((_, map)) = maps.named().iter().find(|(n, _)| *n == name) {
+            m.reuse_fd(map.as_fd()).map_err(prepare)?;
+        }
+    }
+    if let Code::Custom(c) = code {
+        c.share_maps(&mut open, &OWN).map_err(prepare)?;
+    }
+    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, &log, on))
+}
+
+fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
+    let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
+    match code {
+        Code::Own(_) => open(OBJECT).map_err(|e| refused(on, "reading the eBPF object", &e)),
+        Code::Custom(c) => open(&c.link(MODULE_OBJECT, on)?).map_err(|_| {
+            let what =
+                format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
+            Error::new(ErrorKind::Invalid, on, what)
+                .cure("see docs/modules.md; RINGWAY_LIBBPF_LOG=1 shows more")
+        }),
+    }
+}
+
+/// Why the program of a switch was not loaded; `log` is what the verifier said, if it was asked.
+fn unloaded(code: &Code, e: &libbpf_rs::Error, log: &str, on: &str) -> Error {
+    let denied = e.kind() == libbpf_rs::ErrorKind::PermissionDenied;
+    // The verifier, too, says EACCES; it is asked only when the process has the right to load programs.
+    if log.is_empty() && !(denied && is_root()) {
+        let error = refused(on, "loading the switch program", e);
+        return if denied { error } else { error.cure(NEEDS) };
+    }
+    match code {
+        Code::Own(_) => {
+            let what = format!("the kernel's verifier refuses the switch program: {}", last_lines(log));
+            Error::new(ErrorKind::Unsupported, on, what).cure(NEEDS)
+        }
+        Code::Custom(c) => {
+            let what = format!("the kernel's verifier refuses the module {}: {}", c.name, last_lines(log));
+            Error::new(ErrorKind::Invalid, on, what)
+                .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
+        }
+    }
+}
+
+/// The end of a verifier's log, where it says what it does not like, in one line.
+fn last_lines(log: &str) -> String {
+    let noise = ["processed ", "verification time", "stack depth", "max_"];
+    let said =
+        log.lines().map(str::trim).filter(|l| !l.is_empty() && !noise.iter().any(|n| l.starts_with(n)));
+    let lines: Vec<&str> = said.collect();
+    lines[lines.len().saturating_sub(3)..].join(" / ")
+}
+
 /// `struct config` of bpf/vale.h.
-fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
+fn config(shape: Shape, port: u32, generation: u32, module: u32) -> Vec<u8> {
     let l = shape.region();
     let words = [
         port,
@@ -167,6 +252,7 @@ fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
         l.buf_ofs as u32,
         BUF_SIZE,
         l.bufs,
+        module,
     ];
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }

@@ -1,21 +1,29 @@
 //! Where the objects of a switch are pinned.
 //!
 //! ```text
-//! <root>/vale0/               locked while ports come and go
+//! <root>/lock/                root alone; locked while switches are made and removed
+//! <root>/vale0/
+//!     lock/                   root alone; locked while ports come and go
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb regions states bells       root alone
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
 //! ```
 //!
-//! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being made or removed.
+//! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being
+//! made or removed by whoever holds the lock beside it; without one it was left by a process that was killed, and the next
+//! holder removes it.
 
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
+use crate::sys::bpffs::{self, DirLock};
+
+/// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
+pub(crate) const LOCK: &str = "lock";
 
 /// What [`set_root`] said.
 static ROOT: OnceLock<PathBuf> = OnceLock::new();
@@ -87,6 +95,31 @@ fn check_bpffs(dir: &Path) -> Result<()> {
             .cure("mount one with `mount -t bpf bpf DIR`, or name another directory with RINGWAY_BPFFS")),
         Err(e) => Err(Error::io(on, "looking at the file system failed", e)),
     }
+}
+
+/// Makes the lock in a directory, unless it is there.
+pub(crate) fn make_lock(dir: &Path) -> std::io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(dir.join(LOCK)) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the lock in the directory of all switches.
+pub(crate) fn lock(root: &Path) -> std::io::Result<Option<DirLock>> {
+    make_lock(root)?;
+    DirLock::take(&root.join(LOCK), true)
+}
+
+/// Removes what processes that were killed left half made or half removed; the caller holds the lock in `dir`.
+pub(crate) fn clean(dir: &Path) {
+    let left = fs::read_dir(dir).into_iter().flatten().flatten();
+    left.filter(|e| e.file_name().as_encoded_bytes().starts_with(b"~")).for_each(|e| remove_tree(&e.path()));
+}
+
+/// Removes a directory of pins; what is not there is gone already.
+pub(crate) fn remove_tree(dir: &Path) {
+    let _ = fs::remove_dir_all(dir);
 }
 
 /// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.

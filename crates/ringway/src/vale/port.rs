@@ -1,9 +1,10 @@
 //! Ports of a switch: made, listed, removed.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -65,6 +66,7 @@ impl Switch {
     /// made stays.
     pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
         let _lock = self.lock()?;
+        self.tidy();
         self.make_port(name, access, 0)
     }
 
@@ -72,6 +74,7 @@ impl Switch {
     pub(crate) fn add_ephemeral(&self, name: &str) -> Result<DirLock> {
         let _lock = self.lock()?;
         let dir = pins::port(&self.dir, name);
+        self.tidy();
         if !dir.is_dir() {
             self.make_port(name, &PortAccess::default(), at::EPHEMERAL)?;
         }
@@ -86,11 +89,11 @@ impl Switch {
     /// gets [`ErrorKind::Gone`] from its next sync.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
-        let on = format!("{}:{name}", self.name);
         let port = self.find_port(name)?;
-        if !force && let Some(why) = self.user_of(name)? {
-            return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
-        }
+        let _held = match self.hold_port(name) {
+            Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
+            held => held,
+        };
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
         Ok(())
@@ -125,7 +128,8 @@ impl Switch {
         (1..=PORTS_MAX).filter_map(|n| self.port(n)).collect()
     }
 
-    fn port(&self, number: u32) -> Option<SwitchPort> {
+    /// Name and flags of a port.
+    fn record(&self, number: u32) -> Option<(String, u32)> {
         let base = number as usize * at::SIZE;
         let flags = self.ports.u32(base + at::FLAGS).load(Relaxed);
         if flags & at::EXISTS == 0 {
@@ -134,7 +138,20 @@ impl Switch {
         let mut name = [0u8; at::NAME_LEN];
         self.ports.read(base + at::NAME, &mut name);
         let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-        let name = String::from_utf8_lossy(&name[..len]).into_owned();
+        Some((String::from_utf8_lossy(&name[..len]).into_owned(), flags))
+    }
+
+    fn records(&self) -> impl Iterator<Item = (u32, String, u32)> {
+        (1..=PORTS_MAX).filter_map(|n| self.record(n).map(|(name, flags)| (n, name, flags)))
+    }
+
+    /// The number of a port.
+    pub(super) fn number_of(&self, name: &str) -> Option<u32> {
+        self.records().find(|r| r.1 == name).map(|r| r.0)
+    }
+
+    fn port(&self, number: u32) -> Option<SwitchPort> {
+        let (name, flags) = self.record(number)?;
         let dir = pins::port(&self.dir, &name);
         let meta = fs::metadata(dir.join("region")).ok();
         let access = meta.map_or_else(PortAccess::default, |m| PortAccess {
@@ -148,41 +165,69 @@ impl Switch {
         Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid })
     }
 
-    /// Why a port is in use; `None` when it is not.
-    pub(super) fn user_of(&self, name: &str) -> Result<Option<String>> {
-        let on = format!("{}:{name}", self.name);
-        match DirLock::take(&pins::port(&self.dir, name), false) {
-            Ok(Some(_)) => Ok(None),
-            Ok(None) => Ok(Some(in_use(&pins::port(&self.dir, name)))),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(on, "locking the port failed", e)),
+    /// Keeps others from opening a port; `None` when it has no files.
+    pub(super) fn hold_port(&self, name: &str) -> Result<Option<DirLock>> {
+        let dir = pins::port(&self.dir, name);
+        if !dir.exists() {
+            return Ok(None);
         }
+        take(&dir, &format!("{}:{name}", self.name)).map(Some)
     }
 
-    /// Removes ephemeral ports that nobody has open.
+    /// Removes ephemeral ports that nobody has open, and what processes left that were killed while they changed the switch.
     pub(super) fn reap(&self) -> Result<()> {
         let idle = |p: &SwitchPort| p.ephemeral && !p.open;
-        if !self.ports().iter().any(idle) {
+        if !self.ports().iter().any(idle) && !self.is_untidy() {
             return Ok(());
         }
         let _lock = self.lock()?;
+        self.tidy();
         for p in self.ports().iter().filter(|p| idle(p)) {
+            let Ok(Some(_held)) = self.hold_port(&p.name) else { continue };
             self.forget_port(p.number);
             remove_tree(&pins::port(&self.dir, &p.name));
         }
         Ok(())
     }
 
+    /// Directories of ports without a record, which are to go, and ports without a directory.
+    fn strays(&self) -> (Vec<PathBuf>, Vec<u32>) {
+        let dirs = fs::read_dir(self.dir.join("port")).into_iter().flatten().flatten();
+        let dirs: Vec<_> = dirs.map(|e| (e.file_name(), e.path())).collect();
+        let records: Vec<_> = self.records().collect();
+        let unknown = |(name, _): &&(OsString, _)| !records.iter().any(|r| name == r.1.as_str());
+        let unlisted = dirs.iter().filter(unknown).map(|d| d.1.clone()).collect();
+        let bare = |r: &&(u32, String, u32)| !dirs.iter().any(|(name, _)| name == r.1.as_str());
+        (unlisted, records.iter().filter(bare).map(|r| r.0).collect())
+    }
+
+    /// Whether a process was killed while it changed the switch, or is changing it now.
+    fn is_untidy(&self) -> bool {
+        let (dirs, numbers) = self.strays();
+        !dirs.is_empty() || !numbers.is_empty()
+    }
+
+    /// Removes what is left of ports that were half made or half removed; the caller holds the lock.
+    fn tidy(&self) {
+        let (dirs, numbers) = self.strays();
+        for dir in dirs {
+            self.end(&dir);
+            remove_tree(&dir);
+        }
+        numbers.into_iter().for_each(|n| self.forget_port(n));
+    }
+
     /// Whether the port goes away with its last user.
     pub(crate) fn is_ephemeral(&self, name: &str) -> bool {
-        self.ports().iter().any(|p| p.name == name && p.ephemeral)
+        self.records().any(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0)
     }
 
     /// Removes an ephemeral port whose user ends, if it still is that user's.
     pub(crate) fn drop_ephemeral(&self, name: &str) {
         let Ok(_lock) = self.lock() else { return };
-        if let Some(p) = self.ports().iter().find(|p| p.name == name && p.ephemeral) {
-            self.forget_port(p.number);
+        let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
+        if let Some((number, ..)) = found {
+            self.forget_port(number);
             remove_tree(&pins::port(&self.dir, name));
         }
     }
@@ -199,22 +244,25 @@ impl Switch {
                 Error::new(ErrorKind::Busy, on, "there is a port of that name").cure("choose another name")
             );
         }
-        let number = (1..=PORTS_MAX).find(|&n| self.port(n).is_none()).ok_or_else(|| {
+        let number = (1..=PORTS_MAX).find(|&n| self.record(n).is_none()).ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
         let objects = Objects::make(self, number, &on)?;
         let making = pins::port(&self.dir, &format!("~{name}"));
-        let placed = objects
-            .pin(&making, access, &on)
-            .and_then(|()| self.show(&objects, number, &on))
-            .and_then(|()| fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e)));
+        // One with this number may have been left half removed.
+        self.flush_port(number);
+        let shown = objects.pin(&making, access, &on).and_then(|()| self.show(&objects, number, &on));
+        let placed = shown.and_then(|()| {
+            // Listed before it can be opened: of a process that is killed between the two no port stays that nobody lists.
+            self.enlist(number, name, flags);
+            fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e))
+        });
         if let Err(e) = placed {
             self.forget_port(number);
             remove_tree(&making);
             return Err(e);
         }
-        self.enlist(number, name, flags);
         Ok(number)
     }
 
@@ -258,12 +306,15 @@ impl Switch {
         list
     }
 
-    /// Takes a port out of all that programs look at.
-    pub(super) fn forget_port(&self, number: u32) {
+    /// Takes a port out of all that programs look at. First out of the list: should this process be killed on the way, the
+    /// files of a port that is not listed are removed by the next one that changes the switch.
+    fn forget_port(&self, number: u32) {
+        let record = self.record(number);
+        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        let state = self.state_of(number);
+        let state = record.and_then(|(name, _)| self.state_in(&pins::port(&self.dir, &name)));
         if let Some(state) = &state {
             state.u32(state::PORT).store(0, Relaxed);
         }
@@ -276,20 +327,30 @@ impl Switch {
         if let Some(state) = &state {
             self.retire(state);
         }
-        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
         self.flush_port(number);
     }
 
+    /// Tells who has the port open that it is gone.
+    fn end(&self, dir: &Path) {
+        if let Some(state) = self.state_in(dir) {
+            state.u32(state::PORT).store(0, Relaxed);
+        }
+    }
+
     /// The state of a port, mapped.
-    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
-        let p = self.port(number)?;
-        self.map_of(&p.name, "state", self.shape.state())
+    fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
+        self.map_in(dir, "state", self.shape.state())
     }
 
     /// The first `len` bytes of a pinned array of a port, mapped.
-    pub(super) fn map_of(&self, port: &str, pin: &str, len: usize) -> Option<Arc<Mmap>> {
-        let map = objects::open_pin(&pins::port(&self.dir, port).join(pin), true, &self.name).ok()?;
+    fn map_in(&self, dir: &Path, pin: &str, len: usize) -> Option<Arc<Mmap>> {
+        let map = objects::open_pin(&dir.join(pin), true, &self.name).ok()?;
         objects::map_values(&map, len, true, &self.name).ok()
+    }
+
+    /// The same, of a port by its name.
+    pub(super) fn map_of(&self, port: &str, pin: &str, len: usize) -> Option<Arc<Mmap>> {
+        self.map_in(&pins::port(&self.dir, port), pin, len)
     }
 }
 
@@ -315,7 +376,7 @@ impl Objects {
         objects::map_values(&state, shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
         let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
         let generation = switch.info.u32(info::GENERATION).load(Relaxed);
-        let send = objects::load(&switch.maps, shape, number, generation, on)?;
+        let send = objects::load(&switch.maps, &switch.code()?, shape, number, generation, on)?;
         Ok(Self { region, state, bells, send })
     }
 
@@ -353,17 +414,12 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(search))
 }
 
-/// Takes a port for this process. Whoever lists the switch has it for an instant, so it is tried again.
+/// Who only looks whether a port is in use has its lock for less than this.
+const PROBE: Duration = Duration::from_millis(50);
+
+/// Takes a port for this process.
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
-    let mut taken = DirLock::take(dir, false);
-    for _ in 0..TRIES {
-        if !matches!(taken, Ok(None)) {
-            break;
-        }
-        thread::sleep(PAUSE);
-        taken = DirLock::take(dir, false);
-    }
-    match taken {
+    match DirLock::take_soon(dir, PROBE) {
         Ok(Some(lock)) => Ok(lock),
         Ok(None) => {
             Err(Error::new(ErrorKind::Busy, on, in_use(dir)).cure("end that process, or open another port"))
@@ -376,10 +432,6 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
         Err(e) => Err(Error::io(on, "locking the port failed", e)),
     }
 }
-
-/// Times that a port which is taken is tried again, and how long after.
-const TRIES: u32 = 10;
-const PAUSE: Duration = Duration::from_millis(1);
 
 fn in_use(dir: &Path) -> String {
     match DirLock::holder(dir) {

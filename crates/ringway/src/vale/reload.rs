@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::layout::info;
+use super::module::Code;
 use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
 use crate::sys::bpffs;
@@ -47,10 +48,11 @@ impl Switch {
     /// ```
     pub fn reload(&self) -> Result<u32> {
         let _lock = self.lock()?;
+        let code = self.code()?;
         let generation = self.new_generation();
         let mut fresh = Vec::new();
         for port in self.ports() {
-            fresh.extend(self.programs(&port, generation)?);
+            fresh.extend(self.programs(&port, &code, generation)?);
         }
         self.put_beside(&fresh)?;
         self.put_in_place(&fresh)?;
@@ -68,9 +70,9 @@ impl Switch {
     }
 
     /// New programs for a port, loaded.
-    fn programs(&self, port: &SwitchPort, generation: u32) -> Result<Vec<Fresh>> {
+    fn programs(&self, port: &SwitchPort, code: &Code, generation: u32) -> Result<Vec<Fresh>> {
         let on = format!("{}:{}", self.name, port.name);
-        let program = objects::load(&self.maps, self.shape, port.number, generation, &on)?;
+        let program = objects::load(&self.maps, code, self.shape, port.number, generation, &on)?;
         Ok(vec![Fresh { pin: pins::port(&self.dir, &port.name).join("send"), program }])
     }
 
@@ -159,12 +161,12 @@ mod tests {
         {
             let (mut a, mut b) = (open("a"), open("b"));
             let killed = switch.new_generation();
-            let fresh = switch.programs(&switch.ports()[0], killed).unwrap();
+            let fresh = switch.programs(&switch.ports()[0], &switch.code().unwrap(), killed).unwrap();
             switch.put_beside(&fresh).unwrap();
             switch.put_in_place(&fresh).unwrap();
             exchange(&mut a, &mut b, 1);
             switch.add_port("c", &crate::vale::PortAccess::default()).unwrap();
-            let fresh = switch.programs(&switch.ports()[2], killed).unwrap();
+            let fresh = switch.programs(&switch.ports()[2], &switch.code().unwrap(), killed).unwrap();
             switch.put_beside(&fresh).unwrap();
             switch.put_in_place(&fresh).unwrap();
             let mut c = open("c");

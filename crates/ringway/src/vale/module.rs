@@ -1,0 +1,245 @@
+//! What decides where the frames of a switch go. `docs/modules.md` tells how to write a module.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use libbpf_rs::{MapCore, MapHandle, OpenObject};
+
+use super::objects;
+use crate::backend::ebpf::quiet;
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{bpffs, linker};
+
+/// The decision of a switch, chosen when it is made.
+///
+/// As text: `bridge`, `hub`, or the path of an object.
+///
+/// ```
+/// use ringway::vale::Module;
+/// assert_eq!("hub".parse(), Ok(Module::Hub));
+/// assert_eq!("./balance.o".parse(), Ok(Module::Object("./balance.o".into())));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Module {
+    /// A learning bridge.
+    #[default]
+    Bridge,
+    /// Every frame to all other ports; nothing is learned. A port that the slot's flags ask for is obeyed.
+    Hub,
+    /// A function of the user's, compiled to an eBPF object of 1 MiB at most. The switch keeps a copy; of one that exists this is
+    /// the file's name, without its directory.
+    Object(PathBuf),
+}
+
+impl FromStr for Module {
+    type Err = Infallible;
+
+    fn from_str(s: &str) -> std::result::Result<Self, Infallible> {
+        Ok(match s {
+            "bridge" => Self::Bridge,
+            "hub" => Self::Hub,
+            path => Self::Object(path.into()),
+        })
+    }
+}
+
+impl fmt::Display for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bridge => f.write_str("bridge"),
+            Self::Hub => f.write_str("hub"),
+            Self::Object(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// `enum module` of bpf/vale.h.
+pub(super) const BRIDGE: u32 = 0;
+pub(super) const HUB: u32 = 1;
+pub(super) const CUSTOM: u32 = 2;
+
+/// Bytes of a module at most.
+const OBJECT_MAX: u64 = 1 << 20;
+/// Bytes for the file's name, before the object's in the map that keeps both.
+const NAME: usize = 256;
+
+/// The decision of a switch that exists: what its programs are made of.
+#[derive(Debug)]
+pub(super) enum Code {
+    /// One of Ringway's own, by number.
+    Own(u32),
+    /// A user's.
+    Custom(Custom),
+}
+
+impl Code {
+    /// `config.module`.
+    pub(super) fn number(&self) -> u32 {
+        match self {
+            Self::Own(n) => *n,
+            Self::Custom(_) => CUSTOM,
+        }
+    }
+
+    /// Reads what `module` names; its maps are yet to be made.
+    pub(super) fn new(module: &Module, on: &str) -> Result<Self> {
+        match module {
+            Module::Bridge => Ok(Self::Own(BRIDGE)),
+            Module::Hub => Ok(Self::Own(HUB)),
+            Module::Object(path) => Custom::read(path, on).map(Self::Custom),
+        }
+    }
+
+    /// That of the switch in `dir`, whose `info.module` is `number`.
+    pub(super) fn open(dir: &Path, number: u32, on: &str) -> Result<Self> {
+        if number == CUSTOM { Custom::open(dir, on).map(Self::Custom) } else { Ok(Self::Own(number)) }
+    }
+
+    /// Pins what is to be kept in the directory of the switch.
+    pub(super) fn pin(&self, dir: &Path, on: &str) -> Result<()> {
+        match self {
+            Self::Own(_) => Ok(()),
+            Self::Custom(c) => c.pin(dir, on),
+        }
+    }
+}
+
+/// A user's module.
+#[derive(Debug)]
+pub(super) struct Custom {
+    /// Name of the file that it came from.
+    pub(super) name: String,
+    object: Vec<u8>,
+    /// The maps that it declares, by the name of their pin. All ports share them.
+    maps: Vec<(String, MapHandle)>,
+}
+
+impl Custom {
+    fn read(path: &Path, on: &str) -> Result<Self> {
+        let io = |e| Error::io(on, format!("reading the module {} failed", path.display()), e);
+        let mut object = Vec::new();
+        fs::File::open(path).and_then(|f| f.take(OBJECT_MAX + 1).read_to_end(&mut object)).map_err(io)?;
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if object.len() as u64 > OBJECT_MAX || name.len() >= NAME {
+            let what = format!("the module {} has more than 1 MiB", path.display());
+            return Err(Error::new(ErrorKind::Invalid, on, what).cure("strip it: `llvm-strip -g FILE`"));
+        }
+        Ok(Self { name, object, maps: Vec::new() })
+    }
+
+    /// The name of the file that the module of the switch in `dir` came from.
+    pub(super) fn name_of(dir: &Path, on: &str) -> Result<String> {
+        Ok(Self::kept(&dir.join("module"), on)?.0)
+    }
+
+    /// What the switch keeps: the file's name and its bytes.
+    fn kept(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
+        let kept = objects::open_map(&dir.join("object"), on)?;
+        let size = kept.value_size() as usize;
+        let mem = objects::map_values(&kept, size, false, on)?;
+        let mut name = vec![0; size];
+        mem.read(0, &mut name);
+        let object = name.split_off(NAME.min(size));
+        let name = name.split(|&b| b == 0).next().unwrap_or_default();
+        Ok((String::from_utf8_lossy(name).into_owned(), object))
+    }
+
+    fn open(dir: &Path, on: &str) -> Result<Self> {
+        let dir = dir.join("module");
+        let (name, object) = Self::kept(&dir, on)?;
+        let mut maps = Vec::new();
+        let files = fs::read_dir(dir.join("map"))
+            .map_err(|e| Error::io(on, "listing the maps of the module failed", e))?;
+        for file in files.flatten() {
+            maps.push((
+                file.file_name().to_string_lossy().into_owned(),
+                objects::open_map(&file.path(), on)?,
+            ));
+        }
+        Ok(Self { name, object, maps })
+    }
+
+    fn pin(&self, dir: &Path, on: &str) -> Result<()> {
+        let dir = dir.join("module");
+        let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
+        let size = NAME + self.object.len();
+        let kept = objects::array("vale_module", size, 1, on)?;
+        let mem = objects::map_values(&kept, size, true, on)?;
+        mem.write(0, self.name.as_bytes());
+        mem.write(NAME, &self.object);
+        fs::create_dir(&dir).map_err(io)?;
+        bpffs::pin(kept.as_fd(), &dir.join("object")).map_err(io)?;
+        fs::create_dir(dir.join("map")).map_err(io)?;
+        for (name, map) in &self.maps {
+            bpffs::pin(map.as_fd(), &dir.join("map").join(name)).map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// The object with the program of a port, joined with the module.
+    pub(super) fn link(&self, program: &[u8], on: &str) -> Result<Vec<u8>> {
+        quiet();
+        linker::link(&[program, &self.object]).map_err(|e| {
+            Error::io(on, format!("the module {} can't be linked", self.name), e).with_kind(ErrorKind::Invalid).cure(
+                "compile it with `clang -O2 -g -target bpf -mcpu=v3`, without a licence, and give its maps names that the \
+                 switch does not use; RINGWAY_LIBBPF_LOG=1 shows more",
+            )
+        })
+    }
+
+    /// Has an object use the maps that the switch keeps for its module.
+    pub(super) fn share_maps(&self, object: &mut OpenObject, own: &[&str]) -> libbpf_rs::Result<()> {
+        for mut m in object.maps_mut() {
+            let pin = pin_name(&m.name().to_string_lossy(), own);
+            if let Some((_, map)) = self.maps.iter().find(|(name, _)| Some(name) == pin.as_ref()) {
+                m.reuse_fd(map.as_fd())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the maps that a first load made.
+    pub(super) fn keep_maps(&mut self, object: &libbpf_rs::Object, own: &[&str]) -> libbpf_rs::Result<()> {
+        for m in object.maps() {
+            if let Some(pin) = pin_name(&m.name().to_string_lossy(), own) {
+                self.maps.push((pin, MapHandle::try_from(&m)?));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file for a map of a module; `None` for those of the switch (`own`) and constants, which each program has for itself.
+/// Variables are maps too, called by section: a file of bpffs has no dot in its name.
+fn pin_name(map: &str, own: &[&str]) -> Option<String> {
+    match map.find('.') {
+        None => (!own.contains(&map)).then(|| map.to_owned()),
+        Some(dot) => {
+            let section = &map[dot + 1..];
+            let each = section.starts_with("rodata") || section == "kconfig";
+            (!each).then(|| format!("~{}", section.replace('.', "-")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pin_name;
+
+    #[test]
+    fn maps_and_variables_are_shared_and_constants_are_not() {
+        let pin = |name| pin_name(name, &["fdb"]);
+        assert_eq!(pin("seen").as_deref(), Some("seen"));
+        assert_eq!(pin("vale.bss").as_deref(), Some("~bss"));
+        assert_eq!(pin(".data.mine").as_deref(), Some("~data-mine"));
+        assert_eq!(
+            [pin("fdb"), pin("vale.rodata"), pin(".rodata.str"), pin(".kconfig")],
+            [None, None, None, None]
+        );
+    }
+}
