@@ -27,7 +27,7 @@ fn switches_and_ports_come_and_go() {
     let Some(room) = Room::new() else { return };
     let made = room
         .json(&["vale", "add", "vale0", "--slots", "128", "--rings", "2", "--ageing", "1m", "--quota", "9"]);
-    assert_eq!(keys(&made), ["ageing", "memory", "name", "quota", "rings", "slots"]);
+    assert_eq!(keys(&made), ["ageing", "memory", "module", "name", "quota", "rings", "slots"]);
     told(&room, &["add"], &made);
     assert_eq!(
         [&made["name"], &made["slots"], &made["rings"], &made["ageing"], &made["quota"]],
