@@ -27,7 +27,7 @@ fn switches_and_ports_come_and_go() {
     let Some(room) = Room::new() else { return };
     let made = room
         .json(&["vale", "add", "vale0", "--slots", "128", "--rings", "2", "--ageing", "1m", "--quota", "9"]);
-    assert_eq!(keys(&made), ["ageing", "memory", "name", "quota", "rings", "slots"]);
+    assert_eq!(keys(&made), ["ageing", "memory", "module", "name", "quota", "rings", "slots"]);
     told(&room, &["add"], &made);
     assert_eq!(
         [&made["name"], &made["slots"], &made["rings"], &made["ageing"], &made["quota"]],
@@ -258,7 +258,7 @@ fn all_frames_are_accounted_for() {
     assert_eq!(value("_frames", &[("side", "tx"), ("dir", "in")]), 4000.0);
     assert_eq!([value("_copies", &[]), value("_drops", &[("side", "rx")])], [4000.0, 0.0]);
     assert_eq!(value("", &[("slots", "4096"), ("rings", "1"), ("ageing", "300")]), 1.0);
-    assert!(value("_memory", &[]) > 1e6 && metrics["ringway_switch_memory"].unit == "bytes");
+    assert!(value("_memory_bytes", &[]) > 1e6 && metrics["ringway_switch_memory_bytes"].unit == "bytes");
     sink.interrupt();
     assert_eq!(room.run(&["stats", "--check"]).stdout, "vale0: ok\n");
 }
@@ -288,6 +288,7 @@ fn a_port_that_nobody_reads_fills_up() {
     assert!(text.contains("the program reads too slowly"), "{text}");
     assert!(text.ends_with("vale0 in all\n  rx 1000 in, 63 out, 937 dropped\n  tx 1000 in, 63 out, 937 dropped, 1000 copies\n"), "{text}");
     assert_eq!(room.run(&["stats", "--check"]).stdout, "vale0: ok\n");
+    assert_eq!(room.run(&["top", "--once", "--interval", "20"]).stdout, "no port is open\n");
     let late = room.json(&["pkt-gen", "-i", "vale0:b", "-f", "rx", "-n", "63"]);
     assert_eq!(late["packets"], 63, "who opens it later finds them: {late}");
 }

@@ -53,7 +53,9 @@ impl Whole {
         let name = ("switch", s.name.as_str());
         let [slots, rings, quota] = [s.spec.slots, s.spec.rings, s.spec.quota].map(|n| n.to_string());
         let ageing = s.spec.ageing.as_secs_f64().to_string();
-        let made = [("slots", slots), ("rings", rings), ("quota", quota), ("ageing", ageing)];
+        let module = s.spec.module.to_string();
+        let made =
+            [("slots", slots), ("rings", rings), ("quota", quota), ("ageing", ageing), ("module", module)];
         let made: Vec<_> = made.iter().map(|(label, value)| (*label, value.as_str())).collect();
         self.info.add(&[&[name], &made[..]].concat(), 1);
         self.memory.add(&[name], s.memory as u64);

@@ -142,8 +142,9 @@ impl Switch {
         check_name(name)?;
         let shape = spec.check(name)?;
         let root = pins::make_root()?;
-        let _alone =
-            pins::lock(&root).map_err(|e| Error::io(name, "locking the directory of switches failed", e))?;
+        let _alone = pins::lock(&root).map_err(|e| {
+            Error::io(name, "locking the directory of switches failed", e).cure("run as root")
+        })?;
         pins::clean(&root);
         let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
@@ -254,13 +255,16 @@ impl Switch {
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
     pub fn delete(self) -> Result<()> {
         let root = root();
-        let io = |e| Error::io(&self.name, "removing it failed", e);
+        let io = |e| Error::io(&self.name, "removing it failed", e).cure("run as root");
         let _alone = pins::lock(&root).map_err(io)?;
         pins::clean(&root);
         let _lock = self.lock()?;
         let ports = self.ports();
         // Held, so that nobody opens one from now on.
-        let _held = ports.iter().map(|p| self.hold_port(&p.name)).collect::<Result<Vec<_>>>()?;
+        let _held = ports
+            .iter()
+            .map(|p| self.hold_port(&p.name).map_err(|e| e.cure("end that process first")))
+            .collect::<Result<Vec<_>>>()?;
         let gone = root.join(format!("~{}", self.name));
         // Who is killed from here on leaves what the next one cleans away; the name is free.
         fs::rename(&self.dir, &gone).map_err(io)?;

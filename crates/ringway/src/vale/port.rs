@@ -340,13 +340,19 @@ impl Switch {
     }
 
     /// The state of a port, mapped.
-    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
-        self.state_in(&pins::port(&self.dir, &self.record(number)?.0))
+    fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
+        self.map_in(dir, "state", self.shape.state())
     }
 
-    fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
-        let map = objects::open_pin(&dir.join("state"), true, &self.name).ok()?;
-        objects::map_values(&map, self.shape.state(), true, &self.name).ok()
+    /// The first `len` bytes of a pinned array of a port, mapped.
+    fn map_in(&self, dir: &Path, pin: &str, len: usize) -> Option<Arc<Mmap>> {
+        let map = objects::open_pin(&dir.join(pin), true, &self.name).ok()?;
+        objects::map_values(&map, len, true, &self.name).ok()
+    }
+
+    /// The same, of a port by its name.
+    pub(super) fn map_of(&self, port: &str, pin: &str, len: usize) -> Option<Arc<Mmap>> {
+        self.map_in(&pins::port(&self.dir, port), pin, len)
     }
 }
 

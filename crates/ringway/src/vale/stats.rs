@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::layout::{RINGS_MAX, Shape, past, state};
+use super::layout::{RINGS_MAX, Shape, ctl, past, state};
 use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
 use crate::name::PortName;
@@ -77,23 +77,35 @@ impl Switch {
     }
 
     fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
-        let mem = self.state_of(port.number)?;
+        let mem = self.map_of(&port.name, "state", self.shape.state())?;
         let shape = self.shape;
         let sum = |at: usize| (0..shape.rings).map(|r| mem.u64(Shape::tx_state(r) + at).load(Relaxed)).sum();
-        let waiting = |r: u32| {
-            let at = shape.rx_state(r);
-            let word = |ofs: usize| mem.u64(at + ofs).load(Relaxed);
-            word(state::RX_PUB).saturating_sub(word(state::RX_HEAD)).min(shape.slots.into())
-        };
         Some(SwitchPortStats {
             counters: counters(&mem, shape),
             copies: copies(&mem, shape),
             mirrored: mem.u64(state::MIRRORED).load(Relaxed),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
-            waiting: (0..shape.rings).map(waiting).sum(),
+            waiting: self.waiting(&port.name, &mem),
             port,
         })
+    }
+
+    /// Slots of the rx rings that wait to be received.
+    fn waiting(&self, port: &str, mem: &Mmap) -> u64 {
+        let (shape, ctl_len) = (self.shape, self.shape.region().ctl(2 * self.shape.rings));
+        let told = self.map_of(port, "region", ctl_len);
+        let one = |r: u32| {
+            let word = |ofs: usize| mem.u64(shape.rx_state(r) + ofs).load(Relaxed);
+            let published = word(state::RX_PUB);
+            // Programs ask the receiver how far it came when they need room; its answer counts as far as it can be true.
+            let most = published.saturating_sub(word(state::RX_HEAD)).min(shape.slots.into());
+            let at = shape.region().ctl(shape.rings + r) + ctl::HEAD;
+            let head = told.as_ref().map(|m| m.u32(at).load(Relaxed)).filter(|&head| head < shape.slots);
+            let left = head.map(|head| u64::from((published as u32).wrapping_sub(head) & (shape.slots - 1)));
+            left.filter(|&n| n <= most).unwrap_or(most)
+        };
+        (0..shape.rings).map(one).sum()
     }
 }
 
