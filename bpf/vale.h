@@ -65,6 +65,8 @@ struct ctl {
 /* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
  * they came. They never read it back. */
 #define TOLD 128
+/* Behind it: not 0 once frames came from a NIC whose driver leaves checksums unfinished. */
+#define FED 132
 
 /* Frames of a burst for one destination, in order: slots of the burst linked by `next`. */
 struct list {
@@ -85,7 +87,8 @@ struct tx_state {
 	__u64 unlearned; /* frames whose source found no place in the table */
 	__u64 touched[4];
 	/* The frame of several slots under way. */
-	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad, unused;
+	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
+	__u32 nics; /* what the caller is to do for NICs; `enum answer` in vale_send.h */
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
@@ -100,7 +103,10 @@ struct tx_state {
 struct rx_state {
 	__u64 res;  /* first slot not reserved */
 	__u64 head; /* slots before it are free again */
-	__u64 unused0[6];
+	/* A NIC's ring: slots before it were taken by the `out` program, one run of which holds the claim. */
+	__u64 taken;
+	__u32 claim;
+	__u32 unused0[9];
 	__u64 pub;  /* slots before it may be read; alone on a line that changes once per burst */
 	__u64 unused1[7];
 	struct counters n;
@@ -110,7 +116,8 @@ struct rx_state {
 /* At the start of each port's state. */
 struct port_state {
 	__u32 port;
-	__u32 unused[15];
+	__u32 nic; /* not 0: frames in its rx rings leave by an interface */
+	__u32 unused[14];
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
 _Static_assert(TX_SIZE == 14016 && __builtin_offsetof(struct tx_state, n) == 64 &&

@@ -26,6 +26,8 @@
 #define STATIC (1 << 9)
 #define ENTRY_BLACKHOLE (1 << 8)
 #define AGE_MAX 32
+/* A clock that is behind another CPU's, or read less precisely, sees entries from the future: ages from here on are such. */
+#define AGE_FUTURE 224
 #define PLACES (BUCKETS * WAYS)
 /* Places that are swept of dead entries for each unit of time that passed. */
 #define SWEEP (PLACES / 128)
@@ -66,7 +68,8 @@ static __always_inline __u64 fdb_find(struct fdb *f, __u64 h)
 
 static __always_inline int fdb_dead(__u64 entry, __u64 now)
 {
-	return !(entry & STATIC) && ((now - (entry >> SEEN_AT)) & 0xff) > AGE_MAX;
+	__u32 age = (now - (entry >> SEEN_AT)) & 0xff;
+	return !(entry & STATIC) && age > AGE_MAX && age < AGE_FUTURE;
 }
 
 static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)

@@ -30,6 +30,12 @@ pub(crate) mod info {
 /// `struct port_conf`.
 pub(crate) mod port {
     pub(crate) const FLAGS: usize = 0;
+    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, and whether
+    /// the switch made it promiscuous. Programs do not read these.
+    pub(crate) const IFINDEX: usize = 48;
+    pub(crate) const NETNS: usize = 52;
+    pub(crate) const PLACE: usize = 56;
+    pub(crate) const PROMISCUOUS: usize = 60;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
     pub(crate) const SIZE: usize = 96;
@@ -37,6 +43,8 @@ pub(crate) mod port {
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
     pub(crate) const EPHEMERAL: u32 = 2;
+    /// It is an interface.
+    pub(crate) const NIC: u32 = 0x100;
 }
 
 /// `struct fdb`.
@@ -51,6 +59,8 @@ pub(crate) mod fdb {
 pub(crate) mod state {
     /// Number of the port; 0 after it was deleted.
     pub(crate) const PORT: usize = 0;
+    /// Not 0: a NIC.
+    pub(crate) const NIC: usize = 4;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 14016;
     pub(crate) const TX_SENT: usize = 0;
@@ -61,6 +71,21 @@ pub(crate) mod state {
     pub(crate) const RX_PUB: usize = 64;
     pub(crate) const RX_COUNTERS: usize = 128;
     pub(crate) const RX_DONE: usize = 384;
+}
+
+/// `struct nic_cpu` of bpf/vale_nic.h.
+pub(crate) mod nic {
+    /// NICs of a switch at most.
+    pub(crate) const MAX: u32 = 64;
+    pub(crate) const SIZE: usize = 536;
+    pub(crate) const COPIES: usize = 256;
+    pub(crate) const UNLEARNED: usize = 264;
+    pub(crate) const OFFERED: usize = 272;
+    pub(crate) const HANDED: usize = 280;
+    pub(crate) const BYTES: usize = 288;
+    pub(crate) const SENT: usize = 296;
+    pub(crate) const FULL: usize = 304;
+    pub(crate) const EDGE: usize = 312;
 }
 
 /// Offsets in the control block of a ring.

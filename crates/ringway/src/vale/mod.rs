@@ -14,6 +14,7 @@
 
 mod fdb;
 pub(crate) mod layout;
+mod nic;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
@@ -215,10 +216,12 @@ impl Switch {
         self.info.u32(info::GENERATION).fetch_add(1, Relaxed);
         let gone = pins::root().join(format!("~{}-del-{}", self.name, std::process::id()));
         fs::rename(&self.dir, &gone).map_err(|e| Error::io(&self.name, "removing it failed", e))?;
-        for p in self.ports() {
-            self.forget_port(p.number);
+        let gone = Self { dir: gone, ..self };
+        for p in gone.ports() {
+            gone.detach_nic(&p);
+            gone.forget_port(p.number);
         }
-        remove_tree(&gone);
+        remove_tree(&gone.dir);
         Ok(())
     }
 

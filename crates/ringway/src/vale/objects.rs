@@ -154,7 +154,7 @@ pub(crate) fn load(maps: &Maps, shape: Shape, port: u32, generation: u32, on: &s
 }
 
 /// `struct config` of bpf/vale.h.
-fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
+pub(super) fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
     let l = shape.region();
     let words = [
         port,

@@ -6,6 +6,7 @@
 //!     ports fdb regions states bells       root alone
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
+//!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic.rs
 //! ```
 //!
 //! The root is `/sys/fs/bpf/ringway`, or what `RINGWAY_BPFFS` says. A name that starts with `~` is being made or removed.
@@ -29,6 +30,16 @@ pub(crate) fn switch(name: &str) -> PathBuf {
 /// The directory of a port.
 pub(crate) fn port(switch_dir: &Path, port: &str) -> PathBuf {
     switch_dir.join("port").join(port)
+}
+
+/// The program that sends what waits for the NIC with this port number.
+pub(crate) fn out(switch_dir: &Path, number: u32) -> PathBuf {
+    outs(switch_dir).join(number.to_string())
+}
+
+/// The directory of those programs.
+pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
+    switch_dir.join("out")
 }
 
 /// Makes the directory of all switches, mounting the BPF file system if it is not.

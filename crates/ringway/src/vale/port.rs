@@ -50,6 +50,8 @@ pub struct SwitchPort {
     pub access: PortAccess,
     /// Whether a process has it open.
     pub open: bool,
+    /// Index of the interface that it is, in the network namespace in which it was added; `None` for a virtual port.
+    pub nic: Option<u32>,
 }
 
 impl Switch {
@@ -89,6 +91,7 @@ impl Switch {
         if !force && let Some(why) = self.user_of(name)? {
             return Err(Error::new(ErrorKind::Busy, &on, why).cure("end that process first, or use --force"));
         }
+        self.detach_nic(&port);
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
         Ok(())
@@ -118,7 +121,8 @@ impl Switch {
             mode: m.mode() & 0o777,
         });
         let open = matches!(DirLock::take(&dir, false), Ok(None));
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open })
+        let nic = (flags & at::NIC != 0).then(|| self.ports.u32(base + at::IFINDEX).load(Relaxed));
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, nic })
     }
 
     /// Why a port is in use; `None` when it is not.
@@ -160,7 +164,7 @@ impl Switch {
         }
     }
 
-    fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
+    pub(super) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
         let on = format!("{}:{name}", self.name);
         if !pins::is_port(name) {
             return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")

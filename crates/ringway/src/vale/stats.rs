@@ -17,6 +17,9 @@ use crate::sys::mmap::Mmap;
 /// `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
 /// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
 /// [`copies`](Self::copies) is the sum of all `counters.rx.frames_in`.
+///
+/// For a NIC `counters.tx` is what it received from the wire, and `counters.rx` what was to leave by it: out are frames that its
+/// driver took; bytes are those of all frames that the driver was given. `in = out + drops + waiting` at rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchPortStats {
@@ -50,14 +53,18 @@ impl Switch {
             let word = |ofs: usize| mem.u64(at + ofs).load(Relaxed);
             word(state::RX_PUB).saturating_sub(word(state::RX_HEAD)).min(shape.slots.into())
         };
-        Some(SwitchPortStats {
+        let mut stats = SwitchPortStats {
             counters: counters(&mem, shape),
             copies: sum(state::TX_COPIES),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
             waiting: (0..shape.rings).map(waiting).sum(),
             port,
-        })
+        };
+        if stats.port.nic.is_some() {
+            self.add_nic_counts(&mut stats);
+        }
+        Some(stats)
     }
 }
 
