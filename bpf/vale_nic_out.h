@@ -52,14 +52,22 @@ static __always_inline void release(struct rx_state *r, struct ctl *c, __u32 n)
 	__sync_lock_test_and_set(&r->claim, 0);
 }
 
+/* The barrier keeps the compiler from taking pointers for 32 bits wide. */
+static __always_inline __u64 linear_len(struct xdp_md *ctx)
+{
+	__u64 len = (long)ctx->data_end - (long)ctx->data;
+	asm volatile("" : "+r"(len));
+	return len;
+}
+
 /* Puts a frame of one slot into the live frame; returns why it can't. */
 static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff, now = (long)ctx->data_end - (long)ctx->data;
+	__u32 idx = s, len = (s >> 32) & 0xffff;
 
 	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || len < ETH_HLEN)
 		return BAD_SLOT;
-	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)now))
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
 		return TOO_LONG;
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *buf = buf_of(reg, idx);
 	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 1) : bpf_xdp_store_bytes(ctx, 0, buf, len);
@@ -69,9 +77,9 @@ static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
 /* The same for a frame of several slots, `len` bytes in all. */
 static __always_inline __u32 fill_chain(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
 {
-	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK, now = (long)ctx->data_end - (long)ctx->data;
+	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK;
 
-	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)now))
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
 		return TOO_LONG;
 	while (done < len && can_loop) {
 		__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, pos));
