@@ -8,12 +8,12 @@ mod support;
 
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{Switch, SwitchPortStats, SwitchSpec};
+use ringway::vale::{PortAccess, Switch, SwitchPortStats, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
@@ -225,11 +225,11 @@ fn several_senders_send_to_a_nic_at_once() {
     let names = ["p", "q", "r"];
     thread::scope(|scope| {
         for (from, name) in (11..).zip(names) {
+            bed.switch.get().add_port(name, &PortAccess::default()).unwrap(); // stays, with its counters
             let mut port = bed.switch.port(name);
             scope.spawn(move || {
                 for i in 0..EACH / 30 {
-                    let burst: Vec<_> =
-                        (0..30).map(|k| frame(1, from, 60, u64::from(i * 30 + k))).collect();
+                    let burst: Vec<_> = (0..30).map(|k| frame(1, from, 60, u64::from(i * 30 + k))).collect();
                     send(&mut port, &burst);
                     thread::sleep(Duration::from_micros(500));
                 }
@@ -248,6 +248,33 @@ fn several_senders_send_to_a_nic_at_once() {
     }
     bed.silent(1);
     assert!(rx.frames_out > u64::from(EACH), "{rx}");
+}
+
+/// The child of the next test: sends from a port that it was given, without any privilege.
+#[test]
+#[allow(unsafe_code, reason = "system calls")]
+fn sends_as_nobody() {
+    let Some(words) = role() else { return };
+    // SAFETY: no pointers.
+    unsafe {
+        assert_eq!(libc::setgroups(0, std::ptr::null()), 0);
+        assert_eq!((libc::setgid(65534), libc::setuid(65534)), (0, 0));
+    }
+    let mut port = Port::open(&words[0]).unwrap();
+    send(&mut port, &[frame(1, 7, 60, 1), frame(1, 7, 1514, 2)]);
+    assert!(Switch::open(words[0].split(':').next().unwrap()).is_err(), "nobody may change the switch");
+}
+
+#[test]
+fn an_unprivileged_sender_reaches_a_nic() {
+    let Some(mut bed) = Bed::new(1) else { return };
+    let nobody = PortAccess { uid: Some(65534), ..Default::default() };
+    bed.switch.get().add_port("u", &nobody).unwrap();
+    let mut sender = child("sends_as_nobody", &format!("{}:u", bed.switch.name));
+    assert!(sender.0.wait().unwrap().success());
+    assert_eq!(bed.next(1), frame(1, 7, 60, 1));
+    assert_eq!(bed.next(1), frame(1, 7, 1514, 2));
+    bed.switch.assert_closed();
 }
 
 /// Hosts with eth0 at 10.0.0.1 and 10.0.0.2, joined to n1 and n2 in the middle.
@@ -339,6 +366,31 @@ fn hosts_talk_through_a_switch_whose_maker_was_killed() {
     assert_detached(&net.middle);
     let links = support::output(&net.middle, "ip", &["-d", "link"]);
     assert!(!links.contains("PROMISC"), "{links}");
+}
+
+#[test]
+fn virtual_ports_receive_finished_checksums() {
+    let Some(net) = Hosts::new() else { return };
+    let switch = Temporary::new();
+    add(&net.middle, &switch.name, "n1").unwrap();
+    let mut p = switch.port("p");
+    let host = &net.hosts[0];
+    host.exec("ethtool", &["-K", "eth0", "tx", "on"]).unwrap();
+    host.exec("ip", &["neigh", "add", "10.0.0.9", "lladdr", "02:00:00:00:00:09", "dev", "eth0"]).unwrap();
+    let say = || {
+        let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
+        [7, 1472].iter().for_each(|&n| _ = socket.send_to(&vec![9; n], "10.0.0.9:9").unwrap());
+        Ok::<_, LabError>(())
+    };
+    host.run(say).unwrap();
+    for f in receive(&mut p, 2) {
+        // The pseudo header: addresses, protocol, length of the UDP header and what follows.
+        let mut sum: Vec<u8> = f[34..].to_vec();
+        sum.resize(sum.len().next_multiple_of(2), 0);
+        sum.extend_from_slice(&f[26..34]);
+        sum.extend_from_slice(&[0, 17, f[38], f[39]]);
+        assert_eq!(ringway::wire::checksum::of(&sum), 0, "{f:x?}");
+    }
 }
 
 #[test]

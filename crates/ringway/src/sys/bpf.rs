@@ -19,7 +19,12 @@ pub(super) fn check(ret: i32) -> io::Result<i32> {
 /// `len` is the length of each frame before the program changes it. With `ifindex` the frames seem to have arrived
 /// there; without, on the loopback interface of the current network namespace. Fewer frames than asked for are run
 /// when a signal is pending; returns whether all were.
-pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Option<u32>) -> io::Result<bool> {
+pub(crate) fn run_live(
+    prog: BorrowedFd<'_>,
+    len: u32,
+    frames: u32,
+    ifindex: Option<u32>,
+) -> io::Result<bool> {
     let data = [0u8; 512];
     let ctx = bpf::xdp_md { data_end: len, ingress_ifindex: ifindex.unwrap_or(0), ..Default::default() };
     let mut opts = bpf::bpf_test_run_opts {

@@ -197,7 +197,7 @@ impl Switch {
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = layout::fdb::SIZE + layout::port::SIZE * layout::PORTS as usize + info::SIZE;
-        shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes()
+        shared.next_multiple_of(4096) + self.ports().len() * self.shape.port_bytes() + self.nic_bytes()
     }
 
     /// Removes the switch and its ports.

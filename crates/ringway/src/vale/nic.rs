@@ -19,6 +19,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder};
 
@@ -36,6 +38,9 @@ use crate::sys::{bpf, bpffs};
 
 /// The object with the programs of a NIC; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+
+/// How long the kernel may take to call a link running that was just brought up.
+const SETTLE: Duration = Duration::from_millis(1100);
 
 /// An interface of the present network namespace.
 struct Nic {
@@ -230,6 +235,13 @@ impl Switch {
         }
     }
 
+    /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.
+    pub(super) fn nic_bytes(&self) -> usize {
+        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
+        let made = pins::outs(&self.dir).is_dir();
+        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 8) + at::MAX as usize * 8)
+    }
+
     /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.
     pub(super) fn add_nic_counts(&self, stats: &mut SwitchPortStats) {
         let sum = Shared::open(&self.dir, &self.name).and_then(|s| s.sum(stats.port.number, &self.name));
@@ -256,7 +268,12 @@ impl Nic {
     fn find(name: &str, on: &str) -> Result<Self> {
         let io = |e| Error::io(on, "asking for the interface failed", e);
         let (index, interface) = find(on, name)?;
-        if !interface.link_up().map_err(io)? {
+        let start = Instant::now();
+        while !interface.link_up().map_err(io)? {
+            if start.elapsed() < SETTLE {
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
             let what = format!("the link of {name} is down");
             return Err(Error::new(ErrorKind::LinkDown, on, what)
                 .cure(format!("`ip link set {name} up`, and check the cable or the other end")));
@@ -339,5 +356,72 @@ fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
         bpffs::pin(link.as_fd(), &path)?;
         net::hold(&path)
     });
-    kept.map(drop).map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+    kept.map(drop)
+        .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Port;
+    use crate::vale::SwitchSpec;
+
+    const XDP_ABORTED: u32 = 0;
+
+    fn ip(arguments: &str) {
+        let ran = std::process::Command::new("ip").args(arguments.split(' ')).status();
+        assert!(ran.unwrap().success(), "ip {arguments}");
+    }
+
+    fn waiting(switch: &Switch) -> u64 {
+        switch.stats().iter().map(|s| s.waiting).sum()
+    }
+
+    /// A frame waits for v0; `out` is run in ways that must neither show nor lose it, and then as senders do.
+    fn misuse(switch: &Switch) {
+        let number = switch.add_nic("v0").unwrap();
+        let path = pins::out(&switch.dir, number);
+        let out = bpffs::get(&path, true).unwrap();
+        fs::remove_file(&path).unwrap(); // as if the sender died before it ran the program
+        let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
+        assert!(port.tx[0].push(&[0xff; 60]));
+        port.tx[0].sync().unwrap();
+        assert_eq!(waiting(switch), 1);
+        let mine = vec![0; 64];
+        assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+        let other = net::index("v1").unwrap();
+        bpf::run_live(out.as_fd(), 64, 10, Some(other)).unwrap();
+        assert_eq!(waiting(switch), 1);
+        assert!(bpf::run_live(out.as_fd(), 64, 10, None).unwrap());
+        assert_eq!(waiting(switch), 0);
+        let nic = &switch.stats()[0];
+        assert_eq!(nic.counters.rx.frames_out, 1, "{}", nic.counters.rx);
+    }
+
+    #[test]
+    fn the_sending_program_serves_live_frames_only() {
+        if !crate::sys::is_root() {
+            eprintln!("SKIPPED: switches need root");
+            return;
+        }
+        let name = format!("valen{}", std::process::id());
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        let done = net::in_private_netns(|| {
+            ip("link add v0 type veth peer name v1");
+            ["v0", "v1"].into_iter().for_each(|v| ip(&format!("link set {v} up")));
+            let run = || {
+                assert!(
+                    std::process::Command::new("ethtool")
+                        .args(["-K", "v1", "gro", "on"])
+                        .status()
+                        .unwrap()
+                        .success()
+                )
+            };
+            run();
+            Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| misuse(&switch))))
+        });
+        switch.delete().unwrap();
+        done.unwrap().1.unwrap();
+    }
 }

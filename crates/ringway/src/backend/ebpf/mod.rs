@@ -261,7 +261,12 @@ fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
 }
 
 /// Explains why a program could not be attached to the interface, given by namespace and index.
-pub(crate) fn xdp_refused(name: &str, on: (u32, u32), interface: &net::Interface, e: std::io::Error) -> Error {
+pub(crate) fn xdp_refused(
+    name: &str,
+    on: (u32, u32),
+    interface: &net::Interface,
+    e: std::io::Error,
+) -> Error {
     let code = e.raw_os_error();
     let error = Error::io(name, "XDP program refused", e);
     match code {
