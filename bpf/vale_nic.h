@@ -26,8 +26,8 @@ struct nic_cpu {
 	__u64 handed, bytes;  /* frames given to its driver: those from other NICs and those of `vale_out` */
 	__u64 sent, full;     /* of them: taken, and refused because its queue was full */
 	__u64 edge[24];       /* frames that can't be given to it, by reason */
-	__u64 last_src;       /* learned in the present tick of the coarse clock */
-	__u64 tick, now;      /* the coarse clock, and its unit of age */
+	__u64 last_src;       /* learned in the present tick */
+	__u64 tick, now;      /* jiffies, and the unit of age when they began */
 	__u64 zero;
 };
 _Static_assert(sizeof(struct nic_cpu) == 536, "nic.rs");

@@ -6,6 +6,12 @@
 #include "vale_fdb.h"
 #include "vale_rx.h"
 
+struct xdp_buff___l {
+	__u32 flags;
+} __attribute__((preserve_access_index));
+#define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
+extern void *bpf_cast_to_kern_ctx(void *) __ksym;
+
 /* A frame on its way. */
 struct wire {
 	struct xdp_md *ctx;
@@ -21,20 +27,31 @@ static __always_inline int lose(struct nic_cpu *me, __u32 why)
 	return XDP_DROP;
 }
 
-/* Keeps the unit of age; the coarse clock stands still for some ms, the division is done once in each. */
-static __always_inline void tick(struct nic_cpu *me, struct info *info)
+/* Begins a tick: keeps the unit of age. */
+__noinline int begin_tick(__u64 jiffies)
 {
-	__u64 coarse = bpf_ktime_get_coarse_ns();
+	__u32 zero = 0, self = cfg.port;
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct nic_cpu *me = nic_of(self);
 
-	if (coarse == me->tick)
-		return;
-	__u64 unit = READ_ONCE(info->age_unit), now = coarse / (unit ? unit : 1);
-	me->tick = coarse;
+	if (!i || !me)
+		return 0;
+	__u64 unit = READ_ONCE(i->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
+	me->tick = jiffies;
 	me->last_src = 0;
 	if (now != me->now) {
 		me->now = now;
 		fdb_sweep(now);
 	}
+	return 0;
+}
+
+/* The length of the frame. The helper that tells is called only for frames in several pieces. */
+static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
+{
+	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
+
+	return x->flags & HAS_FRAGS ? bpf_xdp_get_buff_len(ctx) : linear;
 }
 
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
@@ -235,12 +252,14 @@ int vale_wire(struct xdp_md *ctx)
 	me->tx.in++;
 	if (pkt + ETH_HLEN > end)
 		return lose(me, TOO_SHORT);
-	__u32 len = bpf_xdp_get_buff_len(ctx), linear = end - pkt;
+	__u32 linear = end - pkt, len = wire_len(ctx, linear);
 	if (len > MAX_FRAME)
 		return lose(me, TOO_LONG);
 	__u64 dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
 	__u64 src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
-	tick(me, i);
+	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
+	if (jiffies != me->tick)
+		begin_tick(jiffies);
 	learn(f, me, i, src);
 	__u64 entry = dst & 1 ? 0 : fdb_find(f, mix(dst));
 	if (!(__u8)entry || fdb_dead(entry, me->now))
