@@ -34,9 +34,9 @@ struct Temporary {
 }
 
 impl Temporary {
-    fn new() -> Self {
+    fn new(spec: &SwitchSpec) -> Self {
         let name = fresh();
-        Switch::create(&name, &SwitchSpec::default()).unwrap();
+        Switch::create(&name, spec).unwrap();
         Self { name }
     }
 
@@ -79,9 +79,13 @@ impl Drop for Temporary {
     }
 }
 
+/// Runs `job` in the namespace.
+fn inside<T: Send>(lab: &Lab, job: impl FnOnce() -> T + Send) -> T {
+    lab.run(|| Ok::<_, LabError>(job())).unwrap()
+}
+
 fn add(lab: &Lab, switch: &str, interface: &str) -> ringway::Result<u32> {
-    let add = || Ok::<_, LabError>(Switch::open(switch).and_then(|s| s.add_nic(interface)));
-    lab.run(add).unwrap()
+    inside(lab, || Switch::open(switch)?.add_nic(interface))
 }
 
 /// A switch whose NICs n1, n2... are joined to wires w1, w2...
@@ -93,8 +97,12 @@ struct Bed {
 
 impl Bed {
     fn new(nics: usize) -> Option<Self> {
+        Self::with(nics, &SwitchSpec::default())
+    }
+
+    fn with(nics: usize, spec: &SwitchSpec) -> Option<Self> {
         let lab = new_lab()?;
-        let switch = Temporary::new();
+        let switch = Temporary::new(spec);
         let wires = (1..=nics).map(|i| {
             let [nic, wire] = [format!("n{i}"), format!("w{i}")];
             lab.veth(&nic, &wire).unwrap();
@@ -184,7 +192,7 @@ fn frames_go_between_nics_and_to_all() {
     let hello = frame(0, 1, 100, 1);
     bed.send(1, &hello);
     assert_eq!((bed.next(2), bed.next(3)), (hello.clone(), hello.clone()));
-    ports.iter_mut().for_each(|p| assert_eq!(receive(p, 1), [hello.clone()]));
+    ports.iter_mut().for_each(|p| assert_eq!(receive(p, 1), std::slice::from_ref(&hello)));
     bed.silent(1);
     for seed in 0..100 {
         let answer = frame(1, 2, 60 + seed as usize * 14, seed);
@@ -214,6 +222,47 @@ fn frames_go_between_nics_and_to_all() {
     assert_eq!((stats.counters.tx.frames_in, stats.copies, stats.addresses), (3, 4, 1), "{stats:?}");
     for wire in 2..=3 {
         bed.silent(wire);
+    }
+}
+
+#[test]
+fn frames_in_several_pieces_go_between_nics() {
+    let Some(mut bed) = Bed::new(3) else { return };
+    (1..=3).for_each(|i| bed.lab.set_mtu([&format!("n{i}"), &format!("w{i}")], 9000).unwrap());
+    let mut p = bed.switch.port("p");
+    bed.send(2, &frame(0, 2, 60, 0));
+    assert_eq!((bed.next(1).len(), bed.next(3).len(), receive(&mut p, 1).len()), (60, 60, 1));
+    let long = frame(2, 1, 9014, 1);
+    bed.send(1, &long);
+    assert_eq!(bed.next(2), long);
+    let to_all = frame(0, 1, 9014, 2);
+    bed.send(1, &to_all);
+    assert_eq!(receive(&mut p, 1), [to_all]);
+    for nic in ["n2", "n3"] {
+        assert_eq!(bed.switch.stats(nic).counters.rx.drops(DropReason::TooLong), 1);
+    }
+    bed.silent(2);
+    inside(&bed.lab, || bed.switch.get().del_port("n3", false).unwrap());
+    let to_one = frame(0, 1, 9014, 3);
+    bed.send(1, &to_one);
+    assert_eq!((bed.next(2), receive(&mut p, 1)), (to_one.clone(), vec![to_one]));
+}
+
+#[test]
+fn switches_of_any_shape_take_nics() {
+    for (slots, rings) in [(64, 8), (4096, 2)] {
+        let Some(mut bed) = Bed::with(1, &SwitchSpec { slots, rings, ..Default::default() }) else { return };
+        let mut p = bed.switch.port("p");
+        let f = frame(0, 1, 1514, 1);
+        bed.send(1, &f);
+        assert_eq!(receive(&mut p, 1), [f]);
+        for ring in 0..rings as usize {
+            let burst: Vec<_> = (0..60).map(|i| frame(1, 9, 60 + i, ring as u64)).collect();
+            burst.iter().for_each(|f| assert!(p.tx[ring].push(f)));
+            p.tx[ring].sync().unwrap();
+            burst.iter().for_each(|f| assert_eq!(&bed.next(1), f));
+        }
+        bed.switch.assert_closed();
     }
 }
 
@@ -361,7 +410,7 @@ fn hosts_talk_through_a_switch_whose_maker_was_killed() {
     assert_eq!(names, [("n1".to_owned(), true), ("n2".to_owned(), true)]);
     let n1 = switch.stats("n1").counters;
     assert!(n1.tx.frames_in > 220 && n1.rx.frames_out > 3000, "tx {}; rx {}", n1.tx, n1.rx);
-    net.middle.run(|| Ok::<_, LabError>(switch.get().delete().unwrap())).unwrap();
+    inside(&net.middle, || switch.get().delete().unwrap());
     assert!(!ringway::vale::switches().contains(&switch.name));
     assert_detached(&net.middle);
     let links = support::output(&net.middle, "ip", &["-d", "link"]);
@@ -371,7 +420,7 @@ fn hosts_talk_through_a_switch_whose_maker_was_killed() {
 #[test]
 fn virtual_ports_receive_finished_checksums() {
     let Some(net) = Hosts::new() else { return };
-    let switch = Temporary::new();
+    let switch = Temporary::new(&SwitchSpec::default());
     add(&net.middle, &switch.name, "n1").unwrap();
     let mut p = switch.port("p");
     let host = &net.hosts[0];
@@ -401,7 +450,7 @@ fn a_nic_can_be_deleted_and_added_again() {
     receive(&mut p, 1);
     bed.next(2);
     let delete = |name: &str| bed.switch.get().del_port(name, false).unwrap();
-    bed.lab.run(|| Ok::<_, LabError>(delete("n1"))).unwrap();
+    inside(&bed.lab, || delete("n1"));
     let f = frame(1, 9, 60, 1);
     send(&mut p, std::slice::from_ref(&f));
     assert_eq!(bed.next(2), f, "its address is forgotten");
@@ -414,7 +463,7 @@ fn a_nic_can_be_deleted_and_added_again() {
     assert_eq!(bed.next(1), f);
     assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
     for nic in ["n1", "n2"] {
-        bed.lab.run(|| Ok::<_, LabError>(bed.switch.get().del_port(nic, false).unwrap())).unwrap();
+        inside(&bed.lab, || delete(nic));
     }
     assert_detached(&bed.lab);
 }
@@ -435,14 +484,14 @@ fn a_nic_whose_interface_is_deleted_stays_a_port() {
     });
     assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
     bed.switch.assert_closed();
-    bed.lab.run(|| Ok::<_, LabError>(bed.switch.get().del_port("n1", false).unwrap())).unwrap();
+    inside(&bed.lab, || bed.switch.get().del_port("n1", false).unwrap());
     assert_eq!(bed.switch.get().ports().len(), 2);
 }
 
 #[test]
 fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     let Some(bed) = Bed::new(1) else { return };
-    let other = Temporary::new();
+    let other = Temporary::new(&SwitchSpec::default());
     let refused = |switch: &str, nic: &str, kind, cure: &str| {
         let e = add(&bed.lab, switch, nic).unwrap_err();
         assert_clear(&e, kind, &format!("{switch}:{nic}"), cure);
