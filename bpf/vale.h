@@ -77,6 +77,8 @@ struct ctl {
 /* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
  * they came. They never read it back. */
 #define TOLD 128
+/* Behind it: not 0 once frames came from a NIC whose driver leaves checksums unfinished. */
+#define FED 132
 
 /* Frames of a burst for one destination, in order: slots of the burst linked by `next`. */
 struct list {
@@ -111,6 +113,8 @@ struct tx_state {
 	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	__u32 ring, chain_flags;
+	__u32 nics; /* what the caller is to do for NICs; `enum answer` in vale_send.h */
+	__u32 unused;
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
@@ -130,7 +134,10 @@ struct tx_state {
 struct rx_state {
 	__u64 res;  /* first slot not reserved */
 	__u64 head; /* slots before it are free again */
-	__u64 unused0[6];
+	/* A NIC's ring: slots before it were taken by the `out` program, one run of which holds the claim. */
+	__u64 taken;
+	__u32 claim;
+	__u32 unused0[9];
 	__u64 pub;  /* slots before it may be read; alone on a line that changes once per burst */
 	__u64 unused1[7];
 	struct counters n;
@@ -140,7 +147,7 @@ struct rx_state {
 /* At the start of each port's state. */
 struct port_state {
 	__u32 port;
-	__u32 unused0;
+	__u32 nic;      /* not 0: frames in its rx rings leave by an interface */
 	__u64 mirrored; /* copies offered to its mirror */
 	__u64 storm[3]; /* when the next frame to all is due: limits of vale_conf.h */
 	__u64 unused1[3];
@@ -191,8 +198,9 @@ struct port_conf {
 	__u32 rate[3];  /* the same in frames per second, for those who ask */
 	__u32 unused1;
 	char name[32];
+	__u32 nic[8]; /* of the library */
 };
-_Static_assert(sizeof(struct port_conf) == 96 && __builtin_offsetof(struct port_conf, storm) == 24, "layout.rs");
+_Static_assert(sizeof(struct port_conf) == 128 && __builtin_offsetof(struct port_conf, storm) == 24, "layout.rs");
 
 enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
 

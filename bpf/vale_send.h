@@ -11,6 +11,8 @@ struct request {
 	__u32 unused;
 };
 
+/* In the low byte. With DONE, the next one is the port of a NIC whose `out` program the caller is to run (0: none, FLOOD: of
+ * all NICs), the upper half how often. */
 enum answer { DONE, STALE, BUSY, BROKEN };
 
 /* What the steps of one run share. */
@@ -163,6 +165,18 @@ static __always_inline void count(struct tx_state *t, struct rx_state *r, __u32 
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], lost + lost_all);
 }
 
+/* Tells the caller that frames wait in the ring of a NIC: also those that a sender left which died before it ran `out`. */
+static __always_inline void note_nic(struct tx_state *t, struct rx_state *r, __u32 d)
+{
+	__u32 was = t->nics, port = was >> 8 & 0xff, due = READ_ONCE(r->pub) - READ_ONCE(r->taken);
+
+	if (due > 0xffff)
+		due = 0xffff;
+	if (due < was >> 16)
+		due = was >> 16;
+	t->nics = due << 16 | (port && port != (d & 0xff) ? FLOOD : d & 0xff) << 8;
+}
+
 /* Delivers what the burst has for port `d`. */
 __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 {
@@ -185,6 +199,7 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	}
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	__u32 nic = READ_ONCE(((struct port_state *)state)->nic);
 	__u64 at = 0;
 	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
@@ -202,6 +217,8 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	}
 	if (bpf_preempt_enable)
 		bpf_preempt_enable();
+	if (nic)
+		note_nic(t, r, d);
 	count(t, r, own, all);
 	return 0;
 }
@@ -349,8 +366,10 @@ int vale_send(struct request *q)
 	t->ns = bpf_ktime_get_ns();
 	t->now = t->ns / (unit ? unit : 1);
 	t->quota = i->quota;
+	t->nics = 0;
 	fdb_sweep(t->now);
 	send_burst(t, reg, ring, READ_ONCE(c->features) | READ_ONCE(i->shared));
+	__u32 nics = READ_ONCE(t->nics);
 	__sync_lock_test_and_set(&t->busy, 0);
-	return DONE;
+	return DONE | nics;
 }

@@ -7,7 +7,7 @@ fn main() {
     let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
     let out = PathBuf::from(env("OUT_DIR"));
     println!("cargo::rerun-if-changed={}", dir.display());
-    for name in ["ringway", "xsk", "probe"] {
+    for name in ["ringway", "xsk", "probe", "vale_nic"] {
         compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
     // A user's module is linked to the last one when a switch is made.

@@ -39,6 +39,7 @@ pub mod ring {
     pub const TS: usize = 40;
     /// u32: for ports of a switch, how far its programs came; in netmap private to the kernel.
     pub(crate) const TOLD: usize = 128;
+    pub(crate) const FED: usize = 132;
 }
 
 /// Offsets in an interface descriptor.

@@ -4,12 +4,13 @@ mod auto;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 pub(crate) mod middle;
-mod nic;
+pub(crate) mod nic;
 pub(crate) mod null;
 pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
 mod vale;
+mod vale_out;
 pub(crate) mod xdp;
 
 pub(crate) use auto::{Chosen, choose};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::nic::LOOK_NS;
 use super::null::always_ready;
+use super::vale_out::Outs;
 use super::{Control, RxSync, TxSync};
 use crate::error::{Error, ErrorKind, Result};
 use crate::handshake;
@@ -16,7 +17,7 @@ use crate::name::PortName;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
 use crate::registry::{KernelCounters, Registration};
-use crate::ring::{RingParts, RingView, RxRing, TxRing};
+use crate::ring::{Finisher, RingParts, RingView, RxRing, TxRing};
 use crate::slot::Slot;
 use crate::sys::bpf::{self, Bell};
 use crate::sys::bpffs::DirLock;
@@ -124,6 +125,10 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     if number == 0 {
         return Err(Error::new(ErrorKind::Gone, name, "the port was just deleted")
             .cure("open it again when it is back"));
+    }
+    if now.u32(state::NIC).load(Relaxed) != 0 {
+        return Err(Error::new(ErrorKind::Busy, name, "the port is an interface")
+            .cure("open a port of another name: what it sends there leaves by the interface"));
     }
     let core =
         Arc::new(Core { name, dir, shape, region, state, number, looked_ns: AtomicU64::new(0), _stay: stay });
@@ -258,6 +263,7 @@ struct ValeTx {
     ring: u32,
     sent: u32,
     program: OwnedFd,
+    outs: Outs,
     ready: Arc<OwnedFd>,
 }
 
@@ -265,7 +271,8 @@ impl ValeTx {
     fn new(core: Arc<Core>, ring: u32, sent: u32) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
         let program = core.program()?;
-        Ok(Self { core, ring, sent, program, ready })
+        let outs = Outs::new(&core.name, &core.dir);
+        Ok(Self { core, ring, sent, program, outs, ready })
     }
 
     /// Runs the program once.
@@ -273,6 +280,10 @@ impl ValeTx {
         let answer = bpf::run_syscall(self.program.as_fd(), &[self.ring, 0]);
         let answer =
             answer.map_err(|e| Error::io(&self.core.name, "running the switch program failed", e))?;
+        let (answer, nic, frames) = (answer & 0xff, answer >> 8 & 0xff, answer >> 16);
+        if nic != 0 {
+            self.outs.send(nic, frames)?;
+        }
         match answer {
             DONE | BUSY => {}
             STALE => self.program = self.core.program()?,
@@ -329,13 +340,14 @@ struct ValeRx {
     /// Position up to which frames were handed out, as programs count; low half.
     seen: u32,
     armed: bool,
+    finisher: Finisher,
 }
 
 impl ValeRx {
     fn new(core: Arc<Core>, ring: u32, seen: u32) -> Result<Self> {
         let fd = objects::open_pin(&core.dir.join(format!("bell{ring}")), true, &core.name)?;
         let bell = Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e))?;
-        Ok(Self { core, bell, ring, seen, armed: false })
+        Ok(Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(true) })
     }
 
     fn ctl(&self, at: usize) -> &AtomicU32 {
@@ -361,13 +373,17 @@ impl ValeRx {
 
     /// Where the last user stopped: the head that it gave back last, if that lies between what the programs know as given
     /// back and what they published.
-    fn resume(&self, view: &RingView, known: u32) -> (u32, u32) {
+    fn resume(&mut self, view: &RingView, known: u32) -> (u32, u32) {
         let tail = self.core.index(self.seen);
         let waiting = self.seen.wrapping_sub(known).min(view.num() - 1);
         let first = self.core.index(self.seen.wrapping_sub(waiting));
         let head = self.ctl(ctl::HEAD).load(Acquire);
         let ok = head < view.num() && view.dist(first, head) <= waiting;
-        (if ok { head } else { first }, tail)
+        let head = if ok { head } else { first };
+        if view.fed() {
+            self.finisher.finish(view, head, tail);
+        }
+        (head, tail)
     }
 }
 
@@ -388,8 +404,12 @@ impl RxSync for ValeRx {
         if now == self.seen {
             self.core.look()?;
         }
+        let (from, to) = (self.core.index(self.seen), self.core.index(now));
+        if from != to && ring.fed() {
+            self.finisher.finish(ring, from, to);
+        }
         self.seen = now;
-        Ok(self.core.index(now))
+        Ok(to)
     }
 
     fn arm(&mut self, ring: &RingView) -> Result<bool> {

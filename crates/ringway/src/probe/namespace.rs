@@ -130,7 +130,7 @@ fn inside(rights: &Rights) -> Vec<Check> {
     };
     let mut all = vec![
         NETNS.judge(rights, up.map(|()| String::new())),
-        LIVE.judge(rights, with_xdp(&|p| sys_bpf::run_live(p.as_fd(), 64, 1, None))),
+        LIVE.judge(rights, with_xdp(&|p| sys_bpf::run_live(p.as_fd(), 64, 1, None).map(drop))),
         GENERIC.judge(rights, with_xdp(&|p| attach(p, LOOPBACK, SKB_MODE))),
         native,
         TCX.judge(rights, tcx()),

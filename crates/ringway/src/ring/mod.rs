@@ -16,7 +16,7 @@ mod tx;
 mod view;
 
 pub use forward::{Pairing, forward};
-pub(crate) use partial::Finisher;
+pub(crate) use partial::{Finisher, leaves_checksums};
 pub use rx::{RxBurst, RxFrame, RxRing};
 pub use tx::{TxBurst, TxRing, TxSlot};
 pub(crate) use view::RingView;

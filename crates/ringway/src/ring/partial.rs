@@ -20,6 +20,11 @@ const SOFTWARE: [&str; 12] = [
     "hv_netvsc",
 ];
 
+/// Whether frames from an interface of this driver may have unfinished checksums.
+pub(crate) fn leaves_checksums(driver: &str) -> bool {
+    SOFTWARE.contains(&driver)
+}
+
 /// Finishes the checksums that a software interface leaves to its hardware, of which there is none.
 ///
 /// XDP programs and AF_XDP sockets see a frame's bytes but not the kernel's note that its checksum is unfinished, so each
@@ -34,7 +39,12 @@ pub(crate) struct Finisher {
 impl Finisher {
     /// For frames from an interface of this driver.
     pub(crate) fn new(driver: &str) -> Self {
-        Self { needed: SOFTWARE.contains(&driver), scratch: Vec::new() }
+        Self::when(leaves_checksums(driver))
+    }
+
+    /// For frames from anywhere, when `needed`.
+    pub(crate) fn when(needed: bool) -> Self {
+        Self { needed, scratch: Vec::new() }
     }
 
     /// Finishes the frames in `[from, to)`: slots that are filled, and of which the program has not been told yet.

@@ -155,6 +155,12 @@ impl RingView {
         self.u32(at::TOLD)
     }
 
+    /// Behind it: whether frames of the ring may have unfinished checksums (`FED`).
+    #[inline]
+    pub(crate) fn fed(&self) -> bool {
+        self.u32(at::FED).load(Relaxed) != 0
+    }
+
     /// Replaces slot `i`: one store. Release keeps the order of slot writes, on which recovery after a crash relies.
     #[inline]
     pub(crate) fn set_slot(&self, i: u32, s: Slot) {

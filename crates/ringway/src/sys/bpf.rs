@@ -19,8 +19,13 @@ pub(super) fn check(ret: i32) -> io::Result<i32> {
 ///
 /// `len` is the length of each frame before the program changes it. With `ifindex` the frames seem to have arrived
 /// there; without, on the loopback interface of the current network namespace. Fewer frames than asked for are run
-/// when a signal is pending.
-pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Option<u32>) -> io::Result<()> {
+/// when a signal is pending; returns whether all were.
+pub(crate) fn run_live(
+    prog: BorrowedFd<'_>,
+    len: u32,
+    frames: u32,
+    ifindex: Option<u32>,
+) -> io::Result<bool> {
     let data = [0u8; 512];
     let ctx = bpf::xdp_md { data_end: len, ingress_ifindex: ifindex.unwrap_or(0), ..Default::default() };
     let mut opts = bpf::bpf_test_run_opts {
@@ -40,7 +45,7 @@ pub(crate) fn run_live(prog: BorrowedFd<'_>, len: u32, frames: u32, ifindex: Opt
     // SAFETY: `opts`, `data` and `ctx` live across the call and carry their sizes.
     match check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) }) {
         Err(e) if e.raw_os_error() != Some(libc::EINTR) => Err(e),
-        _ => Ok(()),
+        ran => Ok(ran.is_ok()),
     }
 }
 
@@ -118,6 +123,12 @@ pub(crate) fn link(
     let fd = check(unsafe { bpf::bpf_link_create(prog.as_raw_fd(), ifindex as i32, kind, &opts) })?;
     // SAFETY: the call just made this descriptor.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Detaches what a link attached, for all who hold it.
+pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no pointers are passed.
+    check(unsafe { bpf::bpf_link_detach(link.as_raw_fd()) }).map(drop)
 }
 
 /// Attaches a BTF tracepoint program, whose target was fixed at load.

@@ -4,7 +4,9 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::Duration;
 
 use super::fd::check;
@@ -59,6 +61,21 @@ pub(crate) fn in_private_netns<T: Send>(
     };
     std::thread::scope(|s| s.spawn(run).join())
         .unwrap_or_else(|_| Err(io::Error::other("helper thread panicked")))
+}
+
+/// Keeps the calling thread's network namespace alive: mounts it over the file at `path`, until [`let_go`].
+pub(crate) fn hold(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let (none, from) = (std::ptr::null(), c"/proc/thread-self/ns/net".as_ptr());
+    // SAFETY: NUL-terminated strings that live across the call; a bind mount takes neither type nor data.
+    check(unsafe { libc::mount(from, path.as_ptr(), none, libc::MS_BIND, none.cast()) }).map(drop)
+}
+
+/// Ends what [`hold`] began; fails when nothing is mounted there.
+pub(crate) fn let_go(path: &Path) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: a NUL-terminated string that lives across the call.
+    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) }).map(drop)
 }
 
 /// Asks about one interface, by index, in the namespace in which it was made.
@@ -136,6 +153,19 @@ impl Interface {
         // SAFETY: the call succeeded, so this is the field it wrote.
         let flags = i32::from(unsafe { r.ifr_ifru.ifru_flags });
         Ok(flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0)
+    }
+
+    /// Has the interface take frames to all addresses, or its own only; whether that changed anything.
+    pub(crate) fn set_promiscuous(&self, on: bool) -> io::Result<bool> {
+        let r = self.ask(libc::SIOCGIFFLAGS, |_| ())?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        let flags = unsafe { r.ifr_ifru.ifru_flags };
+        let bit = libc::IFF_PROMISC as libc::c_short;
+        let wanted = if on { flags | bit } else { flags & !bit };
+        if wanted != flags {
+            self.ask(libc::SIOCSIFFLAGS, |r| r.ifr_ifru.ifru_flags = wanted)?;
+        }
+        Ok(wanted != flags)
     }
 
     /// Largest payload of a frame.

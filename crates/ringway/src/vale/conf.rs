@@ -118,6 +118,10 @@ impl Switch {
             );
         }
         let ports = self.ports();
+        if let Some(nic) = ports.iter().find(|p| p.nic.is_some() && *conf != PortConf::default()) {
+            let what = format!("the switch has the NIC {}, whose programs know nothing of this", nic.name);
+            return bad(what, "make a switch without NICs");
+        }
         let number = self.find(&ports, port)?;
         if let Some(what) = conf.vlan.fault() {
             return bad(what, "take VLANs of 1 to 4094");
@@ -133,6 +137,11 @@ impl Switch {
             self.flush_learned(number);
         }
         Ok(())
+    }
+
+    /// Whether a port was told anything.
+    pub(super) fn is_configured(&self, number: u32) -> bool {
+        self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }
 
     fn find(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {

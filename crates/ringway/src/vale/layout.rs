@@ -38,13 +38,21 @@ pub(crate) mod port {
     pub(crate) const MIRROR: usize = 12;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
+    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, and whether
+    /// the switch made it promiscuous. Programs do not read these.
+    pub(crate) const IFINDEX: usize = 96;
+    pub(crate) const NETNS: usize = 100;
+    pub(crate) const PLACE: usize = 104;
+    pub(crate) const PROMISCUOUS: usize = 108;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
-    pub(crate) const SIZE: usize = 96;
+    pub(crate) const SIZE: usize = 128;
     /// The port exists.
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
     pub(crate) const EPHEMERAL: u32 = 2;
+    /// It is an interface.
+    pub(crate) const NIC: u32 = 0x100;
 
     // Features.
     pub(crate) const ISOLATED: u32 = 1;
@@ -77,6 +85,8 @@ pub(crate) mod fdb {
 pub(crate) mod state {
     /// Number of the port; 0 after it was deleted.
     pub(crate) const PORT: usize = 0;
+    /// Not 0: a NIC.
+    pub(crate) const NIC: usize = 4;
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 18176;
@@ -92,6 +102,20 @@ pub(crate) mod state {
 
 /// `struct module_run`: what a tx ring takes more in a switch with a user's module.
 pub(crate) const MODULE_RUN: usize = 34944;
+/// `struct nic_cpu` of bpf/vale_nic.h.
+pub(crate) mod nic {
+    /// NICs of a switch at most.
+    pub(crate) const MAX: u32 = 64;
+    pub(crate) const SIZE: usize = 536;
+    pub(crate) const COPIES: usize = 256;
+    pub(crate) const UNLEARNED: usize = 264;
+    pub(crate) const OFFERED: usize = 272;
+    pub(crate) const HANDED: usize = 280;
+    pub(crate) const BYTES: usize = 288;
+    pub(crate) const SENT: usize = 296;
+    pub(crate) const FULL: usize = 304;
+    pub(crate) const EDGE: usize = 312;
+}
 
 /// Offsets in the control block of a ring.
 pub(crate) mod ctl {

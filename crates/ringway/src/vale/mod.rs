@@ -20,6 +20,7 @@ pub(crate) mod layout;
 #[cfg(test)]
 mod model;
 mod module;
+mod nic;
 pub(crate) mod objects;
 pub(crate) mod pins;
 mod port;
@@ -246,7 +247,8 @@ impl Switch {
             Module::Object(_) => self.shape.rings as usize * layout::MODULE_RUN,
             Module::Bridge | Module::Hub => 0,
         };
-        shared.next_multiple_of(4096) + self.ports().len() * (self.shape.port_bytes() + module)
+        let ports = self.ports().len() * (self.shape.port_bytes() + module);
+        shared.next_multiple_of(4096) + ports + self.nic_bytes()
     }
 
     /// Removes the switch and its ports.
@@ -265,6 +267,7 @@ impl Switch {
             .iter()
             .map(|p| self.hold_port(&p.name).map_err(|e| e.cure("end that process first")))
             .collect::<Result<Vec<_>>>()?;
+        ports.iter().for_each(|p| self.detach_nic(p));
         let gone = root.join(format!("~{}", self.name));
         // Who is killed from here on leaves what the next one cleans away; the name is free.
         fs::rename(&self.dir, &gone).map_err(io)?;

@@ -247,7 +247,7 @@ fn last_lines(log: &str) -> String {
 }
 
 /// `struct config` of bpf/vale.h.
-fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
+pub(super) fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
     let l = shape.region();
     let words = [
         port,

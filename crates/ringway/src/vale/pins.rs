@@ -9,6 +9,7 @@
 //!     module/object map/...   a user's module: its file, and the maps that it declares
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
+//!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic.rs
 //! ```
 //!
 //! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being
@@ -63,6 +64,16 @@ pub(crate) fn switch(name: &str) -> PathBuf {
 /// The directory of a port.
 pub(crate) fn port(switch_dir: &Path, port: &str) -> PathBuf {
     switch_dir.join("port").join(port)
+}
+
+/// The program that sends what waits for the NIC with this port number.
+pub(crate) fn out(switch_dir: &Path, number: u32) -> PathBuf {
+    outs(switch_dir).join(number.to_string())
+}
+
+/// The directory of those programs.
+pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
+    switch_dir.join("out")
 }
 
 /// Makes the directory of all switches, mounting the BPF file system above it where there is nothing yet.

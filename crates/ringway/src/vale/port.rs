@@ -56,6 +56,8 @@ pub struct SwitchPort {
     pub open: bool,
     /// That process, unless it is of another pid namespace.
     pub pid: Option<u32>,
+    /// Index of the interface that it is, in the network namespace in which it was added; `None` for a virtual port.
+    pub nic: Option<u32>,
 }
 
 impl Switch {
@@ -94,6 +96,7 @@ impl Switch {
             Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
             held => held,
         };
+        self.detach_nic(&port);
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
         Ok(())
@@ -162,7 +165,9 @@ impl Switch {
         // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
         let pid = DirLock::holder(&dir);
         let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid })
+        let ifindex = self.ports.u32(number as usize * at::SIZE + at::IFINDEX).load(Relaxed);
+        let nic = (flags & at::NIC != 0).then_some(ifindex);
+        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid, nic })
     }
 
     /// Keeps others from opening a port; `None` when it has no files.
@@ -232,7 +237,7 @@ impl Switch {
         }
     }
 
-    fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
+    pub(super) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
         let on = format!("{}:{name}", self.name);
         if !pins::is_port(name) {
             return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")
@@ -309,15 +314,14 @@ impl Switch {
 
     /// Takes a port out of all that programs look at. First out of the list: should this process be killed on the way, the
     /// files of a port that is not listed are removed by the next one that changes the switch.
-    fn forget_port(&self, number: u32) {
-        let record = self.record(number);
+    pub(super) fn forget_port(&self, number: u32) {
+        let port = self.port(number);
         self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        let state = record.and_then(|(name, _)| self.state_in(&pins::port(&self.dir, &name)));
-        if let Some(state) = &state {
-            state.u32(state::PORT).store(0, Relaxed);
+        if let Some(port) = &port {
+            self.end(&pins::port(&self.dir, &port.name));
         }
         let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
         thread::scope(|s| {
@@ -325,8 +329,8 @@ impl Switch {
             s.spawn(|| del(&self.maps.states, number));
             del(&self.maps.regions, number);
         });
-        if let Some(state) = &state {
-            self.retire(state);
+        if let Some(stats) = port.and_then(|p| self.stats_of(p)) {
+            self.retire(&stats);
         }
         self.reset_conf(number);
         self.flush_port(number);
@@ -340,7 +344,7 @@ impl Switch {
     }
 
     /// The state of a port, mapped.
-    fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
+    pub(super) fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
         self.map_in(dir, "state", self.shape.state())
     }
 

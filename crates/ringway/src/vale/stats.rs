@@ -12,7 +12,7 @@ use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
 use crate::name::PortName;
 use crate::port::PortCounters;
-use crate::stats::{Counters, RingStats};
+use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::bpf;
 use crate::sys::mmap::Mmap;
 
@@ -21,6 +21,9 @@ use crate::sys::mmap::Mmap;
 /// All count from when the port was made. `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
 /// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
 /// [`copies`](Self::copies) and [`mirrored`](Self::mirrored) is the sum of all `counters.rx.frames_in`.
+///
+/// For a NIC `counters.tx` is what it received from the wire, and `counters.rx` what was to leave by it: out are frames that its
+/// driver took; bytes are those of all frames that the driver was given. `in = out + drops + waiting` at rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchPortStats {
@@ -66,21 +69,24 @@ impl Switch {
         all
     }
 
-    /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked.
-    pub(super) fn retire(&self, state: &Arc<Mmap>) {
-        let mut all = self.past();
-        let mirrored = state.u64(state::MIRRORED).load(Relaxed);
-        all.add(&counters(state, self.shape), copies(state, self.shape) + mirrored);
+    /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked. Frames that
+    /// wait for a NIC are lost with it.
+    pub(super) fn retire(&self, port: &SwitchPortStats) {
+        let (mut all, mut counters) = (self.past(), port.counters);
+        if port.port.nic.is_some() {
+            counters.rx.add_drops(DropReason::DeviceRefused, port.waiting);
+        }
+        all.add(&counters, port.copies + port.mirrored);
         for (i, sum) in all.words().into_iter().enumerate() {
             self.ports.u64(past::SUMS + 8 * i).store(*sum, Relaxed);
         }
     }
 
-    fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
+    pub(super) fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
         let mem = self.map_of(&port.name, "state", self.shape.state())?;
         let shape = self.shape;
         let sum = |at: usize| (0..shape.rings).map(|r| mem.u64(Shape::tx_state(r) + at).load(Relaxed)).sum();
-        Some(SwitchPortStats {
+        let mut stats = SwitchPortStats {
             counters: counters(&mem, shape),
             copies: copies(&mem, shape),
             mirrored: mem.u64(state::MIRRORED).load(Relaxed),
@@ -88,7 +94,11 @@ impl Switch {
             addresses: self.learned(port.number),
             waiting: self.waiting(&port.name, &mem),
             port,
-        })
+        };
+        if stats.port.nic.is_some() {
+            self.add_nic_counts(&mut stats);
+        }
+        Some(stats)
     }
 
     /// Slots of the rx rings that wait to be received.

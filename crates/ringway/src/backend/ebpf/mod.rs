@@ -213,7 +213,7 @@ fn links(
         })
     } else {
         nic::attach_xdp(receiver, (netns, target.index), DRV_MODE)
-            .map_err(|e| xdp_refused(name, target, netns, e))
+            .map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))
     }?;
     let (private, held) =
         net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
@@ -262,13 +262,19 @@ fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
         .map_err(|e| refused(name, "naming the interface to the transmit program", &e))
 }
 
-pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::Error) -> Error {
+/// Explains why a program could not be attached to the interface, given by namespace and index.
+pub(crate) fn xdp_refused(
+    name: &str,
+    on: (u32, u32),
+    interface: &net::Interface,
+    e: std::io::Error,
+) -> Error {
     let code = e.raw_os_error();
     let error = Error::io(name, "XDP program refused", e);
     match code {
         Some(libc::EBUSY | libc::EEXIST) => {
-            let id = bpf::xdp_query(target.index).map_or(0, |q| q.0);
-            let owner = nic::owner(netns, target.index)
+            let id = bpf::xdp_query(on.1).map_or(0, |q| q.0);
+            let owner = nic::owner(on.0, on.1)
                 .map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
             let program = bpf::prog_name(id);
             let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
@@ -278,10 +284,13 @@ pub(super) fn xdp_refused(name: &str, target: &Target, netns: u32, e: std::io::E
                     "it runs the programs that libxdp attached: `xdp-loader unload IF --all` ends them",
                 );
             }
+            if program == "vale_wire" {
+                return error.cure("a switch has it: `ringway vale list` shows which");
+            }
             error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
         }
         Some(libc::EOPNOTSUPP) => {
-            let driver = target.interface.driver();
+            let driver = interface.driver();
             let what = format!("XDP program refused: driver {driver} has no native XDP");
             Error::new(ErrorKind::Unsupported, name, what)
                 .cure("use a veth, a tap or a NIC whose driver has native XDP")

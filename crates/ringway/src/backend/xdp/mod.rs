@@ -236,7 +236,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
         r => (r, false),
     };
-    let link = link.map_err(|e| ebpf::xdp_refused(name, &target, netns, e))?;
+    let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
     let core = Core {
         name: name.clone(),
         driver: target.interface.driver(),

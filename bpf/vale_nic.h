@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs of a NIC share. crates/ringway/src/vale/nic.rs mirrors it. */
+#pragma once
+#include "vale.h"
+
+/* Frozen before load. */
+struct nic_config {
+	__u32 ifindex;
+	__u32 netns;    /* inode number of its network namespace */
+	__u32 software; /* its driver passes on frames with unfinished checksums */
+};
+const volatile struct nic_config nic SEC(".rodata.nic") = {};
+
+#define NICS 64 /* of a switch, at most */
+
+/* In `port_conf.flags`. */
+#define PORT_NIC 0x100
+
+/* By port number, one for each CPU: programs of a NIC run with softirqs off, so each copy has a single writer. Adding up the
+ * copies gives the counts. */
+struct nic_cpu {
+	struct counters tx;   /* frames from the wire */
+	__u64 copies;         /* of them, offered to ports */
+	__u64 unlearned;
+	__u64 offered;        /* frames from other NICs to this one */
+	__u64 handed, bytes;  /* frames given to its driver: those from other NICs and those of `vale_out` */
+	__u64 sent, full;     /* of them: taken, and refused because its queue was full */
+	__u64 edge[24];       /* frames that can't be given to it, by reason */
+	__u64 last_src;       /* learned in the present tick */
+	__u64 tick, now;      /* jiffies, and the unit of age when they began */
+	__u64 zero;
+};
+_Static_assert(sizeof(struct nic_cpu) == 536, "nic.rs");
+DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
+
+/* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */
+DECLARE(devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
+DECLARE(all_devs, BPF_MAP_TYPE_DEVMAP, NICS, 4, 0);
+
+static __always_inline struct nic_cpu *nic_of(__u32 port)
+{
+	return bpf_map_lookup_elem(&nics, &port);
+}
+
+static __always_inline int is_nic(__u32 port)
+{
+	struct port_conf *p = bpf_map_lookup_elem(&ports, &port);
+	return p && READ_ONCE(p->flags) & PORT_NIC;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Attached to a NIC: takes each frame of the wire into the switch, by the same rules as a sender's program. A frame to another
+ * NIC is redirected; one to virtual ports is copied into their rings. */
+#pragma once
+#include "vale_nic.h"
+#include "vale_fdb.h"
+#include "vale_rx.h"
+
+struct xdp_buff___l {
+	__u32 flags;
+} __attribute__((preserve_access_index));
+#define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
+extern void *bpf_cast_to_kern_ctx(void *) __ksym;
+
+/* A frame on its way. */
+struct wire {
+	struct xdp_md *ctx;
+	struct info *info;
+	__u32 len, linear;
+	__u32 offered, reached; /* virtual ports */
+	__u32 nics, one;        /* NICs, and one of them */
+};
+
+static __always_inline int lose(struct nic_cpu *me, __u32 why)
+{
+	me->tx.drops[why]++;
+	return XDP_DROP;
+}
+
+/* Begins a tick: keeps the unit of age. */
+__noinline int begin_tick(__u64 jiffies)
+{
+	__u32 zero = 0, self = cfg.port;
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct nic_cpu *me = nic_of(self);
+
+	if (!i || !me)
+		return 0;
+	__u64 unit = READ_ONCE(i->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
+	me->tick = jiffies;
+	me->last_src = 0;
+	if (now != me->now) {
+		me->now = now;
+		fdb_sweep(now);
+	}
+	return 0;
+}
+
+/* The length of the frame. The helper that tells is called only for frames in several pieces. */
+static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
+{
+	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
+
+	return x->flags & HAS_FRAGS ? bpf_xdp_get_buff_len(ctx) : linear;
+}
+
+/* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
+static __always_inline void learn(struct fdb *f, struct nic_cpu *me, struct info *info, __u64 src)
+{
+	if (src == me->last_src || src & 1)
+		return;
+	__u64 h = mix(src);
+
+	if (fdb_find(f, h) != fdb_fresh(h, me->now, cfg.port) && !fdb_learn(h, me->now, cfg.port, READ_ONCE(info->quota)))
+		me->unlearned++;
+	else
+		me->last_src = src;
+}
+
+/* Copies the frame into `n` reserved slots. A slot whose buffer the receiver lost is passed on empty: its reader finds the
+ * frame bad and counts it. */
+static __always_inline void copy_wire(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
+{
+	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK;
+
+	while (done < len && can_loop) {
+		__u64 *slot = slot_of(reg, cfg.rings + ring, pos);
+		__u32 idx = READ_ONCE(*slot), n = len - done;
+		if (n > cfg.buf_size)
+			n = cfg.buf_size;
+		__u64 more = done + n < len ? NS_MOREFRAG : 0;
+		asm volatile("" : "+r"(n));
+		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size ||
+		    bpf_xdp_load_bytes(ctx, done, buf_of(reg, idx), n))
+			WRITE_ONCE(*slot, (__u64)idx | more << 48);
+		else
+			WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
+		done = (done + n) & 0x1ffff;
+		pos = (pos + 1) & MASK;
+	}
+}
+
+/* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
+__noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
+{
+	__u32 self = cfg.port;
+	void *reg = inner(&regions, d), *state = inner(&states, d);
+	struct nic_cpu *me = nic_of(self);
+	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
+
+	asm volatile("" : "+r"(ring));
+	if (!reg || !state || !me || len > MAX_FRAME || ring >= cfg.rings)
+		return -1;
+	asm volatile("" : "+r"(ring));
+	struct rx_state *r = rx_of(state, ring);
+	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
+	__u64 at = 0;
+#define NOTHING(room) 0
+	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
+	__sync_fetch_and_add(&r->n.in, 1);
+	if (!n) {
+		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
+		return 0;
+	}
+	__u32 *told = told_of(reg, cfg.rings + ring);
+	if (nic.software && !READ_ONCE(told[(FED - TOLD) / 4]))
+		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
+	copy_wire(ctx, me, reg, ring, at, len);
+	rx_publish(r, told, at, n);
+	rx_wake(r, c, d, ring);
+	__sync_fetch_and_add(&r->n.out, 1);
+	__sync_fetch_and_add(&r->n.bytes, len);
+	return 1;
+}
+
+/* Gives the frame to a NIC, or with `d` FLOOD to all others: the kernel does so when the program returns. */
+static __always_inline int hand(__u32 d)
+{
+	return d == FLOOD ? bpf_redirect_map(&all_devs, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS)
+			  : bpf_redirect_map(&devs, d, XDP_DROP);
+}
+
+/* Counts a frame for a NIC; what its driver did not take shows in the difference to `sent`. */
+static __always_inline void count_handed(__u32 d, __u32 len)
+{
+	struct nic_cpu *to = nic_of(d);
+
+	if (!to)
+		return;
+	to->offered++;
+	to->handed++;
+	to->bytes += len;
+}
+
+/* One port of those that a frame to all goes to. */
+static long flood_nth(__u32 i, struct wire *w)
+{
+	if (i >= w->info->nports || i >= PORTS)
+		return 1;
+	__u32 d = w->info->ports[i];
+	if (d == 0 || d == cfg.port || d == FLOOD)
+		return 0;
+	if (is_nic(d)) {
+		w->nics++;
+		w->one = d;
+		return 0;
+	}
+	int got = deliver_wire(w->ctx, d, w->len);
+	if (got >= 0)
+		w->offered++;
+	w->reached += got > 0;
+	return 0;
+}
+
+/* The same for the NICs, of which there are several. */
+static long flood_nic(__u32 i, struct wire *w)
+{
+	if (i >= w->info->nports || i >= PORTS)
+		return 1;
+	__u32 d = w->info->ports[i];
+	if (d == 0 || d == cfg.port || d == FLOOD || !is_nic(d))
+		return 0;
+	if (w->linear == w->len) {
+		count_handed(d, w->len);
+		return 0;
+	}
+	struct nic_cpu *to = nic_of(d);
+	if (to) {
+		to->offered++;
+		to->edge[TOO_LONG]++;
+	}
+	return 0;
+}
+
+/* A frame to all other ports. The kernel copies a redirected frame only when it is in one piece: one that is not reaches a
+ * NIC when that is the only other one. */
+__noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
+{
+	__u32 zero = 0, self = cfg.port;
+	struct wire w = { .ctx = ctx, .info = bpf_map_lookup_elem(&info, &zero), .len = len, .linear = linear };
+	struct nic_cpu *me = nic_of(self);
+
+	if (!w.info || !me)
+		return XDP_DROP;
+	bpf_loop(PORTS, flood_nth, &w, 0);
+	me->copies += w.offered + w.nics;
+	if (w.nics == 1)
+		count_handed(w.one, len);
+	else if (w.nics)
+		bpf_loop(PORTS, flood_nic, &w, 0);
+	int whole = w.nics == 1 || (w.nics && linear == len);
+	if (!w.reached && !whole)
+		return lose(me, w.offered ? RECEIVER_FULL : w.nics ? TOO_LONG : NO_DESTINATION);
+	me->tx.out++;
+	me->tx.bytes += len;
+	if (!whole)
+		return XDP_DROP;
+	if (w.nics > 1)
+		return hand(FLOOD);
+	__u32 one = w.one;
+	return hand(one == FLOOD ? 0 : one);
+}
+
+/* A frame to a port that no interface of the switch stands for. */
+__noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
+{
+	__u32 self = cfg.port;
+	struct nic_cpu *me = nic_of(self);
+
+	if (!me)
+		return XDP_DROP;
+	if (is_nic(d)) { /* The interface is gone: its counters say so. */
+		me->copies++;
+		me->tx.out++;
+		me->tx.bytes += len;
+		count_handed(d, len);
+		return XDP_DROP;
+	}
+	int got = deliver_wire(ctx, d, len);
+	if (got < 0)
+		return lose(me, NO_DESTINATION);
+	me->copies++;
+	if (!got)
+		return lose(me, RECEIVER_FULL);
+	me->tx.out++;
+	me->tx.bytes += len;
+	return XDP_DROP;
+}
+
+SEC("xdp.frags")
+int vale_wire(struct xdp_md *ctx)
+{
+	__u32 zero = 0, self = cfg.port;
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct nic_cpu *me = nic_of(self);
+
+	if (!i || !f || !me)
+		return XDP_DROP;
+	me->tx.in++;
+	if (pkt + ETH_HLEN > end)
+		return lose(me, TOO_SHORT);
+	__u32 linear = end - pkt, len = wire_len(ctx, linear);
+	if (len > MAX_FRAME)
+		return lose(me, TOO_LONG);
+	__u64 dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
+	__u64 src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
+	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
+	if (jiffies != me->tick)
+		begin_tick(jiffies);
+	learn(f, me, i, src);
+	__u64 entry = dst & 1 ? 0 : fdb_find(f, mix(dst));
+	if (!(__u8)entry || fdb_dead(entry, me->now))
+		return flood_wire(ctx, len, linear);
+	__u32 d = entry & 0xff;
+	if (entry & ENTRY_BLACKHOLE)
+		return lose(me, BLACKHOLE);
+	if (d == cfg.port)
+		return lose(me, SAME_PORT);
+	if (hand(d) != XDP_REDIRECT)
+		return slow_wire(ctx, d, len);
+	me->copies++;
+	me->tx.out++;
+	me->tx.bytes += len;
+	count_handed(d, len);
+	return XDP_REDIRECT;
+}

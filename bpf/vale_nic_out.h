@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sends what virtual ports left in the rings of a NIC. Senders run it (BPF_PROG_RUN) on live frames, once for each frame.
+ *
+ * Any user may run it, on whatever he likes. It uses nothing of what he passes in, and does nothing unless it runs on a live
+ * frame: otherwise it would hand him other people's frames, or lose them. It is not the program attached to the NIC: that
+ * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface.
+ */
+#pragma once
+#include "vale_nic.h"
+#include "copy.h"
+
+/* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
+#define LIVE_MAX 3300
+
+/* Interface that live frames come from unless the caller names one: loopback. */
+#define LOOPBACK 1
+
+/* Whether the frame is a live one. The kernel keeps the context of each in the page of its bytes, 256 bytes and the size of
+ * a context before them (net/bpf/test_run.c, xdp_page_head); any other context is on a stack, which shares no page
+ * with frames. */
+static __always_inline int is_live(struct xdp_md *ctx)
+{
+	__u64 apart = (__u64)(long)ctx->data - (__u64)(long)ctx;
+
+	return apart >= 256 && apart < 512;
+}
+
+/* A frame waits in this ring: gets the right to take it. Of runs on several CPUs one has it at a time, for one frame. */
+static __always_inline int claim(struct rx_state *r)
+{
+	while (can_loop) {
+		if (READ_ONCE(r->pub) == READ_ONCE(r->taken))
+			return 0;
+		if (READ_ONCE(r->claim) || __sync_lock_test_and_set(&r->claim, 1))
+			continue;
+		if (READ_ONCE(r->pub) != READ_ONCE(r->taken))
+			return 1;
+		__sync_lock_test_and_set(&r->claim, 0);
+		return 0;
+	}
+	return 0;
+}
+
+/* Takes `n` slots: senders may use them again. */
+static __always_inline void release(struct rx_state *r, struct ctl *c, __u32 n)
+{
+	__u64 taken = r->taken + n;
+
+	WRITE_ONCE(c->head, (__u32)taken & MASK);
+	WRITE_ONCE(r->head, taken);
+	WRITE_ONCE(r->taken, taken);
+	__sync_lock_test_and_set(&r->claim, 0);
+}
+
+/* The barrier keeps the compiler from taking pointers for 32 bits wide. */
+static __always_inline __u64 linear_len(struct xdp_md *ctx)
+{
+	__u64 len = (long)ctx->data_end - (long)ctx->data;
+	asm volatile("" : "+r"(len));
+	return len;
+}
+
+/* Puts a frame of one slot into the live frame; returns why it can't. */
+static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
+{
+	__u32 idx = s, len = (s >> 32) & 0xffff;
+
+	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || len < ETH_HLEN)
+		return BAD_SLOT;
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
+		return TOO_LONG;
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *buf = buf_of(reg, idx);
+	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 1) : bpf_xdp_store_bytes(ctx, 0, buf, len);
+	return bad ? NO_MEMORY : 0;
+}
+
+/* The same for a frame of several slots, `len` bytes in all. */
+static __always_inline __u32 fill_chain(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
+{
+	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK;
+
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
+		return TOO_LONG;
+	while (done < len && can_loop) {
+		__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, pos));
+		__u32 idx = s, n = (s >> 32) & 0xffff;
+		asm volatile("" : "+r"(n));
+		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size)
+			return BAD_SLOT;
+		if (bpf_xdp_store_bytes(ctx, done, buf_of(reg, idx), n))
+			return NO_MEMORY;
+		done = (done + n) & 0x1ffff;
+		pos = (pos + 1) & MASK;
+	}
+	return 0;
+}
+
+/* Takes the next frame of a ring. Returns its length, or 0 when there is none that can be sent. */
+__noinline int take(struct xdp_md *ctx, __u32 ring)
+{
+	__u32 self = cfg.port;
+	struct nic_cpu *me = nic_of(self);
+	void *reg = inner(&regions, self), *state = inner(&states, self);
+
+	asm volatile("" : "+r"(ring));
+	if (!me || !reg || !state || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	struct rx_state *r = rx_of(state, ring);
+	if (!claim(r))
+		return 0;
+	__u32 at = r->taken, waiting = (__u32)r->pub - at;
+	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
+	__u32 len = (s >> 32) & 0xffff, slots = 1 + (READ_ONCE(me->zero) & 0x3f), why;
+	if (!(s >> 48 & NS_MOREFRAG)) {
+		why = fill(ctx, reg, s);
+	} else {
+		__u64 last = s;
+		while (last >> 48 & NS_MOREFRAG && slots < waiting && slots < MAX_CHAIN && can_loop) {
+			last = READ_ONCE(*slot_of(reg, cfg.rings + ring, (at + slots) & MASK));
+			len = (len + ((last >> 32) & 0xffff)) & 0xfffff;
+			slots = (slots + 1) & 0x7f;
+		}
+		why = len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, me, reg, ring, at, len);
+	}
+	release(r, ctl_of(reg, cfg.rings + ring), slots);
+	if (!why)
+		return len;
+	if (why < 24)
+		me->edge[why]++;
+	return 0;
+}
+
+SEC("xdp.frags")
+int vale_out(struct xdp_md *ctx)
+{
+	__u32 self = cfg.port;
+	struct nic_cpu *me = nic_of(self);
+
+	if (!me || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
+		return XDP_ABORTED;
+	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+		int len = take(ctx, ring);
+		if (len <= 0)
+			continue;
+		me->handed++;
+		me->bytes += len;
+		return bpf_redirect_map(&devs, cfg.port, XDP_DROP);
+	}
+	return XDP_DROP;
+}
+
+struct ns_common___l {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+struct net___l {
+	struct ns_common___l ns;
+} __attribute__((preserve_access_index));
+struct net_device___l {
+	__u32 ifindex;
+	struct {
+		struct net___l *net;
+	} nd_net;
+} __attribute__((preserve_access_index));
+
+/* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames that other programs than
+ * a switch's redirect to the interface are counted as well, but never for more than was handed over here (nic.rs). */
+SEC("tp_btf/xdp_devmap_xmit")
+int vale_taken(__u64 *args)
+{
+	const struct net_device___l *to = (void *)args[1];
+	int sent = args[2], drops = args[3];
+	__u32 self = cfg.port;
+
+	if (to->ifindex != nic.ifindex || to->nd_net.net->ns.inum != nic.netns)
+		return 0;
+	struct nic_cpu *me = nic_of(self);
+	if (!me)
+		return 0;
+	me->sent += sent;
+	me->full += drops;
+	return 0;
+}
