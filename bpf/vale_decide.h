@@ -44,10 +44,15 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 
 	if (src != t->last_src && !(src & 1) && !(flags & NS_NO_LEARN)) {
 		__u64 h = mix(src);
-		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port) && !fdb_learn(h, now, cfg.port, t->quota))
-			t->unlearned++;
-		else
-			t->last_src = src;
+		t->last_src = src;
+		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port)) {
+			/* It may be the very address that was looked up last. */
+			t->last_dst = ~0ULL;
+			if (!fdb_learn(h, now, cfg.port, t->quota)) {
+				t->last_src = ~0ULL;
+				t->unlearned++;
+			}
+		}
 	}
 	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
 	if (flags >> 8) {
