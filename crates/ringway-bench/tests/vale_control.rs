@@ -23,7 +23,9 @@ fn small() -> SwitchSpec {
 /// Names under the directory of all switches that speak of this one.
 fn left_of(name: &str) -> Vec<String> {
     let all = fs::read_dir("/sys/fs/bpf/ringway").unwrap().flatten();
-    all.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.trim_start_matches('~') == name).collect()
+    all.filter_map(|e| e.file_name().into_string().ok())
+        .filter(|n| n.trim_start_matches('~') == name)
+        .collect()
 }
 
 fn status(mut child: Running) -> i32 {

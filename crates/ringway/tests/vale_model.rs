@@ -223,7 +223,7 @@ fn a_switch_does_what_its_model_does() {
     if Temporary::new(&SwitchSpec { slots: SLOTS as u32, ..SwitchSpec::default() }).is_none() {
         return;
     }
-    let config = Config { cases: 10, max_shrink_iters: 60, failure_persistence: None, ..Config::default() };
+    let config = Config { cases: 10, max_shrink_iters: 20, failure_persistence: None, ..Config::default() };
     let steps = proptest::collection::vec(step(), 100..600);
     TestRunner::new(config)
         .run(&steps, |steps| {
