@@ -23,7 +23,9 @@ fn small() -> SwitchSpec {
 /// Names under the directory of all switches that speak of this one.
 fn left_of(name: &str) -> Vec<String> {
     let all = fs::read_dir("/sys/fs/bpf/ringway").unwrap().flatten();
-    all.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.contains(name)).collect()
+    all.filter_map(|e| e.file_name().into_string().ok())
+        .filter(|n| n.trim_start_matches('~') == name)
+        .collect()
 }
 
 fn status(mut child: Running) -> i32 {
@@ -191,9 +193,21 @@ fn makes_and_removes() {
     }
 }
 
+/// Removes a switch at the end, also of a test that fails.
+struct Remove(String);
+
+impl Drop for Remove {
+    fn drop(&mut self) {
+        if let Ok(switch) = Switch::open(&self.0) {
+            let _ = switch.delete();
+        }
+    }
+}
+
 #[test]
 fn makers_are_killed() {
     let Some(name) = unused_name() else { return };
+    let removed = Remove(name.clone());
     let mut random = Random(1);
     let kills: u64 = std::env::var("RINGWAY_KILLS").map_or(30, |n| n.parse().unwrap());
     for k in 0..kills {
@@ -228,8 +242,6 @@ fn makers_are_killed() {
             assert!(left_of(&name).is_empty(), "child {k}: {:?}", left_of(&name));
         }
     }
-    if let Ok(switch) = Switch::open(&name) {
-        switch.delete().unwrap();
-    }
+    drop(removed);
     assert!(!Path::new("/sys/fs/bpf/ringway").join(&name).exists());
 }
