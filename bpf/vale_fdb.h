@@ -68,8 +68,8 @@ static __always_inline __u64 fdb_find(struct fdb *f, __u64 h)
 
 static __always_inline int fdb_dead(__u64 entry, __u64 now)
 {
-	__u32 age = (now - (entry >> SEEN_AT)) & 0xff;
-	return !(entry & STATIC) && age > AGE_MAX && age < AGE_FUTURE;
+	/* One comparison: the verifier walks what follows for each. */
+	return !(entry & STATIC) && ((now - (entry >> SEEN_AT) - AGE_MAX - 1) & 0xff) < AGE_FUTURE - AGE_MAX - 1;
 }
 
 static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)
