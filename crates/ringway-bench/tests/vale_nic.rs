@@ -449,8 +449,7 @@ fn a_nic_can_be_deleted_and_added_again() {
     bed.send(1, &frame(0, 1, 60, 0));
     receive(&mut p, 1);
     bed.next(2);
-    let delete = |name: &str| bed.switch.get().del_port(name, false).unwrap();
-    inside(&bed.lab, || delete("n1"));
+    inside(&bed.lab, || bed.switch.get().del_port("n1", false).unwrap());
     let f = frame(1, 9, 60, 1);
     send(&mut p, std::slice::from_ref(&f));
     assert_eq!(bed.next(2), f, "its address is forgotten");
@@ -463,7 +462,7 @@ fn a_nic_can_be_deleted_and_added_again() {
     assert_eq!(bed.next(1), f);
     assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
     for nic in ["n1", "n2"] {
-        inside(&bed.lab, || delete(nic));
+        inside(&bed.lab, || bed.switch.get().del_port(nic, false).unwrap());
     }
     assert_detached(&bed.lab);
 }

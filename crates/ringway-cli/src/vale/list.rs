@@ -25,6 +25,7 @@ Keys of --json, which stay as they are; new ones may be added:
     ports[]         by number
       number, name, addresses
       ephemeral     whether it goes away with its last user
+      nic           index of the interface that it is, or null
       owner, uid, group, gid, mode (octal, as text)
       open, pid     whether a process has it open, and which; pid is null for one of another pid namespace
 
@@ -70,7 +71,11 @@ fn describe(s: &Reading) -> String {
 
 fn line(p: &SwitchPortStats, width: usize) -> String {
     let port = &p.port;
-    let kind = if port.ephemeral { "ephemeral" } else { "persistent" };
+    let kind = match port.nic {
+        Some(_) => "interface",
+        None if port.ephemeral => "ephemeral",
+        None => "persistent",
+    };
     let open = match (port.open, port.pid) {
         (false, _) => "not open".to_owned(),
         (true, Some(pid)) => format!("open by pid {pid}"),
@@ -105,6 +110,7 @@ fn port(p: &SwitchPortStats) -> Value {
         ("number", json!(p.port.number)),
         ("name", json!(p.port.name)),
         ("ephemeral", json!(p.port.ephemeral)),
+        ("nic", json!(p.port.nic)),
         ("open", json!(p.port.open)),
         ("pid", json!(p.port.pid)),
         ("addresses", json!(p.addresses)),

@@ -1,10 +1,11 @@
 //! `ringway vale`: switches, their ports and tables.
 //!
-//! Each group of commands has a file: [`switch`] for those on switches, [`port`], [`fdb`], [`list`], [`stats`]. [`access`]
+//! Each group of commands has a file: [`switch`] for those on switches, [`port`], [`conf`], [`fdb`], [`list`], [`stats`]. [`access`]
 //! turns users, groups and modes into what the library takes. All print with [`Console`]: text, or one JSON object whose keys the
 //! help of each command lists.
 
 mod access;
+mod conf;
 mod fdb;
 mod list;
 mod port;

@@ -4,6 +4,7 @@ use clap::Subcommand;
 use ringway::vale::{PortAccess, Switch, SwitchPort};
 use serde_json::{Value, json};
 
+use super::conf::Conf;
 use super::{PortOf, access};
 use crate::console::{Console, note};
 use crate::failure::Failure;
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 pub(super) enum Command {
     Add(Add),
     Set(Set),
+    Conf(Conf),
     Del(Del),
 }
 
@@ -21,6 +23,7 @@ impl Command {
         match self {
             Self::Add(add) => add.run(console),
             Self::Set(set) => set.run(console),
+            Self::Conf(conf) => conf.run(console),
             Self::Del(del) => del.run(console),
         }
     }

@@ -9,17 +9,22 @@ use super::list::{bytes, seconds};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Make a switch
+/// Make a switch, or with SWITCH:IF make an interface a port of one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel).
+An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames
+between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
+
+Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF:
+switch, port, number.
 
 Examples:
   ringway vale add vale0
   ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
-  ringway vale add vale1 --module hub")]
+  ringway vale add vale1 --module hub
+  ringway vale add vale0:eth1                      # eth1 becomes a port")]
 pub(super) struct Add {
-    /// Its name: vale and up to 11 letters, digits, _ or -
+    /// Its name: vale and up to 11 letters, digits, _ or -; or SWITCH:IF
     switch: String,
 
     /// Slots of each ring of each port: a power of two, 64 to 4096
@@ -46,15 +51,12 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let spec = SwitchSpec {
-            slots: self.slots,
-            rings: self.rings,
-            ageing: self.ageing,
-            quota: self.quota,
-            module: self.module.clone(),
-        };
-        let switch = Switch::create(&self.switch, &spec)?;
-        let (name, memory) = (switch.name(), switch.memory());
+        if let Some((switch, interface)) = self.switch.split_once(':') {
+            return self.add_nic(switch, interface, console);
+        }
+        let switch = Switch::create(&self.switch, &self.spec())?;
+        let (name, memory, spec) = (switch.name(), switch.memory(), switch.spec());
+
         let object = json!({
             "name": name,
             "slots": spec.slots,
@@ -65,6 +67,26 @@ impl Add {
             "memory": memory,
         });
         console.result(&format!("{name}: made; {} of kernel memory", bytes(memory)), &object)?;
+        Ok(())
+    }
+
+    fn spec(&self) -> SwitchSpec {
+        SwitchSpec {
+            slots: self.slots,
+            rings: self.rings,
+            ageing: self.ageing,
+            quota: self.quota,
+            module: self.module.clone(),
+        }
+    }
+
+    fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
+        if self.spec() != SwitchSpec::default() {
+            return Err(Failure::Usage("options are for making a switch; SWITCH:IF takes none".into()));
+        }
+        let number = Switch::open(switch)?.add_nic(interface)?;
+        let object = json!({ "switch": switch, "port": interface, "number": number });
+        console.result(&format!("{switch}:{interface}: interface added, number {number}"), &object)?;
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 
+use crate::lab::{Lab, LabError};
 use crate::suite::Fault;
 
 /// Start of the names; with process id and number no name that a person would choose.
@@ -52,6 +53,16 @@ impl OwnSwitch {
     /// Puts an address on a port for good.
     pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
         Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
+    }
+
+    /// Makes interfaces of a lab members.
+    pub(super) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
+        let name = self.name.clone();
+        let add = || {
+            let switch = Switch::open(&name)?;
+            interfaces.iter().try_for_each(|nic| switch.add_nic(nic).map(drop))
+        };
+        Ok(lab.run(|| Ok::<_, LabError>(add()))??)
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
