@@ -77,7 +77,7 @@ impl Frames {
         self.sequence += 1;
         self.bytes[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&self.sequence.to_le_bytes());
         if self.to == To::OneAndSomeAll {
-            let all = self.sequence % 256 == 0;
+            let all = self.sequence.is_multiple_of(256);
             self.bytes[..6].copy_from_slice(&if all { [0xff; 6] } else { receiver(0) });
         }
         if let To::Random(count) = self.to {
