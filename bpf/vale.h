@@ -38,6 +38,7 @@ struct config {
 	__u32 bufs_ofs;
 	__u32 buf_size;
 	__u32 bufs;
+	__u32 epoch;      /* of the port: programs of an earlier port with its number do nothing */
 };
 const volatile struct config cfg = {};
 #define MASK (cfg.slots - 1)
@@ -193,7 +194,8 @@ struct port_conf {
 	__u32 features;
 	__u32 native;   /* VLAN of frames without a tag, or 0 */
 	__u32 mirror;   /* port that gets copies, or 0 */
-	__u32 unused0[2];
+	__u32 epoch;    /* changes when the port goes away */
+	__u32 unused0;
 	__u64 storm[3]; /* 16ths of a ns between frames to all: broadcast, multicast, unknown; 0: no limit */
 	__u32 rate[3];  /* the same in frames per second, for those who ask */
 	__u32 unused1;

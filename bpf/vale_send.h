@@ -357,7 +357,7 @@ int vale_send(struct request *q)
 		return BROKEN;
 	asm volatile("" : "+r"(ring));
 	/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-	if ((__s32)(READ_ONCE(i->generation) - cfg.generation) > 0)
+	if ((__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || READ_ONCE(c->epoch) != cfg.epoch)
 		return STALE;
 	struct tx_state *t = tx_of(state, ring);
 	if (__sync_lock_test_and_set(&t->busy, 1))

@@ -3,7 +3,7 @@
 
 mod switch;
 
-use ringway::DropReason;
+use ringway::{DropReason, ErrorKind};
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 
 use switch::{Temporary, frame, receive, send};
@@ -35,4 +35,22 @@ fn a_persistent_port_stays() {
     drop(switch.port("y"));
     let names: Vec<_> = Switch::ports(&switch).into_iter().map(|p| p.name).collect();
     assert_eq!(names, ["x"]);
+}
+
+/// The number of a deleted port goes to the next one; who kept the old port open can't act for it.
+#[test]
+fn a_number_is_not_an_identity() {
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    switch.add_port("old", &PortAccess::default()).unwrap();
+    let mut old = switch.port("old");
+    let mut witness = switch.port("w");
+    switch.del_port("old", true).unwrap();
+    assert_eq!(switch.add_port("new", &PortAccess::default()).unwrap(), 1);
+    let mut new = switch.port("new");
+    assert!(new.tx[0].push(&frame(0, 7, 60, 1)), "filled and not sent");
+    assert!(old.tx[0].push(&frame(0, 8, 60, 2)));
+    assert_eq!(old.tx[0].sync().unwrap_err().kind(), ErrorKind::Gone);
+    assert!(receive(&mut witness).is_empty() && receive(&mut new).is_empty());
+    new.tx[0].sync().unwrap();
+    assert_eq!(receive(&mut witness), [frame(0, 7, 60, 1)]);
 }

@@ -36,6 +36,7 @@ pub(crate) mod port {
     pub(crate) const FEATURES: usize = 4;
     pub(crate) const NATIVE: usize = 8;
     pub(crate) const MIRROR: usize = 12;
+    pub(crate) const EPOCH: usize = 16;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
     /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, and whether

@@ -187,7 +187,7 @@ impl Switch {
     fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
-        let config = objects::config(self.shape, number, generation);
+        let config = objects::config(self.shape, self.identity(number, generation));
         let software = u32::from(leaves_checksums(&nic.interface.driver()));
         let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
         let mut open =

@@ -143,16 +143,18 @@ pub(crate) fn map_values(map: &impl AsFd, len: usize, write: bool, on: &str) -> 
         .map_err(|e| Error::io(on, "mapping an eBPF array failed", e))
 }
 
-/// Loads the program of port number `port`.
-pub(super) fn load(
-    maps: &Maps,
-    code: &Code,
-    shape: Shape,
-    port: u32,
-    generation: u32,
-    on: &str,
-) -> Result<OwnedFd> {
-    let loaded = load_object(maps, code, &config(shape, port, generation), shape, on)?;
+/// Which port a program is for, and which of all that have had its number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Identity {
+    pub(super) port: u32,
+    pub(super) epoch: u32,
+    /// Of the switch.
+    pub(super) generation: u32,
+}
+
+/// Loads the program of a port.
+pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
+    let loaded = load_object(maps, code, &config(shape, of), shape, on)?;
     let program = loaded.progs().find(|p| p.name() == PROGRAM).ok_or_else(|| {
         Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
     })?;
@@ -162,7 +164,7 @@ pub(super) fn load(
 
 /// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
 pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
-    let config = config(shape, 0, 0);
+    let config = config(shape, Identity::default());
     let loaded = load_object(maps, code, &config, shape, on)?;
     match code {
         Code::Bridge | Code::Hub => Ok(()),
@@ -247,11 +249,11 @@ fn last_lines(log: &str) -> String {
 }
 
 /// `struct config` of bpf/vale.h.
-pub(super) fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
+pub(super) fn config(shape: Shape, of: Identity) -> Vec<u8> {
     let l = shape.region();
     let words = [
-        port,
-        generation,
+        of.port,
+        of.generation,
         shape.slots,
         shape.rings,
         l.ctl(0) as u32,
@@ -260,6 +262,7 @@ pub(super) fn config(shape: Shape, port: u32, generation: u32) -> Vec<u8> {
         l.buf_ofs as u32,
         BUF_SIZE,
         l.bufs,
+        of.epoch,
     ];
     words.iter().flat_map(|w| w.to_ne_bytes()).collect()
 }

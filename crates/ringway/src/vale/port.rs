@@ -13,6 +13,7 @@ use std::time::Duration;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::layout::{PORTS, PORTS_MAX, RINGS_MAX, info, port as at, state};
+use super::objects::Identity;
 use super::{Switch, objects, pins, remove_tree};
 use crate::backend::ebpf::refused;
 use crate::error::{Error, ErrorKind, Result};
@@ -312,11 +313,19 @@ impl Switch {
         list
     }
 
+    /// What a program of a port is loaded with.
+    pub(super) fn identity(&self, port: u32, generation: u32) -> Identity {
+        let epoch = self.ports.u32(port as usize * at::SIZE + at::EPOCH).load(Relaxed);
+        Identity { port, epoch, generation }
+    }
+
     /// Takes a port out of all that programs look at. First out of the list: should this process be killed on the way, the
     /// files of a port that is not listed are removed by the next one that changes the switch.
     pub(super) fn forget_port(&self, number: u32) {
         let port = self.port(number);
         self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
+        // Whoever kept its program can do nothing with it, also when the number is given to another port.
+        self.ports.u32(number as usize * at::SIZE + at::EPOCH).fetch_add(1, Relaxed);
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
@@ -382,7 +391,8 @@ impl Objects {
         objects::map_values(&state, shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
         let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
         let generation = switch.info.u32(info::GENERATION).load(Relaxed);
-        let send = objects::load(&switch.maps, &switch.code()?, shape, number, generation, on)?;
+        let identity = switch.identity(number, generation);
+        let send = objects::load(&switch.maps, &switch.code()?, shape, identity, on)?;
         Ok(Self { region, state, bells, send })
     }
 

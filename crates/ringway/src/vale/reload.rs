@@ -72,7 +72,8 @@ impl Switch {
     /// New programs for a port, loaded.
     fn programs(&self, port: &SwitchPort, code: &Code, generation: u32) -> Result<Vec<Fresh>> {
         let on = format!("{}:{}", self.name, port.name);
-        let program = objects::load(&self.maps, code, self.shape, port.number, generation, &on)?;
+        let program =
+            objects::load(&self.maps, code, self.shape, self.identity(port.number, generation), &on)?;
         Ok(vec![Fresh { pin: pins::port(&self.dir, &port.name).join("send"), program }])
     }
 
