@@ -3,8 +3,8 @@
 
 mod switch;
 
-use ringway::{DropReason, ErrorKind};
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::{DropReason, ErrorKind};
 
 use switch::{Temporary, frame, receive, send};
 
