@@ -68,6 +68,7 @@ impl Bench {
         };
         let loaded =
             Loaded::new(OBJECT, &["nic_rx", "host_rx", "tx", "taken"], &cfg, &setup.region, "bench").unwrap();
+        loaded.hang_bells("bench").unwrap();
         super::point(loaded.device.as_ref().unwrap(), 1, "bench").unwrap();
         let (tx, rx) = setup.views();
         Some(Self { loaded, setup, tx, rx })
