@@ -18,13 +18,14 @@ use ringway_bench::suite::{Bed, Options, run, vale};
 const SECONDS: f64 = 0.02;
 
 /// Systems of the cases, and how many variants or sizes each case has.
-const CASES: [(&str, usize, &[&str]); 6] = [
+const CASES: [(&str, usize, &[&str]); 7] = [
     ("unicast", 1, &["ringway-vale", "ringway-pipe"]),
     ("unicast", 1, &["ringway-vale", "ringway-pipe", "dpdk-memif", "linux-bridge", "ovs-userspace"]),
     ("size", 7, &["ringway-vale", "ringway-pipe"]),
     ("fdb", 3, &["ringway-vale"]),
     ("broadcast", 3, &["ringway-vale", "linux-bridge"]),
-    ("nic", 1, &["xdp-redirect", "linux-bridge", "ovs-userspace"]),
+    ("nic", 1, &["ringway-vale", "xdp-redirect", "linux-bridge", "ovs-userspace"]),
+    ("neighbours", 1, &["ringway-vale", "never-reads", "floods", "random-addresses"]),
 ];
 
 #[test]
