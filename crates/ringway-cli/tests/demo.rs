@@ -95,7 +95,7 @@ fn a_benchmark_of_switches_keeps_the_contract() {
     let (output, _) = run(&["bench", "vale", "--case", "tx"]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
-        error.contains("no case tx; there are unicast, burst, size, fdb, broadcast, nic, ports"),
+        error.contains("no case tx; there are unicast, burst, size, fdb, broadcast, nic, neighbours, ports"),
         "{error}"
     );
 }
