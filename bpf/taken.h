@@ -2,19 +2,7 @@
 /* Counts what the interface accepted. */
 #pragma once
 #include "ring.h"
-
-struct ns_common___l {
-	unsigned int inum;
-} __attribute__((preserve_access_index));
-struct net___l {
-	struct ns_common___l ns;
-} __attribute__((preserve_access_index));
-struct net_device___l {
-	__u32 ifindex;
-	struct {
-		struct net___l *net;
-	} nd_net;
-} __attribute__((preserve_access_index));
+#include "netdev.h"
 
 /* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames of a sync come from
  * the loopback interface, where no frame of the wire ever comes from. */

@@ -3,11 +3,13 @@
  *
  * Any user may run it, on whatever he likes. It uses nothing of what he passes in, and does nothing unless it runs on a live
  * frame: otherwise it would hand him other people's frames, or lose them. It is not the program attached to the NIC: that
- * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface.
+ * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface. Nor does it when its
+ * port is gone: a caller may have kept it, and the number may be that of another port by now.
  */
 #pragma once
 #include "vale_nic.h"
 #include "copy.h"
+#include "netdev.h"
 
 /* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
 #define LIVE_MAX 3300
@@ -136,8 +138,9 @@ int vale_out(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port;
 	struct nic_cpu *me = nic_of(self);
+	struct port_conf *c = conf_of(self);
 
-	if (!me || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
+	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
 		return XDP_ABORTED;
 	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
 		int len = take(ctx, ring);
@@ -149,19 +152,6 @@ int vale_out(struct xdp_md *ctx)
 	}
 	return XDP_DROP;
 }
-
-struct ns_common___l {
-	unsigned int inum;
-} __attribute__((preserve_access_index));
-struct net___l {
-	struct ns_common___l ns;
-} __attribute__((preserve_access_index));
-struct net_device___l {
-	__u32 ifindex;
-	struct {
-		struct net___l *net;
-	} nd_net;
-} __attribute__((preserve_access_index));
 
 /* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames that other programs than
  * a switch's redirect to the interface are counted as well, but never for more than was handed over here (nic.rs). */
