@@ -81,6 +81,10 @@ struct ctl {
 /* Behind it: not 0 once frames came from a NIC whose driver leaves checksums unfinished. */
 #define FED 132
 
+/* What became of a frame to all, in `reached`. */
+#define REACHED 1 /* a receiver had room for it */
+#define OFFERED 2 /* a receiver was there */
+
 /* Frames of a burst for one destination, in order: slots of the burst linked by `next`. */
 struct list {
 	__u16 head, tail;
@@ -119,7 +123,7 @@ struct tx_state {
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];
-	__u8 reached[BURST]; /* by the last slot of a frame to all: 1 when a receiver had room for it */
+	__u8 reached[BURST]; /* by the last slot of a frame to all */
 	struct list list[PORTS];
 	__u8 dsts[PORTS];
 	/* Of bursts that need more than plain copies. */

@@ -3,10 +3,6 @@
 #pragma once
 #include "vale_conf.h"
 
-/* In `reached`. */
-#define REACHED 1
-#define OFFERED 2
-
 /* Starts a walk over the frames of a receiver, or over all. */
 static __always_inline void walk_back(struct tx_state *t)
 {
@@ -308,29 +304,6 @@ static long deliver_nth_conf(__u32 i, struct run *x)
 	return 0;
 }
 
-/* What becomes of frames to all, when not each was offered to the same ports. */
-static __always_inline void count_flood_conf(struct tx_state *t)
-{
-	__u32 i = t->list[FLOOD].head;
-
-	t->n.in += t->list[FLOOD].frames;
-	t->bytes = 0;
-	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		i &= BURST - 1;
-		t->bytes += t->slot[i] >> 32 & 0xffff;
-		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i] & REACHED) {
-				t->n.out++;
-				t->n.bytes += t->bytes;
-			} else {
-				t->n.drops[t->reached[i] ? RECEIVER_FULL : NO_DESTINATION]++;
-			}
-			t->bytes = 0;
-		}
-		i = t->next[i];
-	}
-}
-
 /* Moves a burst of a ring up to `head`; returns the slots taken. */
 __noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
 {
@@ -348,6 +321,6 @@ __noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
 	if (t->ndsts)
 		bpf_loop(2 * PORTS, deliver_nth_conf, &x, 0);
 	if (is_touched(t, FLOOD))
-		count_flood_conf(t);
+		count_flood(t, 0);
 	return t->slots;
 }

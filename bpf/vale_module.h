@@ -9,10 +9,6 @@
 #include "ringway_module.h"
 #include "vale.h"
 
-/* `reached` of a frame that a receiver was offered and had no room for. */
-#define OFFERED 2
-
-
 /* What a tx ring needs more; each program has its own. */
 struct module_run {
 	struct ringway_frame frame;

@@ -139,7 +139,7 @@ static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to,
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
 			if (to_all) {
 				t->copied_flood++;
-				t->reached[i] = 1;
+				t->reached[i] |= REACHED;
 			} else {
 				t->copied++;
 			}
@@ -223,11 +223,11 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	return 0;
 }
 
-/* What becomes of frames to all: out when one receiver had room. */
+/* What becomes of frames to all: out when one receiver had room. `offered`: each was offered to one; otherwise frames are
+ * marked that were. */
 static __always_inline void count_flood(struct tx_state *t, int offered)
 {
 	__u32 i = t->list[FLOOD].head;
-	__u32 why = offered ? RECEIVER_FULL : NO_DESTINATION;
 
 	t->n.in += t->list[FLOOD].frames;
 	t->bytes = 0;
@@ -235,11 +235,11 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 		i &= BURST - 1;
 		t->bytes += t->slot[i] >> 32 & 0xffff;
 		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i] == 1) {
+			if (t->reached[i] & REACHED) {
 				t->n.out++;
 				t->n.bytes += t->bytes;
 			} else {
-				t->n.drops[!WITH_MODULE ? why : t->reached[i] == OFFERED ? RECEIVER_FULL : NO_DESTINATION]++;
+				t->n.drops[offered || t->reached[i] ? RECEIVER_FULL : NO_DESTINATION]++;
 			}
 			t->bytes = 0;
 		}
@@ -319,7 +319,7 @@ __noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 	if (t->ndsts)
 		bpf_loop(2 * PORTS, deliver_nth, &x, 0);
 	if (is_touched(t, FLOOD))
-		count_flood(t, t->copies != before);
+		count_flood(t, !WITH_MODULE && t->copies != before);
 	return taken;
 }
 
