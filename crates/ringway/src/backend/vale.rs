@@ -182,7 +182,7 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;
-    let (map, _) = bpf::map_info(core.state.as_fd())
+    let map = bpf::map_id(core.state.as_fd())
         .map_err(|e| Error::io(name, "asking for the port's state failed", e))?;
     registration.set_map(map, KernelCounters::SwitchPort);
     let part = |view: &RingView, first, tail, stats| RingParts {
@@ -278,8 +278,10 @@ impl ValeTx {
     /// Runs the program once.
     fn run(&mut self) -> Result<u32> {
         let answer = bpf::run_syscall(self.program.as_fd(), &[self.ring, 0]);
-        let answer =
-            answer.map_err(|e| Error::io(&self.core.name, "running the switch program failed", e))?;
+        let answer = answer.map_err(|e| {
+            Error::io(&self.core.name, "running the switch program failed", e)
+                .cure("open the port again; `ringway vale list` shows whether the switch is there")
+        })?;
         let (answer, nic, frames) = (answer & 0xff, answer >> 8 & 0xff, answer >> 16);
         if nic != 0 {
             self.outs.send(nic, frames)?;

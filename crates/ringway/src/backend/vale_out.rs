@@ -64,8 +64,11 @@ impl Outs {
             },
         };
         for _ in 0..TRIES {
-            let ran = bpf::run_live(self.open[at].1.as_fd(), FRAME_IN, frames.max(1), None);
-            if ran.map_err(|e| Error::io(&self.name, "sending to an interface of the switch failed", e))? {
+            let ran = bpf::run_live(self.open[at].1.as_fd(), FRAME_IN, frames.max(1), None).map_err(|e| {
+                Error::io(&self.name, format!("sending to the interface at port {port} failed"), e)
+                    .cure("`ringway vale list` shows the port; delete it and add the interface again")
+            })?;
+            if ran {
                 break;
             }
         }

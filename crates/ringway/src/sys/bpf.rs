@@ -171,19 +171,28 @@ pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The id of a map and the length of its values.
-pub(crate) fn map_info(map: BorrowedFd<'_>) -> io::Result<(u32, usize)> {
+fn info(map: BorrowedFd<'_>) -> io::Result<bpf::bpf_map_info> {
     let mut info = bpf::bpf_map_info::default();
     let mut len = size_of::<bpf::bpf_map_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given.
     check(unsafe { bpf::bpf_map_get_info_by_fd(map.as_raw_fd(), &mut info, &mut len) })?;
-    Ok((info.id, info.value_size as usize))
+    Ok(info)
 }
 
-/// Copies the value at `key` of an array map, whose values have the length of `out`.
+/// The kernel's number of a map.
+pub(crate) fn map_id(map: BorrowedFd<'_>) -> io::Result<u32> {
+    Ok(info(map)?.id)
+}
+
+/// Copies the value at `key` of a plain array map. `EINVAL` when it is another map, or its values have not the length of
+/// `out`.
 pub(crate) fn lookup(map: BorrowedFd<'_>, key: u32, out: &mut [u8]) -> io::Result<()> {
+    let is = info(map)?;
+    if is.type_ != bpf::BPF_MAP_TYPE_ARRAY || is.value_size as usize != out.len() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
     let key = &raw const key;
-    // SAFETY: `key` and `out` live across the call; the caller says that values have the length of `out`.
+    // SAFETY: `key` and `out` live across the call, and the map's values have the length of `out`.
     check(unsafe { bpf::bpf_map_lookup_elem(map.as_raw_fd(), key.cast(), out.as_mut_ptr().cast()) }).map(drop)
 }
 

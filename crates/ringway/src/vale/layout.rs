@@ -64,7 +64,7 @@ pub(crate) mod port {
     pub(crate) const TRUNK: u32 = 32;
 }
 
-/// Entry 0 of the ports, which is no port: what ports that went away had counted.
+/// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of their limits and rates.
 pub(crate) mod past {
     /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals); they end before the name.
     pub(crate) const SUMS: usize = 8;

@@ -191,10 +191,6 @@ pub(crate) fn add_state_counters(
     let rings = shape.rings as usize;
     let sane = (1..=RINGS_MAX).contains(&shape.rings) && shape.slots <= 4096 && each.len() == 2 * rings;
     let Some(map) = open_state(id, name).filter(|_| sane) else { return };
-    // Another map than the port's would write past the end of the copy.
-    if !bpf::map_info(map.as_fd()).is_ok_and(|(_, len)| len == shape.state()) {
-        return;
-    }
     let Ok(now) = snapshot(map.as_fd(), shape, name) else { return };
     for (r, (one, kernel)) in each.iter_mut().zip(open_rings(&now, shape)).enumerate() {
         one.add(&kernel);
@@ -211,7 +207,7 @@ fn open_state(id: u32, name: &str) -> Option<OwnedFd> {
     let (switch, port) = name.switch_port()?;
     let file = pins::port(&pins::switch(switch), port).join("state");
     let map = objects::open_pin(&file, false, switch).ok()?;
-    bpf::map_info(map.as_fd()).is_ok_and(|(of, _)| of == id).then_some(map)
+    bpf::map_id(map.as_fd()).is_ok_and(|of| of == id).then_some(map)
 }
 
 /// The counters of a port that is open, tx rings first. Its own rings count the syncs.
