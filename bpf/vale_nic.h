@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs of a NIC share. crates/ringway/src/vale/nic.rs mirrors it. */
+/* What the programs of a NIC share. crates/ringway/src/vale/layout.rs mirrors it. */
 #pragma once
 #include "vale.h"
 
@@ -31,7 +31,7 @@ struct nic_cpu {
 	__u64 tick, now;      /* jiffies, and the unit of age when they began */
 	__u64 zero;
 };
-_Static_assert(sizeof(struct nic_cpu) == 552, "nic.rs");
+_Static_assert(sizeof(struct nic_cpu) == 552, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */

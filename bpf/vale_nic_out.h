@@ -154,7 +154,7 @@ int vale_out(struct xdp_md *ctx)
 }
 
 /* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames that other programs than
- * a switch's redirect to the interface are counted as well, but never for more than was handed over here (nic.rs). */
+ * a switch's redirect to the interface are counted as well, but never for more than was handed over here (add_nic_counts). */
 SEC("tp_btf/xdp_devmap_xmit")
 int vale_taken(__u64 *args)
 {

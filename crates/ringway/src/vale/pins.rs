@@ -9,7 +9,7 @@
 //!     module/object map/...   a user's module: its file, and the maps that it declares
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
-//!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic.rs
+//!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic/mod.rs
 //! ```
 //!
 //! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being

@@ -13,31 +13,28 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod programs;
+mod shared;
+
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder};
+use libbpf_rs::MapCore;
 
-use super::layout::{PORTS, info, nic as at, port, state};
+use super::layout::{PORTS, nic as at, port, state};
 use super::stats::SwitchPortStats;
-use super::{Module, PortAccess, Switch, SwitchPort, objects, pins, remove_tree};
-use crate::backend::ebpf::{DRV_MODE, SKB_MODE, refused, xdp_refused};
+use super::{Module, PortAccess, Switch, SwitchPort, pins, remove_tree};
+use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
-use crate::sys::mmap::Mmap;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
-
-/// The object with the programs of a NIC; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.
 const SETTLE: Duration = Duration::from_millis(1100);
@@ -47,20 +44,6 @@ struct Nic {
     index: u32,
     netns: u32,
     interface: Interface,
-}
-
-/// The maps that the NICs of a switch share.
-struct Shared {
-    nics: MapHandle,
-    devs: MapHandle,
-    all: MapHandle,
-}
-
-/// The programs of a NIC.
-struct Programs {
-    wire: OwnedFd,
-    out: OwnedFd,
-    taken: OwnedFd,
 }
 
 impl Switch {
@@ -173,7 +156,7 @@ impl Switch {
         let taken = bpf::raw_tracepoint(programs.taken.as_fd())
             .map_err(|e| Error::io(on, "attaching the program that counts failed", e).cure("run as root"))?;
         pin(&taken, "taken")?;
-        keep(&programs.out, dir, on)?;
+        programs::keep(&programs.out, dir, on)?;
         self.publish(&programs.out, number, on)?;
         shared.point(number, place, nic.index, on)?;
         let promiscuous = nic.interface.set_promiscuous(true);
@@ -182,56 +165,6 @@ impl Switch {
         let wire = attach_xdp(programs.wire.as_fd(), (nic.netns, nic.index), DRV_MODE)
             .map_err(|e| xdp_refused(on, (nic.netns, nic.index), &nic.interface, e))?;
         pin(&wire, "xdp")
-    }
-
-    fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
-        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
-        let generation = self.info.u32(info::GENERATION).load(Relaxed);
-        let config = objects::config(self.shape, self.identity(number, generation));
-        let software = u32::from(leaves_checksums(&nic.interface.driver()));
-        let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
-        let mut open =
-            ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
-        for mut m in open.maps_mut() {
-            let name = m.name().to_string_lossy().into_owned();
-            let done = if name.ends_with(".rodata") {
-                m.set_initial_value(&config)
-            } else if name == ".rodata.nic" {
-                m.set_initial_value(&own)
-            } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else if let Some((_, map)) = shared.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else {
-                Ok(())
-            };
-            done.map_err(fail("preparing the programs of a NIC"))?;
-        }
-        let loaded = open.load().map_err(|e| {
-            refused(on, "loading the programs of a NIC", &e)
-                .cure("NICs in switches need Linux 6.9 with BPF, its JIT and BTF")
-        })?;
-        let program = |name: &str| {
-            let missing = || {
-                Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")
-                    .cure("rebuild Ringway")
-            };
-            let program = loaded.progs().find(|p| p.name() == name).ok_or_else(missing)?;
-            program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
-        };
-        Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
-    }
-
-    /// Shows the `out` program to senders.
-    fn publish(&self, out: &OwnedFd, number: u32, on: &str) -> Result<()> {
-        let io = |e| Error::io(on, "pinning the program that sends failed", e);
-        let path = pins::out(&self.dir, number);
-        if let Some(dir) = path.parent().filter(|d| !d.is_dir()) {
-            fs::create_dir(dir).map_err(io)?;
-            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
-        }
-        bpffs::pin(out.as_fd(), &path).map_err(io)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).map_err(io)
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -301,171 +234,5 @@ impl Nic {
     }
 }
 
-impl Shared {
-    /// Opens the maps, making them with the first NIC.
-    fn of(dir: &Path, on: &str) -> Result<Self> {
-        if dir.join("all_devs").exists() {
-            return Self::open(dir, on);
-        }
-        let map = |kind, name: &str, value: usize, entries| {
-            let path = dir.join(name);
-            let _ = fs::remove_file(&path); // of one that was killed here
-            let opts = libbpf_sys::bpf_map_create_opts {
-                sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-                ..Default::default()
-            };
-            let map = MapHandle::create(kind, Some(format!("vale_{name}")), 4, value as u32, entries, &opts)
-                .map_err(|e| refused(on, "making the maps of NICs", &e))?;
-            bpffs::pin(map.as_fd(), &path).map_err(|e| Error::io(on, "pinning failed", e))?;
-            Ok::<_, Error>(map)
-        };
-        Ok(Self {
-            nics: map(MapType::PercpuArray, "nics", at::SIZE, PORTS)?,
-            devs: map(MapType::Devmap, "devs", 4, PORTS)?,
-            all: map(MapType::Devmap, "all_devs", 4, at::MAX)?,
-        })
-    }
-
-    fn open(dir: &Path, on: &str) -> Result<Self> {
-        let get = |name: &str| objects::open_map(&dir.join(name), on);
-        Ok(Self { nics: get("nics")?, devs: get("devs")?, all: get("all_devs")? })
-    }
-
-    fn named(&self) -> [(&'static str, &MapHandle); 3] {
-        [("nics", &self.nics), ("devs", &self.devs), ("all_devs", &self.all)]
-    }
-
-    /// Forgets what an earlier port of that number counted.
-    fn clear(&self, number: u32, on: &str) -> Result<()> {
-        let cpus =
-            libbpf_rs::num_possible_cpus().map_err(|e| refused(on, "asking for the number of CPUs", &e))?;
-        self.nics
-            .update_percpu(&number.to_ne_bytes(), &vec![vec![0; at::SIZE]; cpus], MapFlags::ANY)
-            .map_err(|e| refused(on, "clearing the counters", &e))
-    }
-
-    /// Tells the programs the interface of a port.
-    fn point(&self, number: u32, place: u32, index: u32, on: &str) -> Result<()> {
-        [(&self.devs, number), (&self.all, place)].into_iter().try_for_each(|(map, key)| {
-            map.update(&key.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
-                .map_err(|e| refused(on, "naming the interface to the programs", &e))
-        })
-    }
-
-    /// What all CPUs counted for a port, word by word.
-    fn sum(&self, number: u32, on: &str) -> Result<Arc<Mmap>> {
-        let copies = self.nics.lookup_percpu(&number.to_ne_bytes(), MapFlags::ANY);
-        let copies = copies.map_err(|e| refused(on, "reading the counters", &e))?.unwrap_or_default();
-        let sum = Mmap::anonymous(at::SIZE).map_err(|e| Error::io(on, "mapping memory failed", e))?;
-        for copy in &copies {
-            for (i, word) in copy.chunks_exact(8).enumerate() {
-                let word = u64::from_ne_bytes(word.try_into().unwrap_or_default());
-                sum.u64(8 * i).fetch_add(word, Relaxed);
-            }
-        }
-        Ok(Arc::new(sum))
-    }
-}
-
-/// Attaches `out` in a namespace of its own, which lasts as long as the mount.
-fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
-    let path = dir.join("keep");
-    let kept = net::in_private_netns(|| {
-        let link = bpf::link(out.as_fd(), 1, libbpf_sys::BPF_XDP, SKB_MODE)?;
-        bpffs::pin(link.as_fd(), &path)?;
-        net::hold(&path)
-    });
-    kept.map(drop)
-        .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Port;
-    use crate::vale::SwitchSpec;
-
-    const XDP_ABORTED: u32 = 0;
-
-    fn ip(arguments: &str) {
-        let ran = std::process::Command::new("ip").args(arguments.split(' ')).status();
-        assert!(ran.unwrap().success(), "ip {arguments}");
-    }
-
-    fn waiting(switch: &Switch) -> u64 {
-        switch.stats().iter().map(|s| s.waiting).sum()
-    }
-
-    /// A frame waits for v0; `out` is run in ways that must neither show nor lose it, and then as senders do.
-    fn misuse(switch: &Switch) {
-        let number = switch.add_nic("v0").unwrap();
-        let path = pins::out(&switch.dir, number);
-        let out = bpffs::get(&path, true).unwrap();
-        fs::remove_file(&path).unwrap(); // as if the sender died before it ran the program
-        let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
-        assert!(port.tx[0].push(&[0xff; 60]));
-        port.tx[0].sync().unwrap();
-        assert_eq!(waiting(switch), 1);
-        let mine = vec![0; 64];
-        assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
-        let other = net::index("v1").unwrap();
-        bpf::run_live(out.as_fd(), 64, 10, Some(other)).unwrap();
-        assert_eq!(waiting(switch), 1);
-        assert!(bpf::run_live(out.as_fd(), 64, 10, None).unwrap());
-        assert_eq!(waiting(switch), 0);
-        let nic = &switch.stats()[0];
-        assert_eq!(nic.counters.rx.frames_out, 1, "{}", nic.counters.rx);
-        outlive(switch, number, &out, &mut port);
-    }
-
-    /// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
-    fn outlive(switch: &Switch, number: u32, out: &OwnedFd, port: &mut Port) {
-        switch.del_port("v0", false).unwrap();
-        assert_eq!(switch.add_port("next", &PortAccess::default()).unwrap(), number);
-        let mut next = Port::open(&format!("{}:next", switch.name)).unwrap();
-        let slots = switch.spec().slots;
-        let mut got = Vec::new();
-        // The ring goes round twice: slots that the program gave away too early would be filled again before they are read.
-        for n in 0..2 * slots {
-            let mut frame = [0xff; 60];
-            frame[56..].copy_from_slice(&n.to_ne_bytes());
-            assert!(port.tx[0].push(&frame));
-            port.tx[0].sync().unwrap();
-            if n == slots {
-                bpf::run_live(out.as_fd(), 64, slots, None).unwrap();
-            }
-        }
-        next.rx[0].sync().unwrap();
-        for frame in next.rx[0].burst(u32::MAX) {
-            got.push(u32::from_ne_bytes(frame.bytes()[56..60].try_into().unwrap()));
-        }
-        assert_eq!(got, (0..slots - 1).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn the_sending_program_serves_live_frames_only() {
-        if !crate::sys::is_root() {
-            eprintln!("SKIPPED: switches need root");
-            return;
-        }
-        let name = format!("valen{}", std::process::id());
-        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
-        let done = net::in_private_netns(|| {
-            ip("link add v0 type veth peer name v1");
-            ["v0", "v1"].into_iter().for_each(|v| ip(&format!("link set {v} up")));
-            let run = || {
-                assert!(
-                    std::process::Command::new("ethtool")
-                        .args(["-K", "v1", "gro", "on"])
-                        .status()
-                        .unwrap()
-                        .success()
-                )
-            };
-            run();
-            Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| misuse(&switch))))
-        });
-        switch.delete().unwrap();
-        done.unwrap().1.unwrap();
-    }
-}
+mod tests;

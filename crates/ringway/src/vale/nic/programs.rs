@@ -1,0 +1,90 @@
+//! The programs of a NIC: loaded, shown to senders, kept attached.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::ObjectBuilder;
+
+use super::{Nic, Shared};
+use crate::backend::ebpf::{SKB_MODE, refused};
+use crate::error::{Error, ErrorKind, Result};
+use crate::ring::leaves_checksums;
+use crate::sys::{bpf, bpffs, net};
+use crate::vale::layout::info;
+use crate::vale::{Switch, objects, pins};
+
+/// The object with the programs of a NIC; clang made it (build.rs).
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+
+/// The programs of a NIC.
+pub(super) struct Programs {
+    pub(super) wire: OwnedFd,
+    pub(super) out: OwnedFd,
+    pub(super) taken: OwnedFd,
+}
+impl Switch {
+    pub(super) fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
+        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
+        let generation = self.info.u32(info::GENERATION).load(Relaxed);
+        let config = objects::config(self.shape, self.identity(number, generation));
+        let software = u32::from(leaves_checksums(&nic.interface.driver()));
+        let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let mut open =
+            ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+        for mut m in open.maps_mut() {
+            let name = m.name().to_string_lossy().into_owned();
+            let done = if name.ends_with(".rodata") {
+                m.set_initial_value(&config)
+            } else if name == ".rodata.nic" {
+                m.set_initial_value(&own)
+            } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
+                m.reuse_fd(map.as_fd())
+            } else if let Some((_, map)) = shared.named().iter().find(|(n, _)| *n == name) {
+                m.reuse_fd(map.as_fd())
+            } else {
+                Ok(())
+            };
+            done.map_err(fail("preparing the programs of a NIC"))?;
+        }
+        let loaded = open.load().map_err(|e| {
+            refused(on, "loading the programs of a NIC", &e)
+                .cure("NICs in switches need Linux 6.9 with BPF, its JIT and BTF")
+        })?;
+        let program = |name: &str| {
+            let missing = || {
+                Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")
+                    .cure("rebuild Ringway")
+            };
+            let program = loaded.progs().find(|p| p.name() == name).ok_or_else(missing)?;
+            program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
+        };
+        Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
+    }
+
+    /// Shows the `out` program to senders.
+    pub(super) fn publish(&self, out: &OwnedFd, number: u32, on: &str) -> Result<()> {
+        let io = |e| Error::io(on, "pinning the program that sends failed", e);
+        let path = pins::out(&self.dir, number);
+        if let Some(dir) = path.parent().filter(|d| !d.is_dir()) {
+            fs::create_dir(dir).map_err(io)?;
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+        }
+        bpffs::pin(out.as_fd(), &path).map_err(io)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).map_err(io)
+    }
+}
+
+/// Attaches `out` in a namespace of its own, which lasts as long as the mount.
+pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
+    let path = dir.join("keep");
+    let kept = net::in_private_netns(|| {
+        let link = bpf::link(out.as_fd(), 1, libbpf_sys::BPF_XDP, SKB_MODE)?;
+        bpffs::pin(link.as_fd(), &path)?;
+        net::hold(&path)
+    });
+    kept.map(drop)
+        .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+}

@@ -1,0 +1,89 @@
+//! The maps that the NICs of a switch share.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+
+use crate::backend::ebpf::refused;
+use crate::error::{Error, Result};
+use crate::sys::bpffs;
+use crate::sys::mmap::Mmap;
+use crate::vale::layout::{PORTS, nic as at};
+use crate::vale::objects;
+
+/// Opened, or made with the first NIC.
+pub(super) struct Shared {
+    pub(super) nics: MapHandle,
+    pub(super) devs: MapHandle,
+    pub(super) all: MapHandle,
+}
+
+impl Shared {
+    /// Opens the maps, making them with the first NIC.
+    pub(super) fn of(dir: &Path, on: &str) -> Result<Self> {
+        if dir.join("all_devs").exists() {
+            return Self::open(dir, on);
+        }
+        let map = |kind, name: &str, value: usize, entries| {
+            let path = dir.join(name);
+            let _ = fs::remove_file(&path); // of one that was killed here
+            let opts = libbpf_sys::bpf_map_create_opts {
+                sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
+                ..Default::default()
+            };
+            let map = MapHandle::create(kind, Some(format!("vale_{name}")), 4, value as u32, entries, &opts)
+                .map_err(|e| refused(on, "making the maps of NICs", &e))?;
+            bpffs::pin(map.as_fd(), &path).map_err(|e| Error::io(on, "pinning failed", e))?;
+            Ok::<_, Error>(map)
+        };
+        Ok(Self {
+            nics: map(MapType::PercpuArray, "nics", at::SIZE, PORTS)?,
+            devs: map(MapType::Devmap, "devs", 4, PORTS)?,
+            all: map(MapType::Devmap, "all_devs", 4, at::MAX)?,
+        })
+    }
+
+    pub(super) fn open(dir: &Path, on: &str) -> Result<Self> {
+        let get = |name: &str| objects::open_map(&dir.join(name), on);
+        Ok(Self { nics: get("nics")?, devs: get("devs")?, all: get("all_devs")? })
+    }
+
+    pub(super) fn named(&self) -> [(&'static str, &MapHandle); 3] {
+        [("nics", &self.nics), ("devs", &self.devs), ("all_devs", &self.all)]
+    }
+
+    /// Forgets what an earlier port of that number counted.
+    pub(super) fn clear(&self, number: u32, on: &str) -> Result<()> {
+        let cpus =
+            libbpf_rs::num_possible_cpus().map_err(|e| refused(on, "asking for the number of CPUs", &e))?;
+        self.nics
+            .update_percpu(&number.to_ne_bytes(), &vec![vec![0; at::SIZE]; cpus], MapFlags::ANY)
+            .map_err(|e| refused(on, "clearing the counters", &e))
+    }
+
+    /// Tells the programs the interface of a port.
+    pub(super) fn point(&self, number: u32, place: u32, index: u32, on: &str) -> Result<()> {
+        [(&self.devs, number), (&self.all, place)].into_iter().try_for_each(|(map, key)| {
+            map.update(&key.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| refused(on, "naming the interface to the programs", &e))
+        })
+    }
+
+    /// What all CPUs counted for a port, word by word.
+    pub(super) fn sum(&self, number: u32, on: &str) -> Result<Arc<Mmap>> {
+        let copies = self.nics.lookup_percpu(&number.to_ne_bytes(), MapFlags::ANY);
+        let copies = copies.map_err(|e| refused(on, "reading the counters", &e))?.unwrap_or_default();
+        let sum = Mmap::anonymous(at::SIZE).map_err(|e| Error::io(on, "mapping memory failed", e))?;
+        for copy in &copies {
+            for (i, word) in copy.chunks_exact(8).enumerate() {
+                let word = u64::from_ne_bytes(word.try_into().unwrap_or_default());
+                sum.u64(8 * i).fetch_add(word, Relaxed);
+            }
+        }
+        Ok(Arc::new(sum))
+    }
+}

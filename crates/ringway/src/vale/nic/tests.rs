@@ -1,0 +1,90 @@
+//! The sending program of a NIC, run in ways that senders do not.
+
+use super::*;
+use crate::Port;
+use crate::sys::{bpf, bpffs, net};
+use crate::vale::SwitchSpec;
+
+const XDP_ABORTED: u32 = 0;
+
+fn ip(arguments: &str) {
+    let ran = std::process::Command::new("ip").args(arguments.split(' ')).status();
+    assert!(ran.unwrap().success(), "ip {arguments}");
+}
+
+fn waiting(switch: &Switch) -> u64 {
+    switch.stats().iter().map(|s| s.waiting).sum()
+}
+
+/// A frame waits for v0; `out` is run in ways that must neither show nor lose it, and then as senders do.
+fn misuse(switch: &Switch) {
+    let number = switch.add_nic("v0").unwrap();
+    let path = pins::out(&switch.dir, number);
+    let out = bpffs::get(&path, true).unwrap();
+    fs::remove_file(&path).unwrap(); // as if the sender died before it ran the program
+    let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
+    assert!(port.tx[0].push(&[0xff; 60]));
+    port.tx[0].sync().unwrap();
+    assert_eq!(waiting(switch), 1);
+    let mine = vec![0; 64];
+    assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+    let other = net::index("v1").unwrap();
+    bpf::run_live(out.as_fd(), 64, 10, Some(other)).unwrap();
+    assert_eq!(waiting(switch), 1);
+    assert!(bpf::run_live(out.as_fd(), 64, 10, None).unwrap());
+    assert_eq!(waiting(switch), 0);
+    let nic = &switch.stats()[0];
+    assert_eq!(nic.counters.rx.frames_out, 1, "{}", nic.counters.rx);
+    outlive(switch, number, &out, &mut port);
+}
+
+/// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
+fn outlive(switch: &Switch, number: u32, out: &OwnedFd, port: &mut Port) {
+    switch.del_port("v0", false).unwrap();
+    assert_eq!(switch.add_port("next", &PortAccess::default()).unwrap(), number);
+    let mut next = Port::open(&format!("{}:next", switch.name)).unwrap();
+    let slots = switch.spec().slots;
+    let mut got = Vec::new();
+    // The ring goes round twice: slots that the program gave away too early would be filled again before they are read.
+    for n in 0..2 * slots {
+        let mut frame = [0xff; 60];
+        frame[56..].copy_from_slice(&n.to_ne_bytes());
+        assert!(port.tx[0].push(&frame));
+        port.tx[0].sync().unwrap();
+        if n == slots {
+            bpf::run_live(out.as_fd(), 64, slots, None).unwrap();
+        }
+    }
+    next.rx[0].sync().unwrap();
+    for frame in next.rx[0].burst(u32::MAX) {
+        got.push(u32::from_ne_bytes(frame.bytes()[56..60].try_into().unwrap()));
+    }
+    assert_eq!(got, (0..slots - 1).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_sending_program_serves_live_frames_only() {
+    if !crate::sys::is_root() {
+        eprintln!("SKIPPED: switches need root");
+        return;
+    }
+    let name = format!("valen{}", std::process::id());
+    let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+    let done = net::in_private_netns(|| {
+        ip("link add v0 type veth peer name v1");
+        ["v0", "v1"].into_iter().for_each(|v| ip(&format!("link set {v} up")));
+        let run = || {
+            assert!(
+                std::process::Command::new("ethtool")
+                    .args(["-K", "v1", "gro", "on"])
+                    .status()
+                    .unwrap()
+                    .success()
+            )
+        };
+        run();
+        Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| misuse(&switch))))
+    });
+    switch.delete().unwrap();
+    done.unwrap().1.unwrap();
+}
