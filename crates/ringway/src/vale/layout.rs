@@ -108,7 +108,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 536;
+    pub(crate) const SIZE: usize = 552;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;
