@@ -39,12 +39,13 @@ pub(crate) mod port {
     pub(crate) const EPOCH: usize = 16;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
-    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, and whether
-    /// the switch made it promiscuous. Programs do not read these.
+    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
+    /// the switch made it promiscuous, and whether its driver leaves checksums unfinished. Programs do not read these.
     pub(crate) const IFINDEX: usize = 96;
     pub(crate) const NETNS: usize = 100;
     pub(crate) const PLACE: usize = 104;
     pub(crate) const PROMISCUOUS: usize = 108;
+    pub(crate) const SOFTWARE: usize = 124;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
     pub(crate) const SIZE: usize = 128;

@@ -1,23 +1,26 @@
 //! The programs of a NIC: loaded, shown to senders, kept attached.
 
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::ObjectBuilder;
 
-use super::{Nic, Shared};
+use super::Shared;
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ring::leaves_checksums;
 use crate::sys::{bpf, bpffs, net};
-use crate::vale::layout::info;
-use crate::vale::{Switch, objects, pins};
+use crate::vale::layout::port;
+use crate::vale::reload::{Fresh, Place};
+use crate::vale::{Switch, SwitchPort, objects, pins};
 
 /// The object with the programs of a NIC; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+
+/// The loopback interface, in each namespace.
+const LOOPBACK: u32 = 1;
 
 /// The programs of a NIC.
 pub(super) struct Programs {
@@ -26,12 +29,18 @@ pub(super) struct Programs {
     pub(super) taken: OwnedFd,
 }
 impl Switch {
-    pub(super) fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
+    /// Loads the programs of the NIC that is port `number`.
+    pub(super) fn load_nic(
+        &self,
+        shared: &Shared,
+        number: u32,
+        generation: u32,
+        on: &str,
+    ) -> Result<Programs> {
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
-        let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let config = objects::config(self.shape, self.identity(number, generation));
-        let software = u32::from(leaves_checksums(&nic.interface.driver()));
-        let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
+        let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
         for mut m in open.maps_mut() {
@@ -64,6 +73,25 @@ impl Switch {
         Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
     }
 
+    /// New programs for a NIC, and their places; those that its maker did not come to make, having been killed, are left out.
+    pub(in crate::vale) fn nic_programs(
+        &self,
+        of: &SwitchPort,
+        generation: u32,
+        on: &str,
+    ) -> Result<Vec<Fresh>> {
+        let dir = pins::port(&self.dir, &of.name);
+        let shared = Shared::open(&self.dir, on)?;
+        let Programs { wire, out, .. } = self.load_nic(&shared, of.number, generation, on)?;
+        let again = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
+        let all = [
+            Fresh { place: Place::Link(dir.join("out")), program: again },
+            Fresh { place: Place::Pin(pins::out(&self.dir, of.number)), program: out },
+            Fresh { place: Place::Link(dir.join("xdp")), program: wire },
+        ];
+        Ok(all.into_iter().filter(|f| f.place.path().exists()).collect())
+    }
+
     /// Shows the `out` program to senders.
     pub(super) fn publish(&self, out: &OwnedFd, number: u32, on: &str) -> Result<()> {
         let io = |e| Error::io(on, "pinning the program that sends failed", e);
@@ -77,14 +105,27 @@ impl Switch {
     }
 }
 
-/// Attaches `out` in a namespace of its own, which lasts as long as the mount.
+/// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers
+/// can't be opened.
 pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
     let path = dir.join("keep");
     let kept = net::in_private_netns(|| {
-        let link = bpf::link(out.as_fd(), 1, libbpf_sys::BPF_XDP, SKB_MODE)?;
+        let link = bpf::link(out.as_fd(), LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE)?;
+        bpffs::pin(link.as_fd(), &dir.join("out"))?;
         bpffs::pin(link.as_fd(), &path)?;
         net::hold(&path)
     });
     kept.map(drop)
         .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+}
+
+/// An `out` program attached beside what is kept, for as long as this lives: link and namespace.
+pub(in crate::vale) struct Aside(#[expect(dead_code, reason = "open descriptors")] (OwnedFd, OwnedFd));
+
+impl Aside {
+    pub(in crate::vale) fn attach(out: BorrowedFd<'_>) -> io::Result<Self> {
+        let (namespace, link) =
+            net::in_private_netns(|| bpf::link(out, LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE))?;
+        Ok(Self((link, namespace)))
+    }
 }
