@@ -8,9 +8,10 @@ mod support;
 
 use ringway::{ErrorKind, OpenOptions};
 use ringway_bench::lab::LabError;
-use ringway_bench::peers::{Peer, PeerKind};
 
-use support::{Flow, assert_connected, assert_detached, new_lab, new_pair, open, open_all, try_open};
+use support::{
+    Flow, assert_connected, assert_detached, new_lab, new_pair, open, open_all, try_open, xdp_peer,
+};
 
 #[test]
 fn a_veth_is_served_by_ebpf() {
@@ -46,13 +47,7 @@ fn a_driver_without_xdp_is_served_by_copies() {
 #[test]
 fn an_interface_with_another_program_is_served_by_packet_sockets() {
     let Some(lab) = new_pair() else { return };
-    let peer = match Peer::spawn(PeerKind::Xdp, ["sink", "a0"], Some(lab.name()), None) {
-        Err(e) if e.is_unavailable() => {
-            eprintln!("SKIP: {e}");
-            return;
-        }
-        r => r.unwrap(),
-    };
+    let Some(peer) = xdp_peer(&lab, &["sink", "a0"]) else { return };
     let port = open(&lab, "a0");
     assert_eq!(port.info().name, "packet:a0");
     assert!(port.info().backend.contains("not xdp-copy: "), "{}", port.info().backend);

@@ -7,20 +7,16 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
-use std::thread;
-use std::time::{Duration, Instant};
 
-use ringway::{DropReason, Error, ErrorKind, Port};
-use ringway_bench::peers::{Peer, PeerKind};
+use ringway::{DropReason, ErrorKind, Port};
 
 use support::{
-    Flow, KINDS, Running, assert_balanced, assert_clear, assert_connected, assert_detached, assert_line,
+    Flow, KINDS, assert_balanced, assert_clear, assert_connected, assert_detached, assert_gone, assert_line,
 };
 use support::{
-    child_command, each_kind, ends, enter, eventually, frame, new_lab, new_pair, open, open_ends, role,
-    try_open,
+    child_command, child_with_all_open, each_kind, ends, enter, eventually, frame, new_lab, new_pair, open,
+    open_ends, role, try_open, wait_with, xdp_peer,
 };
 
 /// Ten bursts of each kind of path go through.
@@ -77,13 +73,7 @@ fn shares(kind: &str) -> bool {
 fn an_interface_whose_xdp_hook_is_taken() {
     each_kind(|kind| {
         let Some(lab) = new_pair() else { return };
-        let peer = match Peer::spawn(PeerKind::Xdp, ["sink", "a0"], Some(lab.name()), None) {
-            Err(e) if e.is_unavailable() => {
-                eprintln!("SKIP: {e}");
-                return;
-            }
-            r => r.unwrap(),
-        };
+        let Some(peer) = xdp_peer(&lab, &["sink", "a0"]) else { return };
         // Ports of the same name elsewhere, and host rings, are not to blame.
         let Some(other) = new_pair() else { return };
         let name = &ends(kind)[0];
@@ -213,37 +203,12 @@ fn an_interface_deleted_while_open() {
         let [mut a, mut b] = open_ends(&lab, kind);
         pass(&mut a, &mut b, 1);
         lab.ip("link del a0").unwrap();
-        let within_a_second = |what: &str, sync: &mut dyn FnMut() -> ringway::Result<u32>| -> Error {
-            let start = Instant::now();
-            loop {
-                match sync() {
-                    Err(e) => return e,
-                    // Generous: two seconds on a busy machine, one by design.
-                    Ok(_) => assert!(start.elapsed() < Duration::from_secs(2), "{what} goes on"),
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-        };
-        for (port, name) in [&mut a, &mut b].into_iter().zip(&ends(kind)) {
-            let e = within_a_second("rx", &mut || port.rx[0].sync());
-            assert_clear(&e, ErrorKind::Gone, name, "open the port again");
-            for burst in [1, 30] {
-                let e = within_a_second("tx", &mut || {
-                    (0..burst).for_each(|_| _ = port.tx[0].push(&[0xff; 60]));
-                    port.tx[0].sync()
-                });
-                assert_clear(&e, ErrorKind::Gone, name, "open the port again");
-            }
-            let e = within_a_second("arm", &mut || port.rx[0].arm().map(u32::from));
-            assert_clear(&e, ErrorKind::Gone, name, "open the port again");
-            assert_eq!(port.link_up().unwrap_err().kind(), ErrorKind::Gone);
-            assert_balanced(&port.counters().tx);
-            assert_balanced(&port.counters().rx);
-        }
+        let [near, far] = ends(kind);
+        assert_gone(&mut a, &near);
+        assert_gone(&mut b, &far);
         drop((a, b));
-        let name = &ends(kind)[0];
-        let e = try_open(&lab, name).unwrap_err();
-        assert_clear(&e, ErrorKind::NotFound, name, "`ip link`");
+        let e = try_open(&lab, &near).unwrap_err();
+        assert_clear(&e, ErrorKind::NotFound, &near, "`ip link`");
         lab.veth("a0", "a1").unwrap();
         assert_works(open_ends(&lab, kind));
         assert_detached(&lab);
@@ -256,24 +221,14 @@ fn opens_and_waits() {
     let Some(words) = role() else { return };
     enter(&words[0]);
     let names = [format!("{}:a0", words[1]), "ebpf:a1^".to_owned()];
-    let ports = names.map(|n| Port::open(&n).unwrap());
-    eprintln!("all open");
-    let _ = std::io::stdin().read(&mut [0]);
-    drop(ports);
+    wait_with(names.map(|n| Port::open(&n).unwrap()));
 }
 
 #[test]
 fn a_killed_owner_leaves_nothing() {
     each_kind(|kind| {
         let Some(lab) = new_pair() else { return };
-        let mut owner = Running(
-            child_command("opens_and_waits", &format!("{} {kind}", lab.name()))
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap(),
-        );
-        let words = BufReader::new(owner.0.stderr.take().unwrap()).lines();
-        assert!(words.map_while(Result::ok).any(|l| l == "all open"), "the child opens its ports");
+        let mut owner = child_with_all_open("opens_and_waits", &format!("{} {kind}", lab.name()));
         match try_open(&lab, &ends(kind)[0]) {
             Ok(_) => assert!(shares(kind)),
             Err(e) => assert_eq!(e.kind(), ErrorKind::Busy),

@@ -15,10 +15,9 @@ use std::time::{Duration, Instant};
 
 use ringway::{ErrorKind, Port, open_ports};
 use ringway_bench::lab::{Lab, LabError};
-use ringway_bench::peers::{Peer, PeerKind};
 
 use support::{LIMIT, Random, assert_balanced, assert_detached, child, enter, frame, identify};
-use support::{each_kind, eventually, new_pair, role, whole};
+use support::{each_kind, eventually, new_pair, role, whole, xdp_peer};
 
 /// Opens a port, again while a dead owner's programs are still being detached.
 fn open_soon(name: &str) -> Port {
@@ -77,13 +76,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
         lab.run_napi("a0").unwrap(); // takes what the children send
         let flood = ["flood", "a0", "60", "1000", "100000"];
         lab.run_napi("a1").unwrap(); // takes the flood when there is no child
-        let flood = match Peer::spawn(PeerKind::Xdp, flood, Some(lab.name()), None) {
-            Err(e) if e.is_unavailable() => {
-                eprintln!("SKIP: {e}");
-                return;
-            }
-            r => r.unwrap(),
-        };
+        let Some(flood) = xdp_peer(&lab, &flood) else { return };
         let name = format!("{kind}:a1");
         let (mut random, kills) = (Random(1), kills());
         let (mut seen, mut took) = (0, Vec::new());

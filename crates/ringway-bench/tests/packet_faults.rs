@@ -7,36 +7,22 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::process::Stdio;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ringway::{DropReason, Error, ErrorKind, Port};
+use ringway::{DropReason, ErrorKind, Port};
 use ringway_bench::lab::{Lab, LabError};
 
-use support::{Flow, Running, assert_balanced, assert_connected, child_command, enter, eventually};
-use support::{frame, identify, new_lab, new_pair, open, open_all, output, role, try_open};
+use support::{
+    Flow, assert_balanced, assert_clear, assert_connected, assert_gone, assert_line, child_command,
+    child_with_all_open, enter, eventually,
+};
+use support::{frame, identify, new_lab, new_pair, open, open_all, output, role, try_open, wait_with};
 
 const PORTS: [&str; 2] = ["packet:a0", "packet:a1"];
-
-/// One line, `port: what went wrong; cure`.
-#[track_caller]
-fn assert_clear(e: &Error, kind: ErrorKind, port: &str, cure: &str) {
-    let text = e.to_string();
-    eprintln!("{text}");
-    assert_eq!(e.kind(), kind, "{text}");
-    assert_line(&text, port, cure);
-}
-
-#[track_caller]
-fn assert_line(text: &str, port: &str, cure: &str) {
-    assert!(!text.contains('\n'), "{text}");
-    assert!(text.starts_with(&format!("{port}: ")), "{text}");
-    let (_, advice) = text.split_once("; ").unwrap_or_else(|| panic!("no cure: {text}"));
-    assert!(advice.contains(cure), "{text}");
-}
 
 fn pass(a: &mut Port, b: &mut Port, stream: u16) {
     let mut flow = Flow::new(stream);
@@ -176,33 +162,6 @@ fn an_interface_renamed_while_open() {
     pass(&mut b, &mut a, 3);
 }
 
-#[track_caller]
-fn assert_gone(port: &mut Port, name: &str) {
-    let within = |what: &str, sync: &mut dyn FnMut() -> ringway::Result<u32>| -> Error {
-        let start = Instant::now();
-        loop {
-            match sync() {
-                Err(e) => return e,
-                // Generous: two seconds on a busy machine, a tenth by design.
-                Ok(_) => assert!(start.elapsed() < Duration::from_secs(2), "{what} goes on"),
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-    };
-    let clear = |e: Error| assert_clear(&e, ErrorKind::Gone, name, "open the port again");
-    clear(within("rx", &mut || port.rx[0].sync()));
-    clear(within("arm", &mut || port.rx[0].arm().map(u32::from)));
-    for burst in [1, 30] {
-        clear(within("tx", &mut || {
-            (0..burst).for_each(|_| _ = port.tx[0].push(&[0xff; 60]));
-            port.tx[0].sync()
-        }));
-    }
-    assert_eq!(port.link_up().unwrap_err().kind(), ErrorKind::Gone);
-    assert_balanced(&port.counters().tx);
-    assert_balanced(&port.counters().rx);
-}
-
 #[test]
 fn an_interface_deleted_while_open() {
     let Some(lab) = new_pair() else { return };
@@ -234,19 +193,13 @@ fn an_interface_moved_while_open() {
 fn opens_and_waits() {
     let Some(words) = role() else { return };
     enter(&words[0]);
-    let ports = PORTS.map(|n| Port::open(n).unwrap());
-    eprintln!("all open");
-    let _ = std::io::stdin().read(&mut [0]);
-    drop(ports);
+    wait_with(PORTS.map(|n| Port::open(n).unwrap()));
 }
 
 #[test]
 fn a_killed_owner_leaves_nothing() {
     let Some(lab) = new_pair() else { return };
-    let mut owner =
-        Running(child_command("opens_and_waits", lab.name()).stderr(Stdio::piped()).spawn().unwrap());
-    let words = BufReader::new(owner.0.stderr.take().unwrap()).lines();
-    assert!(words.map_while(Result::ok).any(|l| l == "all open"), "the child opens its ports");
+    let mut owner = child_with_all_open("opens_and_waits", lab.name());
     assert_eq!(promiscuity(&lab, "a0"), 1);
     assert_eq!(owner.kill(), Some(libc::SIGKILL));
     assert_eq!(promiscuity(&lab, "a0"), 0);

@@ -508,4 +508,6 @@ fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     assert!(other.get().ports().is_empty(), "nothing half made stays");
     let e = Port::open(&format!("{}:n1", bed.switch.name)).unwrap_err();
     assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", bed.switch.name), "another name");
+    let e = bed.switch.get().set_access("n1", &PortAccess::default()).unwrap_err();
+    assert_clear(&e, ErrorKind::Invalid, &format!("{}:n1", bed.switch.name), "another name");
 }

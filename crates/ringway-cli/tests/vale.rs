@@ -74,6 +74,10 @@ fn switches_and_ports_come_and_go() {
     );
     assert!(text.contains("\n    2 p2  persistent  root:root 666  0 addresses, not open\n"), "{text}");
 
+    let conf = room.json(&["vale", "port", "conf", "vale0:p1", "--vlan", "trunk:1-3", "--native", "9"]);
+    told(&room, &["port", "conf"], &conf);
+    assert_eq!(conf["vlan"], json!({ "mode": "trunk", "vid": null, "allowed": "1-3,9", "native": 9 }));
+
     let reloaded = room.json(&["vale", "reload", "vale0"]);
     told(&room, &["reload"], &reloaded);
     assert_eq!(reloaded["generation"], 2);
@@ -83,6 +87,9 @@ fn switches_and_ports_come_and_go() {
     let gone = room.json(&["vale", "del", "vale0"]);
     told(&room, &["del"], &gone);
     assert_eq!(gone, json!({ "name": "vale0", "ports": 1 }));
+    room.json(&["vale", "add", "vale1", "--module", "hub"]);
+    assert!(room.run(&["vale", "list"]).stdout.starts_with("vale1: hub, 0 ports, "));
+    room.json(&["vale", "del", "vale1"]);
     assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch\n");
     assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [] }));
 }
@@ -101,9 +108,11 @@ fn what_can_not_be_done_is_told_in_a_line() {
         ("add vale1 --ageing 1ms", 1, "take 32 ms or more"),
         ("add vale1 --ageing soon", 2, "accepted: NUMBER[ms|s|m|h]"),
         ("add vale1 --quota 0", 1, "take 1 to 131072"),
+        ("add vale1 --module nope", 1, "give bridge, hub, or the file of a compiled module"),
         ("del vale1", 1, "there is no such switch"),
+        ("del vale0:p1", 1, "name the switch without a port: vale0"),
         ("reload vale1", 1, "there is no such switch"),
-        ("list vale1", 1, "make it with `ringway vale add vale1`"),
+        ("list vale1", 1, "`ringway vale add vale1` makes it"),
         ("stats vale1", 1, "there is no such switch"),
         ("stats eth0", 1, "not the name of a switch"),
         ("fdb list vale1", 1, "there is no such switch"),
@@ -118,11 +127,14 @@ fn what_can_not_be_done_is_told_in_a_line() {
         ("port set vale0:p1", 2, "nothing to set"),
         ("port set vale0:p2 --mode 660", 1, "there is no such port; `ringway vale list vale0` shows them"),
         ("port del vale0:p2", 1, "there is no such port"),
+        ("port conf vale0:p1 --mirror p2:all", 2, "accepted: PORT, PORT:rx, PORT:tx or none"),
+        ("port conf vale0:p1 --vlan trunk:", 2, "such as trunk:1-10,20"),
         ("fdb set vale0 02:00:00:00:00:01 p2", 1, "there is no such port"),
         ("fdb set vale0 ff:ff:ff:ff:ff:ff p1", 1, "take a unicast address"),
         ("fdb set vale0 02:00:00:00:00:01@4096 p1", 2, "accepted: MAC[@VLAN]"),
         ("fdb del vale0 02:00:00:00:00:01", 1, "is not known; `ringway vale fdb list vale0`"),
         ("list --bpffs /proc vale0", 1, "there is no such switch in /proc"),
+        ("add vale1 --bpffs nowhere", 1, ": it is not in a BPF file system; mount one with"),
         ("add vale1 --bpffs /mnt/run", 1, "it is not in a BPF file system; mount one with"),
         ("add vale1 --bpffs /mnt/x/y", 1, "/mnt/x: it is not in a BPF file system"),
     ] {

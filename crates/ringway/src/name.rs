@@ -291,10 +291,7 @@ fn vale(name: &str, switch: &str, port: &str) -> Result<PortName, Error> {
         return Err(bad(name, "a switch is called vale and up to 11 letters, digits, _ or -, e.g. vale0:p1"));
     }
     if !pins::is_port(port) {
-        return Err(bad(
-            name,
-            "a port of a switch is called by 1 to 31 letters, digits, _ or -, e.g. vale0:p1",
-        ));
+        return Err(bad(name, "the name of a port has 1 to 31 letters, digits, _ or -, e.g. vale0:p1"));
     }
     Ok(PortName::Vale { switch: switch.to_owned(), port: port.to_owned() })
 }

@@ -1,71 +1,28 @@
 //! Switches with another decision than that of a bridge. Needs root and clang; says so and passes without root.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::path::{Path, PathBuf};
+mod switch;
+
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::vale::{Module, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
+use switch::{Temporary, dir, frame, is_root, receive, send, unused_name};
 
 /// What modules return: bpf/ringway_module.h.
 const FLOOD: u32 = 255;
 const SET: u32 = 256;
 
-/// A switch that is removed at the end, also of a test that fails.
-struct Temporary(Option<Switch>);
-
-impl Temporary {
-    fn new(module: Module) -> Self {
-        Self(Some(Switch::create(&fresh_name(), &spec(module)).unwrap()))
-    }
-
-    fn ports<const N: usize>(&self) -> [Port; N] {
-        std::array::from_fn(|i| Port::open(&format!("{}:p{}", self.name(), i + 1)).unwrap())
-    }
-
-    /// A map of the module.
-    fn map(&self, name: &str) -> MapHandle {
-        MapHandle::from_pinned_path(dir(self.name()).join("module").join(name)).unwrap()
-    }
-}
-
-impl std::ops::Deref for Temporary {
-    type Target = Switch;
-    fn deref(&self) -> &Switch {
-        self.0.as_ref().unwrap()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(s) = self.0.take() {
-            s.delete().unwrap();
-        }
-    }
-}
-
-fn fresh_name() -> String {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    format!("vale-m{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed))
-}
-
 fn spec(module: Module) -> SwitchSpec {
     SwitchSpec { module, ..Default::default() }
 }
 
-/// Where a switch is pinned.
-fn dir(name: &str) -> PathBuf {
-    std::env::var_os("RINGWAY_BPFFS").map_or("/sys/fs/bpf/ringway".into(), PathBuf::from).join(name)
-}
-
-fn is_root() -> bool {
-    let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
-    if !root {
-        eprintln!("SKIPPED: switches need root");
-    }
-    root
+/// A map of the switch's module.
+fn map(switch: &Switch, name: &str) -> MapHandle {
+    MapHandle::from_pinned_path(dir(switch.name()).join("module").join(name)).unwrap()
 }
 
 /// Compiles a module as docs/modules.md says.
@@ -95,14 +52,6 @@ fn discard(module: &Module) {
     }
 }
 
-/// A frame from station `from` to station `to`.
-fn frame(to: u8, from: u8, len: usize, fill: u8) -> Vec<u8> {
-    let mut f = vec![fill; len];
-    f[..6].copy_from_slice(&[2, 0, 0, 0, 0, to]);
-    f[6..12].copy_from_slice(&[2, 0, 0, 0, 0, from]);
-    f
-}
-
 /// A frame for which the puppet returns `says`, with a set.
 fn order(says: u32, set: [u64; 4], len: usize) -> Vec<u8> {
     let mut f = frame(9, 1, len.max(64), len as u8);
@@ -114,31 +63,12 @@ fn order(says: u32, set: [u64; 4], len: usize) -> Vec<u8> {
     f
 }
 
-fn send(port: &mut Port, frames: &[Vec<u8>]) {
-    for f in frames {
-        assert!(port.tx[0].push(f));
-    }
-    port.tx[0].sync().unwrap();
-}
-
-fn receive(port: &mut Port) -> Vec<Vec<u8>> {
-    port.rx[0].sync().unwrap();
-    port.rx[0]
-        .burst(u32::MAX)
-        .map(|f| {
-            let mut bytes = vec![0; f.len()];
-            f.copy_to(&mut bytes);
-            bytes
-        })
-        .collect()
-}
-
 #[test]
 fn a_hub_sends_all_to_all_and_learns_nothing() {
     if !is_root() {
         return;
     }
-    let switch = Temporary::new(Module::Hub);
+    let switch = Temporary::new(&spec(Module::Hub)).unwrap();
     assert_eq!(switch.spec().module, Module::Hub);
     let [mut a, mut b, mut c] = switch.ports();
     let (first, second) = ([frame(2, 1, 60, 1)], [frame(1, 2, 5000, 2), frame(2, 2, 14, 3)]);
@@ -163,7 +93,7 @@ fn the_example_balances() {
         return;
     }
     let module = compile("../../bpf/examples/balance.bpf.c");
-    let switch = Temporary::new(module.clone());
+    let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let Module::Object(path) = module else { unreachable!() };
     assert_eq!(switch.spec().module, Module::Object(path.file_name().unwrap().into()));
@@ -194,7 +124,7 @@ fn the_example_balances() {
     }
     assert_eq!(receive(&mut ports[0]).len(), 3);
     let count = |port: u32| {
-        let bytes = switch.map("map/chosen").lookup(&port.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
+        let bytes = map(&switch, "map/chosen").lookup(&port.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
         u64::from_ne_bytes(bytes.try_into().unwrap()) as usize
     };
     assert_eq!([count(1), count(2), count(3), count(4)], [3, want[0].len(), want[1].len(), want[2].len()]);
@@ -212,7 +142,7 @@ fn the_gate_of_the_guide_works() {
     std::fs::write(&source, code).unwrap();
     let module = compile(source.to_str().unwrap());
     std::fs::remove_file(source).unwrap();
-    let switch = Temporary::new(module.clone());
+    let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let [mut gate, mut b, mut c] = switch.ports();
     let (out, back) = ([frame(2, 1, 60, 1)], [frame(3, 2, 60, 2)]);
@@ -233,7 +163,7 @@ fn whatever_a_module_says_does_no_harm() {
         return;
     }
     let module = compile("tests/modules/puppet.bpf.c");
-    let switch = Temporary::new(module.clone());
+    let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let [mut a, mut b, mut c, mut d] = switch.ports();
     // Ports 2 to 4 are b, c, d.
@@ -286,7 +216,7 @@ fn whatever_a_module_says_does_no_harm() {
     send(&mut b, &[order(1, [0; 4], 64)]);
     assert_eq!(receive(&mut a).len(), 1);
     // A variable of the module is one for all ports.
-    let calls = switch.map("map/~bss").lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
+    let calls = map(&switch, "map/~bss").lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
     let calls = u64::from_ne_bytes(calls[..8].try_into().unwrap());
     assert_eq!(calls, (cases.len() * lengths.len() + 3) as u64);
 }
@@ -297,7 +227,7 @@ fn frames_to_a_set_are_lost_by_name_where_a_receiver_is_full() {
         return;
     }
     let module = compile("tests/modules/puppet.bpf.c");
-    let switch = Temporary::new(module.clone());
+    let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let [mut a, mut b, mut c, _d] = switch.ports();
     let both = order(SET, [1 << 2 | 1 << 3, 0, 0, 0], 64);
@@ -328,7 +258,7 @@ fn a_module_that_is_refused_leaves_nothing() {
         return;
     }
     let refused = |module: &Module| {
-        let name = fresh_name();
+        let name = unused_name();
         let e = Switch::create(&name, &spec(module.clone())).unwrap_err();
         assert!(!dir(&name).exists());
         assert!(!e.to_string().contains('\n'), "{e}");
@@ -360,10 +290,10 @@ fn a_reload_without_a_module_changes_nothing() {
         return;
     }
     let module = compile("tests/modules/puppet.bpf.c");
-    let switch = Temporary::new(module.clone());
+    let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let [mut a, mut b] = switch.ports();
-    let kept = switch.map("object");
+    let kept = map(&switch, "object");
     let was = kept.lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
     let mut spoilt = was.clone();
     spoilt[256..].fill(0);

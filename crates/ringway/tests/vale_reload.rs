@@ -1,7 +1,8 @@
 //! A switch whose programs are replaced under traffic. Needs root; says so and passes without.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::path::PathBuf;
+mod switch;
+
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -9,8 +10,9 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Module, PortAccess, Switch, SwitchSpec};
+use ringway::vale::{Module, PortAccess, SwitchSpec};
 use ringway::{ErrorKind, Port};
+use switch::{Temporary, dir};
 
 const RELOADS: u32 = 50;
 /// Frames that may be under way: far fewer than a ring has.
@@ -18,43 +20,8 @@ const WINDOW: u64 = 256;
 /// A test that waits longer than this has lost a frame.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A switch that is removed at the end, also of a test that fails.
-struct Temporary(Option<Switch>);
-
-impl Temporary {
-    fn new(tag: char, module: Module) -> Option<Self> {
-        if !std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
-            eprintln!("SKIPPED: switches need root");
-            return None;
-        }
-        let name = format!("vale-r{tag}{}", std::process::id() % 1_000_000);
-        Some(Self(Some(Switch::create(&name, &SwitchSpec { module, ..Default::default() }).unwrap())))
-    }
-
-    fn open(&self, port: &str) -> Port {
-        Port::open(&format!("{}:{port}", self.name())).unwrap()
-    }
-
-    /// Where a port is pinned.
-    fn dir(&self, port: &str) -> PathBuf {
-        let root = std::env::var_os("RINGWAY_BPFFS").map_or("/sys/fs/bpf/ringway".into(), PathBuf::from);
-        root.join(self.name()).join("port").join(port)
-    }
-}
-
-impl std::ops::Deref for Temporary {
-    type Target = Switch;
-    fn deref(&self) -> &Switch {
-        self.0.as_ref().unwrap()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(s) = self.0.take() {
-            s.delete().unwrap();
-        }
-    }
+fn spec(module: Module) -> SwitchSpec {
+    SwitchSpec { module, ..SwitchSpec::default() }
 }
 
 /// Frame number `n` from station `from` to station `to`.
@@ -127,7 +94,7 @@ fn take(port: &mut Port, me: u8, progress: &Progress) {
 /// Opens port p3 again and again and sends a frame each time.
 fn come_and_go(switch: &Temporary, progress: &Progress) {
     while !progress.stop.load(Relaxed) {
-        let mut port = switch.open("p3");
+        let mut port = switch.port("p3");
         assert!(port.tx[0].push(&frame(2, 3, progress.count(3))));
         port.tx[0].sync().unwrap();
         let start = Instant::now();
@@ -142,11 +109,11 @@ fn come_and_go(switch: &Temporary, progress: &Progress) {
 #[test]
 fn nothing_is_lost_while_programs_are_replaced() {
     // A hub's programs are verified fastest.
-    let Some(switch) = Temporary::new('l', Module::Hub) else { return };
+    let Some(switch) = Temporary::new(&spec(Module::Hub)) else { return };
     for p in ["p1", "p2", "p3"] {
         switch.add_port(p, &PortAccess::default()).unwrap();
     }
-    let (p1, p2) = (switch.open("p1"), switch.open("p2"));
+    let (p1, p2) = (switch.port("p1"), switch.port("p2"));
     let progress = &Progress::default();
     thread::scope(|s| {
         s.spawn(|| station(p1, 1, 2, progress));
@@ -167,11 +134,11 @@ fn nothing_is_lost_while_programs_are_replaced() {
 
 #[test]
 fn a_reload_that_fails_changes_nothing() {
-    let Some(switch) = Temporary::new('f', Module::Bridge) else { return };
+    let Some(switch) = Temporary::new(&spec(Module::Bridge)) else { return };
     for p in ["p1", "p2"] {
         switch.add_port(p, &PortAccess { mode: 0o640, ..Default::default() }).unwrap();
     }
-    let (mut a, mut b) = (switch.open("p1"), switch.open("p2"));
+    let (mut a, mut b) = (switch.port("p1"), switch.port("p2"));
     let mut exchange = |n: u64| {
         assert!(a.tx[0].push(&frame(2, 1, n)));
         a.tx[0].sync().unwrap();
@@ -179,11 +146,12 @@ fn a_reload_that_fails_changes_nothing() {
         let got: Vec<_> = b.rx[0].burst(u32::MAX).map(|f| f.bytes()[21]).collect();
         assert_eq!(got, [n as u8]);
     };
-    let files = || ["p1", "p2"].map(|p| std::fs::read_dir(switch.dir(p)).unwrap().count());
+    let dir = |port: &str| dir(switch.name()).join("port").join(port);
+    let files = || ["p1", "p2"].map(|p| std::fs::read_dir(dir(p)).unwrap().count());
     exchange(1);
     let before = files();
     // The second port's new program finds no place.
-    let in_the_way = switch.dir("p2").join("~send");
+    let in_the_way = dir("p2").join("~send");
     std::fs::create_dir(&in_the_way).unwrap();
     let e = switch.reload().unwrap_err();
     assert!(e.to_string().contains("p2/send"), "{e}");
@@ -195,7 +163,7 @@ fn a_reload_that_fails_changes_nothing() {
     assert_eq!(files(), before);
     let mode = |p: &str| {
         std::os::unix::fs::PermissionsExt::mode(
-            &std::fs::metadata(switch.dir(p).join("send")).unwrap().permissions(),
+            &std::fs::metadata(dir(p).join("send")).unwrap().permissions(),
         )
     };
     assert_eq!((mode("p1") & 0o777, mode("p2") & 0o777), (0o640, 0o640));

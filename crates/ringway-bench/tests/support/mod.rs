@@ -7,13 +7,15 @@
 pub(crate) mod host;
 pub(crate) mod switch;
 
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::RawFd;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{Counters, OpenOptions, Port, PortCounters, RxFrame, RxRing, TxRing};
+use ringway::{Counters, ErrorKind, OpenOptions, Port, PortCounters, RxFrame, RxRing, TxRing};
 use ringway_bench::lab::{self, Lab, LabError};
+use ringway_bench::peers::{Peer, PeerKind};
 
 /// No single wait may take longer; far above what any of them needs.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
@@ -129,7 +131,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> Result<(), Strin
 
 /// One line, `port: what went wrong; cure`.
 #[track_caller]
-pub(crate) fn assert_clear(e: &ringway::Error, kind: ringway::ErrorKind, port: &str, cure: &str) {
+pub(crate) fn assert_clear(e: &ringway::Error, kind: ErrorKind, port: &str, cure: &str) {
     let text = e.to_string();
     eprintln!("{text}");
     assert_eq!(e.kind(), kind, "{text}");
@@ -142,6 +144,45 @@ pub(crate) fn assert_line(text: &str, port: &str, cure: &str) {
     assert!(text.starts_with(&format!("{port}: ")), "{text}");
     let (_, advice) = text.split_once("; ").unwrap_or_else(|| panic!("no cure: {text}"));
     assert!(advice.contains(cure), "{text}");
+}
+
+/// The interface of a port is gone: all that the port is asked fails soon, with a cure, and its account closes.
+#[track_caller]
+pub(crate) fn assert_gone(port: &mut Port, name: &str) {
+    let soon = |what: &str, sync: &mut dyn FnMut() -> ringway::Result<u32>| {
+        let start = Instant::now();
+        let e = loop {
+            match sync() {
+                Err(e) => break e,
+                // Generous: two seconds on a busy machine, one at most by design.
+                Ok(_) => assert!(start.elapsed() < Duration::from_secs(2), "{what} goes on"),
+            }
+            thread::sleep(Duration::from_millis(1));
+        };
+        assert_clear(&e, ErrorKind::Gone, name, "open the port again");
+    };
+    soon("rx", &mut || port.rx[0].sync());
+    for burst in [1, 30] {
+        soon("tx", &mut || {
+            (0..burst).for_each(|_| _ = port.tx[0].push(&[0xff; 60]));
+            port.tx[0].sync()
+        });
+    }
+    soon("arm", &mut || port.rx[0].arm().map(u32::from));
+    assert_eq!(port.link_up().unwrap_err().kind(), ErrorKind::Gone);
+    assert_balanced(&port.counters().tx);
+    assert_balanced(&port.counters().rx);
+}
+
+/// Somebody else's XDP program at work, as these words say; `None`, with a loud word, where it can't be had.
+pub(crate) fn xdp_peer(lab: &Lab, words: &[&str]) -> Option<Peer> {
+    match Peer::spawn(PeerKind::Xdp, words, Some(lab.name()), None) {
+        Err(e) if e.is_unavailable() => {
+            eprintln!("SKIP: {e}");
+            None
+        }
+        peer => Some(peer.unwrap()),
+    }
 }
 
 /// Every frame that entered left or was dropped by name.
@@ -351,6 +392,24 @@ pub(crate) fn child_command(test: &str, words: &str) -> Command {
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     command
 }
+
+/// A child that has said on its standard error that all is open.
+pub(crate) fn child_with_all_open(test: &str, words: &str) -> Running {
+    let mut child = Running(child_command(test, words).stderr(Stdio::piped()).spawn().unwrap());
+    let said = BufReader::new(child.0.stderr.take().unwrap()).lines();
+    assert!(said.map_while(Result::ok).any(|line| line == ALL_OPEN), "the child opens its ports");
+    child
+}
+
+/// Says so in the child, which then waits to be killed.
+pub(crate) fn wait_with(ports: impl IntoIterator<Item = Port>) {
+    let ports: Vec<Port> = ports.into_iter().collect();
+    eprintln!("{ALL_OPEN}");
+    let _ = std::io::stdin().read(&mut [0]);
+    drop(ports);
+}
+
+const ALL_OPEN: &str = "all open";
 
 /// A child that is killed when dropped.
 #[derive(Debug)]

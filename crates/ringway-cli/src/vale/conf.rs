@@ -10,17 +10,18 @@ use crate::failure::Failure;
 /// Show or change VLANs, isolation, storm limits and the mirror of a port
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not named stays as it is; without options the port is shown. Ports are transparent to VLANs unless told otherwise, and
+What is not named stays as it is; without options the port is shown. Ports are transparent to VLANs unless told otherwise, and \
 then exchange frames with transparent ports only.
 
-Keys of --json: switch, port, vlan (mode, vid, allowed, native), isolated, storm (broadcast, multicast, unknown: frames a second,
+Keys of --json: switch, port, vlan (mode, vid, allowed, native), isolated, storm (broadcast, multicast, unknown: frames a second, \
 null: no limit), mirror (to, rx, tx; null: none).
 
 Examples:
   ringway vale port conf vale0:p1 --vlan access:10
   ringway vale port conf vale0:up --vlan trunk:10-20,99 --native 99
   ringway vale port conf vale0:p1 --isolated true --storm broadcast=1000,unknown=500
-  ringway vale port conf vale0:p1 --mirror monitor          # both directions; monitor:rx, monitor:tx for one
+  ringway vale port conf vale0:p1 --mirror monitor        # copies of both directions
+  ringway vale port conf vale0:p1 --mirror monitor:rx     # of what p1 receives; tx: of what it sends
   ringway vale port conf vale0:p1 --vlan transparent --storm none --mirror none")]
 pub(super) struct Conf {
     /// The port as SWITCH:PORT
@@ -44,8 +45,8 @@ pub(super) struct Conf {
     storm: Option<StormLimits>,
 
     /// Port that gets copies of its frames: PORT, PORT:rx, PORT:tx, or none
-    #[arg(long)]
-    mirror: Option<String>,
+    #[arg(long, value_parser = mirror)]
+    mirror: Option<Copies>,
 }
 
 impl Conf {
@@ -57,6 +58,7 @@ impl Conf {
         if conf != was {
             switch.set_conf(port, &conf)?;
         }
+        let conf = switch.conf(port)?; // a native VLAN is in the set of a trunk
         console.result(&format!("{name}:{port}: {}", describe(&conf)), &object(name, port, &conf))?;
         Ok(())
     }
@@ -78,8 +80,8 @@ impl Conf {
         }
         conf.isolated = self.isolated.unwrap_or(conf.isolated);
         conf.storm = self.storm.unwrap_or(conf.storm);
-        if let Some(text) = &self.mirror {
-            conf.mirror = mirror(text);
+        if let Some(Copies(mirror)) = &self.mirror {
+            conf.mirror = mirror.clone();
         }
         Ok(conf)
     }
@@ -93,7 +95,9 @@ fn vlan(text: &str) -> Result<VlanMode, String> {
             _ => Err("a VLAN is a number of 1 to 4094".into()),
         },
         Some(("trunk", vids)) => {
-            let allowed: VlanSet = vids.parse().map_err(|e: ringway::Error| e.to_string())?;
+            let wrong =
+                |_: ringway::Error| "trunk: and numbers and ranges of 1 to 4094, such as trunk:1-10,20";
+            let allowed: VlanSet = vids.parse().map_err(wrong)?;
             Ok(VlanMode::Trunk { allowed, native: None })
         }
         _ => Err("accepted: transparent, access:VID, trunk:VIDS such as trunk:10-20,30".into()),
@@ -120,13 +124,21 @@ fn storm(text: &str) -> Result<StormLimits, String> {
     Ok(limits)
 }
 
-fn mirror(text: &str) -> Option<Mirror> {
-    let (to, rx, tx) = match text.rsplit_once(':') {
+/// Who gets copies, or nobody.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Copies(Option<Mirror>);
+
+fn mirror(text: &str) -> Result<Copies, String> {
+    let (to, rx, tx) = match text.split_once(':') {
+        None if text == "none" => return Ok(Copies(None)),
+        None => (text, true, true),
         Some((to, "rx")) => (to, true, false),
         Some((to, "tx")) => (to, false, true),
-        _ => (text, true, true),
+        Some(_) => {
+            return Err("accepted: PORT, PORT:rx, PORT:tx or none; PORT is one of the same switch".into());
+        }
     };
-    (text != "none").then(|| Mirror { to: to.to_owned(), rx, tx })
+    Ok(Copies(Some(Mirror { to: to.to_owned(), rx, tx })))
 }
 
 fn describe(conf: &PortConf) -> String {
@@ -196,8 +208,14 @@ mod tests {
         for wrong in ["broadcast", "broadcast=x", "rain=1", ""] {
             assert!(storm(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(mirror("none"), None);
-        assert_eq!(mirror("m:rx"), Some(Mirror { to: "m".into(), rx: true, tx: false }));
-        assert_eq!(mirror("m"), Some(Mirror { to: "m".into(), rx: true, tx: true }));
+        let to = |rx, tx| Ok(Copies(Some(Mirror { to: "m".into(), rx, tx })));
+        assert_eq!(mirror("none"), Ok(Copies(None)));
+        assert_eq!(
+            [mirror("m"), mirror("m:rx"), mirror("m:tx")],
+            [to(true, true), to(true, false), to(false, true)]
+        );
+        for wrong in ["m:", "m:xx", "vale0:m", "vale0:m:rx"] {
+            assert!(mirror(wrong).is_err(), "{wrong}");
+        }
     }
 }

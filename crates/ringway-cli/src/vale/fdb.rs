@@ -39,12 +39,13 @@ impl Command {
 #[command(after_help = "\
 An age is that of the last frame, to within a 32nd of the ageing of the switch.
 
-Keys of --json: switch, entries[] with mac, vlan (0 where ports take no notice of VLANs), port and number (null for a
+Keys of --json: switch, entries[] with mac, vlan (0 where ports take no notice of VLANs), port and number (null for a \
 blackhole), static (set by hand: it never ages), blackhole, age (seconds; null for static ones).
 
 Example:
   ringway vale fdb list vale0")]
 pub(super) struct List {
+    /// Name of the switch
     switch: String,
 }
 
@@ -57,6 +58,7 @@ Examples:
   ringway vale fdb set vale0 02:00:00:00:00:01 p1
   ringway vale fdb set vale0 02:00:00:00:00:01@20 p1     # in VLAN 20")]
 pub(super) struct Set {
+    /// Name of the switch
     switch: String,
     /// Address of a station, and its VLAN, 0 to 4095, if it is in one
     #[arg(value_name = "MAC[@VLAN]")]
@@ -75,6 +77,7 @@ Keys of --json: switch, mac, vlan, port (null).
 Example:
   ringway vale fdb blackhole vale0 02:00:00:00:00:66")]
 pub(super) struct Blackhole {
+    /// Name of the switch
     switch: String,
     /// Address of a station, and its VLAN if it is in one
     #[arg(value_name = "MAC[@VLAN]")]
@@ -89,6 +92,7 @@ Keys of --json: switch, mac, vlan.
 Example:
   ringway vale fdb del vale0 02:00:00:00:00:66")]
 pub(super) struct Del {
+    /// Name of the switch
     switch: String,
     /// Address of a station, and its VLAN if it is in one
     #[arg(value_name = "MAC[@VLAN]")]
@@ -103,6 +107,7 @@ Keys of --json: switch, flushed (how many).
 Example:
   ringway vale fdb flush vale0")]
 pub(super) struct Flush {
+    /// Name of the switch
     switch: String,
 }
 

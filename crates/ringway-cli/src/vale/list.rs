@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::vale::SwitchPortStats;
+use ringway::vale::{Module, SwitchPortStats};
 use serde_json::{Value, json};
 
 use super::port::{access_keys, rights};
@@ -14,7 +14,7 @@ use crate::switches::Reading;
 /// Show switches and their ports
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of each port: number, name, whether it stays or goes away with its last user, who may open it, how many addresses the switch
+Of each port: number, name, whether it stays or goes away with its last user, who may open it, how many addresses the switch \
 learned of it, and the process that has it open.
 
 Keys of --json, which stay as they are; new ones may be added:
@@ -27,7 +27,8 @@ Keys of --json, which stay as they are; new ones may be added:
       ephemeral     whether it goes away with its last user
       nic           index of the interface that it is, or null
       owner, uid, group, gid, mode (octal, as text)
-      open, pid     whether a process has it open, and which; pid is null for one of another pid namespace
+      open, pid     whether a process has it open, and which;
+                    pid is null for one of another pid namespace
 
 Examples:
   ringway vale list
@@ -54,8 +55,9 @@ fn describe(s: &Reading) -> String {
         time => format!("after {} s", seconds(time)),
     };
     let mut text = format!(
-        "{}: {}, {} of {} slots each way, addresses age {ageing}, at most {} a port, {} of kernel memory",
+        "{}: {}{}, {} of {} slots each way, addresses age {ageing}, at most {} a port, {} of kernel memory",
         s.name,
+        if s.spec.module == Module::Bridge { String::new() } else { format!("{}, ", s.spec.module) },
         many(s.ports.len() as u64, "port"),
         many(s.spec.rings.into(), "ring"),
         s.spec.slots,

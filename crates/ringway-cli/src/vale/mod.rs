@@ -50,8 +50,8 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-A switch is called vale and up to 11 letters, digits, _ or -; its ports are opened as vale0:p1 by any program of Ringway. A
-port that is opened without having been made is ephemeral, and goes away with its last user. Making, changing and listing
+A switch is called vale and up to 11 letters, digits, _ or -; its ports are opened as vale0:p1 by any program of Ringway. A \
+port that is opened without having been made is ephemeral, and goes away with its last user. Making, changing and listing \
 switches needs root; using a port needs access to it, no capability.
 
 Commands on another directory than the default find the ports there with RINGWAY_BPFFS=DIR.
@@ -101,7 +101,11 @@ impl std::str::FromStr for PortOf {
         match text.parse() {
             Ok(ringway::PortName::Vale { switch, port }) => Ok(Self { switch, port }),
             Ok(_) => Err("accepted: SWITCH:PORT such as vale0:p1".into()),
-            Err(e) => Err(e.to_string()),
+            Err(_) => {
+                Err("accepted: SWITCH:PORT such as vale0:p1; the port has 1 to 31 letters, digits, _ or -, \
+                           the switch is called vale and up to 11 of them"
+                    .into())
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ impl Command {
 /// Make a port, which stays until it is deleted
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Whoever has access to a port sends, receives and polls with no capability at all. For another user than root all directories
+Whoever has access to a port sends, receives and polls with no capability at all. For another user than root all directories \
 above the switches must be searchable; a warning names one that is not.
 
 Keys of --json: switch, port, number, owner, uid, group, gid, mode (octal, as text).
@@ -116,7 +116,7 @@ impl Set {
 /// Remove a port
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Frames to it are then dropped as no_destination, or go to all when its addresses are forgotten. A port that a process has
+Frames to it are then dropped as no_destination, or go to all when its addresses are forgotten. A port that a process has \
 open stays; with --force it goes, and that process is told at its next sync.
 
 Keys of --json: switch, port, number.

@@ -21,15 +21,17 @@ Counters are kept by the kernel, from when a port was made; no process needs to 
   copies     of its frames, that were offered to other ports
   unlearned  frames whose source address found no place in the table
   waiting    slots that wait to be received
-Of the switch: sums over all ports that it has and had. At rest in = out + dropped of both directions, and the copies that
+Of the switch: sums over all ports that it has and had. At rest in = out + dropped of both directions, and the copies that \
 senders counted are those that receivers were offered. ringway stats --check tells whether that holds.
 
 Keys of --json, which stay as they are; new ones may be added:
   switches[]                 by name
     name
-    ports[]                  by number: number, name, rx, tx (as in ringway stats --help), copies, unlearned, waiting, addresses
-    totals                   rx and tx with frames_in, frames_out, dropped; copies. Ports that went away are in these sums,
-                             not in ports[]
+    ports[]                  by number
+      number, name, addresses, copies, unlearned, waiting
+      rx, tx                 as in ringway stats --help
+    totals                   rx and tx with frames_in, frames_out, dropped; copies
+                             (ports that went away are in these sums, not in ports[])
 
 For a live view of open ports see also ringway top.
 

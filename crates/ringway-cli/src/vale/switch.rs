@@ -12,10 +12,10 @@ use crate::failure::Failure;
 /// Make a switch, or with SWITCH:IF make an interface a port of one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames
+An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames \
 between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
 
-Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF:
+Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF: \
 switch, port, number.
 
 Examples:
@@ -94,14 +94,14 @@ impl Add {
 /// Remove a switch and its ports
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing is removed while a process has a port of it open.
+Nothing is removed while a process has a port of it open. `ringway vale port del` removes a single port.
 
 Keys of --json: name, ports (how many it had).
 
 Example:
   ringway vale del vale0")]
 pub(super) struct Del {
-    /// Its name
+    /// Name of the switch
     switch: String,
 }
 
@@ -126,7 +126,7 @@ Keys of --json: name, generation (of the new programs).
 Example:
   ringway vale reload vale0")]
 pub(super) struct Reload {
-    /// Its name
+    /// Name of the switch
     switch: String,
 }
 

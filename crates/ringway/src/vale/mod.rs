@@ -294,8 +294,11 @@ fn check_name(name: &str) -> Result<()> {
     if pins::is_switch(name) {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::BadName, name, "not the name of a switch")
-        .cure("vale and up to 11 letters, digits, _ or -, e.g. vale0"))
+    let cure = match name.split_once(':') {
+        Some((switch, _)) if pins::is_switch(switch) => format!("name the switch without a port: {switch}"),
+        _ => "vale and up to 11 letters, digits, _ or -, e.g. vale0".to_owned(),
+    };
+    Err(Error::new(ErrorKind::BadName, name, "not the name of a switch").cure(cure))
 }
 
 /// The shape of the switch that lies in `dir`, for those who may only read it.
@@ -323,7 +326,7 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
 /// The refusal of a switch that is not there.
 pub(crate) fn missing(name: &str) -> Error {
     Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", root().display()))
-        .cure(format!("make it with `ringway vale add {name}`"))
+        .cure(format!("`ringway vale list` shows what there is, `ringway vale add {name}` makes it"))
 }
 
 fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {

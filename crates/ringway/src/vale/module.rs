@@ -140,7 +140,10 @@ pub(super) struct Custom {
 
 impl Custom {
     fn read(path: &Path, on: &str) -> Result<Self> {
-        let io = |e| Error::io(on, format!("reading the module {} failed", path.display()), e);
+        let io = |e| {
+            Error::io(on, format!("reading the module {} failed", path.display()), e)
+                .cure("give bridge, hub, or the file of a compiled module")
+        };
         let mut object = Vec::new();
         fs::File::open(path).and_then(|f| f.take(OBJECT_MAX + 1).read_to_end(&mut object)).map_err(io)?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();

@@ -34,7 +34,8 @@ static ROOT: OnceLock<PathBuf> = OnceLock::new();
 #[must_use]
 pub fn root() -> PathBuf {
     let named = ROOT.get().cloned().or_else(|| std::env::var_os("RINGWAY_BPFFS").map(PathBuf::from));
-    named.unwrap_or_else(|| "/sys/fs/bpf/ringway".into())
+    // Parts of a path that starts nowhere have no file system that could be asked for.
+    named.map_or_else(|| "/sys/fs/bpf/ringway".into(), |dir| std::path::absolute(&dir).unwrap_or(dir))
 }
 
 /// Keeps switches in `dir`, for this process and for good. It must lie in a BPF file system; where it does not, making a

@@ -106,11 +106,14 @@ impl Switch {
     /// Changes who may open a port, from the next open on; owner and group stay where `access` has none.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root.
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface.
     pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
         let _lock = self.lock()?;
         let on = format!("{}:{name}", self.name);
-        self.find_port(name)?;
+        if self.find_port(name)?.nic.is_some() {
+            return Err(Error::new(ErrorKind::Invalid, on, "the port is an interface, which nobody opens")
+                .cure("give access to a port of another name"));
+        }
         admit(&pins::port(&self.dir, name), access)
             .map_err(|e| Error::io(on, "changing its owner or mode failed", e))
     }
@@ -246,9 +249,8 @@ impl Switch {
         }
         let dir = pins::port(&self.dir, name);
         if dir.exists() {
-            return Err(
-                Error::new(ErrorKind::Busy, on, "there is a port of that name").cure("choose another name")
-            );
+            return Err(Error::new(ErrorKind::Busy, on, "there is a port of that name")
+                .cure("choose another name, or change that one with `ringway vale port set` and `conf`"));
         }
         let number = (1..=PORTS_MAX).find(|&n| self.record(n).is_none()).ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")

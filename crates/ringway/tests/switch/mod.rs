@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use ringway::Port;
@@ -12,13 +13,7 @@ pub(crate) struct Temporary(Option<Switch>);
 
 impl Temporary {
     pub(crate) fn new(spec: &SwitchSpec) -> Option<Self> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        if !std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
-            eprintln!("SKIPPED: switches need root");
-            return None;
-        }
-        let name = format!("vale-{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed));
-        Some(Self(Some(Switch::create(&name, spec).unwrap())))
+        is_root().then(|| Self(Some(Switch::create(&unused_name(), spec).unwrap())))
     }
 
     pub(crate) fn ports<const N: usize>(&self) -> [Port; N] {
@@ -39,10 +34,29 @@ impl std::ops::Deref for Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        if let Some(s) = self.0.take() {
-            s.delete().unwrap();
-        }
+        let deleted = self.0.take().unwrap().delete();
+        assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
     }
+}
+
+/// Whether there can be switches; says so if not.
+pub(crate) fn is_root() -> bool {
+    let root = std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0);
+    if !root {
+        eprintln!("SKIPPED: switches need root");
+    }
+    root
+}
+
+/// A name for a switch that no other test has.
+pub(crate) fn unused_name() -> String {
+    static SERIAL: AtomicU32 = AtomicU32::new(0);
+    format!("vale-{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed))
+}
+
+/// Where a switch is pinned.
+pub(crate) fn dir(name: &str) -> PathBuf {
+    std::env::var_os("RINGWAY_BPFFS").map_or("/sys/fs/bpf/ringway".into(), PathBuf::from).join(name)
 }
 
 /// A frame from station `from` to station `to`, which is all when 0.

@@ -3,23 +3,23 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod model;
+#[path = "../switch/mod.rs"]
+mod switch;
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use model::{Counts, Model, PortModel};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ringway::vale::{
-    Mirror, PortAccess, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode,
-};
+use ringway::vale::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, SwitchSpec, VlanMode};
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
+use switch::{Temporary, receive};
 
 /// A switch with ports p0, p1 and so on, and its model. Removed at the end, also of a test that fails.
 struct Lab {
-    switch: Option<Switch>,
-    ports: Vec<Port>,
+    ports: Vec<Port>, // go before the switch
+    switch: Temporary,
     model: Model,
     base: Vec<SwitchPortStats>,
     serial: u8,
@@ -27,43 +27,32 @@ struct Lab {
 
 impl Lab {
     fn new(ports: usize) -> Option<Self> {
-        static SERIAL: AtomicU32 = AtomicU32::new(0);
-        if !std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
-            eprintln!("SKIPPED: switches need root");
-            return None;
-        }
-        let name = format!("valec{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed));
-        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
-        let mut lab =
-            Self { switch: Some(switch), ports: vec![], model: Model::default(), base: vec![], serial: 0 };
-        lab.ports = (0..ports).map(|i| Port::open(&format!("{name}:p{i}")).unwrap()).collect();
-        lab.start(&vec![PortConf::default(); ports]);
+        let switch = Temporary::new(&SwitchSpec::default())?;
+        let ports = (0..ports).map(|i| switch.port(&format!("p{i}"))).collect();
+        let mut lab = Self { ports, switch, model: Model::default(), base: vec![], serial: 0 };
+        lab.start(&vec![PortConf::default(); lab.ports.len()]);
         Some(lab)
-    }
-
-    fn switch(&self) -> &Switch {
-        self.switch.as_ref().unwrap()
     }
 
     /// Configures all ports and forgets what was before.
     fn start(&mut self, confs: &[PortConf]) {
         for (i, conf) in confs.iter().enumerate() {
-            self.switch().set_conf(&format!("p{i}"), conf).unwrap();
-            assert_eq!(self.switch().conf(&format!("p{i}")).unwrap(), *conf);
+            self.switch.set_conf(&format!("p{i}"), conf).unwrap();
+            assert_eq!(self.switch.conf(&format!("p{i}")).unwrap(), *conf);
         }
-        for e in self.switch().fdb() {
-            self.switch().fdb_del(e.mac, e.vlan);
+        for e in self.switch.fdb() {
+            self.switch.fdb_del(e.mac, e.vlan);
         }
         self.ports.iter_mut().for_each(|p| drop(receive(p)));
         let port = |conf: &PortConf| PortModel { conf: conf.clone(), ..PortModel::default() };
         self.model = Model { ports: confs.iter().map(port).collect(), ..Model::default() };
-        self.base = self.switch().stats();
+        self.base = self.switch.stats();
     }
 
     /// Puts an address on a port by hand, or drops frames to it.
     fn fix(&mut self, station: u8, vlan: u16, port: Option<usize>) {
         let name = port.map(|p| format!("p{p}"));
-        self.switch().fdb_set(MacAddr(mac(station)), vlan, name.as_deref()).unwrap();
+        self.switch.fdb_set(MacAddr(mac(station)), vlan, name.as_deref()).unwrap();
         self.model.fixed.insert((vlan, mac(station)), port);
     }
 
@@ -85,7 +74,7 @@ impl Lab {
             assert!(got == want, "bytes that p{i} received");
             all.push(got);
         }
-        for (i, (now, base)) in self.switch().stats().iter().zip(&self.base).enumerate() {
+        for (i, (now, base)) in self.switch.stats().iter().zip(&self.base).enumerate() {
             let counts = Counts::since(now, base);
             counts.check_closed();
             assert_eq!(counts, self.model.ports[i].counts, "counters of p{i}");
@@ -104,15 +93,6 @@ impl Lab {
 
     fn drops(&self, port: usize, why: &str) -> u64 {
         self.model.ports[port].counts.tx_drops.get(why).copied().unwrap_or(0)
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        self.ports.clear();
-        if let Some(s) = self.switch.take() {
-            s.delete().unwrap();
-        }
     }
 }
 
@@ -144,19 +124,6 @@ fn frame(to: u8, from: u8, tags: &[u16], len: usize, serial: u8) -> Vec<u8> {
 /// Lengths and starts of frames, to be read in a failure.
 fn brief(frames: &[Vec<u8>]) -> Vec<(usize, &[u8])> {
     frames.iter().map(|f| (f.len(), &f[..f.len().min(20)])).collect()
-}
-
-/// All that waits; the slots are given back.
-fn receive(port: &mut Port) -> Vec<Vec<u8>> {
-    port.rx[0].sync().unwrap();
-    let mut frames = Vec::new();
-    for f in port.rx[0].burst(u32::MAX) {
-        let mut bytes = vec![0; f.len()];
-        f.copy_to(&mut bytes);
-        frames.push(bytes);
-    }
-    port.rx[0].sync().unwrap();
-    frames
 }
 
 fn access(vid: u16) -> PortConf {
@@ -229,7 +196,7 @@ fn tags_come_and_go_at_the_edge() {
     let got = lab.check();
     assert_eq!(got[0], [[&priority[..12], &priority[16..]].concat()]);
     assert_eq!(got[1], [frame(BROADCAST, 3, &[0xa006], 60, 4)], "priority from trunk to trunk");
-    let vlans: Vec<_> = lab.switch().fdb().iter().map(|e| (e.vlan, e.mac.0[5], e.port.unwrap())).collect();
+    let vlans: Vec<_> = lab.switch.fdb().iter().map(|e| (e.vlan, e.mac.0[5], e.port.unwrap())).collect();
     assert_eq!(vlans, [(5, 1, 1), (5, 2, 2), (5, 3, 3), (6, 3, 3)]);
 }
 
@@ -267,7 +234,7 @@ fn storms_are_cut_to_a_tenth_of_a_second() {
     let passed = |i: &usize| i % 3 == 2 || (i.is_multiple_of(3) && *i < 60) || *i == 1;
     let expected: Vec<_> = (0..150).filter(passed).map(|i| burst[i].clone()).collect();
     assert!(receive(&mut lab.ports[1]) == expected);
-    let tx = lab.switch().stats()[0].counters.tx;
+    let tx = lab.switch.stats()[0].counters.tx;
     assert_eq!((tx.frames_in, tx.frames_out, tx.dropped()), (150, 71, 79));
     assert_eq!(tx.drops(ringway::DropReason::Storm), 79);
     // What is limited to one port is no storm.
@@ -314,7 +281,7 @@ fn a_mirror_sees_both_directions_in_order() {
     // The first went to all, so also to the mirror as a port; a frame dropped as same_port was sent, one too short was not.
     let seen = [&hello[..], &hello[..], &ask[..3], &answer[..]].concat();
     assert!(lab.check()[3] == seen);
-    assert_eq!(lab.switch().stats()[0].mirrored, 6);
+    assert_eq!(lab.switch.stats()[0].mirrored, 6);
     for (rx, tx, expected) in [(true, false, &answer[..]), (false, true, &ask[..3])] {
         lab.start(&[mirrored(3, rx, tx), PortConf::default(), PortConf::default(), PortConf::default()]);
         lab.fix(1, 0, Some(0));
@@ -367,7 +334,7 @@ fn a_full_mirror_does_not_touch_the_traffic() {
 #[test]
 fn a_number_used_again_is_a_plain_port() {
     let Some(lab) = Lab::new(0) else { return };
-    let s = lab.switch();
+    let s = &lab.switch;
     for name in ["a", "b"] {
         s.add_port(name, &PortAccess::default()).unwrap();
     }
@@ -391,7 +358,7 @@ fn a_number_used_again_is_a_plain_port() {
 #[test]
 fn what_makes_no_sense_is_refused_and_changes_nothing() {
     let Some(lab) = Lab::new(2) else { return };
-    let s = lab.switch();
+    let s = &lab.switch;
     let good = access(7);
     s.set_conf("p0", &good).unwrap();
     for bad in [access(0), access(4095), trunk(&[], None), trunk(&[0], Some(1)), mirrored(0, true, false)] {

@@ -290,8 +290,10 @@ pub(crate) fn xdp_refused(
             error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
         }
         Some(libc::EOPNOTSUPP) => {
-            let driver = interface.driver();
-            let what = format!("XDP program refused: driver {driver} has no native XDP");
+            let what = match interface.driver().as_str() {
+                "" => "XDP program refused: the interface has no native XDP".to_owned(),
+                driver => format!("XDP program refused: driver {driver} has no native XDP"),
+            };
             Error::new(ErrorKind::Unsupported, name, what)
                 .cure("use a veth, a tap or a NIC whose driver has native XDP")
         }
