@@ -38,6 +38,18 @@ DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 DECLARE(devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
 DECLARE(all_devs, BPF_MAP_TYPE_DEVMAP, NICS, 4, 0);
 
+/* Ports by interface, for the program that counts (vale_taken.h). */
+struct nic_key {
+	__u32 ifindex, netns;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, NICS);
+	__type(key, struct nic_key);
+	__type(value, __u32);
+} nic_ports SEC(".maps");
+
 static __always_inline struct nic_cpu *nic_of(__u32 port)
 {
 	return bpf_map_lookup_elem(&nics, &port);

@@ -9,7 +9,6 @@
 #pragma once
 #include "vale_nic.h"
 #include "copy.h"
-#include "netdev.h"
 
 /* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
 #define LIVE_MAX 3300
@@ -151,23 +150,4 @@ int vale_out(struct xdp_md *ctx)
 		return bpf_redirect_map(&devs, cfg.port, XDP_DROP);
 	}
 	return XDP_DROP;
-}
-
-/* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames that other programs than
- * a switch's redirect to the interface are counted as well, but never for more than was handed over here (add_nic_counts). */
-SEC("tp_btf/xdp_devmap_xmit")
-int vale_taken(__u64 *args)
-{
-	const struct net_device___l *to = (void *)args[1];
-	int sent = args[2], drops = args[3];
-	__u32 self = cfg.port;
-
-	if (to->ifindex != nic.ifindex || to->nd_net.net->ns.inum != nic.netns)
-		return 0;
-	struct nic_cpu *me = nic_of(self);
-	if (!me)
-		return 0;
-	me->sent += sent;
-	me->full += drops;
-	return 0;
 }

@@ -19,7 +19,7 @@ use ringway::wire::MacAddr;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
 
-use support::switch::{ObjectKind, Path, Temporary, exists, files, open_object, station};
+use support::switch::{ObjectKind, Path, Temporary, exists, files, look_up, open_object, station};
 use support::{LIMIT, eventually, new_lab, output, whole};
 
 const RELOADS: u32 = 20;
@@ -68,17 +68,27 @@ impl Bed {
         id.split(' ').next().unwrap().parse().unwrap()
     }
 
-    fn out_pin(&self, number: u32) -> PathBuf {
-        files(self.switch.name(), "p").join("../../out").join(number.to_string())
+    /// A file of the switch.
+    fn pin(&self, name: &str) -> PathBuf {
+        files(self.switch.name(), "p").join("../..").join(name)
     }
 
-    /// Numbers of all programs of NICs that others can find.
+    /// Frames that the drivers of NICs took, as the program that counts them has it.
+    fn taken(&self, number: u32) -> u64 {
+        const SENT: usize = 296; // in `struct nic_cpu`
+        let size = pinned(&self.pin("nics"), "value_size") as usize;
+        let copies = look_up(&self.pin("nics"), number, size * possible_cpus());
+        copies.chunks(size).map(|c| u64::from_ne_bytes(c[SENT..SENT + 8].try_into().unwrap())).sum()
+    }
+
+    /// Numbers of the programs of NICs.
     fn programs(&self) -> Vec<u32> {
         let wires = ["n1", "n2"].map(|n| self.attached(n));
-        let outs = [1, 2].map(|n| pinned(&self.out_pin(n), "prog_id"));
+        let outs = [1, 2].map(|n| pinned(&self.pin(&format!("out/{n}")), "prog_id"));
         let kept = ["n1", "n2"].map(|n| pinned(&files(self.switch.name(), n).join("out"), "prog_id"));
         assert_eq!(outs, kept, "what senders run is not what is kept attached");
-        [wires, outs].concat()
+        let counts = u32::from_ne_bytes(look_up(&self.pin("counting"), 0, 4).try_into().unwrap());
+        [&wires[..], &outs, &[counts]].concat()
     }
 }
 
@@ -88,6 +98,12 @@ fn pinned(path: &std::path::Path, what: &str) -> u32 {
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{}", object.as_raw_fd())).unwrap();
     let line = text.lines().find_map(|l| l.strip_prefix(what)?.strip_prefix(':')).unwrap();
     line.trim().parse().unwrap()
+}
+
+/// CPUs that there may be: the last one of a list as `0-3`, and one more.
+fn possible_cpus() -> usize {
+    let list = fs::read_to_string("/sys/devices/system/cpu/possible").unwrap();
+    list.trim().rsplit(['-', ',']).next().unwrap().parse::<usize>().unwrap() + 1
 }
 
 /// Where a station is.
@@ -196,6 +212,9 @@ fn nothing_is_lost_while_programs_of_nics_are_replaced() {
         let c = &s.counters;
         assert_eq!((c.tx.frames_out, c.rx.frames_out), (sent[i], sent[(i + 2) % 3]), "{s:?}");
         assert_eq!((c.tx.dropped(), c.rx.dropped()), (0, 0), "{s:?}");
+        if s.port.nic.is_some() {
+            assert_eq!(bed.taken(s.port.number), c.rx.frames_in, "counted twice, or not at all");
+        }
     }
     let all = bed.switch.totals(&bed.switch.stats());
     assert_eq!(all.copies, all.rx.frames_in);
@@ -253,6 +272,10 @@ fn an_interface_that_is_gone_keeps_nobody_from_a_reload() {
     assert_ne!(bed.attached("n2"), before);
     assert_eq!(bed.switch.ports().len(), 3);
     bed.switch.reload().unwrap();
-    bed.switch.del_port("n1", false).unwrap();
-    bed.switch.reload().unwrap();
+    for nic in ["n1", "n2"] {
+        assert!(bed.pin("taken").exists(), "what {nic} took is not counted");
+        bed.switch.del_port(nic, false).unwrap();
+        bed.switch.reload().unwrap();
+    }
+    assert!(!bed.pin("taken").exists(), "a program is attached for nobody");
 }

@@ -191,6 +191,15 @@ pub(crate) fn open_object(path: &std::path::Path) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(fd as i32) }
 }
 
+/// The value of a key in a pinned map, `len` bytes: all copies of one with a copy for each CPU.
+pub(crate) fn look_up(path: &std::path::Path, key: u32, len: usize) -> Vec<u8> {
+    const MAP_LOOKUP_ELEM: i64 = 1;
+    let (map, mut value) = (open_object(path), vec![0u8; len]);
+    let mut words = [map.as_raw_fd() as u64, &raw const key as u64, value.as_mut_ptr() as u64, 0];
+    assert!(bpf(MAP_LOOKUP_ELEM, &mut words) >= 0, "{}: {}", path.display(), std::io::Error::last_os_error());
+    value
+}
+
 /// Runs the program of a port with any request; its answer.
 pub(crate) fn run(program: &OwnedFd, request: [u32; 2]) -> u32 {
     const PROG_TEST_RUN: i64 = 10;

@@ -160,6 +160,32 @@ pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// The program in entry 0 of a `BPF_MAP_TYPE_PROG_ARRAY`.
+pub(crate) fn program_in(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    check_programs(map)?;
+    let (key, mut id) = (0u32, 0u32);
+    let (key, value) = (&raw const key, &raw mut id);
+    // SAFETY: such maps have keys and values of 32 bits; both live across the call.
+    check(unsafe { bpf::bpf_map_lookup_elem(map.as_raw_fd(), key.cast(), value.cast()) })?;
+    program_by_id(id)
+}
+
+fn check_programs(map: BorrowedFd<'_>) -> io::Result<()> {
+    match info(map)?.type_ {
+        bpf::BPF_MAP_TYPE_PROG_ARRAY => Ok(()),
+        _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }
+}
+
+/// Puts a program there.
+pub(crate) fn put_program(map: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    check_programs(map)?;
+    let (key, fd) = (0u32, program.as_raw_fd());
+    let (key, value) = (&raw const key, &raw const fd);
+    // SAFETY: such maps have keys and values of 32 bits; both live across the call.
+    check(unsafe { bpf::bpf_map_update_elem(map.as_raw_fd(), key.cast(), value.cast(), 0) }).map(drop)
+}
+
 /// Attaches a BTF tracepoint program, whose target was fixed at load.
 pub(crate) fn raw_tracepoint(prog: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // SAFETY: a null name is right for programs with a BTF target.

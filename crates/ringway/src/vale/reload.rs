@@ -28,11 +28,13 @@ pub(super) enum Place {
     Pin(PathBuf),
     /// A link, which is pinned there.
     Link(PathBuf),
+    /// The only entry of a map of programs, which is pinned there.
+    Entry(PathBuf),
 }
 
 impl Place {
     pub(super) fn path(&self) -> &Path {
-        let (Self::Pin(path) | Self::Link(path)) = self;
+        let (Self::Pin(path) | Self::Link(path) | Self::Entry(path)) = self;
         path
     }
 
@@ -42,6 +44,7 @@ impl Place {
         match self {
             Self::Pin(_) => Ok(object),
             Self::Link(_) => bpf::program_of(object.as_fd()),
+            Self::Entry(_) => bpf::program_in(object.as_fd()),
         }
     }
 
@@ -55,7 +58,7 @@ impl Place {
     fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         match self {
             Self::Pin(path) => pin_like(program, path, &self.beside()),
-            Self::Link(_) => Ok(()),
+            Self::Link(_) | Self::Entry(_) => Ok(()),
         }
     }
 
@@ -73,6 +76,7 @@ impl Place {
                 Err(e) if e.raw_os_error() == Some(libc::ENOLINK) => Ok(()),
                 done => done,
             },
+            Self::Entry(path) => bpf::put_program(bpffs::get(path, true)?.as_fd(), program),
         }
     }
 }
@@ -108,6 +112,7 @@ impl Switch {
         for port in &ports {
             fresh.extend(self.programs(port, &code, generation)?);
         }
+        fresh.extend(self.new_counter(generation)?);
         let _old = self.hold_outs(&ports)?;
         self.put_beside(&fresh)?;
         self.put_in_place(&fresh)?;

@@ -3,10 +3,11 @@
 //! ```text
 //! <root>/vale0/
 //!     nics devs all_devs      counters, interfaces by port number, interfaces for frames to all; made with the first NIC
+//!     nic_ports counting      ports by interface, the program that counts what drivers took
+//!     taken                   link of the program that calls the latter, as long as there are NICs
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
 //!     port/eth1/              as for other ports, for root alone, and
-//!         xdp taken out       links: the program attached to the interface, the one that counts what its driver took, and
-//!                             the `out` program
+//!         xdp out             links: the program attached to the interface, and the `out` program
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
@@ -18,13 +19,11 @@ mod programs;
 mod shared;
 
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
-
-use libbpf_rs::MapCore;
 
 use super::layout::{PORTS, info, nic as at, port, state};
 use super::stats::SwitchPortStats;
@@ -160,21 +159,16 @@ impl Switch {
         shared.clear(number, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, number, generation, on)?;
-        let pin = |link: &OwnedFd, name: &str| {
-            bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
-        };
-        let taken = bpf::raw_tracepoint(programs.taken.as_fd())
-            .map_err(|e| Error::io(on, "attaching the program that counts failed", e).cure("run as root"))?;
-        pin(&taken, "taken")?;
+        self.count_taken(shared, generation, on)?;
         programs::keep(&programs.out, dir, on)?;
         self.publish(&programs.out, number, on)?;
-        shared.point(number, place, nic.index, on)?;
+        shared.point(number, place, (nic.netns, nic.index), on)?;
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
         let wire = attach_xdp(programs.wire.as_fd(), (nic.netns, nic.index), DRV_MODE)
             .map_err(|e| xdp_refused(on, (nic.netns, nic.index), &nic.interface, e))?;
-        pin(&wire, "xdp")
+        bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -188,8 +182,10 @@ impl Switch {
         let _ = net::let_go(&dir.join("keep"));
         let _ = fs::remove_file(pins::out(&self.dir, p.number));
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
-            let _ = shared.devs.delete(&p.number.to_ne_bytes());
-            let _ = shared.all.delete(&self.nic_word(p.number, port::PLACE).to_ne_bytes());
+            let place = self.nic_word(p.number, port::PLACE);
+            if !shared.unpoint(p.number, place, (self.nic_word(p.number, port::NETNS), index)) {
+                self.end_counting(&shared);
+            }
         }
         let here = net::netns_inode().is_ok_and(|n| n == self.nic_word(p.number, port::NETNS));
         if here && self.nic_word(p.number, port::PROMISCUOUS) != 0 {
@@ -201,7 +197,7 @@ impl Switch {
     pub(super) fn nic_bytes(&self) -> usize {
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
         let made = pins::outs(&self.dir).is_dir();
-        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 8) + at::MAX as usize * 8)
+        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 8) + at::MAX as usize * 72)
     }
 
     /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.

@@ -6,18 +6,22 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use libbpf_rs::ObjectBuilder;
+use libbpf_rs::{MapCore, ObjectBuilder};
 
-use super::Shared;
+use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs, net};
 use crate::vale::layout::port;
+use crate::vale::objects::Identity;
 use crate::vale::reload::{Fresh, Place};
 use crate::vale::{Switch, SwitchPort, objects, pins};
 
 /// The object with the programs of a NIC; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+
+/// In the directory of the switch: the link of the program that has what drivers took counted.
+const TAKEN: &str = "taken";
 
 /// The loopback interface, in each namespace.
 const LOOPBACK: u32 = 1;
@@ -26,8 +30,8 @@ const LOOPBACK: u32 = 1;
 pub(super) struct Programs {
     pub(super) wire: OwnedFd,
     pub(super) out: OwnedFd,
-    pub(super) taken: OwnedFd,
 }
+
 impl Switch {
     /// Loads the programs of the NIC that is port `number`.
     pub(super) fn load_nic(
@@ -37,18 +41,41 @@ impl Switch {
         generation: u32,
         on: &str,
     ) -> Result<Programs> {
-        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
         let config = objects::config(self.shape, self.identity(number, generation));
         let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
         let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let [wire, out] = self.load_some(shared, ["vale_wire", "vale_out"], &config, &own, on)?;
+        Ok(Programs { wire, out })
+    }
+
+    /// Loads the program that counts for all NICs, and the one that is attached and calls it.
+    fn load_counters(&self, shared: &Shared, generation: u32, on: &str) -> Result<[OwnedFd; 2]> {
+        let config = objects::config(self.shape, Identity { generation, ..Identity::default() });
+        self.load_some(shared, ["vale_count", "vale_taken"], &config, &[0; 12], on)
+    }
+
+    /// Loads programs of the object, with their constants and the maps of the switch.
+    fn load_some<const N: usize>(
+        &self,
+        shared: &Shared,
+        names: [&str; N],
+        config: &[u8],
+        own: &[u8],
+        on: &str,
+    ) -> Result<[OwnedFd; N]> {
+        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+        for mut p in open.progs_mut() {
+            let wanted = names.iter().any(|n| p.name() == *n);
+            p.set_autoload(wanted);
+        }
         for mut m in open.maps_mut() {
             let name = m.name().to_string_lossy().into_owned();
             let done = if name.ends_with(".rodata") {
-                m.set_initial_value(&config)
+                m.set_initial_value(config)
             } else if name == ".rodata.nic" {
-                m.set_initial_value(&own)
+                m.set_initial_value(own)
             } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
                 m.reuse_fd(map.as_fd())
             } else if let Some((_, map)) = shared.named().iter().find(|(n, _)| *n == name) {
@@ -70,7 +97,37 @@ impl Switch {
             let program = loaded.progs().find(|p| p.name() == name).ok_or_else(missing)?;
             program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
         };
-        Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
+        let all: Vec<OwnedFd> = names.iter().map(|n| program(n)).collect::<Result<_>>()?;
+        Ok(all.try_into().expect("one for each name"))
+    }
+
+    /// Counts what drivers take from now on, if that is not done for another NIC already.
+    pub(super) fn count_taken(&self, shared: &Shared, generation: u32, on: &str) -> Result<()> {
+        let pin = self.dir.join(TAKEN);
+        if pin.exists() {
+            return Ok(());
+        }
+        let failed = |e| Error::io(on, "attaching the program that counts failed", e).cure("run as root");
+        let [count, taken] = self.load_counters(shared, generation, on)?;
+        bpf::put_program(shared.counting.as_fd(), count.as_fd()).map_err(failed)?;
+        let link = bpf::raw_tracepoint(taken.as_fd()).map_err(failed)?;
+        bpffs::pin(link.as_fd(), &pin).map_err(failed)
+    }
+
+    /// Counts no more.
+    pub(super) fn end_counting(&self, shared: &Shared) {
+        let _ = fs::remove_file(self.dir.join(TAKEN));
+        let _ = shared.counting.delete(&0u32.to_ne_bytes());
+    }
+
+    /// A new program that counts for all NICs, and its place; none when the switch has no NIC.
+    pub(in crate::vale) fn new_counter(&self, generation: u32) -> Result<Option<Fresh>> {
+        if !self.dir.join(TAKEN).exists() {
+            return Ok(None);
+        }
+        let shared = Shared::open(&self.dir, &self.name)?;
+        let [program, _] = self.load_counters(&shared, generation, &self.name)?;
+        Ok(Some(Fresh { place: Place::Entry(self.dir.join(COUNTING)), program }))
     }
 
     /// New programs for a NIC, and their places; those that its maker did not come to make, having been killed, are left out.
@@ -82,7 +139,7 @@ impl Switch {
     ) -> Result<Vec<Fresh>> {
         let dir = pins::port(&self.dir, &of.name);
         let shared = Shared::open(&self.dir, on)?;
-        let Programs { wire, out, .. } = self.load_nic(&shared, of.number, generation, on)?;
+        let Programs { wire, out } = self.load_nic(&shared, of.number, generation, on)?;
         let again = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
         let all = [
             Fresh { place: Place::Link(dir.join("out")), program: again },

@@ -20,7 +20,14 @@ pub(super) struct Shared {
     pub(super) nics: MapHandle,
     pub(super) devs: MapHandle,
     pub(super) all: MapHandle,
+    /// Ports by interface: index and namespace.
+    pub(super) ports: MapHandle,
+    /// The program that counts what drivers took, for all NICs.
+    pub(super) counting: MapHandle,
 }
+
+/// The file of the map that holds the program that counts.
+pub(super) const COUNTING: &str = "counting";
 
 impl Shared {
     /// Opens the maps, making them with the first NIC.
@@ -28,32 +35,48 @@ impl Shared {
         if dir.join("all_devs").exists() {
             return Self::open(dir, on);
         }
-        let map = |kind, name: &str, value: usize, entries| {
+        let map = |kind, name: &str, (key, value): (usize, usize), entries, flags| {
             let path = dir.join(name);
             let _ = fs::remove_file(&path); // of one that was killed here
             let opts = libbpf_sys::bpf_map_create_opts {
                 sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
+                map_flags: flags,
                 ..Default::default()
             };
-            let map = MapHandle::create(kind, Some(format!("vale_{name}")), 4, value as u32, entries, &opts)
+            let (key, value) = (key as u32, value as u32);
+            let map = MapHandle::create(kind, Some(format!("vale_{name}")), key, value, entries, &opts)
                 .map_err(|e| refused(on, "making the maps of NICs", &e))?;
             bpffs::pin(map.as_fd(), &path).map_err(|e| Error::io(on, "pinning failed", e))?;
             Ok::<_, Error>(map)
         };
         Ok(Self {
-            nics: map(MapType::PercpuArray, "nics", at::SIZE, PORTS)?,
-            devs: map(MapType::Devmap, "devs", 4, PORTS)?,
-            all: map(MapType::Devmap, "all_devs", 4, at::MAX)?,
+            nics: map(MapType::PercpuArray, "nics", (4, at::SIZE), PORTS, 0)?,
+            devs: map(MapType::Devmap, "devs", (4, 4), PORTS, 0)?,
+            ports: map(MapType::Hash, "nic_ports", (8, 4), at::MAX, libbpf_sys::BPF_F_RDONLY_PROG)?,
+            counting: map(MapType::ProgArray, COUNTING, (4, 4), 1, 0)?,
+            all: map(MapType::Devmap, "all_devs", (4, 4), at::MAX, 0)?,
         })
     }
 
     pub(super) fn open(dir: &Path, on: &str) -> Result<Self> {
         let get = |name: &str| objects::open_map(&dir.join(name), on);
-        Ok(Self { nics: get("nics")?, devs: get("devs")?, all: get("all_devs")? })
+        Ok(Self {
+            nics: get("nics")?,
+            devs: get("devs")?,
+            all: get("all_devs")?,
+            ports: get("nic_ports")?,
+            counting: get(COUNTING)?,
+        })
     }
 
-    pub(super) fn named(&self) -> [(&'static str, &MapHandle); 3] {
-        [("nics", &self.nics), ("devs", &self.devs), ("all_devs", &self.all)]
+    pub(super) fn named(&self) -> [(&'static str, &MapHandle); 5] {
+        [
+            ("nics", &self.nics),
+            ("devs", &self.devs),
+            ("all_devs", &self.all),
+            ("nic_ports", &self.ports),
+            (COUNTING, &self.counting),
+        ]
     }
 
     /// Forgets what an earlier port of that number counted.
@@ -66,11 +89,28 @@ impl Shared {
     }
 
     /// Tells the programs the interface of a port.
-    pub(super) fn point(&self, number: u32, place: u32, index: u32, on: &str) -> Result<()> {
-        [(&self.devs, number), (&self.all, place)].into_iter().try_for_each(|(map, key)| {
-            map.update(&key.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
+    pub(super) fn point(
+        &self,
+        number: u32,
+        place: u32,
+        interface @ (_, index): (u32, u32),
+        on: &str,
+    ) -> Result<()> {
+        let put = |map: &MapHandle, key: &[u8], value: u32| {
+            map.update(key, &value.to_ne_bytes(), MapFlags::ANY)
                 .map_err(|e| refused(on, "naming the interface to the programs", &e))
-        })
+        };
+        put(&self.ports, &interface_key(interface), number)?;
+        put(&self.devs, &number.to_ne_bytes(), index)?;
+        put(&self.all, &place.to_ne_bytes(), index)
+    }
+
+    /// Takes the interface of a port from the programs; returns whether there are others.
+    pub(super) fn unpoint(&self, number: u32, place: u32, interface: (u32, u32)) -> bool {
+        let _ = self.devs.delete(&number.to_ne_bytes());
+        let _ = self.all.delete(&place.to_ne_bytes());
+        let _ = self.ports.delete(&interface_key(interface));
+        self.ports.keys().next().is_some()
     }
 
     /// What all CPUs counted for a port, word by word.
@@ -86,4 +126,9 @@ impl Shared {
         }
         Ok(Arc::new(sum))
     }
+}
+
+/// `struct nic_key` of bpf/vale_nic.h.
+fn interface_key((netns, index): (u32, u32)) -> Vec<u8> {
+    [index, netns].iter().flat_map(|w| w.to_ne_bytes()).collect()
 }

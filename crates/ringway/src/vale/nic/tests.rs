@@ -1,5 +1,7 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
+use std::os::fd::OwnedFd;
+
 use super::*;
 use crate::Port;
 use crate::sys::{bpf, bpffs, net};
