@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // A NIC as a member of a switch: `vale_wire` is attached to it, `vale_out` sends what virtual ports left for it, and
-// `vale_taken` counts what its driver took.
+// `vale_taken` counts what its driver took. `vale_in` serves the host's side of NICs; `vale_host` and `vale_inject` are its own.
 #include "vale_nic_in.h"
 #include "vale_nic_out.h"
+#include "vale_host.h"
+#include "vale_host_tx.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -5,7 +5,7 @@
 //!     nics devs all_devs      counters, interfaces by port number, interfaces for frames to all; made with the first NIC
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
 //!     port/eth1/              as for other ports, for root alone, and
-//!         xdp taken           links: the program attached to the interface, the one that counts what its driver took
+//!         xdp tcx taken       links: the programs attached to the interface, the one that counts what its driver took
 //!         keep                link of the `out` program, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
@@ -13,6 +13,7 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod host;
 mod programs;
 mod shared;
 
@@ -34,6 +35,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::stats::{DropReason, RingStats};
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
+pub use host::NicOptions;
 use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.
@@ -50,7 +52,8 @@ impl Switch {
     /// Makes an interface of the present network namespace a port of its own name; returns its number.
     ///
     /// All that the interface receives enters the switch, as if a port had sent it, and what the switch has for the port leaves
-    /// by the interface. The host's own stack receives nothing from it any more. Frames between NICs are moved by the
+    /// by the interface. The host's own stack receives nothing from it any more ([`add_nic_with`](Self::add_nic_with) changes
+    /// that). Frames between NICs are moved by the
     /// kernel alone, also when no process of Ringway lives. The interface becomes promiscuous.
     ///
     /// Frames from virtual ports wait in the port's rx ring until their sender's sync sends them. When the sender dies in
@@ -76,15 +79,37 @@ impl Switch {
     /// # Ok::<(), ringway::Error>(())
     /// ```
     pub fn add_nic(&self, interface: &str) -> Result<u32> {
+        self.add_nic_with(interface, &NicOptions::default())
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Invalid`] when another NIC of the switch is in
+    /// another network namespace.
+    ///
+    /// ```no_run
+    /// use ringway::vale::{NicOptions, Switch};
+    /// // The host keeps its address on eth1.
+    /// Switch::open("vale0")?.add_nic_with("eth1", &NicOptions { host: true })?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
         let _lock = self.lock()?;
         self.check_plain(&on)?;
+        self.check_hosts(&nic, options, &on)?;
         let place = self.free_place(&nic, &on)?;
         let shared = Shared::of(&self.dir, &on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
         let dir = pins::port(&self.dir, interface);
-        self.attach(&nic, &shared, (number, place), &dir, &on).inspect_err(|_| {
+        let attached = self.attach(&nic, &shared, (number, place), &dir, &on);
+        let all = attached.and_then(|()| match options.host {
+            true => self.add_host(&nic, &shared, number, interface),
+            false => Ok(()),
+        });
+        all.inspect_err(|_| {
             if let Some(p) = self.ports().into_iter().find(|p| p.number == number) {
                 self.detach_nic(&p);
             }
@@ -113,7 +138,7 @@ impl Switch {
     /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone.
     fn free_place(&self, nic: &Nic, on: &str) -> Result<u32> {
         let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
-        let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some()).collect();
+        let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host).collect();
         if nics.iter().any(|p| p.nic == Some(nic.index) && self.nic_word(p.number, port::NETNS) != nic.netns)
         {
             return bad(
@@ -146,6 +171,7 @@ impl Switch {
             word(at).store(value, Relaxed);
         }
         word(port::PROMISCUOUS).store(0, Relaxed);
+        word(port::BESIDE).store(0, Relaxed);
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_in(dir).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
         shared.clear(number, on)?;
@@ -157,8 +183,9 @@ impl Switch {
             .map_err(|e| Error::io(on, "attaching the program that counts failed", e).cure("run as root"))?;
         pin(&taken, "taken")?;
         programs::keep(&programs.out, dir, on)?;
-        self.publish(&programs.out, number, on)?;
+        self.publish(&programs.out, &pins::out(&self.dir, number), on)?;
         shared.point(number, place, nic.index, on)?;
+        pin(&host::attach_tcx(&programs.pass, nic, libbpf_sys::BPF_TCX_INGRESS, on)?, "tcx")?;
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
@@ -172,10 +199,16 @@ impl Switch {
     pub(super) fn detach_nic(&self, p: &SwitchPort) {
         let Some(index) = p.nic else { return };
         let dir = pins::port(&self.dir, &p.name);
-        if let Ok(link) = bpffs::get(&dir.join("xdp"), true) {
-            let _ = bpf::detach(link.as_fd());
+        for link in ["xdp", "tcx"] {
+            if let Ok(link) = bpffs::get(&dir.join(link), true) {
+                let _ = bpf::detach(link.as_fd());
+            }
         }
         let _ = net::let_go(&dir.join("keep"));
+        if p.host {
+            let _ = fs::remove_file(pins::out_host(&self.dir, p.number, index));
+            return;
+        }
         let _ = fs::remove_file(pins::out(&self.dir, p.number));
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let _ = shared.devs.delete(&p.number.to_ne_bytes());

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ring::leaves_checksums;
 use crate::sys::{bpf, bpffs, net};
 use crate::vale::layout::info;
-use crate::vale::{Switch, objects, pins};
+use crate::vale::{Switch, objects};
 
 /// The object with the programs of a NIC; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
@@ -24,9 +24,25 @@ pub(super) struct Programs {
     pub(super) wire: OwnedFd,
     pub(super) out: OwnedFd,
     pub(super) taken: OwnedFd,
+    pub(super) pass: OwnedFd,
 }
+
 impl Switch {
     pub(super) fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
+        let names = ["vale_wire", "vale_out", "vale_taken", "vale_in"];
+        let [wire, out, taken, pass] = self.load_programs(nic, shared, number, names, on)?;
+        Ok(Programs { wire, out, taken, pass })
+    }
+
+    /// Loads programs of the object for the port `number`.
+    pub(super) fn load_programs<const N: usize>(
+        &self,
+        nic: &Nic,
+        shared: &Shared,
+        number: u32,
+        names: [&str; N],
+        on: &str,
+    ) -> Result<[OwnedFd; N]> {
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let config = objects::config(self.shape, self.identity(number, generation));
@@ -34,6 +50,10 @@ impl Switch {
         let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+        for mut p in open.progs_mut() {
+            let wanted = names.iter().any(|n| p.name() == *n);
+            p.set_autoload(wanted);
+        }
         for mut m in open.maps_mut() {
             let name = m.name().to_string_lossy().into_owned();
             let done = if name.ends_with(".rodata") {
@@ -61,19 +81,19 @@ impl Switch {
             let program = loaded.progs().find(|p| p.name() == name).ok_or_else(missing)?;
             program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
         };
-        Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
+        let programs = names.map(program).into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(programs.try_into().expect("one for each name"))
     }
 
-    /// Shows the `out` program to senders.
-    pub(super) fn publish(&self, out: &OwnedFd, number: u32, on: &str) -> Result<()> {
+    /// Shows the `out` program to senders, as `path`.
+    pub(super) fn publish(&self, out: &OwnedFd, path: &Path, on: &str) -> Result<()> {
         let io = |e| Error::io(on, "pinning the program that sends failed", e);
-        let path = pins::out(&self.dir, number);
         if let Some(dir) = path.parent().filter(|d| !d.is_dir()) {
             fs::create_dir(dir).map_err(io)?;
             fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
         }
-        bpffs::pin(out.as_fd(), &path).map_err(io)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).map_err(io)
+        bpffs::pin(out.as_fd(), path).map_err(io)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(io)
     }
 }
 
