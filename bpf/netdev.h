@@ -15,3 +15,14 @@ struct net_device___l {
 		struct net___l *net;
 	} nd_net;
 } __attribute__((preserve_access_index));
+
+struct xdp_rxq_info___l {
+	struct net_device___l *dev;
+} __attribute__((preserve_access_index));
+
+struct nsproxy___l {
+	struct net___l *net_ns;
+} __attribute__((preserve_access_index));
+struct task_struct___l {
+	struct nsproxy___l *nsproxy;
+} __attribute__((preserve_access_index));

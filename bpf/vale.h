@@ -152,7 +152,7 @@ struct rx_state {
 /* At the start of each port's state. */
 struct port_state {
 	__u32 port;
-	__u32 nic;      /* not 0: frames in its rx rings leave by an interface */
+	__u32 nic;      /* not 0: frames in its rx rings leave by an interface; above 1: they enter the stack of this namespace */
 	__u64 mirrored; /* copies offered to its mirror */
 	__u64 storm[3]; /* when the next frame to all is due: limits of vale_conf.h */
 	__u64 unused1[3];

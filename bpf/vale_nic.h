@@ -13,8 +13,13 @@ const volatile struct nic_config nic SEC(".rodata.nic") = {};
 
 #define NICS 64 /* of a switch, at most */
 
-/* In `port_conf.flags`. */
+/* In `port_conf.flags`. The host's side of a NIC has both. */
 #define PORT_NIC 0x100
+#define PORT_HOST 0x200
+
+/* In `port_conf.nic`. */
+#define NIC_INDEX 0
+#define NIC_BESIDE 4 /* of a NIC: its host's port, or 0; of a host: its NIC's */
 
 /* By port number, one for each CPU: programs of a NIC run with softirqs off, so each copy has a single writer. Adding up the
  * copies gives the counts. */
@@ -30,8 +35,9 @@ struct nic_cpu {
 	__u64 last_dst, last; /* looked up in it, and the entry found */
 	__u64 tick, now;      /* jiffies, and the unit of age when they began */
 	__u64 zero;
+	__u64 pass; /* not 0: the frame under way comes from the switch (vale_host.h) */
 };
-_Static_assert(sizeof(struct nic_cpu) == 552, "layout.rs");
+_Static_assert(sizeof(struct nic_cpu) == 560, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */
@@ -59,4 +65,10 @@ static __always_inline int is_nic(__u32 port)
 {
 	struct port_conf *p = bpf_map_lookup_elem(&ports, &port);
 	return p && READ_ONCE(p->flags) & PORT_NIC;
+}
+
+static __always_inline int is_host(__u32 port)
+{
+	struct port_conf *p = bpf_map_lookup_elem(&ports, &port);
+	return p && READ_ONCE(p->flags) & PORT_HOST;
 }

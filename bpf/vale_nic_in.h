@@ -5,12 +5,18 @@
 #include "vale_nic.h"
 #include "vale_fdb.h"
 #include "vale_rx.h"
+#include "netdev.h"
 
 struct xdp_buff___l {
+	struct xdp_rxq_info___l *rxq;
 	__u32 flags;
 } __attribute__((preserve_access_index));
 #define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
 extern void *bpf_cast_to_kern_ctx(void *) __ksym;
+
+/* Where a host's side of a NIC is among the destinations: in vale_host.h. */
+int host_wire(struct xdp_md *ctx, __u32 d, __u32 len);
+int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 reached);
 
 /* A frame on its way. */
 struct wire {
@@ -19,6 +25,7 @@ struct wire {
 	__u32 len, linear;
 	__u32 offered, reached; /* virtual ports */
 	__u32 nics, one;        /* NICs, and one of them */
+	__u32 hosts;            /* not 0: the host's side of a NIC is there */
 };
 
 static __always_inline int lose(struct nic_cpu *me, __u32 why)
@@ -183,6 +190,10 @@ static long flood_nth(__u32 i, struct wire *w)
 	__u32 d = w->info->ports[i];
 	if (d == 0 || d == cfg.port || d == FLOOD)
 		return 0;
+	if (is_host(d)) {
+		w->hosts = 1;
+		return 0;
+	}
 	if (is_nic(d)) {
 		w->nics++;
 		w->one = d;
@@ -226,6 +237,8 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 	if (!w.info || !me)
 		return XDP_DROP;
 	bpf_loop(PORTS, flood_nth, &w, 0);
+	if (w.hosts)
+		return flood_host(ctx, len, w.offered, w.reached);
 	me->copies += w.offered + w.nics;
 	if (w.nics == 1)
 		count_handed(w.one, len);
@@ -249,6 +262,8 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 
 	if (!me)
 		return XDP_DROP;
+	if (is_host(d))
+		return host_wire(ctx, d, len);
 	if (is_nic(d)) { /* The interface is gone: its counters say so. */
 		me->copies++;
 		me->tx.out++;

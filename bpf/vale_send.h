@@ -4,6 +4,7 @@
 #include "vale_decide.h"
 #include "vale_rx.h"
 #include "vale_copy.h"
+#include "netdev.h"
 
 /* What the caller says; it may say anything. */
 struct request {
@@ -177,6 +178,26 @@ static __always_inline void note_nic(struct tx_state *t, struct rx_state *r, __u
 	t->nics = due << 16 | (port && port != (d & 0xff) ? FLOOD : d & 0xff) << 8;
 }
 
+/* Whether frames of this sender can't get into the stack of a host, whose port this is: that takes a process of the network
+ * namespace `nic`. */
+static __always_inline int is_far(__u32 nic)
+{
+	if (nic <= 1)
+		return 0;
+	struct task_struct___l *task = (void *)bpf_get_current_task_btf();
+	return task->nsproxy->net_ns->ns.inum != nic;
+}
+
+/* They are lost for that. */
+static __always_inline void count_far(struct tx_state *t, struct rx_state *r, __u32 own, __u32 all)
+{
+	t->copies += own + all;
+	t->n.in += own;
+	t->n.drops[DEVICE_REFUSED] += own;
+	__sync_fetch_and_add(&r->n.in, own + all);
+	__sync_fetch_and_add(&r->n.drops[DEVICE_REFUSED], own + all);
+}
+
 /* Delivers what the burst has for port `d`. */
 __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 {
@@ -201,6 +222,10 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__u32 nic = READ_ONCE(((struct port_state *)state)->nic);
 	__u64 at = 0;
+	if (is_far(nic)) {
+		count_far(t, r, own, all);
+		return 0;
+	}
 	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
 	if (bpf_preempt_disable)

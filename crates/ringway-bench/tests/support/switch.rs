@@ -200,6 +200,18 @@ pub(crate) fn look_up(path: &std::path::Path, key: u32, len: usize) -> Vec<u8> {
     value
 }
 
+/// Programs that are attached to interface `index` of the present namespace: at tcx ingress, at tcx egress.
+pub(crate) fn attached(index: u32) -> [u32; 2] {
+    const PROG_QUERY: i64 = 16;
+    const KINDS: [u32; 2] = [46, 47];
+    KINDS.map(|kind| {
+        let mut words = [0u64; 8];
+        words[0] = u64::from(index) | u64::from(kind) << 32;
+        assert!(bpf(PROG_QUERY, &mut words) >= 0, "{}", std::io::Error::last_os_error());
+        words[3] as u32
+    })
+}
+
 /// Runs the program of a port with any request; its answer.
 pub(crate) fn run(program: &OwnedFd, request: [u32; 2]) -> u32 {
     const PROG_TEST_RUN: i64 = 10;

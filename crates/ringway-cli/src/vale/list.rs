@@ -26,6 +26,7 @@ Keys of --json, which stay as they are; new ones may be added:
       number, name, addresses
       ephemeral     whether it goes away with its last user
       nic           index of the interface that it is, or null
+      host          whether it is the host's side of that interface
       owner, uid, group, gid, mode (octal, as text)
       open, pid     whether a process has it open, and which;
                     pid is null for one of another pid namespace
@@ -74,6 +75,7 @@ fn describe(s: &Reading) -> String {
 fn line(p: &SwitchPortStats, width: usize) -> String {
     let port = &p.port;
     let kind = match port.nic {
+        Some(_) if port.host => "host",
         Some(_) => "interface",
         None if port.ephemeral => "ephemeral",
         None => "persistent",
@@ -113,6 +115,7 @@ fn port(p: &SwitchPortStats) -> Value {
         ("name", json!(p.port.name)),
         ("ephemeral", json!(p.port.ephemeral)),
         ("nic", json!(p.port.nic)),
+        ("host", json!(p.port.host)),
         ("open", json!(p.port.open)),
         ("pid", json!(p.port.pid)),
         ("addresses", json!(p.addresses)),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::vale::{Module, Switch, SwitchSpec};
+use ringway::vale::{Module, NicOptions, Switch, SwitchSpec};
 use serde_json::json;
 
 use super::list::{bytes, seconds};
@@ -15,14 +15,21 @@ use crate::failure::Failure;
 An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames \
 between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
 
+
+With --host the stack is a port too, called IF^: the host keeps its addresses on the interface, and reaches all ports of the \
+switch. All interfaces of the switch must then be in one network namespace. To virtual ports the host must cut its frames itself: \
+`ip link set dev IF gso_max_segs 1`; those left to the interface to cut are dropped as too_long. What virtual ports send to \
+the host arrives from processes in the interface's network namespace only.
+
 Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF: \
-switch, port, number.
+switch, port, number, host (number of the host's port, or null).
 
 Examples:
   ringway vale add vale0
   ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
   ringway vale add vale1 --module hub
-  ringway vale add vale0:eth1                      # eth1 becomes a port")]
+  ringway vale add vale0:eth1                      # eth1 becomes a port
+  ringway vale add vale0:eth2 --host               # and eth2, with its host's stack as eth2^")]
 pub(super) struct Add {
     /// Its name: vale and up to 11 letters, digits, _ or -; or SWITCH:IF
     switch: String,
@@ -47,12 +54,21 @@ pub(super) struct Add {
     /// object (docs/modules.md)
     #[arg(long, default_value = "bridge")]
     module: Module,
+
+    /// With SWITCH:IF: the host's own stack on the interface becomes a port, too
+    #[arg(long)]
+    host: bool,
 }
 
 impl Add {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         if let Some((switch, interface)) = self.switch.split_once(':') {
             return self.add_nic(switch, interface, console);
+        }
+        if self.host {
+            return Err(Failure::Usage(
+                "--host is for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
+            ));
         }
         let switch = Switch::create(&self.switch, &self.spec())?;
         let (name, memory, spec) = (switch.name(), switch.memory(), switch.spec());
@@ -82,11 +98,16 @@ impl Add {
 
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
         if self.spec() != SwitchSpec::default() {
-            return Err(Failure::Usage("options are for making a switch; SWITCH:IF takes none".into()));
+            return Err(Failure::Usage(
+                "options are for making a switch; SWITCH:IF takes --host only".into(),
+            ));
         }
-        let number = Switch::open(switch)?.add_nic(interface)?;
-        let object = json!({ "switch": switch, "port": interface, "number": number });
-        console.result(&format!("{switch}:{interface}: interface added, number {number}"), &object)?;
+        let open = Switch::open(switch)?;
+        let number = open.add_nic_with(interface, &NicOptions { host: self.host })?;
+        let host = if self.host { Some(open.find_port(&format!("{interface}^"))?.number) } else { None };
+        let object = json!({ "switch": switch, "port": interface, "number": number, "host": host });
+        let also = host.map_or_else(String::new, |n| format!(", its host {interface}^ number {n}"));
+        console.result(&format!("{switch}:{interface}: interface added, number {number}{also}"), &object)?;
         Ok(())
     }
 }

@@ -18,12 +18,21 @@ const FRAME_IN: u32 = 64;
 /// Runs that a signal may cut short before the rest is left to the next sync.
 const TRIES: u32 = 100;
 
+/// An `out` program.
+#[derive(Debug)]
+struct Out {
+    port: u32,
+    /// The interface whose stack it serves; `None`: it sends to a wire.
+    host: Option<u32>,
+    program: OwnedFd,
+}
+
 /// The `out` programs of a switch, opened when needed.
 #[derive(Debug)]
 pub(super) struct Outs {
     name: String,
     switch: PathBuf,
-    open: Vec<(u32, OwnedFd)>,
+    open: Vec<Out>,
     /// When `open` was emptied last, monotonic ns: a NIC may go and another take its number.
     since_ns: u64,
 }
@@ -50,26 +59,47 @@ impl Outs {
         if port != ALL {
             return self.send_one(port, frames);
         }
-        let names = fs::read_dir(pins::outs(&self.switch)).into_iter().flatten().flatten();
-        let ports: Vec<u32> = names.filter_map(|n| n.file_name().to_str()?.parse().ok()).collect();
+        let ports: Vec<u32> = self.there().into_iter().map(|(p, ..)| p).collect();
         ports.into_iter().try_for_each(|p| self.send_one(p, frames))
     }
 
-    fn send_one(&mut self, port: u32, frames: u32) -> Result<()> {
-        let at = match self.open.iter().position(|(p, _)| *p == port) {
-            Some(at) => at,
-            None => match objects::open_pin(&pins::out(&self.switch, port), true, &self.name) {
-                Ok(program) => {
-                    self.open.push((port, program));
-                    self.open.len() - 1
-                }
-                // The NIC was deleted, and its ring with it.
-                Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
-                Err(e) => return Err(e),
-            },
+    /// Port, interface of a host's side, and file of each program.
+    fn there(&self) -> Vec<(u32, Option<u32>, PathBuf)> {
+        let files = fs::read_dir(pins::outs(&self.switch)).into_iter().flatten().flatten();
+        let parse = |f: fs::DirEntry| {
+            let (port, host) = pins::parse_out(f.file_name().to_str()?)?;
+            Some((port, host, f.path()))
         };
+        files.filter_map(parse).collect()
+    }
+
+    /// Place in `open` of the program of a port; `None`: it was deleted, and its ring with it.
+    fn find(&mut self, port: u32) -> Result<Option<usize>> {
+        if let Some(at) = self.open.iter().position(|o| o.port == port) {
+            return Ok(Some(at));
+        }
+        let Some((port, host, file)) = self.there().into_iter().find(|(p, ..)| *p == port) else {
+            return Ok(None);
+        };
+        match objects::open_pin(&file, true, &self.name) {
+            Ok(program) => self.open.push(Out { port, host, program }),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+        }
+        Ok(Some(self.open.len() - 1))
+    }
+
+    fn send_one(&mut self, port: u32, frames: u32) -> Result<()> {
+        let Some(at) = self.find(port)? else { return Ok(()) };
+        let out = &self.open[at];
+        let run = |at| bpf::run_live(out.program.as_fd(), FRAME_IN, frames.max(1), at);
         for _ in 0..TRIES {
-            let ran = bpf::run_live(self.open[at].1.as_fd(), FRAME_IN, frames.max(1), None).map_err(|e| {
+            let ran = match (run(out.host), out.host) {
+                // The interface is down, and the frames wait; or it is gone, which the program finds out for itself.
+                (Err(_), Some(_)) => run(None),
+                (ran, _) => ran,
+            };
+            let ran = ran.map_err(|e| {
                 Error::io(&self.name, format!("sending to the interface at port {port} failed"), e)
                     .cure("`ringway vale list` shows the port; delete it and add the interface again")
             })?;

@@ -40,11 +40,13 @@ pub(crate) mod port {
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
     /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
-    /// the switch made it promiscuous, and whether its driver leaves checksums unfinished. Programs do not read these.
+    /// the switch made it promiscuous, and whether its driver leaves checksums unfinished.
     pub(crate) const IFINDEX: usize = 96;
     pub(crate) const NETNS: usize = 100;
     pub(crate) const PLACE: usize = 104;
     pub(crate) const PROMISCUOUS: usize = 108;
+    /// Of a NIC the number of its host's port, and the other way round; 0: none. Programs read this and the index.
+    pub(crate) const BESIDE: usize = 112;
     pub(crate) const SOFTWARE: usize = 124;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
@@ -55,6 +57,8 @@ pub(crate) mod port {
     pub(crate) const EPHEMERAL: u32 = 2;
     /// It is an interface.
     pub(crate) const NIC: u32 = 0x100;
+    /// It is the host's side of one.
+    pub(crate) const HOST: u32 = 0x200;
 
     // Features.
     pub(crate) const ISOLATED: u32 = 1;
@@ -87,7 +91,7 @@ pub(crate) mod fdb {
 pub(crate) mod state {
     /// Number of the port; 0 after it was deleted.
     pub(crate) const PORT: usize = 0;
-    /// Not 0: a NIC.
+    /// Not 0: a NIC; of its host's side the inode number of the network namespace.
     pub(crate) const NIC: usize = 4;
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
@@ -108,7 +112,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 552;
+    pub(crate) const SIZE: usize = 560;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;

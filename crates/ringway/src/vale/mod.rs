@@ -39,6 +39,7 @@ use std::time::Duration;
 pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
 pub use module::Module;
+pub use nic::NicOptions;
 pub use pins::{root, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};

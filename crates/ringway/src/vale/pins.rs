@@ -72,6 +72,19 @@ pub(crate) fn out(switch_dir: &Path, number: u32) -> PathBuf {
     outs(switch_dir).join(number.to_string())
 }
 
+/// The program that brings what waits for the host's side of the interface `index`, port `number`, into the stack.
+pub(crate) fn out_host(switch_dir: &Path, number: u32, index: u32) -> PathBuf {
+    outs(switch_dir).join(format!("{number}^{index}"))
+}
+
+/// Port and, of a host's side, interface of such a program.
+pub(crate) fn parse_out(name: &str) -> Option<(u32, Option<u32>)> {
+    match name.split_once('^') {
+        Some((number, index)) => Some((number.parse().ok()?, Some(index.parse().ok()?))),
+        None => Some((name.parse().ok()?, None)),
+    }
+}
+
 /// The directory of those programs.
 pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
     switch_dir.join("out")

@@ -59,6 +59,8 @@ pub struct SwitchPort {
     pub pid: Option<u32>,
     /// Index of the interface that it is, in the network namespace in which it was added; `None` for a virtual port.
     pub nic: Option<u32>,
+    /// Whether it is the host's side of that interface ([`NicOptions::host`](super::NicOptions::host)).
+    pub host: bool,
 }
 
 impl Switch {
@@ -89,7 +91,7 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
-    /// gets [`ErrorKind::Gone`] from its next sync.
+    /// gets [`ErrorKind::Gone`] from its next sync. [`ErrorKind::Invalid`] for the host's side of a NIC, which goes with the NIC.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
         let port = self.find_port(name)?;
@@ -97,6 +99,7 @@ impl Switch {
             Err(e) if !force => return Err(e.cure("end that process first, or use --force")),
             held => held,
         };
+        self.del_host(&port)?;
         self.detach_nic(&port);
         self.forget_port(port.number);
         remove_tree(&pins::port(&self.dir, name));
@@ -171,7 +174,8 @@ impl Switch {
         let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
         let ifindex = self.ports.u32(number as usize * at::SIZE + at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
-        Some(SwitchPort { number, name, ephemeral: flags & at::EPHEMERAL != 0, access, open, pid, nic })
+        let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
+        Some(SwitchPort { number, name, ephemeral, access, open, pid, nic, host })
     }
 
     /// Keeps others from opening a port; `None` when it has no files.
@@ -243,7 +247,9 @@ impl Switch {
 
     pub(super) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
         let on = format!("{}:{name}", self.name);
-        if !pins::is_port(name) {
+        // That of a host's side is not one that a port can be opened by.
+        let plain = if flags & at::HOST != 0 { name.trim_end_matches('^') } else { name };
+        if !pins::is_port(plain) {
             return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")
                 .cure("1 to 31 letters, digits, _ or -"));
         }

@@ -145,7 +145,11 @@ impl Switch {
     /// Keeps the `out` programs in use attached after they are replaced: each run of one that is attached nowhere takes 20 ms,
     /// and clients run them until they are told that their port's program is stale.
     fn hold_outs(&self, ports: &[SwitchPort]) -> Result<Vec<Aside>> {
-        let outs = ports.iter().filter(|p| p.nic.is_some()).map(|p| pins::out(&self.dir, p.number));
+        let of = |p: &SwitchPort| match p.nic? {
+            index if p.host => Some(pins::out_host(&self.dir, p.number, index)),
+            _ => Some(pins::out(&self.dir, p.number)),
+        };
+        let outs = ports.iter().filter_map(of);
         let hold = |pin: &PathBuf| Aside::attach(bpffs::get(pin, true)?.as_fd());
         outs.filter(|pin| pin.exists()).map(|pin| hold(&pin).map_err(|e| self.unplaced(&pin, e))).collect()
     }

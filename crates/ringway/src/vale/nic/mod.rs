@@ -7,7 +7,7 @@
 //!     taken                   link of the program that calls the latter, as long as there are NICs
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
 //!     port/eth1/              as for other ports, for root alone, and
-//!         xdp out             links: the program attached to the interface, and the `out` program
+//!         xdp tcx out         links: the programs attached to the interface, and the `out` program
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
@@ -15,11 +15,12 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod host;
 mod programs;
 mod shared;
 
 use std::fs;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -35,6 +36,7 @@ use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
+pub use host::NicOptions;
 pub(super) use programs::Aside;
 use shared::Shared;
 
@@ -52,7 +54,8 @@ impl Switch {
     /// Makes an interface of the present network namespace a port of its own name; returns its number.
     ///
     /// All that the interface receives enters the switch, as if a port had sent it, and what the switch has for the port leaves
-    /// by the interface. The host's own stack receives nothing from it any more. Frames between NICs are moved by the
+    /// by the interface. The host's own stack receives nothing from it any more ([`add_nic_with`](Self::add_nic_with) changes
+    /// that). Frames between NICs are moved by the
     /// kernel alone, also when no process of Ringway lives. The interface becomes promiscuous.
     ///
     /// Frames from virtual ports wait in the port's rx ring until their sender's sync sends them. When the sender dies in
@@ -78,15 +81,37 @@ impl Switch {
     /// # Ok::<(), ringway::Error>(())
     /// ```
     pub fn add_nic(&self, interface: &str) -> Result<u32> {
+        self.add_nic_with(interface, &NicOptions::default())
+    }
+
+    /// The same, with options.
+    ///
+    /// # Errors
+    /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Invalid`] when another NIC of the switch is in
+    /// another network namespace.
+    ///
+    /// ```no_run
+    /// use ringway::vale::{NicOptions, Switch};
+    /// // The host keeps its address on eth1.
+    /// Switch::open("vale0")?.add_nic_with("eth1", &NicOptions { host: true })?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
         let _lock = self.lock()?;
         self.check_plain(&on)?;
+        self.check_hosts(&nic, options, &on)?;
         let place = self.free_place(&nic, &on)?;
         let shared = Shared::of(&self.dir, &on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
         let dir = pins::port(&self.dir, interface);
-        self.attach(&nic, &shared, (number, place), &dir, &on).inspect_err(|_| {
+        let attached = self.attach(&nic, &shared, (number, place), &dir, &on);
+        let all = attached.and_then(|()| match options.host {
+            true => self.add_host(&nic, &shared, number, interface),
+            false => Ok(()),
+        });
+        all.inspect_err(|_| {
             if let Some(p) = self.ports().into_iter().find(|p| p.number == number) {
                 self.detach_nic(&p);
             }
@@ -115,7 +140,7 @@ impl Switch {
     /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone.
     fn free_place(&self, nic: &Nic, on: &str) -> Result<u32> {
         let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
-        let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some()).collect();
+        let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host).collect();
         if nics.iter().any(|p| p.nic == Some(nic.index) && self.nic_word(p.number, port::NETNS) != nic.netns)
         {
             return bad(
@@ -151,6 +176,7 @@ impl Switch {
             (port::PLACE, place),
             (port::SOFTWARE, software.into()),
             (port::PROMISCUOUS, 0),
+            (port::BESIDE, 0),
         ] {
             word(at).store(value, Relaxed);
         }
@@ -161,14 +187,18 @@ impl Switch {
         let programs = self.load_nic(shared, number, generation, on)?;
         self.count_taken(shared, generation, on)?;
         programs::keep(&programs.out, dir, on)?;
-        self.publish(&programs.out, number, on)?;
+        self.publish(&programs.out, &pins::out(&self.dir, number), on)?;
         shared.point(number, place, (nic.netns, nic.index), on)?;
+        let pin = |link: OwnedFd, name: &str| {
+            bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
+        };
+        pin(host::attach_tcx(&programs.pass, nic, libbpf_sys::BPF_TCX_INGRESS, on)?, "tcx")?;
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
         let wire = attach_xdp(programs.wire.as_fd(), (nic.netns, nic.index), DRV_MODE)
             .map_err(|e| xdp_refused(on, (nic.netns, nic.index), &nic.interface, e))?;
-        bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
+        pin(wire, "xdp")
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -176,10 +206,16 @@ impl Switch {
     pub(super) fn detach_nic(&self, p: &SwitchPort) {
         let Some(index) = p.nic else { return };
         let dir = pins::port(&self.dir, &p.name);
-        if let Ok(link) = bpffs::get(&dir.join("xdp"), true) {
-            let _ = bpf::detach(link.as_fd());
+        for link in ["xdp", "tcx"] {
+            if let Ok(link) = bpffs::get(&dir.join(link), true) {
+                let _ = bpf::detach(link.as_fd());
+            }
         }
         let _ = net::let_go(&dir.join("keep"));
+        if p.host {
+            let _ = fs::remove_file(pins::out_host(&self.dir, p.number, index));
+            return;
+        }
         let _ = fs::remove_file(pins::out(&self.dir, p.number));
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let place = self.nic_word(p.number, port::PLACE);

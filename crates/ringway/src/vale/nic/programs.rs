@@ -30,6 +30,7 @@ const LOOPBACK: u32 = 1;
 pub(super) struct Programs {
     pub(super) wire: OwnedFd,
     pub(super) out: OwnedFd,
+    pub(super) pass: OwnedFd,
 }
 
 impl Switch {
@@ -41,11 +42,24 @@ impl Switch {
         generation: u32,
         on: &str,
     ) -> Result<Programs> {
+        let names = ["vale_wire", "vale_out", "vale_in"];
+        let [wire, out, pass] = self.load_of(shared, number, generation, names, on)?;
+        Ok(Programs { wire, out, pass })
+    }
+
+    /// Loads programs of the port `number`, a NIC or the host's side of one.
+    pub(super) fn load_of<const N: usize>(
+        &self,
+        shared: &Shared,
+        number: u32,
+        generation: u32,
+        names: [&str; N],
+        on: &str,
+    ) -> Result<[OwnedFd; N]> {
         let config = objects::config(self.shape, self.identity(number, generation));
         let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
         let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-        let [wire, out] = self.load_some(shared, ["vale_wire", "vale_out"], &config, &own, on)?;
-        Ok(Programs { wire, out })
+        self.load_some(shared, names, &config, &own, on)
     }
 
     /// Loads the program that counts for all NICs, and the one that is attached and calls it.
@@ -130,7 +144,7 @@ impl Switch {
         Ok(Some(Fresh { place: Place::Entry(self.dir.join(COUNTING)), program }))
     }
 
-    /// New programs for a NIC, and their places; those that its maker did not come to make, having been killed, are left out.
+    /// New programs for a NIC or the host's side of one, and their places; those that its maker did not come to make, having been killed, are left out.
     pub(in crate::vale) fn nic_programs(
         &self,
         of: &SwitchPort,
@@ -139,26 +153,36 @@ impl Switch {
     ) -> Result<Vec<Fresh>> {
         let dir = pins::port(&self.dir, &of.name);
         let shared = Shared::open(&self.dir, on)?;
-        let Programs { wire, out } = self.load_nic(&shared, of.number, generation, on)?;
-        let again = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
-        let all = [
-            Fresh { place: Place::Link(dir.join("out")), program: again },
-            Fresh { place: Place::Pin(pins::out(&self.dir, of.number)), program: out },
-            Fresh { place: Place::Link(dir.join("xdp")), program: wire },
-        ];
+        let mut all = Vec::new();
+        let out = match of.nic.filter(|_| of.host) {
+            Some(index) => {
+                let names = ["vale_host", "vale_inject"];
+                let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
+                all.push(Fresh { place: Place::Link(dir.join("tcx")), program: host });
+                let place = Place::Pin(pins::out_host(&self.dir, of.number, index));
+                Fresh { place, program: inject }
+            }
+            None => {
+                let Programs { wire, out, pass } = self.load_nic(&shared, of.number, generation, on)?;
+                all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
+                all.push(Fresh { place: Place::Link(dir.join("tcx")), program: pass });
+                Fresh { place: Place::Pin(pins::out(&self.dir, of.number)), program: out }
+            }
+        };
+        let again = out.program.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
+        all.splice(0..0, [Fresh { place: Place::Link(dir.join("out")), program: again }, out]);
         Ok(all.into_iter().filter(|f| f.place.path().exists()).collect())
     }
 
-    /// Shows the `out` program to senders.
-    pub(super) fn publish(&self, out: &OwnedFd, number: u32, on: &str) -> Result<()> {
+    /// Shows the `out` program to senders, as `path`.
+    pub(super) fn publish(&self, out: &OwnedFd, path: &Path, on: &str) -> Result<()> {
         let io = |e| Error::io(on, "pinning the program that sends failed", e);
-        let path = pins::out(&self.dir, number);
         if let Some(dir) = path.parent().filter(|d| !d.is_dir()) {
             fs::create_dir(dir).map_err(io)?;
             fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
         }
-        bpffs::pin(out.as_fd(), &path).map_err(io)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).map_err(io)
+        bpffs::pin(out.as_fd(), path).map_err(io)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(io)
     }
 }
 

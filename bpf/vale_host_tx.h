@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The host's side of a NIC: `vale_host` takes what the host sends into the switch, `vale_inject` brings what virtual ports left
+ * for it into the stack. */
+#pragma once
+#include "vale_host.h"
+#include "vale_nic_out.h"
+
+/* A frame that the host sends. */
+struct sent {
+	struct __sk_buff *skb;
+	struct info *info;
+	struct nic_cpu *me;
+	__u32 beside;
+	__u32 frames, bytes;
+	__u32 reached, short_of; /* a port got it; why one did not */
+};
+
+/* The tag that the stack keeps beside the bytes, as it is in a frame; 0: none. */
+static __always_inline __u32 tag_of(struct __sk_buff *skb)
+{
+	return skb->vlan_present ? skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16 : 0;
+}
+
+/* Copies `n` bytes from place `at` of the frame, as it is with its tag. */
+static __always_inline int load_part(struct __sk_buff *skb, void *buf, __u32 at, __u32 n, __u32 tag)
+{
+	if (!tag)
+		return bpf_skb_load_bytes(skb, at, buf, n);
+	if (at)
+		return bpf_skb_load_bytes(skb, at - 4, buf, n);
+	n -= 16; /* behind the addresses and the tag */
+	asm volatile("" : "+r"(n));
+	if (n == 0 || n > cfg.buf_size - 16 || bpf_skb_load_bytes(skb, 0, buf, 12))
+		return -1;
+	*(__u32 *)(buf + 12) = tag;
+	return bpf_skb_load_bytes(skb, 12, buf + 16, n);
+}
+
+/* Copies the frame into reserved slots; see copy_wire. */
+static __always_inline void copy_skb(struct __sk_buff *skb, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
+{
+	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK, tag = tag_of(skb);
+
+	while (done < len && can_loop) {
+		__u64 *slot = slot_of(reg, cfg.rings + ring, pos);
+		__u32 idx = READ_ONCE(*slot), n = len - done;
+		if (n > cfg.buf_size)
+			n = cfg.buf_size;
+		__u64 more = done + n < len ? NS_MOREFRAG : 0;
+		asm volatile("" : "+r"(n));
+		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size ||
+		    load_part(skb, buf_of(reg, idx), done, n, tag))
+			WRITE_ONCE(*slot, (__u64)idx | more << 48);
+		else
+			WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
+		done = (done + n) & 0x1ffff;
+		pos = (pos + 1) & MASK;
+	}
+}
+
+/* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
+ * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
+__noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
+{
+	__u32 self = cfg.port, ring = 0, frames = frames_of(skb);
+	void *reg = inner(&regions, d), *state = inner(&states, d);
+	struct nic_cpu *me = nic_of(self);
+	__u32 len = skb->len + (skb->vlan_present ? 4 : 0);
+
+	if (cfg.rings > 1)
+		ring = bpf_get_hash_recalc(skb) % cfg.rings;
+	asm volatile("" : "+r"(ring));
+	if (!reg || !state || !me || ring >= cfg.rings)
+		return -1;
+	asm volatile("" : "+r"(ring));
+	struct rx_state *r = rx_of(state, ring);
+	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	__sync_fetch_and_add(&r->n.in, frames);
+	if (frames > 1 || len > MAX_FRAME) {
+		__sync_fetch_and_add(&r->n.drops[TOO_LONG], frames);
+		return TOO_LONG;
+	}
+	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
+	__u64 at = 0;
+	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
+	if (!n) {
+		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
+		return RECEIVER_FULL;
+	}
+	__u32 *told = told_of(reg, cfg.rings + ring);
+	if (!READ_ONCE(told[(FED - TOLD) / 4]))
+		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
+	copy_skb(skb, me, reg, ring, at, len);
+	rx_publish(r, told, at, n);
+	rx_wake(r, c, d, ring);
+	__sync_fetch_and_add(&r->n.out, 1);
+	__sync_fetch_and_add(&r->n.bytes, len);
+	return 0;
+}
+
+/* Sends the frame to one port. The own NIC gets it when the program returns. */
+static __always_inline void send_to(struct sent *s, __u32 d)
+{
+	if (is_nic(d)) {
+		struct nic_cpu *to = nic_of(d);
+		if (!to)
+			return;
+		to->offered += s->frames;
+		to->handed += s->frames;
+		to->bytes += s->bytes;
+		if (d == s->beside)
+			to->sent += s->frames;
+		else
+			give(s->skb, d);
+		s->me->copies += s->frames;
+		s->reached = 1;
+		return;
+	}
+	int why = deliver_skb(s->skb, d);
+	if (why < 0)
+		return;
+	s->me->copies += s->frames;
+	if (why)
+		s->short_of = why;
+	else
+		s->reached = 1;
+}
+
+static long send_nth(__u32 i, struct sent *s)
+{
+	if (i >= s->info->nports || i >= PORTS)
+		return 1;
+	__u32 d = s->info->ports[i];
+	if (d != 0 && d != cfg.port && d != FLOOD)
+		send_to(s, d);
+	return 0;
+}
+
+/* Counts what became of the frame, and tells the stack. */
+static __always_inline int sent_to(struct sent *s, int wire)
+{
+	if (!s->reached) {
+		__u32 why = READ_ONCE(s->short_of) & 31;
+		if (why < 24)
+			s->me->tx.drops[why] += s->frames;
+		return TCX_DROP;
+	}
+	s->me->tx.out += s->frames;
+	s->me->tx.bytes += s->bytes;
+	/* There is no interface 0: the kernel frees the frame and tells the sender that it was sent. A drop would be congestion
+	 * to TCP. */
+	return wire ? TCX_NEXT : bpf_redirect(0, 0);
+}
+
+/* The frame is lost for a reason of its own. */
+static __always_inline int refuse(struct sent *s, __u32 why)
+{
+	s->me->tx.drops[why] += s->frames;
+	return TCX_DROP;
+}
+
+SEC("tcx/egress")
+int vale_host(struct __sk_buff *skb)
+{
+	__u32 zero = 0, self = cfg.port;
+	struct sent s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .beside = beside(self),
+			  .frames = frames_of(skb), .bytes = skb->wire_len, .short_of = NO_DESTINATION };
+	struct nic_cpu *nic_me = nic_of(s.beside);
+	__u64 head[2] = {};
+
+	if (!s.info || !s.me || !nic_me)
+		return TCX_NEXT;
+	if (READ_ONCE(nic_me->pass)) {
+		WRITE_ONCE(nic_me->pass, 0);
+		return TCX_NEXT;
+	}
+	s.me->tx.in += s.frames;
+	if (skb->len < ETH_HLEN || bpf_skb_load_bytes(skb, 0, head, 12))
+		return refuse(&s, TOO_SHORT);
+	__u64 dst = head[0] & 0xffffffffffffULL, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
+	if (jiffies != s.me->tick)
+		begin_tick(jiffies);
+	learn(s.me, src);
+	__u64 entry = look_up(s.me, dst);
+	if (!entry) {
+		bpf_loop(PORTS, send_nth, &s, 0);
+		return sent_to(&s, 1);
+	}
+	__u32 d = entry & 0xff;
+	if (entry & ENTRY_BLACKHOLE)
+		return refuse(&s, BLACKHOLE);
+	if (d == cfg.port)
+		return refuse(&s, SAME_PORT);
+	send_to(&s, d);
+	return sent_to(&s, d == s.beside);
+}
+
+/* Whether the run is one for the stack of this NIC: the kernel gives it frames that seem to have come from there. */
+static __always_inline int is_at_nic(struct xdp_md *ctx)
+{
+	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
+	struct net_device___l *dev = x->rxq->dev;
+
+	return dev->ifindex == nic.ifindex && dev->nd_net.net->ns.inum == nic.netns;
+}
+
+/* As vale_out, with the same caller. A run elsewhere does nothing, unless there is no interface any more: then the frames are
+ * lost by name. */
+SEC("xdp.frags")
+int vale_inject(struct xdp_md *ctx)
+{
+	__u32 self = cfg.port, side = beside(self);
+	struct nic_cpu *me = nic_of(self);
+	struct port_conf *c = conf_of(self);
+
+	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx))
+		return XDP_ABORTED;
+	int at_nic = is_at_nic(ctx);
+	if (!at_nic && bpf_map_lookup_elem(&devs, &side))
+		return XDP_ABORTED;
+	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+		int len = take(ctx, ring);
+		if (len <= 0)
+			continue;
+		me->handed++;
+		me->bytes += len;
+		/* The caller may have put a note there. */
+		if (!at_nic || set_meta(ctx, 0))
+			return XDP_DROP;
+		me->sent++;
+		return XDP_PASS;
+	}
+	return XDP_DROP;
+}

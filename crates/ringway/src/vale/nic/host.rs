@@ -1,0 +1,124 @@
+//! The host's side of a NIC: a port of the switch by which the host keeps using the interface.
+//!
+//! ```text
+//! <root>/vale0/
+//!     out/8^3                 the program that brings what waits for port 8 into the stack of interface 3
+//!     port/eth1^/             as for NICs, and
+//!         tcx                 link: the program that takes what the host sends
+//!         out keep            as of a NIC
+//! ```
+//!
+//! What comes from the wire for it is passed on by the programs of NICs (bpf/vale_host.h).
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use super::shared::Shared;
+use super::{Nic, programs};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::{bpf, bpffs};
+use crate::vale::layout::{info, port, state};
+use crate::vale::{PortAccess, Switch, SwitchPort, pins, remove_tree};
+
+/// How an interface becomes a port of a switch.
+///
+/// ```
+/// assert!(!ringway::vale::NicOptions::default().host);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NicOptions {
+    /// The host's own stack on that interface becomes a port too, called as the interface and `^`: what the host sends by the
+    /// interface enters the switch there, and what the switch has for that port arrives in the stack as if the interface had
+    /// received it. So the host keeps its addresses on the interface.
+    ///
+    /// What virtual ports send to the host reaches it only from processes in the interface's network namespace; from others
+    /// it is dropped as `device_refused`. Frames longer than 3300 bytes are dropped as `too_long`.
+    ///
+    /// Frames to virtual ports that the host leaves to the interface to cut (TCP segmentation offload) are dropped as `too_long`:
+    /// `ip link set dev IF gso_max_segs 1` has the host cut them itself. NICs of the switch get them cut.
+    pub host: bool,
+}
+
+impl Switch {
+    /// Programs clone frames from one interface to another by index, which they can do in one network namespace only.
+    pub(super) fn check_hosts(&self, nic: &Nic, options: &NicOptions, on: &str) -> Result<()> {
+        let ports = self.ports();
+        let elsewhere =
+            |p: &&SwitchPort| p.nic.is_some() && self.nic_word(p.number, port::NETNS) != nic.netns;
+        let far = ports.iter().find(elsewhere);
+        let Some(far) = far.filter(|_| options.host || ports.iter().any(|p| p.host)) else { return Ok(()) };
+        let what = format!(
+            "port {} is in another network namespace; where the host has a port all NICs must be in one",
+            far.name
+        );
+        Err(Error::new(ErrorKind::Invalid, on, what)
+            .cure("add the interfaces without --host, or move them to one namespace"))
+    }
+
+    /// Makes the host's side of a NIC that is a port; leaves nothing half made.
+    pub(super) fn add_host(&self, nic: &Nic, shared: &Shared, beside: u32, interface: &str) -> Result<()> {
+        let name = format!("{interface}^");
+        let on = format!("{}:{name}", self.name);
+        let number = self.make_port(&name, &PortAccess::default(), port::NIC | port::HOST)?;
+        self.attach_host(nic, shared, (number, beside), &on).inspect_err(|_| self.remove_host(number))
+    }
+
+    fn attach_host(&self, nic: &Nic, shared: &Shared, (number, beside): (u32, u32), on: &str) -> Result<()> {
+        let dir = pins::port(&self.dir, on.rsplit(':').next().unwrap_or(on));
+        let word = |of: u32, at: usize| self.ports.u32(of as usize * port::SIZE + at);
+        let software = self.nic_word(beside, port::SOFTWARE);
+        for (at, value) in [
+            (port::IFINDEX, nic.index),
+            (port::NETNS, nic.netns),
+            (port::BESIDE, beside),
+            (port::SOFTWARE, software),
+        ] {
+            word(number, at).store(value, Relaxed);
+        }
+        let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
+        self.state_in(&dir).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
+        shared.clear(number, on)?;
+        let generation = self.info.u32(info::GENERATION).load(Relaxed);
+        let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
+        programs::keep(&inject, &dir, on)?;
+        self.publish(&inject, &pins::out_host(&self.dir, number, nic.index), on)?;
+        word(beside, port::BESIDE).store(number, Release);
+        let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?;
+        bpffs::pin(link.as_fd(), &dir.join("tcx")).map_err(|e| Error::io(on, "pinning failed", e))
+    }
+
+    /// Removes the host's side of a NIC that is to be deleted, if it has one.
+    pub(in crate::vale) fn del_host(&self, nic: &SwitchPort) -> Result<()> {
+        if nic.host {
+            let what = "it is the host's side of an interface";
+            return Err(Error::new(ErrorKind::Invalid, format!("{}:{}", self.name, nic.name), what)
+                .cure("delete the interface: both go"));
+        }
+        if nic.nic.is_some() {
+            self.remove_host(self.nic_word(nic.number, port::BESIDE));
+        }
+        Ok(())
+    }
+
+    fn remove_host(&self, number: u32) {
+        let Some(host) = self.ports().into_iter().find(|p| p.number == number && p.host) else { return };
+        let beside = self.nic_word(number, port::BESIDE);
+        self.ports.u32(beside as usize * port::SIZE + port::BESIDE).store(0, Relaxed);
+        self.detach_nic(&host);
+        self.forget_port(number);
+        remove_tree(&pins::port(&self.dir, &host.name));
+    }
+}
+
+/// Attaches a program between an interface and the stack for as long as the link lives.
+pub(super) fn attach_tcx(
+    program: &OwnedFd,
+    nic: &Nic,
+    side: libbpf_sys::bpf_attach_type,
+    on: &str,
+) -> Result<OwnedFd> {
+    bpf::link(program.as_fd(), nic.index, side, 0).map_err(|e| {
+        Error::io(on, "attaching a program to the host's side of the interface failed", e)
+            .cure("run as root; it needs Linux 6.6 with CONFIG_NET_XGRESS")
+    })
+}
