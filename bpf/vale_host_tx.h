@@ -165,11 +165,10 @@ int vale_host(struct __sk_buff *skb)
 	__u32 zero = 0, self = cfg.port;
 	struct sent s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .beside = beside(self),
 			  .frames = frames_of(skb), .bytes = skb->wire_len, .short_of = NO_DESTINATION };
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
 	struct nic_cpu *nic_me = nic_of(s.beside);
 	__u64 head[2] = {};
 
-	if (!s.info || !s.me || !f || !nic_me)
+	if (!s.info || !s.me || !nic_me)
 		return TCX_NEXT;
 	if (READ_ONCE(nic_me->pass)) {
 		WRITE_ONCE(nic_me->pass, 0);
@@ -181,9 +180,9 @@ int vale_host(struct __sk_buff *skb)
 	__u64 dst = head[0] & 0xffffffffffffULL, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
 	if (jiffies != s.me->tick)
 		begin_tick(jiffies);
-	learn(f, s.me, s.info, src);
-	__u64 entry = dst & 1 ? 0 : fdb_find(f, mix(dst));
-	if (!(__u8)entry || fdb_dead(entry, s.me->now)) {
+	learn(s.me, src);
+	__u64 entry = look_up(s.me, dst);
+	if (!entry) {
 		bpf_loop(PORTS, send_nth, &s, 0);
 		return sent_to(&s, 1);
 	}

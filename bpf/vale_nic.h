@@ -32,11 +32,12 @@ struct nic_cpu {
 	__u64 sent, full;     /* of them: taken, and refused because its queue was full */
 	__u64 edge[24];       /* frames that can't be given to it, by reason */
 	__u64 last_src;       /* learned in the present tick */
+	__u64 last_dst, last; /* looked up in it, and the entry found */
 	__u64 tick, now;      /* jiffies, and the unit of age when they began */
 	__u64 zero;
 	__u64 pass; /* not 0: the frame under way comes from the switch (vale_host.h) */
 };
-_Static_assert(sizeof(struct nic_cpu) == 544, "layout.rs");
+_Static_assert(sizeof(struct nic_cpu) == 560, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */

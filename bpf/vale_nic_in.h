@@ -45,7 +45,7 @@ __noinline int begin_tick(__u64 jiffies)
 		return 0;
 	__u64 unit = READ_ONCE(i->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
 	me->tick = jiffies;
-	me->last_src = 0;
+	me->last_src = me->last_dst = ~0ULL;
 	if (now != me->now) {
 		me->now = now;
 		fdb_sweep(now);
@@ -62,16 +62,43 @@ static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
 }
 
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
-static __always_inline void learn(struct fdb *f, struct nic_cpu *me, struct info *info, __u64 src)
+static __always_inline void learn(struct nic_cpu *me, __u64 src)
 {
+	__u32 zero = 0;
+
 	if (src == me->last_src || src & 1)
 		return;
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	if (!i || !f)
+		return;
 	__u64 h = mix(src);
-
-	if (fdb_find(f, h) != fdb_fresh(h, me->now, cfg.port) && !fdb_learn(h, me->now, cfg.port, READ_ONCE(info->quota)))
+	me->last_src = src;
+	if (fdb_find(f, h) == fdb_fresh(h, me->now, cfg.port))
+		return;
+	/* What was looked up last may be this address. */
+	me->last_dst = ~0ULL;
+	if (!fdb_learn(h, me->now, cfg.port, READ_ONCE(i->quota))) {
 		me->unlearned++;
-	else
-		me->last_src = src;
+		me->last_src = ~0ULL;
+	}
+}
+
+/* Where frames to an address go: an entry of the table, 0 for all ports. Noted like sources: frames to a station that moved
+ * follow it in the next tick. */
+static __always_inline __u64 look_up(struct nic_cpu *me, __u64 dst)
+{
+	__u32 zero = 0;
+
+	if (dst == me->last_dst)
+		return me->last;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	__u64 entry = f && !(dst & 1) ? fdb_find(f, mix(dst)) : 0;
+	if (!(__u8)entry || fdb_dead(entry, me->now))
+		entry = 0;
+	me->last_dst = dst;
+	me->last = entry;
+	return entry;
 }
 
 /* Copies the frame into `n` reserved slots. A slot whose buffer the receiver lost is passed on empty: its reader finds the
@@ -131,11 +158,16 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 	return 1;
 }
 
-/* Gives the frame to a NIC, or with `d` FLOOD to all others: the kernel does so when the program returns. */
+/* Gives the frame to a NIC, or to all others: the kernel does so when the program returns. Two functions: with one call for
+ * both maps the verifier could not replace it by that of the map's own function. */
 static __always_inline int hand(__u32 d)
 {
-	return d == FLOOD ? bpf_redirect_map(&all_devs, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS)
-			  : bpf_redirect_map(&devs, d, XDP_DROP);
+	return bpf_redirect_map(&devs, d, XDP_DROP);
+}
+
+static __always_inline int hand_all(void)
+{
+	return bpf_redirect_map(&all_devs, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS);
 }
 
 /* Counts a frame for a NIC; what its driver did not take shows in the difference to `sent`. */
@@ -219,10 +251,7 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 	me->tx.bytes += len;
 	if (!whole)
 		return XDP_DROP;
-	if (w.nics > 1)
-		return hand(FLOOD);
-	__u32 one = w.one;
-	return hand(one == FLOOD ? 0 : one);
+	return w.nics > 1 ? hand_all() : hand(w.one);
 }
 
 /* A frame to a port that no interface of the switch stands for. */
@@ -256,13 +285,11 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 SEC("xdp.frags")
 int vale_wire(struct xdp_md *ctx)
 {
-	__u32 zero = 0, self = cfg.port;
+	__u32 self = cfg.port;
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct info *i = bpf_map_lookup_elem(&info, &zero);
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
 	struct nic_cpu *me = nic_of(self);
 
-	if (!i || !f || !me)
+	if (!me)
 		return XDP_DROP;
 	me->tx.in++;
 	if (pkt + ETH_HLEN > end)
@@ -275,9 +302,9 @@ int vale_wire(struct xdp_md *ctx)
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
 	if (jiffies != me->tick)
 		begin_tick(jiffies);
-	learn(f, me, i, src);
-	__u64 entry = dst & 1 ? 0 : fdb_find(f, mix(dst));
-	if (!(__u8)entry || fdb_dead(entry, me->now))
+	learn(me, src);
+	__u64 entry = look_up(me, dst);
+	if (!entry)
 		return flood_wire(ctx, len, linear);
 	__u32 d = entry & 0xff;
 	if (entry & ENTRY_BLACKHOLE)

@@ -6,13 +6,17 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
-use std::{fs, process};
+use std::process::{self, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use ringway::vale::switches;
 use ringway_bench::engine::Signals;
-use ringway_bench::lab::{Lab, is_root, labs};
+use ringway_bench::lab::{Lab, LabError, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
+use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{Bed, Options, run, vale};
 
 const SECONDS: f64 = 0.02;
@@ -28,14 +32,49 @@ const CASES: [(&str, usize, &[&str]); 7] = [
     ("neighbours", 1, &["ringway-vale", "never-reads", "floods", "random-addresses"]),
 ];
 
+/// Held by each test that looks for processes or starts some.
+static PROCESSES: Mutex<()> = Mutex::new(());
+
+/// Behind these arguments, which have the test program run one test, stand words for that.
+const LAST: &str = "--test-threads=1";
+
+fn arguments(test: &str) -> [&str; 4] {
+    ["--exact", test, "--nocapture", LAST]
+}
+
+/// The words for the test that is run alone; none in an ordinary run.
+fn words() -> Vec<String> {
+    env::args().skip_while(|a| a != LAST).skip(1).collect()
+}
+
+fn sides() -> SideCommand {
+    SideCommand::this_program(&arguments("side")).unwrap()
+}
+
+/// A side of an exchange between two processes.
+#[test]
+fn side() {
+    let words = words();
+    if words.len() != 3 {
+        return;
+    }
+    println!(); // ends the line on which the name of this test stands
+    if let Err(e) = vale::side(&words) {
+        eprintln!("{e}");
+        process::exit(1);
+    }
+    process::exit(0); // the result is to be the last line
+}
+
 #[test]
 fn every_system_moves_frames_and_leaves_nothing() {
+    let _one_at_a_time = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
     let lab = Lab::new();
-    let signals = Signals::new();
+    let (signals, sides) = (Signals::new(), sides());
     let mut report: Option<Report> = None;
     for (name, ..) in &CASES[1..] {
         let options = Options { runs: 1, case: Some((*name).to_owned()), ..Options::default() };
-        let cases = vale::cases(Bed::new(&lab, SECONDS, &signals));
+        let cases = vale::cases(Bed::new(&lab, SECONDS, &signals).with_sides(&sides));
         let part = run("vale", cases, &options, Conditions::read(), |step| eprintln!("{step:?}"));
         match &mut report {
             None => report = Some(part),
@@ -58,7 +97,90 @@ fn every_system_moves_frames_and_leaves_nothing() {
     let us = process::id().to_string();
     assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
-    assert_eq!(children(), [""; 0]);
+    assert_eq!(children(process::id()), [] as [(u32, String); 0]);
+    assert_eq!(meeting_places(process::id()), [""; 0]);
+}
+
+/// One run that needs no root.
+fn pipes_between_processes(seconds: f64) -> Report {
+    let (lab, signals, sides) = (Err(LabError::NotRoot), Signals::new(), sides());
+    let mut cases = vale::cases(Bed::new(&lab, seconds, &signals).with_sides(&sides));
+    cases.drain(..1); // that on one core
+    let [case, only] = ["unicast", "ringway-pipe"].map(String::from);
+    let options = Options { runs: 1, case: Some(case), only: vec![only], ..Options::default() };
+    run("vale", cases, &options, Conditions::read(), |_| ())
+}
+
+/// A benchmark that lasts an hour.
+#[test]
+fn long() {
+    if words() != ["on"] {
+        return;
+    }
+    let report = pipes_between_processes(3600.0);
+    panic!("it ended: {:?}", report.missing);
+}
+
+#[test]
+fn sides_end_with_a_benchmark_that_is_killed() {
+    let _one_at_a_time = PROCESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if thread::available_parallelism().unwrap().get() < 2 {
+        eprintln!("SKIP: it needs two CPUs");
+        return;
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(arguments("long")).arg("on").stdout(Stdio::null());
+    let mut benchmark = Killed(command.spawn().unwrap());
+    let pid = benchmark.0.id();
+    let sides = eventually("both sides are there", || {
+        let sides: Vec<u32> = children(pid).into_iter().map(|(pid, _)| pid).collect();
+        assert!(benchmark.0.try_wait().unwrap().is_none(), "the benchmark has ended");
+        (sides.len() == 2 && sides.iter().all(|pid| spins(*pid))).then_some(sides)
+    });
+    assert_eq!(meeting_places(pid).len(), 1);
+    drop(benchmark);
+    eventually("both sides have ended", || {
+        sides.iter().all(|pid| fs::metadata(format!("/proc/{pid}")).is_err()).then_some(())
+    });
+    // What they shared goes away with the next benchmark.
+    let report = pipes_between_processes(SECONDS);
+    assert_eq!(report.rows.len(), 1, "{:?}", report.missing);
+    assert_eq!(meeting_places(pid), [""; 0]);
+}
+
+/// A process that is killed when dropped.
+struct Killed(process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether a process has used a tenth of a second of a CPU: it has been told its window then.
+fn spins(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let ticks = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
+    ticks.map(|n| n.parse::<u64>().unwrap()).sum::<u64>() >= 10
+}
+
+/// Tries until there is something.
+fn eventually<T>(what: &str, mut try_it: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = try_it() {
+            return found;
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Folders in which the sides of a benchmark meet.
+fn meeting_places(pid: u32) -> Vec<String> {
+    let names = fs::read_dir("/dev/shm").unwrap().flatten().map(|e| e.file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(&format!("ringway-{pid}-"))).collect()
 }
 
 /// All keys of all rows, as the JSON has them.
@@ -77,15 +199,22 @@ fn assert_contract(report: &Report) {
         }
         assert_eq!((&row["unit"], row["samples"].as_array().unwrap().len()), (&"Mpps".into(), 1), "{row}");
         assert!(!row["note"].as_str().unwrap().is_empty(), "{row}");
-        assert_eq!(row["variant"].is_string(), ["fdb", "broadcast"].contains(&case), "{row}");
+        let two = case == "unicast" && row["cores"] == 2;
+        assert_eq!(row["variant"].is_string(), two || ["fdb", "broadcast"].contains(&case), "{row}");
+        assert_eq!(row["variant"] == "2 processes", two, "{row}");
         assert_eq!(row["gbit"].is_number(), case == "size", "{row}");
     }
 }
 
-/// Names of the processes that this one has started and that have not ended.
-fn children() -> Vec<String> {
-    let status = |e: fs::DirEntry| fs::read_to_string(e.path().join("status")).ok();
-    let ours = format!("\nPPid:\t{}\n", process::id());
+/// Processes that `pid` has started and that have not ended.
+fn children(pid: u32) -> Vec<(u32, String)> {
+    let status = |e: fs::DirEntry| {
+        let text = fs::read_to_string(e.path().join("status")).ok()?;
+        Some((e.file_name().to_str()?.parse().ok()?, text))
+    };
+    let parent = format!("\nPPid:\t{pid}\n");
     let all = fs::read_dir("/proc").unwrap().flatten().filter_map(status);
-    all.filter(|s| s.contains(&ours)).filter_map(|s| Some(s.lines().next()?.to_owned())).collect()
+    all.filter(|(_, s)| s.contains(&parent))
+        .filter_map(|(n, s)| Some((n, s.lines().next()?.to_owned())))
+        .collect()
 }

@@ -48,6 +48,7 @@ fn beside_neighbours(switch: &Temporary, test: impl FnOnce()) {
         done.store(true, Relaxed);
         let exchanged = exchange.join().unwrap();
         result.unwrap();
+        eprintln!("neighbours exchanged {exchanged} frames meanwhile and lost none");
         assert!(exchanged > 100, "{exchanged}");
     });
 }
@@ -104,6 +105,7 @@ fn senders_are_killed() {
         let c = receiver.counters().rx;
         assert_eq!((c.frames_out, c.resets), (received, 0), "{c}");
         support::assert_balanced(&c);
+        eprintln!("{} senders killed; {received} of their frames received, in order", kills());
     });
 }
 
@@ -188,6 +190,7 @@ fn receivers_are_killed() {
         }
         let c = sender.counters().tx;
         assert_eq!((c.dropped(), c.frames_out), (0, path.sent), "{c}");
+        eprintln!("{} receivers killed; {} frames sent to them, none dropped", kills(), path.sent);
     });
 }
 
@@ -234,6 +237,7 @@ fn ephemeral_ports_of_the_killed_are_removed() {
         of_ports.iter().any(|o| o.0 == ObjectKind::Map)
             && of_ports.iter().any(|o| o.0 == ObjectKind::Program)
     );
+    eprintln!("{} users of ephemeral ports killed; no port is left", kills() / 4);
     eventually("maps and programs of dead ports are gone", || {
         let left: Vec<_> = of_ports.iter().filter(|o| exists(o.0, o.1)).collect();
         if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }

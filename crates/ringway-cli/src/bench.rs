@@ -8,6 +8,7 @@ use clap::Subcommand;
 use ringway_bench::lab::Lab;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
+use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{self, Bed, Case, Options, Step, table};
 
 use crate::console::{Console, note};
@@ -29,6 +30,9 @@ enum Suite {
     /// Switches: between programs, between interfaces, many addresses, many ports
     #[command(after_help = VALE)]
     Vale(SuiteArgs),
+    /// One side of an exchange between two processes; a suite starts both
+    #[command(hide = true)]
+    Side { words: Vec<String> },
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +71,8 @@ Examples:
 const VALE: &str = "\
 Cases: unicast, burst, size, fdb, broadcast, nic, neighbours, ports. Switches need root; those between interfaces run in a network namespace of
 their own. Systems: ringway-vale, ringway-pipe, dpdk-memif, linux-bridge, ovs-userspace, xdp-redirect; those that are not
-installed are skipped by name. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes some 15 minutes.
+installed are skipped by name. On two cores sender and receiver are two processes, also of ringway-vale and ringway-pipe. Frame
+sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes some 15 minutes.
 
 Examples:
   sudo ringway bench vale                                    # everything
@@ -86,6 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.suite {
         Suite::Io(args) => measure("io", args, suite::io::cases),
         Suite::Vale(args) => measure("vale", args, suite::vale::cases),
+        Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
     }
 }
 
@@ -102,7 +108,9 @@ fn measure(name: &str, args: &SuiteArgs, cases: fn(Bed<'_>) -> Vec<Case<'_>>) ->
         note(&format!("warning: {warning}"));
     }
     let lab = Lab::new();
-    let cases = cases(Bed::new(&lab, args.seconds, &signals));
+    let sides = SideCommand::this_program(&["bench", "side"])
+        .map_err(|e| Failure::Other(format!("where this program is can't be told: {e}")))?;
+    let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
     let mut progress = ProgressLine::new();
     let report = suite::run(name, cases, &options, conditions, |step| progress.show(step));

@@ -10,7 +10,7 @@ const PREFIX: &str = "ringway-";
 
 /// The name and place of a folder that holds the owner's process id: `ringway-PID-N`. Dropping it deletes the folder.
 #[derive(Debug)]
-pub(super) struct OwnFolder {
+pub(crate) struct OwnFolder {
     path: PathBuf,
 }
 
@@ -24,14 +24,14 @@ impl OwnFolder {
     }
 
     /// The same, and makes it, for its owner alone.
-    pub(super) fn create(parent: &Path) -> io::Result<Self> {
+    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
         let folder = Self::reserve(parent);
         fs::DirBuilder::new().mode(0o700).create(&folder.path)?;
         Ok(folder)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 

@@ -43,6 +43,7 @@ pub mod testpmd;
 
 pub use bridge::LinuxBridge;
 pub use error::PeerError;
+pub(crate) use folder::OwnFolder;
 pub use memif::{Count, MemifPair};
 pub use ovs::OvsUserspace;
 pub use process::Peer;
@@ -50,6 +51,7 @@ pub use result::{PeerResult, RoundTrip, Traffic};
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::process::Command;
 
 /// A program by the API it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,5 +97,10 @@ impl Peer {
             command.env("PEER_CPU", cpu.to_string());
         }
         Self::start(kind.to_string(), command, netns, process::OWN_PROTOCOL)
+    }
+
+    /// Starts any program that says `ready` and prints its result as the peers do, and waits until it is set up.
+    pub(crate) fn of_command(name: &str, command: Command) -> Result<Self, PeerError> {
+        Self::start(name.to_owned(), command, None, process::OWN_PROTOCOL)
     }
 }

@@ -135,16 +135,19 @@ impl Peer {
         Err(self.timeout(SNAPSHOT_LIMIT))
     }
 
-    /// Writes a line to the peer's standard input and waits for a line on its stdout that `answer` understands.
+    /// Writes a line to the peer's standard input.
+    pub(crate) fn tell(&mut self, line: &str) -> Result<(), PeerError> {
+        let Some(stdin) = &mut self.child.stdin else { return Ok(()) };
+        writeln!(stdin, "{line}").map_err(|source| PeerError::Os { action: "write to a peer", source })
+    }
+
+    /// The same, and waits for a line on its stdout that `answer` understands.
     pub(super) fn ask<T>(
         &mut self,
         question: &str,
         answer: impl Fn(&str) -> Option<T>,
     ) -> Result<T, PeerError> {
-        if let Some(stdin) = &mut self.child.stdin {
-            writeln!(stdin, "{question}")
-                .map_err(|source| PeerError::Os { action: "write to a peer", source })?;
-        }
+        self.tell(question)?;
         let end = Instant::now() + ANSWER_LIMIT;
         loop {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {

@@ -3,6 +3,7 @@
 use std::thread;
 
 use super::Fault;
+use super::sides::SideCommand;
 use crate::engine::Signals;
 use crate::lab::{Lab, LabError};
 
@@ -20,6 +21,7 @@ pub struct Bed<'a> {
     lab: Result<&'a Lab, &'a LabError>,
     pub(super) seconds: f64,
     pub(super) signals: &'a Signals,
+    sides: Option<&'a SideCommand>,
 }
 
 impl<'a> Bed<'a> {
@@ -31,7 +33,18 @@ impl<'a> Bed<'a> {
 
     /// The same from parts.
     pub(crate) fn of(lab: Result<&'a Lab, &'a LabError>, seconds: f64, signals: &'a Signals) -> Self {
-        Self { lab, seconds, signals }
+        Self { lab, seconds, signals, sides: None }
+    }
+
+    /// Sets how to start the two sides of cases between processes, which are skipped by name otherwise.
+    #[must_use]
+    pub fn with_sides(self, command: &'a SideCommand) -> Self {
+        Self { sides: Some(command), ..self }
+    }
+
+    pub(super) fn sides(&self) -> Result<&'a SideCommand, Fault> {
+        self.sides
+            .ok_or_else(|| Fault::Unavailable("the program can't be started as sender and receiver".into()))
     }
 
     pub(super) fn lab(&self) -> Result<&'a Lab, Fault> {

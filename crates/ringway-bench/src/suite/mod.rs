@@ -5,6 +5,7 @@
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
+//! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
 //! | [`conditions`] | the machine, and whether it is quiet |
 //!
@@ -23,6 +24,7 @@ pub mod io;
 mod loops;
 mod meter;
 pub mod report;
+pub mod sides;
 pub mod statistics;
 pub mod table;
 pub mod vale;

@@ -64,7 +64,7 @@ pub(crate) fn files(switch: &str, port: &str) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Path {
     stream: u16,
-    addresses: [u8; 12],
+    header: [u8; 14],
     pub(crate) sent: u64,
     pub(crate) received: u64,
 }
@@ -76,23 +76,27 @@ pub(crate) fn station(n: u8) -> [u8; 6] {
 
 impl Path {
     pub(crate) fn new(from: u8, to: u8) -> Self {
-        let mut addresses = [0; 12];
-        addresses[..6].copy_from_slice(&station(to));
-        addresses[6..].copy_from_slice(&station(from));
-        Self { stream: u16::from(from), addresses, sent: 0, received: 0 }
+        let mut header = [0x88, 0xb5].repeat(7);
+        header[..6].copy_from_slice(&station(to));
+        header[6..12].copy_from_slice(&station(from));
+        Self { stream: u16::from(from), header: header.try_into().unwrap(), sent: 0, received: 0 }
     }
 
-    /// Sends a frame of `len` bytes behind the addresses.
-    pub(crate) fn push(&mut self, port: &mut Port, len: usize) {
-        let f = [&self.addresses[..], &frame(self.stream, self.sent, len)].concat();
-        assert!(port.tx[0].push(&f));
+    /// The next frame to send, `len` bytes behind the header.
+    pub(crate) fn make(&mut self, len: usize) -> Vec<u8> {
         self.sent += 1;
+        [&self.header[..], &frame(self.stream, self.sent - 1, len)].concat()
+    }
+
+    /// Sends a frame of `len` bytes behind the header.
+    pub(crate) fn push(&mut self, port: &mut Port, len: usize) {
+        assert!(port.tx[0].push(&self.make(len)));
     }
 
     /// The number of a frame of this stream, which must be intact.
     pub(crate) fn number(&self, f: &[u8]) -> u64 {
-        assert_eq!(f[..12], self.addresses, "a frame of somebody else");
-        let (stream, n) = identify(&f[12..]).unwrap();
+        assert_eq!(f[..14], self.header, "a frame of somebody else");
+        let (stream, n) = identify(&f[14..]).unwrap();
         assert_eq!(stream, self.stream);
         n
     }
@@ -101,9 +105,14 @@ impl Path {
     pub(crate) fn take(&mut self, port: &mut Port) {
         port.rx[0].sync().unwrap();
         for f in port.rx[0].burst(u32::MAX) {
-            assert_eq!(self.number(&whole(&f)), self.received);
-            self.received += 1;
+            self.arrive(&whole(&f));
         }
+    }
+
+    /// Checks that this is the next frame of the stream.
+    pub(crate) fn arrive(&mut self, f: &[u8]) {
+        assert_eq!(self.number(f), self.received);
+        self.received += 1;
     }
 
     /// Sends some frames, few enough for a ring, and waits until they are there.

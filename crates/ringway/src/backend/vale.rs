@@ -288,7 +288,10 @@ impl ValeTx {
         }
         match answer {
             DONE | BUSY => {}
-            STALE => self.program = self.core.program()?,
+            STALE => {
+                self.outs.forget();
+                self.program = self.core.program()?;
+            }
             _ => {
                 self.core.look_now()?;
                 let what = "the switch program finds no region: the switch is broken";

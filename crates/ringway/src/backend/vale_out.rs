@@ -44,6 +44,11 @@ impl Outs {
         Self { name: name.to_owned(), switch, open: Vec::new(), since_ns: 0 }
     }
 
+    /// Closes all, to open those that took their places: they were replaced.
+    pub(super) fn forget(&mut self) {
+        self.open.clear();
+    }
+
     /// Sends up to `frames` frames that wait for the NIC with port number `port`, or for each one.
     pub(super) fn send(&mut self, port: u32, frames: u32) -> Result<()> {
         let now = time::monotonic_ns();

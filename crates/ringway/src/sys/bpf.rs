@@ -131,6 +131,35 @@ pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { bpf::bpf_link_detach(link.as_raw_fd()) }).map(drop)
 }
 
+/// Has a link attach `new` in place of `old`. `ENOLINK` when what it attached to is gone.
+pub(crate) fn update_link(link: BorrowedFd<'_>, new: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
+    let opts = bpf::bpf_link_update_opts {
+        sz: size_of::<bpf::bpf_link_update_opts>() as _,
+        flags: bpf::BPF_F_REPLACE,
+        old_prog_fd: old.as_raw_fd() as u32,
+        ..Default::default()
+    };
+    // SAFETY: `opts` lives across the call and carries its size.
+    check(unsafe { bpf::bpf_link_update(link.as_raw_fd(), new.as_raw_fd(), &opts) }).map(drop)
+}
+
+/// The program that a link attaches.
+pub(crate) fn program_of(link: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut info = bpf::bpf_link_info::default();
+    let mut len = size_of::<bpf::bpf_link_info>() as u32;
+    // SAFETY: `info` lives across the call and has the length given; zero asks for no strings.
+    check(unsafe { bpf::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut len) })?;
+    program_by_id(info.prog_id)
+}
+
+/// Opens a program by its id.
+pub(crate) fn program_by_id(id: u32) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers are passed.
+    let fd = check(unsafe { bpf::bpf_prog_get_fd_by_id(id) })?;
+    // SAFETY: the call just made this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// Attaches a BTF tracepoint program, whose target was fixed at load.
 pub(crate) fn raw_tracepoint(prog: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // SAFETY: a null name is right for programs with a BTF target.
@@ -150,10 +179,7 @@ pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
 
 /// Name of a program, at most 15 characters; empty when it has none or is gone.
 pub(crate) fn prog_name(id: u32) -> String {
-    // SAFETY: no pointers are passed.
-    let Ok(fd) = check(unsafe { bpf::bpf_prog_get_fd_by_id(id) }) else { return String::new() };
-    // SAFETY: the call just made this descriptor.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    let Ok(fd) = program_by_id(id) else { return String::new() };
     let mut info = bpf::bpf_prog_info::default();
     let mut len = size_of::<bpf::bpf_prog_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given; zero asks for no arrays.

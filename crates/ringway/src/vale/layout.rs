@@ -39,14 +39,15 @@ pub(crate) mod port {
     pub(crate) const EPOCH: usize = 16;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
-    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, and whether
-    /// the switch made it promiscuous.
+    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
+    /// the switch made it promiscuous, and whether its driver leaves checksums unfinished.
     pub(crate) const IFINDEX: usize = 96;
     pub(crate) const NETNS: usize = 100;
     pub(crate) const PLACE: usize = 104;
     pub(crate) const PROMISCUOUS: usize = 108;
     /// Of a NIC the number of its host's port, and the other way round; 0: none. Programs read this and the index.
     pub(crate) const BESIDE: usize = 112;
+    pub(crate) const SOFTWARE: usize = 124;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
     pub(crate) const SIZE: usize = 128;
@@ -111,7 +112,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 544;
+    pub(crate) const SIZE: usize = 560;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;

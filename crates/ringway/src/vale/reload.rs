@@ -1,34 +1,86 @@
 //! Programs of a running switch, replaced by new ones.
 //!
 //! A program of a generation that is past answers "stale"; the client then opens the pin anew and goes on where it was. So new
-//! programs are loaded first, then take the names of the old ones, and only then does the generation move: whoever is
+//! programs are loaded first, then take the places of the old ones, and only then does the generation move: whoever is
 //! told that his program is stale finds the new one. A program that is ahead of the switch runs as well as the current
 //! one, so clients that come in between, and a reload that is killed half-way, do no harm.
+//!
+//! Programs of NICs know no generation. Old and new ones may run at once: all that they remember is in maps.
 
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::layout::info;
 use super::module::Code;
+use super::nic::Aside;
 use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
-use crate::sys::bpffs;
+use crate::sys::{bpf, bpffs};
 
-/// A program that is to take the place of a pinned one.
-struct Fresh {
-    pin: PathBuf,
-    program: OwnedFd,
+/// Where programs are in use.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// A pin: whoever runs it opens it by this path.
+    Pin(PathBuf),
+    /// A link, which is pinned there.
+    Link(PathBuf),
 }
 
-impl Fresh {
-    /// Where it is pinned until it takes its place.
-    fn beside(&self) -> PathBuf {
-        let name = self.pin.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        self.pin.with_file_name(format!("~{name}"))
+impl Place {
+    pub(super) fn path(&self) -> &Path {
+        let (Self::Pin(path) | Self::Link(path)) = self;
+        path
     }
+
+    /// The program there.
+    fn program(&self) -> io::Result<OwnedFd> {
+        let object = bpffs::get(self.path(), true)?;
+        match self {
+            Self::Pin(_) => Ok(object),
+            Self::Link(_) => bpf::program_of(object.as_fd()),
+        }
+    }
+
+    /// Where a program is pinned until it takes this place.
+    fn beside(&self) -> PathBuf {
+        let name = self.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        self.path().with_file_name(format!("~{name}"))
+    }
+
+    /// Makes ready to put a program here, so that little is left that may fail.
+    fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
+        match self {
+            Self::Pin(path) => pin_like(program, path, &self.beside()),
+            Self::Link(_) => Ok(()),
+        }
+    }
+
+    fn forget(&self) {
+        if let Self::Pin(_) = self {
+            let _ = fs::remove_file(self.beside());
+        }
+    }
+
+    /// Puts a prepared program in the place of `old`. A link whose interface was deleted attaches nothing any more.
+    fn put(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
+        match self {
+            Self::Pin(path) => fs::rename(self.beside(), path),
+            Self::Link(path) => match bpf::update_link(bpffs::get(path, true)?.as_fd(), program, old) {
+                Err(e) if e.raw_os_error() == Some(libc::ENOLINK) => Ok(()),
+                done => done,
+            },
+        }
+    }
+}
+
+/// A program that is to take the place of another one.
+pub(super) struct Fresh {
+    pub(super) place: Place,
+    pub(super) program: OwnedFd,
 }
 
 impl Switch {
@@ -36,10 +88,11 @@ impl Switch {
     /// none is lost, none overtakes another. Returns the generation of the new programs.
     ///
     /// Clients open their port's new program by its path when they next send: a process that gave up its right to do so gets
-    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) then.
+    /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) then. NICs may be of any network namespace; one whose interface was
+    /// deleted stays as it is.
     ///
     /// # Errors
-    /// When a program can't be loaded or pinned; then all is as it was.
+    /// When a program can't be loaded, pinned or attached; then all is as it was.
     ///
     /// ```no_run
     /// let switch = ringway::vale::Switch::open("vale0")?;
@@ -51,9 +104,11 @@ impl Switch {
         let code = self.code()?;
         let generation = self.new_generation();
         let mut fresh = Vec::new();
-        for port in self.ports() {
-            fresh.extend(self.programs(&port, &code, generation)?);
+        let ports = self.ports();
+        for port in &ports {
+            fresh.extend(self.programs(port, &code, generation)?);
         }
+        let _old = self.hold_outs(&ports)?;
         self.put_beside(&fresh)?;
         self.put_in_place(&fresh)?;
         self.info.u32(info::GENERATION).store(generation, Release);
@@ -74,55 +129,73 @@ impl Switch {
         let on = format!("{}:{}", self.name, port.name);
         let program =
             objects::load(&self.maps, code, self.shape, self.identity(port.number, generation), &on)?;
-        Ok(vec![Fresh { pin: pins::port(&self.dir, &port.name).join("send"), program }])
+        let place = Place::Pin(pins::port(&self.dir, &port.name).join("send"));
+        let mut all = vec![Fresh { place, program }];
+        if port.nic.is_some() {
+            all.extend(self.nic_programs(port, generation, &on)?);
+        }
+        Ok(all)
+    }
+
+    /// Keeps the `out` programs in use attached after they are replaced: each run of one that is attached nowhere takes 20 ms,
+    /// and clients run them until they are told that their port's program is stale.
+    fn hold_outs(&self, ports: &[SwitchPort]) -> Result<Vec<Aside>> {
+        let outs = ports.iter().filter_map(|p| {
+            let (dir, index) = (&self.dir, p.nic?);
+            Some(if p.host { pins::out_host(dir, p.number, index) } else { pins::out(dir, p.number) })
+        });
+        let hold = |pin: &PathBuf| Aside::attach(bpffs::get(pin, true)?.as_fd());
+        outs.filter(|pin| pin.exists()).map(|pin| hold(&pin).map_err(|e| self.unplaced(&pin, e))).collect()
     }
 
     /// Pins all of them beside those in use, with the same owner and mode; none when one fails.
     fn put_beside(&self, fresh: &[Fresh]) -> Result<()> {
         for (done, f) in fresh.iter().enumerate() {
-            if let Err(e) = pin_like(f.program.as_fd(), &f.pin, &f.beside()) {
-                fresh[..=done].iter().for_each(|f| _ = fs::remove_file(f.beside()));
-                return Err(self.unplaced(&f.pin, e));
+            if let Err(e) = f.place.prepare(f.program.as_fd()) {
+                fresh[..=done].iter().for_each(|f| f.place.forget());
+                return Err(self.unplaced(f.place.path(), e));
             }
         }
         Ok(())
     }
 
-    /// Has them take the names of those in use; the old ones get their names back when one fails.
+    /// Has them take the places of those in use; the old ones get their places back when one fails.
     fn put_in_place(&self, fresh: &[Fresh]) -> Result<()> {
         let mut old = Vec::new();
         for f in fresh {
-            let placed = bpffs::get(&f.pin, true).and_then(|was| {
-                fs::rename(f.beside(), &f.pin)?;
-                Ok(Fresh { pin: f.pin.clone(), program: was })
+            let placed = f.place.program().and_then(|was| {
+                f.place.put(f.program.as_fd(), was.as_fd())?;
+                Ok((f, was))
             });
             match placed {
                 Ok(was) => old.push(was),
                 Err(e) => {
-                    fresh.iter().for_each(|f| _ = fs::remove_file(f.beside()));
-                    for was in old {
-                        // A new program that keeps its name for want of a better one serves the port as well.
-                        let _ = pin_like(was.program.as_fd(), &was.pin, &was.beside())
-                            .and_then(|()| fs::rename(was.beside(), &was.pin));
+                    fresh.iter().for_each(|f| f.place.forget());
+                    for (f, was) in old {
+                        // A new program that keeps its place for want of a better one serves the port as well.
+                        let _ = f
+                            .place
+                            .prepare(was.as_fd())
+                            .and_then(|()| f.place.put(was.as_fd(), f.program.as_fd()));
                     }
-                    return Err(self.unplaced(&f.pin, e));
+                    return Err(self.unplaced(f.place.path(), e));
                 }
             }
         }
         Ok(())
     }
 
-    fn unplaced(&self, pin: &Path, e: std::io::Error) -> Error {
+    fn unplaced(&self, pin: &Path, e: io::Error) -> Error {
         Error::io(&self.name, format!("replacing {} failed", pin.display()), e)
             .cure("look at the files beside it; the switch goes on as it was")
     }
 }
 
 /// Pins a program at `path` with the owner and mode of the file `like`. What a killed reload left at `path` goes.
-fn pin_like(program: std::os::fd::BorrowedFd<'_>, like: &Path, path: &Path) -> std::io::Result<()> {
+fn pin_like(program: BorrowedFd<'_>, like: &Path, path: &Path) -> io::Result<()> {
     let access = fs::metadata(like)?;
     match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
         _ => {}
     }
     bpffs::pin(program, path)?;

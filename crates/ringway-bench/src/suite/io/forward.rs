@@ -13,6 +13,7 @@ use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, receiver, tx};
 use crate::engine::Bridge;
 use crate::lab::Lab;
+use crate::lab::raw::RawSender;
 use crate::peers::testpmd::{self, Driver};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
 use crate::suite::duo::{Control, beside};
@@ -105,6 +106,15 @@ pub fn linux_bridge(bed: Bed<'_>) -> Result<Sample, Fault> {
     through(bed, "sink-skb", |lab| Ok(LinuxBridge::create(Some(lab.name()), "br0", &["a1", "b0"])?))
 }
 
+/// The address that the flood's frames go to (peer.h) sends one frame itself: a switch learns where it is.
+fn announce(lab: &Lab) -> Result<(), Fault> {
+    let mut frame = [0; 60];
+    (frame[0], frame[5]) = (2, 1);
+    (frame[6], frame[11]) = (2, 2);
+    let sent = RawSender::open(lab, "b1")?.send(&frame);
+    sent.map_err(|e| Fault::Failed(format!("sending a frame from b1 failed: {e}")))
+}
+
 /// What `forwarder` brings from `a1` to `b0`, as the sink of that kind sees it.
 pub(in crate::suite) fn through<F>(
     bed: Bed<'_>,
@@ -113,6 +123,7 @@ pub(in crate::suite) fn through<F>(
 ) -> Result<Sample, Fault> {
     let links = links(bed)?;
     let _forwarder = forwarder(links.lab)?;
+    announce(links.lab)?;
     let sink = sink(&links, sink_kind)?;
     flood(bed)?;
     tx::arrived(sink)

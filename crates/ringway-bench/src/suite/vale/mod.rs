@@ -2,7 +2,7 @@
 //!
 //! | case | what | counted |
 //! | --- | --- | --- |
-//! | `unicast` | from a port to another, on one core and on two | by the receiver |
+//! | `unicast` | from a port to another: in turn on one core, and between two processes on two | by the receiver |
 //! | `burst` | the same on one core, bursts of 1 to 1024 | by the receiver |
 //! | `size` | the same, frames of 64 to 9000 bytes | by the receiver |
 //! | `fdb` | the same, the receiver has 1 to 65536 addresses | by the receiver |
@@ -13,7 +13,8 @@
 //!
 //! Frames of 64 bytes with FCS and bursts of 256 where nothing else is said. Every run makes a switch of its own and has a warm-up
 //! of 200 ms. On one core, CPU 1, a program fills, syncs and drains in turn, so nothing is dropped for want of room; on two, the sender
-//! on CPU 0 runs free and frames that find the receiver's ring full are not counted.
+//! is a process on CPU 0 that runs free, the receiver one on CPU 1, and frames that find its ring full are not counted. The program
+//! that runs the suite is both, started anew ([`sides`](super::sides)): it hands the words it gets to [`side()`].
 
 mod broadcast;
 mod exchange;
@@ -23,7 +24,10 @@ mod kernel;
 mod neighbours;
 mod nic;
 mod programs;
+mod side;
 mod switch;
+
+pub use side::side;
 
 use super::{Bed, Case};
 

@@ -1,27 +1,27 @@
 //! `unicast`, `burst`, `size`, `ports`: from one program to another.
 
-use std::mem;
+use std::process;
 use std::thread;
 use std::time::Duration;
 
 use ringway::vale::SwitchSpec;
 use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
-use super::exchange::{in_turn, need_two_cpus, on_two_cores};
+use super::exchange::{in_turn, need_two_cpus};
 use super::frames::{Frames, To};
 use super::switch::OwnSwitch;
 use super::{BURST, kernel};
 use crate::peers::MemifPair;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::meter::WARM_UP;
-use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use crate::suite::{Bed, Case, Fault, Sample, Unit, sides};
 
 const IN_TURN: &str = "one thread fills a burst, syncs tx, syncs rx and reads one byte of each frame; received frames count. The pipe has \
                        no switch and copies nothing";
 
-const TWO_CORES: &str = "sender on CPU 0, receiver on CPU 1; received frames count. The pipe has no switch and copies nothing. dpdk-memif: \
-                         testpmd txonly to rxonly, which reads no byte of a frame. linux-bridge, ovs-userspace: sendmmsg to recvmmsg over \
-                         veths; the daemon of ovs shares CPU 0 with the sender";
+const TWO_CORES: &str = "two processes, sender on CPU 0, receiver on CPU 1; received frames count. The pipe has no switch and copies nothing. \
+                         dpdk-memif: testpmd txonly to rxonly, which reads no byte of a frame. linux-bridge, ovs-userspace: sendmmsg to \
+                         recvmmsg over veths; the daemon of ovs shares CPU 0 with the sender";
 
 const BURSTS: &str =
     "as unicast on one core; rings of 1024 slots hold 1023 frames, so a burst of 1024 is one of 1023";
@@ -39,9 +39,10 @@ pub(super) fn unicast(bed: Bed<'_>) -> Vec<Case<'_>> {
             .system("ringway-vale", move || switch_in_turn(bed, 64, BURST))
             .system("ringway-pipe", move || pipe_in_turn(bed, 64, BURST)),
         case(2)
+            .variant("2 processes")
             .note(TWO_CORES)
-            .system("ringway-vale", move || switch_on_two_cores(bed))
-            .system("ringway-pipe", move || pipe_on_two_cores(bed))
+            .system("ringway-vale", move || switch_between_processes(bed))
+            .system("ringway-pipe", move || pipe_between_processes(bed))
             .system("dpdk-memif", move || memif(bed))
             .system("linux-bridge", move || kernel::linux_bridge(bed))
             .system("ovs-userspace", move || kernel::ovs(bed)),
@@ -97,22 +98,23 @@ fn among_ports(bed: Bed<'_>, count: u32, size: u32, burst: u32) -> Result<Sample
     Ok(Sample { memory: Some(switch.memory()), ..sample })
 }
 
-fn switch_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
+fn switch_between_processes(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
     let mut switch = OwnSwitch::with_ports(2, 2)?;
     super::fdb::learn(&mut switch.ports, 1)?;
-    let ports = mem::take(&mut switch.ports);
-    let ports = ports.try_into().map_err(|_| Fault::Failed("two ports were asked for".into()))?;
-    on_two_cores(bed, ports, Frames::new(64, To::One), BURST)
+    switch.ports.clear(); // the sides open them
+    let [sender, taker] = ["p0", "p1"].map(|port| switch.port_name(port));
+    sides::between(bed, [&sender, &taker])
 }
 
 fn pipe_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> {
     in_turn(bed, &mut pipe()?, &mut Frames::new(size, To::One), burst)
 }
 
-fn pipe_on_two_cores(bed: Bed<'_>) -> Result<Sample, Fault> {
+fn pipe_between_processes(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    on_two_cores(bed, pipe()?, Frames::new(64, To::One), BURST)
+    let [sender, taker] = ['{', '}'].map(|end| format!("pipe:bench{}{end}1", process::id()));
+    sides::between(bed, [&sender, &taker])
 }
 
 fn pipe() -> Result<[Port; 2], Fault> {
@@ -162,10 +164,6 @@ mod tests {
         let bed = Bed::new(&lab, 0.01, &signals);
         for (size, burst) in [(64, 1), (64, 1024), (1518, 256), (9000, 256)] {
             assert!(pipe_in_turn(bed, size, burst).unwrap().value > 0.0, "{size}, burst {burst}");
-        }
-        match pipe_on_two_cores(bed) {
-            Err(Fault::Unavailable(reason)) => eprintln!("SKIP: {reason}"),
-            other => assert!(other.unwrap().value > 0.0),
         }
     }
 }

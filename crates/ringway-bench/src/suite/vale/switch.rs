@@ -46,8 +46,14 @@ impl OwnSwitch {
             switch.add_port(&format!("p{k}"), &PortAccess::default())?;
         }
         own.memory = switch.memory();
-        own.ports = (0..open).map(|k| Port::open(&format!("{}:p{k}", own.name))).collect::<Result<_, _>>()?;
+        own.ports =
+            (0..open).map(|k| Port::open(&own.port_name(&format!("p{k}")))).collect::<Result<_, _>>()?;
         Ok(own)
+    }
+
+    /// The name by which a port is opened.
+    pub(super) fn port_name(&self, port: &str) -> String {
+        format!("{}:{port}", self.name)
     }
 
     /// Puts an address on a port for good.

@@ -17,7 +17,7 @@ use super::shared::Shared;
 use super::{Nic, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs};
-use crate::vale::layout::{port, state};
+use crate::vale::layout::{info, port, state};
 use crate::vale::{PortAccess, Switch, SwitchPort, pins, remove_tree};
 
 /// How an interface becomes a port of a switch.
@@ -66,18 +66,35 @@ impl Switch {
     fn attach_host(&self, nic: &Nic, shared: &Shared, (number, beside): (u32, u32), on: &str) -> Result<()> {
         let dir = pins::port(&self.dir, on.rsplit(':').next().unwrap_or(on));
         let word = |of: u32, at: usize| self.ports.u32(of as usize * port::SIZE + at);
-        for (at, value) in [(port::IFINDEX, nic.index), (port::NETNS, nic.netns), (port::BESIDE, beside)] {
+        for (at, value) in [
+            (port::IFINDEX, nic.index),
+            (port::NETNS, nic.netns),
+            (port::BESIDE, beside),
+            (port::SOFTWARE, 1),
+        ] {
             word(number, at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_in(&dir).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         shared.clear(number, on)?;
-        let [host, inject] = self.load_programs(nic, shared, number, ["vale_host", "vale_inject"], on)?;
+        let generation = self.info.u32(info::GENERATION).load(Relaxed);
+        let [host, inject] = self.load_host(shared, number, generation, on)?;
         programs::keep(&inject, &dir, on)?;
         self.publish(&inject, &pins::out_host(&self.dir, number, nic.index), on)?;
         word(beside, port::BESIDE).store(number, Release);
         let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?;
         bpffs::pin(link.as_fd(), &dir.join("tcx")).map_err(|e| Error::io(on, "pinning failed", e))
+    }
+
+    /// Loads the program that takes what the host sends, and the one that brings frames into its stack.
+    pub(super) fn load_host(
+        &self,
+        shared: &Shared,
+        number: u32,
+        generation: u32,
+        on: &str,
+    ) -> Result<[OwnedFd; 2]> {
+        self.load_programs(shared, (number, generation), ["vale_host", "vale_inject"], on)
     }
 
     /// Removes the host's side of a NIC that is to be deleted, if it has one.

@@ -5,8 +5,9 @@
 //!     nics devs all_devs      counters, interfaces by port number, interfaces for frames to all; made with the first NIC
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
 //!     port/eth1/              as for other ports, for root alone, and
-//!         xdp tcx taken       links: the programs attached to the interface, the one that counts what its driver took
-//!         keep                link of the `out` program, covered by a mount of the network namespace that it is attached in
+//!         xdp tcx taken out   links: the programs attached to the interface, the one that counts what its driver took, and
+//!                             the `out` program
+//!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
 //! A program that is attached nowhere makes each run wait for two RCU grace periods, some 20 ms. `out` can't be the program
@@ -26,16 +27,18 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::MapCore;
 
-use super::layout::{PORTS, nic as at, port, state};
+use super::layout::{PORTS, info, nic as at, port, state};
 use super::stats::SwitchPortStats;
 use super::{Module, PortAccess, Switch, SwitchPort, pins, remove_tree};
 use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
+use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
 pub use host::NicOptions;
+pub(super) use programs::Aside;
 use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.
@@ -167,15 +170,22 @@ impl Switch {
         on: &str,
     ) -> Result<()> {
         let word = |at: usize| self.ports.u32(number as usize * port::SIZE + at);
-        for (at, value) in [(port::IFINDEX, nic.index), (port::NETNS, nic.netns), (port::PLACE, place)] {
+        let software = leaves_checksums(&nic.interface.driver());
+        for (at, value) in [
+            (port::IFINDEX, nic.index),
+            (port::NETNS, nic.netns),
+            (port::PLACE, place),
+            (port::SOFTWARE, software.into()),
+            (port::PROMISCUOUS, 0),
+            (port::BESIDE, 0),
+        ] {
             word(at).store(value, Relaxed);
         }
-        word(port::PROMISCUOUS).store(0, Relaxed);
-        word(port::BESIDE).store(0, Relaxed);
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_in(dir).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
         shared.clear(number, on)?;
-        let programs = self.load_nic(nic, shared, number, on)?;
+        let generation = self.info.u32(info::GENERATION).load(Relaxed);
+        let programs = self.load_nic(shared, number, generation, on)?;
         let pin = |link: &OwnedFd, name: &str| {
             bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
         };

@@ -1,23 +1,26 @@
 //! The programs of a NIC: loaded, shown to senders, kept attached.
 
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::ObjectBuilder;
 
-use super::{Nic, Shared};
+use super::Shared;
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ring::leaves_checksums;
 use crate::sys::{bpf, bpffs, net};
-use crate::vale::layout::info;
-use crate::vale::{Switch, objects};
+use crate::vale::layout::port;
+use crate::vale::reload::{Fresh, Place};
+use crate::vale::{Switch, SwitchPort, objects, pins};
 
 /// The object with the programs of a NIC; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+
+/// The loopback interface, in each namespace.
+const LOOPBACK: u32 = 1;
 
 /// The programs of a NIC.
 pub(super) struct Programs {
@@ -28,26 +31,31 @@ pub(super) struct Programs {
 }
 
 impl Switch {
-    pub(super) fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
+    /// Loads the programs of the NIC that is port `number`.
+    pub(super) fn load_nic(
+        &self,
+        shared: &Shared,
+        number: u32,
+        generation: u32,
+        on: &str,
+    ) -> Result<Programs> {
         let names = ["vale_wire", "vale_out", "vale_taken", "vale_in"];
-        let [wire, out, taken, pass] = self.load_programs(nic, shared, number, names, on)?;
+        let [wire, out, taken, pass] = self.load_programs(shared, (number, generation), names, on)?;
         Ok(Programs { wire, out, taken, pass })
     }
 
-    /// Loads programs of the object for the port `number`.
+    /// Loads programs of the object for a port and a generation.
     pub(super) fn load_programs<const N: usize>(
         &self,
-        nic: &Nic,
         shared: &Shared,
-        number: u32,
+        (number, generation): (u32, u32),
         names: [&str; N],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
         let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
-        let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let config = objects::config(self.shape, self.identity(number, generation));
-        let software = u32::from(leaves_checksums(&nic.interface.driver()));
-        let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
+        let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         let mut open =
             ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
         for mut p in open.progs_mut() {
@@ -85,6 +93,30 @@ impl Switch {
         Ok(programs.try_into().expect("one for each name"))
     }
 
+    /// New programs for a NIC, and their places; those that its maker did not come to make, having been killed, are left out.
+    pub(in crate::vale) fn nic_programs(
+        &self,
+        of: &SwitchPort,
+        generation: u32,
+        on: &str,
+    ) -> Result<Vec<Fresh>> {
+        let Some(index) = of.nic else { return Ok(Vec::new()) };
+        let dir = pins::port(&self.dir, &of.name);
+        let shared = Shared::open(&self.dir, on)?;
+        let (pin, out, attached) = if of.host {
+            let [host, inject] = self.load_host(&shared, of.number, generation, on)?;
+            (pins::out_host(&self.dir, of.number, index), inject, vec![("tcx", host)])
+        } else {
+            let Programs { wire, out, pass, .. } = self.load_nic(&shared, of.number, generation, on)?;
+            (pins::out(&self.dir, of.number), out, vec![("xdp", wire), ("tcx", pass)])
+        };
+        let again = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
+        let outs = [(Place::Link(dir.join("out")), again), (Place::Pin(pin), out)];
+        let attached = attached.into_iter().map(|(link, program)| (Place::Link(dir.join(link)), program));
+        let all = outs.into_iter().chain(attached).map(|(place, program)| Fresh { place, program });
+        Ok(all.filter(|f| f.place.path().exists()).collect())
+    }
+
     /// Shows the `out` program to senders, as `path`.
     pub(super) fn publish(&self, out: &OwnedFd, path: &Path, on: &str) -> Result<()> {
         let io = |e| Error::io(on, "pinning the program that sends failed", e);
@@ -97,14 +129,27 @@ impl Switch {
     }
 }
 
-/// Attaches `out` in a namespace of its own, which lasts as long as the mount.
+/// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers
+/// can't be opened.
 pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
     let path = dir.join("keep");
     let kept = net::in_private_netns(|| {
-        let link = bpf::link(out.as_fd(), 1, libbpf_sys::BPF_XDP, SKB_MODE)?;
+        let link = bpf::link(out.as_fd(), LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE)?;
+        bpffs::pin(link.as_fd(), &dir.join("out"))?;
         bpffs::pin(link.as_fd(), &path)?;
         net::hold(&path)
     });
     kept.map(drop)
         .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+}
+
+/// An `out` program attached beside what is kept, for as long as this lives: link and namespace.
+pub(in crate::vale) struct Aside(#[expect(dead_code, reason = "open descriptors")] (OwnedFd, OwnedFd));
+
+impl Aside {
+    pub(in crate::vale) fn attach(out: BorrowedFd<'_>) -> io::Result<Self> {
+        let (namespace, link) =
+            net::in_private_netns(|| bpf::link(out, LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE))?;
+        Ok(Self((link, namespace)))
+    }
 }
