@@ -38,6 +38,32 @@ fn misuse(switch: &Switch) {
     outlive(switch, number, &out, &mut port);
 }
 
+/// The same of the host's side: only runs that seem to come from the NIC serve it.
+fn misuse_host(switch: &Switch) {
+    switch.add_nic_with("v0", &NicOptions { host: true }).unwrap();
+    let index = net::index("v0").unwrap();
+    let host_stats = || switch.stats().into_iter().find(|s| s.port.host).unwrap();
+    let path = pins::out_host(&switch.dir, host_stats().port.number, index);
+    let out = bpffs::get(&path, true).unwrap();
+    fs::remove_file(&path).unwrap();
+    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
+    assert!(port.tx[0].push(&[0xff; 60]));
+    port.tx[0].sync().unwrap();
+    assert_eq!(host_stats().waiting, 1);
+    let mine = vec![0; 64];
+    assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+    for from in [None, Some(net::index("v1").unwrap())] {
+        let _ = bpf::run_live(out.as_fd(), 64, 10, from);
+        assert_eq!(host_stats().waiting, 1, "{from:?}");
+    }
+    assert!(bpf::run_live(out.as_fd(), 64, 10, Some(index)).unwrap());
+    assert_eq!(host_stats().waiting, 0);
+    let rx = host_stats().counters.rx;
+    assert_eq!(rx.frames_out, 1, "{rx}");
+    switch.del_port("v0", false).unwrap();
+    assert!(!switch.ports().iter().any(|p| p.nic.is_some()));
+}
+
 /// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
 fn outlive(switch: &Switch, number: u32, out: &OwnedFd, port: &mut Port) {
     switch.del_port("v0", false).unwrap();
@@ -83,7 +109,10 @@ fn the_sending_program_serves_live_frames_only() {
             )
         };
         run();
-        Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| misuse(&switch))))
+        Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            misuse(&switch);
+            misuse_host(&switch);
+        })))
     });
     switch.delete().unwrap();
     done.unwrap().1.unwrap();
