@@ -20,7 +20,7 @@ use ringway_bench::lab::{Lab, LabError};
 
 use support::host::ping;
 use support::switch::{Temporary, attached};
-use support::{LIMIT, Random, assert_balanced, assert_clear, eventually, new_lab, whole};
+use support::{LIMIT, Random, assert_balanced, assert_clear, child, enter, eventually, new_lab, role, whole};
 
 /// Of test frames: one that is free for experiments.
 const KIND: u16 = 0x88b5;
@@ -55,6 +55,13 @@ fn assert_closed(switch: &Switch) {
     switch.stats().iter().for_each(|s| assert_balanced(&s.counters.tx));
 }
 
+/// The index of an interface of the present namespace.
+fn index(interface: &str) -> u32 {
+    let name = std::ffi::CString::new(interface).unwrap();
+    // SAFETY: a NUL-terminated name.
+    unsafe { libc::if_nametoindex(name.as_ptr()) }
+}
+
 /// Receives what the stack of a namespace was given by an interface, behind all programs that are attached to it.
 struct Stack(OwnedFd);
 
@@ -68,13 +75,11 @@ impl Stack {
                 assert!(fd >= 0, "{}", io::Error::last_os_error());
                 OwnedFd::from_raw_fd(fd)
             };
-            let name = std::ffi::CString::new(interface).unwrap();
-            // SAFETY: plain data, for which zero is a value; a NUL-terminated name.
+            // SAFETY: plain data, for which zero is a value.
             let mut at: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
             at.sll_family = libc::AF_PACKET as u16;
             at.sll_protocol = KIND.to_be();
-            // SAFETY: as above.
-            at.sll_ifindex = unsafe { libc::if_nametoindex(name.as_ptr()) } as i32;
+            at.sll_ifindex = index(interface) as i32;
             let (room, int) = (16i32 << 20, size_of::<i32>() as u32);
             // SAFETY: `room` outlives the call and has the length given.
             let set = unsafe {
@@ -393,14 +398,12 @@ fn the_host_keeps_its_address_on_a_member() {
     let dropped = switch.stats().iter().map(|s| s.counters.rx.dropped()).sum::<u64>();
     assert!(dropped < 1000, "{dropped} frames lost on the way: {:?}", switch.stats());
 
-    let indexes = inside(&net.middle, || {
-        ["n1", "n2"].map(|name| {
-            let name = std::ffi::CString::new(name).unwrap();
-            // SAFETY: a NUL-terminated name.
-            unsafe { libc::if_nametoindex(name.as_ptr()) }
-        })
+    let programs = || inside(&net.middle, || ["n1", "n2"].map(|n| attached(index(n))));
+    thread::scope(|scope| {
+        let pings = scope.spawn(|| ping(far, 500, 2000));
+        (0..10).for_each(|_| _ = switch.reload().unwrap());
+        assert_eq!(pings.join().unwrap(), 500);
     });
-    let programs = || inside(&net.middle, || indexes.map(attached));
     assert_eq!(programs(), [[1, 1], [1, 0]]);
     inside(&net.middle, || switch.del_port("n1", false).unwrap());
     assert_eq!(switch.ports().iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), ["n2"]);
@@ -449,4 +452,132 @@ fn what_can_not_be_is_refused_with_a_cure() {
     assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", other.name()), "ringway vale list");
     assert!(other.ports().is_empty(), "nothing half made stays");
     assert!(Port::open(&format!("{name}:n1^")).is_err());
+}
+
+/// What the host leaves to the interface to cut can't go to a virtual port; the host cuts it itself when told to.
+#[test]
+fn super_frames_for_virtual_ports_are_lost_by_name() {
+    let Some(net) = Hosts::new() else { return };
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    add(&net.middle, switch.name(), "n1", true).unwrap();
+    switch.add(&["p"]);
+    let mut p = switch.open("p");
+    let near = &net.others[0];
+    let shown = support::output(near, "ip", &["-o", "link", "show", "eth0"]);
+    let address = shown.split("link/ether ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let listener = inside(near, || TcpListener::bind("10.0.0.2:0").unwrap());
+    let to = listener.local_addr().unwrap();
+    let lost = || stats(&switch, "p").counters.rx.drops(DropReason::TooLong);
+    // Connects, and has the other end move behind the virtual port: what is sent first is in flight at once.
+    let send = || {
+        switch.fdb_del(address, 0);
+        let mut stream = inside(&net.middle, || TcpStream::connect_timeout(&to, LIMIT).unwrap());
+        switch.fdb_set(address, 0, Some("p")).unwrap();
+        thread::sleep(Duration::from_millis(20)); // programs look again in the next tick
+        stream.write_all(&[7; 14480]).unwrap();
+        stream
+    };
+    let super_frames = send();
+    eventually("they are lost", || if lost() > 1 { Ok(()) } else { Err(lost().to_string()) });
+    drop(super_frames);
+    net.middle.ip("link set dev n1 gso_max_segs 1").unwrap();
+    let frames = send();
+    let mut got = Vec::new();
+    let port = frames.local_addr().unwrap().port().to_be_bytes();
+    eventually("they arrive", || {
+        p.rx[0].sync().unwrap();
+        let of_it = |f: &Vec<u8>| f[12..14] == [8, 0] && f[34..36] == port;
+        got.extend(p.rx[0].burst(u32::MAX).map(|f| whole(&f)).filter(of_it));
+        if got.len() >= 10 { Ok(()) } else { Err(got.len().to_string()) }
+    });
+    for f in got.iter().filter(|f| f.len() > 1000) {
+        // The pseudo header: addresses, protocol, length of the TCP segment.
+        let len = usize::from(u16::from_be_bytes([f[16], f[17]])) - 20;
+        let mut sum: Vec<u8> = f[34..34 + len].to_vec();
+        sum.resize(len.next_multiple_of(2), 0);
+        sum.extend_from_slice(&f[26..34]);
+        sum.extend_from_slice(&[0, 6]);
+        sum.extend_from_slice(&(len as u16).to_be_bytes());
+        assert_eq!(ringway::wire::checksum::of(&sum), 0);
+    }
+    assert!(got.iter().all(|f| f.len() <= 1514));
+    drop((frames, p));
+    assert_closed(&switch);
+}
+
+/// The child of the next test: makes and removes a NIC and its host until it is killed.
+#[test]
+fn adds_and_removes() {
+    let Some(words) = role() else { return };
+    enter(&words[0]);
+    let switch = Switch::open(&words[1]).unwrap();
+    loop {
+        switch.add_nic_with("n1", &NicOptions { host: true }).unwrap();
+        switch.del_port("n1", false).unwrap();
+    }
+}
+
+#[test]
+fn whoever_is_killed_half_way_leaves_what_can_be_removed() {
+    let Some(lab) = new_lab() else { return };
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    lab.veth("n1", "w1").unwrap();
+    lab.run_napi("w1").unwrap();
+    let mut random = Random(std::process::id().into());
+    let mut found = [0; 3];
+    for _ in 0..20 {
+        let mut maker = child("adds_and_removes", &format!("{} {}", lab.name(), switch.name()));
+        thread::sleep(Duration::from_millis(300 + random.below(700)));
+        assert_eq!(maker.kill(), Some(9));
+        let left = inside(&lab, || {
+            let switch = Switch::open(switch.name()).unwrap();
+            let left = switch.ports().len();
+            if left > 0 {
+                switch.del_port("n1", true).unwrap();
+            }
+            left
+        });
+        found[left] += 1;
+        assert_eq!(switch.ports().len(), 0);
+        eventually("all is detached", || match inside(&lab, || attached(index("n1"))) {
+            [0, 0] => Ok(()),
+            left => Err(format!("{left:?}")),
+        });
+        assert!(!support::output(&lab, "ip", &["-d", "link"]).contains("prog/xdp"));
+    }
+    println!("killed 20 times; found no port, one, both: {found:?}");
+    add(&lab, switch.name(), "n1", true).unwrap();
+    inside(&lab, || switch.del_port("n1", false).unwrap());
+}
+
+#[test]
+fn switches_of_any_shape_take_hosts() {
+    for (slots, rings) in [(64, 8), (4096, 2)] {
+        let Some(lab) = new_lab() else { return };
+        let spec = SwitchSpec { slots, rings, ..SwitchSpec::default() };
+        let Some(switch) = Temporary::new(&spec) else { return };
+        lab.veth("n1", "w1").unwrap();
+        lab.run_napi("w1").unwrap();
+        add(&lab, switch.name(), "n1", true).unwrap();
+        let mut p = switch.open("p");
+        let (host, stack) = (RawSender::open(&lab, "n1").unwrap(), Stack::open(&lab, "n1"));
+        let f = frame(0, 11, 1514, 1);
+        host.send(&f).unwrap();
+        eventually("a ring has it", || {
+            let rings = p.rx.iter_mut().map(|r| {
+                r.sync().unwrap();
+                r.burst(u32::MAX).filter(|got| whole(got) == f).count()
+            });
+            if rings.sum::<usize>() == 1 { Ok(()) } else { Err("no".into()) }
+        });
+        for ring in 0..rings as usize {
+            let f = frame(0, 9, 100 + ring, 2);
+            inside(&lab, || {
+                assert!(p.tx[ring].push(&f));
+                p.tx[ring].sync().unwrap();
+            });
+            assert_eq!(stack.next(), f);
+        }
+        assert_closed(&switch);
+    }
 }

@@ -66,12 +66,11 @@ impl Switch {
     fn attach_host(&self, nic: &Nic, shared: &Shared, (number, beside): (u32, u32), on: &str) -> Result<()> {
         let dir = pins::port(&self.dir, on.rsplit(':').next().unwrap_or(on));
         let word = |of: u32, at: usize| self.ports.u32(of as usize * port::SIZE + at);
-        let software = self.nic_word(beside, port::SOFTWARE);
         for (at, value) in [
             (port::IFINDEX, nic.index),
             (port::NETNS, nic.netns),
             (port::BESIDE, beside),
-            (port::SOFTWARE, software),
+            (port::SOFTWARE, 1),
         ] {
             word(number, at).store(value, Relaxed);
         }

@@ -1,7 +1,5 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
-use std::os::fd::OwnedFd;
-
 use super::*;
 use crate::Port;
 use crate::sys::{bpf, bpffs, net};
@@ -38,6 +36,32 @@ fn misuse(switch: &Switch) {
     let nic = &switch.stats()[0];
     assert_eq!(nic.counters.rx.frames_out, 1, "{}", nic.counters.rx);
     outlive(switch, number, &out, &mut port);
+}
+
+/// The same of the host's side: only runs that seem to come from the NIC serve it.
+fn misuse_host(switch: &Switch) {
+    switch.add_nic_with("v0", &NicOptions { host: true }).unwrap();
+    let index = net::index("v0").unwrap();
+    let host_stats = || switch.stats().into_iter().find(|s| s.port.host).unwrap();
+    let path = pins::out_host(&switch.dir, host_stats().port.number, index);
+    let out = bpffs::get(&path, true).unwrap();
+    fs::remove_file(&path).unwrap();
+    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
+    assert!(port.tx[0].push(&[0xff; 60]));
+    port.tx[0].sync().unwrap();
+    assert_eq!(host_stats().waiting, 1);
+    let mine = vec![0; 64];
+    assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+    for from in [None, Some(net::index("v1").unwrap())] {
+        let _ = bpf::run_live(out.as_fd(), 64, 10, from);
+        assert_eq!(host_stats().waiting, 1, "{from:?}");
+    }
+    assert!(bpf::run_live(out.as_fd(), 64, 10, Some(index)).unwrap());
+    assert_eq!(host_stats().waiting, 0);
+    let rx = host_stats().counters.rx;
+    assert_eq!(rx.frames_out, 1, "{rx}");
+    switch.del_port("v0", false).unwrap();
+    assert!(!switch.ports().iter().any(|p| p.nic.is_some()));
 }
 
 /// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
@@ -85,7 +109,10 @@ fn the_sending_program_serves_live_frames_only() {
             )
         };
         run();
-        Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| misuse(&switch))))
+        Ok(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            misuse(&switch);
+            misuse_host(&switch);
+        })))
     });
     switch.delete().unwrap();
     done.unwrap().1.unwrap();
