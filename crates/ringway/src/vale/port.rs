@@ -85,7 +85,8 @@ impl Switch {
         take(&dir, &on)
     }
 
-    /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten.
+    /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten. A NIC
+    /// is no longer promiscuous, unless it is one of [`nics_out_of_reach`](Self::nics_out_of_reach).
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
