@@ -278,4 +278,7 @@ fn an_interface_that_is_gone_keeps_nobody_from_a_reload() {
         bed.switch.reload().unwrap();
     }
     assert!(!bed.pin("taken").exists(), "a program is attached for nobody");
+    // It was made promiscuous in another namespace than this one.
+    let links = output(&bed.lab, "ip", &["-d", "link"]);
+    assert!(!links.contains("PROMISC"), "{links}");
 }

@@ -117,7 +117,8 @@ impl Set {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Frames to it are then dropped as no_destination, or go to all when its addresses are forgotten. A port that a process has \
-open stays; with --force it goes, and that process is told at its next sync.
+open stays; with --force it goes, and that process is told at its next sync. An interface is no longer promiscuous, wherever it \
+is; a warning tells when its network namespace can't be found.
 
 Keys of --json: switch, port, number.
 
@@ -139,11 +140,22 @@ impl Del {
         let PortOf { switch: name, port } = &self.port;
         let switch = Switch::open(name)?;
         let number = find(&switch, &self.port)?.number;
+        let stays = switch.nics_out_of_reach().into_iter().find(|p| p.name == *port);
         switch.del_port(port, self.force)?;
         let object = json!({ "switch": name, "port": port, "number": number });
         console.result(&format!("{name}:{port}: removed"), &object)?;
+        stays.iter().for_each(|p| stays_promiscuous(name, p));
         Ok(())
     }
+}
+
+/// Warns of an interface that the switch could not make as it was.
+pub(super) fn stays_promiscuous(switch: &str, nic: &SwitchPort) {
+    let nic = &nic.name;
+    note(&format!(
+        "ringway: {switch}:{nic}: the interface stays promiscuous, its network namespace is not found from here; \
+         `ip link set {nic} promisc off` there"
+    ));
 }
 
 /// The port as the switch has it.

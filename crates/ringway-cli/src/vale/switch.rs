@@ -130,9 +130,11 @@ impl Del {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let switch = Switch::open(&self.switch)?;
         let ports = switch.ports().len();
+        let stay = switch.nics_out_of_reach();
         switch.delete()?;
         let text = format!("{}: removed, with {}", self.switch, super::many(ports as u64, "port"));
         console.result(&text, &json!({ "name": self.switch, "ports": ports }))?;
+        stay.iter().for_each(|nic| super::port::stays_promiscuous(&self.switch, nic));
         Ok(())
     }
 }

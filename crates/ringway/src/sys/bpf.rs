@@ -145,11 +145,22 @@ pub(crate) fn update_link(link: BorrowedFd<'_>, new: BorrowedFd<'_>, old: Borrow
 
 /// The program that a link attaches.
 pub(crate) fn program_of(link: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    program_by_id(link_info(link)?.prog_id)
+}
+
+/// Whether the interface that a link attaches an XDP program to still exists.
+pub(crate) fn xdp_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
+    let info = link_info(link)?;
+    // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+    Ok(info.type_ == bpf::BPF_LINK_TYPE_XDP && unsafe { info.__bindgen_anon_1.xdp.ifindex } != 0)
+}
+
+fn link_info(link: BorrowedFd<'_>) -> io::Result<bpf::bpf_link_info> {
     let mut info = bpf::bpf_link_info::default();
     let mut len = size_of::<bpf::bpf_link_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given; zero asks for no strings.
     check(unsafe { bpf::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut len) })?;
-    program_by_id(info.prog_id)
+    Ok(info)
 }
 
 /// Opens a program by its id.

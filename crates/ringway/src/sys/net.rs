@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::fd::check;
@@ -59,8 +59,40 @@ pub(crate) fn in_private_netns<T: Send>(
         let netns = File::open("/proc/thread-self/ns/net")?;
         Ok((netns.into(), f()?))
     };
+    on_a_thread(run)
+}
+
+/// Runs `f` in another network namespace.
+pub(crate) fn in_netns<T: Send>(netns: &File, f: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    on_a_thread(|| enter(netns).and_then(|()| f()))
+}
+
+fn on_a_thread<T: Send>(run: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|s| s.spawn(run).join())
         .unwrap_or_else(|_| Err(io::Error::other("helper thread panicked")))
+}
+
+/// The network namespace with this inode number, if it is the present one, that of a process, or mounted, as `ip netns add` does
+/// in /run/netns. The kernel has no way to find one that only a descriptor keeps.
+pub(crate) fn find_netns(inode: u32) -> Option<File> {
+    let open = |path: &Path| {
+        File::open(path).ok().filter(|f| f.metadata().is_ok_and(|m| m.ino() == u64::from(inode)))
+    };
+    let mounts = std::fs::read_to_string("/proc/thread-self/mountinfo").unwrap_or_default();
+    let mut all = mounted_at(&mounts, inode);
+    all.insert(0, "/proc/thread-self/ns/net".into());
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.filter(|e| e.file_name().as_bytes()[0].is_ascii_digit());
+    all.iter()
+        .find_map(|path| open(path))
+        .or_else(|| processes.map(|e| e.path().join("ns/net")).find_map(|path| open(&path)))
+}
+
+/// Where the text of /proc/PID/mountinfo has a network namespace mounted.
+fn mounted_at(mountinfo: &str, inode: u32) -> Vec<PathBuf> {
+    let root = format!("net:[{inode}]");
+    let fields = mountinfo.lines().map(|l| l.split(' ').collect::<Vec<_>>());
+    fields.filter(|f| f.len() > 4 && f[3] == root).map(|f| f[4].into()).collect()
 }
 
 /// Keeps the calling thread's network namespace alive: mounts it over the file at `path`, until [`let_go`].
@@ -216,5 +248,18 @@ impl Interface {
     /// Whether TCP segmentation is left to the interface.
     pub(crate) fn tso(&self) -> bool {
         self.ethtool::<2>(ETHTOOL_GTSO).is_ok_and(|w| w[1] != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounted_namespaces_are_found_by_inode() {
+        let text = "24 1 0:4 net:[4026532001] /run/netns/a rw shared:3 - nsfs nsfs rw\n\
+                    25 1 0:4 net:[402653200] /run/netns/b rw - nsfs nsfs rw\n26 1 8:1 / / rw - ext4 /dev/sda rw\n";
+        assert_eq!(mounted_at(text, 4_026_532_001), [Path::new("/run/netns/a")]);
+        assert!(mounted_at(text, 40_265_320).is_empty());
     }
 }

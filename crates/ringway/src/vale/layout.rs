@@ -59,6 +59,9 @@ pub(crate) mod port {
     pub(crate) const NIC: u32 = 0x100;
     /// It is the host's side of one.
     pub(crate) const HOST: u32 = 0x200;
+    /// It does not exist any more, but its counts may not be kept yet; the second if it was an interface.
+    pub(crate) const GOING: u32 = 0x8000;
+    pub(crate) const WAS_NIC: u32 = 0x4000;
 
     // Features.
     pub(crate) const ISOLATED: u32 = 1;
@@ -69,11 +72,15 @@ pub(crate) mod port {
     pub(crate) const TRUNK: u32 = 32;
 }
 
-/// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of their limits and rates.
+/// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of what else is behind flags and
+/// features.
 pub(crate) mod past {
-    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals); they end before the name.
-    pub(crate) const SUMS: usize = 8;
+    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals), in one of two places.
+    pub(crate) const SUMS: [usize; 2] = [8, 64];
     pub(crate) const WORDS: usize = 7;
+    /// 64 bits: which of the two is valid; from bit 8 on the number of the port that was added last, if it may still be
+    /// [`GOING`](super::port::GOING); from bit 32 on a number that changes each time.
+    pub(crate) const KEPT: usize = 120;
 }
 /// Bytes of the set of VLANs that a port belongs to.
 pub(crate) const VLANS_SIZE: usize = 512;
@@ -174,6 +181,7 @@ impl Shape {
     }
 }
 
-const _: () = assert!(past::SUMS + 8 * past::WORDS <= port::NAME);
+const _: () = assert!(past::SUMS[0] + 8 * past::WORDS <= past::SUMS[1]);
+const _: () = assert!(past::SUMS[1] + 8 * past::WORDS <= past::KEPT && past::KEPT + 8 <= port::SIZE);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

@@ -16,6 +16,7 @@
 
 mod conf;
 mod fdb;
+mod gone;
 pub(crate) mod layout;
 #[cfg(test)]
 mod model;

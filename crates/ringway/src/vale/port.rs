@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::Duration;
@@ -87,7 +88,8 @@ impl Switch {
         take(&dir, &on)
     }
 
-    /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten.
+    /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten. A NIC
+    /// is no longer promiscuous, unless it is one of [`nics_out_of_reach`](Self::nics_out_of_reach).
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
@@ -140,15 +142,19 @@ impl Switch {
 
     /// Name and flags of a port.
     fn record(&self, number: u32) -> Option<(String, u32)> {
-        let base = number as usize * at::SIZE;
-        let flags = self.ports.u32(base + at::FLAGS).load(Relaxed);
-        if flags & at::EXISTS == 0 {
-            return None;
-        }
+        let flags = self.flags(number).load(Relaxed);
+        (flags & at::EXISTS != 0).then(|| (self.name_of(number), flags))
+    }
+
+    pub(super) fn name_of(&self, number: u32) -> String {
         let mut name = [0u8; at::NAME_LEN];
-        self.ports.read(base + at::NAME, &mut name);
+        self.ports.read(number as usize * at::SIZE + at::NAME, &mut name);
         let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
-        Some((String::from_utf8_lossy(&name[..len]).into_owned(), flags))
+        String::from_utf8_lossy(&name[..len]).into_owned()
+    }
+
+    pub(super) fn flags(&self, number: u32) -> &AtomicU32 {
+        self.ports.u32(number as usize * at::SIZE + at::FLAGS)
     }
 
     fn records(&self) -> impl Iterator<Item = (u32, String, u32)> {
@@ -162,6 +168,10 @@ impl Switch {
 
     fn port(&self, number: u32) -> Option<SwitchPort> {
         let (name, flags) = self.record(number)?;
+        Some(self.describe(number, name, flags))
+    }
+
+    pub(super) fn describe(&self, number: u32, name: String, flags: u32) -> SwitchPort {
         let dir = pins::port(&self.dir, &name);
         let meta = fs::metadata(dir.join("region")).ok();
         let access = meta.map_or_else(PortAccess::default, |m| PortAccess {
@@ -175,7 +185,7 @@ impl Switch {
         let ifindex = self.ports.u32(number as usize * at::SIZE + at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
-        Some(SwitchPort { number, name, ephemeral, access, open, pid, nic, host })
+        SwitchPort { number, name, ephemeral, access, open, pid, nic, host }
     }
 
     /// Keeps others from opening a port; `None` when it has no files.
@@ -217,17 +227,19 @@ impl Switch {
     /// Whether a process was killed while it changed the switch, or is changing it now.
     fn is_untidy(&self) -> bool {
         let (dirs, numbers) = self.strays();
-        !dirs.is_empty() || !numbers.is_empty()
+        !dirs.is_empty() || !numbers.is_empty() || self.going().next().is_some()
     }
 
     /// Removes what is left of ports that were half made or half removed; the caller holds the lock.
     fn tidy(&self) {
+        self.finish_all();
         let (dirs, numbers) = self.strays();
+        // Their counts lie in the directories.
+        numbers.into_iter().for_each(|n| self.forget_port(n));
         for dir in dirs {
             self.end(&dir);
             remove_tree(&dir);
         }
-        numbers.into_iter().for_each(|n| self.forget_port(n));
     }
 
     /// Whether the port goes away with its last user.
@@ -258,7 +270,7 @@ impl Switch {
             return Err(Error::new(ErrorKind::Busy, on, "there is a port of that name")
                 .cure("choose another name, or change that one with `ringway vale port set` and `conf`"));
         }
-        let number = (1..=PORTS_MAX).find(|&n| self.record(n).is_none()).ok_or_else(|| {
+        let number = (1..=PORTS_MAX).find(|&n| self.flags(n).load(Relaxed) == 0).ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
@@ -315,7 +327,7 @@ impl Switch {
         self.info.u32(info::NPORTS).store(n.max(place as u32 + 1), Release);
     }
 
-    fn listed(&self) -> Vec<u8> {
+    pub(super) fn listed(&self) -> Vec<u8> {
         let mut list = vec![0u8; (self.info.u32(info::NPORTS).load(Relaxed) as usize).min(PORTS as usize)];
         self.info.read(info::PORTS, &mut list);
         list
@@ -327,34 +339,8 @@ impl Switch {
         Identity { port, epoch, generation }
     }
 
-    /// Takes a port out of all that programs look at. First out of the list: should this process be killed on the way, the
-    /// files of a port that is not listed are removed by the next one that changes the switch.
-    pub(super) fn forget_port(&self, number: u32) {
-        let port = self.port(number);
-        self.ports.u32(number as usize * at::SIZE + at::FLAGS).store(0, Relaxed);
-        // Whoever kept its program can do nothing with it, also when the number is given to another port.
-        self.ports.u32(number as usize * at::SIZE + at::EPOCH).fetch_add(1, Relaxed);
-        if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
-            self.info.write(info::PORTS + place, &[0]);
-        }
-        if let Some(port) = &port {
-            self.end(&pins::port(&self.dir, &port.name));
-        }
-        let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
-        thread::scope(|s| {
-            s.spawn(|| (0..self.shape.rings).for_each(|r| del(&self.maps.bells, number * RINGS_MAX + r)));
-            s.spawn(|| del(&self.maps.states, number));
-            del(&self.maps.regions, number);
-        });
-        if let Some(stats) = port.and_then(|p| self.stats_of(p)) {
-            self.retire(&stats);
-        }
-        self.reset_conf(number);
-        self.flush_port(number);
-    }
-
     /// Tells who has the port open that it is gone.
-    fn end(&self, dir: &Path) {
+    pub(super) fn end(&self, dir: &Path) {
         if let Some(state) = self.state_in(dir) {
             state.u32(state::PORT).store(0, Relaxed);
         }

@@ -1,11 +1,12 @@
 //! Counters of a switch, kept by its programs: there also when no process of Ringway lives.
 //!
 //! What a port counted stays when the port goes away: [`Switch::retire`] adds it up in the entry 0 of the table of ports, which
-//! is no port. So the sums over all ports there ever were close.
+//! is no port, at once or not at all. So the sums over all ports there ever were close.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, fence};
 
 use super::layout::{RINGS_MAX, Shape, ctl, past, state};
 use super::{Switch, SwitchPort, objects, pins};
@@ -63,23 +64,57 @@ impl Switch {
     /// What ports that went away had counted.
     fn past(&self) -> SwitchTotals {
         let mut all = SwitchTotals::default();
-        for (i, sum) in all.words().into_iter().enumerate() {
-            *sum = self.ports.u64(past::SUMS + 8 * i).load(Relaxed);
+        loop {
+            let kept = self.kept().load(Acquire);
+            for (i, sum) in all.words().into_iter().enumerate() {
+                *sum = self.sum(kept, i).load(Relaxed);
+            }
+            // The place read is written again only after the other one became valid.
+            fence(Acquire);
+            if self.kept().load(Relaxed) == kept {
+                return all;
+            }
         }
-        all
+    }
+
+    fn kept(&self) -> &AtomicU64 {
+        self.ports.u64(past::KEPT)
+    }
+
+    /// A word of the sums that are valid with this word.
+    fn sum(&self, kept: u64, word: usize) -> &AtomicU64 {
+        self.ports.u64(past::SUMS[kept as usize & 1] + 8 * word)
+    }
+
+    /// Makes `place` the valid sums, `port` being the last one in them.
+    fn keep(&self, place: u64, port: u32) {
+        let next = (self.kept().load(Relaxed) >> 32).wrapping_add(1) << 32;
+        self.kept().store(next | u64::from(port) << 8 | place & 1, Release);
+    }
+
+    /// Notes that the counts of no port that is going are in the sums.
+    pub(super) fn keep_none(&self) {
+        self.keep(self.kept().load(Relaxed), 0);
+    }
+
+    /// Whether the counts of a port that is going are in the sums.
+    pub(super) fn is_kept(&self, port: u32) -> bool {
+        self.kept().load(Relaxed) >> 8 & 0xff == u64::from(port)
     }
 
     /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked. Frames that
-    /// wait for a NIC are lost with it.
+    /// wait for a NIC are lost with it. The sums change with one word: whoever is killed here has added all or nothing.
     pub(super) fn retire(&self, port: &SwitchPortStats) {
         let (mut all, mut counters) = (self.past(), port.counters);
         if port.port.nic.is_some() {
             counters.rx.add_drops(DropReason::DeviceRefused, port.waiting);
         }
         all.add(&counters, port.copies + port.mirrored);
+        let place = self.kept().load(Relaxed) ^ 1;
         for (i, sum) in all.words().into_iter().enumerate() {
-            self.ports.u64(past::SUMS + 8 * i).store(*sum, Relaxed);
+            self.sum(place, i).store(*sum, Relaxed);
         }
+        self.keep(place, port.port.number);
     }
 
     pub(super) fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {

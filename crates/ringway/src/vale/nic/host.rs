@@ -71,6 +71,7 @@ impl Switch {
             (port::NETNS, nic.netns),
             (port::BESIDE, beside),
             (port::SOFTWARE, 1),
+            (port::PROMISCUOUS, 0),
         ] {
             word(number, at).store(value, Relaxed);
         }

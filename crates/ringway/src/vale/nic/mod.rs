@@ -206,6 +206,11 @@ impl Switch {
     pub(super) fn detach_nic(&self, p: &SwitchPort) {
         let Some(index) = p.nic else { return };
         let dir = pins::port(&self.dir, &p.name);
+        if self.is_promiscuous(p)
+            && let Some(netns) = net::find_netns(self.nic_word(p.number, port::NETNS))
+        {
+            let _ = net::in_netns(&netns, || Interface::new(index)?.set_promiscuous(false));
+        }
         for link in ["xdp", "tcx"] {
             if let Ok(link) = bpffs::get(&dir.join(link), true) {
                 let _ = bpf::detach(link.as_fd());
@@ -223,10 +228,31 @@ impl Switch {
                 self.end_counting(&shared);
             }
         }
-        let here = net::netns_inode().is_ok_and(|n| n == self.nic_word(p.number, port::NETNS));
-        if here && self.nic_word(p.number, port::PROMISCUOUS) != 0 {
-            let _ = Interface::new(index).and_then(|i| i.set_promiscuous(false));
-        }
+    }
+
+    /// Interfaces among the ports that stay promiscuous when they are deleted now, as their network namespace can't be found:
+    /// it is neither the present one, nor that of a process, nor mounted anywhere here.
+    ///
+    /// ```no_run
+    /// let switch = ringway::vale::Switch::open("vale0")?;
+    /// for nic in switch.nics_out_of_reach() {
+    ///     eprintln!("{}: `ip link set {} promisc off` in its own namespace", nic.name, nic.name);
+    /// }
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn nics_out_of_reach(&self) -> Vec<SwitchPort> {
+        let hidden = |p: &SwitchPort| net::find_netns(self.nic_word(p.number, port::NETNS)).is_none();
+        self.ports().into_iter().filter(|p| self.is_promiscuous(p) && hidden(p)).collect()
+    }
+
+    /// Whether the switch made the interface promiscuous and it still exists: of one that was deleted another may have the index.
+    fn is_promiscuous(&self, p: &SwitchPort) -> bool {
+        let lives = || {
+            let link = bpffs::get(&pins::port(&self.dir, &p.name).join("xdp"), true)?;
+            bpf::xdp_lives(link.as_fd())
+        };
+        p.nic.is_some() && self.nic_word(p.number, port::PROMISCUOUS) != 0 && lives().unwrap_or(true)
     }
 
     /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.

@@ -117,3 +117,38 @@ fn the_sending_program_serves_live_frames_only() {
     switch.delete().unwrap();
     done.unwrap().1.unwrap();
 }
+
+/// Whether v0 is promiscuous, as the present namespace has it.
+fn promiscuous() -> bool {
+    let out = std::process::Command::new("ip").args(["link", "show", "v0"]).output().unwrap();
+    String::from_utf8(out.stdout).unwrap().contains("PROMISC")
+}
+
+#[test]
+fn a_namespace_that_nobody_can_find_is_told() {
+    if !crate::sys::is_root() {
+        eprintln!("SKIPPED: switches need root");
+        return;
+    }
+    let name = format!("valeh{}", std::process::id());
+    let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+    let hide = || {
+        ip("link add v0 type veth peer name v1");
+        ["v0", "v1"].into_iter().for_each(|v| ip(&format!("link set {v} up")));
+        switch.add_nic("v0").unwrap();
+        Ok(switch.nics_out_of_reach().len())
+    };
+    let (netns, from_inside) = net::in_private_netns(hide).unwrap();
+    let hidden: Vec<_> = switch.nics_out_of_reach().into_iter().map(|p| p.name).collect();
+    let netns = fs::File::from(netns);
+    let before = net::in_netns(&netns, || Ok(promiscuous())).unwrap();
+    let deleted = net::in_netns(&netns, || {
+        let deleted = switch.del_port("v0", false);
+        Ok((deleted, promiscuous()))
+    });
+    switch.delete().unwrap();
+    assert_eq!((from_inside, hidden), (0, vec!["v0".to_owned()]));
+    let (deleted, after) = deleted.unwrap();
+    deleted.unwrap();
+    assert!(before && !after, "promiscuous: {before}, then {after}");
+}

@@ -1,0 +1,156 @@
+//! Ports that go away: taken from programs, their counts kept, wherever a process that does so is killed.
+
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::thread;
+
+use libbpf_rs::{MapCore, MapHandle};
+
+use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
+use super::{Switch, pins};
+
+impl Switch {
+    /// Takes a port out of all that programs look at, and keeps what it counted. Should this process be killed on the way, the
+    /// next one that changes the switch finishes what is left, and removes the files.
+    pub(super) fn forget_port(&self, number: u32) {
+        self.finish_all();
+        if self.depart(number) {
+            self.finish(number);
+        } else {
+            self.hide(number);
+            self.flush_port(number);
+        }
+    }
+
+    /// Has a port go; false when there is none of that number.
+    fn depart(&self, number: u32) -> bool {
+        let flags = self.flags(number).load(Relaxed);
+        if flags & at::EXISTS == 0 {
+            return false;
+        }
+        self.keep_none();
+        let was_nic = if flags & at::NIC != 0 { at::WAS_NIC } else { 0 };
+        self.flags(number).store(at::GOING | was_nic, Release);
+        true
+    }
+
+    pub(super) fn finish_all(&self) {
+        self.going().for_each(|(number, _)| self.finish(number));
+    }
+
+    /// What is to be done for a port that is going. Another process may have done any part of it; only adding the counts must
+    /// not be done twice.
+    fn finish(&self, number: u32) {
+        let was_nic = self.flags(number).load(Relaxed) & at::WAS_NIC != 0;
+        // Whoever kept its program can do nothing with it, also when the number is given to another port.
+        self.ports.u32(number as usize * at::SIZE + at::EPOCH).fetch_add(1, Relaxed);
+        if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
+            self.info.write(info::PORTS + place, &[0]);
+        }
+        let mut name = self.name_of(number);
+        if !pins::port(&self.dir, &name).exists() {
+            // Its maker did not come to give it its place.
+            name.insert(0, '~');
+        }
+        self.end(&pins::port(&self.dir, &name));
+        self.hide(number);
+        let port = self.describe(number, name, if was_nic { at::NIC } else { 0 });
+        if let Some(stats) = self.stats_of(port).filter(|_| !self.is_kept(number)) {
+            self.retire(&stats);
+        }
+        self.reset_conf(number);
+        self.flush_port(number);
+        self.flags(number).store(0, Release);
+    }
+
+    /// Takes a port's maps away from programs.
+    fn hide(&self, number: u32) {
+        let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
+        thread::scope(|s| {
+            s.spawn(|| (0..self.shape.rings).for_each(|r| del(&self.maps.bells, number * RINGS_MAX + r)));
+            s.spawn(|| del(&self.maps.states, number));
+            del(&self.maps.regions, number);
+        });
+    }
+
+    /// Ports of which a process was killed while it took them away, and their flags.
+    pub(super) fn going(&self) -> impl Iterator<Item = (u32, u32)> {
+        let all = (1..=PORTS_MAX).map(|n| (n, self.flags(n).load(Relaxed)));
+        all.filter(|(_, flags)| flags & at::GOING != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::Port;
+    use crate::vale::{PortAccess, SwitchSpec, SwitchTotals};
+
+    /// Two ports exchange frames; then a process is killed when it has done `steps` of removing the first.
+    fn killed_after(steps: u32, switch: &Switch, name: &str) {
+        let open = |p: &str| Port::open(&format!("{}:{p}", switch.name)).unwrap();
+        let number = switch.add_port(name, &PortAccess::default()).unwrap();
+        {
+            let (mut a, mut b) = (open(name), open("stays"));
+            for (from, frames) in [(&mut a, 7), (&mut b, 5)] {
+                (0..frames).for_each(|_| assert!(from.tx[0].push(&[0xff; 60])));
+                from.tx[0].sync().unwrap();
+            }
+        }
+        assert!(switch.depart(number));
+        if steps >= 1 {
+            switch.hide(number);
+            // Half of the new sums.
+            (0..3).for_each(|i| switch.ports.u64(other_sums(switch) + 8 * i).store(u64::MAX / 3, Relaxed));
+        }
+        if steps >= 2 {
+            let gone = switch.describe(number, name.into(), 0);
+            switch.retire(&switch.stats_of(gone).unwrap());
+        }
+        if steps >= 3 {
+            switch.flags(number).store(0, Relaxed);
+        }
+    }
+
+    /// Where the sums are that are not valid.
+    fn other_sums(switch: &Switch) -> usize {
+        use crate::vale::layout::past;
+        past::SUMS[(switch.ports.u64(past::KEPT).load(Relaxed) & 1 ^ 1) as usize]
+    }
+
+    #[test]
+    fn counts_of_a_port_are_kept_once_wherever_its_remover_is_killed() {
+        if !crate::sys::is_root() {
+            eprintln!("SKIPPED: switches need root");
+            return;
+        }
+        let name = format!("valeg{}", std::process::id());
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        switch.add_port("stays", &PortAccess::default()).unwrap();
+        let mut seen = Vec::new();
+        for (done, steps) in (1..).zip([0, 1, 2, 3, 0, 2]) {
+            killed_after(steps, &switch, &format!("p{steps}"));
+            let next = Switch::open(&name).unwrap();
+            let left = fs::read_dir(next.dir.join("port")).unwrap().count();
+            seen.push((done, steps, next.totals(&next.stats()), next.ports().len(), left));
+        }
+        // A port that goes while another one is half gone.
+        let (a, b) = ("both-a", "both-b");
+        switch.add_port(b, &PortAccess::default()).unwrap();
+        killed_after(2, &switch, a);
+        let last = switch.del_port(b, false).map(|()| switch.totals(&switch.stats()));
+        switch.delete().unwrap();
+        for (done, steps, all, ports, left) in seen {
+            assert_eq!((ports, left), (1, 1), "killed after {steps}");
+            check(&all, 12 * done, &format!("killed after {steps}"));
+        }
+        check(&last.unwrap(), 12 * 7, "two at once");
+    }
+
+    fn check(all: &SwitchTotals, sent: u64, when: &str) {
+        assert_eq!(all.tx.frames_in, sent, "{when}: {all:?}");
+        assert_eq!(all.tx.frames_in, all.tx.frames_out + all.tx.dropped, "{when}: {all:?}");
+        assert_eq!(all.copies, all.rx.frames_in, "{when}: {all:?}");
+    }
+}
