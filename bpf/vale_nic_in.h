@@ -238,6 +238,10 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 	return XDP_DROP;
 }
 
+/* The same when a NIC, or a port that it may send to, has VLANs or other features, or the switch has a user's module: in
+ * vale_nic_conf.h. */
+int wire_conf(struct xdp_md *ctx, __u32 len, __u32 linear);
+
 SEC("xdp.frags")
 int vale_wire(struct xdp_md *ctx)
 {
@@ -260,6 +264,10 @@ int vale_wire(struct xdp_md *ctx)
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
 	if (jiffies != me->tick)
 		begin_tick(jiffies);
+	if (WITH_MODULE || READ_ONCE(i->wires))
+		return wire_conf(ctx, len, linear);
+	if (DECISION == HUB)
+		return flood_wire(ctx, len, linear);
 	learn(f, me, i, src);
 	__u64 entry = dst & 1 ? 0 : fdb_find(f, mix(dst));
 	if (!(__u8)entry || fdb_dead(entry, me->now))

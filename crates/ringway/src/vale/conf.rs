@@ -118,10 +118,6 @@ impl Switch {
             );
         }
         let ports = self.ports();
-        if let Some(nic) = ports.iter().find(|p| p.nic.is_some() && *conf != PortConf::default()) {
-            let what = format!("the switch has the NIC {}, whose programs know nothing of this", nic.name);
-            return bad(what, "make a switch without NICs");
-        }
         let number = self.find(&ports, port)?;
         if let Some(what) = conf.vlan.fault() {
             return bad(what, "take VLANs of 1 to 4094");
@@ -137,11 +133,6 @@ impl Switch {
             self.flush_learned(number);
         }
         Ok(())
-    }
-
-    /// Whether a port was told anything.
-    pub(super) fn is_configured(&self, number: u32) -> bool {
-        self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }
 
     fn find(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {
@@ -194,7 +185,9 @@ impl Switch {
     fn note_shared(&self) {
         let features = |n: u32| self.ports.u32(at::SIZE * n as usize + at::FEATURES).load(Relaxed);
         let any = (1..=layout::PORTS_MAX).fold(0, |all, n| all | features(n));
-        self.info.u32(info::SHARED).store(any & (at::ACCESS | at::TRUNK | at::MIRROR_RX), Release);
+        let shared = any & (at::ACCESS | at::TRUNK | at::MIRROR_RX);
+        self.note_wires(shared);
+        self.info.u32(info::SHARED).store(shared, Release);
     }
 
     fn put_members(&self, number: u32, set: &VlanSet) {

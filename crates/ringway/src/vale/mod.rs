@@ -15,6 +15,7 @@
 //! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
 
 mod conf;
+mod edge;
 mod fdb;
 pub(crate) mod layout;
 #[cfg(test)]

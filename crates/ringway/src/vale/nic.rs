@@ -3,6 +3,7 @@
 //! ```text
 //! <root>/vale0/
 //!     nics devs all_devs      counters, interfaces by port number, interfaces for frames to all; made with the first NIC
+//!     edge_*                  the same interfaces for switches whose ports have features (edge.rs)
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
 //!     port/eth1/              as for other ports, for root alone, and
 //!         xdp taken           links: the program attached to the interface, the one that counts what its driver took
@@ -22,11 +23,14 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
+use super::edge::{self, Edges};
 use super::layout::{PORTS, info, nic as at, port, state};
+use super::module::Code;
+use super::objects::Variants;
 use super::stats::SwitchPortStats;
-use super::{Module, PortAccess, Switch, SwitchPort, objects, pins, remove_tree};
+use super::{PortAccess, Switch, SwitchPort, objects, pins, remove_tree};
 use crate::backend::ebpf::{DRV_MODE, SKB_MODE, refused, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
@@ -36,8 +40,15 @@ use crate::sys::mmap::Mmap;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
 
-/// The object with the programs of a NIC; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+/// The objects with the programs of a NIC; clang made them (build.rs).
+static OBJECTS: Variants = [
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_bridge.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_hub.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_module.bpf.o")),
+];
+
+/// What is in each.
+const PROGRAMS: [&str; 4] = ["vale_wire", "vale_out", "vale_taken", "vale_edge"];
 
 /// How long the kernel may take to call a link running that was just brought up.
 const SETTLE: Duration = Duration::from_millis(1100);
@@ -54,6 +65,7 @@ struct Shared {
     nics: MapHandle,
     devs: MapHandle,
     all: MapHandle,
+    edges: Edges,
 }
 
 /// The programs of a NIC.
@@ -61,6 +73,7 @@ struct Programs {
     wire: OwnedFd,
     out: OwnedFd,
     taken: OwnedFd,
+    edge: OwnedFd,
 }
 
 impl Switch {
@@ -80,10 +93,16 @@ impl Switch {
     /// Hosts behind a veth, tap or other software interface leave checksums unfinished. They are finished for virtual ports, but not
     /// for frames that go on to another NIC: turn that off in such hosts with `ethtool -K IF tx off`.
     ///
+    /// A NIC can be told what other ports can ([`PortConf`](super::PortConf)): VLANs, isolation, storm limits, a mirror; and it can be the
+    /// mirror of others. It then loses as `no_memory` what has no room before the frame for a tag and 72 bytes of metadata, as some
+    /// drivers' frames. As a mirror it gets at most 7 copies of a frame that came from a NIC (`device_full`), and none of one in
+    /// several pieces (`too_long`). Tags must be in the frames: where a driver, or the host behind a veth, keeps them beside the
+    /// bytes, frames seem untagged: turn that off with `ethtool -K IF rxvlan off`, and in such hosts with `ethtool -K IF txvlan off`.
+    ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when its driver has no native XDP; [`ErrorKind::Busy`] when another program
-    /// is attached, or there is a port of that name; [`ErrorKind::Unsupported`] when the switch has a module, or a port with VLANs or other
-    /// features ([`PortConf`](super::PortConf)); [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the switch has 64 NICs, or one
+    /// is attached, or there is a port of that name; [`ErrorKind::Invalid`] when the kernel's verifier refuses
+    /// the switch's module in the program of a NIC; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the switch has 64 NICs, or one
     /// of the same index in another namespace. Nothing half made stays.
     ///
     /// ```no_run
@@ -96,7 +115,6 @@ impl Switch {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
         let _lock = self.lock()?;
-        self.check_plain(&on)?;
         let place = self.free_place(&nic, &on)?;
         let shared = Shared::of(&self.dir, &on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
@@ -109,22 +127,6 @@ impl Switch {
             remove_tree(&dir);
         })?;
         Ok(number)
-    }
-
-    /// The programs of NICs know the plain learning bridge only.
-    fn check_plain(&self, on: &str) -> Result<()> {
-        let refuse = |what: &str, cure: &str| Err(Error::new(ErrorKind::Unsupported, on, what).cure(cure));
-        if self.spec().module != Module::Bridge {
-            return refuse("NICs can be ports of bridges only", "make a switch without --module");
-        }
-        if let Some(p) = self.ports().iter().find(|p| self.is_configured(p.number)) {
-            let what = format!(
-                "port {} has VLANs or other features, which the programs of NICs do not know",
-                p.name
-            );
-            return refuse(&what, "take them off that port, or make another switch for the NIC");
-        }
-        Ok(())
     }
 
     /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone.
@@ -176,6 +178,7 @@ impl Switch {
         keep(&programs.out, dir, on)?;
         self.publish(&programs.out, number, on)?;
         shared.point(number, place, nic.index, on)?;
+        shared.edges.point((number, place), nic.index, &programs.edge, on)?;
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
@@ -185,32 +188,34 @@ impl Switch {
     }
 
     fn load_nic(&self, nic: &Nic, shared: &Shared, number: u32, on: &str) -> Result<Programs> {
-        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
+        let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let config = objects::config(self.shape, self.identity(number, generation));
         let software = u32::from(leaves_checksums(&nic.interface.driver()));
         let own: Vec<u8> = [nic.index, nic.netns, software].iter().flat_map(|w| w.to_ne_bytes()).collect();
-        let mut open =
-            ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+        let code = self.code()?;
+        let mut open = objects::open_object(&code, &OBJECTS, on)?;
+        for mut p in open.progs_mut() {
+            let mine = PROGRAMS.iter().any(|name| p.name() == *name);
+            p.set_autoload(mine);
+        }
         for mut m in open.maps_mut() {
             let name = m.name().to_string_lossy().into_owned();
-            let done = if name.ends_with(".rodata") {
-                m.set_initial_value(&config)
-            } else if name == ".rodata.nic" {
-                m.set_initial_value(&own)
+            if name == ".rodata.nic" {
+                m.set_initial_value(&own).map_err(prepare)?;
+            } else if name.ends_with(".rodata") {
+                objects::put_config(&mut m, &config);
             } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else if let Some((_, map)) = shared.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else {
-                Ok(())
-            };
-            done.map_err(fail("preparing the programs of a NIC"))?;
+                m.reuse_fd(map.as_fd()).map_err(prepare)?;
+            } else if let Some((_, map)) = shared.named().find(|(n, _)| *n == name) {
+                m.reuse_fd(map.as_fd()).map_err(prepare)?;
+            }
         }
-        let loaded = open.load().map_err(|e| {
-            refused(on, "loading the programs of a NIC", &e)
-                .cure("NICs in switches need Linux 6.9 with BPF, its JIT and BTF")
-        })?;
+        if let Code::Custom(c) = &code {
+            c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
+        }
+        let loaded = bpf::load_object(open, PROGRAMS[0])
+            .map_err(|(e, log)| objects::unloaded(&code, &e, log.as_deref(), on))?;
         let program = |name: &str| {
             let missing = || {
                 Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")
@@ -219,7 +224,12 @@ impl Switch {
             let program = loaded.progs().find(|p| p.name() == name).ok_or_else(missing)?;
             program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
         };
-        Ok(Programs { wire: program("vale_wire")?, out: program("vale_out")?, taken: program("vale_taken")? })
+        Ok(Programs {
+            wire: program(PROGRAMS[0])?,
+            out: program(PROGRAMS[1])?,
+            taken: program(PROGRAMS[2])?,
+            edge: program(PROGRAMS[3])?,
+        })
     }
 
     /// Shows the `out` program to senders.
@@ -247,6 +257,7 @@ impl Switch {
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let _ = shared.devs.delete(&p.number.to_ne_bytes());
             let _ = shared.all.delete(&self.nic_word(p.number, port::PLACE).to_ne_bytes());
+            shared.edges.forget(p.number, self.nic_word(p.number, port::PLACE));
         }
         let here = net::netns_inode().is_ok_and(|n| n == self.nic_word(p.number, port::NETNS));
         if here && self.nic_word(p.number, port::PROMISCUOUS) != 0 {
@@ -258,7 +269,8 @@ impl Switch {
     pub(super) fn nic_bytes(&self) -> usize {
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
         let made = pins::outs(&self.dir).is_dir();
-        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 8) + at::MAX as usize * 8)
+        let all = at::MAX * (1 + edge::ENTRIES);
+        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 16) + all as usize * 8)
     }
 
     /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.
@@ -277,7 +289,8 @@ impl Switch {
             rx.add_drops(why, word(at::EDGE + 8 * why as usize));
         }
         let lost = word(at::HANDED) - rx.frames_out;
-        let full = word(at::FULL).min(lost);
+        // The kernel calls refused also what a clone's NIC was not to get.
+        let full = word(at::FULL).saturating_sub(word(at::WITHHELD)).min(lost);
         rx.add_drops(DropReason::DeviceFull, full);
         rx.add_drops(DropReason::DeviceRefused, lost - full);
     }
@@ -322,17 +335,20 @@ impl Shared {
         Ok(Self {
             nics: map(MapType::PercpuArray, "nics", at::SIZE, PORTS)?,
             devs: map(MapType::Devmap, "devs", 4, PORTS)?,
+            edges: Edges::make(dir, on)?,
             all: map(MapType::Devmap, "all_devs", 4, at::MAX)?,
         })
     }
 
     fn open(dir: &Path, on: &str) -> Result<Self> {
         let get = |name: &str| objects::open_map(&dir.join(name), on);
-        Ok(Self { nics: get("nics")?, devs: get("devs")?, all: get("all_devs")? })
+        let edges = Edges::open(dir, on)?;
+        Ok(Self { nics: get("nics")?, devs: get("devs")?, all: get("all_devs")?, edges })
     }
 
-    fn named(&self) -> [(&'static str, &MapHandle); 3] {
-        [("nics", &self.nics), ("devs", &self.devs), ("all_devs", &self.all)]
+    fn named(&self) -> impl Iterator<Item = (&'static str, &MapHandle)> {
+        let own = [("nics", &self.nics), ("devs", &self.devs), ("all_devs", &self.all)];
+        own.into_iter().chain(self.edges.named())
     }
 
     /// Forgets what an earlier port of that number counted.
