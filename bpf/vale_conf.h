@@ -7,46 +7,19 @@
  */
 #pragma once
 #include "vale_send.h"
-
-#define TYPE_VLAN 0x8100
-#define TAG_HLEN 18 /* of an Ethernet header with a tag */
-#define VID 0xfff
+#include "vale_vlan.h"
 
 /* Of a frame's first slot, in `tx_state.slot`; the number of a forced port is in the same bits before that. */
 #define TAGGED (1ULL << 63) /* it came with a tag */
 #define WELL (1ULL << 62)   /* it is well-formed, whatever becomes of it */
 
-/* 16ths of a ns in a tenth of a second: what passes at once. */
-#define STORM_BURST 1600000000LL
-
-static __always_inline int is_member(struct vlans *v, __u32 vid)
-{
-	return READ_ONCE(v->member[vid >> 6 & 63]) >> (vid & 63) & 1;
-}
-
-/* Whether one more frame to all is above a limit. A limit is a time at which the next frame is due; frames may be early by
- * a tenth of a second. The rings of the port share it. */
+/* Whether one more frame to all is above a limit of the sender. */
 __noinline int is_storm(struct tx_state *t, __u32 kind)
 {
 	struct port_conf *c = conf_of(cfg.port);
 	struct port_state *p = inner(&states, cfg.port);
 
-	if (!t || !c || !p)
-		return 0;
-	kind = kind > 2 ? 2 : kind;
-	__u64 gap = READ_ONCE(c->storm[kind]), now = t->ns << 4;
-	if (!gap || gap == ~0ULL)
-		return gap != 0;
-	__s64 slack = gap < STORM_BURST ? STORM_BURST - gap : 0;
-	while (can_loop) {
-		__u64 due = READ_ONCE(p->storm[kind]);
-		__s64 early = due - now;
-		if (early > slack)
-			break;
-		if (__sync_val_compare_and_swap(&p->storm[kind], due, (early > 0 ? due : now) + gap) == due)
-			return 0;
-	}
-	return 1;
+	return t && c && p ? is_above(c, p, kind, t->ns) : 0;
 }
 
 /* Notes the VLAN, priority and type of the frame that starts with slot `i` on a port that has VLANs. Returns why it may not
@@ -72,19 +45,6 @@ static __always_inline __u32 enter_vlan(struct tx_state *t, struct port_conf *c,
 	}
 	t->tag[i] = tci << 16 | type;
 	return tci & VID && is_member(v, tci & VID) ? 0 : VLAN;
-}
-
-/* Why a frame of a VLAN may not go to port `d`; 0 when it may. That a port is gone shows at delivery. */
-static __always_inline __u32 leave_vlan(struct port_conf *c, __u32 d, __u32 vid)
-{
-	struct port_conf *to = conf_of(d);
-	struct vlans *v = bpf_map_lookup_elem(&vlans, &d);
-
-	if (!to || !v || !(READ_ONCE(to->flags) & 1))
-		return 0;
-	if (!is_member(v, vid))
-		return VLAN;
-	return READ_ONCE(c->features) & READ_ONCE(to->features) & ISOLATED ? ISOLATION : 0;
 }
 
 /* Finds the destination of the frame that starts with slot `i`, which is well-formed. Returns why it has none, or 0. */
@@ -116,7 +76,7 @@ __noinline int route(struct tx_state *t, __u32 i)
 	t->chain_dst = d & 0xff;
 	if ((d & 0xff) != FLOOD)
 		return leave_vlan(c, d & 0xff, vid);
-	return is_storm(t, dst == 0xffffffffffffULL ? 0 : dst & 1 ? 1 : 2) ? STORM : 0;
+	return is_storm(t, storm_kind(dst)) ? STORM : 0;
 }
 
 /* Hangs the slots of the frame that ends with slot `i` on the list of its destination; they are linked already. */

@@ -272,6 +272,8 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 	}
 	if (bpf_preempt_enable)
 		bpf_preempt_enable();
+	if (READ_ONCE(((struct port_state *)state)->nic))
+		note_nic(t, r, d);
 	if (mark)
 		count(t, r, own, all);
 	else

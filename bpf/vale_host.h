@@ -127,7 +127,7 @@ static __always_inline __u32 frames_of(struct __sk_buff *skb)
 
 /* Gives a clone to a NIC or to the host behind one. The kernel runs the tcx programs of that NIC before the call returns: `pass`
  * tells `vale_host` there, on this CPU, that the frame is not the host's. */
-static __always_inline void give(struct __sk_buff *skb, __u32 d)
+static __always_inline void give_clone(struct __sk_buff *skb, __u32 d)
 {
 	struct port_conf *c = conf_of(d);
 	struct nic_cpu *to = nic_of(d);
@@ -163,7 +163,7 @@ static long spread_nth(__u32 i, struct spread *s)
 	__u32 d = s->info->ports[i];
 	if (d == 0 || d == cfg.port || d == s->beside || d == FLOOD || !is_nic(d))
 		return 0;
-	give(s->skb, d);
+	give_clone(s->skb, d);
 	return 0;
 }
 
@@ -183,6 +183,6 @@ int vale_in(struct __sk_buff *skb)
 	}
 	if (to == s.beside)
 		return TCX_NEXT;
-	give(skb, to);
+	give_clone(skb, to);
 	return TCX_DROP;
 }

@@ -111,7 +111,7 @@ static __always_inline void send_to(struct sent *s, __u32 d)
 		if (d == s->beside)
 			to->sent += s->frames;
 		else
-			give(s->skb, d);
+			give_clone(s->skb, d);
 		s->me->copies += s->frames;
 		s->reached = 1;
 		return;

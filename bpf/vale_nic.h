@@ -35,9 +35,11 @@ struct nic_cpu {
 	__u64 last_dst, last; /* looked up in it, and the entry found */
 	__u64 tick, now;      /* jiffies, and the unit of age when they began */
 	__u64 zero;
-	__u64 pass; /* not 0: the frame under way comes from the switch (vale_host.h) */
+	__u64 pass;           /* not 0: the frame under way comes from the switch (vale_host.h) */
+	__u64 withheld;       /* clones that reached its edge and are not for it (vale_edge.h) */
+	__u64 serial, nth;    /* of the clone seen last there */
 };
-_Static_assert(sizeof(struct nic_cpu) == 560, "layout.rs");
+_Static_assert(sizeof(struct nic_cpu) == 584, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */
@@ -71,4 +73,12 @@ static __always_inline int is_host(__u32 port)
 {
 	struct port_conf *p = bpf_map_lookup_elem(&ports, &port);
 	return p && READ_ONCE(p->flags) & PORT_HOST;
+}
+
+/* The barrier keeps the compiler from taking pointers for 32 bits wide. */
+static __always_inline __u64 linear_len(struct xdp_md *ctx)
+{
+	__u64 len = (long)ctx->data_end - (long)ctx->data;
+	asm volatile("" : "+r"(len));
+	return len;
 }

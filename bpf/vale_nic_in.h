@@ -282,14 +282,19 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 	return XDP_DROP;
 }
 
+/* The same when a NIC, or a port that it may send to, has VLANs or other features, or the switch has a user's module: in
+ * vale_nic_conf.h. */
+int wire_conf(struct xdp_md *ctx, __u32 len, __u32 linear);
+
 SEC("xdp.frags")
 int vale_wire(struct xdp_md *ctx)
 {
-	__u32 self = cfg.port;
+	__u32 zero = 0, self = cfg.port;
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct nic_cpu *me = nic_of(self);
+	struct info *i = bpf_map_lookup_elem(&info, &zero);
 
-	if (!me)
+	if (!me || !i)
 		return XDP_DROP;
 	me->tx.in++;
 	if (pkt + ETH_HLEN > end)
@@ -302,6 +307,10 @@ int vale_wire(struct xdp_md *ctx)
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
 	if (jiffies != me->tick)
 		begin_tick(jiffies);
+	if (WITH_MODULE || READ_ONCE(i->wires))
+		return wire_conf(ctx, len, linear);
+	if (DECISION == HUB)
+		return flood_wire(ctx, len, linear);
 	learn(me, src);
 	__u64 entry = look_up(me, dst);
 	if (!entry)

@@ -53,14 +53,6 @@ static __always_inline void release(struct rx_state *r, struct ctl *c, __u32 n)
 	__sync_lock_test_and_set(&r->claim, 0);
 }
 
-/* The barrier keeps the compiler from taking pointers for 32 bits wide. */
-static __always_inline __u64 linear_len(struct xdp_md *ctx)
-{
-	__u64 len = (long)ctx->data_end - (long)ctx->data;
-	asm volatile("" : "+r"(len));
-	return len;
-}
-
 /* Puts a frame of one slot into the live frame; returns why it can't. */
 static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
 {

@@ -7,13 +7,15 @@ fn main() {
     let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
     let out = PathBuf::from(env("OUT_DIR"));
     println!("cargo::rerun-if-changed={}", dir.display());
-    for name in ["ringway", "xsk", "probe", "vale_nic"] {
+    for name in ["ringway", "xsk", "probe"] {
         compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
-    // A user's module is linked to the last one when a switch is made.
+    // A user's module is linked to the last ones when a switch is made.
     for (decision, name) in ["bridge", "hub", "module"].iter().enumerate() {
-        let object = out.join(format!("vale_{name}.bpf.o"));
-        compile(&dir.join("vale.bpf.c"), &object, &[&format!("-DDECISION={decision}")]);
+        for source in ["vale", "vale_nic"] {
+            let object = out.join(format!("{source}_{name}.bpf.o"));
+            compile(&dir.join(format!("{source}.bpf.c")), &object, &[&format!("-DDECISION={decision}")]);
+        }
     }
 }
 

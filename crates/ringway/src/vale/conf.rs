@@ -118,9 +118,9 @@ impl Switch {
             );
         }
         let ports = self.ports();
-        if let Some(nic) = ports.iter().find(|p| p.nic.is_some() && *conf != PortConf::default()) {
-            let what = format!("the switch has the NIC {}, whose programs know nothing of this", nic.name);
-            return bad(what, "make a switch without NICs");
+        if let Some(host) = ports.iter().find(|p| p.host && *conf != PortConf::default()) {
+            let what = format!("the switch has the host's side {}, which knows nothing of this", host.name);
+            return bad(what, "make a switch whose interfaces have no --host");
         }
         let number = self.find(&ports, port)?;
         if let Some(what) = conf.vlan.fault() {
@@ -194,7 +194,9 @@ impl Switch {
     fn note_shared(&self) {
         let features = |n: u32| self.ports.u32(at::SIZE * n as usize + at::FEATURES).load(Relaxed);
         let any = (1..=layout::PORTS_MAX).fold(0, |all, n| all | features(n));
-        self.info.u32(info::SHARED).store(any & (at::ACCESS | at::TRUNK | at::MIRROR_RX), Release);
+        let shared = any & (at::ACCESS | at::TRUNK | at::MIRROR_RX);
+        self.note_wires(shared);
+        self.info.u32(info::SHARED).store(shared, Release);
     }
 
     fn put_members(&self, number: u32, set: &VlanSet) {

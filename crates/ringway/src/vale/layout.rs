@@ -26,6 +26,7 @@ pub(crate) mod info {
     pub(crate) const MODULE: usize = 56;
     pub(crate) const PREPARED: usize = 60;
     pub(crate) const SHARED: usize = 44;
+    pub(crate) const WIRES: usize = 48;
     pub(crate) const PORTS: usize = 64;
     pub(crate) const SIZE: usize = 320;
 }
@@ -119,7 +120,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 560;
+    pub(crate) const SIZE: usize = 584;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;
@@ -128,6 +129,7 @@ pub(crate) mod nic {
     pub(crate) const SENT: usize = 296;
     pub(crate) const FULL: usize = 304;
     pub(crate) const EDGE: usize = 312;
+    pub(crate) const WITHHELD: usize = 560;
 }
 
 /// Offsets in the control block of a ring.

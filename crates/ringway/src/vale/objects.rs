@@ -13,16 +13,41 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, bpffs, is_root};
 
-/// The objects with the program of a port, one for each decision; clang made them (build.rs).
-static BRIDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_bridge.bpf.o"));
-static HUB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o"));
-static CUSTOM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o"));
+/// Objects with the same programs for bridges, hubs, and modules of the user's.
+pub(super) type Variants = [&'static [u8]; 3];
+
+/// Those with the program of a port; clang made them (build.rs).
+static SEND: Variants = [
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_bridge.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o")),
+];
 /// The program in each.
 const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
-const OWN: [&str; 8] = ["info", "ports", "vlans", "fdb", "regions", "states", "bells", MODULE_RUNS];
+pub(super) const OWN: [&str; 19] = [
+    "info",
+    "ports",
+    "vlans",
+    "fdb",
+    "regions",
+    "states",
+    "bells",
+    MODULE_RUNS,
+    "nics",
+    "devs",
+    "all_devs",
+    "nic_ports",
+    "counting",
+    "edge_devs",
+    "edge_1",
+    "edge_2",
+    "edge_8",
+    "wire_runs",
+    "wire_asks",
+];
 /// Cure of a kernel that does not take the program.
 const NEEDS: &str = "switches need Linux 6.9 with BPF, its JIT and BTF";
 
@@ -178,7 +203,7 @@ pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> 
 fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) -> Result<libbpf_rs::Object> {
     quiet();
     let prepare = |e: libbpf_rs::Error| refused(on, "preparing the switch program", &e);
-    let mut open = open_object(code, on)?;
+    let mut open = open_object(code, &SEND, on)?;
     for mut p in open.progs_mut() {
         let autoload = p.name() == PROGRAM;
         p.set_autoload(autoload);
@@ -186,9 +211,7 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     for mut m in open.maps_mut() {
         let name = m.name().to_string_lossy().into_owned();
         if name.ends_with(".rodata") {
-            // A module may have constants, too; they lie behind.
-            let all = m.initial_value_mut().and_then(|v| v.get_mut(..config.len()));
-            all.expect("the object has room for its constants").copy_from_slice(config);
+            put_config(&mut m, config);
         } else if name == MODULE_RUNS {
             m.set_max_entries(shape.rings).map_err(prepare)?;
         } else if let Some((_, map)) = maps.named().iter().find(|(n, _)| *n == name) {
@@ -201,13 +224,19 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, log.as_deref(), on))
 }
 
-fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
+/// Writes the constants of a program into its object. A module may have some, too; they lie behind.
+pub(super) fn put_config(rodata: &mut libbpf_rs::OpenMapMut<'_>, config: &[u8]) {
+    let all = rodata.initial_value_mut().and_then(|v| v.get_mut(..config.len()));
+    all.expect("the object has room for its constants").copy_from_slice(config);
+}
+
+pub(super) fn open_object(code: &Code, variants: &Variants, on: &str) -> Result<OpenObject> {
     let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Bridge => open(BRIDGE).map_err(broken),
-        Code::Hub => open(HUB).map_err(broken),
-        Code::Custom(c) => open(&c.link(CUSTOM, on)?).map_err(|_| {
+        Code::Bridge => open(variants[0]).map_err(broken),
+        Code::Hub => open(variants[1]).map_err(broken),
+        Code::Custom(c) => open(&c.link(variants[2], on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Invalid, on, what)
@@ -217,7 +246,7 @@ fn open_object(code: &Code, on: &str) -> Result<OpenObject> {
 }
 
 /// Why the program of a switch was not loaded; `log` is what the verifier said, empty when it was not asked.
-fn unloaded(code: &Code, e: &libbpf_rs::Error, log: Option<&str>, on: &str) -> Error {
+pub(super) fn unloaded(code: &Code, e: &libbpf_rs::Error, log: Option<&str>, on: &str) -> Error {
     let denied = e.kind() == libbpf_rs::ErrorKind::PermissionDenied;
     // The verifier, too, says EACCES; it is asked only when the process has the right to load programs.
     let refuses = log.map_or(denied && is_root(), |l| !l.is_empty());

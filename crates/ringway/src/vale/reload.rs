@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::layout::info;
 use super::module::Code;
-use super::nic::Aside;
+use super::nic::{Aside, Entries};
 use super::{Switch, SwitchPort, objects, pins};
 use crate::error::{Error, Result};
 use crate::sys::{bpf, bpffs};
@@ -30,21 +30,24 @@ pub(super) enum Place {
     Link(PathBuf),
     /// The only entry of a map of programs, which is pinned there.
     Entry(PathBuf),
+    /// The entries of a NIC in maps of interfaces, which are pinned in that directory.
+    Entries(PathBuf, Entries),
 }
 
 impl Place {
     pub(super) fn path(&self) -> &Path {
-        let (Self::Pin(path) | Self::Link(path) | Self::Entry(path)) = self;
+        let (Self::Pin(path) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
         path
     }
 
     /// The program there.
     fn program(&self) -> io::Result<OwnedFd> {
-        let object = bpffs::get(self.path(), true)?;
+        let object = |path| bpffs::get(path, true);
         match self {
-            Self::Pin(_) => Ok(object),
-            Self::Link(_) => bpf::program_of(object.as_fd()),
-            Self::Entry(_) => bpf::program_in(object.as_fd()),
+            Self::Pin(path) => object(path),
+            Self::Link(path) => bpf::program_of(object(path)?.as_fd()),
+            Self::Entry(path) => bpf::program_in(object(path)?.as_fd()),
+            Self::Entries(_, entries) => entries.program(),
         }
     }
 
@@ -58,7 +61,7 @@ impl Place {
     fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         match self {
             Self::Pin(path) => pin_like(program, path, &self.beside()),
-            Self::Link(_) | Self::Entry(_) => Ok(()),
+            Self::Link(_) | Self::Entry(_) | Self::Entries(..) => Ok(()),
         }
     }
 
@@ -77,6 +80,7 @@ impl Place {
                 done => done,
             },
             Self::Entry(path) => bpf::put_program(bpffs::get(path, true)?.as_fd(), program),
+            Self::Entries(_, entries) => entries.put(program),
         }
     }
 }
@@ -93,7 +97,8 @@ impl Switch {
     ///
     /// Clients open their port's new program by its path when they next send: a process that gave up its right to do so gets
     /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) then. NICs may be of any network namespace; one whose interface was
-    /// deleted stays as it is.
+    /// deleted stays as it is. Where a NIC's namespace can't be found (it is neither the present one, nor that of a process, nor
+    /// mounted), the program that puts tags on what leaves by the NIC stays.
     ///
     /// # Errors
     /// When a program can't be loaded, pinned or attached; then all is as it was.

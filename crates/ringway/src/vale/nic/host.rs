@@ -18,7 +18,7 @@ use super::{Nic, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs};
 use crate::vale::layout::{info, port, state};
-use crate::vale::{PortAccess, Switch, SwitchPort, pins, remove_tree};
+use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins, remove_tree};
 
 /// How an interface becomes a port of a switch.
 ///
@@ -40,8 +40,30 @@ pub struct NicOptions {
 }
 
 impl Switch {
+    /// The programs of a host's side know the plain learning bridge only.
+    fn check_plain(&self, on: &str) -> Result<()> {
+        let refuse = |what: &str, cure: &str| Err(Error::new(ErrorKind::Unsupported, on, what).cure(cure));
+        if self.spec().module != Module::Bridge {
+            return refuse(
+                "the host's side of an interface can be a port of bridges only",
+                "leave --host out, or make a switch without --module",
+            );
+        }
+        if let Some(p) = self.ports().iter().find(|p| self.is_configured(p.number)) {
+            let what = format!(
+                "port {} has VLANs or other features, which the host's side of an interface does not know",
+                p.name
+            );
+            return refuse(&what, "take them off that port, leave --host out, or make another switch");
+        }
+        Ok(())
+    }
+
     /// Programs clone frames from one interface to another by index, which they can do in one network namespace only.
     pub(super) fn check_hosts(&self, nic: &Nic, options: &NicOptions, on: &str) -> Result<()> {
+        if options.host {
+            self.check_plain(on)?;
+        }
         let ports = self.ports();
         let elsewhere =
             |p: &&SwitchPort| p.nic.is_some() && self.nic_word(p.number, port::NETNS) != nic.netns;

@@ -3,6 +3,7 @@
 //! ```text
 //! <root>/vale0/
 //!     nics devs all_devs      counters, interfaces by port number, interfaces for frames to all; made with the first NIC
+//!     edge_*                  the same interfaces for switches whose ports have features (edge.rs)
 //!     nic_ports counting      ports by interface, the program that counts what drivers took
 //!     taken                   link of the program that calls the latter, as long as there are NICs
 //!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
@@ -15,6 +16,7 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod edge;
 mod host;
 mod programs;
 mod shared;
@@ -28,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use super::layout::{PORTS, info, nic as at, port, state};
 use super::stats::SwitchPortStats;
-use super::{Module, PortAccess, Switch, SwitchPort, pins, remove_tree};
+use super::{PortAccess, Switch, SwitchPort, pins, remove_tree};
 use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
@@ -36,6 +38,7 @@ use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
+pub(super) use edge::Entries;
 pub use host::NicOptions;
 pub(super) use programs::Aside;
 use shared::Shared;
@@ -68,11 +71,17 @@ impl Switch {
     /// Hosts behind a veth, tap or other software interface leave checksums unfinished. They are finished for virtual ports, but not
     /// for frames that go on to another NIC: turn that off in such hosts with `ethtool -K IF tx off`.
     ///
+    /// A NIC can be told what other ports can ([`PortConf`](super::PortConf)): VLANs, isolation, storm limits, a mirror; and it can be the
+    /// mirror of others. It then loses as `no_memory` what has no room before the frame for a tag and 72 bytes of metadata, as some
+    /// drivers' frames. As a mirror it gets at most 7 copies of a frame that came from a NIC (`device_full`), and none of one in
+    /// several pieces (`too_long`). Tags must be in the frames: where a driver, or the host behind a veth, keeps them beside the
+    /// bytes, frames seem untagged: turn that off with `ethtool -K IF rxvlan off`, and in such hosts with `ethtool -K IF txvlan off`.
+    ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when its driver has no native XDP; [`ErrorKind::Busy`] when another program
-    /// is attached, or there is a port of that name; [`ErrorKind::Unsupported`] when the switch has a module, or a port with VLANs or other
-    /// features ([`PortConf`](super::PortConf)); [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the switch has 64 NICs, or one
-    /// of the same index in another namespace. Nothing half made stays.
+    /// is attached, or there is a port of that name; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
+    /// refuses the switch's module in the program of a NIC, or the switch has 64 NICs, or one of the same index in another
+    /// namespace. Nothing half made stays.
     ///
     /// ```no_run
     /// let switch = ringway::vale::Switch::open("vale0")?;
@@ -88,7 +97,8 @@ impl Switch {
     ///
     /// # Errors
     /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Invalid`] when another NIC of the switch is in
-    /// another network namespace.
+    /// another network namespace, and [`ErrorKind::Unsupported`] when the switch is no bridge, or has a port with VLANs or other
+    /// features.
     ///
     /// ```no_run
     /// use ringway::vale::{NicOptions, Switch};
@@ -100,7 +110,6 @@ impl Switch {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
         let _lock = self.lock()?;
-        self.check_plain(&on)?;
         self.check_hosts(&nic, options, &on)?;
         let place = self.free_place(&nic, &on)?;
         let shared = Shared::of(&self.dir, &on)?;
@@ -119,22 +128,6 @@ impl Switch {
             remove_tree(&dir);
         })?;
         Ok(number)
-    }
-
-    /// The programs of NICs know the plain learning bridge only.
-    fn check_plain(&self, on: &str) -> Result<()> {
-        let refuse = |what: &str, cure: &str| Err(Error::new(ErrorKind::Unsupported, on, what).cure(cure));
-        if self.spec().module != Module::Bridge {
-            return refuse("NICs can be ports of bridges only", "make a switch without --module");
-        }
-        if let Some(p) = self.ports().iter().find(|p| self.is_configured(p.number)) {
-            let what = format!(
-                "port {} has VLANs or other features, which the programs of NICs do not know",
-                p.name
-            );
-            return refuse(&what, "take them off that port, or make another switch for the NIC");
-        }
-        Ok(())
     }
 
     /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone.
@@ -189,6 +182,7 @@ impl Switch {
         programs::keep(&programs.out, dir, on)?;
         self.publish(&programs.out, &pins::out(&self.dir, number), on)?;
         shared.point(number, place, (nic.netns, nic.index), on)?;
+        shared.edges.point((number, place), nic.index, programs.edge.as_fd(), on)?;
         let pin = |link: OwnedFd, name: &str| {
             bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
         };
@@ -259,7 +253,8 @@ impl Switch {
     pub(super) fn nic_bytes(&self) -> usize {
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
         let made = pins::outs(&self.dir).is_dir();
-        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 8) + at::MAX as usize * 72)
+        let all = at::MAX as usize * (72 + 8 * edge::ENTRIES as usize);
+        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 16) + all)
     }
 
     /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.
@@ -278,7 +273,8 @@ impl Switch {
             rx.add_drops(why, word(at::EDGE + 8 * why as usize));
         }
         let lost = word(at::HANDED) - rx.frames_out;
-        let full = word(at::FULL).min(lost);
+        // The kernel calls refused also what a clone's NIC was not to get.
+        let full = word(at::FULL).saturating_sub(word(at::WITHHELD)).min(lost);
         rx.add_drops(DropReason::DeviceFull, full);
         rx.add_drops(DropReason::DeviceRefused, lost - full);
     }

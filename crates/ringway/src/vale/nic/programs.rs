@@ -6,19 +6,25 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use libbpf_rs::{MapCore, ObjectBuilder};
+use libbpf_rs::MapCore;
 
+use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs, net};
 use crate::vale::layout::port;
-use crate::vale::objects::Identity;
+use crate::vale::module::Code;
+use crate::vale::objects::{Identity, Variants};
 use crate::vale::reload::{Fresh, Place};
 use crate::vale::{Switch, SwitchPort, objects, pins};
 
-/// The object with the programs of a NIC; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic.bpf.o"));
+/// The objects with the programs of a NIC; clang made them (build.rs).
+static OBJECTS: Variants = [
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_bridge.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_hub.bpf.o")),
+    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_module.bpf.o")),
+];
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
@@ -31,6 +37,7 @@ pub(super) struct Programs {
     pub(super) wire: OwnedFd,
     pub(super) out: OwnedFd,
     pub(super) pass: OwnedFd,
+    pub(super) edge: OwnedFd,
 }
 
 impl Switch {
@@ -42,9 +49,9 @@ impl Switch {
         generation: u32,
         on: &str,
     ) -> Result<Programs> {
-        let names = ["vale_wire", "vale_out", "vale_in"];
-        let [wire, out, pass] = self.load_of(shared, number, generation, names, on)?;
-        Ok(Programs { wire, out, pass })
+        let names = ["vale_wire", "vale_out", "vale_in", "vale_edge"];
+        let [wire, out, pass, edge] = self.load_of(shared, number, generation, names, on)?;
+        Ok(Programs { wire, out, pass, edge })
     }
 
     /// Loads programs of the port `number`, a NIC or the host's side of one.
@@ -77,32 +84,30 @@ impl Switch {
         own: &[u8],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let fail = |what: &'static str| move |e: libbpf_rs::Error| refused(on, what, &e);
-        let mut open =
-            ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+        let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
+        let code = self.code()?;
+        let mut open = objects::open_object(&code, &OBJECTS, on)?;
         for mut p in open.progs_mut() {
             let wanted = names.iter().any(|n| p.name() == *n);
             p.set_autoload(wanted);
         }
         for mut m in open.maps_mut() {
             let name = m.name().to_string_lossy().into_owned();
-            let done = if name.ends_with(".rodata") {
-                m.set_initial_value(config)
-            } else if name == ".rodata.nic" {
-                m.set_initial_value(own)
+            if name == ".rodata.nic" {
+                m.set_initial_value(own).map_err(prepare)?;
+            } else if name.ends_with(".rodata") {
+                objects::put_config(&mut m, config);
             } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else if let Some((_, map)) = shared.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd())
-            } else {
-                Ok(())
-            };
-            done.map_err(fail("preparing the programs of a NIC"))?;
+                m.reuse_fd(map.as_fd()).map_err(prepare)?;
+            } else if let Some((_, map)) = shared.named().find(|(n, _)| *n == name) {
+                m.reuse_fd(map.as_fd()).map_err(prepare)?;
+            }
         }
-        let loaded = open.load().map_err(|e| {
-            refused(on, "loading the programs of a NIC", &e)
-                .cure("NICs in switches need Linux 6.9 with BPF, its JIT and BTF")
-        })?;
+        if let Code::Custom(c) = &code {
+            c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
+        }
+        let loaded = bpf::load_object(open, names[0])
+            .map_err(|(e, log)| objects::unloaded(&code, &e, log.as_deref(), on))?;
         let program = |name: &str| {
             let missing = || {
                 Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")
@@ -163,7 +168,16 @@ impl Switch {
                 Fresh { place, program: inject }
             }
             None => {
-                let Programs { wire, out, pass } = self.load_nic(&shared, of.number, generation, on)?;
+                let Programs { wire, out, pass, edge } = self.load_nic(&shared, of.number, generation, on)?;
+                let word = |at| self.nic_word(of.number, at);
+                let entries = Entries {
+                    dir: self.dir.clone(),
+                    of: (of.number, word(port::PLACE)),
+                    netns: word(port::NETNS),
+                };
+                if entries.are_in_reach() {
+                    all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
+                }
                 all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
                 all.push(Fresh { place: Place::Link(dir.join("tcx")), program: pass });
                 Fresh { place: Place::Pin(pins::out(&self.dir, of.number)), program: out }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
+use super::edge::Edges;
 use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
 use crate::sys::bpffs;
@@ -24,6 +25,7 @@ pub(super) struct Shared {
     pub(super) ports: MapHandle,
     /// The program that counts what drivers took, for all NICs.
     pub(super) counting: MapHandle,
+    pub(super) edges: Edges,
 }
 
 /// The file of the map that holds the program that counts.
@@ -54,6 +56,7 @@ impl Shared {
             devs: map(MapType::Devmap, "devs", (4, 4), PORTS, 0)?,
             ports: map(MapType::Hash, "nic_ports", (8, 4), at::MAX, libbpf_sys::BPF_F_RDONLY_PROG)?,
             counting: map(MapType::ProgArray, COUNTING, (4, 4), 1, 0)?,
+            edges: Edges::make(dir, on)?,
             all: map(MapType::Devmap, "all_devs", (4, 4), at::MAX, 0)?,
         })
     }
@@ -66,17 +69,19 @@ impl Shared {
             all: get("all_devs")?,
             ports: get("nic_ports")?,
             counting: get(COUNTING)?,
+            edges: Edges::open(dir, on)?,
         })
     }
 
-    pub(super) fn named(&self) -> [(&'static str, &MapHandle); 5] {
-        [
+    pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &MapHandle)> {
+        let own = [
             ("nics", &self.nics),
             ("devs", &self.devs),
             ("all_devs", &self.all),
             ("nic_ports", &self.ports),
             (COUNTING, &self.counting),
-        ]
+        ];
+        own.into_iter().chain(self.edges.named())
     }
 
     /// Forgets what an earlier port of that number counted.
@@ -109,6 +114,7 @@ impl Shared {
     pub(super) fn unpoint(&self, number: u32, place: u32, interface: (u32, u32)) -> bool {
         let _ = self.devs.delete(&number.to_ne_bytes());
         let _ = self.all.delete(&place.to_ne_bytes());
+        self.edges.forget(number, place);
         let _ = self.ports.delete(&interface_key(interface));
         self.ports.keys().next().is_some()
     }
