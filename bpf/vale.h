@@ -205,7 +205,7 @@ struct port_conf {
 	__u32 rate[3];  /* the same in frames per second, for those who ask */
 	__u32 unused1;
 	char name[32];
-	__u32 nic[8]; /* of the library */
+	__u32 nic[8]; /* of the library; programs of NICs read those that vale_nic.h names */
 };
 _Static_assert(sizeof(struct port_conf) == 128 && __builtin_offsetof(struct port_conf, storm) == 24, "layout.rs");
 

@@ -190,11 +190,11 @@ static long flood_nth(__u32 i, struct wire *w)
 	__u32 d = w->info->ports[i];
 	if (d == 0 || d == cfg.port || d == FLOOD)
 		return 0;
-	if (is_host(d)) {
-		w->hosts = 1;
-		return 0;
-	}
 	if (is_nic(d)) {
+		if (is_host(d)) {
+			w->hosts = 1;
+			return 0;
+		}
 		w->nics++;
 		w->one = d;
 		return 0;
@@ -262,9 +262,10 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 
 	if (!me)
 		return XDP_DROP;
-	if (is_host(d))
-		return host_wire(ctx, d, len);
-	if (is_nic(d)) { /* The interface is gone: its counters say so. */
+	if (is_nic(d)) {
+		if (is_host(d))
+			return host_wire(ctx, d, len);
+		/* The interface is gone: its counters say so. */
 		me->copies++;
 		me->tx.out++;
 		me->tx.bytes += len;

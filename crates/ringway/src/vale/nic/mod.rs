@@ -57,9 +57,9 @@ impl Switch {
     /// Makes an interface of the present network namespace a port of its own name; returns its number.
     ///
     /// All that the interface receives enters the switch, as if a port had sent it, and what the switch has for the port leaves
-    /// by the interface. The host's own stack receives nothing from it any more ([`add_nic_with`](Self::add_nic_with) changes
-    /// that). Frames between NICs are moved by the
-    /// kernel alone, also when no process of Ringway lives. The interface becomes promiscuous.
+    /// by the interface. The host's own stack receives nothing from it any more, unless [`add_nic_with`](Self::add_nic_with) makes
+    /// it a port, too. Frames between NICs are moved by the kernel alone, also when no process of Ringway lives. The interface
+    /// becomes promiscuous.
     ///
     /// Frames from virtual ports wait in the port's rx ring until their sender's sync sends them. When the sender dies in
     /// between, they leave with the next frames that any port sends to the interface. The order of one sender's frames holds

@@ -58,8 +58,9 @@ fn misuse_host(switch: &Switch) {
     }
     assert!(bpf::run_live(out.as_fd(), 64, 10, Some(index)).unwrap());
     assert_eq!(host_stats().waiting, 0);
+    // The kernel of v1 sends frames of its own.
     let rx = host_stats().counters.rx;
-    assert_eq!(rx.frames_out, 1, "{rx}");
+    assert!(rx.frames_out >= 1 && rx.dropped() == 0, "{rx}");
     switch.del_port("v0", false).unwrap();
     assert!(!switch.ports().iter().any(|p| p.nic.is_some()));
 }
