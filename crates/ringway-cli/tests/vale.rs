@@ -4,7 +4,9 @@
 mod support;
 
 use std::fs;
+use std::process::Command;
 
+use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
 use support::room::{NOBODY, Room};
 use support::{openmetrics, spawn};
@@ -92,6 +94,29 @@ fn switches_and_ports_come_and_go() {
     room.json(&["vale", "del", "vale1"]);
     assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch\n");
     assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [] }));
+}
+
+#[test]
+fn an_interface_and_its_host() {
+    let Some(room) = Room::new() else { return };
+    unshare(CloneFlags::CLONE_NEWNET).unwrap();
+    for args in ["link add a0 type veth peer name b0", "link set a0 up", "link set b0 up"] {
+        assert!(Command::new("ip").args(args.split(' ')).status().unwrap().success(), "ip {args}");
+    }
+    room.json(&["vale", "add", "vale0"]);
+    let added = room.json(&["vale", "add", "vale0:a0", "--host"]);
+    assert_eq!(added, json!({ "switch": "vale0", "port": "a0", "number": 1, "host": 2 }));
+    told(&room, &["add"], &added);
+    let ports = room.switch("vale0")["ports"].clone();
+    let of = |key: &str| ports.as_array().unwrap().iter().map(|p| p[key].clone()).collect::<Vec<_>>();
+    assert_eq!((of("name"), of("host")), (vec![json!("a0"), json!("a0^")], vec![json!(false), json!(true)]));
+    let text = room.run(&["vale", "list"]).stdout;
+    assert!(text.contains("\n    2 a0^  host  "), "{text}");
+    assert_eq!(room.run(&["vale", "add", "vale1", "--host"]).code, Some(2), "of a switch");
+    assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
+    assert_eq!(room.switch("vale0")["ports"], json!([]));
+    assert_eq!(room.json(&["vale", "add", "vale0:a0"])["host"], Value::Null);
+    room.json(&["vale", "del", "vale0"]);
 }
 
 #[test]
