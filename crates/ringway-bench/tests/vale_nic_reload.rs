@@ -88,7 +88,24 @@ impl Bed {
         let kept = ["n1", "n2"].map(|n| pinned(&files(self.switch.name(), n).join("out"), "prog_id"));
         assert_eq!(outs, kept, "what senders run is not what is kept attached");
         let counts = u32::from_ne_bytes(look_up(&self.pin("counting"), 0, 4).try_into().unwrap());
-        [&wires[..], &outs, &[counts]].concat()
+        let edges = [1, 2].map(|n| self.edge(n));
+        [&wires[..], &outs, &edges, &[counts]].concat()
+    }
+
+    /// Number of the program that sees frames off at the `n`th NIC.
+    fn edge(&self, n: u32) -> u32 {
+        const NICS: u32 = 64;
+        let entry = |map: &str, key| {
+            let entry = look_up(&self.pin(map), key, 8); // interface, program
+            u32::from_ne_bytes(entry[4..].try_into().unwrap())
+        };
+        let id = entry("edge_devs", n);
+        for (map, times) in [("edge_1", 1), ("edge_2", 2), ("edge_8", 8)] {
+            for i in 0..times {
+                assert_eq!(entry(map, i * NICS + n - 1), id, "{map}: entries of a NIC differ");
+            }
+        }
+        id
     }
 }
 
