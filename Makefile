@@ -12,7 +12,8 @@ setup:
 demo: setup
 	$(CARGO) run --release --quiet -p ringway-cli -- demo
 
-test: setup
+test:
+	@scripts/setup --test
 	$(CARGO) build --workspace
 	$(CARGO) test --workspace --no-fail-fast
 
