@@ -1,5 +1,6 @@
 //! Opening, setting up and closing.
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 
@@ -46,11 +47,16 @@ pub(super) extern "C-unwind" fn pcap_open_live(
 
 /// An open function of the system library; without one its error is told here.
 fn passed_on(errbuf: *mut c_char, open: impl FnOnce() -> *mut PcapT) -> *mut PcapT {
+    // The system's `pcap_open_live` comes back here for its own `pcap_create`.
+    thread_local!(static INSIDE: Cell<bool> = const { Cell::new(false) });
     if !system::is_there() {
         say(errbuf, system::CURE);
     }
-    tally::PASSED_ON.add(1);
-    open()
+    let outer = !INSIDE.replace(true);
+    tally::PASSED_ON.add(outer.into());
+    let handle = open();
+    INSIDE.set(!outer);
+    handle
 }
 
 #[unsafe(no_mangle)]
