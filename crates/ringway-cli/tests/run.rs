@@ -94,8 +94,16 @@ fn ports_by_name_and_by_map_however_libpcap_is_loaded() {
 fn the_program_takes_over() {
     let ended = ringway_run(&["--", "sh", "-c", "echo $0 $RINGWAY_BATCH_US; exit 7", "a b"]);
     assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(7), "a b\n", ""));
-    let ended = ringway_run(&["--batch-us", "30", "--", "sh", "-c", "echo $RINGWAY_BATCH_US"]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "30\n"));
+    let ended = ringway_run(&[
+        "--batch-us",
+        "30",
+        "--copy",
+        "--",
+        "sh",
+        "-c",
+        "echo $RINGWAY_BATCH_US $RINGWAY_COPY",
+    ]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "30 1\n"));
 }
 
 #[test]

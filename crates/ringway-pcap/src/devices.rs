@@ -2,8 +2,10 @@
 //!
 //! * Names that only ports have: `vale0:p1`, `pipe:x{1`, `ebpf:eth0`, ...
 //! * Names in the variable `RINGWAY_MAP`, as `ringway run --map` sets it: `eth0=vale0:p1,eth1=PORT`.
+//! * With `RINGWAY_COPY=1`, as `ringway run --copy` sets it, names of Ethernet interfaces: copies of what they receive and of what
+//!   the host sends there, which both go on.
 //!
-//! All else, plain names of interfaces included, is the system library's.
+//! All else, plain names of interfaces included, is the system library's. So are interfaces that can't be copied.
 
 use std::sync::OnceLock;
 
@@ -14,12 +16,33 @@ use ringway::vale::{Switch, switches};
 const KINDS: [&str; 11] =
     ["ebpf", "auto", "xdp", "packet", "pipe", "pcap", "null", "loop", "tap", "fault", "trace"];
 
-/// The port that stands for a device, or `None` for one of the system's.
-pub(crate) fn port_of(device: &str) -> Option<String> {
+/// What stands for a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A port.
+    Port(String),
+    /// Copies of what an interface receives and sends.
+    Copies(String),
+}
+
+/// What stands for a device, or `None` for one of the system's.
+pub(crate) fn target(device: &str) -> Option<Target> {
     static MAP: OnceLock<Vec<(String, String)>> = OnceLock::new();
     let map = MAP.get_or_init(|| parse_map(&std::env::var("RINGWAY_MAP").unwrap_or_default()));
-    let mapped = map.iter().find(|(name, _)| name == device).map(|(_, port)| port.clone());
-    mapped.or_else(|| is_port(device).then(|| device.to_owned()))
+    if let Some((_, port)) = map.iter().find(|(name, _)| name == device) {
+        return Some(Target::Port(port.clone()));
+    }
+    if is_port(device) {
+        return Some(Target::Port(device.to_owned()));
+    }
+    let copy = std::env::var_os("RINGWAY_COPY").is_some_and(|v| v == "1");
+    (copy && is_ethernet(device)).then(|| Target::Copies(device.to_owned()))
+}
+
+/// Whether it is an interface that has Ethernet frames (`ARPHRD_ETHER`).
+fn is_ethernet(device: &str) -> bool {
+    let plain = !device.is_empty() && !device.contains('/') && !device.starts_with('.');
+    plain && std::fs::read_to_string(format!("/sys/class/net/{device}/type")).is_ok_and(|t| t.trim() == "1")
 }
 
 /// Devices that a list of interfaces lacks: name and description.

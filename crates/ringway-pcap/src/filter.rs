@@ -11,8 +11,13 @@ const PACKET_TYPE: u32 = 0xffff_f004;
 const LOADS: [u16; 3] = [0x20, 0x28, 0x30];
 const LOAD_CONSTANT: u16 = 0x00;
 
-/// A program that `pcap_setfilter` took.
-pub(crate) enum Program {
+/// `PACKET_OUTGOING` of linux/if_packet.h; what is received is `PACKET_HOST`, 0, here.
+const OUTGOING: u32 = 4;
+
+/// A program that `pcap_setfilter` took: once for packets that are received, and once for those that the host sends.
+pub(crate) struct Program([Code; 2]);
+
+enum Code {
     Own(Filter),
     /// One that the kernel would refuse and libpcap's interpreter runs: longer than 4096 instructions, and the like.
     System(Vec<Insn>),
@@ -21,20 +26,16 @@ pub(crate) enum Program {
 impl Program {
     /// `None` when libpcap would refuse it.
     pub(crate) fn new(insns: &[Insn]) -> Option<Self> {
-        let insns: Vec<Insn> = insns.iter().map(|&i| received(i)).collect();
-        if let Ok(filter) = Filter::from_instructions(&insns) {
-            return Some(Self::Own(filter));
-        }
-        let valid = system::bpf_validate(insns.as_ptr().cast(), i32::try_from(insns.len()).ok()?);
-        (valid > 0).then_some(Self::System(insns))
+        let of_type = |kind| Code::new(insns.iter().map(|&i| with_type(i, kind)).collect());
+        Some(Self([of_type(0)?, of_type(OUTGOING)?]))
     }
 
     /// How many bytes of the frame are wanted; 0 for none.
     #[inline]
-    pub(crate) fn run(&self, frame: &[u8]) -> u32 {
-        match self {
-            Self::Own(filter) => filter.snaplen(frame),
-            Self::System(insns) => {
+    pub(crate) fn run(&self, frame: &[u8], outgoing: bool) -> u32 {
+        match &self.0[usize::from(outgoing)] {
+            Code::Own(filter) => filter.snaplen(frame),
+            Code::System(insns) => {
                 let len = frame.len() as u32;
                 system::bpf_filter(insns.as_ptr().cast(), frame.as_ptr(), len, len)
             }
@@ -42,10 +43,20 @@ impl Program {
     }
 }
 
-/// Ports receive; what the program itself sends does not come back. So the type of each packet is `PACKET_HOST`.
-fn received(insn: Insn) -> Insn {
+impl Code {
+    fn new(insns: Vec<Insn>) -> Option<Self> {
+        if let Ok(filter) = Filter::from_instructions(&insns) {
+            return Some(Self::Own(filter));
+        }
+        let valid = system::bpf_validate(insns.as_ptr().cast(), i32::try_from(insns.len()).ok()?);
+        (valid > 0).then_some(Self::System(insns))
+    }
+}
+
+/// A load of the packet's type becomes that of a constant: frames do not have it.
+fn with_type(insn: Insn, kind: u32) -> Insn {
     if LOADS.contains(&insn.code) && insn.k == PACKET_TYPE {
-        return Insn { code: LOAD_CONSTANT, k: 0, ..insn };
+        return Insn { code: LOAD_CONSTANT, k: kind, ..insn };
     }
     insn
 }
@@ -59,12 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn every_packet_is_inbound() {
+    fn packets_are_inbound_or_outbound() {
         let outgoing = |yes, no| {
             [insn(0x28, 0, 0, PACKET_TYPE), insn(0x15, 0, 1, 4), insn(0x06, 0, 0, yes), insn(0x06, 0, 0, no)]
         };
-        assert_eq!(Program::new(&outgoing(0, 96)).unwrap().run(&[0; 60]), 96);
-        assert_eq!(Program::new(&outgoing(96, 0)).unwrap().run(&[0; 60]), 0);
+        let (inbound, outbound) =
+            (Program::new(&outgoing(0, 96)).unwrap(), Program::new(&outgoing(96, 0)).unwrap());
+        assert_eq!((inbound.run(&[0; 60], false), inbound.run(&[0; 60], true)), (96, 0));
+        assert_eq!((outbound.run(&[0; 60], false), outbound.run(&[0; 60], true)), (0, 96));
     }
 
     #[test]
@@ -72,8 +85,8 @@ mod tests {
         let mut long = vec![insn(0x00, 0, 0, 1); 5000];
         long.push(insn(0x06, 0, 0, 7));
         let program = Program::new(&long).unwrap();
-        assert!(matches!(program, Program::System(_)));
-        assert_eq!(program.run(&[0; 60]), 7);
+        assert!(matches!(program.0[0], Code::System(_)));
+        assert_eq!(program.run(&[0; 60], false), 7);
         assert!(Program::new(&[insn(0x05, 0, 0, 9)]).is_none());
         assert!(Program::new(&[]).is_none());
     }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, Insn};
 
+use crate::devices::{self, Target};
 use crate::filter::Program;
-use crate::live::Live;
+use crate::live::{Copies, Live};
 use crate::status::{self, ErrorText};
 use crate::tally;
 use crate::types::{MAX_SNAPLEN, MICRO, NANO, Stat, TSTAMP_HOST, status as code};
@@ -27,17 +28,35 @@ pub(crate) struct Config {
 }
 
 pub(crate) struct Handle {
-    port: String,
+    target: Target,
+    /// What is open already, for copies.
+    ready: Mutex<Option<Copies>>,
     pub(crate) text: ErrorText,
     config: Mutex<Config>,
     live: OnceLock<Live>,
 }
 
 impl Handle {
-    pub(crate) fn new(port: String) -> Self {
+    /// A handle for what stands for a device; `None` for a device of the system library.
+    ///
+    /// Whether an interface can be copied shows when it is tried, so that is done at once: the system library has a handle for
+    /// those that can't, for want of a right or of the driver's support.
+    pub(crate) fn for_device(device: &str) -> Option<Self> {
+        let target = devices::target(device)?;
+        let ready = match &target {
+            Target::Port(_) => None,
+            Target::Copies(interface) => match Copies::open(interface) {
+                Ok(copies) => Some(copies),
+                Err(e) => {
+                    eprintln!("ringway: {device} is served by the system's libpcap: {e}");
+                    return None;
+                }
+            },
+        };
         let config =
             Config { snaplen: 0, promisc: false, rfmon: false, timeout: 0, buffer: 0, precision: MICRO };
-        Self { port, text: ErrorText::new(), config: Mutex::new(config), live: OnceLock::new() }
+        let (config, ready) = (Mutex::new(config), Mutex::new(ready));
+        Some(Self { target, ready, text: ErrorText::new(), config, live: OnceLock::new() })
     }
 
     /// Opens the port; 0 or the status to return, with its text set.
@@ -50,7 +69,8 @@ impl Handle {
             self.text.set("");
             return code::RFMON_NOTSUP;
         }
-        match Live::open(&self.port, &config) {
+        let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match Live::open(&self.target, ready, &config) {
             Ok(live) => {
                 // Two activations at once: the second one's port was busy, or is closed here.
                 let _ = self.live.set(live);

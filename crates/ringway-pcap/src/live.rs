@@ -2,16 +2,18 @@
 
 use std::ffi::c_int;
 use std::os::fd::{OwnedFd, RawFd};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{CounterWatch, Error, ErrorKind, NicRings, OpenOptions, PortName, Result};
+use ringway::{CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
 
+use crate::devices::Target;
 use crate::filter::Program;
 use crate::guarded::{Guard, Guarded};
 use crate::handle::{Config, snaplen};
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Wanted};
 use crate::sender::{Refused, Sender};
 use crate::types::{ETHERNET, Header, NANO, Stat};
 use crate::wake::{Orders, Wake};
@@ -21,7 +23,6 @@ pub(crate) struct Live {
     pub(crate) snaplen: u32,
     pub(crate) datalink: AtomicI32,
     pub(crate) nonblock: AtomicBool,
-    inbound: AtomicBool,
     pub(crate) buffer: c_int,
     /// `None` waits for ever.
     timeout: Option<Duration>,
@@ -29,8 +30,8 @@ pub(crate) struct Live {
     sender: Arc<Sender>,
     wake: Wake,
     orders: Orders,
-    filter: Mutex<Option<Arc<Program>>>,
-    counters: CounterWatch,
+    selection: Mutex<(Option<Arc<Program>>, Wanted)>,
+    counters: Vec<CounterWatch>,
     /// Drops that the port had counted before.
     dropped_before: u64,
     /// Packets that passed the filter.
@@ -61,13 +62,11 @@ pub(crate) enum Read {
 }
 
 impl Live {
-    pub(crate) fn open(port: &str, config: &Config) -> Result<Self> {
-        let name: PortName = port.parse()?;
-        let interface = interface(&name).map(|i| Interface::new(i, config.promisc)).transpose()?;
-        let mut port = OpenOptions::new().open(port)?;
-        let failed = |e| Error::io(name.to_string(), "no descriptor for the handle", e);
+    pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
+        let Opened { mut port, host, interface } = Opened::new(target, ready, config)?;
+        let failed = |e| Error::io(&port.info().name, "no descriptor for the handle", e);
         let wake = Wake::new().map_err(failed)?;
-        let counters = port.watch();
+        let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
         let tx = std::mem::take(&mut port.tx).into_iter().next();
         let sender = Sender::new(tx, port.info().max_frame, batch());
         let snaplen = snaplen(config.snaplen);
@@ -75,15 +74,14 @@ impl Live {
             snaplen,
             datalink: AtomicI32::new(ETHERNET),
             nonblock: AtomicBool::new(config.timeout < 0),
-            inbound: AtomicBool::new(true),
             buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
             timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
-            receiver: Guarded::new(Receiver::new(port, snaplen, config.precision == NANO)),
+            receiver: Guarded::new(Receiver::new(port, host, snaplen, config.precision == NANO)),
             sender,
             wake,
             orders: Orders::default(),
-            filter: Mutex::new(None),
-            dropped_before: counters.counters().rx.dropped(),
+            selection: Mutex::new((None, Wanted { incoming: true, outgoing: true })),
+            dropped_before: dropped(&counters),
             counters,
             received: AtomicU64::new(0),
             interface,
@@ -122,8 +120,8 @@ impl Live {
         let mut deadline = None;
         loop {
             if self.orders.take(Orders::FILTER) {
-                let filter = self.filter.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                receiver.set_filter(filter, self.inbound.load(Relaxed));
+                let (filter, wanted) = self.selection().clone();
+                receiver.set_filter(filter, wanted);
             }
             if self.broken() {
                 return Read::Broken;
@@ -220,21 +218,72 @@ impl Live {
     }
 
     pub(crate) fn set_filter(&self, program: Arc<Program>) {
-        *self.filter.lock().unwrap_or_else(PoisonError::into_inner) = Some(program);
+        self.selection().0 = Some(program);
         self.orders.give(Orders::FILTER);
     }
 
-    /// Whether received packets are wanted. Those that are sent never come back, as with a packet socket of one's own.
-    pub(crate) fn set_inbound(&self, wanted: bool) {
-        self.inbound.store(wanted, Relaxed);
+    /// Of what a handle sends itself nothing ever comes back, as with a packet socket of one's own.
+    pub(crate) fn set_wanted(&self, wanted: Wanted) {
+        self.selection().1 = wanted;
         self.orders.give(Orders::FILTER);
+    }
+
+    fn selection(&self) -> MutexGuard<'_, (Option<Arc<Program>>, Wanted)> {
+        self.selection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn stats(&self) -> Stat {
-        let dropped = self.counters.counters().rx.dropped().wrapping_sub(self.dropped_before);
+        let dropped = dropped(&self.counters).wrapping_sub(self.dropped_before);
         let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
         Stat { recv: self.received.load(Relaxed) as u32, drop: dropped as u32, ifdrop: lost as u32 }
     }
+}
+
+/// What a handle reads and sends by.
+struct Opened {
+    port: Port,
+    /// Copies of what the host sends.
+    host: Option<Port>,
+    interface: Option<Interface>,
+}
+
+impl Opened {
+    fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
+        // First, so that a lack of rights for it is found before anything is attached.
+        let interface = |name: &PortName| {
+            let interface = interface(name).map(|i| Interface::new(i, config.promisc));
+            interface.transpose()
+        };
+        match target {
+            Target::Port(name) => {
+                let interface = interface(&name.parse()?)?;
+                Ok(Self { port: OpenOptions::new().open(name)?, host: None, interface })
+            }
+            Target::Copies(device) => {
+                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
+                let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
+                Ok(Self { port, host: Some(host), interface })
+            }
+        }
+    }
+}
+
+/// Ports that have copies of what an interface receives, and of what the host sends there.
+pub(crate) struct Copies {
+    port: Port,
+    host: Port,
+}
+
+impl Copies {
+    pub(crate) fn open(interface: &str) -> Result<Self> {
+        let options = OpenOptions::new().copy(true);
+        let host = options.open(&format!("ebpf:{interface}^"))?;
+        Ok(Self { port: options.open(&format!("ebpf:{interface}"))?, host })
+    }
+}
+
+fn dropped(counters: &[CounterWatch]) -> u64 {
+    counters.iter().map(|c| c.counters().rx.dropped()).sum()
 }
 
 impl Interface {

@@ -11,13 +11,12 @@ use crate::types::Header;
 use crate::wake::{Orders, Wake};
 
 pub(crate) struct Receiver {
-    /// Without its tx rings.
+    /// Without its rings.
     port: Port,
+    sources: Vec<Source>,
     cut: Cut,
-    /// The ring that is looked at next.
+    /// The source that is looked at next.
     turn: usize,
-    /// When each ring's frames came: at its last sync. A packet has no time of its own.
-    times: Vec<libc::timeval>,
     /// Whether the `more` of the handle's [`Wake`] is on.
     more: bool,
     waited: Vec<libc::pollfd>,
@@ -25,12 +24,28 @@ pub(crate) struct Receiver {
     pub(crate) last: Header,
 }
 
+/// A ring that is read.
+struct Source {
+    ring: RxRing,
+    /// Whether it has what the host sends.
+    outgoing: bool,
+    /// When its frames came: at its last sync. A packet has no time of its own.
+    time: libc::timeval,
+}
+
+/// Which packets are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) incoming: bool,
+    pub(crate) outgoing: bool,
+}
+
 /// What becomes of a frame.
 struct Cut {
     snaplen: u32,
     nanos: bool,
     filter: Option<Arc<Program>>,
-    wanted: bool,
+    wanted: Wanted,
     /// Frames of several slots are put together here.
     scratch: Vec<u8>,
 }
@@ -45,21 +60,28 @@ pub(crate) struct Pass {
 }
 
 impl Receiver {
-    pub(crate) fn new(port: Port, snaplen: u32, nanos: bool) -> Self {
-        let times = vec![Header::EMPTY.ts; port.rx.len()];
-        let cut = Cut { snaplen, nanos, filter: None, wanted: true, scratch: Vec::new() };
-        Self { port, cut, turn: 0, times, more: false, waited: Vec::new(), last: Header::EMPTY }
+    /// Reads from `port`, and what the host sends from the rings of `host`.
+    pub(crate) fn new(mut port: Port, host: Option<Port>, snaplen: u32, nanos: bool) -> Self {
+        let source = |outgoing| move |ring| Source { ring, outgoing, time: Header::EMPTY.ts };
+        // What the host sends comes before the answers to it.
+        let sent = host.map(|mut h| std::mem::take(&mut h.rx)).unwrap_or_default();
+        let received = std::mem::take(&mut port.rx);
+        let sources = sent.into_iter().map(source(true)).chain(received.into_iter().map(source(false)));
+        let wanted = Wanted { incoming: true, outgoing: true };
+        let cut = Cut { snaplen, nanos, filter: None, wanted, scratch: Vec::new() };
+        let sources = sources.collect();
+        Self { port, sources, cut, turn: 0, more: false, waited: Vec::new(), last: Header::EMPTY }
     }
 
-    /// From now on only packets that match, and none if they are not `wanted` at all.
-    pub(crate) fn set_filter(&mut self, filter: Option<Arc<Program>>, wanted: bool) {
+    /// From now on only packets that match, of those that are wanted at all.
+    pub(crate) fn set_filter(&mut self, filter: Option<Arc<Program>>, wanted: Wanted) {
         self.cut.filter = filter;
         self.cut.wanted = wanted;
     }
 
     /// Whether nothing will ever come again.
     pub(crate) fn ended(&mut self) -> bool {
-        self.port.ended() && self.port.rx.iter_mut().all(|r| r.avail() == 0)
+        self.port.ended() && self.sources.iter_mut().all(|s| s.ring.avail() == 0)
     }
 
     /// Hands out what is there, `limit` packets at most: what is left in the rings, and for rings that are used up what one
@@ -71,20 +93,20 @@ impl Receiver {
         each: &mut impl FnMut(&Header, &[u8]),
     ) -> Result<Pass> {
         let mut pass = Pass::default();
-        for _ in 0..self.port.rx.len() {
+        for _ in 0..self.sources.len() {
             let k = self.turn;
-            self.turn = (k + 1) % self.port.rx.len();
-            let ring = &mut self.port.rx[k];
-            if ring.avail() == 0 {
-                match ring.sync() {
+            self.turn = (k + 1) % self.sources.len();
+            let source = &mut self.sources[k];
+            if source.ring.avail() == 0 {
+                match source.ring.sync() {
                     Ok(0) => continue,
-                    Ok(_) => self.times[k] = self.cut.time(ring),
+                    Ok(_) => source.time = self.cut.time(&source.ring),
                     // What was handed out already must be told; the error comes again.
                     Err(_) if pass.delivered > 0 => return Ok(pass),
                     Err(e) => return Err(e),
                 }
             }
-            self.cut.deliver(ring, self.times[k], limit, orders, &mut pass, each);
+            self.cut.deliver(source, limit, orders, &mut pass, each);
             if pass.delivered >= limit || orders.any() {
                 break;
             }
@@ -94,15 +116,15 @@ impl Receiver {
 
     /// Sleeps until a frame comes, `timeout` is over, a signal or [`Wake::break_wait`].
     pub(crate) fn wait(&mut self, wake: &Wake, timeout: Option<Duration>) -> Result<()> {
-        for ring in &mut self.port.rx {
-            if ring.arm()? {
+        for source in &mut self.sources {
+            if source.ring.arm()? {
                 return Ok(());
             }
         }
         let ms = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         self.waited.clear();
         self.waited.push(sys::readable(wake.breaker()));
-        self.waited.extend(self.port.rx.iter().map(|r| sys::readable(r.fd())));
+        self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.fd())));
         let woken = sys::wait(&mut self.waited, ms);
         woken.map(drop).map_err(|e| Error::io(&self.port.info().name, "poll failed", e))
     }
@@ -118,10 +140,10 @@ impl Receiver {
     }
 
     fn is_ready(&mut self, wake: &Wake) -> Result<bool> {
-        if self.port.ended() || self.port.rx.iter_mut().any(|r| r.avail() > 0) {
+        if self.port.ended() || self.sources.iter_mut().any(|s| s.ring.avail() > 0) {
             return Ok(true);
         }
-        for ring in &mut self.port.rx {
+        for Source { ring, .. } in &mut self.sources {
             wake.include(ring.fd()).map_err(|e| Error::io("selectable descriptor", "epoll_ctl failed", e))?;
             if ring.arm()? {
                 return Ok(true);
@@ -145,13 +167,15 @@ impl Cut {
 
     fn deliver(
         &mut self,
-        ring: &mut RxRing,
-        ts: libc::timeval,
+        source: &mut Source,
         limit: u32,
         orders: &Orders,
         pass: &mut Pass,
         each: &mut impl FnMut(&Header, &[u8]),
     ) {
+        let Source { ring, outgoing, time: ts } = source;
+        let (outgoing, ts) = (*outgoing, *ts);
+        let wanted = if outgoing { self.wanted.outgoing } else { self.wanted.incoming };
         let mut burst = ring.burst(u32::MAX);
         while pass.delivered < limit && !orders.any() {
             let Some(frame) = burst.next() else { return };
@@ -164,8 +188,8 @@ impl Cut {
                 frame.bytes()
             };
             let len = bytes.len() as u32;
-            let keep = self.filter.as_ref().map_or(u32::MAX, |f| f.run(bytes));
-            if keep == 0 || !self.wanted {
+            let keep = self.filter.as_ref().map_or(u32::MAX, |f| f.run(bytes, outgoing));
+            if keep == 0 || !wanted {
                 continue;
             }
             let caplen = len.min(keep).min(self.snaplen);

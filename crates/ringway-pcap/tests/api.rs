@@ -14,13 +14,14 @@ fn handles_behave_as_those_of_the_system_library() {
     let program = [program.to_str().unwrap(), "a1", "a0"];
     let system = support::run(Some(&lab), Pcap::System, &program);
     assert_eq!((system.code, system.stderr.as_str()), (Some(0), ""), "{}", system.stdout);
-    for map in ["a1=ebpf:a1", "a1=packet:a1", "a1=xdp:a1", "a1=a1"] {
-        let ours = support::run(Some(&lab), Pcap::Ringway(map), &program);
-        assert_eq!(ours.code, Some(0), "{map}: {ours:?}");
+    let maps = ["a1=ebpf:a1", "a1=packet:a1", "a1=xdp:a1", "a1=a1"].map(Pcap::Ringway);
+    for map in maps.into_iter().chain([Pcap::Copies]) {
+        let ours = support::run(Some(&lab), map, &program);
+        assert_eq!(ours.code, Some(0), "{map:?}: {ours:?}");
         for (ours, system) in ours.stdout.lines().zip(system.stdout.lines()) {
-            assert_eq!(ours, system, "{map}");
+            assert_eq!(ours, system, "{map:?}");
         }
-        assert_eq!(ours.stdout.len(), system.stdout.len(), "{map}");
+        assert_eq!(ours.stdout.len(), system.stdout.len(), "{map:?}");
     }
 }
 

@@ -111,7 +111,7 @@ fn tcpdump_on_a_port_of_a_switch() {
         let mut child = command(None, Pcap::Ringway(&map), &args).spawn().unwrap();
         listening(&mut child);
         // Also frames that are longer than a buffer, and arrive in several slots.
-        let len = |n: u32| if n % 10 == 0 { 9000 } else { 60 + n as usize };
+        let len = |n: u32| if n.is_multiple_of(10) { 9000 } else { 60 + n as usize };
         send(&mut sender, (0..120).map(|n| frame(n, len(n))));
         assert_eq!(support::end(child).code, Some(0));
         let got: Vec<_> = frames(&file).into_iter().map(|(_, bytes)| bytes).collect();

@@ -27,6 +27,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME=PORT", value_parser = mapping)]
     map: Vec<String>,
 
+    /// Serve Ethernet interfaces under their own names too, by copies of what they receive and the host sends; both go on
+    #[arg(long)]
+    copy: bool,
+
     /// Serve only calls of libpcap, or only packet sockets
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
@@ -52,13 +56,14 @@ enum Only {
 
 const EXAMPLES: &str = "\
 Programs that use libpcap find ports under their own names, such as vale0:p1 or pipe:x{1, and under the names that --map gives
-them. Interfaces that are not mapped stay with the system. The libraries lie beside this command, in ../lib/ringway, or in the
+them. Interfaces that are not mapped stay with the system, unless --copy is given. The libraries lie beside this command, in ../lib/ringway, or in the
 directory that RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are
 started (setuid), can't be run so.
 
 Examples:
   ringway run -- tcpdump -ni vale0:p1                          # look at a port of a switch
   ringway run --map eth0=vale0:p1 -- nmap -sS 10.0.0.2         # plug a program into a switch
+  ringway run --copy -- tcpdump -ni eth0                       # look on; packets sent and received at once may swap places
   ringway run --map eth0=ebpf:eth0 -v -- tcpdump -i eth0 -w f  # take the interface from the host";
 
 fn mapping(text: &str) -> Result<String, String> {
@@ -98,6 +103,9 @@ fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsStrin
     }
     if !args.map.is_empty() {
         all.push(("RINGWAY_MAP", args.map.join(",").into()));
+    }
+    if args.copy {
+        all.push(("RINGWAY_COPY", "1".into()));
     }
     if args.batch_us > 0 {
         all.push(("RINGWAY_BATCH_US", args.batch_us.to_string().into()));

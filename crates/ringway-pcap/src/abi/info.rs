@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{copy_out, own, store, text};
 use crate::handle::Handle;
 use crate::live::Live;
+use crate::receiver::Wanted;
 use crate::system;
 use crate::types::{DOCSIS, ETHERNET, PcapT, Stat, TSTAMP_HOST};
 
@@ -81,13 +82,12 @@ extern "C-unwind" fn pcap_stats(p: *mut PcapT, stat: *mut Stat) -> c_int {
 extern "C-unwind" fn pcap_setdirection(p: *mut PcapT, direction: c_int) -> c_int {
     /// `PCAP_D_INOUT`, `PCAP_D_IN`, `PCAP_D_OUT`.
     const BOTH_IN_OUT: std::ops::RangeInclusive<c_int> = 0..=2;
-    const OUT: c_int = 2;
     let Some(handle) = own(p) else { return system::pcap_setdirection(p, direction) };
     match handle.live() {
         Err(status) => status,
         Ok(_) if !BOTH_IN_OUT.contains(&direction) => handle.fail("Invalid direction"),
         Ok(live) => {
-            live.set_inbound(direction != OUT);
+            live.set_wanted(Wanted { incoming: direction != 2, outgoing: direction != 1 });
             0
         }
     }

@@ -7,12 +7,12 @@ use std::ptr::null_mut;
 use super::{give, own, say, take, text};
 use crate::handle::Handle;
 use crate::types::{PcapT, status};
-use crate::{devices, system, tally};
+use crate::{system, tally};
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_create(device: *const c_char, errbuf: *mut c_char) -> *mut PcapT {
-    match devices::port_of(&text(device)) {
-        Some(port) => give(Handle::new(port)),
+    match Handle::for_device(&text(device)) {
+        Some(handle) => give(handle),
         None => passed_on(errbuf, || system::pcap_create(device, errbuf)),
     }
 }
@@ -26,10 +26,9 @@ pub(super) extern "C-unwind" fn pcap_open_live(
     errbuf: *mut c_char,
 ) -> *mut PcapT {
     let name = text(device);
-    let Some(port) = devices::port_of(&name) else {
+    let Some(handle) = Handle::for_device(&name) else {
         return passed_on(errbuf, || system::pcap_open_live(device, snaplen, promisc, timeout, errbuf));
     };
-    let handle = Handle::new(port);
     handle.configure(|c| {
         (c.snaplen, c.promisc, c.timeout) = (snaplen, promisc != 0, timeout);
     });

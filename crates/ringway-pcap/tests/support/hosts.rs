@@ -55,7 +55,7 @@ impl Hosts {
 
     /// Every way to listen has a packet socket, if only one that makes the interface promiscuous. What a program does between that
     /// and its first read takes it a moment.
-    fn wait_listening(&self, child: &mut Child) -> bool {
+    pub(crate) fn wait_listening(&self, child: &mut Child) -> bool {
         let start = Instant::now();
         let sockets =
             || run(Some(&self.near), Pcap::System, &["cat", "/proc/net/packet"]).stdout.lines().count();

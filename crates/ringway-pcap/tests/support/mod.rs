@@ -34,6 +34,8 @@ pub(crate) enum Pcap<'a> {
     System,
     /// This one, with that map of names.
     Ringway(&'a str),
+    /// This one, which serves interfaces under their own names by copies.
+    Copies,
 }
 
 /// How a program ended.
@@ -77,8 +79,13 @@ pub(crate) fn command(lab: Option<&Lab>, pcap: Pcap<'_>, args: &[&str]) -> Comma
         }
         None => Command::new("env"),
     };
-    if let Pcap::Ringway(map) = pcap {
-        command.arg(format!("LD_PRELOAD={}", library().display())).arg(format!("RINGWAY_MAP={map}"));
+    let setting = match pcap {
+        Pcap::System => None,
+        Pcap::Ringway(map) => Some(format!("RINGWAY_MAP={map}")),
+        Pcap::Copies => Some("RINGWAY_COPY=1".to_owned()),
+    };
+    if let Some(setting) = setting {
+        command.arg(format!("LD_PRELOAD={}", library().display())).arg(setting);
     }
     command.args(args).env("RINGWAY_DIR", directory()).env("LC_ALL", "C").env("TZ", "UTC");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
