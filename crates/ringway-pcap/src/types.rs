@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-/// A handle, as programs hold it: the system library's, or an [`Own`](crate::abi::Own). Only the first word is ever looked at.
+/// A handle, as programs hold it: the system library's, or one that `abi` made. Only the first word is ever looked at.
 #[repr(C)]
 pub(crate) struct PcapT {
     _opaque: [usize; 1],

@@ -50,3 +50,24 @@ fn data_is_that_of_the_system_library() {
     assert!(system.stdout.contains("arp 806") && system.code == Some(0), "{system:?}");
     assert_eq!(ours.stdout, system.stdout);
 }
+
+/// Also when it is told to take itself for the system's.
+#[test]
+fn without_a_system_library_it_says_so() {
+    let program = support::compile("filters");
+    let list = support::directory().join("one-expression");
+    std::fs::write(&list, "tcp\n").unwrap();
+    for path in ["/nonexistent", support::library().to_str().unwrap()] {
+        for device in ["no-such-device", "null:"] {
+            let args = [program.to_str().unwrap(), device, list.to_str().unwrap()];
+            let child = support::command(None, support::Pcap::Ringway(""), &args)
+                .env("RINGWAY_LIBPCAP", path)
+                .spawn();
+            let ended = support::end(child.unwrap());
+            assert!(
+                ended.stdout.contains("the system's libpcap was not found; install"),
+                "{path} {device}: {ended:?}"
+            );
+        }
+    }
+}

@@ -260,6 +260,11 @@ static void *break_later(void *nothing) {
 	return nothing;
 }
 
+static void *loop_for_ever(void *p) {
+	pcap_loop(p, -1, got, (u_char *)"in a thread");
+	return NULL;
+}
+
 static void breaking(void) {
 	puts("breaking");
 	pcap_t *p = current = open_near(0, 1);
@@ -285,6 +290,14 @@ static void breaking(void) {
 	pthread_join(thread, NULL);
 	send_many(1);
 	SHOW(pcap_loop(p, 1, got, (u_char *)"afterwards"));
+	void *end;
+	pthread_create(&thread, NULL, loop_for_ever, p);
+	usleep(50000);
+	SHOW(pthread_cancel(thread));
+	SHOW(pthread_join(thread, &end));
+	SHOW(end == PTHREAD_CANCELED);
+	send_many(1);
+	SHOW(pcap_loop(p, 1, got, (u_char *)"after a cancelled read"));
 	pcap_close(p);
 }
 
@@ -420,6 +433,12 @@ static long elapsed_ms(const struct timespec *since) {
 	return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
 }
 
+static void *close_later(void *p) {
+	usleep(50000);
+	pcap_close(p);
+	return NULL;
+}
+
 // Where libpcap loses packets, waits longer than it has to or does what it likes.
 static void beyond(void) {
 	puts("beyond");
@@ -459,9 +478,13 @@ static void beyond(void) {
 	send_many(5);
 	SHOW(pcap_loop(p, 5, close_now, (u_char *)"closing"));
 	p = current = open_near(0, 0);
-	signal(SIGALRM, on_signal);
 	send_many(1);
 	SHOW(pcap_dispatch(p, -1, got, (u_char *)"again"));
+	pthread_t thread;
+	pthread_create(&thread, NULL, close_later, p);
+	SHOW(pcap_loop(p, -1, got, (u_char *)"closed by another thread"));
+	pthread_join(thread, NULL);
+	p = current = open_near(0, 0);
 	pcap_close(p);
 }
 
