@@ -249,19 +249,19 @@ struct Opened {
 
 impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        // First, so that a lack of rights for it is found before anything is attached.
+        // After the port: who may not even open that is told so.
         let interface = |name: &PortName| {
             let interface = interface(name).map(|i| Interface::new(i, config.promisc));
             interface.transpose()
         };
         match target {
             Target::Port(name) => {
-                let interface = interface(&name.parse()?)?;
-                Ok(Self { port: OpenOptions::new().open(name)?, host: None, interface })
+                let port = OpenOptions::new().open(name)?;
+                Ok(Self { port, host: None, interface: interface(&name.parse()?)? })
             }
             Target::Copies(device) => {
-                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
                 let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
+                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
                 Ok(Self { port, host: Some(host), interface })
             }
         }

@@ -6,8 +6,8 @@ pub(crate) mod hosts;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use ringway_bench::lab::{Lab, LabError};
@@ -123,9 +123,18 @@ fn reader(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHan
     })
 }
 
-/// A place for files of this test program.
+/// A place for files of this test program. The first call removes those of programs that have ended.
 pub(crate) fn directory() -> PathBuf {
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("pcap-{}", std::process::id()));
+    static CLEANED: Once = Once::new();
+    let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ringway-pcap-tests");
+    CLEANED.call_once(|| {
+        for dir in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+            if !PathBuf::from("/proc").join(dir.file_name()).exists() {
+                let _ = std::fs::remove_dir_all(dir.path());
+            }
+        }
+    });
+    let dir = all.join(std::process::id().to_string());
     std::fs::create_dir_all(&dir).unwrap();
     dir
 }
