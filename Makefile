@@ -1,7 +1,9 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test lint bench docs clean setup
+.PHONY: all demo test lint bench docs clean setup install
 
 CARGO ?= cargo
+TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
+PREFIX ?= /usr/local
 
 all: setup
 	$(CARGO) build --release --workspace
@@ -12,7 +14,8 @@ setup:
 demo: setup
 	$(CARGO) run --release --quiet -p ringway-cli -- demo
 
-test: setup
+test:
+	@scripts/setup --test
 	$(CARGO) build --workspace
 	$(CARGO) test --workspace --no-fail-fast
 
@@ -25,6 +28,15 @@ bench:
 	@scripts/setup --bench
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
+
+# The command, and where it looks for them the libraries that `ringway run` puts under programs. Build with `make all` first.
+install:
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
+	install -m 755 $(TARGET)/ringway $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(wildcard $(TARGET)/libringway_*.so) $(DESTDIR)$(PREFIX)/lib/ringway/
+	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
+		ln -sf libringway_pcap.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
+	done
 
 docs: setup
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -17,6 +17,7 @@ mod failure;
 mod link;
 mod metrics;
 mod pkt_gen;
+mod run;
 mod selection;
 mod stats;
 mod stop;
@@ -45,6 +46,7 @@ enum Command {
     PktGen(Box<pkt_gen::Args>),
     Bridge(bridge::Args),
     Capture(capture::Args),
+    Run(run::Args),
     Vale(vale::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
+        Command::Run(args) => run::run(args),
         Command::Vale(args) => vale::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),

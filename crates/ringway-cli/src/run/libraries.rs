@@ -1,0 +1,97 @@
+//! Where the libraries are that are put under a program.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// What the dynamic linker is told.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Files for `LD_PRELOAD`.
+    pub(super) preload: Vec<PathBuf>,
+    /// The directory for `LD_LIBRARY_PATH`, where programs that load libpcap by another name find it.
+    pub(super) search: Option<PathBuf>,
+}
+
+const PCAP: &str = "libringway_pcap.so";
+const SOCKET: &str = "libringway_socket.so";
+
+/// Names under which programs load libpcap at run time.
+const ALIASES: [&str; 3] = ["libpcap.so.0.8", "libpcap.so.1", "libpcap.so"];
+
+/// The libraries that are wanted. That for packet sockets may be missing unless it is the only one.
+pub(super) fn find(pcap: bool, socket: bool) -> Result<Found, Failure> {
+    let dirs = directories();
+    let mut found = Found::default();
+    if pcap {
+        let file = locate(&dirs, PCAP).ok_or_else(|| missing(&dirs, PCAP))?;
+        found.search = file.parent().and_then(aliases);
+        found.preload.push(file);
+    }
+    if socket {
+        match locate(&dirs, SOCKET) {
+            Some(file) => found.preload.push(file),
+            None if !pcap => return Err(missing(&dirs, SOCKET)),
+            None => {}
+        }
+    }
+    Ok(found)
+}
+
+/// That of `RINGWAY_LIB` alone, or those that go with this command: of a build, and of an installation.
+fn directories() -> Vec<PathBuf> {
+    if let Some(dir) = std::env::var_os("RINGWAY_LIB") {
+        return vec![dir.into()];
+    }
+    let exe = std::env::current_exe().unwrap_or_default();
+    let beside = exe.parent().unwrap_or(Path::new("/")).to_owned();
+    let installed = beside.join("../lib/ringway");
+    vec![beside, installed]
+}
+
+fn locate(dirs: &[PathBuf], file: &str) -> Option<PathBuf> {
+    dirs.iter().filter_map(|dir| dir.join(file).canonicalize().ok()).find(|path| path.is_file())
+}
+
+fn missing(dirs: &[PathBuf], file: &str) -> Failure {
+    let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
+    let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
+    Failure::Other(format!("{file} is not in {}; {cure}", dirs.join(" or ")))
+}
+
+/// A directory in which the library of `dir` has all its names: that directory itself when it was installed so, else one in it,
+/// which is made. Without it, only programs that ask for `libpcap.so.0.8` are served, as nearly all do.
+fn aliases(dir: &Path) -> Option<PathBuf> {
+    if dir.join(ALIASES[0]).exists() {
+        return Some(dir.to_owned());
+    }
+    let inner = dir.join("ringway-libpcap");
+    fs::create_dir_all(&inner).ok()?;
+    for alias in ALIASES {
+        let link = inner.join(alias);
+        // Two commands may make it at once: either link is right.
+        let _ = symlink(Path::new("..").join(PCAP), &link);
+        link.exists().then_some(())?;
+    }
+    Some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_gets_its_aliases_once() {
+        let dir = std::env::temp_dir().join(format!("ringway-libraries-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        assert_eq!(aliases(&dir), None, "links to nothing are no libraries");
+        fs::write(dir.join(PCAP), "").unwrap();
+        let inner = dir.join("ringway-libpcap");
+        assert_eq!((aliases(&dir), aliases(&dir)), (Some(inner.clone()), Some(inner)));
+        fs::write(dir.join("libpcap.so.0.8"), "").unwrap();
+        assert_eq!(aliases(&dir), Some(dir.clone()));
+        fs::remove_dir_all(dir).unwrap();
+    }
+}

@@ -1,0 +1,138 @@
+//! `ringway run`: starts an unmodified program with Ringway's libraries under it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `program` | which file it is, and whether libraries can be put under it |
+//! | `libraries` | where they are |
+
+mod libraries;
+mod program;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use clap::ValueEnum;
+use ringway::PortName;
+
+use crate::console;
+use crate::failure::Failure;
+
+/// Run an unmodified program on ports
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Have the program find PORT under the name of an interface; may be given more than once
+    #[arg(long, value_name = "NAME=PORT", value_parser = mapping)]
+    map: Vec<String>,
+
+    /// Serve Ethernet interfaces under their own names too, by copies of what they receive and the host sends; both go on
+    #[arg(long)]
+    copy: bool,
+
+    /// Serve only calls of libpcap, or only packet sockets
+    #[arg(long, value_name = "WHAT")]
+    only: Option<Only>,
+
+    /// Let a packet that is sent wait so long for others, at most; 0 sends each at once
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    batch_us: u32,
+
+    /// Tell what is set up, and at the program's end which calls were served
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    Pcap,
+    Socket,
+}
+
+const EXAMPLES: &str = "\
+Programs that use libpcap find ports under their own names, such as vale0:p1 or pipe:x{1, and under the names that --map gives
+them. Interfaces that are not mapped stay with the system, unless --copy is given. The libraries lie beside this command, in ../lib/ringway, or in the
+directory that RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are
+started (setuid), can't be run so.
+
+Examples:
+  ringway run -- tcpdump -ni vale0:p1                          # look at a port of a switch
+  ringway run --map eth0=vale0:p1 -- nmap -sS 10.0.0.2         # plug a program into a switch
+  ringway run --copy -- tcpdump -ni eth0                       # look on; packets sent and received at once may swap places
+  ringway run --map eth0=ebpf:eth0 -v -- tcpdump -i eth0 -w f  # take the interface from the host";
+
+fn mapping(text: &str) -> Result<String, String> {
+    let (name, port) = text.split_once('=').ok_or("write NAME=PORT, e.g. eth0=vale0:p1")?;
+    if name.is_empty() || name.contains([',', '=']) {
+        return Err("the name before = is that of an interface, e.g. eth0=vale0:p1".into());
+    }
+    port.parse::<PortName>().map_err(|e| e.to_string())?;
+    Ok(text.to_owned())
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let Some((name, rest)) = args.program.split_first() else {
+        return Err(Failure::Usage("name the program to run".into()));
+    };
+    let file = program::find(name)?;
+    program::check(&file)?;
+    let found = libraries::find(args.only != Some(Only::Socket), args.only != Some(Only::Pcap))?;
+    let mut command = Command::new(&file);
+    command.arg0(name).args(rest);
+    for (name, value) in settings(args, &found) {
+        if args.verbose {
+            console::note(&format!("ringway: {name}={}", value.display()));
+        }
+        command.env(name, value);
+    }
+    // It only returns when it failed; the program takes this process over, with its signals and exit code.
+    let failed = command.exec();
+    Err(Failure::Other(format!("{}: cannot be started: {failed}", file.display())))
+}
+
+/// What the libraries and the dynamic linker read.
+fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsString)> {
+    let mut all = vec![("LD_PRELOAD", joined(&found.preload, "LD_PRELOAD"))];
+    if let Some(dir) = &found.search {
+        all.push(("LD_LIBRARY_PATH", joined(std::slice::from_ref(dir), "LD_LIBRARY_PATH")));
+    }
+    if !args.map.is_empty() {
+        all.push(("RINGWAY_MAP", args.map.join(",").into()));
+    }
+    if args.copy {
+        all.push(("RINGWAY_COPY", "1".into()));
+    }
+    if args.batch_us > 0 {
+        all.push(("RINGWAY_BATCH_US", args.batch_us.to_string().into()));
+    }
+    if args.verbose {
+        all.push(("RINGWAY_VERBOSE", "1".into()));
+    }
+    all
+}
+
+/// Paths with colons between them, before those that the variable has already.
+fn joined(paths: &[PathBuf], variable: &str) -> OsString {
+    let old = std::env::var_os(variable).filter(|v| !v.is_empty());
+    let all: Vec<OsString> = paths.iter().map(|p| p.clone().into_os_string()).chain(old).collect();
+    all.join(":".as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mappings_name_an_interface_and_a_port() {
+        assert!(mapping("eth0=vale0:p1").is_ok());
+        assert!(mapping("eth0=fault:drop=1%,port=vale0:p1").is_ok());
+        for bad in ["eth0", "=vale0:p1", "eth0=what:ever", "a,b=null:"] {
+            assert!(mapping(bad).is_err(), "{bad}");
+        }
+    }
+}

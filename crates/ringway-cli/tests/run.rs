@@ -1,0 +1,144 @@
+//! `ringway run`: programs that know nothing of Ringway.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+use ringway::pcapfile::Writer;
+use support::{Ended, run};
+
+/// Runs `ringway run`, whose libraries cargo does not build for tests.
+fn ringway_run(args: &[&str]) -> Ended {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
+        let build = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "ringway-pcap"])
+            .args(release)
+            .status();
+        assert!(build.unwrap().success());
+    });
+    run(&[&["run"], args].concat())
+}
+
+/// A capture of 5 frames of ARP.
+fn capture() -> PathBuf {
+    let path = support::file("run.pcap");
+    let mut writer = Writer::create(&path, 0).unwrap();
+    for n in 0..5 {
+        let mut frame = [n; 60];
+        frame[12..22].copy_from_slice(&[8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+        writer.write(u64::from(n), 60, &frame).unwrap();
+    }
+    writer.finish().unwrap();
+    path
+}
+
+/// Compiles a program; `None`, said loudly, without a compiler.
+fn compile(name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (program, file) = (support::file(name), support::file(&format!("{name}.c")));
+    std::fs::write(&file, source).unwrap();
+    let cc = Command::new("cc").arg("-o").arg(&program).arg(&file).args(options).output().unwrap();
+    assert!(cc.status.success(), "{cc:?}");
+    program
+}
+
+/// Reads packets until there are no more, from the libpcap that it loads by the name it is given, or links.
+const READER: &str = r#"
+#include <dlfcn.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+	char err[PCAP_ERRBUF_SIZE] = "";
+	struct pcap_pkthdr *h;
+	const u_char *data;
+	void *lib = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
+	pcap_t *(*open_live)(const char *, int, int, int, char *) = dlsym(lib, "pcap_open_live");
+	int (*next_ex)(pcap_t *, struct pcap_pkthdr **, const u_char **) = dlsym(lib, "pcap_next_ex");
+	pcap_t *p = open_live(argv[1], 100, 0, 100, err);
+	int n = 0;
+	if (!p)
+		return puts(err), 1;
+	while (argc && next_ex(p, &h, &data) == 1)
+		n++;
+	printf("%d packets\n", n);
+	return 0;
+}
+"#;
+
+#[test]
+fn ports_by_name_and_by_map_however_libpcap_is_loaded() {
+    let reader = compile("reader", READER, &["-ldl"]);
+    let reader = reader.to_str().unwrap();
+    let port = format!("pcap:{}@top", capture().display());
+    for library in ["libpcap.so.0.8", "libpcap.so.1", "libpcap.so"] {
+        let named = ringway_run(&["--", reader, &port, library]);
+        assert_eq!((named.code, named.stdout.as_str()), (Some(0), "5 packets\n"), "{library}: {named:?}");
+        let map = format!("lan0={port}");
+        let mapped = ringway_run(&["--map", &map, "-v", reader, "lan0", library]);
+        assert_eq!((mapped.code, mapped.stdout.as_str()), (Some(0), "5 packets\n"), "{library}: {mapped:?}");
+        let report = mapped.stderr.lines().last().unwrap();
+        assert!(report.contains("1 ports opened, 0 refused; 5 packets in"), "{mapped:?}");
+        assert!(mapped.stderr.contains("ringway: LD_PRELOAD="), "{mapped:?}");
+    }
+    let other = ringway_run(&["-v", reader, "no-such-if", "libpcap.so.0.8"]);
+    assert!(other.code == Some(1) && other.stdout.contains("No such device exists"), "{other:?}");
+    assert!(other.stderr.contains("1 opens passed on"), "{other:?}");
+}
+
+#[test]
+fn the_program_takes_over() {
+    let ended = ringway_run(&["--", "sh", "-c", "echo $0 $RINGWAY_BATCH_US; exit 7", "a b"]);
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(7), "a b\n", ""));
+    let ended = ringway_run(&[
+        "--batch-us",
+        "30",
+        "--copy",
+        "--",
+        "sh",
+        "-c",
+        "echo $RINGWAY_BATCH_US $RINGWAY_COPY",
+    ]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "30 1\n"));
+}
+
+#[test]
+fn what_cannot_be_served_is_refused_and_explained() {
+    let stationary = compile("static", "int main(void) { return 0; }", &["-static"]);
+    let ended = ringway_run(&[stationary.to_str().unwrap()]);
+    assert!(ended.error(1).contains("it is linked statically"), "{ended:?}");
+    let script = support::file("script");
+    std::fs::write(&script, format!("#!{}\n", stationary.display())).unwrap();
+    assert!(ringway_run(&[script.to_str().unwrap()]).error(1).contains("it is linked statically"));
+    assert!(ringway_run(&["no-such-program"]).error(1).contains("no such program in PATH"));
+    assert!(ringway_run(&["--map", "eth0", "true"]).error(2).contains("write NAME=PORT"));
+    assert!(ringway_run(&["--map", "eth0=bad:name", "true"]).error(2).contains("not a port name"));
+
+    let mut elsewhere = support::command(&["run", "true"]);
+    elsewhere.env("RINGWAY_LIB", "/nonexistent");
+    assert!(
+        support::spawn(&mut elsewhere).end().error(1).contains("libringway_pcap.so is not in /nonexistent")
+    );
+}
+
+#[test]
+fn programs_that_gain_rights_are_refused() {
+    if !ringway_bench::lab::is_root() {
+        return eprintln!("SKIP: only root can give a file to somebody else");
+    }
+    let program = compile("setuid", "int main(void) { return 0; }", &[]);
+    let path = program.to_str().unwrap();
+    let set =
+        |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    chown(&program, Some(65534), Some(65534)).unwrap();
+    set(&program, 0o4755);
+    assert!(ringway_run(&[path]).error(1).contains("(setuid)"));
+    set(&program, 0o2755);
+    assert!(ringway_run(&[path]).error(1).contains("(setgid)"));
+    set(&program, 0o755);
+    assert_eq!(ringway_run(&[path]).code, Some(0));
+}

@@ -1,0 +1,116 @@
+//! Which devices are ports of Ringway, and under which names.
+//!
+//! * Names that only ports have: `vale0:p1`, `pipe:x{1`, `ebpf:eth0`, ...
+//! * Names in the variable `RINGWAY_MAP`, as `ringway run --map` sets it: `eth0=vale0:p1,eth1=PORT`.
+//! * With `RINGWAY_COPY=1`, as `ringway run --copy` sets it, names of Ethernet interfaces: copies of what they receive and of what
+//!   the host sends there, which both go on.
+//!
+//! All else, plain names of interfaces included, is the system library's. So are interfaces that can't be copied.
+
+use std::sync::OnceLock;
+
+use ringway::PortName;
+use ringway::vale::{Switch, switches};
+
+/// What stands before the colon of a port's name, but for the names of switches.
+const KINDS: [&str; 11] =
+    ["ebpf", "auto", "xdp", "packet", "pipe", "pcap", "null", "loop", "tap", "fault", "trace"];
+
+/// What stands for a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A port.
+    Port(String),
+    /// Copies of what an interface receives and sends.
+    Copies(String),
+}
+
+/// What stands for a device, or `None` for one of the system's.
+pub(crate) fn target(device: &str) -> Option<Target> {
+    static MAP: OnceLock<Vec<(String, String)>> = OnceLock::new();
+    let map = MAP.get_or_init(|| parse_map(&std::env::var("RINGWAY_MAP").unwrap_or_default()));
+    if let Some((_, port)) = map.iter().find(|(name, _)| name == device) {
+        return Some(Target::Port(port.clone()));
+    }
+    if is_port(device) {
+        return Some(Target::Port(device.to_owned()));
+    }
+    let copy = std::env::var_os("RINGWAY_COPY").is_some_and(|v| v == "1");
+    (copy && is_ethernet(device)).then(|| Target::Copies(device.to_owned()))
+}
+
+/// Whether it is an interface that has Ethernet frames (`ARPHRD_ETHER`).
+fn is_ethernet(device: &str) -> bool {
+    let plain = !device.is_empty() && !device.contains('/') && !device.starts_with('.');
+    plain && std::fs::read_to_string(format!("/sys/class/net/{device}/type")).is_ok_and(|t| t.trim() == "1")
+}
+
+/// Devices that a list of interfaces lacks: name and description.
+pub(crate) fn listed() -> Vec<(String, String)> {
+    let map = parse_map(&std::env::var("RINGWAY_MAP").unwrap_or_default());
+    let mapped = map.into_iter().map(|(name, port)| (name, format!("Ringway port {port}")));
+    mapped.chain(switch_ports()).collect()
+}
+
+/// The ports of switches that can be opened: those of interfaces can't.
+fn switch_ports() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for switch in switches() {
+        let ports = Switch::open(&switch).map(|s| s.ports()).unwrap_or_default();
+        let free = ports.into_iter().filter(|p| p.nic.is_none());
+        all.extend(
+            free.map(|p| (format!("{switch}:{}", p.name), format!("port of Ringway switch {switch}"))),
+        );
+    }
+    all
+}
+
+fn is_port(device: &str) -> bool {
+    device
+        .split_once(':')
+        .is_some_and(|(kind, rest)| KINDS.contains(&kind) || kind.starts_with("vale") && !rest.is_empty())
+}
+
+/// Ports around ports have commas in their names: an entry goes on until its port is a whole name. What never becomes one is
+/// kept, so that opening it tells what is wrong.
+fn parse_map(text: &str) -> Vec<(String, String)> {
+    let mut map: Vec<(String, String)> = Vec::new();
+    for part in text.split(',') {
+        match map.last_mut() {
+            Some((_, port)) if port.parse::<PortName>().is_err() => {
+                port.push(',');
+                port.push_str(part);
+            }
+            _ => map.extend(part.split_once('=').map(|(name, port)| (name.to_owned(), port.to_owned()))),
+        }
+    }
+    map
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_ports_are_ours() {
+        for ours in ["vale0:p1", "pipe:x{1", "ebpf:eth0", "null:", "tap:file=a,port=loop:", "pipe:wrong"] {
+            assert!(is_port(ours), "{ours}");
+        }
+        for theirs in ["eth0", "any", "vale0", "vale0:", "usbmon1", "nflog:1", "eth0:1", "dbus-system", ""] {
+            assert!(!is_port(theirs), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn maps_have_ports_with_commas() {
+        let map = parse_map("eth0=vale0:p1,eth1=fault:drop=1%,seed=3,port=tap:file=a,port=loop:,lan=null:");
+        let expected = [
+            ("eth0", "vale0:p1"),
+            ("eth1", "fault:drop=1%,seed=3,port=tap:file=a,port=loop:"),
+            ("lan", "null:"),
+        ];
+        assert_eq!(map, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(parse_map(""), []);
+        assert_eq!(parse_map("eth0=nonsense:x,y"), [("eth0".into(), "nonsense:x,y".into())]);
+    }
+}

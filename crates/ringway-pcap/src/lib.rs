@@ -1,0 +1,34 @@
+//! libpcap's ABI over Ringway ports: all that `libpcap.so.0.8` exports, under that SONAME.
+//!
+//! A program written for libpcap runs on ports of Ringway unchanged when this library is found before the system's: by
+//! `ringway run`, by `LD_PRELOAD` or by `LD_LIBRARY_PATH`. Handles for ports are its own. Every other device, savefiles, the
+//! filter compiler and the tables of names are the system library's, which is loaded at run time and whose handles are passed
+//! through untouched.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `abi` | the exported functions: C's arguments in, C's results out |
+//! | `system` | the system's libpcap, and the functions that are its alone |
+//! | `devices` | which devices are ports |
+//! | `handle`, `live` | a handle, before and after it is activated |
+//! | `receiver`, `sender` | its halves |
+//! | `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
+//! | `sys` | system calls |
+//!
+//! Unsafe code is in `abi`, `system` and `sys`.
+#![deny(unsafe_code)]
+
+mod abi;
+mod devices;
+mod filter;
+mod guarded;
+mod handle;
+mod live;
+mod receiver;
+mod sender;
+mod status;
+mod sys;
+mod system;
+mod tally;
+mod types;
+mod wake;

@@ -1,0 +1,328 @@
+//! An active handle: its port, apart in a receiving and a sending half.
+
+use std::ffi::c_int;
+use std::os::fd::{OwnedFd, RawFd};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringway::{CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
+
+use crate::devices::Target;
+use crate::filter::Program;
+use crate::guarded::{Guard, Guarded};
+use crate::handle::{Config, snaplen};
+use crate::receiver::{Receiver, Wanted};
+use crate::sender::{Refused, Sender};
+use crate::types::{ETHERNET, Header, NANO, Stat};
+use crate::wake::{Orders, Wake};
+use crate::{sys, tally};
+
+pub(crate) struct Live {
+    pub(crate) snaplen: u32,
+    pub(crate) datalink: AtomicI32,
+    pub(crate) nonblock: AtomicBool,
+    pub(crate) buffer: c_int,
+    /// `None` waits for ever.
+    timeout: Option<Duration>,
+    receiver: Guarded<Receiver>,
+    sender: Arc<Sender>,
+    wake: Wake,
+    orders: Orders,
+    selection: Mutex<(Option<Arc<Program>>, Wanted)>,
+    counters: Vec<CounterWatch>,
+    /// Drops that the port had counted before.
+    dropped_before: u64,
+    /// Packets that passed the filter.
+    received: AtomicU64,
+    interface: Option<Interface>,
+}
+
+/// The interface behind a port.
+struct Interface {
+    name: String,
+    /// Packets that the interface had lost before.
+    lost_before: u64,
+    _promiscuous: Option<OwnedFd>,
+}
+
+/// How one read ended.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// That many packets were handed out, at least one.
+    Packets(u32),
+    /// None came in time, or the handle does not block.
+    Nothing,
+    /// `pcap_breakloop`.
+    Broken,
+    /// Nothing will ever come again.
+    Ended,
+    Failed(String),
+}
+
+impl Live {
+    pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
+        let Opened { mut port, host, interface } = Opened::new(target, ready, config)?;
+        let failed = |e| Error::io(&port.info().name, "no descriptor for the handle", e);
+        let wake = Wake::new().map_err(failed)?;
+        let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
+        let tx = std::mem::take(&mut port.tx).into_iter().next();
+        let sender = Sender::new(tx, port.info().max_frame, batch());
+        let snaplen = snaplen(config.snaplen);
+        Ok(Self {
+            snaplen,
+            datalink: AtomicI32::new(ETHERNET),
+            nonblock: AtomicBool::new(config.timeout < 0),
+            buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
+            timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
+            receiver: Guarded::new(Receiver::new(port, host, snaplen, config.precision == NANO)),
+            sender,
+            wake,
+            orders: Orders::default(),
+            selection: Mutex::new((None, Wanted { incoming: true, outgoing: true })),
+            dropped_before: dropped(&counters),
+            counters,
+            received: AtomicU64::new(0),
+            interface,
+        })
+    }
+
+    /// Hands out packets, `limit` at most: waits for the first, and takes what is there with it. With `patient` neither the
+    /// timeout nor non-blocking mode ends it.
+    pub(crate) fn read(&self, limit: u32, patient: bool, mut each: impl FnMut(&Header, &[u8])) -> Read {
+        let Some(mut receiver) = self.receiver.lock() else {
+            return Read::Failed("this handle is being read by the same thread".into());
+        };
+        let read = self.read_with(&mut receiver, limit, patient, &mut each);
+        let watched = self.wake.is_watched();
+        self.settle(&mut receiver);
+        drop(receiver);
+        if !watched {
+            self.settle_if_watched();
+        }
+        tally::READS.add(1);
+        if let Read::Packets(n) = read {
+            tally::RECEIVED.add(n.into());
+        }
+        read
+    }
+
+    fn read_with(
+        &self,
+        receiver: &mut Receiver,
+        limit: u32,
+        patient: bool,
+        each: &mut impl FnMut(&Header, &[u8]),
+    ) -> Read {
+        let nonblock = self.nonblock.load(Relaxed) && !patient;
+        let timeout = self.timeout.filter(|_| !patient);
+        let mut deadline = None;
+        loop {
+            if self.orders.take(Orders::FILTER) {
+                let (filter, wanted) = self.selection().clone();
+                receiver.set_filter(filter, wanted);
+            }
+            if self.broken() {
+                return Read::Broken;
+            }
+            let pass = match receiver.pass(limit, &self.orders, each) {
+                Ok(pass) => pass,
+                Err(e) => return Read::Failed(e.to_string()),
+            };
+            self.received.fetch_add(pass.delivered.into(), Relaxed);
+            if self.broken() {
+                return Read::Broken;
+            }
+            if pass.delivered > 0 {
+                return Read::Packets(pass.delivered);
+            }
+            // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
+            if nonblock || pass.seen && !patient && self.wake.is_watched() {
+                return Read::Nothing;
+            }
+            if receiver.ended() {
+                return Read::Ended;
+            }
+            let left = match timeout.map(|t| *deadline.get_or_insert_with(|| Instant::now() + t)) {
+                None => None,
+                Some(at) => match at.checked_duration_since(Instant::now()) {
+                    None => return Read::Nothing,
+                    left => left,
+                },
+            };
+            if !pass.seen
+                && let Err(e) = receiver.wait(&self.wake, left)
+            {
+                return Read::Failed(e.to_string());
+            }
+        }
+    }
+
+    /// Whether the reader has to end; an order to break is then carried out.
+    fn broken(&self) -> bool {
+        if !self.orders.any() {
+            return false;
+        }
+        if self.orders.take(Orders::BREAK) {
+            self.wake.unbreak();
+            return true;
+        }
+        self.orders.has(Orders::CLOSE)
+    }
+
+    fn settle(&self, receiver: &mut Receiver) {
+        if self.wake.is_watched() {
+            receiver.settle(&self.wake);
+        }
+    }
+
+    /// For who began to watch while another thread read: whichever of the two comes last finds the receiver free.
+    fn settle_if_watched(&self) {
+        if self.wake.is_watched()
+            && let Some(mut receiver) = self.receiver.try_lock()
+        {
+            self.settle(&mut receiver);
+        }
+    }
+
+    /// Ends the read that goes on, or the next one. Safe in a signal handler.
+    pub(crate) fn break_loop(&self) {
+        self.orders.give(Orders::BREAK);
+        self.wake.break_wait();
+    }
+
+    /// Ends reads for good.
+    pub(crate) fn close(&self) {
+        self.orders.give(Orders::CLOSE);
+        self.wake.break_wait();
+    }
+
+    /// The descriptor that is readable whenever a read would find a packet.
+    pub(crate) fn selectable(&self) -> RawFd {
+        if self.wake.watch() {
+            self.settle_if_watched();
+        }
+        self.wake.selectable()
+    }
+
+    /// The receiving half, for what outlives a read; `None` while the same thread reads.
+    pub(crate) fn receiver(&self) -> Option<Guard<'_, Receiver>> {
+        self.receiver.lock()
+    }
+
+    pub(crate) fn send(&self, packet: &[u8]) -> std::result::Result<(), Refused> {
+        self.sender.send(packet)?;
+        tally::SENT.add(1);
+        Ok(())
+    }
+
+    pub(crate) fn set_filter(&self, program: Arc<Program>) {
+        self.selection().0 = Some(program);
+        self.orders.give(Orders::FILTER);
+    }
+
+    /// Of what a handle sends itself nothing ever comes back, as with a packet socket of one's own.
+    pub(crate) fn set_wanted(&self, wanted: Wanted) {
+        self.selection().1 = wanted;
+        self.orders.give(Orders::FILTER);
+    }
+
+    fn selection(&self) -> MutexGuard<'_, (Option<Arc<Program>>, Wanted)> {
+        self.selection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn stats(&self) -> Stat {
+        let dropped = dropped(&self.counters).wrapping_sub(self.dropped_before);
+        let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
+        Stat { recv: self.received.load(Relaxed) as u32, drop: dropped as u32, ifdrop: lost as u32 }
+    }
+}
+
+/// What a handle reads and sends by.
+struct Opened {
+    port: Port,
+    /// Copies of what the host sends.
+    host: Option<Port>,
+    interface: Option<Interface>,
+}
+
+impl Opened {
+    fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
+        // After the port: who may not even open that is told so.
+        let interface = |name: &PortName| {
+            let interface = interface(name).map(|i| Interface::new(i, config.promisc));
+            interface.transpose()
+        };
+        match target {
+            Target::Port(name) => {
+                let port = OpenOptions::new().open(name)?;
+                Ok(Self { port, host: None, interface: interface(&name.parse()?)? })
+            }
+            Target::Copies(device) => {
+                let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
+                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
+                Ok(Self { port, host: Some(host), interface })
+            }
+        }
+    }
+}
+
+/// Ports that have copies of what an interface receives, and of what the host sends there.
+pub(crate) struct Copies {
+    port: Port,
+    host: Port,
+}
+
+impl Copies {
+    pub(crate) fn open(interface: &str) -> Result<Self> {
+        let options = OpenOptions::new().copy(true);
+        let host = options.open(&format!("ebpf:{interface}^"))?;
+        Ok(Self { port: options.open(&format!("ebpf:{interface}"))?, host })
+    }
+}
+
+fn dropped(counters: &[CounterWatch]) -> u64 {
+    counters.iter().map(|c| c.counters().rx.dropped()).sum()
+}
+
+impl Interface {
+    fn new(name: &str, promisc: bool) -> Result<Self> {
+        let promiscuous = promisc.then(|| sys::promiscuous(name)).transpose();
+        let failed = |e: std::io::Error| match e.raw_os_error() {
+            Some(libc::ENODEV) => Error::new(ErrorKind::NotFound, name, "no such interface"),
+            _ => Error::io(name, "promiscuous mode refused", e),
+        };
+        let _promiscuous = promiscuous.map_err(failed)?;
+        Ok(Self { name: name.to_owned(), lost_before: lost(name), _promiscuous })
+    }
+}
+
+/// The interface that a port receives from. Host rings receive what the host sends: nothing of it is the interface's.
+fn interface(name: &PortName) -> Option<&str> {
+    match name {
+        PortName::Auto { interface, rings }
+        | PortName::Ebpf { interface, rings }
+        | PortName::Xdp { interface, rings }
+        | PortName::Packet { interface, rings } => (*rings != NicRings::Host).then_some(interface),
+        PortName::Tap { port, .. } | PortName::Fault { port, .. } | PortName::Trace { port, .. } => {
+            interface(port)
+        }
+        _ => None,
+    }
+}
+
+/// Packets that the interface itself lost, as libpcap counts them.
+fn lost(interface: &str) -> u64 {
+    let read = |what| {
+        let text = std::fs::read_to_string(format!("/sys/class/net/{interface}/statistics/{what}"));
+        text.ok().and_then(|t| t.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    read("rx_missed_errors") + read("rx_fifo_errors")
+}
+
+/// How long a packet that is sent may wait for others.
+fn batch() -> Option<Duration> {
+    let us = std::env::var("RINGWAY_BATCH_US").ok()?.parse::<u64>().ok()?;
+    (us > 0).then(|| Duration::from_micros(us.min(1_000_000)))
+}

@@ -1,0 +1,200 @@
+//! The receiving half of a handle: frames of its rings, filtered and cut, one after the other.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ringway::{Error, Port, Result, RxRing};
+
+use crate::filter::Program;
+use crate::sys;
+use crate::types::Header;
+use crate::wake::{Orders, Wake};
+
+pub(crate) struct Receiver {
+    /// Without its rings.
+    port: Port,
+    sources: Vec<Source>,
+    cut: Cut,
+    /// The source that is looked at next.
+    turn: usize,
+    /// Whether the `more` of the handle's [`Wake`] is on.
+    more: bool,
+    waited: Vec<libc::pollfd>,
+    /// What `pcap_next_ex` gives out a pointer to.
+    pub(crate) last: Header,
+}
+
+/// A ring that is read.
+struct Source {
+    ring: RxRing,
+    /// Whether it has what the host sends.
+    outgoing: bool,
+    /// When its frames came: at its last sync. A packet has no time of its own.
+    time: libc::timeval,
+}
+
+/// Which packets are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) incoming: bool,
+    pub(crate) outgoing: bool,
+}
+
+/// What becomes of a frame.
+struct Cut {
+    snaplen: u32,
+    nanos: bool,
+    filter: Option<Arc<Program>>,
+    wanted: Wanted,
+    /// Frames of several slots are put together here.
+    scratch: Vec<u8>,
+}
+
+/// What one look at the rings brought.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Pass {
+    /// Packets handed out.
+    pub(crate) delivered: u32,
+    /// Whether there were frames, wanted or not.
+    pub(crate) seen: bool,
+}
+
+impl Receiver {
+    /// Reads from `port`, and what the host sends from the rings of `host`.
+    pub(crate) fn new(mut port: Port, host: Option<Port>, snaplen: u32, nanos: bool) -> Self {
+        let source = |outgoing| move |ring| Source { ring, outgoing, time: Header::EMPTY.ts };
+        // What the host sends comes before the answers to it.
+        let sent = host.map(|mut h| std::mem::take(&mut h.rx)).unwrap_or_default();
+        let received = std::mem::take(&mut port.rx);
+        let sources = sent.into_iter().map(source(true)).chain(received.into_iter().map(source(false)));
+        let wanted = Wanted { incoming: true, outgoing: true };
+        let cut = Cut { snaplen, nanos, filter: None, wanted, scratch: Vec::new() };
+        let sources = sources.collect();
+        Self { port, sources, cut, turn: 0, more: false, waited: Vec::new(), last: Header::EMPTY }
+    }
+
+    /// From now on only packets that match, of those that are wanted at all.
+    pub(crate) fn set_filter(&mut self, filter: Option<Arc<Program>>, wanted: Wanted) {
+        self.cut.filter = filter;
+        self.cut.wanted = wanted;
+    }
+
+    /// Whether nothing will ever come again.
+    pub(crate) fn ended(&mut self) -> bool {
+        self.port.ended() && self.sources.iter_mut().all(|s| s.ring.avail() == 0)
+    }
+
+    /// Hands out what is there, `limit` packets at most: what is left in the rings, and for rings that are used up what one
+    /// sync brings. Ends early when there are orders.
+    pub(crate) fn pass(
+        &mut self,
+        limit: u32,
+        orders: &Orders,
+        each: &mut impl FnMut(&Header, &[u8]),
+    ) -> Result<Pass> {
+        let mut pass = Pass::default();
+        for _ in 0..self.sources.len() {
+            let k = self.turn;
+            self.turn = (k + 1) % self.sources.len();
+            let source = &mut self.sources[k];
+            if source.ring.avail() == 0 {
+                match source.ring.sync() {
+                    Ok(0) => continue,
+                    Ok(_) => source.time = self.cut.time(&source.ring),
+                    // What was handed out already must be told; the error comes again.
+                    Err(_) if pass.delivered > 0 => return Ok(pass),
+                    Err(e) => return Err(e),
+                }
+            }
+            self.cut.deliver(source, limit, orders, &mut pass, each);
+            if pass.delivered >= limit || orders.any() {
+                break;
+            }
+        }
+        Ok(pass)
+    }
+
+    /// Sleeps until a frame comes, `timeout` is over, a signal or [`Wake::break_wait`].
+    pub(crate) fn wait(&mut self, wake: &Wake, timeout: Option<Duration>) -> Result<()> {
+        for source in &mut self.sources {
+            if source.ring.arm()? {
+                return Ok(());
+            }
+        }
+        let ms = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
+        self.waited.clear();
+        self.waited.push(sys::readable(wake.breaker()));
+        self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.fd())));
+        let woken = sys::wait(&mut self.waited, ms);
+        woken.map(drop).map_err(|e| Error::io(&self.port.info().name, "poll failed", e))
+    }
+
+    /// Leaves the selectable descriptor readable if there is anything to read, and else ready to become so by itself. After a
+    /// failure it is readable too, so that who waits for it comes and is told.
+    pub(crate) fn settle(&mut self, wake: &Wake) {
+        let more = self.is_ready(wake).unwrap_or(true);
+        if self.more != more {
+            self.more = more;
+            wake.set_more(more);
+        }
+    }
+
+    fn is_ready(&mut self, wake: &Wake) -> Result<bool> {
+        if self.port.ended() || self.sources.iter_mut().any(|s| s.ring.avail() > 0) {
+            return Ok(true);
+        }
+        for Source { ring, .. } in &mut self.sources {
+            wake.include(ring.fd()).map_err(|e| Error::io("selectable descriptor", "epoll_ctl failed", e))?;
+            if ring.arm()? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Cut {
+    /// The time of the ring's last sync, to the precision asked for.
+    fn time(&self, ring: &RxRing) -> libc::timeval {
+        let time = if self.nanos {
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+        } else {
+            ring.timestamp()
+        };
+        let fraction = if self.nanos { time.subsec_nanos() } else { time.subsec_micros() };
+        libc::timeval { tv_sec: time.as_secs() as i64, tv_usec: fraction.into() }
+    }
+
+    fn deliver(
+        &mut self,
+        source: &mut Source,
+        limit: u32,
+        orders: &Orders,
+        pass: &mut Pass,
+        each: &mut impl FnMut(&Header, &[u8]),
+    ) {
+        let Source { ring, outgoing, time: ts } = source;
+        let (outgoing, ts) = (*outgoing, *ts);
+        let wanted = if outgoing { self.wanted.outgoing } else { self.wanted.incoming };
+        let mut burst = ring.burst(u32::MAX);
+        while pass.delivered < limit && !orders.any() {
+            let Some(frame) = burst.next() else { return };
+            pass.seen = true;
+            let bytes = if frame.is_chained() {
+                self.scratch.resize(frame.len(), 0);
+                frame.copy_to(&mut self.scratch);
+                &self.scratch[..]
+            } else {
+                frame.bytes()
+            };
+            let len = bytes.len() as u32;
+            let keep = self.filter.as_ref().map_or(u32::MAX, |f| f.run(bytes, outgoing));
+            if keep == 0 || !wanted {
+                continue;
+            }
+            let caplen = len.min(keep).min(self.snaplen);
+            pass.delivered += 1;
+            each(&Header { ts, caplen, len }, &bytes[..caplen as usize]);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Programs of Debian, the same command with the system's libpcap and with this one: same output, same files.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::path::Path;
+
+use support::hosts::{Hosts, frames, traffic};
+use support::{Ended, Pcap, directory, has};
+
+/// Interfaces shared with the host in two ways, and taken from it.
+const CAPTURES: [Pcap<'_>; 3] = [Pcap::Ringway("a1=packet:a1"), Pcap::Copies, Pcap::Ringway("a1=ebpf:a1")];
+
+/// What is compared of a program's output: lines that have `part`, from there on.
+fn lines(ended: &Ended, parts: &[&str]) -> Vec<String> {
+    let text = format!("{}\n{}", ended.stdout, ended.stderr);
+    let find =
+        |line: &str| parts.iter().find_map(|part| line.find(part).map(|at| line[at..].trim().to_owned()));
+    text.lines().filter_map(find).collect()
+}
+
+/// Compares what `pick` makes of a run that is fed with traffic.
+fn same<T: PartialEq + std::fmt::Debug>(
+    hosts: &Hosts,
+    ways: &[Pcap<'_>],
+    args: &[&str],
+    traffic: &Path,
+    pick: impl Fn(&Ended) -> T,
+) -> Option<T> {
+    if !has(args[0]) {
+        return None;
+    }
+    let system = hosts.feed(Pcap::System, args, traffic);
+    let expected = pick(&system);
+    for &way in ways {
+        let ours = hosts.feed(way, args, traffic);
+        assert_eq!(pick(&ours), expected, "{way:?} {args:?}\n{ours:?}\n{system:?}");
+        assert_eq!(ours.code, system.code, "{way:?} {args:?}");
+    }
+    Some(expected)
+}
+
+#[test]
+fn tcpdump_prints_and_writes_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(1200)) else { return };
+    let file = directory().join("tcpdump.pcap");
+    let file = file.to_str().unwrap();
+    let printed = |e: &Ended| e.stdout.clone();
+    let written = |_: &Ended| frames(Path::new(file));
+    if let Some(text) =
+        same(&hosts, &CAPTURES, &["tcpdump", "-tnl", "-i", "a1", "-c", "40", "udp"], &traffic, printed)
+    {
+        assert_eq!(text.lines().count(), 40);
+    }
+    same(
+        &hosts,
+        &CAPTURES,
+        &["tcpdump", "-tnel", "-X", "-i", "a1", "-c", "60", "-Q", "in", "tcp[tcpflags] & tcp-ack != 0"],
+        &traffic,
+        printed,
+    );
+    let write = |more: &[&'static str]| [&["tcpdump", "-Z", "root", "-i", "a1", "-w", file], more].concat();
+    if let Some(all) =
+        same(&hosts, &CAPTURES, &write(&["-c", "1000", "not arp and not host 10.7.0.1"]), &traffic, written)
+    {
+        assert_eq!(all.len(), frames(&traffic).iter().filter(|(_, f)| f[12..14] != [8, 6]).count().min(1000));
+    }
+    if let Some(cut) =
+        same(&hosts, &CAPTURES, &write(&["-c", "50", "-s", "70", "-U", "udp"]), &traffic, written)
+    {
+        assert!(cut.iter().all(|(_, f)| f.len() <= 70) && cut.iter().any(|(len, _)| *len > 70));
+    }
+    let nano = |_: &Ended| (std::fs::read(file).unwrap()[..24].to_vec(), frames(Path::new(file)));
+    if let Some((header, _)) =
+        same(&hosts, &CAPTURES, &write(&["-c", "20", "--time-stamp-precision=nano", "tcp"]), &traffic, nano)
+    {
+        assert_eq!(header[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+    }
+}
+
+#[test]
+fn savefiles_and_errors_are_those_of_the_system_library() {
+    let Some(traffic) = traffic(200) else { return };
+    let traffic = traffic.to_str().unwrap();
+    for args in [
+        &["tcpdump", "-n", "-v", "-r", traffic, "tcp or arp"][..],
+        &["tcpdump", "-d", "tcp port 80"],
+        &["tcpdump", "-i", "no-such-if"],
+        &["tcpdump", "-r", "/nonexistent"],
+        &["tcpdump", "-r", traffic, "no such filter"],
+        &["tcpdump", "-L", "-i", "lo"],
+        &["ngrep", "-qtI", traffic, "a", "udp"],
+        &["ndpiReader", "-i", traffic],
+    ] {
+        if !has(args[0]) {
+            continue;
+        }
+        let [system, ours] = [Pcap::System, Pcap::Ringway("")].map(|pcap| support::run(None, pcap, args));
+        // How long a run took, and what memory it had, differs.
+        let text = |e: &Ended| {
+            let timed = |l: &&str| ["Time:", "throughput", "Memory"].iter().all(|t| !l.contains(t));
+            format!("{}\n{}", e.stdout, e.stderr).lines().filter(timed).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!((ours.code, text(&ours)), (system.code, text(&system)), "{args:?}");
+        assert!(!text(&system).trim().is_empty(), "{args:?}");
+    }
+}
+
+/// Wireshark's programs give up all rights but those that packet sockets need before they open anything.
+#[test]
+fn wireshark_captures_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(1200)) else { return };
+    let file = directory().join("dumpcap.pcap");
+    let path = file.to_str().unwrap();
+    let dumpcap = ["dumpcap", "-q", "-P", "-i", "a1", "-c", "300", "-f", "tcp", "-w", path];
+    if let Some(all) = same(&hosts, &CAPTURES[..1], &dumpcap, &traffic, |_| frames(&file)) {
+        assert_eq!(all.len(), 300);
+    }
+    let fields = ["-T", "fields", "-e", "frame.len", "-e", "eth.src", "-e", "ip.src", "-e", "udp.length"];
+    let tshark = [&["tshark", "-n", "-i", "a1", "-c", "50", "-f", "tcp"], &fields[..]].concat();
+    if let Some(text) = same(&hosts, &CAPTURES[..1], &tshark, &traffic, |e| e.stdout.clone()) {
+        assert_eq!(text.lines().count(), 50);
+    }
+}
+
+#[test]
+fn programs_that_look_into_packets_see_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(1200)) else { return };
+    let ngrep = ["ngrep", "-q", "-n", "10", "-d", "a1", "-W", "byline", "", "udp"];
+    if let Some(text) = same(&hosts, &CAPTURES, &ngrep, &traffic, |e| lines(e, &["U ", "T "])) {
+        assert!(text.len() >= 10, "{text:?}");
+    }
+    let p0f = ["timeout", "-s", "INT", "3", "p0f", "-p", "-i", "a1"];
+    if has("p0f")
+        && let Some(text) =
+            same(&hosts, &CAPTURES, &p0f, &traffic, |e| lines(e, &[".-[", "| client", "| raw_sig", "| os  "]))
+    {
+        assert!(!text.is_empty());
+    }
+    let ndpi = ["ndpiReader", "-i", "a1", "-s", "3"];
+    if let Some(text) = same(&hosts, &CAPTURES, &ndpi, &traffic, |e| {
+        lines(e, &["IP packets:", "IP bytes:", "TCP Packets:", "UDP Packets:"])
+    }) {
+        assert!(text.len() == 4, "{text:?}");
+    }
+    let sniff = "from scapy.all import *\nconf.use_pcap = True\nfor p in sniff(iface='a1', count=30, filter='udp', timeout=20): print(len(p), p.summary())";
+    let scapy = ["/usr/bin/python3", "-c", sniff];
+    if Path::new("/usr/lib/python3/dist-packages/scapy").exists()
+        && let Some(text) = same(&hosts, &CAPTURES, &scapy, &traffic, |e| e.stdout.clone())
+    {
+        assert_eq!(text.lines().count(), 30);
+    }
+}
+
+/// These send and wait for answers. What they receive is copied, as the host has to go on answering.
+#[test]
+fn programs_that_ask_get_the_same_answers() {
+    let Some(hosts) = Hosts::new() else { return };
+    let ask = "from scapy.all import *\nconf.use_pcap = True\nconf.verb = 0\nprint(srp1(Ether(dst='ff:ff:ff:ff:ff:ff')/ARP(pdst='10.7.0.2'), iface='a1', timeout=5).summary())";
+    let cases: [(&[&str], &[&str]); 8] = [
+        (&["arping", "-c", "2", "-i", "a1", "10.7.0.2"], &["2 packets received", "(10.7.0.2): index"]),
+        (&["arp-scan", "-I", "a1", "10.7.0.0/30"], &["10.7.0.2", "1 responded"]),
+        (
+            &["nmap", "-n", "-Pn", "-sS", "-p", "1-20", "10.7.0.2"],
+            &["/tcp", "Host is up", "MAC Address", "1 host up"],
+        ),
+        (&["nmap", "-n", "-sn", "10.7.0.2"], &["MAC Address", "1 host up"]),
+        (&["nping", "--tcp", "-p", "80", "-c", "2", "--delay", "50ms", "10.7.0.2"], &["Rcvd: 2"]),
+        (
+            &["hping3", "-n", "-S", "-p", "80", "-c", "2", "-i", "u50000", "-I", "a1", "10.7.0.2"],
+            &["2 packets received", "flags=RA seq=1 win=0"],
+        ),
+        (&["timeout", "20", "netdiscover", "-P", "-N", "-i", "a1", "-r", "10.7.0.0/24"], &["10.7.0.2"]),
+        (&["/usr/bin/python3", "-c", ask], &["says 10.7.0.2"]),
+    ];
+    for (args, parts) in cases {
+        let program = if args[0] == "timeout" { args[2] } else { args[0] };
+        if !program.starts_with('/') && !has(program) {
+            continue;
+        }
+        // Times follow what is compared.
+        let pick = |e: &Ended| -> Vec<String> {
+            let part =
+                |l: &String| parts.iter().find(|p| l.starts_with(**p)).map_or(l.clone(), |p| (*p).to_owned());
+            lines(e, parts).iter().map(part).collect()
+        };
+        let system = hosts.run(Pcap::System, args);
+        assert!(!pick(&system).is_empty(), "{args:?}: {system:?}");
+        for way in &CAPTURES[..2] {
+            let ours = hosts.run(*way, args);
+            assert_eq!(pick(&ours), pick(&system), "{way:?} {args:?}\n{ours:?}");
+            assert_eq!(ours.code, system.code, "{way:?} {args:?}");
+        }
+    }
+}
+
+/// Copies have both directions, as libpcap has them, and tell them apart.
+#[test]
+fn copies_show_what_the_host_sends_too() {
+    let Some(hosts) = Hosts::new() else { return };
+    if !has("tcpdump") || !has("nping") {
+        return;
+    }
+    let seen = |pcap, more: &[&str]| {
+        let args = [&["timeout", "-s", "INT", "3", "tcpdump", "-tnl", "-i", "a1"], more].concat();
+        let mut child = support::command(Some(&hosts.near), pcap, &args).spawn().unwrap();
+        assert!(hosts.wait_listening(&mut child));
+        let sent =
+            hosts.run(Pcap::System, &["nping", "--udp", "-p", "7", "-c", "3", "--delay", "50ms", "10.7.0.2"]);
+        assert!(sent.stdout.contains("Rcvd: 3"), "{sent:?}");
+        support::end(child).stdout
+    };
+    let (sent, answers) = (" > 10.7.0.2.7: ", "ICMP 10.7.0.2 udp port 7 unreachable");
+    for (more, expected) in [
+        (&["udp or icmp"][..], [3, 3]),
+        (&["-Q", "in", "udp or icmp"], [0, 3]),
+        (&["-Q", "out", "udp or icmp"], [3, 0]),
+        (&["outbound and udp"], [3, 0]),
+        (&["inbound and icmp"], [0, 3]),
+    ] {
+        let ours = seen(Pcap::Copies, more);
+        // The system's libpcap may lose packets just after it was given a filter on a packet's type.
+        if !more[0].contains("bound") {
+            assert_eq!(ours, seen(Pcap::System, more), "{more:?}");
+        }
+        assert_eq!([sent, answers].map(|part| ours.matches(part).count()), expected, "{more:?}: {ours}");
+    }
+}
+
+/// Its frames leave by a packet socket, its capture is read by libpcap.
+#[test]
+fn tcpreplay_sends_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(1200)) else { return };
+    if !has("tcpreplay") || !has("tcpdump") {
+        return;
+    }
+    for pcap in [Pcap::System, Pcap::Ringway("a1=packet:a1")] {
+        let file = directory().join("replayed.pcap");
+        let file = file.to_str().unwrap();
+        let capture = ["tcpdump", "-Z", "root", "-i", "a0", "-c", "1200", "-w", file];
+        let child = support::command(Some(&hosts.far), Pcap::System, &capture).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(800));
+        let sent =
+            hosts.run(pcap, &["tcpreplay", "-q", "-i", "a1", "--pps", "3000", traffic.to_str().unwrap()]);
+        assert_eq!(sent.code, Some(0), "{sent:?}");
+        support::end(child);
+        assert_eq!(frames(Path::new(file)), frames(&traffic), "{pcap:?}");
+    }
+}
