@@ -276,7 +276,9 @@ static __always_inline int put_edge(struct xdp_md *ctx, struct wire_run *w)
 /* Prepares the frame for the NICs that get it. */
 static __always_inline void pack(struct xdp_md *ctx, struct wire_run *w)
 {
-	if (w->nics > 1) {
+	if (w->nics && nic.software && finish_sum(ctx)) {
+		take_all_back(BAD_OFFLOAD);
+	} else if (w->nics > 1) {
 		if (w->linear != w->len)
 			take_all_back(TOO_LONG);
 		else if (put_edge(ctx, w))

@@ -5,6 +5,7 @@
 #include "vale_nic.h"
 #include "vale_fdb.h"
 #include "vale_rx.h"
+#include "vale_sum.h"
 #include "netdev.h"
 
 struct xdp_buff___l {
@@ -25,12 +26,14 @@ struct wire {
 	__u32 len, linear;
 	__u32 offered, reached; /* virtual ports */
 	__u32 nics, one;        /* NICs, and one of them */
+	__u32 bad;              /* why they can't be given the frame */
 	__u32 hosts;            /* not 0: the host's side of a NIC is there */
 };
 
 static __always_inline int lose(struct nic_cpu *me, __u32 why)
 {
-	me->tx.drops[why]++;
+	if (why < 24)
+		me->tx.drops[why]++;
 	return XDP_DROP;
 }
 
@@ -206,7 +209,18 @@ static long flood_nth(__u32 i, struct wire *w)
 	return 0;
 }
 
-/* The same for the NICs, of which there are several. */
+/* A NIC can't be given a frame that was offered to it. */
+static __always_inline void withhold(__u32 d, __u32 why)
+{
+	struct nic_cpu *to = nic_of(d);
+
+	if (!to || why >= 24)
+		return;
+	to->offered++;
+	to->edge[why]++;
+}
+
+/* The same for the NICs, of which there are several, or which can't be given the frame. */
 static long flood_nic(__u32 i, struct wire *w)
 {
 	if (i >= w->info->nports || i >= PORTS)
@@ -214,15 +228,10 @@ static long flood_nic(__u32 i, struct wire *w)
 	__u32 d = w->info->ports[i];
 	if (d == 0 || d == cfg.port || d == FLOOD || !is_nic(d))
 		return 0;
-	if (w->linear == w->len) {
+	if (w->bad)
+		withhold(d, w->bad & 31);
+	else
 		count_handed(d, w->len);
-		return 0;
-	}
-	struct nic_cpu *to = nic_of(d);
-	if (to) {
-		to->offered++;
-		to->edge[TOO_LONG]++;
-	}
 	return 0;
 }
 
@@ -240,16 +249,20 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 	if (w.hosts)
 		return flood_host(ctx, len, w.offered, w.reached);
 	me->copies += w.offered + w.nics;
-	if (w.nics == 1)
+	if (w.nics > 1 && linear != len)
+		w.bad = TOO_LONG;
+	else if (w.nics && nic.software && finish_sum(ctx))
+		w.bad = BAD_OFFLOAD;
+	if (w.nics == 1 && !w.bad)
 		count_handed(w.one, len);
 	else if (w.nics)
 		bpf_loop(PORTS, flood_nic, &w, 0);
-	int whole = w.nics == 1 || (w.nics && linear == len);
-	if (!w.reached && !whole)
-		return lose(me, w.offered ? RECEIVER_FULL : w.nics ? TOO_LONG : NO_DESTINATION);
+	int given = w.nics && !w.bad;
+	if (!w.reached && !given)
+		return lose(me, w.offered ? RECEIVER_FULL : w.nics ? w.bad & 31 : NO_DESTINATION);
 	me->tx.out++;
 	me->tx.bytes += len;
-	if (!whole)
+	if (!given)
 		return XDP_DROP;
 	return w.nics > 1 ? hand_all() : hand(w.one);
 }
@@ -324,6 +337,10 @@ int vale_wire(struct xdp_md *ctx)
 	if (hand(d) != XDP_REDIRECT)
 		return slow_wire(ctx, d, len);
 	me->copies++;
+	if (nic.software && finish_sum(ctx)) {
+		withhold(d, BAD_OFFLOAD);
+		return lose(me, BAD_OFFLOAD);
+	}
 	me->tx.out++;
 	me->tx.bytes += len;
 	count_handed(d, len);

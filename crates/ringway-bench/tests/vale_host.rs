@@ -339,7 +339,6 @@ impl Hosts {
             other.ip("link set eth0 up").unwrap();
             middle.ip(&format!("link set n{i} up")).unwrap();
             other.run_napi("eth0").unwrap();
-            other.exec("ethtool", &["-K", "eth0", "tx", "off"]).unwrap();
         }
         middle.ip("addr add 10.0.0.1/24 dev n1").unwrap();
         Some(Self { others, middle })

@@ -344,7 +344,6 @@ impl Hosts {
             host.ip("link set eth0 up").unwrap();
             middle.ip(&format!("link set n{i} up")).unwrap();
             host.run_napi("eth0").unwrap();
-            host.exec("ethtool", &["-K", "eth0", "tx", "off"]).unwrap();
         }
         Some(Self { hosts, middle })
     }
@@ -424,7 +423,6 @@ fn virtual_ports_receive_finished_checksums() {
     add(&net.middle, &switch.name, "n1").unwrap();
     let mut p = switch.port("p");
     let host = &net.hosts[0];
-    host.exec("ethtool", &["-K", "eth0", "tx", "on"]).unwrap();
     host.exec("ip", &["neigh", "add", "10.0.0.9", "lladdr", "02:00:00:00:00:09", "dev", "eth0"]).unwrap();
     let say = || {
         let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
