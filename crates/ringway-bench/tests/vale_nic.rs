@@ -481,6 +481,8 @@ fn a_nic_whose_interface_is_deleted_stays_a_port() {
     });
     assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
     bed.switch.assert_closed();
+    let gone: Vec<_> = bed.switch.get().ports().into_iter().map(|p| p.gone).collect();
+    assert_eq!(gone, [true, false, false]);
     inside(&bed.lab, || bed.switch.get().del_port("n1", false).unwrap());
     assert_eq!(bed.switch.get().ports().len(), 2);
 }

@@ -114,11 +114,14 @@ fn storm(text: &str) -> Result<StormLimits, String> {
         let rate = rate
             .parse()
             .map_err(|_| format!("{part}: expected KIND=FRAMES a second, such as broadcast=1000"))?;
-        match kind {
-            "broadcast" => limits.broadcast = Some(rate),
-            "multicast" => limits.multicast = Some(rate),
-            "unknown" => limits.unknown = Some(rate),
+        let limit = match kind {
+            "broadcast" => &mut limits.broadcast,
+            "multicast" => &mut limits.multicast,
+            "unknown" => &mut limits.unknown,
             _ => return Err(format!("{kind}: kinds are broadcast, multicast and unknown")),
+        };
+        if limit.replace(rate).is_some() {
+            return Err(format!("{kind} is there twice"));
         }
     }
     Ok(limits)
@@ -205,7 +208,7 @@ mod tests {
             storm("broadcast=5,unknown=0").map(|s| (s.broadcast, s.multicast, s.unknown)),
             Ok((Some(5), None, Some(0)))
         );
-        for wrong in ["broadcast", "broadcast=x", "rain=1", ""] {
+        for wrong in ["broadcast", "broadcast=x", "rain=1", "unknown=1,unknown=2", ""] {
             assert!(storm(wrong).is_err(), "{wrong}");
         }
         let to = |rx, tx| Ok(Copies(Some(Mirror { to: "m".into(), rx, tx })));

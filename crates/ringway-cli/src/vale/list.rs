@@ -14,7 +14,8 @@ use crate::switches::Reading;
 /// Show switches and their ports
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Of each port: number, name, whether it stays or goes away with its last user, who may open it, how many addresses the switch \
+Of each port: number, name, whether it stays or goes away with its last user, is an interface, the host's side of one or \
+an interface that was deleted meanwhile, who may open it, how many addresses the switch \
 learned of it, and the process that has it open.
 
 Keys of --json, which stay as they are; new ones may be added:
@@ -27,6 +28,7 @@ Keys of --json, which stay as they are; new ones may be added:
       ephemeral     whether it goes away with its last user
       nic           index of the interface that it is, or null
       host          whether it is the host's side of that interface
+      gone          whether that interface was deleted
       owner, uid, group, gid, mode (octal, as text)
       open, pid     whether a process has it open, and which;
                     pid is null for one of another pid namespace
@@ -75,6 +77,7 @@ fn describe(s: &Reading) -> String {
 fn line(p: &SwitchPortStats, width: usize) -> String {
     let port = &p.port;
     let kind = match port.nic {
+        Some(_) if port.gone => "deleted",
         Some(_) if port.host => "host",
         Some(_) => "interface",
         None if port.ephemeral => "ephemeral",
@@ -116,6 +119,7 @@ fn port(p: &SwitchPortStats) -> Value {
         ("ephemeral", json!(p.port.ephemeral)),
         ("nic", json!(p.port.nic)),
         ("host", json!(p.port.host)),
+        ("gone", json!(p.port.gone)),
         ("open", json!(p.port.open)),
         ("pid", json!(p.port.pid)),
         ("addresses", json!(p.addresses)),

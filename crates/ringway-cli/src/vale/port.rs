@@ -1,5 +1,7 @@
 //! `ringway vale port`: ports that stay until they are deleted.
 
+use std::path::Path;
+
 use clap::Subcommand;
 use ringway::vale::{PortAccess, Switch, SwitchPort};
 use serde_json::{Value, json};
@@ -96,8 +98,16 @@ impl To {
 impl Add {
     fn run(&self, console: Console) -> Result<(), Failure> {
         let switch = Switch::open(&self.port.switch)?;
-        switch.add_port(&self.port.port, &self.to.access(PortAccess::default().mode))?;
-        tell(&switch, &self.port, "made", console)
+        let PortOf { switch: name, port } = &self.port;
+        switch.add_port(port, &self.to.access(PortAccess::default().mode))?;
+        tell(&switch, &self.port, "made", console)?;
+        if Path::new("/sys/class/net").join(port).exists() {
+            note(&format!(
+                "{name}:{port} is a port for programs. To make the interface {port} a port: `ringway vale port del {name}:{port}`, \
+                 then `ringway vale add {name}:{port}`"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -62,6 +62,8 @@ pub struct SwitchPort {
     pub nic: Option<u32>,
     /// Whether it is the host's side of that interface ([`NicOptions::host`](super::NicOptions::host)).
     pub host: bool,
+    /// Whether that interface was deleted: the port stays, and what is sent to it is dropped. Only root can tell.
+    pub gone: bool,
 }
 
 impl Switch {
@@ -185,7 +187,8 @@ impl Switch {
         let ifindex = self.ports.u32(number as usize * at::SIZE + at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
-        SwitchPort { number, name, ephemeral, access, open, pid, nic, host }
+        let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'));
+        SwitchPort { number, name, ephemeral, access, open, pid, nic, host, gone }
     }
 
     /// Keeps others from opening a port; `None` when it has no files.

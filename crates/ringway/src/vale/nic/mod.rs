@@ -243,11 +243,13 @@ impl Switch {
 
     /// Whether the switch made the interface promiscuous and it still exists: of one that was deleted another may have the index.
     fn is_promiscuous(&self, p: &SwitchPort) -> bool {
-        let lives = || {
-            let link = bpffs::get(&pins::port(&self.dir, &p.name).join("xdp"), true)?;
-            bpf::xdp_lives(link.as_fd())
-        };
-        p.nic.is_some() && self.nic_word(p.number, port::PROMISCUOUS) != 0 && lives().unwrap_or(true)
+        p.nic.is_some() && !p.gone && self.nic_word(p.number, port::PROMISCUOUS) != 0
+    }
+
+    /// Whether the interface of a NIC was deleted, as far as that can be told.
+    pub(super) fn interface_is_gone(&self, nic: &str) -> bool {
+        let link = bpffs::get(&pins::port(&self.dir, nic).join("xdp"), true);
+        link.and_then(|link| bpf::xdp_lives(link.as_fd())).is_ok_and(|lives| !lives)
     }
 
     /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.
