@@ -25,7 +25,8 @@ pub(crate) struct Got {
     pub(crate) from: [u8; address::LEN],
     pub(crate) meta: Meta,
     pub(crate) options: Options,
-    /// Bytes before the network header, for `PACKET_AUXDATA`.
+    /// Bytes of the frame before a filter cut it, and those before its network header, for `PACKET_AUXDATA`.
+    pub(crate) uncut: usize,
     pub(crate) net: u16,
 }
 
@@ -53,8 +54,9 @@ pub(crate) fn receive(
         let write = |frame: &Frame<'_>| {
             let (copied, len) = copy(frame, dgram, options, room);
             let from = address::of(frame, about.index, about.hardware);
-            let net = if dgram { 0 } else { HEADER as u16 };
-            Got { copied, len, from, meta: frame.meta, options, net }
+            let (hidden, net) = if dgram { (HEADER, 0) } else { (0, HEADER as u16) };
+            let uncut = frame.bytes.len() - hidden;
+            Got { copied, len, from, meta: frame.meta, options, uncut, net }
         };
         match inner.take(id, leave, write) {
             Ok(Some(got)) => {
@@ -162,7 +164,7 @@ fn auxdata(got: &Got) -> Vec<u8> {
     const VLAN: u32 = 1 << 4 | 1 << 6;
     let (tci, tpid) = got.meta.vlan.unwrap_or_default();
     let status = USER | if got.meta.vlan.is_some() { VLAN } else { 0 };
-    let words = [status, got.len as u32, got.meta.snap as u32];
+    let words = [status, got.uncut as u32, got.len as u32];
     let halves = [0, got.net, tci, tpid];
     [words.map(u32::to_ne_bytes).concat(), halves.map(u16::to_ne_bytes).concat()].concat()
 }

@@ -80,8 +80,12 @@ impl Drop for Use {
     fn drop(&mut self) {
         let mut inner = self.0.lock();
         inner.users -= 1;
-        if inner.users == 0 {
-            let _ = inner.flush();
+        if inner.users > 0 {
+            return;
+        }
+        let _ = inner.flush();
+        // One that only sends takes nothing from anybody, and to open it takes long: it stays for the next socket.
+        if !self.0.send_only {
             inner.port = None;
         }
     }

@@ -66,10 +66,9 @@ pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut soc
     let Some(socket) = table::get(fd).filter(|s| s.receives() && done == 0) else { return done };
     let Some(_inside) = Inside::enter() else { return done };
     let protocol = socket.state().protocol.to_be();
-    // SAFETY: the kernel just wrote an address here, as far as the length that the program gave; this one has more bytes
-    // than the two written.
+    // SAFETY: the kernel just wrote an address here; the protocol lies in the first four of `*len` bytes.
     unsafe {
-        if *len as usize >= address::LEN {
+        if *len >= 4 {
             (*at.cast::<libc::sockaddr_ll>()).sll_protocol = protocol;
         }
     }
