@@ -5,7 +5,7 @@ mod support;
 
 use ringway::{ErrorKind, OpenOptions, Port};
 use ringway_bench::lab::{Lab, LabError};
-use support::{Flow, assert_connected, assert_detached, new_pair, open};
+use support::{Flow, assert_clear, assert_connected, assert_detached, new_pair, open};
 
 fn sender(lab: &Lab, name: &str) -> ringway::Result<Port> {
     lab.run(|| Ok::<_, LabError>(OpenOptions::new().send_only(true).open(name))).unwrap()
@@ -49,4 +49,20 @@ fn other_ports_refuse_it() {
     let both = OpenOptions::new().send_only(true).copy(true);
     let refused = lab.run(|| Ok::<_, LabError>(both.open("ebpf:a0"))).unwrap().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn two_senders_want_a_far_end_that_takes_live_frames() {
+    let Some(lab) = new_pair() else { return };
+    let first = sender(&lab, "ebpf:a0").unwrap();
+    assert_clear(&sender(&lab, "ebpf:a0").unwrap_err(), ErrorKind::Busy, "ebpf:a0", "gro on");
+    drop(first);
+    let mut to = open(&lab, "ebpf:a1");
+    for stream in [1, 2] {
+        // Two at once, each with its flow.
+        let mut from = [sender(&lab, "ebpf:a0").unwrap(), sender(&lab, "ebpf:a0").unwrap()];
+        let mut flow = Flow::new(stream);
+        flow.send(&mut from[1].tx[0], 60, 40);
+        flow.take_all(&mut to.rx[0], &from[1]);
+    }
 }

@@ -47,9 +47,7 @@ pub(crate) fn flush_all() {
         return;
     }
     let nth = |i| link::all().get(i).copied();
-    for link in (0..).map_while(nth).filter(|l| l.dirty.load(Acquire)) {
-        link.flush();
-    }
+    (0..).map_while(nth).for_each(link::Link::flush);
 }
 
 fn run() {

@@ -63,7 +63,7 @@ pub(crate) fn receive(
                 report::frames_received(1);
                 return Some(Ok(got));
             }
-            Ok(None) if sleeper.never(fd) => return Some(Err(libc::EAGAIN)),
+            Ok(None) if sleeper.never(fd, socket) => return Some(Err(libc::EAGAIN)),
             Ok(None) => {}
             Err(code) => return Some(Err(code)),
         }
@@ -93,24 +93,26 @@ fn copy(frame: &Frame<'_>, dgram: bool, options: Options, room: Scatter<'_>) -> 
 /// How a call waits: not at all, for a time, for ever.
 #[derive(Debug)]
 struct Sleeper {
-    never: Option<bool>,
+    never: bool,
+    asked: bool,
     until: Option<Instant>,
-    timed: bool,
 }
 
 impl Sleeper {
     fn new(flags: c_int) -> Self {
-        Self { never: (flags & libc::MSG_DONTWAIT != 0).then_some(true), until: None, timed: false }
+        Self { never: flags & libc::MSG_DONTWAIT != 0, asked: false, until: None }
     }
 
-    /// Whether the call must not sleep. Asks the kernel about the descriptor once.
-    fn never(&mut self, fd: RawFd) -> bool {
-        *self.never.get_or_insert_with(|| {
-            let patience = kernel::patience(fd);
-            self.until = patience.map(|p| Instant::now() + p);
-            self.timed = patience.is_some();
-            kernel::nonblocking(fd)
-        })
+    /// Whether the call must not sleep; if it may, finds out for how long.
+    fn never(&mut self, fd: RawFd, socket: &Socket) -> bool {
+        if self.never || socket.nonblocking() {
+            return true;
+        }
+        if !self.asked {
+            self.asked = true;
+            self.until = kernel::patience(fd).map(|p| Instant::now() + p);
+        }
+        false
     }
 
     fn sleep(&self, watch: RawFd) -> Result<(), c_int> {
@@ -119,7 +121,7 @@ impl Sleeper {
             return Err(libc::EAGAIN);
         }
         match kernel::sleep_on(watch, left) {
-            Err(libc::EINTR) if !self.timed && kernel::restarts() => Ok(()),
+            Err(libc::EINTR) if self.until.is_none() && kernel::restarts() => Ok(()),
             Err(code) => Err(code),
             Ok(_) => Ok(()),
         }

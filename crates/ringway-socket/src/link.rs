@@ -163,8 +163,9 @@ impl Link {
 
     /// Sends what waits.
     pub(crate) fn flush(&self) {
-        self.dirty.store(false, Release);
         let mut inner = self.lock();
+        // Under the lock: who sees it clean after this, sees frames that have left.
+        self.dirty.store(false, Release);
         if inner.born != fork::count() {
             return;
         }

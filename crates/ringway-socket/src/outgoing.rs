@@ -8,7 +8,7 @@ use crate::address::To;
 use crate::frame::HEADER;
 use crate::link::{Inner, Link};
 use crate::report::{self, Call};
-use crate::socket::State;
+use crate::socket::{State, Way};
 use crate::sys::memory::Gather;
 use crate::tpacket::TxMap;
 
@@ -77,11 +77,20 @@ impl<'a> Outgoing<'a> {
         if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
             return fail(libc::EMSGSIZE);
         }
-        self.change(link);
-        let put = link.ready().and_then(|mut inner| {
-            inner.late()?;
+        let mut inner = match link.ready() {
+            Ok(inner) => inner,
+            // In a fork, which could not open it anew: its frames take the ordinary way from now on.
+            Err(_) if link.send_only => {
+                route.way = Way::Kernel;
+                return Put::Kernel;
+            }
+            Err(code) => return fail(code),
+        };
+        let put = inner.late().and_then(|()| {
             if vnet { put_offload(&mut inner, head, frame) } else { inner.put(head, frame, 0) }
         });
+        drop(inner);
+        self.change(link);
         Put::Done(put.map(|()| whole))
     }
 

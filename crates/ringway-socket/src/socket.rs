@@ -51,6 +51,8 @@ pub(crate) struct Socket {
     names: AtomicU32,
     /// Whether its frames come from a port: read without the lock.
     receives: AtomicBool,
+    /// Whether calls never sleep.
+    nonblocking: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -182,6 +184,15 @@ impl Socket {
     #[inline]
     pub(crate) fn receives(&self) -> bool {
         self.receives.load(Acquire)
+    }
+
+    #[inline]
+    pub(crate) fn nonblocking(&self) -> bool {
+        self.nonblocking.load(Relaxed)
+    }
+
+    pub(crate) fn set_nonblocking(&self, on: bool) {
+        self.nonblocking.store(on, Relaxed);
     }
 
     /// Binds the socket, and the kernel's too; `None` leaves it to the kernel.

@@ -177,7 +177,8 @@ impl OpenOptions {
     /// owner of its XDP hook receive as ever, and rx rings stay empty. For `ebpf:` ports but those of host rings.
     ///
     /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
-    /// `device_refused` of each are not told apart.
+    /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
+    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     ///
     /// ```no_run
     /// let mut port = ringway::OpenOptions::new().send_only(true).open("ebpf:eth0")?;

@@ -28,6 +28,7 @@ pub unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> 
         link::prepare();
         report::served(Call::Socket);
         table::add(fd, plain == libc::SOCK_DGRAM, u16::from_be(protocol as u16));
+        note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
     }
     fd
 }
@@ -125,22 +126,50 @@ pub unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     copied(from, unsafe { real::dup3(from, to, flags) })
 }
 
+/// Notes whether calls on a packet socket may sleep, which they would else have to ask each time.
+fn note_nonblocking(fd: c_int, on: bool) {
+    if let Some(socket) = table::get(fd) {
+        socket.set_nonblocking(on);
+    }
+}
+
+/// What `fcntl` has done.
+fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
+    match what {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => return copied(fd, done),
+        libc::F_SETFL if done >= 0 => note_nonblocking(fd, arg as c_int & libc::O_NONBLOCK != 0),
+        _ => {}
+    }
+    done
+}
+
+/// # Safety
+/// As ioctl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
+    // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
+    let done = unsafe { real::ioctl(fd, what, arg) };
+    if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {
+        // SAFETY: the kernel has just read this word.
+        note_nonblocking(fd, unsafe { *(arg as *const c_int) } != 0);
+    }
+    done
+}
+
 /// # Safety
 /// As fcntl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fcntl(fd: c_int, what: c_int, arg: usize) -> c_int {
-    // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
-    let done = unsafe { real::fcntl(fd, what, arg) };
-    if matches!(what, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(fd, done) } else { done }
+    // SAFETY: as for `ioctl`.
+    changed(fd, what, arg, unsafe { real::fcntl(fd, what, arg) })
 }
 
 /// # Safety
 /// As fcntl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c_int {
-    // SAFETY: as for `fcntl`.
-    let done = unsafe { real::fcntl64(fd, what, arg) };
-    if matches!(what, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) { copied(fd, done) } else { done }
+    // SAFETY: as for `ioctl`.
+    changed(fd, what, arg, unsafe { real::fcntl64(fd, what, arg) })
 }
 
 /// The program mapped the rings of a socket.

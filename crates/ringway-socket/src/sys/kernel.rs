@@ -19,7 +19,7 @@ struct Request {
 
 fn ask(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
     // SAFETY: the request is as large as `struct ifreq` and lives across the call.
-    let done = unsafe { libc::ioctl(fd, what as _, std::ptr::from_mut(request)) };
+    let done = unsafe { real::ioctl(fd, what, std::ptr::from_mut(request) as usize) };
     if done < 0 { Err(errno()) } else { Ok(()) }
 }
 
@@ -63,12 +63,6 @@ pub(crate) fn bind(fd: RawFd, index: c_int, protocol: u16) -> Result<(), c_int> 
     // SAFETY: `at` has this length and lives across the call.
     let done = unsafe { real::bind(fd, (&raw const at).cast(), size_of::<sockaddr_ll>() as socklen_t) };
     if done < 0 { Err(errno()) } else { Ok(()) }
-}
-
-pub(crate) fn nonblocking(fd: RawFd) -> bool {
-    // SAFETY: no memory is involved.
-    let flags = unsafe { real::fcntl(fd, libc::F_GETFL, 0) };
-    flags >= 0 && flags & libc::O_NONBLOCK != 0
 }
 
 /// How long a receive may sleep: `SO_RCVTIMEO`.

@@ -74,6 +74,7 @@ real! {
     "dup3" dup3(from: c_int, to: c_int, flags: c_int) -> c_int;
     "fcntl" fcntl(fd: c_int, what: c_int; arg: usize) -> c_int;
     "fcntl64" fcntl64(fd: c_int, what: c_int; arg: usize) -> c_int;
+    "ioctl" ioctl(fd: c_int, what: libc::c_ulong; arg: usize) -> c_int;
     "mmap" mmap(at: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, ofs: off_t) -> *mut c_void;
     "mmap64" mmap64(at: *mut c_void, len: size_t, prot: c_int, flags: c_int, fd: c_int, ofs: off_t) -> *mut c_void;
     "munmap" munmap(at: *mut c_void, len: size_t) -> c_int;

@@ -13,7 +13,7 @@ fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-fn show(what: &str, n: isize) {
+pub(crate) fn show(what: &str, n: isize) {
     if n < 0 { println!("{what}: errno {}", errno()) } else { println!("{what}: {n}") }
 }
 
@@ -30,20 +30,20 @@ fn address(protocol: u16) -> sockaddr_ll {
     }
 }
 
-fn socket(kind: c_int, protocol: u16) -> c_int {
+pub(crate) fn socket(kind: c_int, protocol: u16) -> c_int {
     // SAFETY: no memory is involved.
     let fd = unsafe { libc::socket(libc::AF_PACKET, kind, c_int::from(protocol.to_be())) };
     assert!(fd >= 0, "socket: errno {}", errno());
     fd
 }
 
-fn bind(fd: c_int, protocol: u16) {
+pub(crate) fn bind(fd: c_int, protocol: u16) {
     let a = address(protocol);
     // SAFETY: the address lives across the call.
     show("bind", unsafe { libc::bind(fd, (&raw const a).cast(), size_of_val(&a) as u32) } as isize);
 }
 
-fn option<T>(fd: c_int, level: c_int, name: c_int, value: &T) -> c_int {
+pub(crate) fn option<T>(fd: c_int, level: c_int, name: c_int, value: &T) -> c_int {
     // SAFETY: the value lives across the call.
     unsafe { libc::setsockopt(fd, level, name, std::ptr::from_ref(value).cast(), size_of::<T>() as u32) }
 }
@@ -221,7 +221,7 @@ fn tx_ring(version: c_int, first: u8) {
 }
 
 /// Prints a frame in short: its beginning and a sum of the rest.
-fn digest(bytes: &[u8]) -> String {
+pub(crate) fn digest(bytes: &[u8]) -> String {
     let sum = bytes.iter().fold(0u32, |s, b| s.wrapping_mul(31).wrapping_add((*b).into()));
     format!("{} bytes {:02x?} sum {sum:08x}", bytes.len(), &bytes[..bytes.len().min(18)])
 }
@@ -415,11 +415,10 @@ fn rx_ring(fd: c_int, version: u8, count: usize) {
         assert_eq!(unsafe { libc::poll(&raw mut p, 1, 10_000) }, 1);
         if version < 2 {
             let base = at * 2048;
-            while map.u32(base) & 1 != 0 {
+            if map.u32(base) & 1 != 0 {
                 show_slot(&map, base, version);
                 map.set(base, 0);
                 (at, seen) = ((at + 1) % 32, seen + 1);
-                break;
             }
         } else {
             let base = at << 14;

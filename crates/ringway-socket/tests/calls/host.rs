@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ pub(crate) const ROLE: &str = "RINGWAY_TEST_CHILD";
 pub(crate) const OWN: [u8; 6] = [2, 0, 0, 0, 0, 0xa0];
 
 /// No wait may take longer.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What a run of the program gave.
 #[derive(Debug)]
@@ -31,11 +32,13 @@ pub(crate) struct Run {
 pub(crate) struct Host {
     lab: Lab,
     switch: Option<Switch>,
+    other: Mutex<Option<Switch>>,
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if let Some(s) = self.switch.take() {
+        let other = self.other.lock().unwrap().take();
+        for s in self.switch.take().into_iter().chain(other) {
             s.delete().unwrap();
         }
     }
@@ -52,7 +55,8 @@ impl Host {
         lab.veth("a0", "a1").unwrap();
         lab.ip("link set a0 address 02:00:00:00:00:a0").unwrap();
         let name = format!("vale-s{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed));
-        let host = Self { lab, switch: Some(Switch::create(&name, &SwitchSpec::default()).unwrap()) };
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        let host = Self { lab, switch: Some(switch), other: Mutex::new(None) };
         // Made once: each time that a port is made its program is verified.
         for port in ["p1", "p2"] {
             host.switch.as_ref().unwrap().add_port(port, &PortAccess::default()).unwrap();
@@ -60,7 +64,7 @@ impl Host {
         Some(host)
     }
 
-    fn port(&self, name: &str) -> String {
+    pub(crate) fn port(&self, name: &str) -> String {
         format!("{}:{name}", self.switch.as_ref().map_or("", Switch::name))
     }
 
@@ -85,11 +89,108 @@ impl Host {
         self.run(far, program, frames)
     }
 
+    /// Kills the program after a while. The next one gets the port, and nothing is attached to the interface.
+    pub(crate) fn kill(&self, words: &str, map: bool, more: &[(&str, &str)]) {
+        let mut program = self.program(words);
+        program.env("LD_PRELOAD", library()).envs(more.iter().copied());
+        if map {
+            program.env("RINGWAY_MAP", format!("a0={}", self.port("p1")));
+        }
+        let mut running = Running(program.spawn().unwrap());
+        let mut out = BufReader::new(running.0.stdout.take().unwrap());
+        read_lines(&mut out, &mut Vec::new(), Some("ready"));
+        std::thread::sleep(Duration::from_millis(50));
+        running.0.kill().unwrap();
+        running.0.wait().unwrap();
+        drop(Port::open(&self.port("p1")).unwrap());
+        let out =
+            Command::new("ip").args(["-d", "-n", self.lab.name(), "link", "show", "a0"]).output().unwrap();
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert!(out.status.success() && !text.contains("xdp"), "{text}");
+    }
+
     fn program(&self, words: &str) -> Command {
         // Not `ip netns exec`, which mounts /sys anew, so that the switches are not seen.
         let mut c = Command::new("nsenter");
         c.arg(format!("--net=/run/netns/{}", self.lab.name())).arg(std::env::current_exe().unwrap());
         c.args(["--exact", "program", "--nocapture", "--test-threads=1"]).env(ROLE, words);
+        c.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        c
+    }
+
+    /// Runs a program that is installed, on the kernel's sockets.
+    pub(crate) fn plain_program(&self, words: &[&str]) -> Run {
+        let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
+        self.run(far, self.inside(words), &[])
+    }
+
+    /// The same with the library before libc.
+    pub(crate) fn shimmed_program(&self, words: &[&str], map: bool, more: &[(&str, &str)]) -> Run {
+        let mut program = self.inside(words);
+        program.env("LD_PRELOAD", library()).env("RINGWAY_VERBOSE", "1").envs(more.iter().copied());
+        if map {
+            program.env("RINGWAY_MAP", format!("a0={}", self.port("p1")));
+            return self.run(Port::open(&self.port("p2")).unwrap(), program, &[]);
+        }
+        let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
+        self.run(far, program, &[])
+    }
+
+    /// Runs a program on a port in place of a0, which gets `frames` once it says `ready` on standard error; returns what
+    /// it says there.
+    pub(crate) fn fed_program(&self, words: &[&str], ready: &str, frames: &[Vec<u8>]) -> String {
+        let mut program = self.mapped(self.inside(words), &[("a0", "p1")]);
+        let mut far = Port::open(&self.port("p2")).unwrap();
+        let mut running = Running(program.stdout(Stdio::null()).spawn().unwrap());
+        let mut out = BufReader::new(running.0.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains(ready) {
+            assert!(out.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        for f in frames {
+            assert!(far.tx[0].push(f));
+        }
+        far.tx[0].sync().unwrap();
+        out.read_to_string(&mut said).unwrap();
+        assert!(running.0.wait().unwrap().success(), "{said}");
+        said
+    }
+
+    /// A command in the namespace with the library before libc, and ports in place of interfaces.
+    pub(crate) fn mapped(&self, program: Command, map: &[(&str, &str)]) -> Command {
+        let other = self.other.lock().unwrap();
+        let name = |port: &str| match &*other {
+            Some(s) if port.starts_with('q') => format!("{}:{port}", s.name()),
+            _ => self.port(port),
+        };
+        let map: Vec<_> = map.iter().map(|(i, p)| format!("{i}={}", name(p))).collect();
+        let mut c = if program.get_program() == "nsenter" { program } else { self.enter(&program) };
+        c.env("LD_PRELOAD", library()).env("RINGWAY_MAP", map.join(","));
+        c
+    }
+
+    /// A second switch with the ports `q1` and `q2`.
+    pub(crate) fn another_port(&self, port: &str) -> Named {
+        let name = format!("{}q", self.switch.as_ref().map_or("", Switch::name));
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        switch.add_port(port, &PortAccess::default()).unwrap();
+        *self.other.lock().unwrap() = Some(switch);
+        Named(name)
+    }
+
+    /// The same command, in the namespace.
+    fn enter(&self, program: &Command) -> Command {
+        let words: Vec<_> = std::iter::once(program.get_program()).chain(program.get_args()).collect();
+        let mut c = Command::new("nsenter");
+        c.arg(format!("--net=/run/netns/{}", self.lab.name())).args(words);
+        c.envs(program.get_envs().filter_map(|(k, v)| Some((k, v?))));
+        c.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        c
+    }
+
+    fn inside(&self, words: &[&str]) -> Command {
+        let mut c = Command::new("nsenter");
+        c.arg(format!("--net=/run/netns/{}", self.lab.name())).args(words);
         c.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         c
     }
@@ -161,6 +262,15 @@ fn take(far: &mut Port, got: &mut Vec<Vec<u8>>) {
     }
 }
 
+/// The name of a switch.
+pub(crate) struct Named(String);
+
+impl Named {
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
 /// The library that was built beside the test.
 pub(crate) fn library() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
@@ -169,7 +279,7 @@ pub(crate) fn library() -> PathBuf {
 }
 
 /// A child that is killed when dropped.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

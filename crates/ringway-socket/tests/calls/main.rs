@@ -2,9 +2,11 @@
 //! a port of a switch. What it prints, and what arrives at the far end, must be the same. Needs root.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(dead_code, reason = "what the tests share has more")]
 
 mod child;
 mod host;
+mod life;
 
 use child::{TYPE, frame};
 use host::Host;
@@ -17,6 +19,12 @@ fn program() {
     match words[0] {
         "send" => child::send(),
         "receive" => child::receive(&words[1..]),
+        "fork" => life::fork(),
+        "daemon" => life::daemon(),
+        "share" => life::share(&words[1..]),
+        "epoll" => life::epoll(),
+        "threads" => life::threads(),
+        "flood" => life::flood(),
         other => panic!("{other}?"),
     }
 }
@@ -102,4 +110,85 @@ fn filters_and_types() {
         all.iter().filter(|f| f[12..14] == TYPE.to_be_bytes() || f[16..18] == TYPE.to_be_bytes()).count();
     same(&format!("receive raw recvfrom {typed} one-type"), &all);
     same(&format!("receive raw poll {typed} one-type"), &all);
+}
+
+/// Six frames of the program's own type.
+fn six() -> Vec<Vec<u8>> {
+    (0..6).map(|n| frame(n, 60 + usize::from(n))).collect()
+}
+
+#[test]
+fn sockets_of_one_interface_share_its_frames() {
+    same("share", &six());
+    same("share group", &six());
+}
+
+#[test]
+fn an_epoll_that_looked_before_the_bind() {
+    same("epoll", &six());
+}
+
+#[test]
+fn threads_signals_and_time() {
+    same("threads", &six());
+}
+
+#[test]
+fn forks_send_to_plain_interfaces() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("fork", &[]);
+    for more in [&[][..], &[("RINGWAY_BATCH_US", "500")][..]] {
+        let got = host.shimmed("fork", &[], false, more);
+        assert_eq!((&got.lines, &got.frames), (&expected.lines, &expected.frames), "{more:?}");
+    }
+}
+
+#[test]
+fn a_fork_gets_a_mapped_port_when_its_parent_has_given_it_back() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("fork", &[], true, &[]);
+    let busy = format!("child: errno {}", libc::EBUSY);
+    let wanted = [
+        "bind: 0",
+        "parent: 60",
+        &busy,
+        "fork: 0",
+        "parent: 60",
+        "bind: 0",
+        "child: 60",
+        "fork: 0",
+        "bind: 0",
+        "parent: 60",
+    ];
+    assert_eq!(got.lines, wanted, "{}", got.errors);
+    assert_eq!(got.frames.iter().map(|f| f[14]).collect::<Vec<_>>(), [1, 3, 4, 5]);
+    let got = host.shimmed("daemon", &[], true, &[]);
+    assert_eq!(
+        got.frames.iter().map(|f| f[14]).collect::<Vec<_>>(),
+        [1, 2],
+        "{:?} {}",
+        got.lines,
+        got.errors
+    );
+}
+
+#[test]
+fn a_port_that_is_not_there_is_no_device() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("fork", &[], false, &[("RINGWAY_MAP", "a0=vale-none:p1")]);
+    assert!(got.lines.contains(&format!("bind: errno {}", libc::ENODEV)), "{:?}", got.lines);
+    assert!(
+        got.errors.contains("no such switch") && got.errors.contains("ringway vale add"),
+        "{}",
+        got.errors
+    );
+    assert_eq!(got.frames.len(), 0, "nothing leaves by the interface itself");
+}
+
+#[test]
+fn killed_senders_leave_nothing() {
+    let Some(host) = Host::new() else { return };
+    for (map, us) in [(true, "0"), (true, "200"), (false, "200")] {
+        host.kill("flood", map, &[("RINGWAY_BATCH_US", us)]);
+    }
 }

@@ -143,11 +143,14 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            Ok(setup.tx_ring(
-                v.clone(),
-                r,
-                Box::new(tx::EbpfTx::new(core.clone(), r, setup.registration.tx(r))?),
-            ))
+            let mut side = tx::EbpfTx::new(core.clone(), r, setup.registration.tx(r))?;
+            // Others may send on the interface: a port that receives there has it for itself.
+            if options.send_only && !side.can_send() {
+                let what = "the interface takes no live frames, and another AF_XDP socket has its queue";
+                return Err(Error::new(ErrorKind::Busy, &name, what)
+                    .cure("`ethtool -K PEER gro on` at the other end of a veth, or end the other sender"));
+            }
+            Ok(setup.tx_ring(v.clone(), r, Box::new(side)))
         })
         .collect::<Result<Vec<_>>>()?;
     let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
