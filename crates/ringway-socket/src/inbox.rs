@@ -10,6 +10,7 @@ use ringway::RxFrame;
 use crate::frame::Frame;
 use crate::link::{Inner, errno_of};
 use crate::receiver::{Fanout, Receiver, Wish};
+use crate::tpacket::RxMap;
 
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
@@ -135,7 +136,9 @@ impl Inner {
         let Some(port) = self.port.as_mut() else { return };
         for ring in &mut port.rx {
             let stamp = ring.timestamp();
-            for slot in ring.burst(u32::MAX) {
+            while room(&self.receivers)
+                && let Some(slot) = ring.burst(1).next()
+            {
                 let mut chain = Vec::new();
                 let bytes = whole(&slot, &mut chain);
                 // Addresses of interfaces may differ where two stand for one port; the kind of frame is then the first's.
@@ -148,6 +151,16 @@ impl Inner {
         for map in self.receivers.iter_mut().filter_map(|r| r.map.as_mut()) {
             map.publish();
         }
+    }
+}
+
+/// Whether frames may be handed out: not while the only socket has a mapped ring that is full, for then they are better
+/// left where they are.
+#[inline]
+fn room(receivers: &[Receiver]) -> bool {
+    match receivers {
+        [one] => one.map.as_ref().is_none_or(RxMap::has_room),
+        _ => true,
     }
 }
 

@@ -90,6 +90,14 @@ impl RxMap {
         self.status(last) != KERNEL
     }
 
+    /// Whether a frame surely finds room.
+    pub(crate) fn has_room(&self) -> bool {
+        let blocks = self.ring.blocks;
+        // An open block may be too full for the frame: then the one behind it has to be free.
+        let at = if self.open.is_some() { (self.head + 1) % blocks } else { self.head };
+        self.status(at) == KERNEL
+    }
+
     /// Hands a block of version 3 over that has frames.
     pub(crate) fn publish(&mut self) {
         if self.ring.version == 2 && self.open.is_some_and(|b| b.packets > 0) {

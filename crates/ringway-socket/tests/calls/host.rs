@@ -118,6 +118,10 @@ impl Host {
         c
     }
 
+    pub(crate) fn ip(&self, words: &str) {
+        self.lab.ip(words).unwrap();
+    }
+
     /// Runs a program that is installed, on the kernel's sockets.
     pub(crate) fn plain_program(&self, words: &[&str]) -> Run {
         let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
