@@ -14,6 +14,9 @@ use crate::sys::guard::Inside;
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
+/// The process that the memory belongs to.
+static PID: AtomicU32 = AtomicU32::new(0);
+
 /// What is locked while the process forks, in the order in which it is taken.
 #[derive(Debug)]
 struct Held {
@@ -30,6 +33,17 @@ thread_local! {
 #[inline]
 pub(crate) fn count() -> u32 {
     FORKS.load(Relaxed)
+}
+
+/// Whether this is the process that the memory belongs to. The child of a vfork closes descriptors of its own in its
+/// parent's memory: those of the parent stay as they are.
+pub(crate) fn is_here() -> bool {
+    PID.load(Relaxed) == std::process::id()
+}
+
+/// Notes the process.
+pub(crate) fn here() {
+    PID.store(std::process::id(), Relaxed);
 }
 
 /// Called around each fork.
@@ -52,6 +66,7 @@ pub(crate) extern "C" fn in_parent() {
 /// Called around each fork.
 pub(crate) extern "C" fn in_child() {
     FORKS.fetch_add(1, Relaxed);
+    here();
     flusher::forget();
     in_parent();
 }

@@ -99,6 +99,7 @@ pub(crate) fn all() -> MutexGuard<'static, Vec<&'static Link>> {
 pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        fork::here();
         sys::at_fork(fork::before, fork::in_parent, fork::in_child);
         sys::at_exit(edge::at_exit);
     });

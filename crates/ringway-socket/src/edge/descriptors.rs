@@ -9,7 +9,7 @@ use crate::report::{self, Call};
 use crate::sys::guard::{Inside, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{real, table};
-use crate::{flusher, link, socket};
+use crate::{flusher, fork, link, socket};
 
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -81,6 +81,7 @@ pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut soc
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     if table::get(fd).is_some()
+        && fork::is_here()
         && let Some(_inside) = Inside::enter()
     {
         table::remove(fd);
@@ -94,6 +95,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
     if to >= 0
         && to != from
         && (table::get(from).is_some() || table::get(to).is_some())
+        && fork::is_here()
         && let Some(_inside) = Inside::enter()
     {
         table::remove(to);

@@ -54,6 +54,32 @@ pub(crate) fn fork() {
     show("parent", send(fd, 5));
 }
 
+/// A child that has its parent's memory, but descriptors of its own, closes the socket, as between vfork and exec.
+pub(crate) fn spawn() {
+    extern "C" fn close_it(fd: *mut libc::c_void) -> c_int {
+        // SAFETY: no memory is involved.
+        unsafe { libc::close(fd as c_int) }
+    }
+    let fd = socket(libc::SOCK_RAW, 0);
+    bind(fd, 0);
+    show("parent", send(fd, 1));
+    let mut stack = vec![0u128; 1 << 14];
+    // SAFETY: the child runs on a stack of its own while its parent waits.
+    unsafe {
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        let pid = libc::clone(
+            close_it,
+            stack.as_mut_ptr_range().end.cast(),
+            flags,
+            fd as usize as *mut libc::c_void,
+        );
+        let mut status = 0;
+        assert_eq!(libc::waitpid(pid, &raw mut status, 0), pid);
+        println!("child: {status}");
+    }
+    show("parent", send(fd, 2));
+}
+
 /// A program that goes on in a fork while its first process ends.
 pub(crate) fn daemon() {
     let fd = socket(libc::SOCK_RAW, 0);

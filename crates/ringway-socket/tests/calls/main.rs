@@ -20,6 +20,7 @@ fn program() {
         "send" => child::send(),
         "receive" => child::receive(&words[1..]),
         "fork" => life::fork(),
+        "spawn" => life::spawn(),
         "daemon" => life::daemon(),
         "share" => life::share(&words[1..]),
         "epoll" => life::epoll(),
@@ -170,6 +171,14 @@ fn a_fork_gets_a_mapped_port_when_its_parent_has_given_it_back() {
         got.lines,
         got.errors
     );
+}
+
+#[test]
+fn a_child_in_its_parents_memory_takes_nothing_away() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("spawn", &[]);
+    let got = host.shimmed("spawn", &[], true, &[]);
+    assert_eq!((got.lines, got.frames), (expected.lines, expected.frames), "{}", got.errors);
 }
 
 #[test]
