@@ -107,6 +107,7 @@ pub struct OpenOptions {
     pub(crate) gso: Gso,
     pub(crate) take: Option<Filter>,
     pub(crate) copy: bool,
+    pub(crate) send_only: bool,
 }
 
 impl OpenOptions {
@@ -169,6 +170,25 @@ impl OpenOptions {
     #[must_use]
     pub fn copy(mut self, copy: bool) -> Self {
         self.copy = copy;
+        self
+    }
+
+    /// Opens a port to send only. Nothing is attached to the interface: its host stack, other packet sockets and another
+    /// owner of its XDP hook receive as ever, and rx rings stay empty. For `ebpf:` ports but those of host rings.
+    ///
+    /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
+    /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
+    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    ///
+    /// ```no_run
+    /// let mut port = ringway::OpenOptions::new().send_only(true).open("ebpf:eth0")?;
+    /// port.tx[0].push(&[0xff; 60]);
+    /// port.tx[0].sync()?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn send_only(mut self, send_only: bool) -> Self {
+        self.send_only = send_only;
         self
     }
 

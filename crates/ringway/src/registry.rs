@@ -62,6 +62,7 @@ pub(crate) struct Registration {
     /// Keeps the lock.
     _file: Option<File>,
     path: Option<PathBuf>,
+    pid: u32,
 }
 
 impl Registration {
@@ -79,7 +80,8 @@ impl Registration {
         }
         let (s, ns) = time::wall();
         mem.u64(at::OPENED).store(s as u64 * 1_000_000_000 + ns as u64, Relaxed);
-        let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path };
+        let pid = std::process::id();
+        let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path, pid };
         registration.rename(name);
         Ok(Arc::new(registration))
     }
@@ -125,7 +127,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if let Some(p) = &self.path {
+        if let Some(p) = self.path.as_ref().filter(|_| self.pid == std::process::id()) {
             let _ = fs::remove_file(p);
         }
     }

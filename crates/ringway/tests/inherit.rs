@@ -71,3 +71,28 @@ fn a_child_opens_an_end_from_inherited_descriptors() {
     let c = port.counters();
     assert_eq!((c.tx.frames_out, c.rx.frames_out), (FRAMES.into(), FRAMES.into()));
 }
+
+/// What a fork does to the ports of its parent when it lets its copies go: nothing.
+#[test]
+fn a_fork_that_drops_its_copy_leaves_the_port_to_its_parent() {
+    let name = format!("pipe:fork{}{{1", std::process::id());
+    let mut port = ringway::Port::open(&name).unwrap();
+    let mut other = ringway::Port::open(&name.replace('{', "}")).unwrap();
+    // SAFETY: the child drops values, which takes no lock that another thread of this test has, and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop(port);
+        // SAFETY: no memory is involved.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` lives across the call.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+    assert_eq!(ringway::Port::open(&name).unwrap_err().kind(), ringway::ErrorKind::Busy);
+    let mine = |p: &ringway::OpenPort| p.name == name && p.pid == std::process::id();
+    assert!(ringway::open_ports().iter().any(mine));
+    assert!(port.tx[0].push(&[7; 60]));
+    port.tx[0].sync().unwrap();
+    assert_eq!(other.rx[0].sync().unwrap(), 1);
+}

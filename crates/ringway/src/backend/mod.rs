@@ -20,7 +20,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::name::PortName;
+use crate::name::{NicRings, PortName};
 use crate::port::{Lease, Made, OpenOptions, Port, PortCounters, PortShape};
 use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
@@ -110,6 +110,19 @@ fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
     let refuse = |what: &str, cure: &str| {
         Err(Error::new(crate::ErrorKind::Unsupported, name.to_string(), what).cure(cure))
     };
+    let to_nic = matches!(name, PortName::Ebpf { rings, .. } if *rings != NicRings::Host);
+    if options.send_only && !to_nic {
+        return refuse(
+            "only an `ebpf:` port of an interface can send without receiving",
+            "open it without `send_only`",
+        );
+    }
+    if options.send_only && (options.take.is_some() || options.copy) {
+        return refuse(
+            "a port that only sends takes and copies nothing",
+            "open it without `take` and `copy`",
+        );
+    }
     match name {
         PortName::Ebpf { .. } => Ok(()),
         PortName::Xdp { .. } if options.copy => {

@@ -213,10 +213,15 @@ struct Files {
     /// Shares its open file description, and so the lock on the end, with the region.
     region: File,
     end: PipeEnd,
+    /// Process that has the end: the lock is shared with its forks, which must not give it back.
+    pid: u32,
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            return;
+        }
         let fd = self.region.as_fd();
         if !fd::lock_byte(fd, SETUP, true).unwrap_or(false) {
             return;
@@ -255,7 +260,7 @@ fn finish_open(name: &str, dir: &Path, region: &File, end: PipeEnd) -> Result<Ma
         bells.push(Arc::new(fd::fifo(&path).map_err(|e| Error::io(name, format!("{}", path.display()), e))?));
     }
     let [a, b, c, d] = &bells[..] else { unreachable!("four bells were pushed") };
-    let files = Files { dir: dir.to_owned(), region: dup()?, end };
+    let files = Files { dir: dir.to_owned(), region: dup()?, end, pid: std::process::id() };
     open_end(name, dup()?.into(), [a.clone(), b.clone(), c.clone(), d.clone()], end, Some(files))
 }
 

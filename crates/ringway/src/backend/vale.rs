@@ -54,12 +54,14 @@ struct Core {
 #[derive(Debug)]
 struct Stay {
     ephemeral: Option<(Switch, String)>,
+    /// Process that has the port: a fork that lets its copy go changes nothing.
+    pid: u32,
     _lock: DirLock,
 }
 
 impl Drop for Stay {
     fn drop(&mut self) {
-        if let Some((switch, port)) = &self.ephemeral {
+        if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.pid == std::process::id()) {
             switch.drop_ephemeral(port);
         }
     }
@@ -155,7 +157,8 @@ fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<
         match vale::take(dir, name) {
             Ok(lock) if lock.is_at(dir) => {
                 let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
-                return Ok(Stay { ephemeral: ephemeral.map(|s| (s, port.to_owned())), _lock: lock });
+                let ephemeral = ephemeral.map(|s| (s, port.to_owned()));
+                return Ok(Stay { ephemeral, pid: std::process::id(), _lock: lock });
             }
             // Its last user just removed it.
             Ok(_) => {}
@@ -171,7 +174,7 @@ fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<
         }
         _ => e,
     })?;
-    Ok(Stay { ephemeral: Some((switch, port.to_owned())), _lock: lock })
+    Ok(Stay { ephemeral: Some((switch, port.to_owned())), pid: std::process::id(), _lock: lock })
 }
 
 /// Takes the rings over from where the last user stopped; `now` is the port's state.

@@ -28,10 +28,11 @@ pub(super) struct Port {
     counted: bool,
     live: bool,
     takes: Option<String>,
+    send_only: bool,
 }
 
 impl Port {
-    pub(super) fn new(core: &Core) -> Self {
+    pub(super) fn new(core: &Core, send_only: bool) -> Self {
         Self {
             name: core.name.clone(),
             interface: core.interface.clone(),
@@ -41,6 +42,7 @@ impl Port {
             counted: core.counted,
             live: core.cfg.host != 0 || core.takes_live(),
             takes: core.gate.as_ref().map(|g| g.filter().to_string()),
+            send_only,
         }
     }
 }
@@ -56,7 +58,11 @@ impl Control for Port {
 
     fn describe(&self) -> String {
         let cfg = &self.cfg;
-        let what = if cfg.host == 0 { "native XDP in, live frames out" } else { "tcx in, injection out" };
+        let what = match (cfg.host, self.send_only) {
+            (0, false) => "native XDP in, live frames out",
+            (0, true) => "nothing in, live frames out",
+            _ => "tcx in, injection out",
+        };
         let counted =
             if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };
         let slots = if cfg.slots == SLOTS { String::new() } else { format!(" of {} slots", cfg.slots) };

@@ -83,6 +83,7 @@ pub(super) struct Target {
     pub(super) queue: u32,
     pub(super) take: Option<Filter>,
     copy: bool,
+    send_only: bool,
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
@@ -96,7 +97,8 @@ pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOp
         NicRings::Queue(q) => (shape(1, 1, false), q),
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
-    Ok(Target { index, interface, shape, queue, take: options.take.clone(), copy: options.copy })
+    let (take, copy, send_only) = (options.take.clone(), options.copy, options.send_only);
+    Ok(Target { index, interface, shape, queue, take, copy, send_only })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -141,15 +143,18 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            Ok(setup.tx_ring(
-                v.clone(),
-                r,
-                Box::new(tx::EbpfTx::new(core.clone(), r, setup.registration.tx(r))?),
-            ))
+            let mut side = tx::EbpfTx::new(core.clone(), r, setup.registration.tx(r))?;
+            // Others may send on the interface: a port that receives there has it for itself.
+            if options.send_only && !side.can_send() {
+                let what = "the interface takes no live frames, and another AF_XDP socket has its queue";
+                return Err(Error::new(ErrorKind::Busy, &name, what)
+                    .cure("`ethtool -K PEER gro on` at the other end of a veth, or end the other sender"));
+            }
+            Ok(setup.tx_ring(v.clone(), r, Box::new(side)))
         })
         .collect::<Result<Vec<_>>>()?;
     let max_frame = small::Small::max_frame(&core).min(core.interface.mtu().unwrap_or(1500) + 18);
-    Ok(setup.finish(rx, tx, max_frame, control::Port::new(&core)))
+    Ok(setup.finish(rx, tx, max_frame, control::Port::new(&core, options.send_only)))
 }
 
 /// Loads the programs and attaches them.
@@ -207,19 +212,23 @@ fn links(
     tx: BorrowedFd<'_>,
     netns: u32,
 ) -> Result<Vec<OwnedFd>> {
-    let receive = if target.shape.host {
-        bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
+    let mut attached = Vec::new();
+    if target.send_only {
+        // Whoever receives on the interface goes on as ever.
+    } else if target.shape.host {
+        attached.push(bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
             Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
-        })
+        })?);
     } else {
-        nic::attach_xdp(receiver, (netns, target.index), DRV_MODE)
-            .map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))
-    }?;
+        let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);
+        attached.push(link.map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))?);
+    }
     let (private, held) =
         net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
             Error::io(name, "keeping the transmit program attached failed", e).cure("run as root")
         })?;
-    Ok(vec![receive, held, private])
+    attached.extend([held, private]);
+    Ok(attached)
 }
 
 fn config(setup: &Setup, target: &Target, netns: u32) -> Config {

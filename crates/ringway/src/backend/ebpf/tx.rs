@@ -75,6 +75,11 @@ impl EbpfTx {
         })
     }
 
+    /// Whether frames leave at all: as live frames, or by AF_XDP where no other socket has the queue.
+    pub(super) fn can_send(&mut self) -> bool {
+        self.small.usable(&self.core, time::coarse_ns()) || !self.small.alone()
+    }
+
     /// The slot after the frames of one slot each that start at `sent`.
     fn plain_until(&self, ring: &RingView, head: u32) -> u32 {
         let mut at = self.sent;

@@ -1,0 +1,247 @@
+//! Sockets made, bound, duplicated and closed.
+
+use std::ffi::{c_int, c_void};
+
+use libc::{off_t, size_t, sockaddr, socklen_t};
+
+use crate::address;
+use crate::report::{self, Call};
+use crate::sys::guard::{Inside, fail};
+use crate::sys::ring::Mapping;
+use crate::sys::{real, table};
+use crate::{flusher, fork, link, socket};
+
+/// Bits of a socket's type beside the type.
+const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+
+/// # Safety
+/// As socket(2); the others of this file as theirs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    let fd = unsafe { real::socket(domain, kind, protocol) };
+    let plain = kind & !TYPE_FLAGS;
+    if fd < 0 || domain != libc::AF_PACKET || !matches!(plain, libc::SOCK_RAW | libc::SOCK_DGRAM) {
+        return fd;
+    }
+    if let Some(_inside) = Inside::enter() {
+        link::prepare();
+        report::served(Call::Socket);
+        table::add(fd, plain == libc::SOCK_DGRAM, u16::from_be(protocol as u16));
+        note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
+    }
+    fd
+}
+
+/// # Safety
+/// As bind(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int {
+    if let Some(socket) = table::get(fd)
+        && let Some(_inside) = Inside::enter()
+        && !at.is_null()
+    {
+        // SAFETY: the program's address has `len` bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len as usize) };
+        if let Some(to) = address::parse(bytes).filter(|_| bytes.len() >= address::LEN) {
+            match socket.bind(fd, to.index, to.protocol) {
+                None => {}
+                Some(Ok(())) => {
+                    report::served(Call::Bind);
+                    return 0;
+                }
+                Some(Err(code)) => return fail(code),
+            }
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::bind(fd, at, len) }
+}
+
+/// # Safety
+/// As getsockname(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's arguments.
+    let done = unsafe { real::getsockname(fd, at, len) };
+    let Some(socket) = table::get(fd).filter(|s| s.receives() && done == 0) else { return done };
+    let Some(_inside) = Inside::enter() else { return done };
+    let protocol = socket.state().protocol.to_be();
+    // SAFETY: the kernel just wrote an address here; the protocol lies in the first four of `*len` bytes.
+    unsafe {
+        if *len >= 4 {
+            (*at.cast::<libc::sockaddr_ll>()).sll_protocol = protocol;
+        }
+    }
+    done
+}
+
+/// # Safety
+/// As close(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn close(fd: c_int) -> c_int {
+    if table::get(fd).is_some()
+        && fork::is_here()
+        && let Some(_inside) = Inside::enter()
+    {
+        table::remove(fd);
+    }
+    // SAFETY: the caller's argument.
+    unsafe { real::close(fd) }
+}
+
+/// `to` names what `from` names, once the kernel has said so.
+fn copied(from: c_int, to: c_int) -> c_int {
+    if to >= 0
+        && to != from
+        && (table::get(from).is_some() || table::get(to).is_some())
+        && fork::is_here()
+        && let Some(_inside) = Inside::enter()
+    {
+        table::remove(to);
+        table::alias(from, to);
+    }
+    to
+}
+
+/// # Safety
+/// As dup(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    // SAFETY: the caller's argument.
+    copied(fd, unsafe { real::dup(fd) })
+}
+
+/// # Safety
+/// As dup2(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    copied(from, unsafe { real::dup2(from, to) })
+}
+
+/// # Safety
+/// As dup3(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    // SAFETY: the caller's arguments.
+    copied(from, unsafe { real::dup3(from, to, flags) })
+}
+
+/// Notes whether calls on a packet socket may sleep, which they would else have to ask each time.
+fn note_nonblocking(fd: c_int, on: bool) {
+    if let Some(socket) = table::get(fd) {
+        socket.set_nonblocking(on);
+    }
+}
+
+/// What `fcntl` has done.
+fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
+    match what {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => return copied(fd, done),
+        libc::F_SETFL if done >= 0 => note_nonblocking(fd, arg as c_int & libc::O_NONBLOCK != 0),
+        _ => {}
+    }
+    done
+}
+
+/// # Safety
+/// As ioctl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
+    // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
+    let done = unsafe { real::ioctl(fd, what, arg) };
+    if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {
+        // SAFETY: the kernel has just read this word.
+        note_nonblocking(fd, unsafe { *(arg as *const c_int) } != 0);
+    }
+    done
+}
+
+/// # Safety
+/// As fcntl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fcntl(fd: c_int, what: c_int, arg: usize) -> c_int {
+    // SAFETY: as for `ioctl`.
+    changed(fd, what, arg, unsafe { real::fcntl(fd, what, arg) })
+}
+
+/// # Safety
+/// As fcntl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c_int {
+    // SAFETY: as for `ioctl`.
+    changed(fd, what, arg, unsafe { real::fcntl64(fd, what, arg) })
+}
+
+/// The program mapped the rings of a socket.
+fn mapped(at: *mut c_void, len: size_t, fd: c_int) -> *mut c_void {
+    if let Some(socket) = table::get(fd)
+        && at != libc::MAP_FAILED
+        && let Some(_inside) = Inside::enter()
+    {
+        // SAFETY: the kernel just made this mapping; when the program unmaps it, `munmap` takes it away again.
+        let mapping = unsafe { Mapping::new(at.cast(), len) };
+        socket.state().set_mapping(Some(mapping));
+    }
+    at
+}
+
+/// # Safety
+/// As mmap(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap(
+    at: *mut c_void,
+    len: size_t,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    ofs: off_t,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments.
+    mapped(unsafe { real::mmap(at, len, prot, flags, fd, ofs) }, len, fd)
+}
+
+/// # Safety
+/// As mmap(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mmap64(
+    at: *mut c_void,
+    len: size_t,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    ofs: off_t,
+) -> *mut c_void {
+    // SAFETY: the caller's arguments.
+    mapped(unsafe { real::mmap64(at, len, prot, flags, fd, ofs) }, len, fd)
+}
+
+/// # Safety
+/// As munmap(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn munmap(at: *mut c_void, len: size_t) -> c_int {
+    if socket::maps() > 0
+        && let Some(_inside) = Inside::enter()
+    {
+        let nth = |i| socket::all().get(i).copied();
+        for socket in (0..).map_while(nth) {
+            let mut state = socket.state();
+            if state.mapping().is_some_and(|m| m.overlaps(at as usize, len)) {
+                state.set_mapping(None);
+            }
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::munmap(at, len) }
+}
+
+/// # Safety
+/// As _exit(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _exit(status: c_int) -> ! {
+    if let Some(_inside) = Inside::enter() {
+        flusher::flush_all();
+    }
+    real::exit_now(status)
+}

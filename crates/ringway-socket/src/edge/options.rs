@@ -1,0 +1,187 @@
+//! Options of packet sockets. The kernel's socket gets each one first and checks it; what changes calls that we serve is
+//! noted.
+
+use std::ffi::{c_int, c_void};
+use std::mem::size_of;
+
+use libc::{sock_fprog, socklen_t};
+
+use crate::filter::Insn;
+use crate::receiver::{Counts, Fanout};
+use crate::report::{self, Call};
+use crate::socket::{Stamps, State};
+use crate::sys::guard::{Inside, fail};
+use crate::sys::{real, table};
+use crate::tpacket::Geometry;
+
+const PACKET_TX_HAS_OFF: c_int = 19;
+const SO_TIMESTAMP_NEW: c_int = 63;
+const SO_TIMESTAMPNS_NEW: c_int = 64;
+
+/// # Safety
+/// As setsockopt(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    len: socklen_t,
+) -> c_int {
+    if level == libc::SOL_SOCKET
+        && name == libc::SO_ATTACH_BPF
+        && table::get(fd).is_some_and(|s| s.receives())
+        && let Some(_inside) = Inside::enter()
+    {
+        report::say("a packet socket of a mapped interface can't run an eBPF filter; attach a classic one");
+        return fail(libc::EOPNOTSUPP);
+    }
+    // SAFETY: the caller's arguments.
+    let done = unsafe { real::setsockopt(fd, level, name, value, len) };
+    let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
+    let Some(_inside) = Inside::enter() else { return done };
+    let mut state = socket.state();
+    let noted = match level {
+        libc::SOL_SOCKET if name == libc::SO_ATTACH_FILTER => {
+            // SAFETY: the kernel has read and checked this program.
+            let program = unsafe { program(value) };
+            state.filter = Some(program.into());
+            state.settle();
+            true
+        }
+        libc::SOL_SOCKET => note_plain(&mut state, name, word(value, len)),
+        libc::SOL_PACKET => note_packet(&mut state, fd, name, value, len),
+        _ => false,
+    };
+    if noted {
+        report::served(Call::Setsockopt);
+    }
+    done
+}
+
+fn note_plain(state: &mut State, name: c_int, value: u32) -> bool {
+    match name {
+        libc::SO_DETACH_FILTER => {
+            state.filter = None;
+            state.settle();
+        }
+        libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW if value != 0 => state.options.stamps = Stamps::Micros,
+        libc::SO_TIMESTAMPNS | SO_TIMESTAMPNS_NEW if value != 0 => state.options.stamps = Stamps::Nanos,
+        libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW | libc::SO_TIMESTAMPNS | SO_TIMESTAMPNS_NEW => {
+            state.options.stamps = Stamps::None;
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn note_packet(state: &mut State, fd: c_int, name: c_int, value: *const c_void, len: socklen_t) -> bool {
+    let first = word(value, len);
+    let options = &mut state.options;
+    match name {
+        libc::PACKET_AUXDATA => options.auxdata = first != 0,
+        libc::PACKET_VNET_HDR => options.vnet = first != 0,
+        libc::PACKET_VERSION => options.version = first as c_int,
+        libc::PACKET_RESERVE => options.reserve = first,
+        PACKET_TX_HAS_OFF => options.tx_offset = first != 0,
+        libc::PACKET_FANOUT => state.set_fanout(fanout(fd, first)),
+        libc::PACKET_RX_RING | libc::PACKET_TX_RING => {
+            let ring = geometry(value, len, state.options.version);
+            if name == libc::PACKET_RX_RING {
+                state.rings.rx = ring;
+            } else {
+                state.rings.tx = ring;
+            }
+            state.settle();
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// The group as the kernel made it: it may have chosen the number.
+fn fanout(fd: c_int, asked: u32) -> Fanout {
+    let mut now = 0u32;
+    let mut len = size_of::<u32>() as socklen_t;
+    let at = (&raw mut now).cast();
+    // SAFETY: `now` has this length and lives across the call.
+    let known = unsafe { real::getsockopt(fd, libc::SOL_PACKET, libc::PACKET_FANOUT, at, &raw mut len) } == 0;
+    let word = if known { now } else { asked };
+    let mode = word >> 16 & 0xff;
+    if matches!(mode, libc::PACKET_FANOUT_CBPF | libc::PACKET_FANOUT_EBPF)
+        && table::get(fd).is_some_and(|s| s.receives())
+    {
+        report::say("frames of a mapped interface are shared by flow, not by the group's program");
+    }
+    Fanout { group: word as u16, mode }
+}
+
+/// `tpacket_req` or `tpacket_req3`; `None` when the ring is taken away.
+fn geometry(value: *const c_void, len: socklen_t, version: c_int) -> Option<Geometry> {
+    let at = |i: u32| {
+        let fits = (i + 1) * 4 <= len;
+        // SAFETY: inside the `len` bytes that the kernel has just read.
+        if fits { unsafe { value.cast::<u32>().add(i as usize).read_unaligned() as usize } } else { 0 }
+    };
+    let (block, blocks, frame) = (at(0), at(1), at(2));
+    let private = if version == 2 { at(5) } else { 0 };
+    (blocks > 0).then_some(Geometry { block, blocks, frame, private, version })
+}
+
+/// The first word of an option that the kernel accepted; 0 for a shorter one.
+fn word(value: *const c_void, len: socklen_t) -> u32 {
+    if len < 4 || value.is_null() {
+        return 0;
+    }
+    // SAFETY: at least four bytes, which the kernel has just read.
+    unsafe { value.cast::<u32>().read_unaligned() }
+}
+
+/// # Safety
+/// `value` must be a `sock_fprog` that the kernel has accepted.
+unsafe fn program(value: *const c_void) -> Vec<Insn> {
+    // SAFETY: by the contract.
+    let p = unsafe { value.cast::<sock_fprog>().read_unaligned() };
+    // SAFETY: the kernel has read as many instructions here.
+    let insns = unsafe { std::slice::from_raw_parts(p.filter, p.len.into()) };
+    insns.iter().map(|i| Insn { code: i.code, jt: i.jt, jf: i.jf, k: i.k }).collect()
+}
+
+/// # Safety
+/// As getsockopt(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    len: *mut socklen_t,
+) -> c_int {
+    // SAFETY: the caller's arguments. For counts that are ours the kernel's call checks them.
+    let done = unsafe { real::getsockopt(fd, level, name, value, len) };
+    if done == 0
+        && (level, name) == (libc::SOL_PACKET, libc::PACKET_STATISTICS)
+        && let Some(socket) = table::get(fd).filter(|s| s.receives())
+        && let Some(_inside) = Inside::enter()
+    {
+        report::served(Call::Getsockopt);
+        let counts = counts(&socket.state());
+        let bytes = [counts.packets.to_ne_bytes(), counts.drops.to_ne_bytes()].concat();
+        // SAFETY: the kernel wrote at least `*len` bytes here, which is what we overwrite at most.
+        unsafe {
+            let n = bytes.len().min(*len as usize);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), value.cast(), n);
+        }
+    }
+    done
+}
+
+/// What the socket got and lost, with what its port lost before any socket could see it.
+fn counts(state: &State) -> Counts {
+    let read = |inner: &mut crate::link::Inner, id| {
+        let lost = inner.lost();
+        inner.receivers.iter_mut().for_each(|r| r.lost(lost));
+        inner.receiver(id).map(|r| r.counts()).unwrap_or_default()
+    };
+    state.with_inlet(read).unwrap_or_default()
+}

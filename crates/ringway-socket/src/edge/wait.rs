@@ -1,0 +1,407 @@
+//! Calls that wait for descriptors: a socket that receives from a port is looked at, and slept on, by another descriptor.
+
+use std::ffi::{c_int, c_short};
+use std::os::fd::RawFd;
+use std::time::{Duration, Instant};
+
+use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
+
+use crate::flusher;
+use crate::report::{self, Call};
+use crate::socket::{self, INPUT, READ, Socket, Watched};
+use crate::sys::guard::{Inside, set_errno};
+use crate::sys::{kernel, real, table};
+
+const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
+const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
+
+/// A socket that receives from a port.
+fn ours(fd: c_int) -> Option<&'static Socket> {
+    table::get(fd).filter(|s| s.receives())
+}
+
+/// Whether a frame is there; else the descriptor to sleep on, which wakes when one comes.
+fn look(socket: &Socket) -> Result<bool, RawFd> {
+    let state = socket.state();
+    let watch = state.watch().unwrap_or(-1);
+    let Some(inlet) = &state.inlet else { return Err(watch) };
+    // What the port has to say when it fails, the next receive tells.
+    let Ok(mut inner) = inlet.link.ready() else { return Ok(true) };
+    let there = inner.has(inlet.id).and_then(|has| if has { Ok(true) } else { inner.arm() });
+    if there.unwrap_or(true) { Ok(true) } else { Err(watch) }
+}
+
+/// Sends what waits before the program sleeps.
+fn before_sleep() {
+    if let Some(_inside) = Inside::enter() {
+        flusher::flush_all();
+    }
+}
+
+/// `ppoll`, with sockets of ours among the descriptors; `None` when there are none.
+fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
+    if socket::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
+        return None;
+    }
+    let until = timeout.map(|t| Instant::now() + t);
+    let mut asked: Vec<pollfd> = fds.to_vec();
+    loop {
+        let inside = Inside::enter()?;
+        let mut ready = false;
+        for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
+            (*a, p.revents) = (*p, 0);
+            let Some(socket) = ours(p.fd) else { continue };
+            // Room to send there always is, as far as the program can know.
+            p.revents = p.events & OUT;
+            if p.events & IN != 0 {
+                match look(socket) {
+                    Ok(_) => p.revents |= p.events & IN,
+                    Err(watch) => (a.fd, a.events) = (watch, libc::POLLIN),
+                }
+            }
+            if p.revents != 0 {
+                (a.fd, ready) = (-1, true);
+            }
+        }
+        flusher::flush_all();
+        drop(inside);
+        let left = until.map(|t| t.saturating_duration_since(Instant::now()));
+        let left = if ready { Some(Duration::ZERO) } else { left };
+        let t = left.map(|l| timespec { tv_sec: l.as_secs() as _, tv_nsec: l.subsec_nanos().into() });
+        let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: as many descriptors as there are; all live across the call.
+        let n = unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) };
+        if n < 0 && !ready {
+            return Some(n);
+        }
+        let inside = Inside::enter()?;
+        for (a, p) in asked.iter().zip(fds.iter_mut()) {
+            match ours(p.fd) {
+                None => p.revents = if n < 0 { 0 } else { a.revents },
+                // It woke, but a filter may have refused what came.
+                Some(socket) if a.fd != p.fd && a.revents != 0 && look(socket).is_ok() => {
+                    p.revents |= p.events & IN
+                }
+                Some(_) => {}
+            }
+        }
+        drop(inside);
+        let found = fds.iter().filter(|p| p.revents != 0).count();
+        if found > 0 || until.is_some_and(|t| Instant::now() >= t) {
+            report::served(Call::Poll);
+            return Some(found as c_int);
+        }
+    }
+}
+
+fn of_ms(ms: c_int) -> Option<Duration> {
+    u64::try_from(ms).ok().map(Duration::from_millis)
+}
+
+/// # Safety
+/// `t` must be null or valid.
+unsafe fn of_timespec(t: *const timespec) -> Option<Duration> {
+    // SAFETY: by the contract.
+    unsafe { t.as_ref() }
+        .map(|t| Duration::new(t.tv_sec.unsigned_abs(), t.tv_nsec.unsigned_abs().min(999_999_999) as u32))
+}
+
+/// # Safety
+/// As poll(2); the others of this file as theirs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
+    if !fds.is_null() && n > 0 && socket::receiving() > 0 {
+        // SAFETY: the caller's descriptors.
+        let fds = unsafe { std::slice::from_raw_parts_mut(fds, n as usize) };
+        if let Some(done) = wait(fds, of_ms(ms), std::ptr::null()) {
+            return done;
+        }
+    }
+    if ms != 0 {
+        before_sleep();
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::poll(fds, n, ms) }
+}
+
+/// # Safety
+/// As ppoll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ppoll(
+    fds: *mut pollfd,
+    n: nfds_t,
+    t: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    if !fds.is_null() && n > 0 && socket::receiving() > 0 {
+        // SAFETY: the caller's descriptors and time.
+        let (fds, t) = unsafe { (std::slice::from_raw_parts_mut(fds, n as usize), of_timespec(t)) };
+        if let Some(done) = wait(fds, t, mask) {
+            return done;
+        }
+    }
+    before_sleep();
+    // SAFETY: the caller's arguments.
+    unsafe { real::ppoll(fds, n, t, mask) }
+}
+
+/// `poll` as programs call it that were compiled with checks of buffer sizes.
+///
+/// # Safety
+/// As poll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __poll_chk(fds: *mut pollfd, n: nfds_t, ms: c_int, room: usize) -> c_int {
+    check(n, room);
+    // SAFETY: the caller's arguments.
+    unsafe { poll(fds, n, ms) }
+}
+
+/// # Safety
+/// As ppoll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ppoll_chk(
+    fds: *mut pollfd,
+    n: nfds_t,
+    t: *const timespec,
+    mask: *const sigset_t,
+    room: usize,
+) -> c_int {
+    check(n, room);
+    // SAFETY: the caller's arguments.
+    unsafe { ppoll(fds, n, t, mask) }
+}
+
+fn check(n: nfds_t, room: usize) {
+    if room / size_of::<pollfd>() < n as usize {
+        report::say("buffer overflow detected");
+        std::process::abort();
+    }
+}
+
+/// The sets of a select, as far as `n`.
+struct Sets {
+    sets: [*mut fd_set; 3],
+    n: usize,
+}
+
+const EVENTS: [c_short; 3] = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
+/// What each set shows: as in fs/select.c.
+const SHOWN: [c_short; 3] = [
+    IN | libc::POLLRDBAND | libc::POLLHUP | libc::POLLERR,
+    OUT | libc::POLLWRBAND | libc::POLLERR,
+    libc::POLLPRI,
+];
+
+impl Sets {
+    /// The word and bit of a descriptor; sets may be longer than `fd_set`, if the program made them so.
+    fn word(&self, set: usize, fd: usize) -> Option<(*mut u64, u64)> {
+        let at = self.sets[set];
+        // SAFETY: the program's set has a bit for each descriptor below `n`.
+        (!at.is_null() && fd < self.n).then(|| (unsafe { at.cast::<u64>().add(fd / 64) }, 1 << (fd % 64)))
+    }
+
+    fn has(&self, set: usize, fd: usize) -> bool {
+        // SAFETY: a word of the program's set.
+        self.word(set, fd).is_some_and(|(at, bit)| unsafe { *at } & bit != 0)
+    }
+
+    fn clear(&self) {
+        for set in 0..3 {
+            for fd in 0..self.n {
+                if let Some((at, bit)) = self.word(set, fd) {
+                    // SAFETY: a word of the program's set.
+                    unsafe { *at &= !bit };
+                }
+            }
+        }
+    }
+
+    fn polled(&self) -> Vec<pollfd> {
+        let events = |fd| (0..3).filter(|s| self.has(*s, fd)).fold(0, |e, s| e | EVENTS[s]);
+        let all = (0..self.n).map(|fd| pollfd { fd: fd as c_int, events: events(fd), revents: 0 });
+        all.filter(|p| p.events != 0).collect()
+    }
+
+    /// Writes the answer; returns how many bits are set.
+    fn show(&self, fds: &[pollfd]) -> c_int {
+        self.clear();
+        let mut bits = 0;
+        for p in fds {
+            for set in 0..3 {
+                if p.events & EVENTS[set] != 0
+                    && p.revents & SHOWN[set] != 0
+                    && let Some((at, bit)) = self.word(set, p.fd as usize)
+                {
+                    // SAFETY: a word of the program's set.
+                    unsafe { *at |= bit };
+                    bits += 1;
+                }
+            }
+        }
+        bits
+    }
+}
+
+/// `pselect`, with sockets of ours in the sets; `None` when there are none.
+fn wait_sets(sets: &Sets, timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
+    if socket::receiving() == 0 || !(0..sets.n).any(|fd| sets.has(0, fd) && ours(fd as c_int).is_some()) {
+        return None;
+    }
+    let mut fds = sets.polled();
+    let done = wait(&mut fds, timeout, mask)?;
+    if done < 0 {
+        return Some(done);
+    }
+    if fds.iter().any(|p| p.revents & libc::POLLNVAL != 0) {
+        set_errno(libc::EBADF);
+        return Some(-1);
+    }
+    Some(sets.show(&fds))
+}
+
+/// # Safety
+/// As select(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn select(
+    n: c_int,
+    r: *mut fd_set,
+    w: *mut fd_set,
+    e: *mut fd_set,
+    t: *mut timeval,
+) -> c_int {
+    if socket::receiving() > 0 && n > 0 {
+        let sets = Sets { sets: [r, w, e], n: n as usize };
+        // SAFETY: the caller's time.
+        let limit = unsafe { t.as_ref() };
+        let limit = limit.map(|t| {
+            Duration::new(t.tv_sec.unsigned_abs(), 0) + Duration::from_micros(t.tv_usec.unsigned_abs())
+        });
+        let start = Instant::now();
+        if let Some(done) = wait_sets(&sets, limit, std::ptr::null()) {
+            // Linux leaves in the time what is left of it.
+            let left = limit.map(|l| l.saturating_sub(start.elapsed()));
+            // SAFETY: the caller's time.
+            if let (Some(t), Some(left)) = (unsafe { t.as_mut() }, left) {
+                (t.tv_sec, t.tv_usec) = (left.as_secs() as _, left.subsec_micros().into());
+            }
+            return done;
+        }
+    }
+    before_sleep();
+    // SAFETY: the caller's arguments.
+    unsafe { real::select(n, r, w, e, t) }
+}
+
+/// # Safety
+/// As pselect(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pselect(
+    n: c_int,
+    r: *mut fd_set,
+    w: *mut fd_set,
+    e: *mut fd_set,
+    t: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    if socket::receiving() > 0 && n > 0 {
+        let sets = Sets { sets: [r, w, e], n: n as usize };
+        // SAFETY: the caller's time.
+        if let Some(done) = wait_sets(&sets, unsafe { of_timespec(t) }, mask) {
+            return done;
+        }
+    }
+    before_sleep();
+    // SAFETY: the caller's arguments.
+    unsafe { real::pselect(n, r, w, e, t, mask) }
+}
+
+/// # Safety
+/// As epoll_ctl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    let Some(socket) = table::get(fd) else {
+        // SAFETY: the caller's arguments.
+        return unsafe { real::epoll_ctl(epoll, op, fd, event) };
+    };
+    let Some(_inside) = Inside::enter() else {
+        // SAFETY: the caller's arguments.
+        return unsafe { real::epoll_ctl(epoll, op, fd, event) };
+    };
+    let mut state = socket.state();
+    let watch = state.watch();
+    // SAFETY: the caller's event, which may lie anywhere: it is packed.
+    let asked = if event.is_null() { None } else { Some(unsafe { event.read_unaligned() }) };
+    let (events, data) = asked.map_or((0, 0), |a| (a.events, a.u64));
+    // The kernel's socket tells of everything but frames to read.
+    let mut rest = epoll_event { events: if watch.is_some() { events & !INPUT } else { events }, u64: data };
+    let at = if asked.is_some() { &raw mut rest } else { std::ptr::null_mut() };
+    // SAFETY: the event lives across the call.
+    let done = unsafe { real::epoll_ctl(epoll, op, fd, at) };
+    if done < 0 {
+        return done;
+    }
+    state.watched.retain(|w| w.epoll != epoll);
+    if op != libc::EPOLL_CTL_DEL {
+        state.watched.push(Watched { epoll, events, data });
+    }
+    if let Some(watch) = watch {
+        let events = if events & INPUT == 0 { 0 } else { events & READ };
+        kernel::epoll(epoll, op, watch, events, data);
+    }
+    done
+}
+
+/// Before the program waits on an epoll: sockets that have frames are made readable there, others ask for a wake-up.
+fn prepare_epoll() {
+    let Some(_inside) = Inside::enter() else { return };
+    flusher::flush_all();
+    if socket::receiving() == 0 {
+        return;
+    }
+    let nth = |i| socket::all().get(i).copied();
+    for socket in (0..).map_while(nth).filter(|s| s.receives()) {
+        if socket.state().watched.is_empty() || look(socket).is_err() {
+            continue;
+        }
+        socket.state().with_inlet(|inner, id| inner.receiver(id).map(|r| r.ring()));
+    }
+}
+
+/// # Safety
+/// As epoll_wait(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, n: c_int, ms: c_int) -> c_int {
+    prepare_epoll();
+    // SAFETY: the caller's arguments.
+    unsafe { real::epoll_wait(epoll, events, n, ms) }
+}
+
+/// # Safety
+/// As epoll_pwait(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    n: c_int,
+    ms: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    prepare_epoll();
+    // SAFETY: the caller's arguments.
+    unsafe { real::epoll_pwait(epoll, events, n, ms, mask) }
+}
+
+/// # Safety
+/// As epoll_pwait2(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_pwait2(
+    epoll: c_int,
+    events: *mut epoll_event,
+    n: c_int,
+    t: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    prepare_epoll();
+    // SAFETY: the caller's arguments.
+    unsafe { real::epoll_pwait2(epoll, events, n, t, mask) }
+}

@@ -1,0 +1,72 @@
+//! The thread that sends frames which have waited long enough (`RINGWAY_BATCH_US`).
+//!
+//! While frames come it sleeps for that time, sends, and sleeps again; so a frame waits so long at most, plus what the
+//! scheduler takes to run the thread. When none has come in a whole turn it sleeps until the next one does.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
+
+use crate::config::Config;
+use crate::sys::guard::Inside;
+use crate::sys::kernel;
+use crate::{fork, link};
+
+static IDLE: AtomicBool = AtomicBool::new(true);
+/// The number of forks for which the thread was made, plus one.
+static MADE: AtomicU32 = AtomicU32::new(0);
+static THREAD: Mutex<Option<Thread>> = Mutex::new(None);
+
+/// Frames wait from now on.
+pub(crate) fn wake() {
+    // Either this sees the thread idle, or the thread sees the link dirty before it sleeps.
+    if !IDLE.swap(false, SeqCst) {
+        return;
+    }
+    let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
+    let wanted = fork::count() + 1;
+    if MADE.swap(wanted, AcqRel) != wanted {
+        let made = kernel::without_signals(|| thread::Builder::new().name("ringway-flush".into()).spawn(run));
+        *thread = made.ok().map(|t| t.thread().clone());
+    }
+    match &*thread {
+        Some(t) => t.unpark(),
+        // Without a thread nothing may wait: the next call sends.
+        None => flush_all(),
+    }
+}
+
+/// In the child of a fork there is no such thread.
+pub(crate) fn forget() {
+    IDLE.store(true, SeqCst);
+}
+
+/// Sends all that waits.
+pub(crate) fn flush_all() {
+    if Config::get().batch.is_none() {
+        return;
+    }
+    let nth = |i| link::all().get(i).copied();
+    (0..).map_while(nth).for_each(link::Link::flush);
+}
+
+fn run() {
+    let Some(_inside) = Inside::enter() else { return };
+    let Some(batch) = Config::get().batch else { return };
+    loop {
+        thread::sleep(batch);
+        let any = || link::all().iter().any(|l| l.dirty.load(SeqCst));
+        if any() {
+            flush_all();
+            continue;
+        }
+        IDLE.store(true, SeqCst);
+        if any() {
+            IDLE.store(false, SeqCst);
+            continue;
+        }
+        while IDLE.load(SeqCst) {
+            thread::park();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The packet-socket shim: preloaded (`LD_PRELOAD=libringway_socket.so`), it serves `socket(AF_PACKET, ...)` of unmodified
+//! programs by Ringway.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `edge` | the functions of libc that it stands before |
+//! | `socket` | a packet socket: options, where its frames go |
+//! | `outgoing`, `flusher` | frames sent: checked, put into rings, left to wait for others (`RINGWAY_BATCH_US`) |
+//! | `incoming`, `inbox`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
+//! | `tpacket` | the program's mapped rings |
+//! | `link` | ports in place of interfaces |
+//! | `config`, `report`, `fork` | the environment, what is told, forks |
+//! | `sys` | libc's own functions, memory of the program |
+//!
+//! # What the program's descriptor is
+//!
+//! A packet socket of the kernel, made and bound as the program asked. So all that is not served here keeps its meaning (ioctls,
+//! names, memberships, options that the kernel checks, exec), and a fall-through is just a call of libc's function. Bound to an
+//! interface that a port stands for (`RINGWAY_MAP`), the kernel's socket gets a protocol that no frame has: it costs nothing.
+//! The price is that it does not become readable when the port has a frame. The other way round, a doorbell under the
+//! descriptor's number, every call that is not served would fail on something that is no socket, and nothing would be won: who
+//! waits by a way that passes libc by could not receive either. So poll, select and epoll are told another descriptor in the place
+//! of the socket. A program may register with an epoll before it binds.
+//!
+//! # What goes where
+//!
+//! | | mapped interface | plain interface |
+//! | --- | --- | --- |
+//! | frames received | from the port, for each socket of the process; fanout by flow or in turn | the kernel's socket |
+//! | one frame sent | to the port at once | the kernel's socket: a single frame leaves no faster by any of our ways |
+//! | `sendmmsg` of 32 or more, a tx ring, any frame with `RINGWAY_BATCH_US` | to the port in bursts | a port that only sends (`ebpf:`): past the queueing discipline, unseen by other packet sockets of the interface; then all later frames of the socket too |
+//! | mapped rings | filled and emptied here in the program's own mapping of the kernel's ring, versions 1 to 3 | rx: the kernel |
+//!
+//! With `RINGWAY_BATCH_US=N` a frame waits N microseconds at most, plus what the scheduler takes to run a thread; or until the
+//! ring is half full, the program polls or sleeps in a receive, or it ends by `exit` or `_exit`. A failure of frames that waited
+//! is told by the next send. Killed, or in an exec, the process loses what waited.
+//!
+//! # What differs from the kernel
+//!
+//! * Frames that the process itself, or another socket of it, sends on a mapped interface are not received as `PACKET_OUTGOING`.
+//! * A fanout group's program (`PACKET_FANOUT_CBPF`, `_EBPF`) is replaced by the flow, and an eBPF socket filter is refused.
+//! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended, until then its sends to
+//!   a mapped interface fail with `EBUSY`; to a plain interface they take the kernel's way.
+//! * A port's ring that stays full for 10 ms fails a send with `ENOBUFS`.
+//! * Descriptors from 65536 on, `SOCK_PACKET`, sendfile, splice, io_uring and system calls that do not pass libc are the kernel's.
+//! * A socket of a mapped interface that is passed to another process, or through exec, receives nothing there.
+//!
+//! # Threads, signals, forks
+//!
+//! Every call may be made from any thread. A signal handler that interrupts a call of ours gets the kernel's function instead of
+//! waiting for itself; sending a frame that fits a buffer allocates nothing. The thread that sends waiting frames runs with all
+//! signals blocked.
+#![deny(unsafe_code)]
+
+mod address;
+mod config;
+mod edge;
+mod filter;
+mod flusher;
+mod fork;
+mod frame;
+mod inbox;
+mod incoming;
+mod link;
+mod outgoing;
+mod receiver;
+mod report;
+mod socket;
+mod sys;
+mod tpacket;

@@ -1,0 +1,313 @@
+//! Ports that stand for interfaces, shared by all sockets of the process that use them.
+//!
+//! A link is made when a socket first needs its port and stays in a list; the port itself is closed with its last user.
+//! Locks are taken in this order: a socket's state, then the list, then a link. None is held while a call sleeps for the
+//! program, but for the [`PATIENCE`] of a full ring.
+
+use std::ffi::c_int;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringway::{ErrorKind, OpenOptions, Port, TxRing};
+
+use crate::config::Config;
+use crate::receiver::Receiver;
+use crate::sys::memory::Gather;
+use crate::{edge, flusher, fork, report, sys};
+
+/// How long a full ring may keep a sender waiting before the call fails with `ENOBUFS`.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// Frames that leave together at most: more make live frames hardly faster, and a receiver's ring has to hold them.
+const BURST: u32 = 1024;
+
+/// Ports that were ever opened in place of interfaces: bounded by the interfaces that the program names.
+static LINKS: Mutex<Vec<&'static Link>> = Mutex::new(Vec::new());
+
+/// A port and what the process does with it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// The name of the port.
+    pub(crate) name: String,
+    /// Whether the port only sends: the kernel's socket receives.
+    pub(crate) send_only: bool,
+    /// Whether frames wait to leave together.
+    pub(crate) dirty: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+/// The part of a link that needs its lock.
+#[derive(Debug, Default)]
+pub(crate) struct Inner {
+    pub(crate) port: Option<Port>,
+    users: u32,
+    /// Forks that the process had seen when the port was opened.
+    born: u32,
+    unsent: u32,
+    /// A failure of frames that were taken over before; the next send tells it.
+    late: Option<c_int>,
+    looked: Option<Instant>,
+    pub(crate) receivers: Vec<Receiver>,
+    pub(crate) made: u64,
+    pub(crate) turn: usize,
+    pub(crate) handed: usize,
+    lost: u64,
+    pub(crate) scratch: Vec<u8>,
+}
+
+/// A use of a link: the port stays open as long as there is one.
+#[derive(Debug)]
+pub(crate) struct Use(pub(crate) &'static Link);
+
+impl Use {
+    /// Another use of the same link.
+    pub(crate) fn share(&self) -> Self {
+        self.0.lock().users += 1;
+        Self(self.0)
+    }
+}
+
+impl std::ops::Deref for Use {
+    type Target = Link;
+    fn deref(&self) -> &Link {
+        self.0
+    }
+}
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        let mut inner = self.0.lock();
+        inner.users -= 1;
+        if inner.users > 0 {
+            return;
+        }
+        let _ = inner.flush();
+        // One that only sends takes nothing from anybody, and to open it takes long: it stays for the next socket.
+        if !self.0.send_only {
+            inner.port = None;
+        }
+    }
+}
+
+pub(crate) fn all() -> MutexGuard<'static, Vec<&'static Link>> {
+    LINKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What has to be seen to from the first packet socket on: forks and the end.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        fork::here();
+        sys::at_fork(fork::before, fork::in_parent, fork::in_child);
+        sys::at_exit(edge::at_exit);
+    });
+}
+
+impl Link {
+    /// Opens the port `name`, or shares it when another socket has it open.
+    pub(crate) fn open(name: &str, send_only: bool) -> Result<Use, c_int> {
+        let mut links = all();
+        let link = match links.iter().find(|l| l.name == name && l.send_only == send_only) {
+            Some(link) => *link,
+            None => {
+                let (dirty, inner) = (AtomicBool::new(false), Mutex::default());
+                let link: &Self = Box::leak(Box::new(Self { name: name.into(), send_only, dirty, inner }));
+                links.push(link);
+                link
+            }
+        };
+        drop(links);
+        let mut inner = link.lock();
+        if inner.port.is_none() {
+            link.make(&mut inner)?;
+        }
+        inner.users += 1;
+        drop(inner);
+        Ok(Use(link))
+    }
+
+    fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
+        let opened = OpenOptions::new().send_only(self.send_only).open(&self.name);
+        let port = opened.map_err(|e| {
+            if !self.send_only || Config::get().verbose {
+                report::say(&e.to_string());
+            }
+            errno_of(e.kind())
+        })?;
+        inner.born = fork::count();
+        (inner.unsent, inner.late) = (0, None);
+        inner.lost = port.counters().rx.dropped();
+        inner.port = Some(port);
+        Ok(())
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same with an open port. After a fork the child lets its copy go, which changes nothing for the parent, and opens
+    /// the port anew: it gets it once the parent has closed it or ended.
+    pub(crate) fn ready(&self) -> Result<MutexGuard<'_, Inner>, c_int> {
+        let mut inner = self.lock();
+        if inner.port.is_some() && inner.born == fork::count() {
+            return Ok(inner);
+        }
+        inner.port = None;
+        self.make(&mut inner)?;
+        if let Some(fd) = inner.fd() {
+            inner.receivers.iter_mut().for_each(|r| r.renew(fd));
+        }
+        Ok(inner)
+    }
+
+    /// Sends what waits.
+    pub(crate) fn flush(&self) {
+        let mut inner = self.lock();
+        // Under the lock: who sees it clean after this, sees frames that have left.
+        self.dirty.store(false, Release);
+        if inner.born != fork::count() {
+            return;
+        }
+        if let Err(code) = inner.flush() {
+            inner.late = Some(code);
+        }
+    }
+
+    /// Closes the port for good, unless some thread is using it just now.
+    pub(crate) fn shut(&self) {
+        if let Ok(mut inner) = self.inner.try_lock() {
+            let _ = inner.flush();
+            inner.port = None;
+        }
+    }
+
+    /// Ends a call that has put frames: sends them, or leaves them to wait for more.
+    pub(crate) fn commit(&self, inner: &mut Inner) -> Result<(), c_int> {
+        if Config::get().batch.is_none() || inner.unsent >= inner.limit() {
+            return inner.flush();
+        }
+        if inner.unsent > 0 && !self.dirty.swap(true, AcqRel) {
+            flusher::wake();
+        }
+        Ok(())
+    }
+}
+
+impl Inner {
+    fn limit(&self) -> u32 {
+        self.port.as_ref().and_then(|p| p.tx.first()).map_or(1, |tx| (tx.slots() / 2).min(BURST))
+    }
+
+    /// A failure of earlier frames, once.
+    pub(crate) fn late(&mut self) -> Result<(), c_int> {
+        self.late.take().map_or(Ok(()), Err)
+    }
+
+    /// Puts a frame into the port's ring: `head`, then the bytes of `rest` from `skip` on.
+    #[inline]
+    pub(crate) fn put(&mut self, head: &[u8], rest: Gather<'_>, skip: usize) -> Result<(), c_int> {
+        let tx = self.port.as_mut().and_then(|p| p.tx.first_mut()).ok_or(libc::ENETDOWN)?;
+        let len = head.len() + rest.len() - skip;
+        if !place(tx, head, rest, skip, len) {
+            self.unsent = 0;
+            make_room(tx)?;
+            if !place(tx, head, rest, skip, len) {
+                return Err(libc::EMSGSIZE);
+            }
+        }
+        self.unsent += 1;
+        if self.unsent >= self.limit() {
+            return self.flush();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), c_int> {
+        let sent = std::mem::take(&mut self.unsent);
+        let Some(tx) = self.port.as_mut().and_then(|p| p.tx.first_mut()) else { return Ok(()) };
+        if sent == 0 {
+            return Ok(());
+        }
+        report::frames_sent(sent);
+        tx.sync().map(drop).map_err(|e| errno_of(e.kind()))?;
+        self.look()
+    }
+
+    /// Fails while the link is down, as the kernel's socket would. Looks ten times a second at most.
+    fn look(&mut self) -> Result<(), c_int> {
+        if self.looked.is_some_and(|t| t.elapsed() < Duration::from_millis(100)) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        match self.port.as_ref().map(Port::link_up) {
+            Some(Ok(false)) => Err(libc::ENETDOWN),
+            Some(Err(e)) => Err(errno_of(e.kind())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Frames that the port lost before its sockets could see them, since the last call.
+    pub(crate) fn lost(&mut self) -> u32 {
+        let all = self.port.as_ref().map_or(0, |p| p.counters().rx.dropped());
+        let new = all.saturating_sub(self.lost);
+        self.lost = all;
+        u32::try_from(new).unwrap_or(u32::MAX)
+    }
+
+    /// The descriptor that wakes a receiver.
+    pub(crate) fn fd(&self) -> Option<RawFd> {
+        self.port.as_ref().map(Port::fd)
+    }
+}
+
+/// One frame into one slot; long ones by way of a copy.
+#[inline]
+fn place(tx: &mut TxRing, head: &[u8], rest: Gather<'_>, skip: usize, len: usize) -> bool {
+    let mut burst = tx.burst();
+    if let Some(mut slot) = burst.next_slot() {
+        let buf = slot.buf();
+        if len <= buf.len() {
+            buf[..head.len()].copy_from_slice(head);
+            rest.copy_from(skip, &mut buf[head.len()..len]);
+            slot.send(len);
+            return true;
+        }
+    }
+    if burst.free() == 0 {
+        return false;
+    }
+    let mut whole = vec![0; len];
+    whole[..head.len()].copy_from_slice(head);
+    rest.copy_from(skip, &mut whole[head.len()..]);
+    burst.push(&whole)
+}
+
+fn make_room(tx: &mut TxRing) -> Result<(), c_int> {
+    let start = Instant::now();
+    loop {
+        let free = tx.sync().map_err(|e| errno_of(e.kind()))?;
+        if free > tx.slots() / 4 {
+            return Ok(());
+        }
+        if start.elapsed() > PATIENCE {
+            return if free > 0 { Ok(()) } else { Err(libc::ENOBUFS) };
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// What the kernel's socket would answer.
+pub(crate) fn errno_of(kind: ErrorKind) -> c_int {
+    match kind {
+        ErrorKind::BadName | ErrorKind::Invalid => libc::EINVAL,
+        ErrorKind::NotFound => libc::ENODEV,
+        ErrorKind::Busy => libc::EBUSY,
+        ErrorKind::Denied => libc::EPERM,
+        ErrorKind::Unsupported => libc::EOPNOTSUPP,
+        ErrorKind::Gone => libc::ENXIO,
+        ErrorKind::LinkDown => libc::ENETDOWN,
+        _ => libc::EIO,
+    }
+}

@@ -1,0 +1,208 @@
+//! Frames on their way out: checked as the kernel would, then put into the ring of the port that takes them.
+
+use std::ffi::c_int;
+
+use ringway::offload::{Offload, Segments, finish_checksum};
+
+use crate::address::To;
+use crate::frame::HEADER;
+use crate::link::{Inner, Link};
+use crate::report::{self, Call};
+use crate::socket::{State, Way};
+use crate::sys::memory::Gather;
+use crate::tpacket::TxMap;
+
+/// Frames that a call has to bring for a port that only sends to be opened for it: from here on it pays.
+const BURST: usize = 32;
+
+const VNET: usize = Offload::HEADER_LEN;
+
+/// What became of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It is for the kernel to send.
+    Kernel,
+    /// The bytes sent, or why not.
+    Done(Result<usize, c_int>),
+}
+
+/// The frames of one call.
+pub(crate) struct Outgoing<'a> {
+    fd: c_int,
+    state: &'a mut State,
+    burst: bool,
+    /// The link of the last frame. The socket's routes keep it open while its lock is held.
+    link: Option<&'static Link>,
+    failed: Option<c_int>,
+}
+
+impl<'a> Outgoing<'a> {
+    /// For a call of `frames` frames.
+    pub(crate) fn new(fd: c_int, state: &'a mut State, frames: usize) -> Self {
+        Self { fd, state, burst: frames >= BURST, link: None, failed: None }
+    }
+
+    /// Takes a frame. On a socket with a tx ring this takes what is in the ring, as the kernel does.
+    #[inline]
+    pub(crate) fn put(&mut self, frame: Gather<'_>, to: Option<To>) -> Put {
+        if self.state.rings.tx.is_some() {
+            return self.put_ring(to);
+        }
+        let (index, protocol) = to.map_or((self.state.bound, self.state.protocol), |t| (t.index, t.protocol));
+        let (dgram, vnet, fd) = (self.state.dgram, self.state.options.vnet, self.fd);
+        let route = match self.state.route(fd, index) {
+            None => return Put::Kernel,
+            Some(Err(code)) => return Put::Done(Err(code)),
+            Some(Ok(route)) => route,
+        };
+        let (address, whole) = (route.address, frame.len());
+        let Some(link) = route.link(self.burst) else { return Put::Kernel };
+        let link = link.0;
+        let skip = if vnet { VNET } else { 0 };
+        let mut header = [0; HEADER];
+        let head: &[u8] = if dgram {
+            header[..6].copy_from_slice(&to.map_or([0; 6], |t| t.address));
+            header[6..12].copy_from_slice(&address);
+            header[12..].copy_from_slice(&protocol.to_be_bytes());
+            &header
+        } else {
+            &[]
+        };
+        let fail = |code| Put::Done(Err(code));
+        let Some(len) = (whole + head.len()).checked_sub(skip) else { return fail(libc::EINVAL) };
+        if len < HEADER {
+            return fail(libc::EINVAL);
+        }
+        let large = vnet && whole > route.mtu;
+        if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
+            return fail(libc::EMSGSIZE);
+        }
+        let mut inner = match link.ready() {
+            Ok(inner) => inner,
+            // In a fork, which could not open it anew: its frames take the ordinary way from now on.
+            Err(_) if link.send_only => {
+                route.way = Way::Kernel;
+                return Put::Kernel;
+            }
+            Err(code) => return fail(code),
+        };
+        let put = inner.late().and_then(|()| {
+            if vnet { put_offload(&mut inner, head, frame) } else { inner.put(head, frame, 0) }
+        });
+        drop(inner);
+        self.change(link);
+        Put::Done(put.map(|()| whole))
+    }
+
+    /// Another link takes frames from now on; those of the one before leave.
+    fn change(&mut self, link: &'static Link) {
+        if let Some(before) = self.link.replace(link)
+            && !std::ptr::eq(before, link)
+        {
+            self.commit(before);
+        }
+    }
+
+    fn commit(&mut self, link: &'static Link) {
+        let done = link.ready().and_then(|mut inner| link.commit(&mut inner));
+        self.failed = self.failed.or(done.err());
+    }
+
+    /// Ends the call.
+    pub(crate) fn finish(mut self) -> Result<(), c_int> {
+        if let Some(link) = self.link.take() {
+            self.commit(link);
+        }
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// Sends what waits in the program's mapped ring.
+    fn put_ring(&mut self, to: Option<To>) -> Put {
+        let index = to.map_or(self.state.bound, |t| t.index);
+        let link = match self.state.route(self.fd, index) {
+            None => return Put::Kernel,
+            Some(Err(code)) => return Put::Done(Err(code)),
+            Some(Ok(route)) => match route.link(true) {
+                Some(link) => link.0,
+                None => return Put::Kernel,
+            },
+        };
+        let (options, dgram) = (self.state.options, self.state.dgram);
+        // Headers that the kernel would make, and offloads, are left to it; a mapped interface has none to leave it to.
+        if dgram || options.vnet {
+            return if link.send_only { Put::Kernel } else { Put::Done(Err(libc::EOPNOTSUPP)) };
+        }
+        if self.state.rings.sender.is_none() {
+            let rx = self.state.rings.rx.map_or(0, |g| g.bytes());
+            let ring = self.state.rings.tx.zip(self.state.mapping());
+            self.state.rings.sender = ring.and_then(|(g, m)| TxMap::new(g, rx, m, &options));
+        }
+        let mtu = self.state.route(self.fd, index).and_then(Result::ok).map_or(0, |r| r.mtu);
+        let Some(ring) = self.state.rings.sender.as_mut() else { return Put::Kernel };
+        let sent = link.ready().and_then(|mut inner| drain(ring, &mut inner, mtu));
+        report::served(Call::TxRing);
+        self.change(link);
+        Put::Done(sent)
+    }
+}
+
+/// Frames of a ring, up to the first that has not been put there.
+fn drain(ring: &mut TxMap, inner: &mut Inner, mtu: usize) -> Result<usize, c_int> {
+    inner.late()?;
+    let (mut sent, mut wrong) = (0, None);
+    // Each frame is passed once, so the program can't keep us here by giving the same ones again.
+    for _ in 0..ring.frames() {
+        let len = match ring.next() {
+            None => break,
+            Some(Ok(len)) if (HEADER..=mtu + HEADER + 4).contains(&len) => len,
+            Some(Ok(len)) => {
+                ring.wrong();
+                wrong = Some(if len < HEADER { libc::EINVAL } else { libc::EMSGSIZE });
+                continue;
+            }
+            Some(Err(())) => {
+                wrong = Some(libc::EINVAL);
+                continue;
+            }
+        };
+        inner.put(&ring.scratch, Gather::EMPTY, 0)?;
+        ring.done();
+        sent += len;
+    }
+    if sent == 0 { wrong.map_or(Ok(0), Err) } else { Ok(sent) }
+}
+
+/// Whether the frame has a tag, which is not part of what the MTU bounds.
+fn tagged(frame: Gather<'_>, skip: usize) -> bool {
+    let mut kind = [0; 2];
+    frame.copy_from(skip + 12, &mut kind);
+    matches!(u16::from_be_bytes(kind), 0x8100 | 0x88a8)
+}
+
+/// A frame with a `virtio_net_hdr` before it: what that leaves to be done is done.
+fn put_offload(inner: &mut Inner, head: &[u8], frame: Gather<'_>) -> Result<(), c_int> {
+    let mut header = [0; VNET];
+    frame.copy_from(0, &mut header);
+    let len = head.len() + frame.len() - VNET;
+    let left = Offload::parse(&header, len).map_err(|_| libc::EINVAL)?;
+    if left.is_none() {
+        return inner.put(head, frame, VNET);
+    }
+    let mut whole = vec![0; len];
+    whole[..head.len()].copy_from_slice(head);
+    frame.copy_from(VNET, &mut whole[head.len()..]);
+    let Some(gso) = left.gso else {
+        if let Some(sum) = left.checksum {
+            // The place lies inside the frame, as `parse` has checked.
+            let _ = finish_checksum(&mut whole, sum.start.into(), sum.offset.into());
+        }
+        return inner.put(&whole, Gather::EMPTY, 0);
+    };
+    let segments = Segments::new(&whole, &left).map_err(|_| libc::EINVAL)?;
+    let mut one = vec![0; usize::from(gso.size) + 512];
+    for i in 0..segments.count() {
+        let len = segments.write(i, &mut one).ok_or(libc::EMSGSIZE)?;
+        inner.put(&one[..len], Gather::EMPTY, 0)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! What a socket receives of a port: its filter, its queue, its counts.
+
+use std::collections::VecDeque;
+use std::ffi::c_int;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use crate::filter::{self, About, Insn};
+use crate::frame::{self, Frame, Meta};
+use crate::sys::kernel;
+use crate::tpacket::RxMap;
+
+/// Bytes of frames that wait for a socket beside other sockets, if `SO_RCVBUF` says no more.
+const LEAST_BUFFER: usize = 1 << 18;
+
+/// What a socket counts for `PACKET_STATISTICS`, since it was last asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) packets: u32,
+    pub(crate) drops: u32,
+}
+
+/// What a socket wants to receive, and how it looks there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wish {
+    /// In host order; [`frame::ALL`] for all.
+    pub(crate) protocol: u16,
+    pub(crate) about: About,
+    /// Address of the interface.
+    pub(crate) own: [u8; 6],
+}
+
+/// A socket that receives from a port. It lies in the port's link, under its lock.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) id: u64,
+    pub(crate) wish: Wish,
+    pub(crate) filter: Option<Arc<[Insn]>>,
+    pub(crate) fanout: Option<Fanout>,
+    /// The mapped ring that takes the place of the queue.
+    pub(crate) map: Option<RxMap>,
+    queue: VecDeque<(Vec<u8>, Meta)>,
+    waiting: usize,
+    limit: usize,
+    counts: Counts,
+    /// Readable while another socket's call has put frames into the queue, or a poll left one there.
+    alarm: OwnedFd,
+    alarmed: bool,
+    /// Readable when the alarm is, or the port.
+    watch: OwnedFd,
+}
+
+/// A share in the frames of a group of sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fanout {
+    pub(crate) group: u16,
+    /// `PACKET_FANOUT_HASH` and the like.
+    pub(crate) mode: u32,
+}
+
+impl Receiver {
+    /// For a socket that sleeps on `port`.
+    pub(crate) fn new(id: u64, wish: Wish, port: RawFd, buffer: usize) -> Result<Self, c_int> {
+        let alarm = kernel::eventfd()?;
+        let watch = kernel::watch(&[port, alarm.as_raw_fd()])?;
+        Ok(Self {
+            id,
+            wish,
+            filter: None,
+            fanout: None,
+            map: None,
+            queue: VecDeque::new(),
+            waiting: 0,
+            limit: buffer.max(LEAST_BUFFER),
+            counts: Counts::default(),
+            alarm,
+            alarmed: false,
+            watch,
+        })
+    }
+
+    /// Sleeps on another port from now on.
+    pub(crate) fn renew(&mut self, port: RawFd) {
+        if let Ok(watch) = kernel::watch(&[port, self.alarm.as_raw_fd()]) {
+            self.watch = watch;
+        }
+    }
+
+    pub(crate) fn watch(&self) -> RawFd {
+        self.watch.as_raw_fd()
+    }
+
+    /// Whether each frame is wanted, whatever it is.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.filter.is_none() && self.wish.protocol == frame::ALL
+    }
+
+    /// The frame with the length that the filter wants, if it wants it.
+    #[inline]
+    pub(crate) fn wants<'a>(&self, frame: &Frame<'a>) -> Option<Frame<'a>> {
+        if self.wish.protocol != frame::ALL && self.wish.protocol != frame.meta.protocol {
+            return None;
+        }
+        let mut frame = *frame;
+        if let Some(program) = &self.filter {
+            let hide = if self.wish.about.dgram { frame::HEADER } else { 0 };
+            let snap = filter::run(program, &frame, self.wish.about) as usize;
+            if snap == 0 {
+                return None;
+            }
+            frame.meta.snap = frame.bytes.len().min(snap.saturating_add(hide));
+        }
+        Some(frame)
+    }
+
+    /// Keeps a frame that is wanted: in the mapped ring, or in the queue.
+    pub(crate) fn keep(&mut self, frame: &Frame<'_>) {
+        self.count(1);
+        if let Some(map) = &mut self.map {
+            if !map.put(frame) {
+                self.counts.drops += 1;
+            }
+            return;
+        }
+        let bytes = &frame.bytes[..frame.meta.snap];
+        // What a frame costs besides its bytes, so that short ones are bounded too.
+        let cost = bytes.len() + 128;
+        if self.waiting + cost > self.limit {
+            self.counts.drops += 1;
+            return;
+        }
+        self.waiting += cost;
+        // The bytes behind the snapshot are not kept, but their number is.
+        let mut held = Vec::with_capacity(frame.bytes.len());
+        held.extend_from_slice(bytes);
+        held.resize(frame.bytes.len(), 0);
+        self.queue.push_back((held, frame.meta));
+        self.ring();
+    }
+
+    /// Counts a frame that did not have to be kept.
+    #[inline]
+    pub(crate) fn count(&mut self, n: u32) {
+        self.counts.packets = self.counts.packets.wrapping_add(n);
+    }
+
+    pub(crate) fn lost(&mut self, n: u32) {
+        self.counts.packets = self.counts.packets.wrapping_add(n);
+        self.counts.drops = self.counts.drops.wrapping_add(n);
+    }
+
+    /// The counts since the last call.
+    pub(crate) fn counts(&mut self) -> Counts {
+        std::mem::take(&mut self.counts)
+    }
+
+    /// Whether a call would find something without a look at the port.
+    pub(crate) fn has(&mut self) -> bool {
+        self.map.as_mut().map_or(!self.queue.is_empty(), RxMap::readable)
+    }
+
+    /// The oldest frame of the queue.
+    pub(crate) fn front<R>(&mut self, leave: bool, f: impl FnOnce(&Frame<'_>) -> R) -> Option<R> {
+        let (bytes, meta) = self.queue.front()?;
+        let out = f(&Frame { bytes, meta: *meta });
+        if !leave {
+            let len = meta.snap + 128;
+            self.waiting = self.waiting.saturating_sub(len);
+            self.queue.pop_front();
+        }
+        if self.queue.is_empty() && self.alarmed {
+            self.alarmed = false;
+            kernel::silence(&self.alarm);
+        }
+        Some(out)
+    }
+
+    /// Makes the descriptor readable until the queue is empty.
+    pub(crate) fn ring(&mut self) {
+        if !self.alarmed {
+            self.alarmed = true;
+            kernel::ring(&self.alarm);
+        }
+    }
+
+    /// Nothing waits: the descriptor is readable no more.
+    pub(crate) fn quiet(&mut self) {
+        if self.alarmed && !self.has() {
+            self.alarmed = false;
+            kernel::silence(&self.alarm);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What is asked of the kernel about a socket and its interface, and descriptors of our own.
+
+use std::ffi::{CStr, c_int};
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
+
+use super::guard::errno;
+use super::real;
+
+/// `struct ifreq` of net/if.h as these calls use it: a name, then a word or an address.
+#[repr(C)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    data: [u8; 24],
+}
+
+fn ask(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
+    // SAFETY: the request is as large as `struct ifreq` and lives across the call.
+    let done = unsafe { real::ioctl(fd, what, std::ptr::from_mut(request) as usize) };
+    if done < 0 { Err(errno()) } else { Ok(()) }
+}
+
+fn named(name: &str) -> Request {
+    let mut request = Request { name: [0; libc::IFNAMSIZ], data: [0; 24] };
+    let n = name.len().min(libc::IFNAMSIZ - 1);
+    request.name[..n].copy_from_slice(&name.as_bytes()[..n]);
+    request
+}
+
+/// Name of the interface in the namespace of the socket.
+pub(crate) fn interface_name(fd: RawFd, index: c_int) -> Result<String, c_int> {
+    let mut request = named("");
+    request.data[..4].copy_from_slice(&index.to_ne_bytes());
+    ask(fd, libc::SIOCGIFNAME as libc::c_ulong, &mut request)?;
+    let name = CStr::from_bytes_until_nul(&request.name).map_err(|_| libc::ENODEV)?;
+    Ok(name.to_string_lossy().into_owned())
+}
+
+pub(crate) fn mtu(fd: RawFd, name: &str) -> Result<usize, c_int> {
+    let mut request = named(name);
+    ask(fd, libc::SIOCGIFMTU as libc::c_ulong, &mut request)?;
+    let [a, b, c, d, ..] = request.data;
+    Ok(u32::from_ne_bytes([a, b, c, d]) as usize)
+}
+
+/// Address of the interface and, as ARP counts, the kind of its hardware.
+pub(crate) fn address(fd: RawFd, name: &str) -> Result<([u8; 6], u16), c_int> {
+    let mut request = named(name);
+    ask(fd, libc::SIOCGIFHWADDR as libc::c_ulong, &mut request)?;
+    let [a, b, m0, m1, m2, m3, m4, m5, ..] = request.data;
+    Ok(([m0, m1, m2, m3, m4, m5], u16::from_ne_bytes([a, b])))
+}
+
+/// Binds the kernel's socket.
+pub(crate) fn bind(fd: RawFd, index: c_int, protocol: u16) -> Result<(), c_int> {
+    // SAFETY: plain data, for which zero is a value.
+    let mut at: sockaddr_ll = unsafe { std::mem::zeroed() };
+    at.sll_family = libc::AF_PACKET as u16;
+    (at.sll_protocol, at.sll_ifindex) = (protocol.to_be(), index);
+    // SAFETY: `at` has this length and lives across the call.
+    let done = unsafe { real::bind(fd, (&raw const at).cast(), size_of::<sockaddr_ll>() as socklen_t) };
+    if done < 0 { Err(errno()) } else { Ok(()) }
+}
+
+/// How long a receive may sleep: `SO_RCVTIMEO`.
+pub(crate) fn patience(fd: RawFd) -> Option<Duration> {
+    let mut t = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut len = size_of::<timeval>() as socklen_t;
+    let at = (&raw mut t).cast();
+    // SAFETY: `t` has this length and lives across the call.
+    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, at, &raw mut len) };
+    let wait = Duration::new(t.tv_sec.unsigned_abs(), t.tv_usec.unsigned_abs() as u32 * 1000);
+    (done == 0 && !wait.is_zero()).then_some(wait)
+}
+
+/// Bytes that the socket may hold.
+pub(crate) fn receive_buffer(fd: RawFd) -> usize {
+    let mut bytes: c_int = 0;
+    let mut len = size_of::<c_int>() as socklen_t;
+    let at = (&raw mut bytes).cast();
+    // SAFETY: `bytes` has this length and lives across the call.
+    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVBUF, at, &raw mut len) };
+    if done == 0 { bytes.max(0) as usize } else { 0 }
+}
+
+fn owned(fd: RawFd) -> Result<OwnedFd, c_int> {
+    if fd < 0 {
+        return Err(errno());
+    }
+    // SAFETY: a descriptor that the kernel just gave, which nobody else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub(crate) fn eventfd() -> Result<OwnedFd, c_int> {
+    // SAFETY: no memory is involved.
+    owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
+}
+
+pub(crate) fn ring(eventfd: &OwnedFd) {
+    let one = 1u64;
+    // SAFETY: eight bytes that live across the call.
+    unsafe { real::write(eventfd.as_raw_fd(), (&raw const one).cast(), 8) };
+}
+
+pub(crate) fn silence(eventfd: &OwnedFd) {
+    let mut count = 0u64;
+    // SAFETY: eight bytes that live across the call.
+    unsafe { real::read(eventfd.as_raw_fd(), (&raw mut count).cast(), 8) };
+}
+
+/// A descriptor that is readable while one of `fds` is.
+pub(crate) fn watch(fds: &[RawFd]) -> Result<OwnedFd, c_int> {
+    // SAFETY: no memory is involved.
+    let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+    for &fd in fds {
+        let mut event = epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+        // SAFETY: the event lives across the call.
+        if unsafe { real::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) } < 0 {
+            return Err(errno());
+        }
+    }
+    Ok(epoll)
+}
+
+/// `epoll_ctl`; failures are those that the program has caused and sees elsewhere.
+pub(crate) fn epoll(epoll: RawFd, what: c_int, fd: RawFd, events: u32, data: u64) {
+    let mut event = epoll_event { events, u64: data };
+    // SAFETY: the event lives across the call.
+    unsafe { real::epoll_ctl(epoll, what, fd, &raw mut event) };
+}
+
+/// Sleeps until `fd` is readable; false when the time is over.
+pub(crate) fn sleep_on(fd: RawFd, wait: Option<Duration>) -> Result<bool, c_int> {
+    let mut p = pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let t = wait.map(|w| timespec { tv_sec: w.as_secs() as _, tv_nsec: w.subsec_nanos().into() });
+    let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: both live across the call.
+    match unsafe { real::ppoll(&raw mut p, 1, t, std::ptr::null()) } {
+        n if n < 0 => Err(errno()),
+        n => Ok(n > 0),
+    }
+}
+
+/// Whether a call that a signal interrupted goes on: when each handler that the program has was installed with
+/// `SA_RESTART`. Which signal came can't be known.
+pub(crate) fn restarts() -> bool {
+    (1..=64).all(|signal| {
+        // SAFETY: plain data, for which zero is a value.
+        let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: only asks; `now` lives across the call.
+        let known = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut now) } == 0;
+        let handled = known && now.sa_sigaction != libc::SIG_DFL && now.sa_sigaction != libc::SIG_IGN;
+        !handled || now.sa_flags & libc::SA_RESTART != 0
+    })
+}
+
+/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals are plain data; both live across the calls.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let done = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        done
+    }
+}

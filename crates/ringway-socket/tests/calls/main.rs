@@ -1,0 +1,203 @@
+//! A program makes the same calls twice: on the kernel's packet sockets over a veth, and with the library before libc, on
+//! a port of a switch. What it prints, and what arrives at the far end, must be the same. Needs root.
+#![allow(unsafe_code, reason = "system calls")]
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(dead_code, reason = "what the tests share has more")]
+
+mod child;
+mod host;
+mod life;
+
+use child::{TYPE, frame};
+use host::Host;
+
+/// The child's side; does nothing in an ordinary run of the tests.
+#[test]
+fn program() {
+    let Ok(words) = std::env::var(host::ROLE) else { return };
+    let words: Vec<&str> = words.split(' ').collect();
+    match words[0] {
+        "send" => child::send(),
+        "receive" => child::receive(&words[1..]),
+        "fork" => life::fork(),
+        "spawn" => life::spawn(),
+        "daemon" => life::daemon(),
+        "share" => life::share(&words[1..]),
+        "epoll" => life::epoll(),
+        "threads" => life::threads(),
+        "flood" => life::flood(),
+        other => panic!("{other}?"),
+    }
+}
+
+#[test]
+fn what_is_sent_arrives_as_it_would_without() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("send", &[]);
+    for map in [false, true] {
+        let got = host.shimmed("send", &[], map, &[]);
+        assert_eq!(got.lines, expected.lines, "mapped: {map}");
+        assert_eq!(got.frames.len(), expected.frames.len(), "mapped: {map}");
+        assert_eq!(got.frames, expected.frames, "mapped: {map}");
+        assert!(got.errors.contains("frames sent"), "{}", got.errors);
+    }
+}
+
+#[test]
+fn frames_that_wait_arrive_all_the_same() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("send", &[]);
+    for map in [false, true] {
+        let got = host.shimmed("send", &[], map, &[("RINGWAY_BATCH_US", "2000")]);
+        assert_eq!(got.lines, expected.lines, "mapped: {map}");
+        assert_eq!(got.frames, expected.frames, "mapped: {map}");
+    }
+}
+
+/// One of each kind that a receiver can tell apart.
+fn kinds() -> Vec<Vec<u8>> {
+    let mut frames: Vec<_> = (0..10).map(|n| frame(n, 60 + 50 * usize::from(n))).collect();
+    frames[1][..6].fill(0xff);
+    frames[2][..6].copy_from_slice(&[1, 0, 0x5e, 0, 0, 1]);
+    frames[3][..6].copy_from_slice(&host::OWN);
+    frames[4][12..18].copy_from_slice(&[0x81, 0, 0x60, 5, 0x88, 0xb5]);
+    frames[5][12..14].copy_from_slice(&[0, 200]);
+    frames[6][12..14].copy_from_slice(&[0x08, 0x00]);
+    frames.push(frame(11, 1514));
+    frames
+}
+
+fn same(words: &str, frames: &[Vec<u8>]) {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain(words, frames);
+    let got = host.shimmed(words, frames, true, &[]);
+    for (got, expected) in got.lines.iter().zip(&expected.lines) {
+        assert_eq!(got, expected, "{words}");
+    }
+    assert_eq!(got.lines.len(), expected.lines.len(), "{words}");
+    assert!(expected.lines.len() > 5 && got.errors.contains("received"), "{words}: {}", got.errors);
+}
+
+#[test]
+fn each_call_receives_the_same() {
+    let all = kinds();
+    for how in ["recv", "recvfrom", "recvmsg", "recvmmsg", "poll", "select", "epoll"] {
+        same(&format!("receive raw {how} {}", all.len()), &all);
+    }
+}
+
+#[test]
+fn without_link_headers() {
+    let all = kinds();
+    for how in ["recvfrom", "recvmsg", "ring1", "ring2"] {
+        same(&format!("receive dgram {how} {}", all.len()), &all);
+    }
+}
+
+#[test]
+fn mapped_rings() {
+    let all = kinds();
+    for how in ["ring0", "ring1", "ring2"] {
+        same(&format!("receive raw {how} {}", all.len()), &all);
+    }
+}
+
+#[test]
+fn filters_and_types() {
+    let all = kinds();
+    let passed = all.iter().filter(|f| f[14] >= 3).count();
+    same(&format!("receive raw recvmsg {passed} filter"), &all);
+    let typed =
+        all.iter().filter(|f| f[12..14] == TYPE.to_be_bytes() || f[16..18] == TYPE.to_be_bytes()).count();
+    same(&format!("receive raw recvfrom {typed} one-type"), &all);
+    same(&format!("receive raw poll {typed} one-type"), &all);
+}
+
+/// Six frames of the program's own type.
+fn six() -> Vec<Vec<u8>> {
+    (0..6).map(|n| frame(n, 60 + usize::from(n))).collect()
+}
+
+#[test]
+fn sockets_of_one_interface_share_its_frames() {
+    same("share", &six());
+    same("share group", &six());
+}
+
+#[test]
+fn an_epoll_that_looked_before_the_bind() {
+    same("epoll", &six());
+}
+
+#[test]
+fn threads_signals_and_time() {
+    same("threads", &six());
+}
+
+#[test]
+fn forks_send_to_plain_interfaces() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("fork", &[]);
+    for more in [&[][..], &[("RINGWAY_BATCH_US", "500")][..]] {
+        let got = host.shimmed("fork", &[], false, more);
+        assert_eq!((&got.lines, &got.frames), (&expected.lines, &expected.frames), "{more:?}");
+    }
+}
+
+#[test]
+fn a_fork_gets_a_mapped_port_when_its_parent_has_given_it_back() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("fork", &[], true, &[]);
+    let busy = format!("child: errno {}", libc::EBUSY);
+    let wanted = [
+        "bind: 0",
+        "parent: 60",
+        &busy,
+        "fork: 0",
+        "parent: 60",
+        "bind: 0",
+        "child: 60",
+        "fork: 0",
+        "bind: 0",
+        "parent: 60",
+    ];
+    assert_eq!(got.lines, wanted, "{}", got.errors);
+    assert_eq!(got.frames.iter().map(|f| f[14]).collect::<Vec<_>>(), [1, 3, 4, 5]);
+    let got = host.shimmed("daemon", &[], true, &[]);
+    assert_eq!(
+        got.frames.iter().map(|f| f[14]).collect::<Vec<_>>(),
+        [1, 2],
+        "{:?} {}",
+        got.lines,
+        got.errors
+    );
+}
+
+#[test]
+fn a_child_in_its_parents_memory_takes_nothing_away() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("spawn", &[]);
+    let got = host.shimmed("spawn", &[], true, &[]);
+    assert_eq!((got.lines, got.frames), (expected.lines, expected.frames), "{}", got.errors);
+}
+
+#[test]
+fn a_port_that_is_not_there_is_no_device() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("fork", &[], false, &[("RINGWAY_MAP", "a0=vale-none:p1")]);
+    assert!(got.lines.contains(&format!("bind: errno {}", libc::ENODEV)), "{:?}", got.lines);
+    assert!(
+        got.errors.contains("no such switch") && got.errors.contains("ringway vale add"),
+        "{}",
+        got.errors
+    );
+    assert_eq!(got.frames.len(), 0, "nothing leaves by the interface itself");
+}
+
+#[test]
+fn killed_senders_leave_nothing() {
+    let Some(host) = Host::new() else { return };
+    for (map, us) in [(true, "0"), (true, "200"), (false, "200")] {
+        host.kill("flood", map, &[("RINGWAY_BATCH_US", us)]);
+    }
+}
