@@ -9,7 +9,7 @@
 
 use std::sync::OnceLock;
 
-use ringway::PortName;
+use ringway::PortMap;
 use ringway::vale::{Switch, switches};
 
 /// What stands before the colon of a port's name, but for the names of switches.
@@ -27,10 +27,9 @@ pub(crate) enum Target {
 
 /// What stands for a device, or `None` for one of the system's.
 pub(crate) fn target(device: &str) -> Option<Target> {
-    static MAP: OnceLock<Vec<(String, String)>> = OnceLock::new();
-    let map = MAP.get_or_init(|| parse_map(&std::env::var("RINGWAY_MAP").unwrap_or_default()));
-    if let Some((_, port)) = map.iter().find(|(name, _)| name == device) {
-        return Some(Target::Port(port.clone()));
+    static MAP: OnceLock<PortMap> = OnceLock::new();
+    if let Some(port) = MAP.get_or_init(PortMap::of_environment).port(device) {
+        return Some(Target::Port(port.to_owned()));
     }
     if is_port(device) {
         return Some(Target::Port(device.to_owned()));
@@ -47,8 +46,8 @@ fn is_ethernet(device: &str) -> bool {
 
 /// Devices that a list of interfaces lacks: name and description.
 pub(crate) fn listed() -> Vec<(String, String)> {
-    let map = parse_map(&std::env::var("RINGWAY_MAP").unwrap_or_default());
-    let mapped = map.into_iter().map(|(name, port)| (name, format!("Ringway port {port}")));
+    let map = PortMap::of_environment();
+    let mapped = map.entries().map(|(name, port)| (name.to_owned(), format!("Ringway port {port}")));
     mapped.chain(switch_ports()).collect()
 }
 
@@ -71,22 +70,6 @@ fn is_port(device: &str) -> bool {
         .is_some_and(|(kind, rest)| KINDS.contains(&kind) || kind.starts_with("vale") && !rest.is_empty())
 }
 
-/// Ports around ports have commas in their names: an entry goes on until its port is a whole name. What never becomes one is
-/// kept, so that opening it tells what is wrong.
-fn parse_map(text: &str) -> Vec<(String, String)> {
-    let mut map: Vec<(String, String)> = Vec::new();
-    for part in text.split(',') {
-        match map.last_mut() {
-            Some((_, port)) if port.parse::<PortName>().is_err() => {
-                port.push(',');
-                port.push_str(part);
-            }
-            _ => map.extend(part.split_once('=').map(|(name, port)| (name.to_owned(), port.to_owned()))),
-        }
-    }
-    map
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,18 +82,5 @@ mod tests {
         for theirs in ["eth0", "any", "vale0", "vale0:", "usbmon1", "nflog:1", "eth0:1", "dbus-system", ""] {
             assert!(!is_port(theirs), "{theirs}");
         }
-    }
-
-    #[test]
-    fn maps_have_ports_with_commas() {
-        let map = parse_map("eth0=vale0:p1,eth1=fault:drop=1%,seed=3,port=tap:file=a,port=loop:,lan=null:");
-        let expected = [
-            ("eth0", "vale0:p1"),
-            ("eth1", "fault:drop=1%,seed=3,port=tap:file=a,port=loop:"),
-            ("lan", "null:"),
-        ];
-        assert_eq!(map, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
-        assert_eq!(parse_map(""), []);
-        assert_eq!(parse_map("eth0=nonsense:x,y"), [("eth0".into(), "nonsense:x,y".into())]);
     }
 }
