@@ -56,7 +56,7 @@ fn send(port: &mut Port, window: Window) -> ringway::Result<Traffic> {
         ring.sync()?;
         Ok(u64::from(filled))
     };
-    count(Window { end: window.end + AFTER_NS, ..window }, step)
+    count(Window { end: window.end + AFTER_NS, ..window }, monotonic_ns, step)
 }
 
 /// Takes what is there and reads a byte of each frame.
@@ -68,11 +68,15 @@ fn receive(port: &mut Port, window: Window) -> ringway::Result<Traffic> {
         }
         Ok(drain(ring))
     };
-    count(window, step)
+    count(window, monotonic_ns, step)
 }
 
-/// Counts the frames of steps within the window.
-fn count(window: Window, mut step: impl FnMut() -> ringway::Result<u64>) -> ringway::Result<Traffic> {
+/// Counts the frames of steps within the window, by that clock.
+fn count(
+    window: Window,
+    clock: impl Fn() -> u64,
+    mut step: impl FnMut() -> ringway::Result<u64>,
+) -> ringway::Result<Traffic> {
     let (mut total, mut first) = (0, None);
     loop {
         for _ in 0..TURNS {
@@ -82,7 +86,7 @@ fn count(window: Window, mut step: impl FnMut() -> ringway::Result<u64>) -> ring
                 break; // it may have slept
             }
         }
-        let now = monotonic_ns();
+        let now = clock();
         let Some((start, before)) = first else {
             first = (now >= window.start).then_some((now, total)); // late on a busy machine, and then still a while to measure
             continue;
@@ -97,6 +101,8 @@ fn count(window: Window, mut step: impl FnMut() -> ringway::Result<u64>) -> ring
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     fn soon(after_ms: u64, for_ms: u64) -> Window {
@@ -104,39 +110,41 @@ mod tests {
         Window { start, end: start + for_ms * 1_000_000 }
     }
 
+    /// A clock that each step moves on by a microsecond.
+    fn run(window: Window, frames: impl Fn(u64) -> u64) -> Traffic {
+        let now = Cell::new(0);
+        let step = || {
+            now.set(now.get() + 1000);
+            Ok(frames(now.get()))
+        };
+        count(window, || now.get(), step).unwrap()
+    }
+
     #[test]
     fn frames_in_the_window_count() {
-        let mut now = 0;
-        let window = soon(20, 20);
-        let counted = count(window, || {
-            now = monotonic_ns();
-            Ok(if (window.start..window.end).contains(&now) { 1 } else { 1000 })
-        });
-        let counted = counted.unwrap();
-        assert!(now >= window.end && counted.total_packets > counted.packets + 1000);
-        assert!((0.02..5.0).contains(&counted.seconds), "{counted:?}");
-        assert_eq!(counted.bytes, counted.packets * 60);
+        let window = Window { start: 1_000_000, end: 3_000_000 };
+        // The clock is looked at every 64 steps: first at 1,024,000, last at 3,008,000.
+        let counted = run(window, |now| if (1_024_001..=3_008_000).contains(&now) { 1 } else { 1000 });
+        assert_eq!((counted.packets, counted.bytes), (1984, 1984 * 60));
+        assert_eq!(counted.total_packets, 1984 + 1024 * 1000);
+        assert!((counted.seconds - 0.001_984).abs() < 1e-9, "{counted:?}");
     }
 
     #[test]
     fn who_comes_late_measures_all_the_same() {
-        let mut late = false;
-        let counted = count(soon(0, 1), || {
-            if !late {
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
-            late = true;
-            Ok(1)
-        });
-        let counted = counted.unwrap();
+        let counted = run(Window { start: 1000, end: 2000 }, |_| 1);
         assert_eq!((counted.packets, counted.total_packets), (64, 128));
         assert!(counted.seconds > 0.0);
     }
 
     #[test]
     fn silence_ends_in_time() {
-        let counted = count(soon(0, 5), || Ok(0)).unwrap();
+        let counted = run(Window { start: 1000, end: 5000 }, |_| 0);
         assert_eq!((counted.packets, counted.total_packets), (0, 0));
+        assert!(
+            (counted.seconds - 0.000_004).abs() < 1e-9,
+            "a step without frames is followed by a look: {counted:?}"
+        );
     }
 
     #[test]
