@@ -119,7 +119,7 @@ struct tx_state {
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	__u32 ring, chain_flags;
 	__u32 nics; /* what the caller is to do for NICs; `enum answer` in vale_send.h */
-	__u32 unused;
+	__u32 varied; /* the last frame's address was another than the one before */
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
 	__u16 next[BURST];

@@ -63,6 +63,7 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 		t->dst = flags >> 8;
 		t->last_dst = ~0ULL;
 	} else if (dst != t->last_dst) {
+		t->varied = 1;
 		__u64 entry = fdb_find(f, mix(dst));
 		t->last_dst = dst;
 		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
@@ -162,6 +163,15 @@ __noinline int decide_part(struct tx_state *t, __u32 i, __u64 s)
 		t->chain_slots = 0;
 	}
 	return 0;
+}
+
+/* Frames to many addresses wait for the table, which caches do not hold: has the CPU fetch what a later frame needs. */
+static __always_inline void look_ahead(struct fdb *f, void *reg, __u32 ring, __u32 at)
+{
+	__u32 idx = READ_ONCE(*slot_of(reg, ring, (at + 8) & MASK));
+
+	if (idx < cfg.bufs)
+		READ_ONCE(*bucket(f, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & 0xffffffffffffULL)));
 }
 
 /* Looks at slot `i` of the burst, which is `at` in its ring. */

@@ -309,6 +309,10 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_stat
 	t->ring = ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
 	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
+		if (DECISION == BRIDGE && READ_ONCE(t->varied)) {
+			t->varied = 0;
+			look_ahead(f, reg, ring, at);
+		}
 		decide(f, reg, t, ring, at, i);
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
