@@ -8,13 +8,13 @@ mod support;
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
-use ringway::{Error, ErrorKind, OpenOptions, Port};
+use ringway::{Error, ErrorKind, OpenOptions, Port, Waiter};
 
 use support::switch::{Temporary, files, unused_name};
-use support::{Random, Running, assert_clear, child, child_command, role};
+use support::{Random, Running, assert_clear, child, child_command, cpu_time, role};
 
 fn small() -> SwitchSpec {
     SwitchSpec { slots: 64, ..SwitchSpec::default() }
@@ -244,4 +244,23 @@ fn makers_are_killed() {
     }
     drop(removed);
     assert!(!Path::new("/sys/fs/bpf/ringway").join(&name).exists());
+}
+
+/// There is no daemon, so a switch costs what those who have its ports open cost.
+#[test]
+fn an_idle_switch_costs_no_cpu() {
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    switch.add(&["p1", "p2"]);
+    let (mut port, mut other) = (switch.open("p1"), switch.open("p2"));
+    let mut waiter = Waiter::new(Duration::from_micros(20)).unwrap();
+    let (cpu, start) = (cpu_time(), Instant::now());
+    while start.elapsed() < Duration::from_secs(1) {
+        assert!(!waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(250)).unwrap());
+    }
+    let (used, wall) = (cpu_time() - cpu, start.elapsed());
+    assert!(used.as_secs_f64() < 0.01 * wall.as_secs_f64(), "{used:?} of {wall:?}");
+    // It waited where frames arrive.
+    assert!(other.tx[0].push(&[0xff; 60]));
+    other.tx[0].sync().unwrap();
+    assert!(waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(5)).unwrap());
 }
