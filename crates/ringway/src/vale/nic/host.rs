@@ -82,7 +82,8 @@ impl Switch {
         let name = format!("{interface}^");
         let on = format!("{}:{name}", self.name);
         let number = self.make_port(&name, &PortAccess::default(), port::NIC | port::HOST)?;
-        self.attach_host(nic, shared, (number, beside), &on).inspect_err(|_| self.remove_host(number))
+        self.attach_host(nic, shared, (number, beside), &on)
+            .inspect_err(|_| self.remove_host(interface, beside))
     }
 
     fn attach_host(&self, nic: &Nic, shared: &Shared, (number, beside): (u32, u32), on: &str) -> Result<()> {
@@ -117,17 +118,18 @@ impl Switch {
                 .cure("delete the interface: both go"));
         }
         if nic.nic.is_some() {
-            self.remove_host(self.nic_word(nic.number, port::BESIDE));
+            self.remove_host(&nic.name, nic.number);
         }
         Ok(())
     }
 
-    fn remove_host(&self, number: u32) {
-        let Some(host) = self.ports().into_iter().find(|p| p.number == number && p.host) else { return };
-        let beside = self.nic_word(number, port::BESIDE);
+    /// Found by its name: who made it may have been killed before he told either of the other.
+    fn remove_host(&self, interface: &str, beside: u32) {
+        let name = format!("{interface}^");
+        let Some(host) = self.ports().into_iter().find(|p| p.host && p.name == name) else { return };
         self.ports.u32(beside as usize * port::SIZE + port::BESIDE).store(0, Relaxed);
         self.detach_nic(&host);
-        self.forget_port(number);
+        self.forget_port(host.number);
         remove_tree(&pins::port(&self.dir, &host.name));
     }
 }

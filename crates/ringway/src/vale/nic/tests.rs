@@ -67,7 +67,10 @@ fn misuse_host(switch: &Switch) {
 
 /// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
 fn outlive(switch: &Switch, number: u32, out: &OwnedFd, port: &mut Port) {
+    // As if who made the host's side was killed before he told the NIC of it.
+    switch.make_port("v0^", &PortAccess::default(), port::NIC | port::HOST).unwrap();
     switch.del_port("v0", false).unwrap();
+    assert!(switch.ports().iter().all(|p| !p.host), "the host's side stays");
     assert_eq!(switch.add_port("next", &PortAccess::default()).unwrap(), number);
     let mut next = Port::open(&format!("{}:next", switch.name)).unwrap();
     let slots = switch.spec().slots;
