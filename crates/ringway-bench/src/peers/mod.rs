@@ -49,7 +49,7 @@ pub use ovs::OvsUserspace;
 pub use process::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::process::Command;
 
@@ -90,9 +90,20 @@ impl Peer {
         netns: Option<&str>,
         cpu: Option<usize>,
     ) -> Result<Self, PeerError> {
+        Self::spawn_with(kind, args, netns, cpu, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub(crate) fn spawn_with(
+        kind: PeerKind,
+        args: impl IntoIterator<Item: AsRef<OsStr>>,
+        netns: Option<&str>,
+        cpu: Option<usize>,
+        environment: &[(&str, OsString)],
+    ) -> Result<Self, PeerError> {
         // The file must stay open until the child has executed it, which `start` waits for.
         let (mut command, _file) = image::command(kind)?;
-        command.args(args);
+        command.args(args).envs(environment.iter().cloned());
         if let Some(cpu) = cpu {
             command.env("PEER_CPU", cpu.to_string());
         }

@@ -6,6 +6,7 @@
 //! they are connected.
 
 use std::env;
+use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
@@ -45,6 +46,16 @@ impl OvsUserspace {
     ///
     /// [`PeerError::Unavailable`] if it is not installed, [`PeerError::Failed`] with its words.
     pub fn create(netns: &str, members: &[&str], cpu: usize) -> Result<Self, PeerError> {
+        Self::create_with(netns, members, cpu, &[])
+    }
+
+    /// The same with more variables in the daemon's environment.
+    pub(crate) fn create_with(
+        netns: &str,
+        members: &[&str],
+        cpu: usize,
+        environment: &[(&str, OsString)],
+    ) -> Result<Self, PeerError> {
         let folder = OwnFolder::create(&env::temp_dir())
             .map_err(|source| PeerError::Os { action: "making a folder", source })?;
         let file = folder.path().join("conf.db").display().to_string();
@@ -56,6 +67,7 @@ impl OvsUserspace {
         run(configure(&mut program("ovs-vsctl", &folder), &socket, members))?;
         let mut daemon = program("taskset", &folder);
         daemon.args(["-c", &cpu.to_string(), "ovs-vswitchd", &format!("unix:{socket}")]);
+        daemon.envs(environment.iter().cloned());
         let taps = Taps(netns.into());
         // It says this once it is configured.
         let daemon = start(daemon, Some(netns), |line| line.contains("ovs-vswitchd (Open vSwitch)"))?;

@@ -61,6 +61,33 @@ impl Peer {
     /// Starts `command` in a network namespace and waits until it is set up.
     pub(super) fn start(
         name: String,
+        command: Command,
+        netns: Option<&str>,
+        protocol: Protocol,
+    ) -> Result<Self, PeerError> {
+        let mut peer = Self::launch(name, command, netns, protocol)?;
+        peer.await_ready()?;
+        Ok(peer)
+    }
+
+    /// Starts a program of others in a network namespace, and waits for the line that says that it is set up if there is one.
+    /// It has no result, only [words](Self::end).
+    pub(crate) fn program(
+        name: &str,
+        command: Command,
+        netns: &str,
+        ready: Option<fn(&str) -> bool>,
+    ) -> Result<Self, PeerError> {
+        let protocol = Protocol { ready: ready.unwrap_or(|_| true), result: |_| None, complaint: |_| false };
+        let mut peer = Self::launch(name.to_owned(), command, Some(netns), protocol)?;
+        if ready.is_some() {
+            peer.await_ready()?;
+        }
+        Ok(peer)
+    }
+
+    fn launch(
+        name: String,
         mut command: Command,
         netns: Option<&str>,
         protocol: Protocol,
@@ -76,9 +103,7 @@ impl Peer {
         if let Some(err) = child.stderr.take() {
             listen(err, sender, Line::Err);
         }
-        let mut peer = Self { name, child, protocol, lines, out: Vec::new(), err: Vec::new() };
-        peer.await_ready()?;
-        Ok(peer)
+        Ok(Self { name, child, protocol, lines, out: Vec::new(), err: Vec::new() })
     }
 
     /// The peer's name, such as `peer-pcap`.
@@ -105,12 +130,31 @@ impl Peer {
     ///
     /// Why the peer has no result.
     pub fn stop(mut self) -> Result<PeerResult, PeerError> {
+        self.terminate()?;
+        self.conclude()
+    }
+
+    /// Ends a program of others with SIGTERM, and returns what it said on standard error. Kills it after 3 s.
+    ///
+    /// A program that has ended by itself has failed.
+    pub(crate) fn end(mut self) -> Result<Vec<String>, PeerError> {
+        let ended = self.child.try_wait().map_err(|source| PeerError::Os { action: "wait", source })?;
+        self.terminate()?;
+        self.reap()?;
+        match ended {
+            Some(status) => Err(self.failure(status)),
+            None => Ok(std::mem::take(&mut self.err)),
+        }
+    }
+
+    /// Sends SIGTERM and keeps what the peer says until it closes its output.
+    fn terminate(&mut self) -> Result<(), PeerError> {
         self.signal(libc::SIGTERM)?;
         let end = Instant::now() + STOP_LIMIT;
         loop {
             match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => self.keep(line),
-                Err(RecvTimeoutError::Disconnected) => return self.conclude(),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => return Err(self.timeout(STOP_LIMIT)), // and drop kills
             }
         }
@@ -300,6 +344,25 @@ mod tests {
         ))
         .unwrap();
         assert_eq!(peer.stop().unwrap().traffic().unwrap().bytes, 60);
+    }
+
+    #[test]
+    fn words_of_programs_are_kept() {
+        let (lab, script) = (
+            crate::lab::Lab::new(),
+            "echo set up >&2; trap 'echo 7 seen >&2; exit' TERM; while :; do sleep 0.01; done",
+        );
+        let Ok(lab) = lab else { return eprintln!("SKIP: namespaces need root; run these tests with sudo") };
+        let start = |script: &str, ready| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            Peer::program("sh", command, lab.name(), ready)
+        };
+        let is_set_up: fn(&str) -> bool = |line| line == "set up";
+        assert_eq!(start(script, Some(is_set_up)).unwrap().end().unwrap(), ["7 seen"]);
+        let gone = start("echo no luck >&2", None).unwrap();
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(gone.end().unwrap_err().to_string(), "sh: no luck");
     }
 
     #[test]

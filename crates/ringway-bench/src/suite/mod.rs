@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`apps`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
@@ -16,6 +17,7 @@
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
+pub mod apps;
 mod bed;
 pub mod conditions;
 mod duo;

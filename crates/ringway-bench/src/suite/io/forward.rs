@@ -15,7 +15,7 @@ use crate::engine::Bridge;
 use crate::lab::Lab;
 use crate::lab::raw::RawSender;
 use crate::peers::testpmd::{self, Driver};
-use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::peers::{LinuxBridge, Peer, PeerKind, Traffic};
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
 
@@ -44,7 +44,7 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 pub fn ringway(bed: Bed<'_>, kind: Kind) -> Result<(Sample, [PortCounters; 2]), Fault> {
     let links = links(bed)?;
     let sink = sink(&links, kind.sink(BURST))?;
-    let (counters, ()) = bridging(links.lab, kind, || flood(bed))?;
+    let (counters, ()) = bridging(links.lab, kind, || flood(bed).map(drop))?;
     Ok((tx::arrived(sink)?, counters))
 }
 
@@ -139,19 +139,20 @@ fn dpdk(bed: Bed<'_>, driver: Driver) -> Result<Sample, Fault> {
 }
 
 /// Links for a forwarder between `a1` and `b0`.
-pub(super) fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
+pub(in crate::suite) fn links(bed: Bed<'_>) -> Result<Links<'_>, Fault> {
     let links = bed.links(&["a", "b"])?;
     links.lab.run_napi("a1")?; // takes what the generator redirects, whoever forwards
     Ok(links)
 }
 
-fn sink(links: &Links<'_>, kind: &str) -> Result<Peer, Fault> {
+pub(in crate::suite) fn sink(links: &Links<'_>, kind: &str) -> Result<Peer, Fault> {
     Ok(Peer::spawn(PeerKind::Xdp, [kind, "b1"], Some(links.lab.name()), Some(receiver()))?)
 }
 
-fn flood(bed: Bed<'_>) -> Result<(), Fault> {
+/// Floods `a0` with frames of 60 bytes; what was sent.
+pub(in crate::suite) fn flood(bed: Bed<'_>) -> Result<Traffic, Fault> {
     let seconds = bed.seconds.to_string();
     let args = ["flood", "a0", "60", &seconds];
-    Peer::spawn(PeerKind::Xdp, args, Some(bed.lab()?.name()), Some(SENDER))?.finish()?;
-    Ok(())
+    let flood = Peer::spawn(PeerKind::Xdp, args, Some(bed.lab()?.name()), Some(SENDER))?;
+    Ok(flood.finish()?.traffic().copied().unwrap_or_default())
 }

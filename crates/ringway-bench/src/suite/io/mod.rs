@@ -21,7 +21,7 @@ mod latency;
 mod overload;
 mod pipe;
 mod rx;
-mod tx;
+pub(super) mod tx;
 
 pub use kind::Kind;
 

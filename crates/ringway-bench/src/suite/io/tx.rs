@@ -52,14 +52,18 @@ fn peer(bed: Bed<'_>, kind: PeerKind, burst: u32) -> Result<Sample, Fault> {
 }
 
 /// What arrives at a sink while `send` runs.
-fn counted(lab: &Lab, sink: &str, send: impl FnOnce() -> Result<(), Fault>) -> Result<Sample, Fault> {
+pub(in crate::suite) fn counted(
+    lab: &Lab,
+    sink: &str,
+    send: impl FnOnce() -> Result<(), Fault>,
+) -> Result<Sample, Fault> {
     let sink = Peer::spawn(PeerKind::Xdp, [sink, "a1"], Some(lab.name()), Some(receiver()))?;
     send()?;
     arrived(sink)
 }
 
 /// The rate at a sink, which ends with it.
-pub(super) fn arrived(sink: Peer) -> Result<Sample, Fault> {
+pub(in crate::suite) fn arrived(sink: Peer) -> Result<Sample, Fault> {
     let pps = sink.stop()?.traffic().map_or(0.0, |t| t.pps());
     if pps == 0.0 {
         return Err(Fault::Failed("nothing arrived at the far end".into()));

@@ -25,7 +25,7 @@ mod neighbours;
 mod nic;
 mod programs;
 mod side;
-mod switch;
+pub(super) mod switch;
 
 pub use side::side;
 

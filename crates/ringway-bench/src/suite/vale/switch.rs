@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
+use ringway::vale::{Mirror, PortAccess, PortConf, Switch, SwitchSpec, switches};
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 
@@ -23,15 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Its name holds the owner's process id (`vale_bPPPPPPP-N`). What killed owners left is deleted when the next one is made.
 #[derive(Debug)]
-pub(super) struct OwnSwitch {
-    pub(super) ports: Vec<Port>,
+pub(in crate::suite) struct OwnSwitch {
+    pub(in crate::suite) ports: Vec<Port>,
     name: String,
     memory: usize,
 }
 
 impl OwnSwitch {
     /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
-    pub(super) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
+    pub(in crate::suite) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         delete_stale();
         let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
@@ -52,17 +52,24 @@ impl OwnSwitch {
     }
 
     /// The name by which a port is opened.
-    pub(super) fn port_name(&self, port: &str) -> String {
+    pub(in crate::suite) fn port_name(&self, port: &str) -> String {
         format!("{}:{port}", self.name)
     }
 
     /// Puts an address on a port for good.
-    pub(super) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
+    pub(in crate::suite) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
         Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
     }
 
+    /// Has a port get a copy of all that another one sends.
+    pub(in crate::suite) fn mirror(&self, from: &str, to: &str) -> Result<(), Fault> {
+        let mirror = Mirror { to: to.to_owned(), rx: false, tx: true };
+        let conf = PortConf { mirror: Some(mirror), ..PortConf::default() };
+        Ok(Switch::open(&self.name)?.set_conf(from, &conf)?)
+    }
+
     /// Makes interfaces of a lab members.
-    pub(super) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
+    pub(in crate::suite) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
         let name = self.name.clone();
         let add = || {
             let switch = Switch::open(&name)?;
@@ -72,7 +79,7 @@ impl OwnSwitch {
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
-    pub(super) fn memory(&self) -> u64 {
+    pub(in crate::suite) fn memory(&self) -> u64 {
         self.memory as u64
     }
 }

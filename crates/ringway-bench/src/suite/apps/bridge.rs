@@ -1,0 +1,62 @@
+//! `bridge`: a forwarder written for libpcap.
+//!
+//! ```text
+//! flood, CPU 0 -> a0|a1 -> forwarder, CPU 1 -> b0|b1 -> sink
+//! ```
+
+use super::BURST;
+use super::launch::Under;
+use super::wires::Wires;
+use crate::peers::{Peer, PeerKind};
+use crate::suite::bed::{Links, receiver};
+use crate::suite::io::forward::{flood, links, sink};
+use crate::suite::io::tx;
+use crate::suite::{Bed, Case, Fault, Sample, Unit};
+
+const NOTE: &str = "one program on libpcap.so.0.8 that calls pcap_dispatch and pcap_inject. libpcap: on the \
+                    system's; ringway-default: ringway run; ringway-copy: --copy; ringway-taken: --map \
+                    a1=ebpf:a1 --map b0=ebpf:b0; ringway-switch: --map to ports of two switches, which a \
+                    thread on CPU 0 floods and drains in turn; batched: with --batch-us 100. Counted by an \
+                    XDP sink for ringway-taken-batched, which sends live frames, by a tc sink for the others \
+                    on veths";
+
+/// Both interfaces, taken from their hosts.
+pub(super) const TAKEN: &str = "a1=ebpf:a1,b0=ebpf:b0";
+
+pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
+    Case::new("bridge", Unit::Mpps)
+        .burst(BURST)
+        .note(NOTE)
+        .system("libpcap", move || veths(bed, Under::System, "sink-skb"))
+        .system("ringway-default", move || veths(bed, Under::Default, "sink-skb"))
+        .system("ringway-copy", move || veths(bed, Under::Copy, "sink-skb"))
+        .system("ringway-taken", move || veths(bed, Under::Map(TAKEN), "sink-skb"))
+        .system("ringway-taken-batched", move || veths(bed, Under::Batched(TAKEN), "sink"))
+        .system("ringway-switch", move || switches(bed, |map| Under::Map(map)))
+        .system("ringway-switch-batched", move || switches(bed, |map| Under::Batched(map)))
+}
+
+/// The forwarder between `a1` and `b0`.
+pub(super) fn start(links: &Links<'_>, under: Under<'_>) -> Result<Peer, Fault> {
+    let (args, netns) = (["forward", "a1", "b0"], Some(links.lab.name()));
+    Ok(Peer::spawn_with(PeerKind::Pcap, args, netns, Some(receiver()), &under.environment()?)?)
+}
+
+fn veths(bed: Bed<'_>, under: Under<'_>, sink_kind: &str) -> Result<Sample, Fault> {
+    let links = links(bed)?;
+    let forwarder = start(&links, under)?;
+    let sink = sink(&links, sink_kind)?;
+    flood(bed)?;
+    forwarder.stop()?;
+    tx::arrived(sink)
+}
+
+/// The links are there for their names alone.
+fn switches(bed: Bed<'_>, under: fn(&str) -> Under<'_>) -> Result<Sample, Fault> {
+    let links = links(bed)?;
+    let mut wires = Wires::new()?;
+    let forwarder = start(&links, under(&wires.map()))?;
+    let sample = wires.flood(bed)?;
+    forwarder.stop()?;
+    Ok(sample)
+}

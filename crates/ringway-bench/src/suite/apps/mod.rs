@@ -1,0 +1,33 @@
+//! The suite `apps`: programs that nobody recompiled, on Ringway beside themselves on what the system has.
+//!
+//! | case | what | counted |
+//! | --- | --- | --- |
+//! | `bridge` | a forwarder written for libpcap | at the far end |
+//! | `tcpreplay` | `tcpreplay --topspeed` of a capture, over a veth | by an eBPF sink at the far end |
+//! | `tcpdump` | `tcpdump -w` of a flood | by tcpdump |
+//! | `ovs` | Open vSwitch with its datapath in user space | at the far end |
+//! | `latency` | round trips of single frames through the forwarder | by a program on libpcap |
+//!
+//! All systems of a case are the same file with the same arguments: those of ours are started with the environment that
+//! `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with FCS.
+//!
+//! The libraries are those that lie beside the program that runs the suite, in the directory above it, in `../lib/ringway` from there,
+//! or in the directory that `RINGWAY_LIB` names.
+
+mod bridge;
+mod dump;
+mod latency;
+mod launch;
+mod ovs;
+mod replay;
+mod wires;
+
+use super::{Bed, Case};
+
+/// Frames that the flood, or the forwarder, handles at a time.
+const BURST: u32 = 256;
+
+/// All cases of the suite, in the order in which they are run.
+pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
+    vec![bridge::case(bed), replay::case(bed), dump::case(bed), ovs::case(bed), latency::case(bed)]
+}

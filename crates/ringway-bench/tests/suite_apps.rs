@@ -1,0 +1,108 @@
+//! The systems of `ringway bench apps`, in short runs. They need root; says so and checks the rest without.
+//!
+//! Objective: each program moves frames with Ringway under it and without, each result has all that the contract promises, what is not
+//! installed is named, and no switch, namespace, folder or process stays. Nothing here depends on speed.
+
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+
+use std::{env, fs, process};
+
+use ringway::vale::switches;
+use ringway_bench::engine::Signals;
+use ringway_bench::lab::{Lab, is_root, labs};
+use ringway_bench::suite::conditions::Conditions;
+use ringway_bench::suite::report::Report;
+use ringway_bench::suite::{Bed, Options, apps, run};
+
+/// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.
+const SECONDS: f64 = 0.3;
+const RUNS: u32 = 2;
+
+/// The cases, their units and systems.
+const CASES: [(&str, &str, &[&str]); 5] = [
+    (
+        "bridge",
+        "Mpps",
+        &[
+            "libpcap",
+            "ringway-default",
+            "ringway-copy",
+            "ringway-taken",
+            "ringway-taken-batched",
+            "ringway-switch",
+            "ringway-switch-batched",
+        ],
+    ),
+    ("tcpreplay", "Mpps", &["kernel", "ringway", "ringway-batched"]),
+    ("tcpdump", "Mpps", &["libpcap", "ringway-default", "ringway-taken", "ringway-mirror"]),
+    ("ovs", "Mpps", &["kernel", "ringway-default", "ringway-switch"]),
+    ("latency", "ns", &["libpcap", "ringway-default", "ringway-copy", "ringway-taken"]),
+];
+
+#[test]
+fn every_program_moves_frames_and_leaves_nothing() {
+    let lab = Lab::new();
+    let signals = Signals::new();
+    let cases = apps::cases(Bed::new(&lab, SECONDS, &signals));
+    let options = Options { runs: RUNS, ..Options::default() };
+    let report = run("apps", cases, &options, Conditions::read(), |step| eprintln!("{step:?}"));
+    for m in report.missing.iter().filter(|m| m.skipped || m.runs == 0) {
+        eprintln!("SKIP: {} {}: {}", m.case, m.system, m.reason);
+        assert!(m.skipped, "{m:?}");
+        let excused = !is_root() || m.reason.contains("installed") || m.reason.contains("build them");
+        assert!(excused, "{m:?}");
+    }
+    let found = report.rows.iter().map(|r| (&r.case, &r.system));
+    let mut found: Vec<_> =
+        found.chain(report.missing.iter().filter(|m| m.runs == 0).map(|m| (&m.case, &m.system))).collect();
+    let mut expected: Vec<_> = CASES
+        .iter()
+        .flat_map(|(case, _, systems)| systems.iter().map(|s| (case.to_string(), s.to_string())))
+        .collect();
+    found.sort();
+    expected.sort();
+    assert!(found.into_iter().eq(expected.iter().map(|(case, system)| (case, system))));
+    assert_contract(&report);
+    drop(lab);
+    let us = process::id().to_string();
+    assert!(!switches().iter().any(|name| name.contains(&us)), "{:?}", switches());
+    assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
+    assert_eq!(folders(), [""; 0]);
+    assert_eq!(children(), [""; 0]);
+}
+
+/// All keys of all rows, as the JSON has them.
+fn assert_contract(report: &Report) {
+    let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+    assert_eq!((&json["suite"], &json["interrupted"]), (&"apps".into(), &false.into()));
+    for row in json["rows"].as_array().unwrap() {
+        let (_, unit, _) = CASES.iter().find(|(name, ..)| row["case"] == *name).unwrap();
+        for key in ["frame", "burst", "cores", "median", "min", "max", "runs"] {
+            assert!(row[key].as_f64().is_some_and(|v| v > 0.0), "{key}: {row}");
+        }
+        assert_eq!(
+            (&row["unit"], row["samples"].as_array().unwrap().len() as u64),
+            (&(*unit).into(), row["runs"].as_u64().unwrap()),
+            "{row}"
+        );
+        assert!(!row["note"].as_str().unwrap().is_empty(), "{row}");
+        assert_eq!(row["lost"].is_number(), row["case"] == "tcpdump", "{row}");
+    }
+}
+
+/// Folders of this process where captures and databases are kept.
+fn folders() -> Vec<String> {
+    let places = ["/dev/shm".into(), env::temp_dir()];
+    let entries = places.iter().flat_map(|place| fs::read_dir(place).unwrap().flatten());
+    let names = entries.map(|e| e.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with(&format!("ringway-{}-", process::id()))).collect()
+}
+
+/// Processes that this one has started and that have not ended.
+fn children() -> Vec<String> {
+    let parent = format!("\nPPid:\t{}\n", process::id());
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|e| fs::read_to_string(e.path().join("status")).ok())
+        .filter(|s| s.contains(&parent))
+        .collect()
+}
