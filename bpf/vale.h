@@ -184,7 +184,7 @@ struct info {
 	__u32 quota;    /* entries of the table that one port may have */
 	__u32 shared;   /* features that some port has and that senders to it must know of */
 	__u32 wires;    /* these, and those that some NIC has */
-	__u32 unused;
+	__u32 zero;
 	__u32 module;   /* BRIDGE, HUB or CUSTOM */
 	__u32 prepared; /* latest generation that a reload made programs of */
 	__u8 ports[PORTS]; /* numbers of the ports that exist */

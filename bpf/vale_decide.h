@@ -165,10 +165,14 @@ __noinline int decide_part(struct tx_state *t, __u32 i, __u64 s)
 	return 0;
 }
 
-/* Frames to many addresses wait for the table, which caches do not hold: has the CPU fetch what a later frame needs. */
+/* How many frames further. */
+#define LOOK_AHEAD 8
+
+/* Frames to many addresses wait for the table, which caches do not hold: has the CPU fetch what a later frame needs. Nothing
+ * depends on what is read here; decide() reads the slot and the frame for itself. */
 static __always_inline void look_ahead(struct fdb *f, void *reg, __u32 ring, __u32 at)
 {
-	__u32 idx = READ_ONCE(*slot_of(reg, ring, (at + 8) & MASK));
+	__u32 idx = READ_ONCE(*slot_of(reg, ring, (at + LOOK_AHEAD) & MASK));
 
 	if (idx < cfg.bufs)
 		READ_ONCE(*bucket(f, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & 0xffffffffffffULL)));

@@ -36,28 +36,6 @@ static __always_inline int load_part(struct __sk_buff *skb, void *buf, __u32 at,
 	return bpf_skb_load_bytes(skb, 12, buf + 16, n);
 }
 
-/* Copies the frame into reserved slots; see copy_wire. */
-static __always_inline void copy_skb(struct __sk_buff *skb, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
-{
-	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK, tag = tag_of(skb);
-
-	while (done < len && can_loop) {
-		__u64 *slot = slot_of(reg, cfg.rings + ring, pos);
-		__u32 idx = READ_ONCE(*slot), n = len - done;
-		if (n > cfg.buf_size)
-			n = cfg.buf_size;
-		__u64 more = done + n < len ? NS_MOREFRAG : 0;
-		asm volatile("" : "+r"(n));
-		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size ||
-		    load_part(skb, buf_of(reg, idx), done, n, tag))
-			WRITE_ONCE(*slot, (__u64)idx | more << 48);
-		else
-			WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
-		done = (done + n) & 0x1ffff;
-		pos = (pos + 1) & MASK;
-	}
-}
-
 /* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
  * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
 __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
@@ -87,14 +65,10 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
 		return RECEIVER_FULL;
 	}
-	__u32 *told = told_of(reg, cfg.rings + ring);
-	if (!READ_ONCE(told[(FED - TOLD) / 4]))
-		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
-	copy_skb(skb, me, reg, ring, at, len);
-	rx_publish(r, told, at, n);
-	rx_wake(r, c, d, ring);
-	__sync_fetch_and_add(&r->n.out, 1);
-	__sync_fetch_and_add(&r->n.bytes, len);
+	__u32 tag = tag_of(skb);
+#define LOAD_SKB(done, buf, n) load_part(skb, buf, done, n, tag)
+	FILL_SLOTS(reg, ring, at, len, READ_ONCE(me->zero), LOAD_SKB);
+	pass_on(r, reg, d, ring, at, n, len, 1);
 	return 0;
 }
 
@@ -218,17 +192,11 @@ int vale_inject(struct xdp_md *ctx)
 	int at_nic = is_at_nic(ctx);
 	if (!at_nic && bpf_map_lookup_elem(&devs, &side))
 		return XDP_ABORTED;
-	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
-		int len = take(ctx, ring);
-		if (len <= 0)
-			continue;
-		me->handed++;
-		me->bytes += len;
-		/* The caller may have put a note there. */
-		if (!at_nic || set_meta(ctx, 0))
-			return XDP_DROP;
-		me->sent++;
-		return XDP_PASS;
-	}
-	return XDP_DROP;
+	if (!take_next(ctx, me))
+		return XDP_DROP;
+	/* The caller may have put a note there. */
+	if (!at_nic || set_meta(ctx, 0))
+		return XDP_DROP;
+	me->sent++;
+	return XDP_PASS;
 }

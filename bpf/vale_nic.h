@@ -39,7 +39,8 @@ struct nic_cpu {
 	__u64 withheld;       /* clones that reached its edge and are not for it (vale_edge.h) */
 	__u64 serial, nth;    /* of the clone seen last there */
 };
-_Static_assert(sizeof(struct nic_cpu) == 584, "layout.rs");
+_Static_assert(sizeof(struct nic_cpu) == 584 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
+	       __builtin_offsetof(struct nic_cpu, edge) == 312 && __builtin_offsetof(struct nic_cpu, withheld) == 560, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */

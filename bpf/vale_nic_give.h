@@ -94,7 +94,7 @@ static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, vo
 	return 0;
 }
 
-/* Copies the frame, which has `len` bytes in its form, into reserved slots; as copy_wire does. */
+/* Copies the frame, which has `len` bytes in its form, into reserved slots. */
 __noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __u32 len)
 {
 	struct wire_run *w = wire_run();
@@ -104,22 +104,9 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __
 	if (!w || !reg || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
-	__u32 done = READ_ONCE(w->zero) & 0xffff, pos = at & MASK;
-	while (done < len && can_loop) {
-		__u64 *slot = slot_of(reg, cfg.rings + ring, pos);
-		__u32 idx = READ_ONCE(*slot), n = len - done;
-		if (n > cfg.buf_size)
-			n = cfg.buf_size;
-		__u64 more = done + n < len ? NS_MOREFRAG : 0;
-		asm volatile("" : "+r"(n));
-		int bad = idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size;
-		if (!bad)
-			bad = done ? bpf_xdp_load_bytes(ctx, done + shift_of(w), buf_of(reg, idx), n)
-				   : load_first(ctx, w, buf_of(reg, idx), n);
-		WRITE_ONCE(*slot, (__u64)idx | (bad ? 0 : (__u64)n << 32) | more << 48);
-		done = (done + n) & 0x1ffff;
-		pos = (pos + 1) & MASK;
-	}
+#define LOAD_FORMED(done, buf, n) \
+	(done ? bpf_xdp_load_bytes(ctx, done + shift_of(w), buf, n) : load_first(ctx, w, buf, n))
+	FILL_SLOTS(reg, ring, at, len, READ_ONCE(w->zero), LOAD_FORMED);
 	return 0;
 }
 
@@ -144,14 +131,8 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 d)
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
 		return 0;
 	}
-	__u32 *told = told_of(reg, cfg.rings + ring);
-	if (nic.software && !READ_ONCE(told[(FED - TOLD) / 4]))
-		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
 	copy_formed(ctx, d, ring, at, len);
-	rx_publish(r, told, at, n);
-	rx_wake(r, c, d, ring);
-	__sync_fetch_and_add(&r->n.out, 1);
-	__sync_fetch_and_add(&r->n.bytes, len);
+	pass_on(r, reg, d, ring, at, n, len, nic.software);
 	return 1;
 }
 

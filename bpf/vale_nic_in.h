@@ -104,27 +104,39 @@ static __always_inline __u64 look_up(struct nic_cpu *me, __u64 dst)
 	return entry;
 }
 
-/* Copies the frame into `n` reserved slots. A slot whose buffer the receiver lost is passed on empty: its reader finds the
- * frame bad and counts it. */
-static __always_inline void copy_wire(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
-{
-	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK;
+/* Fills reserved slots with a frame of `len` bytes; `load(done, buf, n)` copies `n` of them from place `done` on, and is 0 when it
+ * did. A slot whose buffer the receiver lost is passed on empty: its reader finds the frame bad and counts it. `zero` is 0, which the
+ * verifier does not know. */
+#define FILL_SLOTS(reg, ring, at, len, zero, load)                                            \
+	({                                                                                    \
+		__u32 done_ = (zero) & 0xffff, pos_ = (at) & MASK, len_ = len;                \
+		while (done_ < len_ && can_loop) {                                            \
+			__u64 *slot_ = slot_of(reg, cfg.rings + ring, pos_);                  \
+			__u32 idx_ = READ_ONCE(*slot_), n_ = len_ - done_;                    \
+			if (n_ > cfg.buf_size)                                                \
+				n_ = cfg.buf_size;                                            \
+			__u64 more_ = done_ + n_ < len_ ? NS_MOREFRAG : 0;                    \
+			asm volatile("" : "+r"(n_));                                          \
+			int bad_ = idx_ < FIRST_BUF || idx_ >= cfg.bufs || n_ == 0 || n_ > cfg.buf_size || \
+				   load(done_, buf_of(reg, idx_), n_);                        \
+			WRITE_ONCE(*slot_, (__u64)idx_ | (bad_ ? 0 : (__u64)n_ << 32) | more_ << 48); \
+			done_ = (done_ + n_) & 0x1ffff;                                       \
+			pos_ = (pos_ + 1) & MASK;                                             \
+		}                                                                             \
+	})
 
-	while (done < len && can_loop) {
-		__u64 *slot = slot_of(reg, cfg.rings + ring, pos);
-		__u32 idx = READ_ONCE(*slot), n = len - done;
-		if (n > cfg.buf_size)
-			n = cfg.buf_size;
-		__u64 more = done + n < len ? NS_MOREFRAG : 0;
-		asm volatile("" : "+r"(n));
-		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size ||
-		    bpf_xdp_load_bytes(ctx, done, buf_of(reg, idx), n))
-			WRITE_ONCE(*slot, (__u64)idx | more << 48);
-		else
-			WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
-		done = (done + n) & 0x1ffff;
-		pos = (pos + 1) & MASK;
-	}
+/* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold a frame of `len` bytes. */
+static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 len,
+				    __u32 unfinished)
+{
+	__u32 *told = told_of(reg, cfg.rings + ring);
+
+	if (unfinished && !READ_ONCE(told[(FED - TOLD) / 4]))
+		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
+	rx_publish(r, told, at, n);
+	rx_wake(r, ctl_of(reg, cfg.rings + ring), d, ring);
+	__sync_fetch_and_add(&r->n.out, 1);
+	__sync_fetch_and_add(&r->n.bytes, len);
 }
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
@@ -150,14 +162,9 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
 		return 0;
 	}
-	__u32 *told = told_of(reg, cfg.rings + ring);
-	if (nic.software && !READ_ONCE(told[(FED - TOLD) / 4]))
-		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
-	copy_wire(ctx, me, reg, ring, at, len);
-	rx_publish(r, told, at, n);
-	rx_wake(r, c, d, ring);
-	__sync_fetch_and_add(&r->n.out, 1);
-	__sync_fetch_and_add(&r->n.bytes, len);
+#define LOAD(done, buf, n) bpf_xdp_load_bytes(ctx, done, buf, n)
+	FILL_SLOTS(reg, ring, at, len, READ_ONCE(me->zero), LOAD);
+	pass_on(r, reg, d, ring, at, n, len, nic.software);
 	return 1;
 }
 

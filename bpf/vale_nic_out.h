@@ -124,6 +124,20 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 	return 0;
 }
 
+/* Takes the next frame of any ring, and counts it as handed over. 0 when there is none. */
+static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *me)
+{
+	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+		int len = take(ctx, ring);
+		if (len <= 0)
+			continue;
+		me->handed++;
+		me->bytes += len;
+		return 1;
+	}
+	return 0;
+}
+
 SEC("xdp.frags")
 int vale_out(struct xdp_md *ctx)
 {
@@ -133,13 +147,5 @@ int vale_out(struct xdp_md *ctx)
 
 	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
 		return XDP_ABORTED;
-	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
-		int len = take(ctx, ring);
-		if (len <= 0)
-			continue;
-		me->handed++;
-		me->bytes += len;
-		return bpf_redirect_map(&devs, cfg.port, XDP_DROP);
-	}
-	return XDP_DROP;
+	return take_next(ctx, me) ? bpf_redirect_map(&devs, cfg.port, XDP_DROP) : XDP_DROP;
 }

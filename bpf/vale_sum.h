@@ -6,11 +6,10 @@
  * happens to be the same number stays the same when it is finished again.
  */
 #pragma once
-#include "vale.h"
+#include "vale_vlan.h"
 
 #define TYPE_IP 0x0800
 #define TYPE_IP6 0x86dd
-#define TYPE_TAG 0x8100
 #define PROTO_TCP 6
 #define PROTO_UDP 17
 #define FRAGMENT 0x3fff /* more fragments, or behind the first one */
@@ -38,12 +37,12 @@ static __always_inline int find_sum(void *pkt, void *end, struct l4 *l)
 {
 	__u32 at = ETH_HLEN, proto, type;
 
-	if (pkt + 18 + 20 > end)
+	if (pkt + TAG_HLEN + 20 > end)
 		return 0;
 	type = __builtin_bswap16(*(__u16 *)(pkt + 12));
-	if (type == TYPE_TAG) {
+	if (type == TYPE_VLAN) {
 		type = __builtin_bswap16(*(__u16 *)(pkt + 16));
-		at = 18;
+		at = TAG_HLEN;
 	}
 	void *ip = pkt + at;
 	if (type == TYPE_IP) {
@@ -126,7 +125,7 @@ __noinline int finish_sum(struct xdp_md *ctx)
 	void *field = pkt + l.field;
 	if (field + 2 > end || *(__u16 *)field != fold(l.sum))
 		return 0;
-	if (!add_up(pkt, end, l.at, l.len, READ_ONCE(i->unused), &sum))
+	if (!add_up(pkt, end, l.at, l.len, READ_ONCE(i->zero), &sum))
 		return -1;
 	__u32 done = ~fold(sum) & 0xffff;
 	*(__u16 *)field = done ? done : 0xffff;

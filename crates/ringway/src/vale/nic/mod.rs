@@ -70,7 +70,7 @@ impl Switch {
     /// is a frame in several pieces (an MTU above some 3500) to all, when the switch has more than two NICs: `too_long`.
     /// Hosts behind a veth, tap or other software interface leave the checksums of TCP and UDP unfinished. They are finished; in
     /// frames in several pieces that go on to another NIC they can't be: those are dropped as `bad_offload`. Nor is it done behind
-    /// extension headers of IPv6.
+    /// extension headers of IPv6 or two VLAN tags.
     ///
     /// A NIC can be told what other ports can ([`PortConf`](super::PortConf)): VLANs, isolation, storm limits, a mirror; and it can be the
     /// mirror of others. It then loses as `no_memory` what has no room before the frame for a tag and 72 bytes of metadata, as some
