@@ -48,25 +48,30 @@ impl Walk for u128 {
 
     #[inline]
     fn one(memory: &Memory, addr: Self) -> u16 {
-        let (nodes, words) = (memory.nodes(), memory.words());
-        let mut leaf = memory.root32()[(addr >> 112) as usize].load(Acquire);
-        let mut rest = addr << 16;
-        while leaf & HANDLE != 0 {
-            let value = (rest >> 112) as u16;
-            rest <<= 16;
-            if leaf & BUCKET != 0 {
-                leaf = bucket_leaf(words, leaf, value);
-                continue;
-            }
-            leaf = node_leaf(nodes, words, leaf & !HANDLE, (value >> 8) as u8);
-            if leaf & HANDLE != 0 {
-                leaf = node_leaf(nodes, words, leaf & !HANDLE, value as u8);
-            }
-        }
-        leaf as u16
+        let leaf = memory.root32()[(addr >> 112) as usize].load(Acquire);
+        rest6(memory, leaf, addr << 16) as u16
     }
 
     fn burst(memory: &Memory, isa: Isa, addrs: &[Self], next_hops: &mut [u16]) {
         simd::burst6(memory, isa, addrs, next_hops, |addr| Self::one(memory, addr));
     }
+}
+
+/// The next hop from a leaf on, for the bits of an IPv6 address behind it.
+#[inline]
+pub(super) fn rest6(memory: &Memory, mut leaf: u32, mut rest: u128) -> u32 {
+    let (nodes, words) = (memory.nodes(), memory.words());
+    while leaf & HANDLE != 0 {
+        let value = (rest >> 112) as u16;
+        rest <<= 16;
+        if leaf & BUCKET != 0 {
+            leaf = bucket_leaf(words, leaf, value);
+            continue;
+        }
+        leaf = node_leaf(nodes, words, leaf & !HANDLE, (value >> 8) as u8);
+        if leaf & HANDLE != 0 {
+            leaf = node_leaf(nodes, words, leaf & !HANDLE, value as u8);
+        }
+    }
+    leaf
 }
