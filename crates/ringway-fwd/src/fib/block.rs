@@ -12,17 +12,40 @@ const MANY: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Block {
     routes: Routes,
-    /// Slot and number of the block for prefixes longer still, by slot.
-    children: Vec<(u8, u32)>,
-    /// Where its lookup form is; 0: it has none of its own.
-    pub(super) handle: u32,
-    /// Runs of equal leaves in that form.
-    pub(super) runs: u16,
-    /// Next hop of what it has no route for, in that form.
-    pub(super) default: u16,
-    /// A route or a child changed since that form was made.
+    children: Vec<Child>,
+    /// Slots of children that changed since the form was made.
+    touched: Vec<u8>,
+    /// Among the touched of the block above.
+    pub(super) queued: bool,
+    /// Routes or leaves of children changed since the form was made.
     pub(super) dirty: bool,
+    pub(super) form: Form,
 }
+
+/// What a block remembers of its lookup form.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Form {
+    /// Its leaf in the block above, or 0 where it has no form of its own.
+    pub(super) leaf: u32,
+    /// Runs of equal leaves.
+    pub(super) runs: u16,
+    /// Next hop of what the block has no route for.
+    pub(super) default: u16,
+}
+
+/// The block for prefixes longer still, below one slot.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Child {
+    pub(super) slot: u8,
+    /// As in its [`Form`], kept here so that it need not be visited.
+    pub(super) default: u16,
+    pub(super) block: u32,
+    /// As in its [`Form`], or [`UNKNOWN`].
+    pub(super) leaf: u32,
+}
+
+/// No leaf: it must be made. Width 3 does not exist, so no handle looks like this.
+pub(super) const UNKNOWN: u32 = u32::MAX;
 
 #[derive(Debug)]
 enum Routes {
@@ -110,22 +133,41 @@ impl Block {
         }
     }
 
-    pub(super) fn child(&self, slot: u8) -> Option<u32> {
-        let at = self.children.binary_search_by_key(&slot, |c| c.0).ok()?;
-        Some(self.children[at].1)
-    }
-
-    pub(super) fn children(&self) -> &[(u8, u32)] {
+    pub(super) fn children(&self) -> &[Child] {
         &self.children
     }
 
+    pub(super) fn child(&self, slot: u8) -> Option<&Child> {
+        let at = self.children.binary_search_by_key(&slot, |c| c.slot).ok()?;
+        Some(&self.children[at])
+    }
+
+    pub(super) fn child_mut(&mut self, slot: u8) -> Option<&mut Child> {
+        let at = self.children.binary_search_by_key(&slot, |c| c.slot).ok()?;
+        Some(&mut self.children[at])
+    }
+
     pub(super) fn add_child(&mut self, slot: u8, block: u32) {
-        let at = self.children.partition_point(|c| c.0 < slot);
-        self.children.insert(at, (slot, block));
+        let at = self.children.partition_point(|c| c.slot < slot);
+        self.children.insert(at, Child { slot, default: 0, block, leaf: UNKNOWN });
     }
 
     pub(super) fn remove_child(&mut self, block: u32) {
-        self.children.retain(|c| c.1 != block);
+        self.children.retain(|c| c.block != block);
+    }
+
+    /// A child that was not queued yet has changed.
+    pub(super) fn touch(&mut self, slot: u8) {
+        self.touched.push(slot);
+    }
+
+    /// The slots of children that changed.
+    pub(super) fn take_touched(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.touched)
+    }
+
+    pub(super) fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
     }
 
     fn grow(&mut self) {
@@ -198,8 +240,9 @@ mod tests {
         for (slot, id) in [(9, 90), (0, 1), (255, 7)] {
             block.add_child(slot, id);
         }
-        assert_eq!(block.children(), [(0, 1), (9, 90), (255, 7)]);
-        assert_eq!((block.child(9), block.child(8)), (Some(90), None));
+        assert_eq!(block.children().iter().map(|c| c.block).collect::<Vec<_>>(), [1, 90, 7]);
+        assert_eq!(block.child(9).map(|c| c.block), Some(90));
+        assert!(block.child(8).is_none());
         [1, 7, 90].into_iter().for_each(|id| block.remove_child(id));
         assert!(block.children().is_empty());
     }

@@ -38,67 +38,72 @@ pub(super) const KEYS: usize = 32;
 pub(super) const BUCKET_WORDS: u32 = 1 << 23;
 
 /// Runs of equal leaves: values, and in what form they are stored.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default)]
 pub(super) struct Runs {
-    values: [u32; SLOTS],
-    pub(super) len: usize,
+    values: Vec<u32>,
     pub(super) width: u32,
 }
 
 impl Runs {
-    pub(super) fn new() -> Self {
-        Self { values: [0; SLOTS], len: 0, width: 0 }
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
     }
 
     pub(super) fn clear(&mut self) {
-        (self.len, self.width) = (0, 0);
+        self.values.clear();
+        self.width = 0;
     }
 
     pub(super) fn push(&mut self, value: u32) {
-        self.values[self.len] = value;
-        self.len += 1;
+        self.values.push(value);
         self.width = self.width.max(if value < 1 << 8 { 0 } else { u32::from(value >= 1 << 16) + 1 });
     }
 
     pub(super) fn last(&self) -> Option<u32> {
-        self.values[..self.len].last().copied()
+        self.values.last().copied()
+    }
+
+    /// The value, if there is just one.
+    pub(super) fn only(&self) -> Option<u32> {
+        if let [value] = self.values[..] { Some(value) } else { None }
     }
 
     /// Words that the leaves take.
     pub(super) fn words(&self) -> usize {
-        (self.len << self.width).div_ceil(4)
+        (self.values.len() << self.width).div_ceil(4)
     }
 
     /// The leaves as words.
     pub(super) fn packed(&self) -> impl Iterator<Item = u32> {
         let (width, per_word) = (self.width, 4 >> self.width);
-        self.values[..self.len].chunks(per_word).map(move |chunk| {
+        self.values.chunks(per_word).map(move |chunk| {
             let place = |word, (k, &v): (usize, &u32)| word | v << ((k << width) * 8);
             chunk.iter().enumerate().fold(0, place)
         })
     }
 }
 
-/// The bits of a node and its runs.
-pub(super) fn node_runs(slots: &[u32; SLOTS], runs: &mut Runs) -> [u64; 4] {
-    let mut starts = [0; 4];
-    let mut before = [0; SLOTS];
-    before[0] = slots[0];
-    before[1..].copy_from_slice(&slots[..SLOTS - 1]);
-    for (word, (own, before)) in starts.iter_mut().zip(slots.chunks(64).zip(before.chunks(64))) {
-        let differ = own.iter().zip(before).enumerate();
-        *word = differ.fold(0, |bits, (k, (a, b))| bits | u64::from(a != b) << k);
+/// The slots at which a run starts, but for the first one, as bits.
+pub(super) fn run_starts(slots: &[u32; SLOTS]) -> [u64; 4] {
+    let mut differ = [0; SLOTS];
+    for (out, pair) in differ[1..].iter_mut().zip(slots.windows(2)) {
+        *out = u8::from(pair[0] != pair[1]);
     }
-    runs.clear();
-    runs.push(slots[0]);
-    for (k, &word) in starts.iter().enumerate() {
-        let mut bits = word;
-        while bits != 0 {
-            runs.push(slots[64 * k + bits.trailing_zeros() as usize]);
-            bits &= bits - 1;
-        }
+    let mut starts = [0; 4];
+    for (k, eight) in differ.as_chunks::<8>().0.iter().enumerate() {
+        // The product gathers the lowest bit of each byte in the topmost byte.
+        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        starts[k / 8] |= bits << (8 * (k % 8));
     }
     starts
+}
+
+/// The places of ones, in ascending order.
+pub(super) fn ones(bits: [u64; 4]) -> impl Iterator<Item = usize> {
+    (0..).step_by(64).zip(bits).flat_map(|(first, word)| {
+        let rest = std::iter::successors(Some(word), |w| Some(w & w.wrapping_sub(1)));
+        rest.take_while(|w| *w != 0).map(move |w| first + w.trailing_zeros() as usize)
+    })
 }
 
 /// The head of a node.
@@ -161,3 +166,59 @@ fn leaf(words: &[AtomicU32], first: usize, run: u32, width: u32) -> u32 {
 
 /// The bits of a leaf by width.
 pub(super) const MASKS: [u32; 4] = [0xff, 0xffff, u32::MAX, 0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What is stored for 256 slots is found again, in each width.
+        #[test]
+        fn nodes_give_back_what_they_were_made_of(
+            lengths in prop::collection::vec((1..60usize, any::<u32>()), 1..256),
+            bits in 1..32u32,
+        ) {
+            let mut slots = [0; SLOTS];
+            let values = lengths.into_iter().flat_map(|(n, v)| std::iter::repeat_n(v >> (32 - bits), n));
+            slots.iter_mut().zip(values.chain(std::iter::repeat(1))).for_each(|(slot, v)| *slot = v);
+            let starts = run_starts(&slots);
+            let mut runs = Runs::default();
+            runs.push(slots[0]);
+            ones(starts).for_each(|at| runs.push(slots[at]));
+            let nodes: Vec<AtomicU64> =
+                [node_head(3, runs.width, &starts)].into_iter().chain(starts).map(AtomicU64::new).collect();
+            let words: Vec<AtomicU32> = [0; 3].into_iter().chain(runs.packed()).map(AtomicU32::new).collect();
+            prop_assert_eq!(words.len(), 3 + runs.words());
+            for slot in 0..=255 {
+                prop_assert_eq!(node_leaf(&nodes, &words, 0, slot), slots[slot as usize]);
+            }
+        }
+
+        #[test]
+        fn buckets_find_the_run(
+            keys in prop::collection::btree_set(1..=u16::MAX, 1..=KEYS),
+            values in prop::collection::vec(any::<u16>(), 50),
+        ) {
+            let keys: Vec<u16> = keys.into_iter().collect();
+            let mut runs = Runs::default();
+            (0..=keys.len()).for_each(|k| runs.push(300 + k as u32));
+            let packed = keys.chunks(2).map(|p| u32::from(p[0]) | u32::from(*p.get(1).unwrap_or(&0)) << 16);
+            let words: Vec<AtomicU32> = packed.chain(runs.packed()).map(AtomicU32::new).collect();
+            let handle = bucket_handle(0, keys.len(), runs.width);
+            for value in values.into_iter().chain(keys.clone()) {
+                let run = keys.iter().filter(|k| **k <= value).count();
+                prop_assert_eq!(bucket_leaf(&words, handle, value), 300 + run as u32);
+            }
+        }
+    }
+
+    #[test]
+    fn handles_keep_their_parts() {
+        for (width, keys, first) in [(0, 1, 0), (2, 32, BUCKET_WORDS - 1), (1, 17, 12345)] {
+            let handle = bucket_handle(first, keys, width);
+            assert_eq!(bucket_parts(handle), (width, keys, first as usize));
+            assert_eq!(handle & (HANDLE | BUCKET), HANDLE | BUCKET);
+        }
+    }
+}

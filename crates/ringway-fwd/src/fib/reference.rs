@@ -41,6 +41,11 @@ impl<A: Address> Reference<A> {
         self.lengths[usize::from(prefix.len())].remove(&prefix.addr())
     }
 
+    /// The next hop of a route.
+    pub fn get(&self, prefix: Prefix<A>) -> Option<NextHop> {
+        self.lengths[usize::from(prefix.len())].get(&prefix.addr()).copied()
+    }
+
     /// The next hop of the longest prefix that covers the address.
     pub fn lookup(&self, addr: A) -> Option<NextHop> {
         let routes = (0..=A::BITS).zip(&self.lengths).rev().filter(|(_, routes)| !routes.is_empty());

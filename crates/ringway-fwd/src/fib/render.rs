@@ -1,7 +1,10 @@
 //! From routes to lookup forms: what changed is made anew, the rest is taken as it is.
+//!
+//! A **step** is 16 bits behind those of the root or of another step: a block (the upper one) and those right below it (the lower
+//! ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
 
-use super::form::{BUCKET, HANDLE, KEYS, Runs};
-use super::memory::ROOT;
+use super::block::{Child, Form, UNKNOWN};
+use super::form::{BUCKET, HANDLE, KEYS, Runs, ones, run_starts};
 use super::routes::{NONE, Routes};
 use super::store::Store;
 use super::{FibError, SLOTS};
@@ -12,47 +15,44 @@ const SLACK: usize = 8;
 /// Brings the lookup forms up to date with the routes.
 #[derive(Debug)]
 pub(super) struct Renderer<'a> {
-    routes: &'a mut Routes,
-    store: &'a mut Store,
+    pub(super) routes: &'a mut Routes,
+    pub(super) store: &'a mut Store,
     /// Whether 16 bits in few runs become a bucket.
-    buckets: bool,
-    /// How blocks were before.
-    undo: Vec<(u32, Form)>,
-    /// Empty blocks, with the one above each.
-    empty: Vec<(u32, u32)>,
-    empty_tops: Vec<u16>,
+    pub(super) buckets: bool,
+    pub(super) notes: &'a mut Notes,
 }
 
-/// What a block remembers of its form.
-#[derive(Debug, Clone, Copy, Default)]
-struct Form {
-    handle: u32,
-    runs: u16,
-    default: u16,
+/// What one publication has changed in blocks.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    forms: Vec<(u32, Form)>,
+    children: Vec<(u32, Child)>,
+    /// Blocks without a route, with the one above each.
+    hollow: Vec<(u32, u32)>,
+    hollow_tops: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Upper,
+    Lower,
 }
 
 type Slots = [u32; SLOTS];
 
-impl<'a> Renderer<'a> {
-    pub(super) fn new(routes: &'a mut Routes, store: &'a mut Store, buckets: bool) -> Self {
-        Self { routes, store, buckets, undo: Vec::new(), empty: Vec::new(), empty_tops: Vec::new() }
-    }
-
+impl Renderer<'_> {
     /// Publishes all that changed in the routes, or nothing.
     pub(super) fn publish(mut self) -> Result<(), FibError> {
-        let changed = self.routes.take_changed();
-        match changed.into_iter().try_for_each(|top| self.root(top)) {
-            Ok(()) => {
-                self.store.commit();
-                self.clear_away();
-                Ok(())
-            }
-            Err(e) => {
+        while let Some(top) = self.routes.next_changed() {
+            if let Err(e) = self.root(top) {
                 self.store.abort();
                 self.put_back();
-                Err(e)
+                return Err(e);
             }
         }
+        self.store.commit();
+        self.clear_away();
+        Ok(())
     }
 
     fn root(&mut self, top: u16) -> Result<(), FibError> {
@@ -61,7 +61,7 @@ impl<'a> Renderer<'a> {
             u32::from(cover)
         } else if self.is_hollow(id) {
             self.forget_below(id);
-            self.empty_tops.push(top);
+            self.notes.hollow_tops.push(top);
             u32::from(cover)
         } else {
             self.step(id, cover, true)?
@@ -69,34 +69,32 @@ impl<'a> Renderer<'a> {
         self.store.root(top, leaf)
     }
 
-    /// The leaf for the 16 bits that a block and those right below it decide.
+    /// The leaf for a step.
     fn step(&mut self, id: u32, default: u16, top: bool) -> Result<u32, FibError> {
-        let block = self.routes.block(id);
-        if !block.dirty && block.default == default && block.handle & HANDLE != 0 {
-            return Ok(block.handle);
-        }
         if self.buckets && self.may_fit(id) {
-            let mut runs = Runs::new();
-            let mut keys = Vec::with_capacity(KEYS);
+            let mut runs = Runs::default();
+            let mut keys = Vec::with_capacity(KEYS + 1);
             if self.gather(id, default, &mut runs, &mut keys)? {
                 return self.bucket(id, default, &keys, &runs);
             }
         }
-        self.nodes(id, default, top)
+        self.node(id, default, Half::Upper, top)
     }
 
-    /// Whether it makes sense to count runs: what they were when they were counted last.
+    /// Whether it makes sense to count runs: by what they were when they were counted last.
     fn may_fit(&self, id: u32) -> bool {
         let block = self.routes.block(id);
-        if block.handle & HANDLE == 0 || block.handle & BUCKET != 0 {
+        if block.form.leaf & HANDLE == 0 || block.form.leaf & BUCKET != 0 {
             return block.children().len() <= KEYS;
         }
-        let below: usize =
-            block.children().iter().map(|c| usize::from(self.routes.block(c.1).runs).saturating_sub(1)).sum();
-        usize::from(block.runs) + below <= KEYS + SLACK
+        if usize::from(block.form.runs) + block.children().len() > KEYS + SLACK {
+            return false;
+        }
+        let runs = |c: &Child| usize::from(self.routes.block(c.block).form.runs).saturating_sub(1);
+        usize::from(block.form.runs) + block.children().iter().map(runs).sum::<usize>() <= KEYS + SLACK
     }
 
-    /// Collects the runs of 16 bits; false: there are too many for a bucket.
+    /// Collects the runs of a step; false: there are too many for a bucket.
     fn gather(
         &mut self,
         id: u32,
@@ -104,26 +102,38 @@ impl<'a> Renderer<'a> {
         runs: &mut Runs,
         keys: &mut Vec<u16>,
     ) -> Result<bool, FibError> {
-        let upper = self.paint(id, default);
         let mut put = |at: usize, value: u32| {
-            if runs.last() == Some(value) {
-                return true;
+            if runs.last() != Some(value) {
+                if at > 0 {
+                    keys.push(at as u16);
+                }
+                runs.push(value);
             }
-            if runs.len > 0 {
-                keys.push(at as u16);
-            }
-            runs.push(value);
             keys.len() <= KEYS
         };
-        for (slot, &value) in upper.iter().enumerate() {
-            let fits = match self.child(id, slot as u8) {
-                None => put(slot << 8, value),
-                Some(child) => {
-                    let lower = self.lower(child, value as u16)?;
-                    lower.iter().enumerate().all(|(k, &v)| put(slot << 8 | k, v))
+        let mut upper = [0; SLOTS];
+        self.routes.block(id).paint(default, &mut upper);
+        let children = self.routes.block(id).children().to_vec();
+        let mut defaults = Vec::with_capacity(children.len());
+        for child in &children {
+            let slot = &mut upper[usize::from(child.slot)];
+            defaults.push(std::mem::replace(slot, HANDLE | child.block) as u16);
+        }
+        let mut below = children.iter().zip(defaults);
+        for slot in [0].into_iter().chain(ones(run_starts(&upper))) {
+            if upper[slot] & HANDLE == 0 {
+                if !put(slot << 8, upper[slot]) {
+                    return Ok(false);
                 }
-            };
-            if !fits {
+                continue;
+            }
+            let Some((child, default)) = below.next() else { break };
+            let mut lower = [u32::from(default); SLOTS];
+            if !self.drop_if_hollow(id, child.block) {
+                self.fill(child.block, default, Half::Lower, &mut lower)?;
+            }
+            let mut starts = [0].into_iter().chain(ones(run_starts(&lower)));
+            if !starts.all(|k| put(slot << 8 | k, lower[k])) {
                 return Ok(false);
             }
         }
@@ -131,132 +141,179 @@ impl<'a> Renderer<'a> {
     }
 
     fn bucket(&mut self, id: u32, default: u16, keys: &[u16], runs: &Runs) -> Result<u32, FibError> {
-        for (_, child) in self.routes.block(id).children().to_vec() {
-            let runs = self.routes.block(child).runs;
-            self.forget(child, Form { handle: 0, runs, default: 0 });
+        self.untouch(id);
+        for child in self.routes.block(id).children().to_vec() {
+            let runs = self.routes.block(child.block).form.runs;
+            self.forget(child.block, Form { leaf: 0, runs, default: 0 });
+            self.note_child(id, child, UNKNOWN, 0);
         }
-        let old = self.take_over(id, |handle| handle & BUCKET != 0);
+        let old = self.take_over(id, |leaf| leaf & BUCKET != 0);
         let leaf = self.store.bucket(old, keys, runs)?;
-        self.note(id, Form { handle: leaf, runs: runs.len as u16, default });
+        self.note(id, Form { leaf, runs: runs.len() as u16, default });
         Ok(leaf)
     }
 
-    fn nodes(&mut self, id: u32, default: u16, top: bool) -> Result<u32, FibError> {
-        let mut slots = self.paint(id, default);
-        for (slot, child) in self.routes.block(id).children().to_vec() {
-            if !self.drop_if_empty(id, child) {
-                let value = &mut slots[usize::from(slot)];
-                *value = self.lower_node(child, *value as u16)?;
-            }
-        }
-        let old = self.take_over(id, |handle| handle & BUCKET == 0);
-        let (leaf, runs) = self.store.node(old, top, &slots)?;
-        self.note(id, Form { handle: leaf, runs, default });
-        Ok(leaf)
-    }
-
-    fn lower_node(&mut self, id: u32, default: u16) -> Result<u32, FibError> {
+    /// The leaf for a block with a node of its own.
+    fn node(&mut self, id: u32, default: u16, half: Half, top: bool) -> Result<u32, FibError> {
         let block = self.routes.block(id);
-        if !block.dirty && block.default == default && block.handle != 0 {
-            return Ok(block.handle);
+        let form = block.form;
+        let is_node = form.leaf & (HANDLE | BUCKET) == HANDLE;
+        if !block.dirty && is_node && form.default == default && self.patch(id, half)? {
+            return Ok(form.leaf);
         }
-        let old = block.handle;
-        let slots = self.lower(id, default)?;
-        let (leaf, runs) = self.store.node(old, false, &slots)?;
-        self.note(id, Form { handle: leaf, runs, default });
+        let mut slots = [0; SLOTS];
+        self.fill(id, default, half, &mut slots)?;
+        let old = self.take_over(id, |leaf| leaf & BUCKET == 0);
+        let (leaf, runs) = self.store.node(old, top, &slots)?;
+        self.note(id, Form { leaf, runs, default });
         Ok(leaf)
     }
 
-    /// The leaves of the second 8 bits of a step, those of the next steps among them.
-    fn lower(&mut self, id: u32, default: u16) -> Result<Slots, FibError> {
-        let mut slots = self.paint(id, default);
-        for (slot, child) in self.routes.block(id).children().to_vec() {
-            if !self.drop_if_empty(id, child) {
-                let value = &mut slots[usize::from(slot)];
-                *value = self.step(child, *value as u16, false)?;
+    /// Brings the children that changed up to date; true if the block's node needs no more than other handles for them.
+    fn patch(&mut self, id: u32, half: Half) -> Result<bool, FibError> {
+        let mut enough = true;
+        for child in self.untouch(id) {
+            let old = child.leaf;
+            let new = match self.drop_if_hollow(id, child.block) {
+                true => UNKNOWN,
+                false => self.below(child.block, child.default, half)?,
+            };
+            if new == old {
+                continue;
+            }
+            self.note_child(id, child, new, child.default);
+            let handle = |leaf: u32| leaf & HANDLE != 0 && leaf != UNKNOWN;
+            if handle(old) && handle(new) {
+                let node = self.routes.block(id).form.leaf;
+                self.store.replace_handle(node, child.slot, new);
+            } else {
+                self.routes.block_mut(id).dirty = true;
+                enough = false;
             }
         }
-        Ok(slots)
+        Ok(enough)
     }
 
-    fn paint(&self, id: u32, default: u16) -> Slots {
-        let mut slots = [0; SLOTS];
-        self.routes.block(id).paint(default, &mut slots);
-        slots
-    }
-
-    /// The block below a slot, unless there is nothing in it.
-    fn child(&mut self, id: u32, slot: u8) -> Option<u32> {
-        let child = self.routes.block(id).child(slot)?;
-        (!self.drop_if_empty(id, child)).then_some(child)
-    }
-
-    fn drop_if_empty(&mut self, parent: u32, id: u32) -> bool {
-        let empty = self.is_hollow(id);
-        if empty {
-            self.forget_below(id);
-            self.empty.push((parent, id));
+    /// The leaves of a block's slots.
+    fn fill(&mut self, id: u32, default: u16, half: Half, slots: &mut Slots) -> Result<(), FibError> {
+        self.routes.block(id).paint(default, slots);
+        for child in self.untouch(id) {
+            self.note_child(id, child, UNKNOWN, child.default);
         }
-        empty
+        for at in 0..self.routes.block(id).children().len() {
+            let child = self.routes.block(id).children()[at];
+            let value = &mut slots[usize::from(child.slot)];
+            let default = *value as u16;
+            if child.leaf != UNKNOWN && child.default == default {
+                *value = child.leaf;
+                continue;
+            }
+            self.routes.block_mut(id).dirty = true; // until it has its form
+            if !self.drop_if_hollow(id, child.block) {
+                *value = self.below(child.block, default, half)?;
+                self.note_child(id, child, *value, default);
+            }
+        }
+        Ok(())
+    }
+
+    fn below(&mut self, id: u32, default: u16, half: Half) -> Result<u32, FibError> {
+        match half {
+            Half::Upper => self.node(id, default, Half::Lower, false),
+            Half::Lower => self.step(id, default, false),
+        }
+    }
+
+    /// Children that changed; they count as looked after.
+    fn untouch(&mut self, id: u32) -> Vec<Child> {
+        if !self.routes.block(id).is_touched() {
+            return Vec::new();
+        }
+        let slots = self.routes.block_mut(id).take_touched();
+        let block = self.routes.block(id);
+        let children: Vec<Child> = slots.into_iter().filter_map(|slot| block.child(slot).copied()).collect();
+        children.iter().for_each(|c| self.routes.block_mut(c.block).queued = false);
+        children
+    }
+
+    fn drop_if_hollow(&mut self, parent: u32, id: u32) -> bool {
+        let hollow = self.is_hollow(id);
+        if hollow {
+            self.forget_below(id);
+            self.notes.hollow.push((parent, id));
+        }
+        hollow
     }
 
     /// No route in a block and in those below it.
     fn is_hollow(&self, id: u32) -> bool {
         let block = self.routes.block(id);
-        block.has_no_route() && block.children().iter().all(|c| self.is_hollow(c.1))
+        block.has_no_route() && block.children().iter().all(|c| self.is_hollow(c.block))
     }
 
     fn forget_below(&mut self, id: u32) {
         self.forget(id, Form::default());
-        for (_, child) in self.routes.block(id).children().to_vec() {
-            self.forget_below(child);
+        for child in self.routes.block(id).children().to_vec() {
+            self.forget_below(child.block);
         }
     }
 
     /// The form of a block if it is of the kind that is wanted; one of the other kind is not used any more.
     fn take_over(&mut self, id: u32, wanted: impl Fn(u32) -> bool) -> u32 {
-        let handle = self.routes.block(id).handle;
-        if wanted(handle) {
-            return handle;
+        let leaf = self.routes.block(id).form.leaf;
+        if wanted(leaf) {
+            return leaf;
         }
-        self.store.forget(handle);
+        self.store.forget(leaf);
         0
     }
 
     fn forget(&mut self, id: u32, form: Form) {
-        self.store.forget(self.routes.block(id).handle);
+        self.store.forget(self.routes.block(id).form.leaf);
         self.note(id, form);
     }
 
     fn note(&mut self, id: u32, form: Form) {
         let block = self.routes.block_mut(id);
-        let before = Form { handle: block.handle, runs: block.runs, default: block.default };
-        (block.handle, block.runs, block.default, block.dirty) =
-            (form.handle, form.runs, form.default, false);
-        self.undo.push((id, before));
+        let before = std::mem::replace(&mut block.form, form);
+        block.dirty = false;
+        self.notes.forms.push((id, before));
     }
 
-    fn put_back(&mut self) {
-        for (id, before) in self.undo.drain(..).rev() {
-            let block = self.routes.block_mut(id);
-            (block.handle, block.runs, block.default, block.dirty) =
-                (before.handle, before.runs, before.default, true);
+    fn note_child(&mut self, id: u32, child: Child, leaf: u32, default: u16) {
+        if let Some(entry) = self.routes.block_mut(id).child_mut(child.slot) {
+            let before = std::mem::replace(entry, Child { leaf, default, ..child });
+            self.notes.children.push((id, before));
         }
     }
 
-    /// Removes empty blocks with those below them. None of them has a form.
+    /// Blocks are as they were, and are looked at again with the next change.
+    fn put_back(&mut self) {
+        for (id, before) in self.notes.children.drain(..).rev() {
+            if let Some(entry) = self.routes.block_mut(id).child_mut(before.slot) {
+                *entry = before;
+            }
+            self.routes.block_mut(id).dirty = true;
+        }
+        for (id, before) in self.notes.forms.drain(..).rev() {
+            let block = self.routes.block_mut(id);
+            (block.form, block.dirty) = (before, true);
+        }
+        self.notes.hollow.clear();
+        self.notes.hollow_tops.clear();
+    }
+
+    /// Removes blocks without routes and those below them. None of them has a form.
     fn clear_away(&mut self) {
-        for (parent, id) in std::mem::take(&mut self.empty) {
-            if self.routes.block(parent).children().iter().any(|c| c.1 == id) {
+        self.notes.forms.clear();
+        self.notes.children.clear();
+        for (parent, id) in self.notes.hollow.drain(..) {
+            if self.routes.block(parent).children().iter().any(|c| c.block == id) {
                 self.routes.remove(parent, id);
             }
         }
-        for top in std::mem::take(&mut self.empty_tops) {
-            if self.routes.top(top) != NONE {
-                self.routes.remove_top(top);
-            }
+        for top in self.notes.hollow_tops.drain(..) {
+            self.routes.remove_top(top);
         }
     }
 }
-
-const _: () = assert!(ROOT == 1 << 16, "a step decides 16 bits, as the root does");

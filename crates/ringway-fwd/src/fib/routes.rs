@@ -60,11 +60,11 @@ impl Routes {
         &mut self.blocks[id as usize]
     }
 
-    /// Root entries that something changed below since the last call.
-    pub(super) fn take_changed(&mut self) -> Vec<u16> {
-        let changed = std::mem::take(&mut self.changed);
-        changed.iter().for_each(|&top| self.is_changed[usize::from(top)] = false);
-        changed
+    /// A root entry that something changed below, each once.
+    pub(super) fn next_changed(&mut self) -> Option<u16> {
+        let top = self.changed.pop()?;
+        self.is_changed[usize::from(top)] = false;
+        Some(top)
     }
 
     /// The next hop of a prefix; 0: there is no such route.
@@ -81,7 +81,7 @@ impl Routes {
             if len <= depth + 8 {
                 return block.get(route(byte, len - depth));
             }
-            id = block.child(byte).unwrap_or(NONE);
+            id = block.child(byte).map_or(NONE, |c| c.block);
         }
         0
     }
@@ -104,8 +104,7 @@ impl Routes {
         }
         let (mut id, mut depth) = (self.tops[top], ROOT_BITS);
         while len > depth + 8 {
-            self.blocks[id as usize].dirty = true;
-            id = self.child(id, byte_at(key, depth));
+            id = self.touched_child(id, byte_at(key, depth));
             depth += 8;
         }
         self.blocks[id as usize].set(route(byte_at(key, depth), len - depth), next_hop)
@@ -144,23 +143,27 @@ impl Routes {
             let bits = u128::from(route - (1 << len)) << (128 - u32::from(depth) - len);
             out.push((key | bits, depth + len as u8, next_hop));
         }
-        for &(slot, child) in block.children() {
-            self.below(child, key | u128::from(slot) << (120 - depth), depth + 8, out);
+        for child in block.children() {
+            self.below(child.block, key | u128::from(child.slot) << (120 - depth), depth + 8, out);
         }
     }
 
-    fn child(&mut self, id: u32, slot: u8) -> u32 {
-        if let Some(child) = self.block(id).child(slot) {
-            return child;
+    /// The block below a slot, made if there is none, among those that changed.
+    fn touched_child(&mut self, id: u32, slot: u8) -> u32 {
+        let child = self.block(id).child(slot).map(|c| c.block).unwrap_or_else(|| {
+            let child = self.add();
+            self.block_mut(id).add_child(slot, child);
+            child
+        });
+        if !std::mem::replace(&mut self.block_mut(child).queued, true) {
+            self.block_mut(id).touch(slot);
         }
-        let child = self.add();
-        self.block_mut(id).add_child(slot, child);
         child
     }
 
     fn discard(&mut self, id: u32) {
         let block = std::mem::take(&mut self.blocks[id as usize]);
-        block.children().iter().for_each(|c| self.discard(c.1));
+        block.children().iter().for_each(|c| self.discard(c.block));
         self.free.push(id);
     }
 
@@ -242,15 +245,16 @@ mod tests {
     #[test]
     fn short_routes_cover_what_no_longer_one_does() {
         let mut routes = Routes::new();
+        let changed = |routes: &mut Routes| std::iter::from_fn(|| routes.next_changed()).count();
         routes.set(0, 0, 1);
-        assert_eq!(routes.take_changed().len(), ROOT);
+        assert_eq!(changed(&mut routes), ROOT);
         routes.set(0x0a << 120, 8, 2);
         routes.set(0x0a80 << 112, 9, 3);
-        assert_eq!(routes.take_changed().len(), 256);
+        assert_eq!(changed(&mut routes), 256);
         let cover = |r: &Routes| [0x0900, 0x0a7f, 0x0aff].map(|top| r.cover(top));
         assert_eq!(cover(&routes), [1, 2, 3]);
         routes.set(0x0a << 120, 8, 0);
         assert_eq!(cover(&routes), [1, 1, 3]);
-        assert_eq!(routes.take_changed().len(), 128);
+        assert_eq!(changed(&mut routes), 128);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::epoch::Epochs;
 use super::error::Part;
 use super::form::{
-    BUCKET, BUCKET_WORDS, HANDLE, Runs, bucket_handle, bucket_parts, node_head, node_leaves, node_runs,
+    BUCKET, BUCKET_WORDS, HANDLE, Runs, bucket_handle, bucket_parts, node_head, node_leaves, ones, run_starts,
 };
 use super::memory::{Memory, NODE, ROOT};
 use super::space::{Numbers, Words};
@@ -80,7 +80,7 @@ impl Store {
             plan: Plan::default(),
             retired: VecDeque::new(),
             hold: None,
-            runs: Runs::new(),
+            runs: Runs::default(),
         };
         if named {
             let node = store.plain_node(0)?;
@@ -112,18 +112,22 @@ impl Store {
         }
     }
 
-    /// The leaf for 256 slots whose form was `old`: a node, or the only value there is. `top`: the root will name it.
+    /// The leaf for 256 slots whose form was `old`, a node or the only value there is, and how many runs there are. `top`: the
+    /// root will name it.
     pub(super) fn node(&mut self, old: u32, top: bool, slots: &[u32; SLOTS]) -> Result<(u32, u16), FibError> {
-        let mut runs = std::mem::replace(&mut self.runs, Runs::new());
-        let starts = node_runs(slots, &mut runs);
-        let done = self.node_of(old, top, &starts, &runs);
-        let len = runs.len as u16;
+        let starts = run_starts(slots);
+        let mut runs = std::mem::take(&mut self.runs);
+        runs.clear();
+        runs.push(slots[0]);
+        ones(starts).for_each(|at| runs.push(slots[at]));
+        let leaf = self.node_of(old, top, &starts, &runs);
+        let len = runs.len() as u16;
         self.runs = runs;
-        Ok((done?, len))
+        Ok((leaf?, len))
     }
 
     fn node_of(&mut self, old: u32, top: bool, starts: &[u64; 4], runs: &Runs) -> Result<u32, FibError> {
-        if let (1, Some(value)) = (runs.len, runs.last()) {
+        if let Some(value) = runs.only() {
             self.forget(old);
             return Ok(value);
         }
@@ -136,9 +140,18 @@ impl Store {
         Ok(HANDLE | node)
     }
 
+    /// Replaces a handle in the leaves of a node: it is the only one of its kind, so it is a run of its own.
+    pub(super) fn replace_handle(&mut self, node: u32, slot: u8, handle: u32) {
+        let words = &self.memory.nodes()[(node & !HANDLE) as usize * NODE..][..NODE];
+        let (_, first) = node_leaves(words[0].load(Relaxed));
+        let starts: [u64; 4] = std::array::from_fn(|k| words[k + 1].load(Relaxed));
+        let run = ones(starts).take_while(|at| *at <= usize::from(slot)).count() as u32;
+        self.plan.words.push((first + run, handle));
+    }
+
     /// The leaf for 16 bits in few runs, of which all but the first begin at `keys`.
     pub(super) fn bucket(&mut self, old: u32, keys: &[u16], runs: &Runs) -> Result<u32, FibError> {
-        if let (1, Some(value)) = (runs.len, runs.last()) {
+        if let Some(value) = runs.only() {
             self.forget(old);
             return Ok(value);
         }
@@ -266,7 +279,7 @@ impl Store {
         if let Some(plain) = self.plain.get(&next_hop) {
             return Ok(plain.node);
         }
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         runs.push(u32::from(next_hop));
         let node = self.make_node(true, &[0; 4], &runs)?;
         self.plain.insert(next_hop, Plain { node, uses: 0 });

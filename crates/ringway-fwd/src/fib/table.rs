@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::epoch::Epochs;
 use super::lookup::Walk;
 use super::memory::{Layout, Memory};
-use super::render::Renderer;
+use super::render::{Notes, Renderer};
 use super::routes::Routes;
 use super::store::Store;
 use super::{FibError, Isa, NextHop, Prefix, Reader};
@@ -51,6 +51,7 @@ pub struct Fib<A> {
     epochs: Arc<Epochs>,
     routes: Routes,
     store: Store,
+    notes: Notes,
     family: PhantomData<A>,
 }
 
@@ -209,7 +210,14 @@ impl<A: Walk> Fib<A> {
     fn with(memory: Memory, limits: Limits) -> Result<Self, FibError> {
         let (memory, epochs) = (Arc::new(memory), Arc::new(Epochs::new()));
         let store = Store::new(memory.clone(), epochs.clone(), limits)?;
-        Ok(Self { memory, epochs, routes: Routes::new(), store, family: PhantomData })
+        Ok(Self {
+            memory,
+            epochs,
+            routes: Routes::new(),
+            store,
+            notes: Notes::default(),
+            family: PhantomData,
+        })
     }
 
     /// Nodes that the root names, besides those of [`Limits`].
@@ -227,7 +235,8 @@ impl<A: Walk> Fib<A> {
     }
 
     fn publish(&mut self) -> Result<(), FibError> {
-        Renderer::new(&mut self.routes, &mut self.store, A::BITS > 32).publish()
+        let Self { routes, store, notes, .. } = self;
+        Renderer { routes, store, buckets: A::BITS > 32, notes }.publish()
     }
 
     /// Sets routes back. Forms are still those of before, and are looked at with the next change.

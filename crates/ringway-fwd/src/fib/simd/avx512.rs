@@ -111,8 +111,12 @@ pub(super) unsafe fn node_leaves(
     // and the run that is counted is one of them (`form`). A gather reads up to 3 bytes more, at the end of the words their tail.
     unsafe {
         let heads = _mm512_mask_i64gather_epi64::<8>(zero, wanted, at, arrays.nodes);
-        let bits =
-            _mm512_mask_i64gather_epi64::<8>(zero, wanted, _mm512_add_epi64(at, quarters), arrays.nodes.add(1));
+        let bits = _mm512_mask_i64gather_epi64::<8>(
+            zero,
+            wanted,
+            _mm512_add_epi64(at, quarters),
+            arrays.nodes.add(1),
+        );
         let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
         let shifts = _mm512_add_epi64(_mm512_slli_epi64::<3>(quarters), _mm512_set1_epi64(32));
         let below = _mm512_and_si512(_mm512_srlv_epi64(heads, shifts), _mm512_set1_epi64(0xff));
