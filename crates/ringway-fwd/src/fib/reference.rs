@@ -9,9 +9,9 @@ use super::{Address, NextHop, Prefix};
 ///
 /// ```
 /// use ringway_fwd::fib::{NextHop, Reference};
-/// let mut r = Reference::new();
+/// let mut r = Reference::<u32>::new();
 /// r.insert("10.0.0.0/8".parse()?, NextHop::new(7).unwrap());
-/// assert_eq!(r.lookup(0x0a01_0203), NextHop::new(7));
+/// assert_eq!(r.lookup(0x0a01_0203u32), NextHop::new(7));
 /// # Ok::<(), ringway_fwd::fib::FibError>(())
 /// ```
 #[derive(Debug, Clone)]
