@@ -2,7 +2,9 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`control`] | the kernel's routes, neighbours, links, made into next hops and routes for the fast path |
 //! | [`fib`] | longest-prefix match for IPv4 and IPv6 |
 #![deny(unsafe_code)]
 
+pub mod control;
 pub mod fib;

@@ -1,0 +1,381 @@
+//! Follows the kernel: reads its tables, hears of changes, reads anew when in doubt.
+
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use super::ControlError;
+use super::decode::hash;
+use super::event::{Event, Net};
+use super::socket::{Asking, Changing, Dump, Heard};
+use super::state::{Changes, Doubt, State};
+use super::tables::item;
+
+/// Readings of the tables before giving up because they change all the time.
+const TRIES: u32 = 8;
+
+/// Changes kept while the tables are read.
+const KEPT: usize = 1 << 18;
+
+/// Datagrams read by one call of [`Follower::poll`].
+const BURST: u32 = 4096;
+
+/// How to follow.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Bytes for messages that wait to be read. More needs privilege than `net.core.rmem_max`.
+    pub buffer: usize,
+    /// How often the kernel's tables and ours are compared.
+    pub check_every: Duration,
+    /// Least time from one reading of all tables to the next.
+    pub pause: Duration,
+}
+
+impl Default for Options {
+    /// 8 MiB, every 60 s, 100 ms.
+    fn default() -> Self {
+        Self { buffer: 8 << 20, check_every: Duration::from_secs(60), pause: Duration::from_millis(100) }
+    }
+}
+
+/// What a comparison found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// The tables are equal, as far as they did not change meanwhile.
+    Equal,
+    /// They are not.
+    Differs,
+    /// Too much changed meanwhile to tell.
+    Busy,
+}
+
+/// How following goes; numbers only grow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no doubt came up since.
+    pub in_sync: bool,
+    /// Changes taken in.
+    pub events: u64,
+    /// Readings of all tables.
+    pub syncs: u64,
+    /// Times that messages were lost because the socket's buffer was full.
+    pub overruns: u64,
+    /// Changes that did not fit what was told before.
+    pub doubts: u64,
+    /// The last of them.
+    pub doubt: Option<Doubt>,
+    /// Readings begun again because tables changed.
+    pub restarts: u64,
+    /// Comparisons.
+    pub checks: u64,
+    /// Comparisons that found a difference, which was then repaired.
+    pub repairs: u64,
+    /// How long the last reading took.
+    pub sync_time: Duration,
+}
+
+/// The kernel's tables, kept up to date, of the network namespace of the thread that opened it.
+///
+/// Call [`poll`](Self::poll) when the descriptor is readable, and when [`wait`](Self::wait) is over. What it returns goes to
+/// [`Resolver::update`](super::Resolver::update). Needs no privilege but for a large buffer.
+///
+/// ```no_run
+/// use std::time::Instant;
+/// use ringway_fwd::control::{Follower, Options};
+/// let mut follower = Follower::open(Options::default())?;
+/// let changes = follower.poll(Instant::now())?;
+/// println!("{} routes, {}", follower.state().routes(), changes.is_empty());
+/// # Ok::<(), ringway_fwd::control::ControlError>(())
+/// ```
+#[derive(Debug)]
+pub struct Follower {
+    changing: Changing,
+    asking: Asking,
+    options: Options,
+    state: State,
+    changes: Changes,
+    health: Health,
+    /// All is to be read again, once the pause is over.
+    doubtful: bool,
+    synced: Instant,
+    checked: Instant,
+}
+
+impl Follower {
+    /// Opens sockets and reads all tables.
+    ///
+    /// # Errors
+    /// [`ControlError::Os`] when the system refuses a socket or a table, [`ControlError::Restless`] when tables do not hold still.
+    pub fn open(options: Options) -> Result<Self, ControlError> {
+        let now = Instant::now();
+        let mut follower = Self {
+            changing: Changing::open(options.buffer)?,
+            asking: Asking::open()?,
+            options,
+            state: State::default(),
+            changes: Changes::default(),
+            health: Health::default(),
+            doubtful: false,
+            synced: now,
+            checked: now,
+        };
+        follower.sync()?;
+        Ok(follower)
+    }
+
+    /// The tables.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// How following goes.
+    pub fn health(&self) -> Health {
+        self.health
+    }
+
+    /// How long to wait for the descriptor before [`poll`](Self::poll) is due all the same.
+    pub fn wait(&self, now: Instant) -> Duration {
+        let check = (self.checked + self.options.check_every).saturating_duration_since(now);
+        let sync = (self.synced + self.pause()).saturating_duration_since(now);
+        if self.doubtful { sync.min(check) } else { check }
+    }
+
+    /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in doubt; compares
+    /// the tables when it is time to.
+    ///
+    /// Returns what may have changed for the data plane since the last call.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
+    pub fn poll(&mut self, now: Instant) -> Result<Changes, ControlError> {
+        self.hear()?;
+        if self.doubtful && now >= self.synced + self.pause() {
+            self.sync()?;
+        }
+        if now >= self.checked + self.options.check_every && !self.doubtful {
+            self.check()?;
+        }
+        Ok(std::mem::take(&mut self.changes))
+    }
+
+    /// Reads all tables into a new state, then exchanges it for the old one; the next [`poll`](Self::poll) returns the differences.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); then the old state stays.
+    pub fn sync(&mut self) -> Result<(), ControlError> {
+        let started = Instant::now();
+        for _ in 0..TRIES {
+            let Some(state) = self.read()? else {
+                self.health.restarts += 1;
+                continue;
+            };
+            self.merge(state);
+            self.health.syncs += 1;
+            self.health.sync_time = started.elapsed();
+            self.health.in_sync = true;
+            self.doubtful = false;
+            (self.synced, self.checked) = (Instant::now(), Instant::now());
+            return Ok(());
+        }
+        self.synced = Instant::now();
+        Err(ControlError::Restless { tries: TRIES })
+    }
+
+    /// Compares digests of the kernel's tables and ours, and reads all tables again if they differ.
+    ///
+    /// What changes while the kernel's tables are read is left out of the comparison.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn check(&mut self) -> Result<Check, ControlError> {
+        self.health.checks += 1;
+        // a change that is in the dump, but told after it, looks like a difference the first time
+        let mut found = self.compare()?;
+        if found == Check::Differs {
+            found = self.compare()?;
+        }
+        self.checked = Instant::now();
+        match found {
+            Check::Equal => self.health.in_sync = !self.doubtful,
+            Check::Busy => {}
+            Check::Differs => {
+                self.health.in_sync = false;
+                self.health.repairs += 1;
+                self.sync()?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Not sooner than twice the time that reading took: half of the time at most goes into it.
+    fn pause(&self) -> Duration {
+        self.options.pause.max(self.health.sync_time * 2)
+    }
+
+    fn hear(&mut self) -> Result<(), ControlError> {
+        for _ in 0..BURST {
+            let Self { changing, state, changes, health, doubtful, .. } = self;
+            let heard = changing.hear(|event| {
+                health.events += 1;
+                if let Some(doubt) = state.apply(event, changes) {
+                    health.doubts += 1;
+                    health.doubt = Some(doubt);
+                    (health.in_sync, *doubtful) = (false, true);
+                }
+            })?;
+            match heard {
+                Heard::More => {}
+                Heard::All => break,
+                Heard::Lost => {
+                    health.overruns += 1;
+                    (health.in_sync, *doubtful) = (false, true);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// All tables, and what happened while they were read; `None` if that has to be done again.
+    fn read(&mut self) -> Result<Option<State>, ControlError> {
+        let (mut state, mut unused) = (State::default(), Changes::default());
+        let mut later = Later::default();
+        while let Heard::More | Heard::Lost = self.changing.hear(drop)? {} // older than what is read now
+        for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
+            let take = |event| _ = state.apply(event, &mut unused);
+            let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing))?;
+            unused = Changes::default();
+            if !whole {
+                return Ok(None);
+            }
+        }
+        later.hear(&mut self.changing)?;
+        if later.lost {
+            self.health.overruns += 1;
+            return Ok(None);
+        }
+        self.health.events += later.events.len() as u64;
+        for event in later.events {
+            state.apply(event, &mut unused); // what came before its part of the dump does not fit, and does no harm
+        }
+        state.ghosts.clear();
+        Ok(Some(state))
+    }
+
+    fn merge(&mut self, state: State) {
+        let new = state.differences(&self.state);
+        self.changes.v4.extend(new.v4);
+        self.changes.v6.extend(new.v6);
+        self.changes.neighbours.extend(new.neighbours);
+        self.changes.hops = true;
+        self.changes.all |= new.all;
+        self.state = state;
+    }
+
+    fn compare(&mut self) -> Result<Check, ControlError> {
+        self.hear()?;
+        let mut later = Later::default();
+        let (mut probe, mut unused) = (State::default(), Changes::default());
+        for dump in Dump::SMALL {
+            let take = |event| _ = probe.apply(event, &mut unused);
+            if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
+                return Ok(Check::Busy);
+            }
+        }
+        let mut theirs: Vec<(u64, u64)> = Vec::with_capacity(self.state.routes());
+        for dump in Dump::ROUTES {
+            let take = |event| {
+                if let Event::Route(route, _) = event {
+                    let path = hash(&route.path);
+                    theirs.push((hash((route.table, route.net)), item(route.table, route.net, path)));
+                }
+            };
+            if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
+                return Ok(Check::Busy);
+            }
+        }
+        later.hear(&mut self.changing)?;
+        let quiet = later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
+        let (touched, moved) = self.take_in(later);
+        if self.doubtful || moved {
+            return Ok(Check::Busy);
+        }
+        let same_others = !quiet || probe.other_digest() == self.state.other_digest();
+        let same_routes = self.route_sum(&touched) == kernel_sum(&theirs, &touched);
+        Ok(if same_others && same_routes { Check::Equal } else { Check::Differs })
+    }
+
+    /// Applies what came meanwhile: returns prefixes it touched, and whether it was more than routes that say so.
+    fn take_in(&mut self, later: Later) -> (HashSet<(u32, Net)>, bool) {
+        let (mut touched, mut moved) = (HashSet::new(), later.lost);
+        if later.lost {
+            self.health.overruns += 1;
+            (self.health.in_sync, self.doubtful) = (false, true);
+        }
+        for event in later.events {
+            self.health.events += 1;
+            match &event {
+                Event::Route(route, _) | Event::RouteGone(route) => {
+                    touched.insert((route.table, route.net));
+                }
+                Event::Neighbour(_) | Event::NeighbourGone(..) => {}
+                _ => moved = true,
+            }
+            if let Some(doubt) = self.state.apply(event, &mut self.changes) {
+                self.health.doubts += 1;
+                self.health.doubt = Some(doubt);
+                (self.health.in_sync, self.doubtful) = (false, true);
+            }
+        }
+        (touched, moved)
+    }
+
+    /// The digest of our routes, but for those of some prefixes.
+    fn route_sum(&self, without: &HashSet<(u32, Net)>) -> u64 {
+        let routes = &self.state.routes;
+        let share = |(table, net): &(u32, Net)| -> u64 {
+            let ids = match net {
+                Net::V4(prefix) => routes.get(*table, *prefix),
+                Net::V6(prefix) => routes.get(*table, *prefix),
+            };
+            ids.iter().fold(0, |sum: u64, id| sum.wrapping_add(item(*table, *net, routes.paths.hash(*id))))
+        };
+        without.iter().fold(self.state.route_digest(), |sum, key| sum.wrapping_sub(share(key)))
+    }
+}
+
+fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>) -> u64 {
+    let without: HashSet<u64> = without.iter().map(hash).collect();
+    let counted = routes.iter().filter(|(key, _)| !without.contains(key));
+    counted.fold(0, |sum: u64, (_, item)| sum.wrapping_add(*item))
+}
+
+impl AsFd for Follower {
+    /// Readable when the kernel told something.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.changing.as_fd()
+    }
+}
+
+/// Changes told while the tables are read.
+#[derive(Default)]
+struct Later {
+    events: Vec<Event>,
+    lost: bool,
+}
+
+impl Later {
+    fn hear(&mut self, changing: &mut Changing) -> Result<(), ControlError> {
+        loop {
+            match changing.hear(|event| self.events.push(event))? {
+                Heard::More if self.events.len() > KEPT => self.lost = true,
+                Heard::More => {}
+                Heard::Lost => self.lost = true,
+                Heard::All => return Ok(()),
+            }
+            if self.lost {
+                self.events.clear();
+            }
+        }
+    }
+}

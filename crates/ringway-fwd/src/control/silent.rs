@@ -1,0 +1,249 @@
+//! What the kernel does without a word when interfaces, addresses and next-hop objects change.
+//!
+//! Sources: `fib_sync_down_dev`, `fib_sync_down_addr`, `fib_sync_up` of net/ipv4/fib_semantics.c, `fib_netdev_event` and
+//! `fib_inetaddr_event` of net/ipv4/fib_frontend.c, `fib6_ifdown` and `fib6_remove_prefsrc` of net/ipv6/route.c,
+//! `remove_nexthop` and `nh_netdev_event` of net/ipv4/nexthop.c.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::event::{Address, Family, Link, Object, Path, Via};
+use super::paths::PathId;
+use super::state::{Changes, MAIN, State};
+use super::tables::{Ip, fewer, item};
+
+/// `RT_SCOPE_HOST`: routes to addresses of this host, which outlive the link being set down.
+const HOST: u8 = 254;
+/// `RTPROT_KERNEL`.
+const KERNEL: u8 = 2;
+
+/// Most removed routes to remember.
+const GHOSTS: usize = 1 << 16;
+
+/// What happened to an interface.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loss {
+    /// It was set down.
+    Down,
+    /// It lost its last address of IPv4.
+    Addresses,
+    /// It does not exist any more.
+    Gone,
+}
+
+type Rewrite = HashMap<PathId, Option<PathId>>;
+
+impl State {
+    pub(super) fn link(&mut self, link: Link, changes: &mut Changes) {
+        let dev = link.index;
+        let (up, running, carrier) = (link.up, link.running, link.carrier);
+        let old = self.links.get(&dev);
+        if old == Some(&link) {
+            return;
+        }
+        let was_up = old.is_some_and(|old| old.up);
+        changes.hops = true;
+        changes.all |= old.is_some_and(|old| old.carrier != carrier) && self.ignores_linkdown(dev);
+        self.links.insert(dev, link);
+        if was_up && !up {
+            self.lose_v4(dev, Loss::Down, changes);
+            self.lose_v6(dev, Loss::Down, changes);
+        }
+        if !was_up && up {
+            self.dead.remove(&(Family::V4, dev));
+            self.dead.remove(&(Family::V6, dev));
+        }
+        if !(up && running) {
+            self.objects_of(dev, changes);
+        }
+    }
+
+    pub(super) fn link_gone(&mut self, dev: u32, changes: &mut Changes) {
+        changes.hops = true;
+        self.links.remove(&dev);
+        self.objects_of(dev, changes);
+        self.lose_v4(dev, Loss::Gone, changes);
+        self.lose_v6(dev, Loss::Gone, changes);
+        for family in [Family::V4, Family::V6] {
+            self.dead.remove(&(family, dev));
+            self.settings.remove(&(family, dev.cast_signed()));
+        }
+        self.addresses.retain(|address| address.dev != dev);
+        let gone = self.neighbours.extract_if(.., |(_, of), _| *of == dev);
+        changes.neighbours.extend(gone.map(|(key, _)| key));
+    }
+
+    pub(super) fn address(&mut self, address: Address, changes: &mut Changes) {
+        self.addresses.insert(address);
+        let up = self.links.get(&address.dev).is_some_and(|link| link.up);
+        if up && address.addr.is_ipv4() {
+            changes.hops |= self.dead.remove(&(Family::V4, address.dev));
+        }
+    }
+
+    pub(super) fn address_gone(&mut self, address: Address, changes: &mut Changes) {
+        if !self.addresses.remove(&address) {
+            return;
+        }
+        if !self.addresses.iter().any(|a| a.addr == address.addr) {
+            self.lose_source(address.addr, changes);
+        }
+        let v4 = |a: &Address| a.dev == address.dev && a.addr.is_ipv4();
+        if address.addr.is_ipv4() && !self.addresses.iter().any(v4) {
+            self.lose_v4(address.dev, Loss::Addresses, changes);
+        }
+    }
+
+    /// IPv4 routes all of whose hops are dead are removed; an interface that is gone takes its multipath routes along at once.
+    fn lose_v4(&mut self, dev: u32, loss: Loss, changes: &mut Changes) {
+        changes.hops |= self.dead.insert((Family::V4, dev));
+        let lost = |path: &Path| match &path.via {
+            Via::Hops(hops) if hops.iter().any(|hop| hop.dev == dev) => {
+                let all = || hops.iter().all(|hop| self.dead.contains(&(Family::V4, hop.dev)));
+                loss == Loss::Gone || !(loss == Loss::Down && path.scope == HOST) && all()
+            }
+            _ => false,
+        };
+        let rewrite = self.choose::<u32>(lost);
+        if loss == Loss::Addresses {
+            self.remember(&rewrite, |path| path.protocol == KERNEL);
+        }
+        self.rewrite::<u32>(&rewrite, changes);
+    }
+
+    /// IPv6 routes lose single hops to an interface that is gone, and are removed with the last live one.
+    fn lose_v6(&mut self, dev: u32, loss: Loss, changes: &mut Changes) {
+        changes.hops |= self.dead.insert((Family::V6, dev));
+        let mut shorter = Vec::new();
+        let mut rewrite = Rewrite::new();
+        for (id, path) in self.routes.paths.all().filter(|(_, path)| path.family == Family::V6) {
+            let Via::Hops(hops) = &path.via else { continue };
+            if !hops.iter().any(|hop| hop.dev == dev) {
+                continue;
+            }
+            match loss {
+                Loss::Gone => shorter.push((id, fewer(path, |hop| hop.dev != dev))),
+                _ if hops.iter().all(|hop| self.dead.contains(&(Family::V6, hop.dev))) => {
+                    rewrite.insert(id, None);
+                }
+                _ => {}
+            }
+        }
+        rewrite.extend(self.made(shorter));
+        self.finish::<u128>(rewrite, changes);
+    }
+
+    /// An address is not ours any more: IPv4 routes of table main that name it as source are removed, those of IPv6 forget it.
+    fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes) {
+        let named: Vec<_> = self.routes.paths.all().filter(|(_, path)| path.source == Some(addr)).collect();
+        if named.is_empty() {
+            return;
+        }
+        match addr {
+            IpAddr::V4(_) => {
+                let named: Vec<_> = named.iter().map(|(id, _)| *id).collect();
+                let main = u32::tables(&self.routes).get(&MAIN);
+                let slots = main.into_iter().flat_map(|table| table.iter());
+                let hit = slots.filter(|(_, ids)| ids.iter().any(|id| named.contains(id)));
+                let left = |ids: &[PathId]| ids.iter().copied().filter(|id| !named.contains(id)).collect();
+                let new: Vec<(_, Vec<_>)> = hit.map(|(prefix, ids)| (prefix, left(ids))).collect();
+                self.remember(&named.iter().map(|id| (*id, None)).collect(), |_| true);
+                for (prefix, ids) in new {
+                    self.routes.set(MAIN, prefix, &ids);
+                    changes.v4.push(prefix);
+                }
+            }
+            IpAddr::V6(_) => {
+                let without = |(id, path): (PathId, &Path)| (id, Some(Path { source: None, ..path.clone() }));
+                let new = named.into_iter().map(without).collect();
+                let rewrite = self.made(new);
+                self.finish::<u128>(rewrite, changes);
+            }
+        }
+    }
+
+    /// Objects through an interface that can't be sent to.
+    fn objects_of(&mut self, dev: u32, changes: &mut Changes) {
+        let through = self.objects.iter().filter(|(_, o)| matches!(o, Object::Hop(hop) if hop.dev == dev));
+        let ids: Vec<_> = through.map(|(id, _)| *id).collect();
+        if !ids.is_empty() {
+            self.objects_gone(ids, changes);
+        }
+    }
+
+    /// Objects are removed: from their groups, those that become empty too, and with all their routes.
+    pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes) {
+        changes.hops = true;
+        for id in &ids {
+            self.objects.remove(id);
+        }
+        for (id, object) in &mut self.objects {
+            let Object::Group(members) = object else { continue };
+            members.retain(|(member, _)| !ids.contains(member));
+            if members.is_empty() {
+                ids.push(*id);
+            }
+        }
+        self.objects.retain(|id, _| !ids.contains(id));
+        let through = |path: &Path| matches!(path.via, Via::Object(id) if ids.contains(&id));
+        let (v4, v6) = (self.choose::<u32>(through), self.choose::<u128>(through));
+        self.rewrite::<u32>(&v4, changes);
+        self.rewrite::<u128>(&v6, changes);
+    }
+
+    /// Paths of a family to be removed.
+    fn choose<A: Ip>(&self, lost: impl Fn(&Path) -> bool) -> Rewrite {
+        let all = self.routes.paths.all().filter(|(_, path)| path.family == A::FAMILY);
+        all.filter(|(_, path)| lost(path)).map(|(id, _)| (id, None)).collect()
+    }
+
+    /// Takes numbers for new paths.
+    fn made(&mut self, new: Vec<(PathId, Option<Path>)>) -> Rewrite {
+        new.into_iter().map(|(id, path)| (id, path.map(|path| self.routes.paths.take(path)))).collect()
+    }
+
+    /// Rewrites, and gives back what [`made`](Self::made) took.
+    fn finish<A: Ip>(&mut self, rewrite: Rewrite, changes: &mut Changes) {
+        self.rewrite::<A>(&rewrite, changes);
+        rewrite.into_values().flatten().for_each(|id| self.routes.paths.give(id));
+    }
+
+    fn rewrite<A: Ip>(&mut self, rewrite: &Rewrite, changes: &mut Changes) {
+        if rewrite.is_empty() {
+            return;
+        }
+        for (table, prefix) in self.routes.rewrite::<A>(rewrite) {
+            changes.route(table, A::net(prefix));
+        }
+    }
+
+    /// Notes routes of IPv4 about to be removed, of which the kernel may still tell.
+    fn remember(&mut self, rewrite: &Rewrite, which: impl Fn(&Path) -> bool) {
+        if self.ghosts.len() > GHOSTS {
+            self.ghosts.clear();
+        }
+        let paths = &self.routes.paths;
+        let told = |id: &&PathId| rewrite.contains_key(id) && which(paths.get(**id));
+        for (table, t) in u32::tables(&self.routes) {
+            for (prefix, ids) in t.iter() {
+                let items = ids.iter().filter(told).map(|id| item(*table, u32::net(prefix), paths.hash(*id)));
+                self.ghosts.extend(items);
+            }
+        }
+    }
+
+    /// Whether routes count as absent while this interface has no carrier.
+    pub(super) fn ignores_linkdown(&self, dev: u32) -> bool {
+        let on = |family, dev| self.settings.get(&(family, dev)).is_some_and(|s| s.1);
+        let dev = dev.cast_signed();
+        on(Family::V4, -1) || on(Family::V4, dev) || on(Family::V6, dev)
+    }
+
+    /// Whether one of several hops of a route of this family may be used.
+    pub(super) fn usable(&self, family: Family, dev: u32) -> bool {
+        let on = |of| self.settings.get(&(family, of)).is_some_and(|s| s.1);
+        let ignores = || on(dev.cast_signed()) || family == Family::V4 && on(-1);
+        let carrier = || self.links.get(&dev).is_none_or(|link| link.carrier);
+        !self.dead.contains(&(family, dev)) && (carrier() || !ignores())
+    }
+}

@@ -1,0 +1,294 @@
+//! The kernel's tables as far as messages tell: a pure model, without sockets.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::decode::hash;
+use super::event::{Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via};
+use super::tables::{Ip, Routes, item};
+use crate::fib::{Prefix, Prefix4, Prefix6};
+
+/// `RT_TABLE_DEFAULT`, `RT_TABLE_MAIN`, `RT_TABLE_LOCAL`.
+pub const DEFAULT: u32 = 253;
+/// See [`DEFAULT`].
+pub const MAIN: u32 = 254;
+/// See [`DEFAULT`].
+pub const LOCAL: u32 = 255;
+
+/// What may have to be brought to the data plane.
+#[derive(Debug, Default)]
+pub struct Changes {
+    pub(super) v4: Vec<Prefix4>,
+    pub(super) v6: Vec<Prefix6>,
+    pub(super) neighbours: Vec<(IpAddr, u32)>,
+    /// Links, objects, dead hops: what next hops are made of.
+    pub(super) hops: bool,
+    /// Any route may be affected.
+    pub(super) all: bool,
+}
+
+impl Changes {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        let Self { v4, v6, neighbours, hops, all } = self;
+        v4.is_empty() && v6.is_empty() && neighbours.is_empty() && !hops && !all
+    }
+
+    pub(super) fn route(&mut self, table: u32, net: Net) {
+        if table == MAIN || table == LOCAL {
+            match net {
+                Net::V4(prefix) => self.v4.push(prefix),
+                Net::V6(prefix) => self.v6.push(prefix),
+            }
+        }
+    }
+}
+
+/// Why a message does not fit what was told before: something was missed.
+pub type Doubt = &'static str;
+
+/// Links, addresses, neighbours, routes, next-hop objects, rules and settings of a network namespace.
+///
+/// It changes by [`apply`](Self::apply) alone, and does the same with the same events. The kernel removes some things without a word,
+/// and so does this: IPv4 routes whose interface is set down, goes away or loses its last address; next-hop objects whose interface
+/// loses its carrier, with their IPv4 routes; routes of an object that is removed.
+///
+/// ```
+/// use ringway_fwd::control::{Changes, State};
+/// let state = State::default();
+/// assert_eq!(state.routes(), 0);
+/// assert!(Changes::default().is_empty());
+/// ```
+#[derive(Debug, Default)]
+pub struct State {
+    pub(super) links: BTreeMap<u32, Link>,
+    pub(super) addresses: BTreeSet<Address>,
+    pub(super) neighbours: BTreeMap<(IpAddr, u32), [u8; 6]>,
+    pub(super) objects: BTreeMap<u32, Object>,
+    pub(super) rules: BTreeSet<Rule>,
+    pub(super) settings: BTreeMap<(Family, i32), (bool, bool)>,
+    pub(super) routes: Routes,
+    /// Interfaces whose hops the kernel calls dead.
+    pub(super) dead: BTreeSet<(Family, u32)>,
+    /// Routes removed with an address, which the kernel may still tell of.
+    pub(super) ghosts: HashSet<u64>,
+}
+
+impl State {
+    /// Takes a change in, and notes what may have to be brought to the data plane.
+    ///
+    /// Returns a doubt when the change does not fit what was told before; it is taken in all the same.
+    pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Doubt> {
+        match event {
+            Event::Link(link) => self.link(link, changes),
+            Event::LinkGone(dev) => self.link_gone(dev, changes),
+            Event::Address(address) => self.address(address, changes),
+            Event::AddressGone(address) => self.address_gone(address, changes),
+            Event::Neighbour(Neighbour { dev, addr, link }) => {
+                if self.neighbours.insert((addr, dev), link) != Some(link) {
+                    changes.neighbours.push((addr, dev));
+                }
+            }
+            Event::NeighbourGone(dev, addr) => {
+                if self.neighbours.remove(&(addr, dev)).is_some() {
+                    changes.neighbours.push((addr, dev));
+                }
+            }
+            Event::Route(route, mode) => return self.route(route, mode, changes),
+            Event::RouteGone(route) => return self.route_gone(route, changes),
+            Event::Object(id, object) => {
+                changes.hops |= self.objects.get(&id) != Some(&object);
+                self.objects.insert(id, object);
+            }
+            Event::ObjectGone(id) => self.objects_gone(vec![id], changes),
+            Event::Rule(rule) => drop(self.rules.insert(rule)),
+            Event::RuleGone(rule) => drop(self.rules.remove(&rule)),
+            Event::Setting(setting) => self.setting(setting, changes),
+        }
+        None
+    }
+
+    fn route(&mut self, route: Route, mode: Mode, changes: &mut Changes) -> Option<Doubt> {
+        let Route { table, net, path, dead } = route;
+        self.note_dead(&path, &dead, changes);
+        changes.route(table, net);
+        match net {
+            Net::V4(prefix) => self.add(table, prefix, path, mode),
+            Net::V6(prefix) => self.add(table, prefix, path, mode),
+        }
+    }
+
+    fn add<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: Path, mode: Mode) -> Option<Doubt> {
+        let id = self.routes.paths.take(path);
+        let (new, doubt) = A::added(&self.routes.paths, self.routes.get(table, prefix), id, mode);
+        self.routes.set(table, prefix, &new);
+        self.routes.paths.give(id);
+        doubt
+    }
+
+    fn route_gone(&mut self, route: Route, changes: &mut Changes) -> Option<Doubt> {
+        changes.route(route.table, route.net);
+        let known = match route.net {
+            Net::V4(prefix) => self.remove(route.table, prefix, &route.path),
+            Net::V6(prefix) => self.remove(route.table, prefix, &route.path),
+        };
+        let mut ghost = || self.ghosts.remove(&item(route.table, route.net, hash(&route.path)));
+        // IPv6 routes are removed with a message or without, as its settings say: no message too many is a surprise
+        let surprise = !known && route.path.family == Family::V4 && !ghost();
+        surprise.then_some("the route that was removed was not there")
+    }
+
+    fn remove<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: &Path) -> bool {
+        let old = self.routes.get(table, prefix).to_vec();
+        let Some(new) = A::removed(&mut self.routes.paths, &old, path) else { return false };
+        self.routes.set(table, prefix, &new);
+        let made = new.into_iter().filter(|id| !old.contains(id));
+        made.for_each(|id| self.routes.paths.give(id));
+        true
+    }
+
+    /// Hops of a multipath route outlive their interface, and are told to be dead.
+    fn note_dead(&mut self, path: &Path, dead: &[u32], changes: &mut Changes) {
+        let Via::Hops(hops) = &path.via else { return };
+        if hops.len() < 2 {
+            return;
+        }
+        for hop in hops {
+            let key = (path.family, hop.dev);
+            changes.hops |=
+                if dead.contains(&hop.dev) { self.dead.insert(key) } else { self.dead.remove(&key) };
+        }
+    }
+
+    fn setting(&mut self, setting: Setting, changes: &mut Changes) {
+        let held = self.settings.entry((setting.family, setting.dev)).or_default();
+        let new = (setting.forwarding.unwrap_or(held.0), setting.ignore_linkdown.unwrap_or(held.1));
+        changes.all |= new.1 != held.1;
+        *held = new;
+    }
+
+    /// How many routes there are, in all tables.
+    pub fn routes(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// All routes of a family, by table and prefix; those of one prefix in the kernel's order.
+    pub fn all_routes(&self) -> impl Iterator<Item = (u32, Net, &Path)> {
+        self.of_family::<u32>().chain(self.of_family::<u128>())
+    }
+
+    fn of_family<A: Ip>(&self) -> impl Iterator<Item = (u32, Net, &Path)> {
+        let tables = A::tables(&self.routes).iter();
+        let slots = tables.flat_map(|(table, t)| t.iter().map(|(prefix, ids)| (*table, A::net(prefix), ids)));
+        slots.flat_map(move |(table, net, ids)| ids.iter().map(move |id| (table, net, &**self.routes.paths.get(*id))))
+    }
+
+    /// An interface.
+    pub fn interface(&self, dev: u32) -> Option<&Link> {
+        self.links.get(&dev)
+    }
+
+    /// All interfaces.
+    pub fn interfaces(&self) -> impl Iterator<Item = &Link> {
+        self.links.values()
+    }
+
+    /// All addresses.
+    pub fn addresses(&self) -> impl Iterator<Item = Address> {
+        self.addresses.iter().copied()
+    }
+
+    /// All neighbours that can be sent to.
+    pub fn neighbours(&self) -> impl Iterator<Item = Neighbour> {
+        self.neighbours.iter().map(|((addr, dev), link)| Neighbour { dev: *dev, addr: *addr, link: *link })
+    }
+
+    /// All next-hop objects, by number.
+    pub fn objects(&self) -> impl Iterator<Item = (u32, &Object)> {
+        self.objects.iter().map(|(id, object)| (*id, object))
+    }
+
+    /// Whether packets of a family that an interface receives may be forwarded (`net.ipv4.conf.IF.forwarding`).
+    pub fn forwards(&self, family: Family, dev: u32) -> bool {
+        self.settings.get(&(family, dev.cast_signed())).is_some_and(|s| s.0)
+    }
+
+    /// What the kernel takes into account and [`Resolver`](super::Resolver) does not: rules of policy routing beside those that
+    /// every system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
+    pub fn unsupported(&self) -> Vec<String> {
+        let usual = |family, priority, table| move |r: &Rule| {
+            r.plain && (r.family, r.priority, r.table) == (family, priority, table)
+        };
+        let mut said = Vec::new();
+        let mut rest: Vec<_> = self.rules.iter().collect();
+        for (family, priority, table, needed) in [
+            (Family::V4, 0, LOCAL, true),
+            (Family::V4, 32766, MAIN, true),
+            (Family::V4, 32767, DEFAULT, false),
+            (Family::V6, 0, LOCAL, true),
+            (Family::V6, 32766, MAIN, true),
+        ] {
+            let is = usual(family, priority, table);
+            let any = rest.iter().any(|r| is(r));
+            // without any rule the family itself is missing
+            if needed && !any && self.rules.iter().any(|r| r.family == family) {
+                said.push(format!("{family:?}: the rule for table {table} at priority {priority} is missing"));
+            }
+            rest.retain(|r| !is(r));
+        }
+        said.extend(rest.iter().map(|r| format!("{:?}: rule at priority {} for table {}", r.family, r.priority, r.table)));
+        if self.all_routes().any(|(table, ..)| table == DEFAULT) {
+            said.push(format!("routes in table {DEFAULT} (default)"));
+        }
+        said
+    }
+
+    /// A number that is the same for equal tables, in whatever order they were told: of routes.
+    pub fn route_digest(&self) -> u64 {
+        self.routes.digest()
+    }
+
+    /// The same of all but routes.
+    pub fn other_digest(&self) -> u64 {
+        let Self { links, addresses, neighbours, objects, rules, .. } = self;
+        hash((links, addresses, neighbours, objects, rules))
+    }
+
+    /// What may differ for the data plane between another state and this one.
+    pub(super) fn differences(&self, other: &Self) -> Changes {
+        let mut changes = Changes { hops: true, ..Changes::default() };
+        let neighbours = |a: &Self, b: &Self, changes: &mut Changes| {
+            let new = a.neighbours.iter().filter(|(key, link)| b.neighbours.get(key) != Some(link));
+            changes.neighbours.extend(new.map(|(key, _)| *key));
+        };
+        neighbours(self, other, &mut changes);
+        neighbours(other, self, &mut changes);
+        changes.all = self.settings != other.settings || self.dead != other.dead;
+        self.differing(other, &mut changes.v4);
+        self.differing(other, &mut changes.v6);
+        changes
+    }
+
+    fn differing<A: Ip>(&self, other: &Self, to: &mut Vec<Prefix<A>>) {
+        for table in [MAIN, LOCAL] {
+            let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
+            let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
+                ids.iter().map(|id| state.routes.paths.hash(*id)).collect()
+            };
+            for (prefix, ids) in a.into_iter().flat_map(|t| t.iter()) {
+                let theirs = b.map_or(&[][..], |t| t.get(prefix));
+                if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
+                    to.push(prefix);
+                }
+            }
+            let gone = b.into_iter().flat_map(|t| t.iter()).map(|(prefix, _)| prefix);
+            to.extend(gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty())));
+        }
+    }
+
+    /// The paths of a prefix in a table, best first.
+    pub(super) fn paths<A: Ip>(&self, table: u32, prefix: Prefix<A>) -> impl ExactSizeIterator<Item = &Arc<Path>> {
+        self.routes.get(table, prefix).iter().map(|id| self.routes.paths.get(*id))
+    }
+}

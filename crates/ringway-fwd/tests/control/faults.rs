@@ -1,0 +1,1 @@
+//! Lost messages, bursts, flaps.
