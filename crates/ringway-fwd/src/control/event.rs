@@ -32,6 +32,16 @@ pub enum Net {
     V6(Prefix6),
 }
 
+impl Net {
+    /// Its family.
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::V4(_) => Family::V4,
+            Self::V6(_) => Family::V6,
+        }
+    }
+}
+
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {

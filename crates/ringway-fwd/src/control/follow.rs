@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use super::ControlError;
 use super::decode::hash;
-use super::event::{Event, Net};
+use super::event::{Event, Family, Net};
 use super::socket::{Asking, Changing, Dump, Heard};
 use super::state::{Changes, Doubt, State};
 use super::tables::item;
 
 /// Readings of the tables before giving up because they change all the time.
 const TRIES: u32 = 8;
+
+/// Readings that are begun again when an IPv6 route changed meanwhile.
+const PATIENT: u32 = 4;
 
 /// Changes kept while the tables are read.
 const KEPT: usize = 1 << 18;
@@ -99,7 +102,8 @@ pub struct Follower {
     /// All is to be read again, once the pause is over.
     doubtful: bool,
     synced: Instant,
-    checked: Instant,
+    /// When the tables are to be compared.
+    due: Instant,
 }
 
 impl Follower {
@@ -118,7 +122,7 @@ impl Follower {
             health: Health::default(),
             doubtful: false,
             synced: now,
-            checked: now,
+            due: now,
         };
         follower.sync()?;
         Ok(follower)
@@ -136,7 +140,7 @@ impl Follower {
 
     /// How long to wait for the descriptor before [`poll`](Self::poll) is due all the same.
     pub fn wait(&self, now: Instant) -> Duration {
-        let check = (self.checked + self.options.check_every).saturating_duration_since(now);
+        let check = self.due.saturating_duration_since(now);
         let sync = (self.synced + self.pause()).saturating_duration_since(now);
         if self.doubtful { sync.min(check) } else { check }
     }
@@ -153,7 +157,7 @@ impl Follower {
         if self.doubtful && now >= self.synced + self.pause() {
             self.sync()?;
         }
-        if now >= self.checked + self.options.check_every && !self.doubtful {
+        if now >= self.due && !self.doubtful {
             self.check()?;
         }
         Ok(std::mem::take(&mut self.changes))
@@ -165,17 +169,18 @@ impl Follower {
     /// As [`open`](Self::open); then the old state stays.
     pub fn sync(&mut self) -> Result<(), ControlError> {
         let started = Instant::now();
-        for _ in 0..TRIES {
-            let Some(state) = self.read()? else {
+        for attempt in 0..TRIES {
+            let Some(Reading { state, sure }) = self.read(attempt < PATIENT)? else {
                 self.health.restarts += 1;
                 continue;
             };
             self.merge(state);
             self.health.syncs += 1;
             self.health.sync_time = started.elapsed();
-            self.health.in_sync = true;
+            self.health.in_sync = sure;
             self.doubtful = false;
-            (self.synced, self.checked) = (Instant::now(), Instant::now());
+            self.synced = Instant::now();
+            self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
             return Ok(());
         }
         self.synced = Instant::now();
@@ -195,10 +200,10 @@ impl Follower {
         if found == Check::Differs {
             found = self.compare()?;
         }
-        self.checked = Instant::now();
+        self.due = Instant::now() + self.options.check_every;
         match found {
             Check::Equal => self.health.in_sync = !self.doubtful,
-            Check::Busy => {}
+            Check::Busy => self.due = Instant::now() + self.soon(),
             Check::Differs => {
                 self.health.in_sync = false;
                 self.health.repairs += 1;
@@ -206,6 +211,11 @@ impl Follower {
             }
         }
         Ok(found)
+    }
+
+    /// After what could not be told.
+    fn soon(&self) -> Duration {
+        self.pause().min(self.options.check_every)
     }
 
     /// Not sooner than twice the time that reading took: half of the time at most goes into it.
@@ -237,7 +247,10 @@ impl Follower {
     }
 
     /// All tables, and what happened while they were read; `None` if that has to be done again.
-    fn read(&mut self) -> Result<Option<State>, ControlError> {
+    ///
+    /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
+    /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
+    fn read(&mut self, patient: bool) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut later = Later::default();
         while let Heard::More | Heard::Lost = self.changing.hear(drop)? {} // older than what is read now
@@ -245,7 +258,7 @@ impl Follower {
             let take = |event| _ = state.apply(event, &mut unused);
             let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing))?;
             unused = Changes::default();
-            if !whole {
+            if !whole || patient && later.v6_routes() {
                 return Ok(None);
             }
         }
@@ -255,11 +268,12 @@ impl Follower {
             return Ok(None);
         }
         self.health.events += later.events.len() as u64;
+        let sure = !later.v6_routes();
         for event in later.events {
             state.apply(event, &mut unused); // what came before its part of the dump does not fit, and does no harm
         }
         state.ghosts.clear();
-        Ok(Some(state))
+        Ok(Some(Reading { state, sure }))
     }
 
     fn merge(&mut self, state: State) {
@@ -282,12 +296,13 @@ impl Follower {
                 return Ok(Check::Busy);
             }
         }
-        let mut theirs: Vec<(u64, u64)> = Vec::with_capacity(self.state.routes());
+        let mut theirs: [Vec<(u64, u64)>; 2] = Default::default();
         for dump in Dump::ROUTES {
             let take = |event| {
                 if let Event::Route(route, _) = event {
                     let path = hash(&route.path);
-                    theirs.push((hash((route.table, route.net)), item(route.table, route.net, path)));
+                    let of = &mut theirs[route.path.family as usize];
+                    of.push((hash((route.table, route.net)), item(route.table, route.net, path)));
                 }
             };
             if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
@@ -295,14 +310,20 @@ impl Follower {
             }
         }
         later.hear(&mut self.changing)?;
-        let quiet = later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
+        let others_held_still = later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
+        let v6_moved = later.v6_routes();
         let (touched, moved) = self.take_in(later);
         if self.doubtful || moved {
             return Ok(Check::Busy);
         }
-        let same_others = !quiet || probe.other_digest() == self.state.other_digest();
-        let same_routes = self.route_sum(&touched) == kernel_sum(&theirs, &touched);
-        Ok(if same_others && same_routes { Check::Equal } else { Check::Differs })
+        let equal = |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
+        Ok(match () {
+            () if others_held_still && probe.other_digest() != self.state.other_digest() => Check::Differs,
+            () if !equal(Family::V4) => Check::Differs,
+            () if equal(Family::V6) => Check::Equal,
+            () if v6_moved => Check::Busy, // see `read`
+            () => Check::Differs,
+        })
     }
 
     /// Applies what came meanwhile: returns prefixes it touched, and whether it was more than routes that say so.
@@ -330,8 +351,8 @@ impl Follower {
         (touched, moved)
     }
 
-    /// The digest of our routes, but for those of some prefixes.
-    fn route_sum(&self, without: &HashSet<(u32, Net)>) -> u64 {
+    /// The digest of our routes of a family, but for those of some prefixes.
+    fn route_sum(&self, family: Family, without: &HashSet<(u32, Net)>) -> u64 {
         let routes = &self.state.routes;
         let share = |(table, net): &(u32, Net)| -> u64 {
             let ids = match net {
@@ -340,7 +361,8 @@ impl Follower {
             };
             ids.iter().fold(0, |sum: u64, id| sum.wrapping_add(item(*table, *net, routes.paths.hash(*id))))
         };
-        without.iter().fold(self.state.route_digest(), |sum, key| sum.wrapping_sub(share(key)))
+        let without = without.iter().filter(|(_, net)| net.family() == family);
+        without.fold(self.state.route_digest(family), |sum, key| sum.wrapping_sub(share(key)))
     }
 }
 
@@ -357,6 +379,12 @@ impl AsFd for Follower {
     }
 }
 
+/// All tables as read, and whether nothing can be missing.
+struct Reading {
+    state: State,
+    sure: bool,
+}
+
 /// Changes told while the tables are read.
 #[derive(Default)]
 struct Later {
@@ -365,6 +393,13 @@ struct Later {
 }
 
 impl Later {
+    fn v6_routes(&self) -> bool {
+        let v6 = |e: &Event| {
+            matches!(e, Event::Route(route, _) | Event::RouteGone(route) if route.path.family == Family::V6)
+        };
+        self.events.iter().any(v6)
+    }
+
     fn hear(&mut self, changing: &mut Changing) -> Result<(), ControlError> {
         loop {
             match changing.hear(|event| self.events.push(event))? {
@@ -377,5 +412,37 @@ impl Later {
                 self.events.clear();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::event::{Mode, Path, Route};
+    use crate::control::{Kind, Via};
+
+    /// Reading needs no privilege: this looks at the namespace that the test runs in.
+    #[test]
+    fn a_difference_is_found_and_repaired() {
+        let mut follower = Follower::open(Options::default()).unwrap();
+        let sure = |f: &mut Follower| (0..100).map(|_| f.check().unwrap()).find(|c| *c != Check::Busy);
+        assert_eq!(sure(&mut follower), Some(Check::Equal));
+        for family in [Family::V4, Family::V6] {
+            let net = match family {
+                Family::V4 => Net::V4("192.0.2.7/32".parse().unwrap()),
+                Family::V6 => Net::V6("2001:db8::7/128".parse().unwrap()),
+            };
+            let (kind, via) = (Kind::Blackhole, Via::Hops(vec![]));
+            let numbers = Path { family, kind, protocol: 9, scope: 0, tos: 0, metric: 3, source: None, from: None, mtu: 0, other: 0, via };
+            let ours = Route { table: 77, net, path: numbers, dead: vec![] };
+            follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default());
+            assert_eq!(sure(&mut follower), Some(Check::Differs));
+            assert!(follower.health().in_sync, "repaired");
+            assert!(follower.state().all_routes().all(|(table, ..)| table != 77));
+            assert_eq!(sure(&mut follower), Some(Check::Equal));
+        }
+        follower.state.links.clear();
+        assert_eq!(sure(&mut follower), Some(Check::Differs));
+        assert_eq!(follower.health().repairs, 3);
     }
 }

@@ -119,7 +119,7 @@ impl Dump {
         Self::Rules(INET),
         Self::Rules(INET6),
     ];
-    pub(super) const ROUTES: [Self; 2] = [Self::Routes(INET), Self::Routes(INET6)];
+    pub(super) const ROUTES: [Self; 2] = [Self::Routes(INET6), Self::Routes(INET)];
 
     /// Name, type of message, family, bytes of the header that the kernel expects.
     fn request(self) -> (&'static str, u16, u8, usize) {

@@ -245,13 +245,14 @@ impl State {
     }
 
     /// A number that is the same for equal tables, in whatever order they were told: of routes.
-    pub fn route_digest(&self) -> u64 {
-        self.routes.digest()
+    pub fn route_digest(&self, family: Family) -> u64 {
+        self.routes.digest(family)
     }
 
-    /// The same of all but routes.
+    /// The same of all but routes. Addresses of IPv6 are left out: the kernel does not tell when it begins to examine one anew.
     pub fn other_digest(&self) -> u64 {
         let Self { links, addresses, neighbours, objects, rules, .. } = self;
+        let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
         hash((links, addresses, neighbours, objects, rules))
     }
 

@@ -100,8 +100,8 @@ pub(super) struct Routes {
     pub(super) paths: Paths,
     v4: Tables<u32>,
     v6: Tables<u128>,
-    /// Sum of [`item`] over all routes: the same in any order.
-    digest: u64,
+    /// Sum of [`item`] over all routes of each family: the same in any order.
+    digest: [u64; 2],
     count: usize,
 }
 
@@ -111,8 +111,8 @@ pub(super) fn item(table: u32, net: Net, path: u64) -> u64 {
 }
 
 impl Routes {
-    pub(super) fn digest(&self) -> u64 {
-        self.digest
+    pub(super) fn digest(&self, family: Family) -> u64 {
+        self.digest[family as usize]
     }
 
     pub(super) fn len(&self) -> usize {
@@ -126,12 +126,13 @@ impl Routes {
     /// Gives a prefix other paths.
     pub(super) fn set<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, new: &[PathId]) {
         let old = self.get(table, prefix).to_vec();
+        let digest = &mut self.digest[A::FAMILY as usize];
         for &id in new {
             self.paths.keep(id);
-            self.digest = self.digest.wrapping_add(item(table, A::net(prefix), self.paths.hash(id)));
+            *digest = digest.wrapping_add(item(table, A::net(prefix), self.paths.hash(id)));
         }
         for &id in &old {
-            self.digest = self.digest.wrapping_sub(item(table, A::net(prefix), self.paths.hash(id)));
+            *digest = digest.wrapping_sub(item(table, A::net(prefix), self.paths.hash(id)));
             self.paths.give(id);
         }
         self.count = self.count + new.len() - old.len();

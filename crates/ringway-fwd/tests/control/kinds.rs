@@ -37,7 +37,6 @@ fn routes_of_ipv4() {
         route change 203.0.113.0/24 nexthop via 10.0.0.2 weight 200 nexthop via 10.1.0.2
         route add 203.0.114.0/24 via inet6 fe80::5 dev a0
         route add 203.0.115.0/24 via 10.7.7.7 dev a0 onlink src 10.1.0.1
-        route add 203.0.116.0/24 encap ip id 7 dst 10.0.0.9 dev a0
         route flush table 100
         route del 203.0.113.0/24",
     );

@@ -14,13 +14,13 @@ const PREFIX: &str = "rwc-";
 
 /// A namespace with veth pairs a0-a1 and b0-b1, all up, `10.0.0.1/24` and `fd00::1/64` on a0, `10.1.0.1/24` and
 /// `fd01::1/64` on b0.
-pub struct Lab {
+pub(crate) struct Lab {
     name: String,
 }
 
 impl Lab {
     /// Moves the calling thread into a new namespace; `None`, and a loud word, without root.
-    pub fn enter() -> Option<Self> {
+    pub(crate) fn enter() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !nix::unistd::geteuid().is_root() {
             eprintln!("SKIPPED: making network namespaces needs root");
@@ -42,7 +42,7 @@ impl Lab {
     }
 
     /// Runs commands of `ip`, one a line.
-    pub fn ip(&self, commands: &str) {
+    pub(crate) fn ip(&self, commands: &str) {
         let mut ip = Command::new("ip");
         ip.args(["-n", &self.name, "-batch", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut ip = ip.spawn().unwrap();
@@ -52,7 +52,7 @@ impl Lab {
     }
 
     /// All routes in the kernel, a line for each, sorted.
-    pub fn routes(&self) -> Vec<String> {
+    pub(crate) fn routes(&self) -> Vec<String> {
         let mut lines: Vec<_> = ["-4", "-6"].iter().flat_map(|family| self.family(family)).collect();
         lines.sort();
         lines
@@ -115,7 +115,7 @@ fn line(route: &Value, family: &str) -> String {
 }
 
 /// All routes of our own, in the same form.
-pub fn ours(state: &State) -> Vec<String> {
+pub(crate) fn ours(state: &State) -> Vec<String> {
     let mut lines: Vec<_> = state.all_routes().map(|(table, net, path)| ours_line(state, table, net, path)).collect();
     lines.sort();
     lines
