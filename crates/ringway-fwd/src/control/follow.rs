@@ -280,6 +280,7 @@ impl Follower {
         let new = state.differences(&self.state);
         self.changes.v4.extend(new.v4);
         self.changes.v6.extend(new.v6);
+        self.changes.local6.extend(new.local6);
         self.changes.neighbours.extend(new.neighbours);
         self.changes.hops = true;
         self.changes.all |= new.all;

@@ -241,9 +241,13 @@ impl State {
 
     /// Whether one of several hops of a route of this family may be used.
     pub(super) fn usable(&self, family: Family, dev: u32) -> bool {
+        !self.dead.contains(&(family, dev)) && self.heard(family, dev)
+    }
+
+    /// Whether an interface has a carrier, or needs none.
+    pub(super) fn heard(&self, family: Family, dev: u32) -> bool {
         let on = |of| self.settings.get(&(family, of)).is_some_and(|s| s.1);
         let ignores = || on(dev.cast_signed()) || family == Family::V4 && on(-1);
-        let carrier = || self.links.get(&dev).is_none_or(|link| link.carrier);
-        !self.dead.contains(&(family, dev)) && (carrier() || !ignores())
+        self.links.get(&dev).is_none_or(|link| link.carrier) || !ignores()
     }
 }

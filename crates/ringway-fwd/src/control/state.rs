@@ -21,6 +21,8 @@ pub const LOCAL: u32 = 255;
 pub struct Changes {
     pub(super) v4: Vec<Prefix4>,
     pub(super) v6: Vec<Prefix6>,
+    /// Of `v6`, those of table local, which hide longer prefixes of table main.
+    pub(super) local6: Vec<Prefix6>,
     pub(super) neighbours: Vec<(IpAddr, u32)>,
     /// Links, objects, dead hops: what next hops are made of.
     pub(super) hops: bool,
@@ -31,16 +33,19 @@ pub struct Changes {
 impl Changes {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        let Self { v4, v6, neighbours, hops, all } = self;
+        let Self { v4, v6, local6: _, neighbours, hops, all } = self;
         v4.is_empty() && v6.is_empty() && neighbours.is_empty() && !hops && !all
     }
 
     pub(super) fn route(&mut self, table: u32, net: Net) {
-        if table == MAIN || table == LOCAL {
-            match net {
-                Net::V4(prefix) => self.v4.push(prefix),
-                Net::V6(prefix) => self.v6.push(prefix),
+        match (table, net) {
+            (MAIN | LOCAL, Net::V4(prefix)) => self.v4.push(prefix),
+            (MAIN, Net::V6(prefix)) => self.v6.push(prefix),
+            (LOCAL, Net::V6(prefix)) => {
+                self.v6.push(prefix);
+                self.local6.push(prefix);
             }
+            _ => {}
         }
     }
 }
@@ -266,12 +271,12 @@ impl State {
         neighbours(self, other, &mut changes);
         neighbours(other, self, &mut changes);
         changes.all = self.settings != other.settings || self.dead != other.dead;
-        self.differing(other, &mut changes.v4);
-        self.differing(other, &mut changes.v6);
+        self.differing::<u32>(other, &mut changes);
+        self.differing::<u128>(other, &mut changes);
         changes
     }
 
-    fn differing<A: Ip>(&self, other: &Self, to: &mut Vec<Prefix<A>>) {
+    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes) {
         for table in [MAIN, LOCAL] {
             let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
             let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
@@ -280,11 +285,12 @@ impl State {
             for (prefix, ids) in a.into_iter().flat_map(|t| t.iter()) {
                 let theirs = b.map_or(&[][..], |t| t.get(prefix));
                 if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
-                    to.push(prefix);
+                    changes.route(table, A::net(prefix));
                 }
             }
             let gone = b.into_iter().flat_map(|t| t.iter()).map(|(prefix, _)| prefix);
-            to.extend(gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty())));
+            let gone = gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty()));
+            gone.for_each(|prefix| changes.route(table, A::net(prefix)));
         }
     }
 

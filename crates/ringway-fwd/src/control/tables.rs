@@ -16,6 +16,8 @@ const RTPROT_RA: u8 = 9;
 pub(super) trait Ip: Address {
     const FAMILY: Family;
     fn ip(self) -> IpAddr;
+    /// `None` for the other family.
+    fn of_ip(ip: IpAddr) -> Option<Self>;
     fn net(prefix: Prefix<Self>) -> Net;
     fn tables(routes: &Routes) -> &Tables<Self>;
     fn tables_mut(routes: &mut Routes) -> &mut Tables<Self>;
@@ -184,6 +186,10 @@ impl Ip for u32 {
         Ipv4Addr::from(self).into()
     }
 
+    fn of_ip(ip: IpAddr) -> Option<Self> {
+        if let IpAddr::V4(ip) = ip { Some(ip.into()) } else { None }
+    }
+
     fn net(prefix: Prefix<Self>) -> Net {
         Net::V4(prefix)
     }
@@ -229,6 +235,10 @@ impl Ip for u128 {
 
     fn ip(self) -> IpAddr {
         Ipv6Addr::from(self).into()
+    }
+
+    fn of_ip(ip: IpAddr) -> Option<Self> {
+        if let IpAddr::V6(ip) = ip { Some(ip.into()) } else { None }
     }
 
     fn net(prefix: Prefix<Self>) -> Net {

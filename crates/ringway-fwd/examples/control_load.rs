@@ -1,0 +1,42 @@
+//! How long it takes to read the kernel's tables and to bring them to the data plane, and how much memory that needs.
+//!
+//! ```sh
+//! ip netns add x                        # and links, addresses, a million routes in it
+//! ip netns exec x cargo run --release --example control_load
+//! ```
+use std::time::Instant;
+
+use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver, Tables};
+use ringway_fwd::fib::{Fib4, Fib6};
+
+fn main() -> Result<(), ControlError> {
+    let start = Instant::now();
+    let mut follower = Follower::open(Options::default())?;
+    println!("read {} routes in {:.2?}, {}", follower.state().routes(), start.elapsed(), memory());
+    let start = Instant::now();
+    let limits = Limits::default();
+    let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, limits);
+    let mut resolver = Resolver::new(limits, &mut tables);
+    let changes = follower.poll(Instant::now())?;
+    resolver.update(follower.state(), changes, &mut tables)?;
+    println!("{} routes in the data plane after {:.2?}, {}", resolver.routes(), start.elapsed(), memory());
+    println!("{} next hops", resolver.next_hops());
+    let start = Instant::now();
+    println!("comparison: {:?} after {:.2?}, {}", follower.check()?, start.elapsed(), memory());
+    let start = Instant::now();
+    follower.sync()?;
+    let changes = follower.poll(Instant::now())?;
+    resolver.update(follower.state(), changes, &mut tables)?;
+    println!("all read anew and differences brought over in {:.2?}, {}", start.elapsed(), memory());
+    let start = Instant::now();
+    println!("{} of ours are wrong; audited in {:.2?}", resolver.audit(follower.state()), start.elapsed());
+    Ok(())
+}
+
+/// Memory of this process now and at most.
+fn memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = |key| status.lines().find(|l| l.starts_with(key)).unwrap_or_default().split_whitespace().nth(1);
+    let mib = |key| line(key).and_then(|kib| kib.parse::<u32>().ok()).unwrap_or(0) / 1024;
+    format!("memory {} MiB, at most {} MiB", mib("VmRSS"), mib("VmHWM"))
+}

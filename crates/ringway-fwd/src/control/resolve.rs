@@ -1,0 +1,431 @@
+//! From the kernel's tables to the data plane's: prefixes lead to numbers of next hops, numbers to entries and groups.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::adjacency::{Adjacencies, Adjacency, Verdict};
+use super::event::Family;
+use super::group::{Buckets, Groups};
+use super::numbers::Numbers;
+use super::state::{Changes, LOCAL, MAIN, State};
+use super::tables::Ip;
+use super::target::{Content, Target};
+use super::ControlError;
+use crate::fib::{Address, Fib4, Fib6, FibError, NextHop, Prefix, Prefix4, Prefix6};
+
+/// How much the data plane has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Next hops, groups included. 65,535 at most.
+    pub next_hops: u16,
+    /// Multipath groups.
+    pub groups: u32,
+}
+
+impl Default for Limits {
+    /// 65,535 and 4,096.
+    fn default() -> Self {
+        Self { next_hops: u16::MAX, groups: 4096 }
+    }
+}
+
+/// The data plane, as the control plane writes it.
+///
+/// Calls come in the order in which things may be used: entries and buckets, then the routes that lead to them.
+pub trait Plane {
+    /// Writes the entry of a next hop.
+    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency);
+
+    /// Writes the buckets of a group.
+    fn buckets(&mut self, group: u32, buckets: &Buckets);
+
+    /// Changes IPv4 routes, `None` for a withdrawal: all of them or none.
+    ///
+    /// # Errors
+    /// [`FibError`] when they do not fit; then nothing has changed.
+    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError>;
+
+    /// The same for IPv6.
+    ///
+    /// # Errors
+    /// As [`routes4`](Self::routes4).
+    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError>;
+}
+
+/// Brings what changed in a [`State`] to the data plane.
+///
+/// A prefix leads to the number of a next hop; one number for each gateway, interface and MTU, for each set of hops, and for each
+/// next-hop object. So a neighbour change writes one entry, and an object's change too, however many routes lead there. Neighbours
+/// that are directly connected get a route of their own.
+///
+/// What the fast path does not do goes to the host, whose kernel knows the way ([`Verdict::Host`]): routes by type of service or
+/// source, encapsulation, interfaces other than Ethernet. Of several tables only `local` and `main` are looked at: see
+/// [`State::unsupported`].
+///
+/// When next hops, groups or routes do not fit, what was there stays: the prefix keeps its next hop, or leads to the host if it
+/// had none, and is tried again with each update. See [`pending`](Self::pending).
+///
+/// ```
+/// use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
+/// use ringway_fwd::fib::{Fib4, Fib6};
+/// let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
+/// let mut resolver = Resolver::new(Limits::default(), &mut tables);
+/// resolver.update(&State::default(), Changes::default(), &mut tables)?;
+/// assert!(tables.find4(0x0a00_0001, 0).is_none());
+/// # Ok::<(), ringway_fwd::control::ControlError>(())
+/// ```
+#[derive(Debug)]
+pub struct Resolver {
+    numbers: Numbers,
+    v4: Half<u32>,
+    v6: Half<u128>,
+    /// Numbers whose entries could not be brought up to date.
+    stale: BTreeSet<u16>,
+}
+
+/// One family.
+#[derive(Debug)]
+struct Half<A> {
+    /// The number that each prefix leads to.
+    routes: BTreeMap<Prefix<A>, u16>,
+    /// Prefixes that do not lead to where they should.
+    pending: BTreeSet<Prefix<A>>,
+}
+
+impl<A: Address> Default for Half<A> {
+    fn default() -> Self {
+        Self { routes: BTreeMap::new(), pending: BTreeSet::new() }
+    }
+}
+
+type Change<A> = (Prefix<A>, Option<NextHop>);
+
+/// What differs between the families.
+trait Side: Ip {
+    fn half(resolver: &mut Resolver) -> &mut Half<Self>;
+    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>>;
+    /// Prefixes that may hide longer ones, or not any more.
+    fn hiding(changes: &mut Changes) -> Vec<Prefix<Self>>;
+    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError>;
+}
+
+impl Side for u32 {
+    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
+        &mut resolver.v4
+    }
+
+    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>> {
+        std::mem::take(&mut changes.v4)
+    }
+
+    fn hiding(_: &mut Changes) -> Vec<Prefix<Self>> {
+        Vec::new()
+    }
+
+    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError> {
+        plane.routes4(changes)
+    }
+}
+
+impl Side for u128 {
+    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
+        &mut resolver.v6
+    }
+
+    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>> {
+        std::mem::take(&mut changes.v6)
+    }
+
+    fn hiding(changes: &mut Changes) -> Vec<Prefix<Self>> {
+        std::mem::take(&mut changes.local6)
+    }
+
+    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError> {
+        plane.routes6(changes)
+    }
+}
+
+impl Resolver {
+    /// Without routes; writes the entries that are always there.
+    pub fn new(limits: Limits, plane: &mut dyn Plane) -> Self {
+        Self {
+            numbers: Numbers::new(limits, plane),
+            v4: Half::default(),
+            v6: Half::default(),
+            stale: BTreeSet::new(),
+        }
+    }
+
+    /// Brings changes to the data plane: entries before the routes that lead to them. The state is that after the changes.
+    ///
+    /// # Errors
+    /// The first thing that did not fit; all else has been done.
+    pub fn update(&mut self, state: &State, mut changes: Changes, plane: &mut dyn Plane) -> Result<(), ControlError> {
+        let mut first = self.entries(state, &changes, plane);
+        first = first.and(self.side::<u32>(state, &mut changes, plane));
+        first = first.and(self.side::<u128>(state, &mut changes, plane));
+        first
+    }
+
+    /// How many prefixes and next hops are not what they should be, because something did not fit. `fib_in_sync` is false then.
+    pub fn pending(&self) -> usize {
+        self.v4.pending.len() + self.v6.pending.len() + self.stale.len()
+    }
+
+    /// How many next hops are in use, or wait for [`release`](Self::release).
+    pub fn next_hops(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// How many routes the data plane has, those of neighbours included.
+    pub fn routes(&self) -> usize {
+        self.v4.routes.len() + self.v6.routes.len()
+    }
+
+    /// A mark: all numbers that updates so far have put out of use. Once every burst that began before has ended, hand it to
+    /// [`release`](Self::release).
+    #[must_use]
+    pub fn mark(&mut self) -> u64 {
+        self.numbers.mark()
+    }
+
+    /// Readers have left what was out of use at the mark: its numbers may be given to others.
+    pub fn release(&mut self, mark: u64) {
+        self.numbers.release(mark);
+    }
+
+    /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
+    /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
+    pub fn audit(&mut self, state: &State) -> usize {
+        let entries = self.numbers.used(false).into_iter().filter(|n| !self.is_current(*n, state)).count();
+        entries + self.wrong::<u32>(state) + self.wrong::<u128>(state)
+    }
+
+    fn wrong<A: Side>(&mut self, state: &State) -> usize {
+        let prefixes = self.every::<A>(state);
+        let wrong = |prefix: &Prefix<A>| {
+            let held = A::half(self).routes.get(prefix).copied();
+            held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
+        };
+        prefixes.into_iter().filter(wrong).count()
+    }
+
+    fn is_current(&self, number: u16, state: &State) -> bool {
+        let Some(target) = self.numbers.target(number) else { return true };
+        match state.content(target) {
+            Content::Plain(entry) => self.numbers.entry(number) == Some(&entry),
+            Content::Group(ways) => {
+                let mut sums = BTreeMap::new();
+                for (way, weight) in ways {
+                    *sums.entry(format!("{way:?}")).or_insert(0) += weight;
+                }
+                let name = |n: u16| match self.numbers.target(n) {
+                    Some(Target::Hop(way)) => format!("{way:?}"),
+                    _ => String::new(),
+                };
+                let members = self.numbers.members(number).unwrap_or_default();
+                members.iter().map(|(n, weight)| (name(*n), *weight)).collect::<BTreeMap<_, _>>() == sums
+            }
+        }
+    }
+
+    /// Entries of next hops that may have changed.
+    fn entries(&mut self, state: &State, changes: &Changes, plane: &mut dyn Plane) -> Result<(), ControlError> {
+        let mut numbers = std::mem::take(&mut self.stale);
+        if changes.hops || changes.all {
+            numbers.extend(self.numbers.used(false));
+        } else if !changes.neighbours.is_empty() {
+            numbers.extend(changes.neighbours.iter().flat_map(|neighbour| self.numbers.through(*neighbour)));
+            numbers.extend(self.numbers.used(true)); // an object may lead anywhere
+        }
+        let mut first = Ok(());
+        for number in numbers {
+            if let Err(e) = self.numbers.refresh(number, state, plane) {
+                self.stale.insert(number);
+                first = first.and(Err(e));
+            }
+        }
+        first
+    }
+
+    /// Routes of a family that may have changed.
+    fn side<A: Side>(
+        &mut self,
+        state: &State,
+        changes: &mut Changes,
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
+        let prefixes = self.affected::<A>(state, changes);
+        let mut first = Ok(());
+        let mut batch = Vec::new();
+        for prefix in prefixes {
+            match self.change(prefix, state, plane) {
+                Ok(change) => batch.extend(change),
+                Err(e) => {
+                    A::half(self).pending.insert(prefix);
+                    let host = self.stand_in(prefix);
+                    batch.extend(host);
+                    first = first.and(Err(e));
+                }
+            }
+        }
+        first.and(self.publish(&batch, plane))
+    }
+
+    /// A prefix that had no next hop leads to the host while there is no number for its own.
+    fn stand_in<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
+        if A::half(self).routes.contains_key(&prefix) {
+            return None;
+        }
+        Some((prefix, NextHop::new(self.numbers.host())))
+    }
+
+    /// Prefixes to look at: those told, those that wait, and those within them that depend on them.
+    fn affected<A: Side>(&mut self, state: &State, changes: &mut Changes) -> BTreeSet<Prefix<A>> {
+        if changes.all {
+            return self.every(state);
+        }
+        let told = A::changed(changes);
+        let mut all: BTreeSet<_> = std::mem::take(&mut A::half(self).pending);
+        for prefix in &told {
+            all.extend(neighbours_in(state, *prefix));
+        }
+        if let Some(main) = A::tables(&state.routes).get(&MAIN) {
+            A::hiding(changes).into_iter().for_each(|prefix| all.extend(main.within(prefix)));
+        }
+        all.extend(told);
+        let of = changes.neighbours.iter().filter(|(addr, _)| Family::of(*addr) == A::FAMILY);
+        all.extend(of.filter_map(|(addr, _)| host_prefix::<A>(*addr)));
+        all
+    }
+
+    /// All prefixes that there are or should be.
+    fn every<A: Side>(&mut self, state: &State) -> BTreeSet<Prefix<A>> {
+        let tables = A::tables(&state.routes);
+        let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
+        let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));
+        let half = A::half(self);
+        told.chain(neighbours).chain(half.routes.keys().copied()).chain(half.pending.iter().copied()).collect()
+    }
+
+    /// What has to change for a prefix. The new number has a use more then.
+    fn change<A: Side>(
+        &mut self,
+        prefix: Prefix<A>,
+        state: &State,
+        plane: &mut dyn Plane,
+    ) -> Result<Option<Change<A>>, ControlError> {
+        let held = A::half(self).routes.get(&prefix).copied();
+        let Some(target) = state.target(prefix) else { return Ok(held.map(|_| (prefix, None))) };
+        if held.is_some_and(|n| self.numbers.target(n) == Some(&target)) {
+            return Ok(None);
+        }
+        let number = self.numbers.take(&target, held.unwrap_or(0), state, plane)?;
+        Ok(Some((prefix, NextHop::new(number))))
+    }
+
+    /// Hands changes to the data plane, one by one if together they do not fit.
+    fn publish<A: Side>(&mut self, batch: &[Change<A>], plane: &mut dyn Plane) -> Result<(), ControlError> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        if A::push(plane, batch).is_ok() {
+            batch.iter().for_each(|change| self.done(*change));
+            return Ok(());
+        }
+        let mut first = Ok(());
+        for change in batch {
+            match A::push(plane, std::slice::from_ref(change)) {
+                Ok(()) => self.done(*change),
+                Err(e) => {
+                    A::half(self).pending.insert(change.0);
+                    self.give(change.1);
+                    first = first.and(Err(e.into()));
+                }
+            }
+        }
+        first
+    }
+
+    fn done<A: Side>(&mut self, (prefix, next_hop): Change<A>) {
+        let routes = &mut A::half(self).routes;
+        let old = match next_hop {
+            Some(next_hop) => routes.insert(prefix, next_hop.get()),
+            None => routes.remove(&prefix),
+        };
+        self.give(old.and_then(NextHop::new));
+    }
+
+    fn give(&mut self, number: Option<NextHop>) {
+        number.into_iter().for_each(|number| self.numbers.give(number.get()));
+    }
+}
+
+/// The prefix of one address.
+fn host_prefix<A: Ip>(addr: std::net::IpAddr) -> Option<Prefix<A>> {
+    Prefix::new(A::of_ip(addr)?, A::BITS).ok()
+}
+
+/// Prefixes of the neighbours whose addresses are within one.
+fn neighbours_in<A: Ip>(state: &State, prefix: Prefix<A>) -> impl Iterator<Item = Prefix<A>> {
+    let from = (prefix.addr().ip(), 0);
+    let within = state.neighbours.range(from..).map_while(move |((addr, _), _)| host_prefix::<A>(*addr));
+    within.take_while(move |host| prefix.covers(host.addr()))
+}
+
+/// A data plane in memory of this process.
+#[derive(Debug)]
+pub struct Tables {
+    /// IPv4 routes.
+    pub fib4: Fib4,
+    /// IPv6 routes.
+    pub fib6: Fib6,
+    /// Next hops.
+    pub adjacencies: Arc<Adjacencies>,
+    /// Buckets of groups.
+    pub groups: Arc<Groups>,
+}
+
+impl Tables {
+    /// Around two tables of routes.
+    pub fn new(fib4: Fib4, fib6: Fib6, limits: Limits) -> Self {
+        Self { fib4, fib6, adjacencies: Arc::default(), groups: Arc::new(Groups::new(limits.groups)) }
+    }
+
+    /// The next hop of an address and a flow, members of groups instead of the group; `None` without a route.
+    pub fn find4(&self, addr: u32, hash: u32) -> Option<(NextHop, Adjacency)> {
+        self.member(self.fib4.lookup(addr)?, hash)
+    }
+
+    /// The same for IPv6.
+    pub fn find6(&self, addr: u128, hash: u32) -> Option<(NextHop, Adjacency)> {
+        self.member(self.fib6.lookup(addr)?, hash)
+    }
+
+    fn member(&self, next_hop: NextHop, hash: u32) -> Option<(NextHop, Adjacency)> {
+        let entry = self.adjacencies.load(next_hop);
+        if entry.verdict() != Verdict::Group {
+            return Some((next_hop, entry));
+        }
+        let member = self.groups.pick(entry.group_number(), hash)?;
+        Some((member, self.adjacencies.load(member)))
+    }
+}
+
+impl Plane for Tables {
+    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
+        self.adjacencies.store(next_hop, entry);
+    }
+
+    fn buckets(&mut self, group: u32, buckets: &Buckets) {
+        self.groups.store(group, buckets);
+    }
+
+    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError> {
+        self.fib4.apply(changes.iter().copied())
+    }
+
+    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError> {
+        self.fib6.apply(changes.iter().copied())
+    }
+}
