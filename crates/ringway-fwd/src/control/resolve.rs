@@ -63,7 +63,7 @@ pub trait Plane {
 /// [`State::unsupported`].
 ///
 /// When next hops, groups or routes do not fit, what was there stays: the prefix keeps its next hop, or leads to the host if it
-/// had none, and is tried again with each update. See [`pending`](Self::pending).
+/// had none, and is tried again with each update; the new has to fit beside the old. See [`pending`](Self::pending).
 ///
 /// ```
 /// use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};

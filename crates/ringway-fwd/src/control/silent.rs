@@ -37,6 +37,9 @@ impl State {
     pub(super) fn link(&mut self, link: Link, changes: &mut Changes) {
         let dev = link.index;
         let (up, running, carrier) = (link.up, link.running, link.carrier);
+        if !(up && running) {
+            self.objects_of(dev, changes);
+        }
         let old = self.links.get(&dev);
         if old == Some(&link) {
             return;
@@ -52,9 +55,6 @@ impl State {
         if !was_up && up {
             self.dead.remove(&(Family::V4, dev));
             self.dead.remove(&(Family::V6, dev));
-        }
-        if !(up && running) {
-            self.objects_of(dev, changes);
         }
     }
 

@@ -31,6 +31,11 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Everything: for a data plane that begins later than the state.
+    pub fn everything() -> Self {
+        Self { all: true, ..Self::default() }
+    }
+
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         let Self { v4, v6, local6: _, neighbours, hops, all } = self;

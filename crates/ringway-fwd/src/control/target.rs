@@ -94,7 +94,7 @@ impl State {
             (None, Via::Hops(hops)) => match &hops[..] {
                 [hop] => self.heard(family, hop.dev).then(|| Target::Hop(way(family, mtu, hop))),
                 hops => {
-                    let any = hops.iter().any(|hop| self.usable(family, hop.dev));
+                    let any = hops.iter().any(|hop| self.heard(family, hop.dev));
                     any.then(|| Target::Group(Arc::new((family, mtu, hops.to_vec()))))
                 }
             },
@@ -126,7 +126,12 @@ impl State {
             Target::Group(group) => {
                 let (family, mtu, hops) = &**group;
                 let usable = hops.iter().filter(|hop| self.usable(*family, hop.dev));
-                Content::Group(usable.map(|hop| (way(*family, *mtu, hop), hop.weight.into())).collect())
+                let members: Vec<_> =
+                    usable.map(|hop| (way(*family, *mtu, hop), hop.weight.into())).collect();
+                match members.is_empty() {
+                    false => Content::Group(members),
+                    true => Content::Plain(Adjacency::plain(Verdict::Unreachable)),
+                }
             }
             Target::Object(family, mtu, id) => self.object(*family, *mtu, *id),
         }
