@@ -3,6 +3,7 @@ mod block;
 mod epoch;
 mod error;
 mod form;
+pub mod generate;
 mod lookup;
 mod memory;
 mod next_hop;
