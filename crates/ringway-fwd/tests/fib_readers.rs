@@ -75,7 +75,7 @@ fn readers_see_old_or_new<A: Walk>(changes: usize, limits: impl Fn(&Fib<A>) -> L
 
 #[test]
 fn ipv4_readers_see_old_or_new() {
-    readers_see_old_or_new::<u32>(20_000, |fib| Limits {
+    readers_see_old_or_new::<u32>(4_000, |fib| Limits {
         nodes: fib.usage().nodes,
         words: fib.usage().words + 600,
     });
@@ -83,7 +83,7 @@ fn ipv4_readers_see_old_or_new() {
 
 #[test]
 fn ipv6_readers_see_old_or_new() {
-    readers_see_old_or_new::<u128>(20_000, |fib| Limits {
+    readers_see_old_or_new::<u128>(4_000, |fib| Limits {
         nodes: fib.usage().nodes + 30,
         words: fib.usage().words + 600,
     });

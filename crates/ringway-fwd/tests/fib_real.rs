@@ -26,7 +26,13 @@ fn compare<A: Walk>(fib: &Fib<A>, reference: &Reference<A>, probes: &[A]) {
     for isa in Isa::available() {
         let mut found = vec![0; probes.len()];
         fib.reader().unwrap().with_isa(isa).view().lookup_burst(probes, &mut found);
-        assert!(found == expected, "{isa}");
+        let wrong = (0..probes.len()).find(|&k| found[k] != expected[k]);
+        let detail = |k: usize| {
+            let single = fib.lookup(probes[k]).map_or(0, NextHop::get);
+            let (found, expected) = (found[k], expected[k]);
+            format!("{isa}: {} leads to {expected}, not {found} (alone: {single})", probes[k].text())
+        };
+        assert!(wrong.is_none(), "{}", wrong.map(detail).unwrap_or_default());
     }
 }
 
@@ -61,7 +67,7 @@ fn follows_the_real_trace<A: Walk>(table: &str) {
     compare(&fib, &reference, &probes);
     let announced = longer.iter().map(|&(p, n)| (p, Some(n)));
     let changes = updates.into_iter().chain(announced).chain(longer.iter().map(|r| (r.0, None)));
-    for batch in changes.collect::<Vec<_>>().chunks(BATCH) {
+    for (number, batch) in changes.collect::<Vec<_>>().chunks(BATCH).enumerate() {
         for &(prefix, next_hop) in batch {
             let (before, expected) = match next_hop {
                 Some(n) => (fib.insert(prefix, n).unwrap(), reference.insert(prefix, n)),
@@ -69,6 +75,7 @@ fn follows_the_real_trace<A: Walk>(table: &str) {
             };
             assert_eq!(before, expected, "{prefix}");
         }
+        eprintln!("batch {number}");
         compare(&fib, &reference, &sample);
     }
     compare(&fib, &reference, &probes);
