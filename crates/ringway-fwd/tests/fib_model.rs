@@ -194,7 +194,7 @@ fn buckets_become_nodes_and_nodes_buckets() {
 /// 16 bits with about as many runs as a bucket has room for: whether they fit is only known once all are counted.
 #[test]
 fn longer_prefixes_below_steps_that_nearly_fit() {
-    for dense in 30..45u128 {
+    for dense in 12..24u128 {
         let mut fib = Fib6::new(Limits::default()).unwrap();
         let mut model = Reference::new();
         let put = |fib: &mut Fib6, model: &mut Reference<u128>, addr: u128, len: u8, n: u16| {
