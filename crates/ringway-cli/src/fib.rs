@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Subcommand;
-use ringway_fwd::fib::{Address, Fib, FibError, Limits, NextHop, Prefix, Walk, text};
+use ringway_fwd::fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
 use serde_json::{Value, json};
 
 use crate::bench;
