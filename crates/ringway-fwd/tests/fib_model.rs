@@ -191,6 +191,31 @@ fn buckets_become_nodes_and_nodes_buckets() {
     assert!(fib.is_empty());
 }
 
+/// 16 bits with about as many runs as a bucket has room for: whether they fit is only known once all are counted.
+#[test]
+fn longer_prefixes_below_steps_that_nearly_fit() {
+    for dense in 12..24u128 {
+        let mut fib = Fib6::new(Limits::default()).unwrap();
+        let mut model = Reference::new();
+        let put = |fib: &mut Fib6, model: &mut Reference<u128>, addr: u128, len: u8, n: u16| {
+            let (prefix, next_hop) = (Prefix::new(addr, len).unwrap(), NextHop::new(n).unwrap());
+            fib.insert(prefix, next_hop).unwrap();
+            model.insert(prefix, next_hop);
+        };
+        let base = 0x2409_8750u128 << 96;
+        put(&mut fib, &mut model, base, 32, 110);
+        let after = 0x8c; // the slot of the longer prefixes: they are made before the count is over
+        (0..dense)
+            .for_each(|k| put(&mut fib, &mut model, base | (after + 2 * k) << 88, 40, 1 + k as u16 % 7));
+        let host = base | 0x8a79_b8ca_10d2_bf9e_5965_34cd;
+        for len in [128, 96, 80, 73, 64, 57, 49] {
+            put(&mut fib, &mut model, host, len, u16::from(len) * 3);
+            let probes: Vec<u128> = (0..128).map(|bit| host ^ 1 << bit).collect();
+            check(&fib, &model, &probes);
+        }
+    }
+}
+
 #[test]
 fn every_next_hop_can_be_told_apart() {
     let mut fib = Fib4::new(Limits::default()).unwrap();

@@ -20,10 +20,13 @@
 //! A **bucket** decides 16 bits where there are few runs: the values at which its second and later runs start, 1 to 32 numbers of 16
 //! bits in ascending order, two in a word, then the leaves from the next full word on.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed},
+};
 
 use super::SLOTS;
-use super::memory::NODE;
+use super::memory::{Forms, NODE};
 
 /// The bit that tells a handle from a next hop.
 pub(super) const HANDLE: u32 = 1 << 31;
@@ -129,48 +132,49 @@ pub(super) fn bucket_parts(handle: u32) -> (u32, usize, usize) {
     (handle >> 28 & 3, (handle >> 23 & 31) as usize + 1, (handle & (BUCKET_WORDS - 1)) as usize)
 }
 
-/// The leaf of a slot of node `number`.
-#[inline]
-pub(super) fn node_leaf(nodes: &[AtomicU64], words: &[AtomicU32], number: u32, slot: u8) -> u32 {
+/// Where the leaf of a slot of node `number` is, as a byte of the words, and its width.
+#[inline(always)] // into functions for processors that count ones by an instruction
+pub(super) fn locate(forms: Forms<'_>, number: u32, slot: u8) -> (u32, u32) {
     let at = number as usize * NODE;
-    let node = &nodes[at..at + NODE];
+    let node = &forms.nodes[at..at + NODE];
     let head = node[0].load(Relaxed);
     let quarter = usize::from(slot >> 6);
     let up_to = node[1 + quarter].load(Relaxed) << (!slot & 63);
-    let below = (head >> (32 + 8 * quarter)) as u8;
-    let run = u32::from(below) + up_to.count_ones();
-    leaf(words, (head as u32 >> 2) as usize, run, head as u32 & 3)
+    let run = u32::from((head >> (32 + 8 * quarter)) as u8) + up_to.count_ones();
+    let width = head as u32 & 3;
+    ((head as u32 & !3) + (run << width), width)
 }
 
-/// The leaf of a bucket for the 16 bits `value`.
-#[inline]
-pub(super) fn bucket_leaf(words: &[AtomicU32], handle: u32, value: u16) -> u32 {
-    let (width, keys, first) = bucket_parts(handle);
-    let key = |k: usize| (words[first + k / 2].load(Relaxed) >> (16 * (k & 1))) as u16;
-    let (mut run, mut rest) = (0, keys);
+/// The leaf that begins with a byte of the words.
+#[inline(always)]
+pub(super) fn load(words: &[AtomicU32], byte: u32, width: u32) -> u32 {
+    // Acquire: the leaf may be the handle of a node that was written just before.
+    let word = words[(byte >> 2) as usize].load(Acquire);
+    (word >> (8 * (byte & 3))) & ((1u64 << (8 << width)) - 1) as u32
+}
+
+/// How many of the `count` keys from word `first` on are not above `value`.
+#[inline(always)]
+pub(super) fn keys_up_to(forms: Forms<'_>, first: usize, count: usize, value: u16) -> u32 {
+    let key = |k: usize| (forms.words[first + k / 2].load(Relaxed) >> (16 * (k & 1))) as u16;
+    let (mut run, mut rest) = (0, count);
     while rest > 0 {
         let half = rest.div_ceil(2);
         run += if key(run + half - 1) <= value { half } else { 0 };
         rest -= half;
     }
-    leaf(words, first + keys.div_ceil(2), run as u32, width)
-}
-
-/// Leaf `run` of those from word `first` on.
-#[inline]
-fn leaf(words: &[AtomicU32], first: usize, run: u32, width: u32) -> u32 {
-    let byte = run << width;
-    let word = words[first + (byte >> 2) as usize].load(Relaxed);
-    (word >> (8 * (byte & 3))) & MASKS[width as usize & 3]
+    run as u32
 }
 
 /// The bits of a leaf by width.
+#[cfg(target_arch = "x86_64")]
 pub(super) const MASKS: [u32; 4] = [0xff, 0xffff, u32::MAX, 0];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::sync::atomic::AtomicU64;
 
     proptest! {
         /// What is stored for 256 slots is found again, in each width.
@@ -190,8 +194,13 @@ mod tests {
                 [node_head(3, runs.width, &starts)].into_iter().chain(starts).map(AtomicU64::new).collect();
             let words: Vec<AtomicU32> = [0; 3].into_iter().chain(runs.packed()).map(AtomicU32::new).collect();
             prop_assert_eq!(words.len(), 3 + runs.words());
+            let forms = Forms { nodes: &nodes, words: &words };
+            let leaf = |slot| {
+                let (at, width) = locate(forms, 0, slot);
+                load(&words, at, width)
+            };
             for slot in 0..=255 {
-                prop_assert_eq!(node_leaf(&nodes, &words, 0, slot), slots[slot as usize]);
+                prop_assert_eq!(leaf(slot), slots[slot as usize]);
             }
         }
 
@@ -208,7 +217,10 @@ mod tests {
             let handle = bucket_handle(0, keys.len(), runs.width);
             for value in values.into_iter().chain(keys.clone()) {
                 let run = keys.iter().filter(|k| **k <= value).count();
-                prop_assert_eq!(bucket_leaf(&words, handle, value), 300 + run as u32);
+                let (width, count, first) = bucket_parts(handle);
+                prop_assert_eq!(keys_up_to(Forms { nodes: &[], words: &words }, first, count, value), run as u32);
+                let at = 4 * (first + count.div_ceil(2)) + (run << width);
+                prop_assert_eq!(load(&words, at as u32, width), 300 + run as u32);
             }
         }
     }

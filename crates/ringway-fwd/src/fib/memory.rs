@@ -124,12 +124,25 @@ impl Memory {
         }
     }
 
+    /// Nodes and words, for lookups.
+    #[inline(always)]
+    pub(super) fn forms(&self) -> Forms<'_> {
+        Forms { nodes: self.nodes(), words: self.words() }
+    }
+
     /// All bytes up to `len`, for copies and digests by the writer.
     pub(super) fn bytes(&self, len: usize) -> Vec<u8> {
         assert!(len <= self.layout.size);
         // SAFETY: in bounds; the writer, who alone stores, calls this with the table borrowed.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), len) }.to_vec()
     }
+}
+
+/// What the root leads to. A copy of its own for each burst: what is behind a reference would be loaded again after each leaf.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Forms<'a> {
+    pub(super) nodes: &'a [AtomicU64],
+    pub(super) words: &'a [AtomicU32],
 }
 
 impl Drop for Memory {

@@ -48,15 +48,23 @@ impl<A: Address> Reference<A> {
 
     /// The next hop of the longest prefix that covers the address.
     pub fn lookup(&self, addr: A) -> Option<NextHop> {
-        let routes = (0..=A::BITS).zip(&self.lengths).rev().filter(|(_, routes)| !routes.is_empty());
-        routes
-            .map(|(len, routes)| (A::of_key(addr.key() & mask(len)), routes))
-            .find_map(|(a, r)| r.get(&a).copied())
+        self.matches(addr).next()
+    }
+
+    /// The next hop of the longest prefix but one: what an address leads to without the route that it leads to.
+    pub fn second(&self, addr: A) -> Option<NextHop> {
+        self.matches(addr).nth(1)
     }
 
     /// How many routes there are.
     pub fn len(&self) -> usize {
         self.lengths.iter().map(HashMap::len).sum()
+    }
+
+    /// The next hops of all prefixes that cover the address, the longest first.
+    fn matches(&self, addr: A) -> impl Iterator<Item = NextHop> {
+        let routes = (0..=A::BITS).zip(&self.lengths).rev().filter(|(_, routes)| !routes.is_empty());
+        routes.filter_map(move |(len, routes)| routes.get(&A::of_key(addr.key() & mask(len))).copied())
     }
 
     /// Whether there is no route.

@@ -174,16 +174,15 @@ impl Renderer<'_> {
         let mut enough = true;
         for child in self.untouch(id) {
             let old = child.leaf;
-            let new = match self.drop_if_hollow(id, child.block) {
-                true => UNKNOWN,
-                false => self.below(child.block, child.default, half)?,
-            };
-            if new == old {
+            // What a child without a leaf inherits is not known here: `fill` tells. A form must not be made twice for one
+            // publication, as the second time would not see what the first one is to store.
+            let known = old != UNKNOWN && !self.drop_if_hollow(id, child.block);
+            let new = if known { self.below(child.block, child.default, half)? } else { UNKNOWN };
+            if known && new == old {
                 continue;
             }
             self.note_child(id, child, new, child.default);
-            let handle = |leaf: u32| leaf & HANDLE != 0 && leaf != UNKNOWN;
-            if handle(old) && handle(new) {
+            if known && old & new & HANDLE != 0 {
                 let node = self.routes.block(id).form.leaf;
                 self.store.replace_handle(node, child.slot, new);
             } else {

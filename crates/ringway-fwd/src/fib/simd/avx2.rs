@@ -3,21 +3,23 @@
 use std::arch::x86_64::*;
 
 use super::avx512::masks;
+use super::scalar;
 use crate::fib::memory::{Memory, NODE};
 
 const LANES: usize = 8;
 
-/// Looks up whole groups of 8 from the start; returns how many addresses that were.
-///
 /// # Safety
-/// * The processor has AVX2.
+/// * The processor has AVX2, POPCNT, BMI1 and BMI2.
 /// * Both slices are equally long.
-#[target_feature(enable = "avx2,popcnt")]
-pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) -> usize {
+#[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
+pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) {
     let root = memory.root16().as_ptr().cast::<i32>();
     let arrays = (memory.nodes().as_ptr().cast(), memory.words().as_ptr().cast());
-    let groups = addrs.chunks_exact(LANES).zip(next_hops.chunks_exact_mut(LANES));
-    for (addrs, next_hops) in groups {
+    let whole = addrs.len() / LANES * LANES;
+    let (addrs, rest) = addrs.split_at(whole);
+    let (next_hops, next_hops_of_rest) = next_hops.split_at_mut(whole);
+    scalar::burst4(memory.forms(), memory.root16(), rest, next_hops_of_rest);
+    for (addrs, next_hops) in addrs.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
         // SAFETY: chunks of 8. The root has an entry for any 16 bits, that are published nodes; the load of the last entry ends
         // in the nodes.
         unsafe {
@@ -38,7 +40,6 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
             _mm_storeu_si128(next_hops.as_mut_ptr().cast(), _mm256_castsi256_si128(packed));
         }
     }
-    addrs.len() / LANES * LANES
 }
 
 /// The leaves of 8 slots (0 to 255) of 8 nodes.
@@ -46,7 +47,7 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// # Safety
 /// As for [`burst4`]; `numbers` are published nodes of the table whose nodes and words these are.
 #[inline]
-#[target_feature(enable = "avx2,popcnt")]
+#[target_feature(enable = "avx2")]
 unsafe fn node_leaves(arrays: (*const i64, *const i32), numbers: __m256i, slots: __m256i) -> __m256i {
     // SAFETY: the caller's promise.
     let (low, high) = unsafe {
@@ -61,7 +62,7 @@ unsafe fn node_leaves(arrays: (*const i64, *const i32), numbers: __m256i, slots:
 /// # Safety
 /// As for [`node_leaves`].
 #[inline]
-#[target_feature(enable = "avx2,popcnt")]
+#[target_feature(enable = "avx2")]
 unsafe fn half((nodes, words): (*const i64, *const i32), numbers: __m128i, slots: __m128i) -> __m128i {
     const { assert!(NODE == 5) };
     let (numbers, slots) = (_mm256_cvtepu32_epi64(numbers), _mm256_cvtepu32_epi64(slots));

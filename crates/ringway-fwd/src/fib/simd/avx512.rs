@@ -23,7 +23,7 @@ impl Arrays {
 /// # Safety
 /// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ.
 /// * Both slices are equally long.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) {
     let root = memory.root16().as_ptr().cast::<i32>();
     let arrays = Arrays::of(memory);
@@ -43,7 +43,7 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// # Safety
 /// As for [`burst4`]; `root` and `arrays` are those of one table.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 unsafe fn group(root: *const i32, arrays: Arrays, addrs: __m512i, valid: __mmask16) -> __m256i {
     let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(addrs));
     let alike = _mm512_mask_cmpneq_epi32_mask(valid, addrs, first) == 0;
@@ -71,62 +71,72 @@ unsafe fn group(root: *const i32, arrays: Arrays, addrs: __m512i, valid: __mmask
 /// # Safety
 /// As for [`group`]; `tops` are published nodes.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 unsafe fn half(arrays: Arrays, tops: __m256i, addrs: __m256i, wanted: __mmask8) -> __m256i {
     let byte = _mm512_set1_epi64(0xff);
     let addrs = _mm512_cvtepu32_epi64(addrs);
     let slots = _mm512_and_si512(_mm512_srli_epi64::<8>(addrs), byte);
-    // SAFETY: the caller's promise; leaves that are handles name published nodes, and lanes that are none keep to node 0, which
-    // is always there.
+    // SAFETY: the caller's promise; leaves that are handles name published nodes.
     unsafe {
-        let leaves = node_leaves(arrays, _mm512_cvtepu32_epi64(tops), slots, wanted);
+        let (bytes, widths) = locate(arrays, tops, slots, wanted);
+        let leaves = leaves_at(arrays, bytes, widths, wanted);
         let deeper = _mm256_movepi32_mask(leaves) & wanted;
         if deeper == 0 {
             return leaves;
         }
-        let numbers = _mm256_and_si256(leaves, _mm256_set1_epi32(i32::MAX));
-        let slots = _mm512_and_si512(addrs, byte);
-        let below = node_leaves(arrays, _mm512_cvtepu32_epi64(numbers), slots, deeper);
+        let (bytes, widths) = locate(arrays, leaves, _mm512_and_si512(addrs, byte), deeper);
+        let below = leaves_at(arrays, bytes, widths, deeper);
         _mm256_mask_mov_epi32(leaves, deeper, below)
     }
 }
 
-/// The leaves of 8 slots (0 to 255) of 8 nodes, in the lanes of `wanted`; other lanes are 0 or anything.
+/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, as bytes of the words, and their widths, in the lanes of `wanted`.
 ///
 /// # Safety
-/// As for [`group`]; `numbers` are published nodes in the lanes of `wanted`.
+/// As for [`group`]; `handles`, whose topmost bit does not matter, are published nodes in the lanes of `wanted`.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
-pub(super) unsafe fn node_leaves(
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+pub(super) unsafe fn locate(
     arrays: Arrays,
-    numbers: __m512i,
+    handles: __m256i,
     slots: __m512i,
     wanted: __mmask8,
-) -> __m256i {
+) -> (__m256i, __m256i) {
     const { assert!(NODE == 5) };
     let zero = _mm512_setzero_si512();
+    let numbers = _mm512_cvtepu32_epi64(_mm256_and_si256(handles, _mm256_set1_epi32(i32::MAX)));
     let at = _mm512_add_epi64(numbers, _mm512_slli_epi64::<2>(numbers));
     let quarters = _mm512_srli_epi64::<6>(slots);
-    // SAFETY: word 0 of a node is its head, words 1 to 4 its bits: the quarter of a slot is below 4. The head leads to the leaves,
-    // and the run that is counted is one of them (`form`). A gather reads up to 3 bytes more, at the end of the words their tail.
-    unsafe {
-        let heads = _mm512_mask_i64gather_epi64::<8>(zero, wanted, at, arrays.nodes);
-        let bits = _mm512_mask_i64gather_epi64::<8>(
-            zero,
-            wanted,
-            _mm512_add_epi64(at, quarters),
-            arrays.nodes.add(1),
-        );
-        let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
-        let shifts = _mm512_add_epi64(_mm512_slli_epi64::<3>(quarters), _mm512_set1_epi64(32));
-        let below = _mm512_and_si512(_mm512_srlv_epi64(heads, shifts), _mm512_set1_epi64(0xff));
-        let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), below);
-        let widths = _mm512_and_si512(heads, _mm512_set1_epi64(3));
-        let firsts = _mm512_and_si512(heads, _mm512_set1_epi64(0xffff_fffc));
-        let bytes = _mm512_add_epi64(firsts, _mm512_sllv_epi64(runs, widths));
-        let leaves = _mm512_mask_i64gather_epi32::<1>(_mm256_setzero_si256(), wanted, bytes, arrays.words);
-        _mm256_and_si256(leaves, masks(_mm512_cvtepi64_epi32(widths)))
-    }
+    // SAFETY: word 0 of a node is its head, words 1 to 4 its bits: the quarter of a slot is below 4.
+    let (heads, bits) = unsafe {
+        let of_slots = _mm512_add_epi64(at, quarters);
+        (
+            _mm512_mask_i64gather_epi64::<8>(zero, wanted, at, arrays.nodes),
+            _mm512_mask_i64gather_epi64::<8>(zero, wanted, of_slots, arrays.nodes.add(1)),
+        )
+    };
+    let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
+    let shifts = _mm512_add_epi64(_mm512_slli_epi64::<3>(quarters), _mm512_set1_epi64(32));
+    let below = _mm512_and_si512(_mm512_srlv_epi64(heads, shifts), _mm512_set1_epi64(0xff));
+    let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), below);
+    let widths = _mm512_and_si512(heads, _mm512_set1_epi64(3));
+    let firsts = _mm512_and_si512(heads, _mm512_set1_epi64(0xffff_fffc));
+    let bytes = _mm512_add_epi64(firsts, _mm512_sllv_epi64(runs, widths));
+    (_mm512_cvtepi64_epi32(bytes), _mm512_cvtepi64_epi32(widths))
+}
+
+/// The leaves at these bytes of the words, in the lanes of `wanted`; other lanes are 0.
+///
+/// # Safety
+/// As for [`group`]; the leaves were located.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+pub(super) unsafe fn leaves_at(arrays: Arrays, bytes: __m256i, widths: __m256i, wanted: __mmask8) -> __m256i {
+    let zero = _mm256_setzero_si256();
+    // SAFETY: the caller's promise. A gather reads up to 3 bytes more, at the end of the words their tail. There are less than
+    // 2 GiB of words.
+    let leaves = unsafe { _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, arrays.words) };
+    _mm256_and_si256(leaves, masks(widths))
 }
 
 /// The bits of leaves by width.

@@ -1,15 +1,17 @@
 //! IPv6 with AVX-512: groups of 64 addresses, step by step.
 //!
 //! Which form an address needs next, a node or a bucket, is random. So each step sorts the addresses into a list for nodes, of
-//! which 8 are looked at together, and one for buckets, whose keys are compared at once; there is no branch for an address.
+//! which 8 are looked at together, and one for buckets, whose keys are compared at once; there is no branch for an address. What
+//! an address needs next is asked for when it is put on a list, and used once all others were looked at.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::Acquire;
 
-use super::avx512::{Arrays, node_leaves};
+use super::avx512::{Arrays, leaves_at, locate};
+use super::scalar::Steps;
 use crate::fib::form::{BUCKET, HANDLE, MASKS, bucket_parts};
-use crate::fib::lookup::rest6;
-use crate::fib::memory::Memory;
+use crate::fib::memory::{Memory, NODE};
 
 /// Addresses in a group.
 const GROUP: usize = 64;
@@ -20,62 +22,85 @@ const ROOM: usize = GROUP + 8;
 /// Steps that the first 64 bits of an address decide, the root aside.
 const STEPS: u32 = 3;
 
-/// Addresses of a group that need the same kind of form next.
+/// Addresses of a group that need the same kind of thing next.
 #[derive(Debug)]
 struct List {
     /// The first 64 bits of each address.
-    addrs: [u64; ROOM],
-    leaves: [u32; ROOM],
+    addrs: [MaybeUninit<u64>; ROOM],
+    /// How far it came: a handle, or the byte where its leaf is.
+    leaves: [MaybeUninit<u32>; ROOM],
+    /// The width of that leaf.
+    widths: [MaybeUninit<u32>; ROOM],
     /// Its place in the group.
-    places: [u32; ROOM],
+    places: [MaybeUninit<u32>; ROOM],
     len: usize,
+}
+
+/// Lanes of a list.
+#[derive(Debug, Clone, Copy)]
+struct Lanes {
+    addrs: __m512i,
+    leaves: __m256i,
+    widths: __m256i,
+    places: __m256i,
 }
 
 impl List {
     fn new() -> Self {
-        Self { addrs: [0; ROOM], leaves: [0; ROOM], places: [0; ROOM], len: 0 }
+        let words = || [MaybeUninit::uninit(); ROOM];
+        Self {
+            addrs: [MaybeUninit::uninit(); ROOM],
+            leaves: words(),
+            widths: words(),
+            places: words(),
+            len: 0,
+        }
     }
 
     /// Adds the lanes of `wanted`.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    fn add(&mut self, wanted: __mmask8, addrs: __m512i, leaves: __m256i, places: __m256i) {
+    #[target_feature(enable = "avx512f,avx512vl,popcnt")]
+    fn add(&mut self, wanted: __mmask8, lanes: Lanes) {
         let at = self.len;
         assert!(at <= GROUP);
         // SAFETY: 8 elements from `at` on are inside each array.
         unsafe {
-            let to = self.addrs.as_mut_ptr().add(at);
-            _mm512_storeu_epi64(to.cast(), _mm512_maskz_compress_epi64(wanted, addrs));
-            let to = self.leaves.as_mut_ptr().add(at);
-            _mm256_storeu_epi32(to.cast(), _mm256_maskz_compress_epi32(wanted, leaves));
-            let to = self.places.as_mut_ptr().add(at);
-            _mm256_storeu_epi32(to.cast(), _mm256_maskz_compress_epi32(wanted, places));
+            let (addrs, leaves) = (self.addrs.as_mut_ptr().add(at), self.leaves.as_mut_ptr().add(at));
+            let (widths, places) = (self.widths.as_mut_ptr().add(at), self.places.as_mut_ptr().add(at));
+            _mm512_storeu_epi64(addrs.cast(), _mm512_maskz_compress_epi64(wanted, lanes.addrs));
+            _mm256_storeu_epi32(leaves.cast(), _mm256_maskz_compress_epi32(wanted, lanes.leaves));
+            _mm256_storeu_epi32(widths.cast(), _mm256_maskz_compress_epi32(wanted, lanes.widths));
+            _mm256_storeu_epi32(places.cast(), _mm256_maskz_compress_epi32(wanted, lanes.places));
         }
         self.len += wanted.count_ones() as usize;
     }
 
-    /// Adds one address if `wanted`.
-    #[inline]
-    fn add_one(&mut self, wanted: bool, addr: u64, leaf: u32, place: u32) {
-        (self.addrs[self.len], self.leaves[self.len], self.places[self.len]) = (addr, leaf, place);
-        self.len += usize::from(wanted);
-    }
-
-    /// 8 addresses, leaves and places from `at` on, and which of them are in use.
+    /// Lanes from `at` on, and which of them are in use.
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
-    fn eight(&self, at: usize) -> (__m512i, __m256i, __m256i, __mmask8) {
+    fn lanes(&self, at: usize) -> (__mmask8, Lanes) {
+        assert!(at < self.len && at < GROUP);
         let wanted = (u32::MAX >> (32 - (self.len - at).min(8) as u32)) as __mmask8;
-        let (addrs, leaves, places) =
-            (&self.addrs[at..at + 8], &self.leaves[at..at + 8], &self.places[at..at + 8]);
-        // SAFETY: slices of 8.
+        // SAFETY: 8 elements from `at` on are inside each array, and `add` stored vectors over the last one in use.
+        let lanes = unsafe {
+            Lanes {
+                addrs: _mm512_loadu_epi64(self.addrs.as_ptr().add(at).cast()),
+                leaves: _mm256_loadu_epi32(self.leaves.as_ptr().add(at).cast()),
+                widths: _mm256_loadu_epi32(self.widths.as_ptr().add(at).cast()),
+                places: _mm256_loadu_epi32(self.places.as_ptr().add(at).cast()),
+            }
+        };
+        (wanted, lanes)
+    }
+
+    /// Address, leaf and place of one that is in use.
+    #[inline]
+    fn one(&self, k: usize) -> (u64, u32, usize) {
+        assert!(k < self.len && k < GROUP);
+        // SAFETY: `add` stored the elements below `len`.
         unsafe {
-            (
-                _mm512_loadu_epi64(addrs.as_ptr().cast()),
-                _mm256_loadu_epi32(leaves.as_ptr().cast()),
-                _mm256_loadu_epi32(places.as_ptr().cast()),
-                wanted,
-            )
+            let (addr, leaf, place) = (self.addrs[k], self.leaves[k], self.places[k]);
+            (addr.assume_init(), leaf.assume_init(), place.assume_init() as usize)
         }
     }
 }
@@ -88,171 +113,253 @@ struct Lists {
 }
 
 impl Lists {
+    /// Puts lanes of `wanted` that are handles on the list they belong to, and asks for what they name.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-    fn sort(&mut self, wanted: __mmask8, addrs: __m512i, leaves: __m256i, places: __m256i) {
-        let handles = _mm256_movepi32_mask(leaves) & wanted;
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
+    fn sort(&mut self, arrays: Arrays, wanted: __mmask8, lanes: Lanes) {
+        let handles = _mm256_movepi32_mask(lanes.leaves) & wanted;
         if handles == 0 {
             return;
         }
-        let buckets = _mm256_mask_test_epi32_mask(handles, leaves, _mm256_set1_epi32(BUCKET as i32));
+        let buckets = _mm256_mask_test_epi32_mask(handles, lanes.leaves, _mm256_set1_epi32(BUCKET as i32));
         if handles != buckets {
-            self.nodes.add(handles & !buckets, addrs, leaves, places);
+            self.nodes.add(handles & !buckets, lanes);
         }
         if buckets != 0 {
-            self.buckets.add(buckets, addrs, leaves, places);
+            let before = self.buckets.len;
+            self.buckets.add(buckets, lanes);
+            for k in before..self.buckets.len {
+                let (_, keys, first) = bucket_parts(self.buckets.one(k).1);
+                ask(arrays.words.cast(), 4 * first);
+                ask(arrays.words.cast(), 4 * first + 2 * keys);
+            }
         }
     }
+
+    fn clear(&mut self) {
+        (self.nodes.len, self.buckets.len) = (0, 0);
+    }
+}
+
+/// Asks for a cache line.
+#[inline]
+fn ask(base: *const u8, byte: usize) {
+    // SAFETY: every x86-64 processor has SSE; a prefetch of any address is allowed.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(base.wrapping_add(byte).cast()) };
 }
 
 /// # Safety
 /// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ.
 /// * Both slices are equally long.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u16]) {
-    let mut found = [0; ROOM];
+    let list = || Lists { nodes: List::new(), buckets: List::new() };
+    let mut walk =
+        Walk { arrays: Arrays::of(memory), found: [0; ROOM], lower: List::new(), located: List::new() };
+    let (mut now, mut next) = (list(), list());
     for (addrs, next_hops) in addrs.chunks(GROUP).zip(next_hops.chunks_mut(GROUP)) {
+        now.clear();
         // SAFETY: the caller's promise.
-        unsafe { group(memory, addrs, &mut found) };
-        for (next_hop, leaf) in next_hops.iter_mut().zip(found) {
+        unsafe { walk.group(memory, addrs, (&mut now, &mut next)) };
+        for (next_hop, leaf) in next_hops.iter_mut().zip(walk.found) {
             *next_hop = leaf as u16;
         }
     }
 }
 
-/// # Safety
-/// As for [`burst6`]; there are at most 64 addresses.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
-unsafe fn group(memory: &Memory, addrs: &[u128], found: &mut [u32; ROOM]) {
-    let mut now = Lists { nodes: List::new(), buckets: List::new() };
-    // SAFETY: the caller's promise.
-    let alike = unsafe { roots(memory, addrs, found, &mut now) };
-    let arrays = Arrays::of(memory);
-    let mut next = Lists { nodes: List::new(), buckets: List::new() };
-    for step in 1..=STEPS {
-        if now.nodes.len + now.buckets.len == 0 {
-            break;
-        }
-        let shift = 64 - 16 * (step + 1);
-        // SAFETY: handles in the lists are of published nodes and buckets of this table.
-        unsafe {
-            nodes(arrays, &now.nodes, shift, found, &mut next);
-            buckets(arrays, &now.buckets, shift, found, &mut next);
-        }
-        std::mem::swap(&mut now, &mut next);
-        (next.nodes.len, next.buckets.len) = (0, 0);
-    }
-    for list in [&now.nodes, &now.buckets] {
-        for k in 0..list.len {
-            let place = list.places[k] as usize;
-            found[place] = rest6(memory, list.leaves[k], addrs[place] << 64);
-        }
-    }
-    for (k, eight) in found[..GROUP].chunks_exact_mut(8).enumerate() {
-        if alike >> k & 1 != 0 {
-            eight.fill(eight[0]);
-        }
-    }
+/// A group on its way.
+#[derive(Debug)]
+struct Walk {
+    arrays: Arrays,
+    /// The leaves of all places.
+    found: [u32; ROOM],
+    /// Those that need the second node of a step, then those whose leaf in it was located.
+    lower: List,
+    located: List,
 }
 
-/// Starts all addresses at the root. Eights that are all alike are looked up once; they are the bits of the result.
-///
-/// # Safety
-/// As for [`group`].
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
-unsafe fn roots(memory: &Memory, addrs: &[u128], found: &mut [u32; ROOM], lists: &mut Lists) -> u8 {
-    let root = memory.root32();
-    let mut alike = 0;
-    for (k, eight) in addrs.chunks(8).enumerate() {
-        let at = 8 * k;
-        let Some((low, high)) = eight.split_first_chunk::<4>().filter(|_| eight.len() == 8) else {
-            for (place, addr) in (at..).zip(eight) {
-                let leaf = root[(addr >> 112) as usize].load(Acquire);
-                found[place] = leaf;
-                let (handle, bucket) = (leaf & HANDLE != 0, leaf & BUCKET != 0);
-                let first = (addr >> 64) as u64;
-                lists.nodes.add_one(handle && !bucket, first, leaf, place as u32);
-                lists.buckets.add_one(handle && bucket, first, leaf, place as u32);
+impl Walk {
+    /// # Safety
+    /// As for [`burst6`]; there are at most 64 addresses.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    unsafe fn group(&mut self, memory: &Memory, addrs: &[u128], lists: (&mut Lists, &mut Lists)) {
+        let (mut now, mut next) = lists;
+        // SAFETY: the caller's promise.
+        let alike = unsafe { self.roots(memory, addrs, now) };
+        for step in 1..=STEPS {
+            if now.nodes.len + now.buckets.len == 0 {
+                break;
             }
-            continue;
-        };
-        // SAFETY: 4 addresses each; an entry of the root for any 16 bits; `found` has room for 8 from any `at` on.
+            next.clear();
+            let shift = 64 - 16 * (step + 1);
+            // SAFETY: handles in the lists are of published nodes and buckets of this table.
+            unsafe {
+                self.upper_nodes(&now.nodes, shift + 8);
+                self.lower_nodes(shift, next);
+                self.buckets(&now.buckets, shift, next);
+            }
+            std::mem::swap(&mut now, &mut next);
+        }
+        for list in [&now.nodes, &now.buckets] {
+            for k in 0..list.len {
+                let (_, leaf, place) = list.one(k);
+                self.found[place] = memory.forms().rest6(leaf, addrs[place] << 64);
+            }
+        }
+        for (k, eight) in self.found[..GROUP].chunks_exact_mut(8).enumerate() {
+            if alike >> k & 1 != 0 {
+                eight.fill(eight[0]);
+            }
+        }
+    }
+
+    /// Starts all addresses at the root. Eights that are all alike are looked up once; they are the bits of the result.
+    ///
+    /// # Safety
+    /// As for [`group`](Self::group).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    unsafe fn roots(&mut self, memory: &Memory, addrs: &[u128], lists: &mut Lists) -> u8 {
+        let root = memory.root32();
+        let mut alike = 0;
+        let (eights, rest) = addrs.as_chunks::<8>();
+        for (k, eight) in eights.iter().enumerate() {
+            // SAFETY: 8 addresses; an entry of the root for any 16 bits; `found` has room for 8 from any multiple of 8 on.
+            unsafe {
+                let low = _mm512_loadu_epi64(eight.as_ptr().cast());
+                let high = _mm512_loadu_epi64(eight.as_ptr().add(4).cast());
+                let one = _mm512_broadcast_i64x2(_mm512_castsi512_si128(low));
+                let same = _mm512_cmpneq_epi64_mask(low, one) | _mm512_cmpneq_epi64_mask(high, one) == 0;
+                alike |= u8::from(same) << k;
+                let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+                let firsts = _mm512_permutex2var_epi64(low, odd, high);
+                let tops = _mm512_srli_epi64::<48>(firsts);
+                let leaves = _mm512_i64gather_epi32::<4>(tops, root.as_ptr().cast());
+                _mm256_storeu_epi32(self.found.as_mut_ptr().add(8 * k).cast(), leaves);
+                let first = _mm256_set1_epi32(8 * k as i32);
+                let places = _mm256_add_epi32(first, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+                let lanes = Lanes { addrs: firsts, leaves, widths: leaves, places };
+                lists.sort(self.arrays, if same { 1 } else { 0xff }, lanes);
+            }
+        }
+        for (place, addr) in (8 * eights.len()..).zip(rest) {
+            let leaf = root[(addr >> 112) as usize].load(Acquire);
+            self.found[place] = leaf;
+            let leaves = _mm256_set1_epi32(leaf as i32);
+            let addrs = _mm512_set1_epi64((addr >> 64) as i64);
+            let lanes = Lanes { addrs, leaves, widths: leaves, places: _mm256_set1_epi32(place as i32) };
+            lists.sort(self.arrays, 1, lanes);
+        }
+        alike
+    }
+
+    /// The first node of a step, which few share: it is at hand.
+    ///
+    /// # Safety
+    /// As for [`group`](Self::group); the leaves are handles of published nodes.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    unsafe fn upper_nodes(&mut self, list: &List, shift: u32) {
+        self.lower.len = 0;
+        for at in (0..list.len).step_by(8) {
+            let (wanted, mut lanes) = list.lanes(at);
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (bytes, widths) = locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted);
+                lanes.leaves = leaves_at(self.arrays, bytes, widths, wanted);
+            }
+            self.keep(wanted, lanes);
+            let before = self.lower.len;
+            self.lower.add(_mm256_movepi32_mask(lanes.leaves) & wanted, lanes);
+            for k in before..self.lower.len {
+                let node = (self.lower.one(k).1 & !HANDLE) as usize * (NODE * 8);
+                ask(self.arrays.nodes.cast(), node);
+                ask(self.arrays.nodes.cast(), node + NODE * 8 - 1);
+            }
+        }
+    }
+
+    /// The second node.
+    ///
+    /// # Safety
+    /// As for [`group`](Self::group).
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    unsafe fn lower_nodes(&mut self, shift: u32, next: &mut Lists) {
+        self.located.len = 0;
+        for at in (0..self.lower.len).step_by(8) {
+            let (wanted, mut lanes) = self.lower.lanes(at);
+            // SAFETY: leaves on this list are handles of published nodes.
+            (lanes.leaves, lanes.widths) =
+                unsafe { locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted) };
+            let before = self.located.len;
+            self.located.add(wanted, lanes);
+            for k in before..self.located.len {
+                ask(self.arrays.words.cast(), self.located.one(k).1 as usize);
+            }
+        }
+        for at in (0..self.located.len).step_by(8) {
+            let (wanted, mut lanes) = self.located.lanes(at);
+            // SAFETY: these leaves were located.
+            lanes.leaves = unsafe { leaves_at(self.arrays, lanes.leaves, lanes.widths, wanted) };
+            self.keep(wanted, lanes);
+            next.sort(self.arrays, wanted, lanes);
+        }
+    }
+
+    /// All keys of a bucket are compared at once.
+    ///
+    /// # Safety
+    /// As for [`group`](Self::group); the leaves are handles of published buckets.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+    unsafe fn buckets(&mut self, list: &List, shift: u32, next: &mut Lists) {
+        let words = self.arrays.words;
+        for k in 0..list.len {
+            let (addr, handle, place) = list.one(k);
+            let (width, count, first) = bucket_parts(handle);
+            let valid = u32::MAX >> (32 - count as u32);
+            // SAFETY: the bucket's words begin at `first`; the load of 64 bytes may go beyond its keys, and at the end of the
+            // words into their tail. The leaf is one of `count + 1` behind the keys.
+            let leaf = unsafe {
+                let keys = _mm512_loadu_epi16(words.add(first).cast());
+                let value = _mm512_set1_epi16((addr >> shift) as i16);
+                let run = _mm512_mask_cmple_epu16_mask(valid, keys, value).count_ones();
+                let byte = run << width;
+                let word = words.add(first + count.div_ceil(2) + (byte >> 2) as usize).read_volatile();
+                (word as u32 >> (8 * (byte & 3))) & MASKS[width as usize & 3]
+            };
+            self.found[place] = leaf;
+            if leaf & HANDLE != 0 {
+                let leaves = _mm256_set1_epi32(leaf as i32);
+                let places = _mm256_set1_epi32(place as i32);
+                let lanes = Lanes { addrs: _mm512_set1_epi64(addr as i64), leaves, widths: leaves, places };
+                next.sort(self.arrays, 1, lanes);
+            }
+        }
+    }
+
+    /// Notes the leaves of lanes by their places.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    fn keep(&mut self, wanted: __mmask8, lanes: Lanes) {
+        let (mut places, mut leaves) = ([0u32; 8], [0u32; 8]);
+        // SAFETY: arrays of 8.
         unsafe {
-            let (low, high) =
-                (_mm512_loadu_epi64(low.as_ptr().cast()), _mm512_loadu_epi64(high.as_ptr().cast()));
-            let one = _mm512_broadcast_i64x2(_mm512_castsi512_si128(low));
-            let same = _mm512_cmpneq_epi64_mask(low, one) | _mm512_cmpneq_epi64_mask(high, one) == 0;
-            alike |= u8::from(same) << k;
-            let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-            let firsts = _mm512_permutex2var_epi64(low, odd, high);
-            let leaves = _mm512_i64gather_epi32::<4>(_mm512_srli_epi64::<48>(firsts), root.as_ptr().cast());
-            _mm256_storeu_epi32(found.as_mut_ptr().add(at).cast(), leaves);
-            let places =
-                _mm256_add_epi32(_mm256_set1_epi32(at as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-            lists.sort(if same { 1 } else { 0xff }, firsts, leaves, places);
+            _mm256_storeu_epi32(places.as_mut_ptr().cast(), lanes.places);
+            _mm256_storeu_epi32(leaves.as_mut_ptr().cast(), lanes.leaves);
         }
-    }
-    alike
-}
-
-/// One step of those that need nodes: a node for 8 bits, and for most of them another one.
-///
-/// # Safety
-/// As for [`group`]; the leaves are handles of published nodes.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
-unsafe fn nodes(arrays: Arrays, list: &List, shift: u32, found: &mut [u32; ROOM], next: &mut Lists) {
-    let byte = _mm512_set1_epi64(0xff);
-    let numbers = _mm256_set1_epi32(i32::MAX);
-    for at in (0..list.len).step_by(8) {
-        let (addrs, handles, places, wanted) = list.eight(at);
-        let values = _mm512_srlv_epi64(addrs, _mm512_set1_epi64(i64::from(shift)));
-        let upper = _mm512_and_si512(_mm512_srli_epi64::<8>(values), byte);
-        let first = _mm512_cvtepu32_epi64(_mm256_and_si256(handles, numbers));
-        // SAFETY: the caller's promise; the first node's handles are of published nodes.
-        let leaves = unsafe {
-            let leaves = node_leaves(arrays, first, upper, wanted);
-            let deeper = _mm256_movepi32_mask(leaves) & wanted;
-            let second = _mm512_cvtepu32_epi64(_mm256_and_si256(leaves, numbers));
-            let below = node_leaves(arrays, second, _mm512_and_si512(values, byte), deeper);
-            _mm256_mask_mov_epi32(leaves, deeper, below)
-        };
-        let mut out = [0u32; 8];
-        // SAFETY: an array of 8.
-        unsafe { _mm256_storeu_epi32(out.as_mut_ptr().cast(), leaves) };
-        for (place, leaf) in list.places[at..at + 8].iter().zip(out).take(list.len - at) {
-            found[*place as usize] = leaf;
+        for k in 0..wanted.trailing_ones() as usize {
+            self.found[places[k] as usize] = leaves[k];
         }
-        next.sort(wanted, addrs, leaves, places);
     }
 }
 
-/// One step of those that need buckets: all keys of one are compared at once.
-///
-/// # Safety
-/// As for [`group`]; the leaves are handles of published buckets.
+/// 8 bits of each address.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi2")]
-unsafe fn buckets(arrays: Arrays, list: &List, shift: u32, found: &mut [u32; ROOM], next: &mut Lists) {
-    for k in 0..list.len {
-        let (addr, handle, place) = (list.addrs[k], list.leaves[k], list.places[k]);
-        let (width, count, first) = bucket_parts(handle);
-        let valid = u32::MAX >> (32 - count as u32);
-        // SAFETY: the bucket's words begin at `first`; the load of 64 bytes may go beyond its keys, and at the end of the words
-        // into their tail. The leaf is one of `count + 1` behind the keys.
-        let leaf = unsafe {
-            let keys = _mm512_loadu_epi16(arrays.words.add(first).cast());
-            let value = _mm512_set1_epi16((addr >> shift) as i16);
-            let run = _mm512_mask_cmple_epu16_mask(valid, keys, value).count_ones();
-            let byte = run << width;
-            let word = arrays.words.add(first + count.div_ceil(2) + (byte >> 2) as usize);
-            (word.read_volatile() as u32 >> (8 * (byte & 3))) & MASKS[width as usize & 3]
-        };
-        found[place as usize] = leaf;
-        let (deeper, bucket) = (leaf & HANDLE != 0, leaf & BUCKET != 0);
-        next.nodes.add_one(deeper && !bucket, addr, leaf, place);
-        next.buckets.add_one(deeper && bucket, addr, leaf, place);
-    }
+#[target_feature(enable = "avx512f")]
+fn slots(addrs: __m512i, shift: u32) -> __m512i {
+    let shifted = _mm512_srlv_epi64(addrs, _mm512_set1_epi64(i64::from(shift)));
+    _mm512_and_si512(shifted, _mm512_set1_epi64(0xff))
 }

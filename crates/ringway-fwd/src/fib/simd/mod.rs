@@ -10,10 +10,14 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_v6;
+#[cfg(target_arch = "x86_64")]
+mod bmi;
+mod scalar;
 
 use std::fmt;
 
 use super::memory::Memory;
+use scalar::Steps;
 
 /// The instructions that bursts are looked up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +45,7 @@ impl Isa {
     fn is_available(self) -> bool {
         match self {
             Self::Scalar => true,
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt"),
+            Self::Avx2 => is_x86_feature_detected!("avx2") && has_bmi(),
             Self::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
@@ -70,49 +74,62 @@ impl fmt::Display for Isa {
     }
 }
 
-/// The next hops of IPv4 addresses. `isa` is available.
+/// The next hop of an IPv4 address.
 #[inline]
-pub(super) fn burst4(
-    memory: &Memory,
-    isa: Isa,
-    addrs: &[u32],
-    next_hops: &mut [u16],
-    one: impl Fn(u32) -> u16,
-) {
+pub(super) fn one4(memory: &Memory, addr: u32) -> u16 {
+    #[cfg(target_arch = "x86_64")]
+    if has_bmi() {
+        // SAFETY: just asked.
+        return unsafe { bmi::one4(memory, addr) };
+    }
+    memory.forms().one4(memory.root16(), addr)
+}
+
+/// The next hop of an IPv6 address.
+#[inline]
+pub(super) fn one6(memory: &Memory, addr: u128) -> u16 {
+    #[cfg(target_arch = "x86_64")]
+    if has_bmi() {
+        // SAFETY: just asked.
+        return unsafe { bmi::one6(memory, addr) };
+    }
+    memory.forms().one6(memory.root32(), addr)
+}
+
+/// The next hops of IPv4 addresses. `isa` is available, and the slices are equally long.
+#[inline]
+pub(super) fn burst4(memory: &Memory, isa: Isa, addrs: &[u32], next_hops: &mut [u16]) {
     match isa {
-        // SAFETY: the processor has these instructions (`Reader::with_isa`), the slices are equally long (`View`).
+        // SAFETY: the processor has these instructions.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512::burst4(memory, addrs, next_hops) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 => {
-            let done = unsafe { avx2::burst4(memory, addrs, next_hops) };
-            each(&addrs[done..], &mut next_hops[done..], one);
-        }
-        _ => each(addrs, next_hops, one),
+        Isa::Avx2 => unsafe { avx2::burst4(memory, addrs, next_hops) },
+        // SAFETY: just asked.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Scalar if has_bmi() => unsafe { bmi::burst4(memory, addrs, next_hops) },
+        _ => scalar::burst4(memory.forms(), memory.root16(), addrs, next_hops),
     }
 }
 
-/// The next hops of IPv6 addresses. `isa` is available.
+/// The next hops of IPv6 addresses. `isa` is available, and the slices are equally long.
 #[inline]
-pub(super) fn burst6(
-    memory: &Memory,
-    isa: Isa,
-    addrs: &[u128],
-    next_hops: &mut [u16],
-    one: impl Fn(u128) -> u16,
-) {
+pub(super) fn burst6(memory: &Memory, isa: Isa, addrs: &[u128], next_hops: &mut [u16]) {
     match isa {
-        // SAFETY: as in `burst4`.
+        // SAFETY: the processor has these instructions.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512_v6::burst6(memory, addrs, next_hops) },
-        _ => each(addrs, next_hops, one),
+        // SAFETY: just asked.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Scalar | Isa::Avx2 if has_bmi() => unsafe { bmi::burst6(memory, addrs, next_hops) },
+        _ => scalar::burst6(memory.forms(), memory.root32(), addrs, next_hops),
     }
 }
 
+/// Whether ones are counted, and shifts made by any count, by an instruction each.
+#[cfg(target_arch = "x86_64")]
 #[inline]
-fn each<A: Copy>(addrs: &[A], next_hops: &mut [u16], one: impl Fn(A) -> u16) {
-    for (addr, next_hop) in addrs.iter().zip(next_hops) {
-        *next_hop = one(*addr);
-    }
+fn has_bmi() -> bool {
+    is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
 }
