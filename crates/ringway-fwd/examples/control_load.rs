@@ -36,7 +36,8 @@ fn main() -> Result<(), ControlError> {
 /// Memory of this process now and at most.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = |key| status.lines().find(|l| l.starts_with(key)).unwrap_or_default().split_whitespace().nth(1);
+    let line =
+        |key| status.lines().find(|l| l.starts_with(key)).unwrap_or_default().split_whitespace().nth(1);
     let mib = |key| line(key).and_then(|kib| kib.parse::<u32>().ok()).unwrap_or(0) / 1024;
     format!("memory {} MiB, at most {} MiB", mib("VmRSS"), mib("VmHWM"))
 }

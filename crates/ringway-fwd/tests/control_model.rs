@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use proptest::prelude::*;
 use ringway_fwd::control::event::{Address, Link, Mode, Neighbour, Object, Path, Route};
 use ringway_fwd::control::{
-    Adjacency, Buckets, Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Resolver, State, Verdict, Via,
+    Adjacency, Buckets, Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Resolver, State,
+    Verdict, Via,
 };
 use ringway_fwd::fib::{FibError, NextHop, Prefix4, Prefix6};
 
@@ -28,7 +29,10 @@ impl Plane for Slow {
     }
 
     fn buckets(&mut self, group: u32, buckets: &Buckets) {
-        assert!(buckets.iter().all(|n| *n == 0 || self.entries.contains_key(n)), "members come before groups");
+        assert!(
+            buckets.iter().all(|n| *n == 0 || self.entries.contains_key(n)),
+            "members come before groups"
+        );
         self.groups.insert(group, *buckets);
     }
 
@@ -174,7 +178,9 @@ impl Obvious {
         let dead = self.dead.clone();
         let lost = |p: &Path| {
             let through = |of: &Hop| of.dev == dev;
-            hops(p).iter().any(through) && !stays(p) && hops(p).iter().all(|h| dead.contains(&(Family::V4, h.dev)))
+            hops(p).iter().any(through)
+                && !stays(p)
+                && hops(p).iter().all(|h| dead.contains(&(Family::V4, h.dev)))
         };
         self.routes.retain(|r| r.path.family == Family::V6 || !lost(&r.path));
     }
@@ -200,7 +206,8 @@ impl Obvious {
 
     fn note_dead(&mut self, path: &Path) {
         if hops(path).len() > 1 {
-            self.dead.retain(|(family, dev)| *family != path.family || !hops(path).iter().any(|h| h.dev == *dev));
+            self.dead
+                .retain(|(family, dev)| *family != path.family || !hops(path).iter().any(|h| h.dev == *dev));
         }
     }
 
@@ -224,7 +231,8 @@ impl Obvious {
             (Family::V4, Mode::Append) => last.map(|i| i + 1),
             (Family::V4, Mode::Replace) => first.inspect(|i| drop(self.routes.remove(*i))),
             (Family::V6, mode) => {
-                let alike = peers.iter().copied().find(|i| joins(&self.routes[*i].path) == joins(&route.path));
+                let alike =
+                    peers.iter().copied().find(|i| joins(&self.routes[*i].path) == joins(&route.path));
                 let instead = match mode {
                     Mode::Replace => alike.or(first),
                     _ => alike.filter(|_| joins(&route.path)),
@@ -244,16 +252,20 @@ impl Obvious {
         if let Net::V4(_) = route.net {
             return;
         }
-        let has = |r: &Route, hop: &Hop| hops(&r.path).iter().any(|h| (h.dev, h.gateway) == (hop.dev, hop.gateway));
+        let has =
+            |r: &Route, hop: &Hop| hops(&r.path).iter().any(|h| (h.dev, h.gateway) == (hop.dev, hop.gateway));
         let of = |r: &Route| {
-            (r.table, r.net, r.path.metric, r.path.kind) == (route.table, route.net, route.path.metric, route.path.kind)
+            (r.table, r.net, r.path.metric, r.path.kind)
+                == (route.table, route.net, route.path.metric, route.path.kind)
                 && !hops(&route.path).is_empty()
                 && matches!(r.path.via, Via::Hops(_))
                 && hops(&route.path).iter().all(|hop| has(r, hop))
         };
         if let Some(i) = self.routes.iter().position(of) {
             let gone = hops(&route.path).to_vec();
-            shrink(&mut self.routes[i].path, |h| !gone.iter().any(|g| (g.dev, g.gateway) == (h.dev, h.gateway)));
+            shrink(&mut self.routes[i].path, |h| {
+                !gone.iter().any(|g| (g.dev, g.gateway) == (h.dev, h.gateway))
+            });
             if hops(&self.routes[i].path).is_empty() {
                 self.routes.remove(i);
             }
@@ -261,7 +273,8 @@ impl Obvious {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut lines: Vec<_> = self.routes.iter().map(|r| format!("{} {:?} {:?}", r.table, r.net, r.path)).collect();
+        let mut lines: Vec<_> =
+            self.routes.iter().map(|r| format!("{} {:?} {:?}", r.table, r.net, r.path)).collect();
         lines.sort();
         lines
     }
@@ -277,7 +290,8 @@ fn shrink(path: &mut Path, keep: impl Fn(&Hop) -> bool) {
 }
 
 fn lines(state: &State) -> Vec<String> {
-    let mut lines: Vec<_> = state.all_routes().map(|(t, net, path)| format!("{t} {net:?} {path:?}")).collect();
+    let mut lines: Vec<_> =
+        state.all_routes().map(|(t, net, path)| format!("{t} {net:?} {path:?}")).collect();
     lines.sort();
     lines
 }
@@ -360,7 +374,12 @@ fn path(family: Family) -> impl Strategy<Value = Path> {
 fn route() -> impl Strategy<Value = Route> {
     family().prop_flat_map(|family| {
         let table = prop::sample::select(vec![MAIN, MAIN, MAIN, 255, 100]);
-        (table, net(family), path(family)).prop_map(|(table, net, path)| Route { table, net, path, dead: vec![] })
+        (table, net(family), path(family)).prop_map(|(table, net, path)| Route {
+            table,
+            net,
+            path,
+            dead: vec![],
+        })
     })
 }
 
@@ -379,11 +398,18 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 fn object() -> impl Strategy<Value = (u32, Object)> {
-    let single = (1..4u32, prop_oneof![
-        4 => family().prop_flat_map(hop).prop_map(|hop| Object::Hop(Hop { weight: 1, ..hop })),
-        1 => Just(Object::Blackhole),
-    ]);
-    let group = (4..6u32, prop::collection::btree_map(1..4u32, 1..9u16, 1..4).prop_map(|m| Object::Group(m.into_iter().collect())));
+    let single = (
+        1..4u32,
+        prop_oneof![
+            4 => family().prop_flat_map(hop).prop_map(|hop| Object::Hop(Hop { weight: 1, ..hop })),
+            1 => Just(Object::Blackhole),
+        ],
+    );
+    let group = (
+        4..6u32,
+        prop::collection::btree_map(1..4u32, 1..9u16, 1..4)
+            .prop_map(|m| Object::Group(m.into_iter().collect())),
+    );
     prop_oneof![single, group]
 }
 

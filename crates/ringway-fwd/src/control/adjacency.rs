@@ -1,6 +1,6 @@
 //! Next hops as the fast path reads them: entries of 64 bytes, the same for Rust and eBPF.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
@@ -162,6 +162,14 @@ impl Adjacency {
         header
     }
 
+    /// Gateway; `None` if the destination is on the link, or there is no egress.
+    pub fn gateway(&self) -> Option<IpAddr> {
+        let mut octets = [0; 16];
+        octets.copy_from_slice(&self.bytes()[32..48]);
+        let gateway = Ipv6Addr::from(octets);
+        (!gateway.is_unspecified()).then(|| gateway.to_canonical())
+    }
+
     fn number(&self, word: usize, at: usize) -> u32 {
         let b = self.words[word].to_ne_bytes();
         u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]])
@@ -172,7 +180,8 @@ impl std::fmt::Debug for Adjacency {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut s = f.debug_struct("Adjacency");
         s.field("verdict", &self.verdict()).field("mtu", &self.mtu()).field("egress", &self.egress());
-        s.field("group", &self.group_number()).field("header", &self.header()).finish()
+        s.field("gateway", &self.gateway()).field("group", &self.group_number());
+        s.field("header", &self.header()).finish()
     }
 }
 
@@ -284,6 +293,8 @@ mod tests {
         assert_eq!(&b[32..48], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 1]);
         assert_eq!(Adjacency::group(9).bytes()[12..16], 9u32.to_ne_bytes());
         assert_eq!((entry.verdict(), entry.mtu(), entry.egress()), (Verdict::Ready, 1500, 0x0102_0304));
+        assert_eq!(entry.gateway(), gateway);
+        assert_eq!(Adjacency::incomplete(1, 1500, None).gateway(), None);
     }
 
     #[test]

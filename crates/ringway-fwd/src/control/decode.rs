@@ -93,7 +93,9 @@ fn link(body: &[u8], gone: bool) -> Decoded {
     for attribute in attributes(body, 16)? {
         match attribute? {
             (1, value) if hardware == ARPHRD_ETHER => link.address = value.try_into().ok(),
-            (3, value) => link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into(),
+            (3, value) => {
+                link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into()
+            }
             (4, value) => link.mtu = u32_at(value, 0)?,
             _ => {}
         }
@@ -227,7 +229,8 @@ impl One {
             5 => self.gateway = Some(ip(family, value)?),
             18 => {
                 let of = u16_at(value, 0)?;
-                let other = u8::try_from(of).ok().and_then(self::family).ok_or("has a gateway of no family")?;
+                let other =
+                    u8::try_from(of).ok().and_then(self::family).ok_or("has a gateway of no family")?;
                 self.gateway = Some(ip(other, value.get(2..).unwrap_or_default())?);
             }
             21 => self.encap = u16_at(value, 0)? != 0,
@@ -287,7 +290,8 @@ fn next_hop(body: &[u8], gone: bool) -> Decoded {
 
 /// Members of a group: `struct nexthop_grp`, whose weights are one more than told.
 fn members(bytes: &[u8]) -> Result<Vec<(u32, u16)>, &'static str> {
-    let member = |m: &[u8]| Ok((u32_at(m, 0)?, u16::from_le_bytes([u8_at(m, 4)?, u8_at(m, 5)?]).saturating_add(1)));
+    let member =
+        |m: &[u8]| Ok((u32_at(m, 0)?, u16::from_le_bytes([u8_at(m, 4)?, u8_at(m, 5)?]).saturating_add(1)));
     bytes.chunks(8).map(member).collect()
 }
 

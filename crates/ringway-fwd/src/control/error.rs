@@ -58,9 +58,14 @@ impl fmt::Display for ControlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Os { what, source } => write!(f, "{what}: {source}"),
-            Self::Answer { what, why } => write!(f, "{what}: the kernel's answer {why}; is the kernel older than 5.18?"),
+            Self::Answer { what, why } => {
+                write!(f, "{what}: the kernel's answer {why}; is the kernel older than 5.18?")
+            }
             Self::Restless { tries } => {
-                write!(f, "the kernel's tables changed during each of {tries} readings; the former tables are kept, try again")
+                write!(
+                    f,
+                    "the kernel's tables changed during each of {tries} readings; the former tables are kept, try again"
+                )
             }
             Self::NextHops { limit, waiting } => write!(
                 f,

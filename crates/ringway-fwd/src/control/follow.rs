@@ -311,13 +311,15 @@ impl Follower {
             }
         }
         later.hear(&mut self.changing)?;
-        let others_held_still = later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
+        let others_held_still =
+            later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
         let v6_moved = later.v6_routes();
         let (touched, moved) = self.take_in(later);
         if self.doubtful || moved {
             return Ok(Check::Busy);
         }
-        let equal = |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
+        let equal =
+            |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
         Ok(match () {
             () if others_held_still && probe.other_digest() != self.state.other_digest() => Check::Differs,
             () if !equal(Family::V4) => Check::Differs,
@@ -395,9 +397,7 @@ struct Later {
 
 impl Later {
     fn v6_routes(&self) -> bool {
-        let v6 = |e: &Event| {
-            matches!(e, Event::Route(route, _) | Event::RouteGone(route) if route.path.family == Family::V6)
-        };
+        let v6 = |e: &Event| matches!(e, Event::Route(route, _) | Event::RouteGone(route) if route.path.family == Family::V6);
         self.events.iter().any(v6)
     }
 
@@ -434,7 +434,19 @@ mod tests {
                 Family::V6 => Net::V6("2001:db8::7/128".parse().unwrap()),
             };
             let (kind, via) = (Kind::Blackhole, Via::Hops(vec![]));
-            let numbers = Path { family, kind, protocol: 9, scope: 0, tos: 0, metric: 3, source: None, from: None, mtu: 0, other: 0, via };
+            let numbers = Path {
+                family,
+                kind,
+                protocol: 9,
+                scope: 0,
+                tos: 0,
+                metric: 3,
+                source: None,
+                from: None,
+                mtu: 0,
+                other: 0,
+                via,
+            };
             let ours = Route { table: 77, net, path: numbers, dead: vec![] };
             follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default());
             assert_eq!(sure(&mut follower), Some(Check::Differs));

@@ -26,7 +26,9 @@ pub(super) fn assign(old: &Buckets, members: &[(u16, u32)]) -> Buckets {
     let mut next = 0;
     for to in new.iter_mut().filter(|to| **to == 0) {
         // one after the other, so that members are spread over the buckets
-        let Some(i) = (0..members.len()).map(|i| (next + i) % members.len()).find(|i| room[*i] > 0) else { break };
+        let Some(i) = (0..members.len()).map(|i| (next + i) % members.len()).find(|i| room[*i] > 0) else {
+            break;
+        };
         (*to, room[i], next) = (members[i].0, room[i] - 1, i + 1);
     }
     new

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 
+use super::ControlError;
 use super::adjacency::{Adjacency, Verdict};
 use super::group::{BUCKETS, Buckets, assign};
 use super::resolve::{Limits, Plane};
 use super::state::State;
 use super::target::{Content, Target, Way};
-use super::ControlError;
 use crate::fib::NextHop;
 
 /// Targets that are always there, numbered from 1.
@@ -234,14 +234,22 @@ impl Numbers {
     }
 
     /// Makes entry and buckets what they should be, those of a new group after those of `like`.
-    fn fill(&mut self, number: u16, like: u16, state: &State, plane: &mut dyn Plane) -> Result<(), ControlError> {
+    fn fill(
+        &mut self,
+        number: u16,
+        like: u16,
+        state: &State,
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
         let Some(target) = self.target(number).cloned() else { return Ok(()) };
         match state.content(&target) {
             Content::Plain(entry) => {
                 self.set(number, entry, None, plane);
                 Ok(())
             }
-            Content::Group(ways) if ways.len() > BUCKETS => Err(ControlError::Members { members: ways.len() }),
+            Content::Group(ways) if ways.len() > BUCKETS => {
+                Err(ControlError::Members { members: ways.len() })
+            }
             Content::Group(ways) => {
                 let members = self.take_members(&ways, state, plane)?;
                 let of = |n| self.slot(n).and_then(|slot| slot.group.as_ref());
@@ -252,7 +260,12 @@ impl Numbers {
                 };
                 let buckets = Box::new(assign(&buckets, &members));
                 plane.buckets(group, &buckets);
-                self.set(number, Adjacency::group(group), Some(Group { number: group, members, buckets }), plane);
+                self.set(
+                    number,
+                    Adjacency::group(group),
+                    Some(Group { number: group, members, buckets }),
+                    plane,
+                );
                 Ok(())
             }
         }
@@ -282,7 +295,8 @@ impl Numbers {
     /// Exchanges what a number stands for.
     fn set(&mut self, number: u16, entry: Adjacency, group: Option<Group>, plane: &mut dyn Plane) {
         let Some(slot) = self.slot_mut(number) else { return };
-        let (was, old) = (std::mem::replace(&mut slot.entry, entry), std::mem::replace(&mut slot.group, group));
+        let (was, old) =
+            (std::mem::replace(&mut slot.entry, entry), std::mem::replace(&mut slot.group, group));
         let keeps = slot.group.as_ref().map(|group| group.number);
         if was != entry {
             self.write(plane, number);

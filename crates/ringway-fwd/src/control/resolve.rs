@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::ControlError;
 use super::adjacency::{Adjacencies, Adjacency, Verdict};
 use super::event::Family;
 use super::group::{Buckets, Groups};
@@ -10,7 +11,6 @@ use super::numbers::Numbers;
 use super::state::{Changes, LOCAL, MAIN, State};
 use super::tables::Ip;
 use super::target::{Content, Target};
-use super::ControlError;
 use crate::fib::{Address, Fib4, Fib6, FibError, NextHop, Prefix, Prefix4, Prefix6};
 
 /// How much the data plane has room for.
@@ -160,7 +160,12 @@ impl Resolver {
     ///
     /// # Errors
     /// The first thing that did not fit; all else has been done.
-    pub fn update(&mut self, state: &State, mut changes: Changes, plane: &mut dyn Plane) -> Result<(), ControlError> {
+    pub fn update(
+        &mut self,
+        state: &State,
+        mut changes: Changes,
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
         let mut first = self.entries(state, &changes, plane);
         first = first.and(self.side::<u32>(state, &mut changes, plane));
         first = first.and(self.side::<u128>(state, &mut changes, plane));
@@ -230,7 +235,12 @@ impl Resolver {
     }
 
     /// Entries of next hops that may have changed.
-    fn entries(&mut self, state: &State, changes: &Changes, plane: &mut dyn Plane) -> Result<(), ControlError> {
+    fn entries(
+        &mut self,
+        state: &State,
+        changes: &Changes,
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
         let mut numbers = std::mem::take(&mut self.stale);
         if changes.hops || changes.all {
             numbers.extend(self.numbers.used(false));
@@ -305,7 +315,10 @@ impl Resolver {
         let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
         let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));
         let half = A::half(self);
-        told.chain(neighbours).chain(half.routes.keys().copied()).chain(half.pending.iter().copied()).collect()
+        told.chain(neighbours)
+            .chain(half.routes.keys().copied())
+            .chain(half.pending.iter().copied())
+            .collect()
     }
 
     /// What has to change for a prefix. The new number has a use more then.

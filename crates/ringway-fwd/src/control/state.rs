@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::decode::hash;
-use super::event::{Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via};
+use super::event::{
+    Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
+};
 use super::tables::{Ip, Routes, item};
 use crate::fib::{Prefix, Prefix4, Prefix6};
 
@@ -191,7 +193,9 @@ impl State {
     fn of_family<A: Ip>(&self) -> impl Iterator<Item = (u32, Net, &Path)> {
         let tables = A::tables(&self.routes).iter();
         let slots = tables.flat_map(|(table, t)| t.iter().map(|(prefix, ids)| (*table, A::net(prefix), ids)));
-        slots.flat_map(move |(table, net, ids)| ids.iter().map(move |id| (table, net, &**self.routes.paths.get(*id))))
+        slots.flat_map(move |(table, net, ids)| {
+            ids.iter().map(move |id| (table, net, &**self.routes.paths.get(*id)))
+        })
     }
 
     /// An interface.
@@ -227,8 +231,8 @@ impl State {
     /// What the kernel takes into account and [`Resolver`](super::Resolver) does not: rules of policy routing beside those that
     /// every system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
     pub fn unsupported(&self) -> Vec<String> {
-        let usual = |family, priority, table| move |r: &Rule| {
-            r.plain && (r.family, r.priority, r.table) == (family, priority, table)
+        let usual = |family, priority, table| {
+            move |r: &Rule| r.plain && (r.family, r.priority, r.table) == (family, priority, table)
         };
         let mut said = Vec::new();
         let mut rest: Vec<_> = self.rules.iter().collect();
@@ -243,11 +247,16 @@ impl State {
             let any = rest.iter().any(|r| is(r));
             // without any rule the family itself is missing
             if needed && !any && self.rules.iter().any(|r| r.family == family) {
-                said.push(format!("{family:?}: the rule for table {table} at priority {priority} is missing"));
+                said.push(format!(
+                    "{family:?}: the rule for table {table} at priority {priority} is missing"
+                ));
             }
             rest.retain(|r| !is(r));
         }
-        said.extend(rest.iter().map(|r| format!("{:?}: rule at priority {} for table {}", r.family, r.priority, r.table)));
+        said.extend(
+            rest.iter()
+                .map(|r| format!("{:?}: rule at priority {} for table {}", r.family, r.priority, r.table)),
+        );
         if self.all_routes().any(|(table, ..)| table == DEFAULT) {
             said.push(format!("routes in table {DEFAULT} (default)"));
         }
@@ -300,7 +309,11 @@ impl State {
     }
 
     /// The paths of a prefix in a table, best first.
-    pub(super) fn paths<A: Ip>(&self, table: u32, prefix: Prefix<A>) -> impl ExactSizeIterator<Item = &Arc<Path>> {
+    pub(super) fn paths<A: Ip>(
+        &self,
+        table: u32,
+        prefix: Prefix<A>,
+    ) -> impl ExactSizeIterator<Item = &Arc<Path>> {
         self.routes.get(table, prefix).iter().map(|id| self.routes.paths.get(*id))
     }
 }

@@ -3,16 +3,15 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use ringway_fwd::control::{Check, Follower, Options};
+use ringway_fwd::control::{Check, Options};
 
-use crate::lab::Lab;
-use crate::{ALONE, settle};
+use crate::{ALONE, Bed};
 
 /// A socket too small for bursts.
 const SMALL: Options = Options { buffer: 4096, ..ALONE };
 
 /// `verb` for `n` routes from the `first` on.
-fn routes(verb: &str, first: u32, n: u32) -> String {
+pub(crate) fn routes(verb: &str, first: u32, n: u32) -> String {
     (first..first + n).fold(String::new(), |mut text, i| {
         let (b, c) = (i / 256, i % 256);
         writeln!(text, "route {verb} 60.{b}.{c}.0/24 via 10.0.0.{}", 2 + i % 100).unwrap();
@@ -21,36 +20,27 @@ fn routes(verb: &str, first: u32, n: u32) -> String {
     })
 }
 
-/// Equal to a dump, whatever was lost.
-fn equal(lab: &Lab, follower: &mut Follower) {
-    settle(lab, follower);
-    let found = (0..100).map(|_| follower.check().unwrap()).find(|c| *c != Check::Busy);
-    assert_eq!(found, Some(Check::Equal));
-    assert!(follower.health().in_sync);
-}
-
 #[test]
 fn messages_lost_in_a_burst_are_made_up_for() {
-    let Some(lab) = Lab::enter() else { return };
-    let mut follower = Follower::open(SMALL).unwrap();
-    lab.ip(&routes("add", 0, 2500));
-    lab.ip(&routes("del", 500, 1000));
-    lab.ip(&routes("add", 500, 1000));
+    let Some(mut bed) = Bed::new(SMALL) else { return };
+    bed.lab.ip(&routes("add", 0, 2500));
+    bed.lab.ip(&routes("del", 500, 1000));
+    bed.lab.ip(&routes("add", 500, 1000));
     let flap = "link set a0 down\nlink set a0 up\naddr add fd00::1/64 dev a0 nodad\n";
-    lab.ip(&flap.repeat(5));
-    lab.ip(&routes("add", 0, 100));
-    lab.ip("link del b0\nlink add b0 type veth peer name b1\nlink set b0 up\nlink set b1 up
+    bed.lab.ip(&flap.repeat(5));
+    bed.lab.ip(&routes("add", 0, 100));
+    bed.lab.ip("link del b0\nlink add b0 type veth peer name b1\nlink set b0 up\nlink set b1 up
         addr add 10.1.0.1/24 dev b0\nroute add 61.0.0.0/8 via 10.1.0.2");
-    equal(&lab, &mut follower);
-    assert!(follower.health().overruns > 0, "{:?}", follower.health());
-    assert!(follower.health().syncs > 1);
+    bed.equal();
+    assert!(bed.health().overruns > 0, "{:?}", bed.health());
+    assert!(bed.health().syncs > 1);
 }
 
 #[test]
 fn bursts_while_tables_are_read() {
-    let Some(lab) = Lab::enter() else { return };
-    lab.ip(&routes("add", 0, 3000));
-    let mut follower = Follower::open(ALONE).unwrap();
+    let Some(bed) = Bed::new(ALONE) else { return };
+    bed.lab.ip(&routes("add", 0, 3000));
+    let Bed { lab, mut follower, mut resolver, mut tables } = bed;
     std::thread::scope(|scope| {
         let burst = scope.spawn(|| {
             for _ in 0..5 {
@@ -62,28 +52,32 @@ fn bursts_while_tables_are_read() {
         while !burst.is_finished() {
             follower.sync().unwrap();
             found.push(follower.check().unwrap());
-            follower.poll(Instant::now()).unwrap();
+            let changes = follower.poll(Instant::now()).unwrap();
+            resolver.update(follower.state(), changes, &mut tables).unwrap();
         }
         assert!(!found.contains(&Check::Differs), "{found:?}");
     });
-    equal(&lab, &mut follower);
-    assert_eq!(follower.health().repairs, 0);
+    let mut bed = Bed { lab, follower, resolver, tables };
+    bed.equal();
+    assert_eq!(bed.health().repairs, 0);
 }
 
 #[test]
 fn flaps_are_followed_one_by_one() {
-    let Some(lab) = Lab::enter() else { return };
-    let mut follower = Follower::open(ALONE).unwrap();
+    let Some(mut bed) = Bed::new(ALONE) else { return };
     let (add, del) = (routes("add", 0, 1000), routes("del", 0, 1000));
     std::thread::scope(|scope| {
-        let flaps = scope.spawn(|| lab.ip(&[&add[..], &del].concat().repeat(5)));
+        let Bed { lab, follower, resolver, tables } = &mut bed;
+        let (lab, all) = (&*lab, [&add[..], &del].concat().repeat(5));
+        let flaps = scope.spawn(move || lab.ip(&all));
         while !flaps.is_finished() {
-            follower.poll(Instant::now()).unwrap();
+            let changes = follower.poll(Instant::now()).unwrap();
+            resolver.update(follower.state(), changes, tables).unwrap();
         }
     });
-    lab.ip(&add);
-    equal(&lab, &mut follower);
-    let health = follower.health();
+    bed.lab.ip(&add);
+    bed.equal();
+    let health = bed.health();
     assert!(health.events >= 22_000, "{health:?}");
     assert_eq!((health.syncs, health.doubts, health.overruns), (1, 0, 0), "{health:?}");
 }

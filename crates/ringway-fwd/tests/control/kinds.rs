@@ -1,14 +1,11 @@
 //! Each kind of route, and what removes routes without a word.
 
-use ringway_fwd::control::Follower;
-
-use crate::lab::Lab;
-use crate::{ALONE, steps};
+use crate::{ALONE, Bed};
 
 fn follow(commands: &str) {
-    let Some(lab) = Lab::enter() else { return };
-    let mut follower = Follower::open(ALONE).unwrap();
-    steps(&lab, &mut follower, commands);
+    if let Some(mut bed) = Bed::new(ALONE) {
+        bed.steps(commands);
+    }
 }
 
 #[test]

@@ -51,6 +51,13 @@ impl Lab {
         assert!(output.status.success(), "{commands}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
+    /// Runs `ip` with arguments: what it says, or why it failed.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = Command::new("ip").args(["-n", &self.name]).args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
     /// All routes in the kernel, a line for each, sorted.
     pub(crate) fn routes(&self) -> Vec<String> {
         let mut lines: Vec<_> = ["-4", "-6"].iter().flat_map(|family| self.family(family)).collect();
@@ -59,10 +66,9 @@ impl Lab {
     }
 
     fn family(&self, family: &str) -> Vec<String> {
-        let mut ip = Command::new("ip");
-        ip.args(["-n", &self.name, "-N", "-j", "-d", family, "route", "show", "table", "all"]);
-        let output = ip.output().unwrap().stdout;
-        let routes: Vec<Value> = if output.is_empty() { vec![] } else { serde_json::from_slice(&output).unwrap() };
+        let output = self.run(&["-N", "-j", "-d", family, "route", "show", "table", "all"]).unwrap();
+        let routes: Vec<Value> =
+            if output.is_empty() { vec![] } else { serde_json::from_str(&output).unwrap() };
         routes.iter().map(|route| line(route, family)).collect()
     }
 }
@@ -96,7 +102,8 @@ fn line(route: &Value, family: &str) -> String {
         net if net.contains('/') => net.to_owned(),
         host => format!("{host}/{bits}"),
     };
-    let number = |key: &str| route[key].as_str().map_or(route[key].as_u64().unwrap_or(0), |s| s.parse().unwrap());
+    let number =
+        |key: &str| route[key].as_str().map_or(route[key].as_u64().unwrap_or(0), |s| s.parse().unwrap());
     let hop = |hop: &Value| {
         let via = if hop["via"].is_null() { &hop["gateway"] } else { &hop["via"]["host"] };
         let weight = hop["weight"].as_u64().unwrap_or(1);
@@ -116,7 +123,8 @@ fn line(route: &Value, family: &str) -> String {
 
 /// All routes of our own, in the same form.
 pub(crate) fn ours(state: &State) -> Vec<String> {
-    let mut lines: Vec<_> = state.all_routes().map(|(table, net, path)| ours_line(state, table, net, path)).collect();
+    let mut lines: Vec<_> =
+        state.all_routes().map(|(table, net, path)| ours_line(state, table, net, path)).collect();
     lines.sort();
     lines
 }
@@ -139,7 +147,9 @@ fn ours_line(state: &State, table: u32, net: Net, path: &Path) -> String {
         Via::Object(id) => vec![format!("nhid {id}")],
         Via::Hops(hops) => hops
             .iter()
-            .map(|h| format!("{}|{}|{}", name(h.dev), h.gateway.map_or("-".into(), |g| g.to_string()), h.weight))
+            .map(|h| {
+                format!("{}|{}|{}", name(h.dev), h.gateway.map_or("-".into(), |g| g.to_string()), h.weight)
+            })
             .collect(),
     };
     hops.sort();
@@ -147,4 +157,3 @@ fn ours_line(state: &State, table: u32, net: Net, path: &Path) -> String {
     let source = path.source.map_or("-".into(), |s| s.to_string());
     format!("{net} table {table} type {kind} metric {metric} proto {protocol} src {source} {hops:?}")
 }
-

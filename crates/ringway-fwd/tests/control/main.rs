@@ -1,46 +1,98 @@
-//! The mirror beside the kernel's tables, in network namespaces. Needs root.
+//! The mirror and the data plane beside the kernel's tables, in network namespaces. Needs root.
 
 mod faults;
+mod forward;
 mod kinds;
 mod lab;
 
 use std::time::{Duration, Instant};
 
 use lab::Lab;
-use ringway_fwd::control::{Check, Follower, Options};
+use ringway_fwd::control::{Check, Follower, Health, Limits, Options, Resolver, Tables};
+use ringway_fwd::fib::{Fib4, Fib6};
 
 /// Never compares by itself: what is tested is following.
 const ALONE: Options =
     Options { buffer: 8 << 20, check_every: Duration::from_secs(3600), pause: Duration::from_millis(100) };
 
-/// The mirror is equal to what `ip` shows, now or soon.
-fn settle(lab: &Lab, follower: &mut Follower) {
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        follower.poll(Instant::now()).unwrap();
-        let (theirs, ours) = (lab.routes(), lab::ours(follower.state()));
-        if theirs == ours && follower.wait(Instant::now()) > Duration::from_secs(10) {
-            return;
-        }
-        if Instant::now() > end {
-            let only = |a: &[String], b: &[String]| a.iter().filter(|x| !b.contains(x)).cloned().collect::<Vec<_>>();
-            panic!("kernel only: {:#?}\nours only: {:#?}", only(&theirs, &ours), only(&ours, &theirs));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+/// A namespace and what follows it.
+struct Bed {
+    lab: Lab,
+    follower: Follower,
+    resolver: Resolver,
+    tables: Tables,
 }
 
-/// Runs each line of `ip`, and compares after each. Nothing was read anew and nothing was in doubt.
-fn steps(lab: &Lab, follower: &mut Follower, commands: &str) {
-    let before = follower.health();
-    for command in commands.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        println!("ip {command}");
-        lab.ip(command);
-        settle(lab, follower);
-        let now = follower.health();
-        assert_eq!((now.syncs, now.doubts), (before.syncs, before.doubts), "after {command}: {:?}", now.doubt);
+impl Bed {
+    /// `None` without root.
+    fn new(options: Options) -> Option<Self> {
+        let lab = Lab::enter()?;
+        let follower = Follower::open(options).unwrap();
+        let (fib4, fib6) = (Fib4::new(Default::default()).unwrap(), Fib6::new(Default::default()).unwrap());
+        let mut tables = Tables::new(fib4, fib6, Limits::default());
+        let resolver = Resolver::new(Limits::default(), &mut tables);
+        let mut bed = Self { lab, follower, resolver, tables };
+        bed.turn();
+        Some(bed)
     }
-    let found = (0..100).map(|_| follower.check().unwrap()).find(|c| *c != Check::Busy);
-    assert_eq!(found, Some(Check::Equal), "{commands}");
-    assert!(follower.health().in_sync);
+
+    fn health(&self) -> Health {
+        self.follower.health()
+    }
+
+    /// One turn of the control plane.
+    fn turn(&mut self) {
+        let changes = self.follower.poll(Instant::now()).unwrap();
+        self.resolver.update(self.follower.state(), changes, &mut self.tables).unwrap();
+        let mark = self.resolver.mark();
+        self.resolver.release(mark);
+    }
+
+    /// The mirror is equal to what `ip` shows, now or soon, and the data plane is what it should be.
+    fn settle(&mut self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            self.turn();
+            let (theirs, ours) = (self.lab.routes(), lab::ours(self.follower.state()));
+            if theirs == ours && self.follower.wait(Instant::now()) > Duration::from_secs(10) {
+                break;
+            }
+            if Instant::now() > end {
+                let only = |a: &[String], b: &[String]| -> Vec<_> {
+                    a.iter().filter(|x| !b.contains(x)).cloned().collect()
+                };
+                panic!("kernel only: {:#?}\nours only: {:#?}", only(&theirs, &ours), only(&ours, &theirs));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!((self.resolver.audit(self.follower.state()), self.resolver.pending()), (0, 0));
+    }
+
+    /// The same, and the digests are equal; whatever was lost.
+    fn equal(&mut self) {
+        self.settle();
+        let found = (0..100).map(|_| self.follower.check().unwrap()).find(|c| *c != Check::Busy);
+        assert_eq!(found, Some(Check::Equal));
+        assert!(self.health().in_sync);
+    }
+
+    /// Runs each line of `ip`, and compares after each. Nothing was read anew and nothing was in doubt. In the end addresses lead
+    /// where the kernel leads them.
+    fn steps(&mut self, commands: &str) {
+        let before = self.health();
+        for command in commands.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            println!("ip {command}");
+            self.lab.ip(command);
+            self.settle();
+            let now = self.health();
+            assert_eq!(
+                (now.syncs, now.doubts),
+                (before.syncs, before.doubts),
+                "after {command}: {:?}",
+                now.doubt
+            );
+        }
+        self.equal();
+        forward::as_the_kernel(self);
+    }
 }
