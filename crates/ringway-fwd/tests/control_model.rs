@@ -1,5 +1,6 @@
 //! Random changes, without a kernel: the state beside a slow and obvious one, and what is brought to the data plane step by step
 //! beside what a fresh start would bring.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -531,4 +532,57 @@ proptest! {
             prop_assert_eq!((resolver.pending(), plane.meanings()), (0, fresh(&state)));
         }
     }
+}
+
+/// A unicast route of IPv4 by a gateway of its own.
+fn nth_route(n: u32) -> Route {
+    let hop = Hop {
+        dev: 1,
+        gateway: Some((0x0a00_0000 + n).to_be_bytes().into()),
+        weight: 1,
+        onlink: false,
+        encap: false,
+    };
+    let (kind, via) = (Kind::Unicast, Via::Hops(vec![hop]));
+    let (family, source, from) = (Family::V4, None, None);
+    let path =
+        Path { family, kind, protocol: 3, scope: 0, tos: 0, metric: 0, source, from, mtu: 0, other: 0, via };
+    Route { table: MAIN, net: Net::V4(Prefix4::new(0x4000_0000 + (n << 8), 24).unwrap()), path, dead: vec![] }
+}
+
+#[test]
+fn more_next_hops_than_numbers() {
+    let (mut state, mut changes) = (State::default(), Changes::default());
+    let mut plane = Slow::default();
+    let mut resolver = Resolver::new(Limits::default(), &mut plane);
+    let fits = 65_535 - 5; // some are always there
+    for n in 0..fits {
+        state.apply(Event::Route(nth_route(n), Mode::New), &mut changes);
+    }
+    resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
+    let before = plane.v4.clone();
+    state.apply(Event::Route(nth_route(fits), Mode::New), &mut changes);
+    let mut moved = nth_route(7);
+    moved.path.via = nth_route(fits + 1).path.via;
+    state.apply(Event::Route(moved, Mode::Replace), &mut changes);
+    let full = resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap_err().to_string();
+    assert!(full.contains("65535") && full.contains("next hops"), "{full}");
+    assert_eq!(resolver.pending(), 2);
+    let Net::V4(new) = nth_route(fits).net else { unreachable!() };
+    let host = plane.v4.remove(&new).unwrap();
+    assert_eq!(plane.entries[&host.get()].verdict(), Verdict::Host);
+    assert_eq!(plane.v4, before, "what was there is as it was");
+    plane.v4.insert(new, host);
+    // two others leave, and readers leave them
+    for n in [1, 2] {
+        state.apply(Event::RouteGone(nth_route(n)), &mut changes);
+    }
+    assert!(
+        resolver.update(&state, std::mem::take(&mut changes), &mut plane).is_err(),
+        "readers may still look"
+    );
+    let mark = resolver.mark();
+    resolver.release(mark);
+    resolver.update(&state, Changes::default(), &mut plane).unwrap();
+    assert_eq!((resolver.pending(), resolver.audit(&state)), (0, 0));
 }

@@ -215,7 +215,7 @@ impl Adjacencies {
                 *to = word.load(Relaxed);
             }
             fence(Acquire); // the version is read after the words
-            if version % 2 == 0 && words[VERSION].load(Relaxed) == version {
+            if version.is_multiple_of(2) && words[VERSION].load(Relaxed) == version {
                 return entry;
             }
             std::hint::spin_loop();

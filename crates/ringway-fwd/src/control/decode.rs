@@ -411,3 +411,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Result<u32, &'static str> {
     let word = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
     word.map(u32::from_ne_bytes).ok_or(SHORT)
 }
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

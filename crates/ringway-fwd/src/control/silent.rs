@@ -69,8 +69,9 @@ impl State {
             self.settings.remove(&(family, dev.cast_signed()));
         }
         self.addresses.retain(|address| address.dev != dev);
-        let gone = self.neighbours.extract_if(.., |(_, of), _| *of == dev);
-        changes.neighbours.extend(gone.map(|(key, _)| key));
+        let gone = self.neighbours.keys().filter(|(_, of)| *of == dev);
+        changes.neighbours.extend(gone);
+        self.neighbours.retain(|(_, of), _| *of != dev);
     }
 
     pub(super) fn address(&mut self, address: Address, changes: &mut Changes) {

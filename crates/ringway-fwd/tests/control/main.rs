@@ -1,4 +1,5 @@
 //! The mirror and the data plane beside the kernel's tables, in network namespaces. Needs root.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 mod faults;
 mod forward;
