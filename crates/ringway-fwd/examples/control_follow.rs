@@ -28,7 +28,11 @@ fn main() -> Result<(), ControlError> {
             let health = follower.health();
             let sure = health.in_sync && resolver.pending() == 0;
             let rate = (health.events - before) as f64 / line.elapsed().as_secs_f64();
-            println!("{rate:.0} changes/s, {} routes, in sync: {sure}, {:.2} s of processor", resolver.routes(), used());
+            println!(
+                "{rate:.0} changes/s, {} routes, in sync: {sure}, {:.2} s of processor",
+                resolver.routes(),
+                used()
+            );
             println!("  {health:?}");
             (line, before) = (Instant::now(), health.events);
         }

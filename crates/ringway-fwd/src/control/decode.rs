@@ -35,6 +35,8 @@ const CLONED: u32 = 0x200;
 /// `RTNH_F_DEAD`, `RTNH_F_ONLINK`.
 const DEAD: u32 = 1;
 const ONLINK: u32 = 4;
+/// `NTF_PROXY`.
+const PROXY: u8 = 0x08;
 /// Neighbour states in which the link address may be used, but for `NUD_NOARP`, which the kernel sets without a message:
 /// `NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT`.
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
@@ -122,6 +124,9 @@ fn address(body: &[u8], gone: bool) -> Decoded {
 fn neighbour(body: &[u8], gone: bool) -> Decoded {
     let Some(family) = family(u8_at(body, 0)?) else { return Ok(None) };
     let (dev, state) = (u32_at(body, 4)?, u16_at(body, 8)?);
+    if u8_at(body, 10)? & PROXY != 0 {
+        return Ok(None); // an address that this host answers for
+    }
     let (mut addr, mut link) = (None, None);
     for attribute in attributes(body, 12)? {
         match attribute? {

@@ -1,6 +1,6 @@
 //! Numbers of next hops: one for each target, with its entry and buckets, given back when no reader can hold it any more.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 
 use super::ControlError;
@@ -23,6 +23,7 @@ pub(super) struct Numbers {
     numbers: HashMap<Target, u16>,
     /// Next hops through each neighbour.
     through: HashMap<(IpAddr, u32), Vec<u16>>,
+    objects: BTreeSet<u16>,
     free: Vec<u16>,
     groups: u32,
     free_groups: Vec<u32>,
@@ -63,6 +64,7 @@ impl Numbers {
             slots: vec![None],
             numbers: HashMap::new(),
             through: HashMap::new(),
+            objects: BTreeSet::new(),
             free: Vec::new(),
             groups: 0,
             free_groups: Vec::new(),
@@ -106,6 +108,11 @@ impl Numbers {
         Some(&self.slot(number)?.target)
     }
 
+    /// Where a number leads that is no group.
+    pub(super) fn way(&self, number: u16) -> Option<Way> {
+        if let Target::Hop(way) = self.target(number)? { Some(*way) } else { None }
+    }
+
     /// Numbers and weights of a group's members.
     pub(super) fn members(&self, number: u16) -> Option<&[(u16, u32)]> {
         Some(&self.slot(number)?.group.as_ref()?.members)
@@ -130,8 +137,12 @@ impl Numbers {
         }
         let number = self.number()?;
         let (entry, target) = (Adjacency::default(), target.clone());
-        if let Target::Hop(Way { gateway: Some(gateway), dev, .. }) = target {
-            self.through.entry((gateway, dev)).or_default().push(number);
+        match target {
+            Target::Hop(Way { gateway: Some(gateway), dev, .. }) => {
+                self.through.entry((gateway, dev)).or_default().push(number);
+            }
+            Target::Object(..) => _ = self.objects.insert(number),
+            _ => {}
         }
         self.numbers.insert(target.clone(), number);
         self.slots[usize::from(number)] = Some(Slot { target, uses: 1, retired: None, entry, group: None });
@@ -168,11 +179,15 @@ impl Numbers {
         self.fill(number, number, state, plane)
     }
 
-    /// All numbers in use; with `objects`, only those of next-hop objects.
-    pub(super) fn used(&self, objects: bool) -> Vec<u16> {
-        let wanted = |slot: &Slot| slot.uses > 0 && (!objects || matches!(slot.target, Target::Object(..)));
-        let used = (0u16..=u16::MAX).zip(&self.slots).filter(|(_, slot)| slot.as_ref().is_some_and(wanted));
-        used.map(|(number, _)| number).collect()
+    /// All numbers in use.
+    pub(super) fn used(&self) -> Vec<u16> {
+        let used = |slot: &Option<Slot>| slot.as_ref().is_some_and(|slot| slot.uses > 0);
+        (0u16..=u16::MAX).zip(&self.slots).filter(|(_, slot)| used(slot)).map(|(number, _)| number).collect()
+    }
+
+    /// Numbers of next-hop objects.
+    pub(super) fn objects(&self) -> &BTreeSet<u16> {
+        &self.objects
     }
 
     /// Numbers of next hops through a neighbour.
@@ -319,6 +334,7 @@ impl Numbers {
     fn clear(&mut self, number: u16) {
         let Some(slot) = self.slots[usize::from(number)].take() else { return };
         self.numbers.remove(&slot.target);
+        self.objects.remove(&number);
         if let Target::Hop(Way { gateway: Some(gateway), dev, .. }) = slot.target
             && let Some(numbers) = self.through.get_mut(&(gateway, dev))
         {

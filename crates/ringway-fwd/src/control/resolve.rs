@@ -10,7 +10,7 @@ use super::group::{Buckets, Groups};
 use super::numbers::Numbers;
 use super::state::{Changes, LOCAL, MAIN, State};
 use super::tables::Ip;
-use super::target::{Content, Target};
+use super::target::Content;
 use crate::fib::{Address, Fib4, Fib6, FibError, NextHop, Prefix, Prefix4, Prefix6};
 
 /// How much the data plane has room for.
@@ -202,7 +202,7 @@ impl Resolver {
     /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
     /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
     pub fn audit(&mut self, state: &State) -> usize {
-        let entries = self.numbers.used(false).into_iter().filter(|n| !self.is_current(*n, state)).count();
+        let entries = self.numbers.used().into_iter().filter(|n| !self.is_current(*n, state)).count();
         entries + self.wrong::<u32>(state) + self.wrong::<u128>(state)
     }
 
@@ -222,14 +222,10 @@ impl Resolver {
             Content::Group(ways) => {
                 let mut sums = BTreeMap::new();
                 for (way, weight) in ways {
-                    *sums.entry(format!("{way:?}")).or_insert(0) += weight;
+                    *sums.entry(Some(way)).or_insert(0) += weight;
                 }
-                let name = |n: u16| match self.numbers.target(n) {
-                    Some(Target::Hop(way)) => format!("{way:?}"),
-                    _ => String::new(),
-                };
-                let members = self.numbers.members(number).unwrap_or_default();
-                members.iter().map(|(n, weight)| (name(*n), *weight)).collect::<BTreeMap<_, _>>() == sums
+                let members = self.numbers.members(number).unwrap_or_default().iter();
+                members.map(|(n, weight)| (self.numbers.way(*n), *weight)).collect::<BTreeMap<_, _>>() == sums
             }
         }
     }
@@ -243,10 +239,10 @@ impl Resolver {
     ) -> Result<(), ControlError> {
         let mut numbers = std::mem::take(&mut self.stale);
         if changes.hops || changes.all {
-            numbers.extend(self.numbers.used(false));
+            numbers.extend(self.numbers.used());
         } else if !changes.neighbours.is_empty() {
             numbers.extend(changes.neighbours.iter().flat_map(|neighbour| self.numbers.through(*neighbour)));
-            numbers.extend(self.numbers.used(true)); // an object may lead anywhere
+            numbers.extend(self.numbers.objects()); // they may lead anywhere
         }
         let mut first = Ok(());
         for number in numbers {

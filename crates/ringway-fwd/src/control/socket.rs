@@ -170,7 +170,7 @@ impl Asking {
         request[16] = family;
         let kernel = SocketAddr::new(0, 0);
         self.socket.send_to(&request, &kernel, 0).map_err(ControlError::os(what))?;
-        let mut whole = true;
+        let (mut whole, mut failed) = (true, Ok(()));
         loop {
             let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
             for message in messages(bytes) {
@@ -181,12 +181,19 @@ impl Asking {
                 }
                 whole &= message.flags & NLM_F_DUMP_INTR == 0;
                 if let DONE | ERROR = message.kind {
-                    return finished(message.body).map(|()| whole).map_err(ControlError::os(what));
+                    return failed
+                        .and(finished(message.body).map_err(ControlError::os(what)))
+                        .map(|()| whole);
                 }
-                let event = decode(message.kind, message.flags, message.body, true).map_err(wrong)?;
-                event.into_iter().for_each(&mut take);
+                match decode(message.kind, message.flags, message.body, true) {
+                    Ok(event) => event.into_iter().for_each(&mut take),
+                    Err(why) => failed = failed.and(Err(wrong(why))),
+                }
             }
-            meanwhile()?;
+            // read to its end in any case: the kernel takes no other request before
+            if failed.is_ok() {
+                failed = meanwhile();
+            }
         }
     }
 }

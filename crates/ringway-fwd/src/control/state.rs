@@ -257,7 +257,9 @@ impl State {
             rest.iter()
                 .map(|r| format!("{:?}: rule at priority {} for table {}", r.family, r.priority, r.table)),
         );
-        if self.all_routes().any(|(table, ..)| table == DEFAULT) {
+        if u32::tables(&self.routes).contains_key(&DEFAULT)
+            || u128::tables(&self.routes).contains_key(&DEFAULT)
+        {
             said.push(format!("routes in table {DEFAULT} (default)"));
         }
         said
@@ -268,9 +270,12 @@ impl State {
         self.routes.digest(family)
     }
 
-    /// The same of all but routes. Addresses of IPv6 are left out: the kernel does not tell when it begins to examine one anew.
+    /// The same of all but routes. Left out is what the kernel tells late or not at all: carriers, and addresses of IPv6, which it
+    /// examines anew without a word.
     pub fn other_digest(&self) -> u64 {
         let Self { links, addresses, neighbours, objects, rules, .. } = self;
+        let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address));
+        let links: Vec<_> = links.values().map(link).collect();
         let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
         hash((links, addresses, neighbours, objects, rules))
     }

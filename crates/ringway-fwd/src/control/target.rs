@@ -26,7 +26,7 @@ pub(super) enum Target {
 }
 
 /// Through an interface to a gateway, or to the destination itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Way {
     pub(super) family: Family,
     pub(super) dev: u32,

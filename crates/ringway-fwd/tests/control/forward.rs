@@ -28,12 +28,13 @@ fn one(bed: &Bed, addr: &str) -> Adjacency {
 
 /// Addresses in all prefixes of the tables that packets are looked up in.
 fn addresses(bed: &Bed) -> BTreeSet<IpAddr> {
+    let hosts = bed.follower.state().neighbours().map(|n| n.addr);
     let looked = bed.follower.state().all_routes().filter(|(table, ..)| [MAIN, LOCAL].contains(table));
     let addr = |net| match net {
         Net::V4(p) => IpAddr::V4((p.addr() | u32::from(p.len() < 31)).into()),
         Net::V6(p) => IpAddr::V6((p.addr() | u128::from(p.len() < 127)).into()),
     };
-    looked.map(|(_, net, _)| addr(net)).collect()
+    looked.map(|(_, net, _)| addr(net)).chain(hosts).collect()
 }
 
 /// Each address leads where `ip route get` says.
@@ -73,6 +74,31 @@ pub(crate) fn as_the_kernel(bed: &Bed) {
             _ => false,
         };
         assert!(entries.values().any(leads), "{addr}: {entries:?}, {answer}");
+    }
+}
+
+#[test]
+fn tables_and_prefixes_in_each_other() {
+    if let Some(mut bed) = Bed::new(ALONE) {
+        bed.steps(
+            "route add local 60.0.0.0/8 dev lo table local
+            route add 60.1.0.0/16 via 10.0.0.2
+            route add local 60.1.2.0/24 dev lo table local
+            route add 60.1.2.0/24 via 10.0.0.2
+            route add 60.1.2.128/25 via 10.1.0.2
+            route add throw 60.2.0.0/16
+            route add 2001:db8:1::/48 via fd00::2
+            route add 2001:db8:2::/48 via fd00::2
+            route add local 2001:db8::/32 dev lo table local
+            route add 2001:db8:3::/48 via fd00::2
+            route add 2001:db9::/48 via fd00::2
+            neigh add 10.0.0.7 lladdr 02:00:00:00:00:07 dev a0
+            neigh add fd00::7 lladdr 02:00:00:00:00:07 dev a0
+            route add 10.0.0.7/32 via 10.1.0.2
+            route add fd00::/80 via fd01::2
+            route del local 2001:db8::/32 dev lo table local
+            route del 10.0.0.7/32",
+        );
     }
 }
 
