@@ -1,8 +1,9 @@
-//! Forwarding: what decides where a packet goes. Packets, keys and times come in as arguments; nothing here does packet I/O.
+//! Forwarding: what decides where a packet goes. Packets, keys and times come in as arguments; nothing here does
+//! packet I/O.
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`control`] | the kernel's routes, neighbours, links, made into next hops and routes for the fast path |
+//! | [`control`] | the kernel's routes, neighbours and links by netlink, made into next hops and routes for a fast path |
 //! | [`fib`] | longest-prefix match for IPv4 and IPv6 |
 #![deny(unsafe_code)]
 

@@ -1,4 +1,64 @@
-//! The kernel's routing tables, mirrored by netlink and made into what forwards.
+//! The control plane: the kernel's own. Its links, addresses, neighbours, routes and next-hop objects are read by netlink and made
+//! into what a fast path needs, so `ip` and routing daemons work unchanged.
+//!
+//! ```text
+//! kernel -- netlink --> Follower { State } -- Changes --> Resolver -- Plane --> Fib4, Fib6     prefix -> number
+//!            dumps,      what the kernel                  what the               Adjacencies    number -> 64 bytes
+//!            changes     has, a pure model                data plane has         Groups         group, flow -> number
+//! ```
+//!
+//! ```no_run
+//! use std::time::Instant;
+//! use ringway_fwd::control::{Follower, Limits, Options, Resolver, Tables};
+//! use ringway_fwd::fib::{Fib4, Fib6};
+//! let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
+//! let mut resolver = Resolver::new(Limits::default(), &mut tables);
+//! let mut follower = Follower::open(Options::default())?;
+//! loop {
+//!     let changes = follower.poll(Instant::now())?;
+//!     resolver.update(follower.state(), changes, &mut tables)?;
+//!     let mark = resolver.mark();
+//!     // ... once all forwarding threads have ended the burst that they were in:
+//!     resolver.release(mark);
+//!     // ... wait until `follower` is readable, for `follower.wait(Instant::now())` at most
+//! #   break;
+//! }
+//! # Ok::<(), ringway_fwd::control::ControlError>(())
+//! ```
+//!
+//! | part | module |
+//! | --- | --- |
+//! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
+//! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
+//! | reading, following, comparing, repairing ([`Follower`]) | `follow` |
+//! | what a prefix leads to | `target` |
+//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers` |
+//! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
+//!
+//! # Following
+//!
+//! One socket hears changes, another one asks for all entries. What is heard while entries are read is applied behind them. All is read
+//! anew, into a new state, when messages were lost (`ENOBUFS`) or do not fit what was told before: a route removed that was not there, a
+//! new one that was. Only differences go to the data plane then, entries before routes, so forwarding goes on
+//! meanwhile. Reading starts over when the kernel says that entries changed under it (`NLM_F_DUMP_INTR`), up to 8 times; it takes half of the time at
+//! most ([`Options::pause`]).
+//!
+//! At an interval ([`Options::check_every`]) the kernel's tables are read again and only summed up. The sum of hashes of all routes, kept up with
+//! each change, must be the same, but for routes that changed meanwhile. [`Health::in_sync`] and [`Resolver::pending`] together are
+//! what is exported as `fib_in_sync`. What the comparison leaves out: [`State::other_digest`].
+//!
+//! # Forwarding
+//!
+//! A fast path looks an address up, loads the entry of the number it finds, and does what its [`Verdict`] says; for a group it picks the
+//! member by [`flow_hash`] first. It has to look at some packets itself: multicast and broadcast destinations, link-local ones, packets that an
+//! interface may not forward ([`State::forwards`]), and egress interfaces that it does not serve, all of which go to the host. A neighbour in use
+//! stays known only if the host uses it too: the kernel does not see packets that the fast path sends, and examines a neighbour only for its own.
+//!
+//! # Bounds
+//!
+//! [`Limits`]: 65,535 next hops and 4,096 groups of 256 buckets; entries take 4 MiB, groups 512 bytes each. 262,144 changes are kept while tables are
+//! read; more are a reason to read again. A route takes some 60 bytes in the state, 50 in resolver and table together; each path (what follows the prefix in
+//! `ip route`) is kept once.
 pub mod event;
 
 mod adjacency;
