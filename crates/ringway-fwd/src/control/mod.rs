@@ -59,6 +59,12 @@
 //! [`Limits`]: 65,535 next hops and 4,096 groups of 256 buckets; entries take 4 MiB, groups 512 bytes each. 262,144 changes are kept while tables are
 //! read; more are a reason to read again. A route takes some 60 bytes in the state, 50 in resolver and table together; each path (what follows the prefix in
 //! `ip route`) is kept once.
+//!
+//! Measured with the examples `control_load` and `control_follow`, on a virtual machine of 2 cores (AMD EPYC, Linux 6.18) that was busy with other
+//! work: 1,000,015 routes with 200 gateways read in 1.3-1.5 s and 65 MiB, in the lookup tables 0.5 s later, 131 MiB at most; compared in 1.0 s; all
+//! read anew and differences brought over in 1.5-1.7 s, 163 MiB at most. 10,000 changes a second beside 500,000 routes: 6 us of processor
+//! each, and comparisons that held. Equal to the kernel 60 ms after a burst of 9,000 changes, flaps and a new interface, of which a small socket
+//! buffer lost most.
 pub mod event;
 
 mod adjacency;
