@@ -492,7 +492,7 @@ proptest! {
     #[test]
     fn with_little_room_what_fits_is_right(
         events in prop::collection::vec(event(), 1..60),
-        next_hops in 6..14u16,
+        next_hops in 6..16u16,
         groups in 0..4u32,
         room in 2..8usize,
     ) {
@@ -526,7 +526,7 @@ proptest! {
             let mark = resolver.mark();
             resolver.release(mark);
         }
-        if groups > 1 && next_hops >= 12 {
+        if groups > 1 && next_hops >= 13 {
             // the new beside the old, which is made before that is broken
             resolver.update(&state, changes, &mut plane).unwrap();
             prop_assert_eq!((resolver.pending(), plane.meanings()), (0, fresh(&state)));

@@ -288,11 +288,12 @@ impl Resolver {
 
     /// Prefixes to look at: those told, those that wait, and those within them that depend on them.
     fn affected<A: Side>(&mut self, state: &State, changes: &mut Changes) -> BTreeSet<Prefix<A>> {
-        if changes.all {
-            return self.every(state);
-        }
+        let mut all = match changes.all {
+            true => self.every(state),
+            false => BTreeSet::new(),
+        };
         let told = A::changed(changes);
-        let mut all: BTreeSet<_> = std::mem::take(&mut A::half(self).pending);
+        all.append(&mut A::half(self).pending);
         for prefix in &told {
             all.extend(neighbours_in(state, *prefix));
         }

@@ -20,7 +20,7 @@ fn found(bed: &Bed, addr: IpAddr) -> BTreeMap<u16, Adjacency> {
     all.map(|(n, entry): (NextHop, _)| (n.get(), entry)).collect()
 }
 
-fn one(bed: &Bed, addr: &str) -> Adjacency {
+pub(crate) fn one(bed: &Bed, addr: &str) -> Adjacency {
     let all = found(bed, addr.parse().unwrap());
     assert_eq!(all.len(), 1, "{addr}: {all:?}");
     *all.values().next().unwrap()
@@ -95,8 +95,10 @@ fn tables_and_prefixes_in_each_other() {
             neigh add 10.0.0.7 lladdr 02:00:00:00:00:07 dev a0
             neigh add fd00::7 lladdr 02:00:00:00:00:07 dev a0
             route add 10.0.0.7/32 via 10.1.0.2
-            route add fd00::/80 via fd01::2
-            route del local 2001:db8::/32 dev lo table local
+            route add fd00::/80 via fd01::2",
+        );
+        bed.steps(
+            "route del local 2001:db8::/32 dev lo table local
             route del 10.0.0.7/32",
         );
     }
@@ -179,6 +181,9 @@ fn flows_stay_when_members_leave_and_come() {
         assert_eq!(moved, 64, "{}", commands[0]);
         bed.lab.ip(commands[1]);
         bed.settle();
+        let again = buckets(&bed, addr);
+        let counts = ["10.0.0.2", "10.0.0.3", "10.1.0.4"].map(|g| count(&again, g));
+        assert_eq!(counts, [128, 64, 64], "{}", commands[1]);
     }
 }
 
