@@ -24,27 +24,33 @@ pub(crate) fn routes(verb: &str, first: u32, n: u32) -> String {
 #[test]
 fn messages_lost_in_a_burst_are_made_up_for() {
     let Some(mut bed) = Bed::new(SMALL) else { return };
-    bed.lab.ip("neigh add 10.0.0.8 lladdr 02:00:00:00:00:08 dev a0");
-    bed.settle();
-    assert_eq!(one(&bed, "10.0.0.8").verdict(), Verdict::Ready);
     let flaps = |dev| format!("link set {dev} down\nlink set {dev} up\n").repeat(5);
     bed.lab.ip(&(flaps("a0") + "addr add fd00::1/64 dev a0 nodad"));
     bed.lab.ip(&routes("add", 0, 2500));
     bed.lab.ip(&routes("del", 500, 1000));
     bed.lab.ip(&routes("add", 500, 1000));
-    bed.lab.ip("neigh add 10.0.0.8 lladdr 02:00:00:00:00:08 dev a0\nneigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev a0");
     bed.lab.ip(&flaps("b0"));
     bed.lab.ip("link del b0\nlink add b0 type veth peer name b1\nlink set b0 up\nlink set b1 up
         addr add 10.1.0.1/24 dev b0\nroute add 61.0.0.0/8 via 10.1.0.2");
-    bed.lab.ip("neigh replace 10.0.0.9 lladdr 02:00:00:00:00:0b dev a0\nneigh del 10.0.0.8 dev a0");
     let start = Instant::now();
     bed.settle();
     println!("equal {:.0?} after the burst; reading took {:.0?}", start.elapsed(), bed.health().sync_time);
     bed.equal();
     assert!(bed.health().overruns > 0, "{:?}", bed.health());
     assert!(bed.health().syncs > 1);
-    assert_eq!(one(&bed, "10.0.0.9").header()[..6], [2, 0, 0, 0, 0, 0xb]);
-    assert_eq!(one(&bed, "10.0.0.8").verdict(), Verdict::Incomplete);
+}
+
+#[test]
+fn neighbours_lost_in_a_burst_are_made_up_for() {
+    let Some(mut bed) = Bed::new(SMALL) else { return };
+    bed.lab.ip("neigh add 10.0.0.8 lladdr 02:00:00:00:00:08 dev a0");
+    bed.settle();
+    bed.lab.ip(&routes("add", 0, 1000));
+    bed.lab.ip("neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev a0\nneigh del 10.0.0.8 dev a0");
+    bed.equal();
+    assert!(bed.health().overruns > 0, "{:?}", bed.health());
+    let verdicts = ["10.0.0.8", "10.0.0.9"].map(|addr| one(&bed, addr).verdict());
+    assert_eq!(verdicts, [Verdict::Incomplete, Verdict::Ready]);
 }
 
 #[test]
