@@ -1,6 +1,7 @@
 //! Follows the kernel: reads its tables, hears of changes, reads anew when in doubt.
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -185,6 +186,15 @@ impl Follower {
         }
         self.synced = Instant::now();
         Err(ControlError::Restless { tries: TRIES })
+    }
+
+    /// Has the kernel examine a neighbour, as if the host sent to it. The kernel does not see what the fast path sends: of a neighbour in use
+    /// it would never notice that it is gone. Needs `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// [`ControlError::Os`] without that right, or when the kernel does not know the neighbour.
+    pub fn examine(&mut self, dev: u32, addr: IpAddr) -> Result<(), ControlError> {
+        self.asking.examine(dev, addr)
     }
 
     /// Compares digests of the kernel's tables and ours, and reads all tables again if they differ.

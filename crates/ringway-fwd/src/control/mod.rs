@@ -51,8 +51,9 @@
 //!
 //! A fast path looks an address up, loads the entry of the number it finds, and does what its [`Verdict`] says; for a group it picks the
 //! member by [`flow_hash`] first. It has to look at some packets itself: multicast and broadcast destinations, link-local ones, packets that an
-//! interface may not forward ([`State::forwards`]), and egress interfaces that it does not serve, all of which go to the host. A neighbour in use
-//! stays known only if the host uses it too: the kernel does not see packets that the fast path sends, and examines a neighbour only for its own.
+//! interface may not forward ([`State::forwards`]), and egress interfaces that it does not serve, all of which go to the host. The kernel does
+//! not see packets that the fast path sends: neighbours in use, as [`Counters`] tell, are to be examined from time to time
+//! ([`Follower::examine`]).
 //!
 //! # Bounds
 //!

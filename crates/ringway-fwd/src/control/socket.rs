@@ -1,11 +1,12 @@
 //! Netlink sockets: dumps, and messages to groups.
 
 use std::io::{self, ErrorKind};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use netlink_packet_core::{
-    Emitable, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
+    Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
 };
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use rustix::net::sockopt::{self, Timeout};
@@ -95,6 +96,9 @@ impl AsFd for Changing {
     }
 }
 
+/// `NTF_USE`: as if the host sent to the neighbour.
+const USE: u8 = 1;
+
 /// What there is to dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dump {
@@ -161,15 +165,9 @@ impl Asking {
         mut meanwhile: impl FnMut() -> Result<(), ControlError>,
     ) -> Result<bool, ControlError> {
         let (what, kind, family, header) = dump.request();
-        self.serial += 1;
-        let mut request = vec![0; 16 + header];
-        let mut head = NetlinkHeader::default();
-        (head.length, head.message_type) = (request.len() as u32, kind + 2);
-        (head.flags, head.sequence_number) = (NLM_F_REQUEST | NLM_F_DUMP, self.serial);
-        head.emit(&mut request);
-        request[16] = family;
-        let kernel = SocketAddr::new(0, 0);
-        self.socket.send_to(&request, &kernel, 0).map_err(ControlError::os(what))?;
+        let mut body = vec![0; header];
+        body[0] = family;
+        self.send(what, kind + 2, NLM_F_DUMP, &body)?;
         let (mut whole, mut failed) = (true, Ok(()));
         loop {
             let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
@@ -195,6 +193,43 @@ impl Asking {
                 failed = meanwhile();
             }
         }
+    }
+
+    /// Has the kernel examine a neighbour that it knows, if it has not heard of it for a while.
+    pub(super) fn examine(&mut self, dev: u32, addr: IpAddr) -> Result<(), ControlError> {
+        let what = "having a neighbour examined";
+        let (family, octets) = match addr {
+            IpAddr::V4(addr) => (INET, addr.octets().to_vec()),
+            IpAddr::V6(addr) => (INET6, addr.octets().to_vec()),
+        };
+        let mut body = vec![family, 0, 0, 0]; // struct ndmsg, then NDA_DST
+        body.extend(dev.to_ne_bytes());
+        body.extend([0, 0, USE, 0]);
+        body.extend((4 + octets.len() as u16).to_ne_bytes());
+        body.extend(1u16.to_ne_bytes());
+        body.extend(octets);
+        self.send(what, kind::NEIGHBOUR, NLM_F_ACK, &body)?;
+        loop {
+            let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
+            for message in messages(bytes) {
+                let message = message.map_err(|why| ControlError::Answer { what, why })?;
+                if message.serial == self.serial {
+                    return finished(message.body).map_err(ControlError::os(what));
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, what: &'static str, kind: u16, flags: u16, body: &[u8]) -> Result<(), ControlError> {
+        self.serial += 1;
+        let mut request = vec![0; 16];
+        let mut head = NetlinkHeader::default();
+        (head.length, head.message_type) = ((16 + body.len()) as u32, kind);
+        (head.flags, head.sequence_number) = (NLM_F_REQUEST | flags, self.serial);
+        head.emit(&mut request);
+        request.extend(body);
+        let sent = self.socket.send_to(&request, &SocketAddr::new(0, 0), 0);
+        sent.map(|_| ()).map_err(ControlError::os(what))
     }
 }
 

@@ -131,6 +131,21 @@ fn neighbours_complete_next_hops() {
     assert_eq!(bed.resolver.routes(), routes - 2, "no routes for neighbours any more");
 }
 
+#[test]
+fn neighbours_in_use_are_examined() {
+    let Some(mut bed) = Bed::new(ALONE) else { return };
+    bed.lab.ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev a0 nud stale");
+    bed.settle();
+    let a0 = bed.follower.state().interfaces().find(|l| l.name == "a0").unwrap().index;
+    let stale = |bed: &Bed| bed.lab.run(&["neigh", "show", "10.0.0.2"]).unwrap().contains("STALE");
+    assert!(stale(&bed));
+    bed.follower.examine(a0, "10.0.0.2".parse().unwrap()).unwrap();
+    assert!(!stale(&bed));
+    let unknown = bed.follower.examine(a0, "10.0.0.3".parse().unwrap()).unwrap_err().to_string();
+    assert!(unknown.starts_with("having a neighbour examined: "), "{unknown}");
+    bed.equal();
+}
+
 /// The gateway of each bucket.
 fn buckets(bed: &Bed, addr: u32) -> Vec<Option<IpAddr>> {
     (0..256u32).map(|i| bed.tables.find4(addr, i << 24).unwrap().1.gateway()).collect()
