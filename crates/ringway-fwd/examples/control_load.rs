@@ -1,8 +1,12 @@
 //! How long it takes to read the kernel's tables and to bring them to the data plane, and how much memory that needs.
 //!
 //! ```sh
-//! ip netns add x                        # and links, addresses, a million routes in it
+//! ip netns add x
+//! printf 'link add a0 type veth peer name a1\nlink set a0 up\nlink set a1 up\naddr add 10.0.0.1/16 dev a0\n' | ip -n x -batch -
+//! awk 'BEGIN { for (i = 0; i < 1e6; i++) printf "route add %d.%d.%d.0/24 via 10.0.%d.2\n",
+//!     11 + i / 65536, i / 256 % 256, i % 256, i % 200 }' | ip -n x -batch -
 //! ip netns exec x cargo run --release --example control_load
+//! ip netns del x
 //! ```
 use std::time::Instant;
 
