@@ -62,9 +62,9 @@
 //! `ip route`) is kept once.
 //!
 //! Measured with the examples `control_load` and `control_follow`, on a virtual machine of 2 cores (AMD EPYC, Linux 6.18) that was busy with other
-//! work: 1,000,015 routes with 200 gateways read in 1.3-1.5 s and 65 MiB, in the lookup tables 0.5 s later, 131 MiB at most; compared in 1.0 s; all
-//! read anew and differences brought over in 1.5-1.7 s, 163 MiB at most. 10,000 changes a second beside 500,000 routes: 6 us of processor
-//! each, and comparisons that held. Equal to the kernel 60 ms after a burst of 9,000 changes, flaps and a new interface, of which a small socket
+//! work: 1,000,000 routes with 200 gateways read in 1.0-1.5 s and 65 MiB, in the lookup tables 0.35-0.5 s later, 131 MiB at most; compared in
+//! 0.7-1.0 s; all read anew and differences brought over in 1.1-1.7 s, 163 MiB at most. 10,000 changes a second beside 500,000 routes: 6 us of
+//! processor each, and comparisons that held. Equal to the kernel 60 ms after a burst of 9,000 changes, flaps and a new interface, of which a small socket
 //! buffer lost most.
 pub mod event;
 
