@@ -1,5 +1,7 @@
 //! Tables against the slow and obvious match, after every batch of changes.
 
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+
 use proptest::prelude::*;
 use ringway_fwd::fib::{Address, Fib, Fib4, Fib6, FibError, Isa, Limits, NextHop, Prefix, Reference, Walk};
 
