@@ -1,5 +1,7 @@
 //! Readers beside a writer: each answer is that of before or after a change, on memory that is used again all the time.
 
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 

@@ -1,5 +1,7 @@
 //! The real tables and the real trace of updates, with longer prefixes mixed in. Skips, loudly, without the data.
 
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+
 use std::path::PathBuf;
 
 use ringway_fwd::fib::generate::Random;

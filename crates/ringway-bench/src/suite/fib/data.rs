@@ -46,14 +46,17 @@ fn folder() -> Option<PathBuf> {
     folders.into_iter().flatten().map(|f| f.join("fib")).find(|f| f.join(<u32 as Family>::FILE).exists())
 }
 
+/// What is read or made once.
+type Once<T> = OnceLock<Result<T, Fault>>;
+
 /// All that cases of one family share.
 #[derive(Debug)]
 pub(super) struct World<A: Family> {
     source: Source,
-    routes: OnceLock<Result<Vec<(Prefix<A>, NextHop)>, Fault>>,
-    updates: OnceLock<Result<Vec<text::Update<A>>, Fault>>,
-    reference: OnceLock<Result<Reference<A>, Fault>>,
-    streams: [OnceLock<Result<Stream<A>, Fault>>; Kind::ALL.len()],
+    routes: Once<Vec<(Prefix<A>, NextHop)>>,
+    updates: Once<Vec<text::Update<A>>>,
+    reference: Once<Reference<A>>,
+    streams: [Once<Stream<A>>; Kind::ALL.len()],
 }
 
 impl<A: Family> World<A> {

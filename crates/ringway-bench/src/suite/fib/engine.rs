@@ -25,8 +25,11 @@ pub(super) trait Family: Walk {
     fn crates() -> Vec<(&'static str, MakeEngine<Self>)>;
 }
 
+/// An engine, or why there is none.
+pub(super) type Made<A> = Result<Box<dyn Engine<A>>, Fault>;
+
 /// Makes an engine without routes.
-pub(super) type MakeEngine<A> = fn() -> Result<Box<dyn Engine<A>>, Fault>;
+pub(super) type MakeEngine<A> = fn() -> Made<A>;
 
 /// A table and how it is used at its best. Lookups and updates are timed on CPU 1.
 pub(super) trait Engine<A> {

@@ -9,7 +9,7 @@ use ringway_fwd::fib::Isa;
 use super::BURST;
 use super::data::World;
 use super::dpdk::Dpdk;
-use super::engine::{Engine, Family, MakeEngine, Ours};
+use super::engine::{Engine, Family, Made, MakeEngine, Ours};
 use super::rust::reference;
 use super::stream::Kind;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
@@ -30,12 +30,12 @@ pub(super) fn cases<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<C
 type Shared<A> = Rc<RefCell<Lazy<A>>>;
 
 pub(super) struct Lazy<A> {
-    make: Box<dyn Fn() -> Result<Box<dyn Engine<A>>, Fault>>,
-    made: Option<Result<Box<dyn Engine<A>>, Fault>>,
+    make: Box<dyn Fn() -> Made<A>>,
+    made: Option<Made<A>>,
 }
 
 impl<A: Family> Lazy<A> {
-    fn new(make: impl Fn() -> Result<Box<dyn Engine<A>>, Fault> + 'static) -> Shared<A> {
+    fn new(make: impl Fn() -> Made<A> + 'static) -> Shared<A> {
         Rc::new(RefCell::new(Self { make: Box::new(make), made: None }))
     }
 

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,9 +38,11 @@ pub(super) fn cases<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<C
 }
 
 /// The changes of a case, and the stream to look up after them.
-type Changes<A> = fn(&World<A>) -> Result<(Vec<Update<A>>, Stream<A>), Fault>;
+type Changes<A> = fn(&World<A>) -> Prepared<A>;
 
-fn after_trace<A: Family>(world: &World<A>) -> Result<(Vec<Update<A>>, Stream<A>), Fault> {
+type Prepared<A> = Result<(Vec<Update<A>>, Stream<A>), Fault>;
+
+fn after_trace<A: Family>(world: &World<A>) -> Prepared<A> {
     let updates = world.updates()?.to_vec();
     let mut reference = world.reference()?.clone();
     for &(prefix, next_hop) in &updates {
@@ -52,7 +54,7 @@ fn after_trace<A: Family>(world: &World<A>) -> Result<(Vec<Update<A>>, Stream<A>
     Ok((updates, world.stream(Kind::Covered)?.after(&reference)))
 }
 
-fn after_random<A: Family>(world: &World<A>) -> Result<(Vec<Update<A>>, Stream<A>), Fault> {
+fn after_random<A: Family>(world: &World<A>) -> Prepared<A> {
     Ok((random(world)?, world.stream(Kind::Covered)?.clone()))
 }
 
@@ -71,7 +73,7 @@ fn updates<'a, A: Family>(world: &Arc<World<A>>, name: &'static str, changes: Ch
     let peer: MakeEngine<A> = || Ok(Box::new(Dpdk::start::<A>(true)?));
     let mut systems = vec![("ringway", ours), (dpdk, peer)];
     systems.extend(A::crates());
-    let prepared: Arc<std::sync::OnceLock<Result<(Vec<Update<A>>, Stream<A>), Fault>>> = Arc::default();
+    let prepared: Arc<OnceLock<Prepared<A>>> = Arc::default();
     let case = Case::new(name, Unit::Mupdates).frame(0).note(NOTE);
     systems.into_iter().fold(case, |case, (name, make)| {
         let (world, prepared) = (world.clone(), prepared.clone());

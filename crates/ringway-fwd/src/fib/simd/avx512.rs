@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::bmi;
 use crate::fib::form::MASKS;
 use crate::fib::memory::{Memory, NODE};
 
@@ -29,10 +30,15 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
     let arrays = Arrays::of(memory);
     for (addrs, next_hops) in addrs.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
         let valid = (u32::MAX >> (32 - addrs.len() as u32)) as __mmask16;
-        // SAFETY: the loads and the store are masked to the length of the chunks; what `group` needs is this function's contract.
+        // SAFETY: the loads and the store are masked to the length of the chunks; what the others need is this function's contract.
         unsafe {
-            let addrs = _mm512_maskz_loadu_epi32(valid, addrs.as_ptr().cast());
-            let found = group(root, arrays, addrs, valid);
+            let sixteen = _mm512_maskz_loadu_epi32(valid, addrs.as_ptr().cast());
+            let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(sixteen));
+            let alike = _mm512_mask_cmpneq_epi32_mask(valid, sixteen, first) == 0;
+            let found = match alike {
+                true => _mm256_set1_epi16(bmi::one4(memory, addrs[0]) as i16),
+                false => group(root, arrays, sixteen),
+            };
             _mm256_mask_storeu_epi16(next_hops.as_mut_ptr().cast(), valid, found);
         }
     }
@@ -42,45 +48,34 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 ///
 /// # Safety
 /// As for [`burst4`]; `root` and `arrays` are those of one table.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
-unsafe fn group(root: *const i32, arrays: Arrays, addrs: __m512i, valid: __mmask16) -> __m256i {
-    let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(addrs));
-    let alike = _mm512_mask_cmpneq_epi32_mask(valid, addrs, first) == 0;
+#[inline(always)] // into a function with these instructions, which the attribute for them rules out
+unsafe fn group(root: *const i32, arrays: Arrays, addrs: __m512i) -> __m256i {
     // SAFETY: an entry of the root for any 16 bits; the load of the last one ends in the nodes. Numbers of nodes in the root and
     // in leaves are those of published nodes.
     unsafe {
-        let low = _mm512_castsi512_si256(addrs);
-        if alike {
-            let top = root.cast::<u16>().add((_mm256_cvtsi256_si32(low) as u32 >> 16) as usize);
-            let tops = _mm256_set1_epi32(i32::from(top.read_volatile()));
-            let leaf = half(arrays, tops, low, 1);
-            return _mm256_broadcastw_epi16(_mm256_castsi256_si128(leaf));
-        }
         let tops = _mm512_i32gather_epi32::<2>(_mm512_srli_epi32::<16>(addrs), root);
         let tops = _mm512_and_si512(tops, _mm512_set1_epi32(0xffff));
-        let high = _mm512_extracti64x4_epi64::<1>(addrs);
-        let a = half(arrays, _mm512_castsi512_si256(tops), low, 0xff);
-        let b = half(arrays, _mm512_extracti64x4_epi64::<1>(tops), high, 0xff);
+        let (low, high) = (_mm512_castsi512_si256(addrs), _mm512_extracti64x4_epi64::<1>(addrs));
+        let a = half(arrays, _mm512_castsi512_si256(tops), low);
+        let b = half(arrays, _mm512_extracti64x4_epi64::<1>(tops), high);
         _mm512_cvtepi32_epi16(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(a), b))
     }
 }
 
-/// The leaves of 8 addresses from their top nodes on; only lanes of `wanted` count.
+/// The leaves of 8 addresses from their top nodes on.
 ///
 /// # Safety
 /// As for [`group`]; `tops` are published nodes.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
-unsafe fn half(arrays: Arrays, tops: __m256i, addrs: __m256i, wanted: __mmask8) -> __m256i {
-    let byte = _mm512_set1_epi64(0xff);
-    let addrs = _mm512_cvtepu32_epi64(addrs);
-    let slots = _mm512_and_si512(_mm512_srli_epi64::<8>(addrs), byte);
+#[inline(always)]
+unsafe fn half(arrays: Arrays, tops: __m256i, addrs: __m256i) -> __m256i {
     // SAFETY: the caller's promise; leaves that are handles name published nodes.
     unsafe {
-        let (bytes, widths) = locate(arrays, tops, slots, wanted);
-        let leaves = leaves_at(arrays, bytes, widths, wanted);
-        let deeper = _mm256_movepi32_mask(leaves) & wanted;
+        let byte = _mm512_set1_epi64(0xff);
+        let addrs = _mm512_cvtepu32_epi64(addrs);
+        let slots = _mm512_and_si512(_mm512_srli_epi64::<8>(addrs), byte);
+        let (bytes, widths) = locate(arrays, tops, slots, 0xff);
+        let leaves = leaves_at(arrays, bytes, widths, 0xff);
+        let deeper = _mm256_movepi32_mask(leaves);
         if deeper == 0 {
             return leaves;
         }
@@ -94,8 +89,7 @@ unsafe fn half(arrays: Arrays, tops: __m256i, addrs: __m256i, wanted: __mmask8) 
 ///
 /// # Safety
 /// As for [`group`]; `handles`, whose topmost bit does not matter, are published nodes in the lanes of `wanted`.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+#[inline(always)]
 pub(super) unsafe fn locate(
     arrays: Arrays,
     handles: __m256i,
@@ -103,46 +97,48 @@ pub(super) unsafe fn locate(
     wanted: __mmask8,
 ) -> (__m256i, __m256i) {
     const { assert!(NODE == 5) };
-    let zero = _mm512_setzero_si512();
-    let numbers = _mm512_cvtepu32_epi64(_mm256_and_si256(handles, _mm256_set1_epi32(i32::MAX)));
-    let at = _mm512_add_epi64(numbers, _mm512_slli_epi64::<2>(numbers));
-    let quarters = _mm512_srli_epi64::<6>(slots);
     // SAFETY: word 0 of a node is its head, words 1 to 4 its bits: the quarter of a slot is below 4.
-    let (heads, bits) = unsafe {
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let numbers = _mm512_cvtepu32_epi64(_mm256_and_si256(handles, _mm256_set1_epi32(i32::MAX)));
+        let at = _mm512_add_epi64(numbers, _mm512_slli_epi64::<2>(numbers));
+        let quarters = _mm512_srli_epi64::<6>(slots);
         let of_slots = _mm512_add_epi64(at, quarters);
-        (
-            _mm512_mask_i64gather_epi64::<8>(zero, wanted, at, arrays.nodes),
-            _mm512_mask_i64gather_epi64::<8>(zero, wanted, of_slots, arrays.nodes.add(1)),
-        )
-    };
-    let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
-    let shifts = _mm512_add_epi64(_mm512_slli_epi64::<3>(quarters), _mm512_set1_epi64(32));
-    let below = _mm512_and_si512(_mm512_srlv_epi64(heads, shifts), _mm512_set1_epi64(0xff));
-    let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), below);
-    let widths = _mm512_and_si512(heads, _mm512_set1_epi64(3));
-    let firsts = _mm512_and_si512(heads, _mm512_set1_epi64(0xffff_fffc));
-    let bytes = _mm512_add_epi64(firsts, _mm512_sllv_epi64(runs, widths));
-    (_mm512_cvtepi64_epi32(bytes), _mm512_cvtepi64_epi32(widths))
+        let heads = _mm512_mask_i64gather_epi64::<8>(zero, wanted, at, arrays.nodes);
+        let bits = _mm512_mask_i64gather_epi64::<8>(zero, wanted, of_slots, arrays.nodes.add(1));
+        let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
+        let shifts = _mm512_add_epi64(_mm512_slli_epi64::<3>(quarters), _mm512_set1_epi64(32));
+        let below = _mm512_and_si512(_mm512_srlv_epi64(heads, shifts), _mm512_set1_epi64(0xff));
+        let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), below);
+        let widths = _mm512_and_si512(heads, _mm512_set1_epi64(3));
+        let firsts = _mm512_and_si512(heads, _mm512_set1_epi64(0xffff_fffc));
+        let bytes = _mm512_add_epi64(firsts, _mm512_sllv_epi64(runs, widths));
+        (_mm512_cvtepi64_epi32(bytes), _mm512_cvtepi64_epi32(widths))
+    }
 }
 
 /// The leaves at these bytes of the words, in the lanes of `wanted`; other lanes are 0.
 ///
 /// # Safety
 /// As for [`group`]; the leaves were located.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
+#[inline(always)]
 pub(super) unsafe fn leaves_at(arrays: Arrays, bytes: __m256i, widths: __m256i, wanted: __mmask8) -> __m256i {
-    let zero = _mm256_setzero_si256();
     // SAFETY: the caller's promise. A gather reads up to 3 bytes more, at the end of the words their tail. There are less than
     // 2 GiB of words.
-    let leaves = unsafe { _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, arrays.words) };
-    _mm256_and_si256(leaves, masks(widths))
+    unsafe {
+        let zero = _mm256_setzero_si256();
+        let leaves = _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, arrays.words);
+        _mm256_and_si256(leaves, masks(widths))
+    }
 }
 
 /// The bits of leaves by width.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn masks(widths: __m256i) -> __m256i {
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline(always)]
+pub(super) unsafe fn masks(widths: __m256i) -> __m256i {
     let [a, b, c, d] = MASKS.map(|mask| mask as i32);
-    _mm256_permutevar8x32_epi32(_mm256_setr_epi32(a, b, c, d, 0, 0, 0, 0), widths)
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_permutevar8x32_epi32(_mm256_setr_epi32(a, b, c, d, 0, 0, 0, 0), widths) }
 }

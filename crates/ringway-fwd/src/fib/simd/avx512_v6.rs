@@ -58,12 +58,14 @@ impl List {
     }
 
     /// Adds the lanes of `wanted`.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl,popcnt")]
-    fn add(&mut self, wanted: __mmask8, lanes: Lanes) {
+    ///
+    /// # Safety
+    /// As for [`burst6`].
+    #[inline(always)] // into a function with these instructions, which the attribute for them rules out
+    unsafe fn add(&mut self, wanted: __mmask8, lanes: Lanes) {
         let at = self.len;
         assert!(at <= GROUP);
-        // SAFETY: 8 elements from `at` on are inside each array.
+        // SAFETY: the caller's promise; 8 elements from `at` on are inside each array.
         unsafe {
             let (addrs, leaves) = (self.addrs.as_mut_ptr().add(at), self.leaves.as_mut_ptr().add(at));
             let (widths, places) = (self.widths.as_mut_ptr().add(at), self.places.as_mut_ptr().add(at));
@@ -76,12 +78,14 @@ impl List {
     }
 
     /// Lanes from `at` on, and which of them are in use.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    fn lanes(&self, at: usize) -> (__mmask8, Lanes) {
+    ///
+    /// # Safety
+    /// As for [`burst6`].
+    #[inline(always)]
+    unsafe fn lanes(&self, at: usize) -> (__mmask8, Lanes) {
         assert!(at < self.len && at < GROUP);
         let wanted = (u32::MAX >> (32 - (self.len - at).min(8) as u32)) as __mmask8;
-        // SAFETY: 8 elements from `at` on are inside each array, and `add` stored vectors over the last one in use.
+        // SAFETY: the caller's promise; 8 elements from `at` on are inside each array, and `add` stored vectors over the last one in use.
         let lanes = unsafe {
             Lanes {
                 addrs: _mm512_loadu_epi64(self.addrs.as_ptr().add(at).cast()),
@@ -114,25 +118,37 @@ struct Lists {
 
 impl Lists {
     /// Puts lanes of `wanted` that are handles on the list they belong to, and asks for what they name.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
-    fn sort(&mut self, arrays: Arrays, wanted: __mmask8, lanes: Lanes) {
-        let handles = _mm256_movepi32_mask(lanes.leaves) & wanted;
-        if handles == 0 {
-            return;
-        }
-        let buckets = _mm256_mask_test_epi32_mask(handles, lanes.leaves, _mm256_set1_epi32(BUCKET as i32));
-        if handles != buckets {
-            self.nodes.add(handles & !buckets, lanes);
-        }
-        if buckets != 0 {
-            let before = self.buckets.len;
-            self.buckets.add(buckets, lanes);
-            for k in before..self.buckets.len {
-                let (_, keys, first) = bucket_parts(self.buckets.one(k).1);
-                ask(arrays.words.cast(), 4 * first);
-                ask(arrays.words.cast(), 4 * first + 2 * keys);
+    ///
+    /// # Safety
+    /// As for [`burst6`].
+    #[inline(always)]
+    unsafe fn sort(&mut self, arrays: Arrays, wanted: __mmask8, lanes: Lanes) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let handles = _mm256_movepi32_mask(lanes.leaves) & wanted;
+            if handles == 0 {
+                return;
             }
+            let kind = _mm256_set1_epi32(BUCKET as i32);
+            let buckets = _mm256_mask_test_epi32_mask(handles, lanes.leaves, kind);
+            if handles != buckets {
+                self.nodes.add(handles & !buckets, lanes);
+            }
+            if buckets != 0 {
+                let before = self.buckets.len;
+                self.buckets.add(buckets, lanes);
+                self.expect(arrays, before);
+            }
+        }
+    }
+
+    /// Asks for the cache lines of buckets from a place on the list on.
+    #[inline(always)]
+    fn expect(&self, arrays: Arrays, from: usize) {
+        for k in from..self.buckets.len {
+            let (_, keys, first) = bucket_parts(self.buckets.one(k).1);
+            ask(arrays.words.cast(), 4 * first);
+            ask(arrays.words.cast(), 4 * first + 2 * keys);
         }
     }
 
@@ -249,7 +265,8 @@ impl Walk {
             let leaves = _mm256_set1_epi32(leaf as i32);
             let addrs = _mm512_set1_epi64((addr >> 64) as i64);
             let lanes = Lanes { addrs, leaves, widths: leaves, places: _mm256_set1_epi32(place as i32) };
-            lists.sort(self.arrays, 1, lanes);
+            // SAFETY: the caller's promise.
+            unsafe { lists.sort(self.arrays, 1, lanes) };
         }
         alike
     }
@@ -263,15 +280,15 @@ impl Walk {
     unsafe fn upper_nodes(&mut self, list: &List, shift: u32) {
         self.lower.len = 0;
         for at in (0..list.len).step_by(8) {
-            let (wanted, mut lanes) = list.lanes(at);
+            let before = self.lower.len;
             // SAFETY: the caller's promise.
             unsafe {
+                let (wanted, mut lanes) = list.lanes(at);
                 let (bytes, widths) = locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted);
                 lanes.leaves = leaves_at(self.arrays, bytes, widths, wanted);
+                self.keep(wanted, lanes);
+                self.lower.add(_mm256_movepi32_mask(lanes.leaves) & wanted, lanes);
             }
-            self.keep(wanted, lanes);
-            let before = self.lower.len;
-            self.lower.add(_mm256_movepi32_mask(lanes.leaves) & wanted, lanes);
             for k in before..self.lower.len {
                 let node = (self.lower.one(k).1 & !HANDLE) as usize * (NODE * 8);
                 ask(self.arrays.nodes.cast(), node);
@@ -289,22 +306,26 @@ impl Walk {
     unsafe fn lower_nodes(&mut self, shift: u32, next: &mut Lists) {
         self.located.len = 0;
         for at in (0..self.lower.len).step_by(8) {
-            let (wanted, mut lanes) = self.lower.lanes(at);
-            // SAFETY: leaves on this list are handles of published nodes.
-            (lanes.leaves, lanes.widths) =
-                unsafe { locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted) };
             let before = self.located.len;
-            self.located.add(wanted, lanes);
+            // SAFETY: leaves on this list are handles of published nodes.
+            unsafe {
+                let (wanted, mut lanes) = self.lower.lanes(at);
+                (lanes.leaves, lanes.widths) =
+                    locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted);
+                self.located.add(wanted, lanes);
+            }
             for k in before..self.located.len {
                 ask(self.arrays.words.cast(), self.located.one(k).1 as usize);
             }
         }
         for at in (0..self.located.len).step_by(8) {
-            let (wanted, mut lanes) = self.located.lanes(at);
             // SAFETY: these leaves were located.
-            lanes.leaves = unsafe { leaves_at(self.arrays, lanes.leaves, lanes.widths, wanted) };
-            self.keep(wanted, lanes);
-            next.sort(self.arrays, wanted, lanes);
+            unsafe {
+                let (wanted, mut lanes) = self.located.lanes(at);
+                lanes.leaves = leaves_at(self.arrays, lanes.leaves, lanes.widths, wanted);
+                self.keep(wanted, lanes);
+                next.sort(self.arrays, wanted, lanes);
+            }
         }
     }
 
@@ -335,17 +356,20 @@ impl Walk {
                 let leaves = _mm256_set1_epi32(leaf as i32);
                 let places = _mm256_set1_epi32(place as i32);
                 let lanes = Lanes { addrs: _mm512_set1_epi64(addr as i64), leaves, widths: leaves, places };
-                next.sort(self.arrays, 1, lanes);
+                // SAFETY: the caller's promise.
+                unsafe { next.sort(self.arrays, 1, lanes) };
             }
         }
     }
 
     /// Notes the leaves of lanes by their places.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512vl")]
-    fn keep(&mut self, wanted: __mmask8, lanes: Lanes) {
+    ///
+    /// # Safety
+    /// As for [`burst6`].
+    #[inline(always)]
+    unsafe fn keep(&mut self, wanted: __mmask8, lanes: Lanes) {
         let (mut places, mut leaves) = ([0u32; 8], [0u32; 8]);
-        // SAFETY: arrays of 8.
+        // SAFETY: the caller's promise; arrays of 8.
         unsafe {
             _mm256_storeu_epi32(places.as_mut_ptr().cast(), lanes.places);
             _mm256_storeu_epi32(leaves.as_mut_ptr().cast(), lanes.leaves);
@@ -357,9 +381,14 @@ impl Walk {
 }
 
 /// 8 bits of each address.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn slots(addrs: __m512i, shift: u32) -> __m512i {
-    let shifted = _mm512_srlv_epi64(addrs, _mm512_set1_epi64(i64::from(shift)));
-    _mm512_and_si512(shifted, _mm512_set1_epi64(0xff))
+///
+/// # Safety
+/// As for [`burst6`].
+#[inline(always)]
+unsafe fn slots(addrs: __m512i, shift: u32) -> __m512i {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let shifted = _mm512_srlv_epi64(addrs, _mm512_set1_epi64(i64::from(shift)));
+        _mm512_and_si512(shifted, _mm512_set1_epi64(0xff))
+    }
 }
