@@ -179,9 +179,8 @@ impl Asking {
                 }
                 whole &= message.flags & NLM_F_DUMP_INTR == 0;
                 if let DONE | ERROR = message.kind {
-                    return failed
-                        .and(finished(message.body).map_err(ControlError::os(what)))
-                        .map(|()| whole);
+                    let finished = finished(message.body).or_else(absent);
+                    return failed.and(finished.map_err(ControlError::os(what))).map(|()| whole);
                 }
                 match decode(message.kind, message.flags, message.body, true) {
                     Ok(event) => event.into_iter().for_each(&mut take),
