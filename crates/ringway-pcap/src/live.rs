@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
+use ringway::{Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
 
 use crate::devices::Target;
 use crate::filter::Program;
@@ -17,7 +17,7 @@ use crate::receiver::{Receiver, Wanted};
 use crate::sender::{Refused, Sender};
 use crate::types::{ETHERNET, Header, NANO, Stat};
 use crate::wake::{Orders, Wake};
-use crate::{sys, tally};
+use crate::{flusher, sys, tally};
 
 pub(crate) struct Live {
     pub(crate) snaplen: u32,
@@ -68,7 +68,7 @@ impl Live {
         let wake = Wake::new().map_err(failed)?;
         let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
         let tx = std::mem::take(&mut port.tx).into_iter().next();
-        let sender = Sender::new(tx, port.info().max_frame, batch());
+        let sender = Sender::new(tx, port.info().max_frame, Coalesce::of_environment());
         let snaplen = snaplen(config.snaplen);
         Ok(Self {
             snaplen,
@@ -97,7 +97,12 @@ impl Live {
         let read = self.read_with(&mut receiver, limit, patient, &mut each);
         let watched = self.wake.is_watched();
         self.settle(&mut receiver);
+        let drained = receiver.is_drained();
         drop(receiver);
+        // The answers to what was read need not wait for more.
+        if drained {
+            flusher::flush_all();
+        }
         if !watched {
             self.settle_if_watched();
         }
@@ -151,6 +156,7 @@ impl Live {
                     left => left,
                 },
             };
+            flusher::flush_all();
             if !pass.seen
                 && let Err(e) = receiver.wait(&self.wake, left)
             {
@@ -319,10 +325,4 @@ fn lost(interface: &str) -> u64 {
         text.ok().and_then(|t| t.trim().parse::<u64>().ok()).unwrap_or(0)
     };
     read("rx_missed_errors") + read("rx_fifo_errors")
-}
-
-/// How long a packet that is sent may wait for others.
-fn batch() -> Option<Duration> {
-    let us = std::env::var("RINGWAY_BATCH_US").ok()?.parse::<u64>().ok()?;
-    (us > 0).then(|| Duration::from_micros(us.min(1_000_000)))
 }

@@ -81,7 +81,12 @@ impl Receiver {
 
     /// Whether nothing will ever come again.
     pub(crate) fn ended(&mut self) -> bool {
-        self.port.ended() && self.sources.iter_mut().all(|s| s.ring.avail() == 0)
+        self.port.ended() && self.is_drained()
+    }
+
+    /// Whether nothing is left of what the last syncs brought.
+    pub(crate) fn is_drained(&mut self) -> bool {
+        self.sources.iter_mut().all(|s| s.ring.avail() == 0)
     }
 
     /// Hands out what is there, `limit` packets at most: what is left in the rings, and for rings that are used up what one

@@ -52,6 +52,32 @@ pub(crate) fn at_exit(run: extern "C" fn()) {
     let _ = unsafe { atexit(run) };
 }
 
+/// Calls these before each fork, and after it in the parent and in the child.
+pub(crate) fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) {
+    let wrap = |f: extern "C" fn()| -> unsafe extern "C" fn() { f };
+    // SAFETY: functions without arguments. They live as long as the library: its thread-local data keeps it loaded.
+    unsafe { libc::pthread_atfork(Some(wrap(before)), Some(wrap(in_parent)), Some(wrap(in_child))) };
+}
+
+/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals are plain data; both live across the calls.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let done = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        done
+    }
+}
+
+/// Has the calling thread's timers end when they should, instead of up to 50 us later.
+pub(crate) fn exact_timers() {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
 /// Has the interface receive frames for every address, for as long as the result lives. The kernel counts who asked, also when
 /// one of them is killed.
 pub(crate) fn promiscuous(interface: &str) -> io::Result<OwnedFd> {
