@@ -99,7 +99,8 @@ extern "C" fn at_exit() {
 }
 
 /// What a fork finds locked, so that the child can unlock it.
-type Held = (MutexGuard<'static, ()>, MutexGuard<'static, Vec<Weak<Sender>>>, MutexGuard<'static, Option<Thread>>);
+type Held =
+    (MutexGuard<'static, ()>, MutexGuard<'static, Vec<Weak<Sender>>>, MutexGuard<'static, Option<Thread>>);
 
 thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };

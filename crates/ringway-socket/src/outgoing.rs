@@ -12,9 +12,6 @@ use crate::socket::{State, Way};
 use crate::sys::memory::Gather;
 use crate::tpacket::TxMap;
 
-/// Frames that a call has to bring for a port that only sends to be opened for it: from here on it pays.
-const BURST: usize = 32;
-
 const VNET: usize = Offload::HEADER_LEN;
 
 /// What became of a frame.
@@ -30,7 +27,7 @@ pub(crate) enum Put {
 pub(crate) struct Outgoing<'a> {
     fd: c_int,
     state: &'a mut State,
-    burst: bool,
+    frames: usize,
     /// The link of the last frame. The socket's routes keep it open while its lock is held.
     link: Option<&'static Link>,
     failed: Option<c_int>,
@@ -39,7 +36,7 @@ pub(crate) struct Outgoing<'a> {
 impl<'a> Outgoing<'a> {
     /// For a call of `frames` frames.
     pub(crate) fn new(fd: c_int, state: &'a mut State, frames: usize) -> Self {
-        Self { fd, state, burst: frames >= BURST, link: None, failed: None }
+        Self { fd, state, frames, link: None, failed: None }
     }
 
     /// Takes a frame. On a socket with a tx ring this takes what is in the ring, as the kernel does.
@@ -56,7 +53,7 @@ impl<'a> Outgoing<'a> {
             Some(Ok(route)) => route,
         };
         let (address, whole) = (route.address, frame.len());
-        let Some(link) = route.link(self.burst) else { return Put::Kernel };
+        let Some(link) = route.link(self.frames) else { return Put::Kernel };
         let link = link.0;
         let skip = if vnet { VNET } else { 0 };
         let mut header = [0; HEADER];
@@ -122,7 +119,7 @@ impl<'a> Outgoing<'a> {
         let link = match self.state.route(self.fd, index) {
             None => return Put::Kernel,
             Some(Err(code)) => return Put::Done(Err(code)),
-            Some(Ok(route)) => match route.link(true) {
+            Some(Ok(route)) => match route.link(usize::MAX) {
                 Some(link) => link.0,
                 None => return Put::Kernel,
             },

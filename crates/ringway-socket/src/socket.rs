@@ -4,6 +4,9 @@ use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringway::Coalesce;
 
 use crate::config::Config;
 use crate::filter::{About, Insn};
@@ -16,6 +19,9 @@ use crate::tpacket::{Geometry, RxMap, TxMap};
 /// A protocol that no frame has (IEEE 802 reserves it): the kernel's socket of a mapped interface is bound to it, so that
 /// it receives nothing, and everything that needs a bound socket works.
 const NOTHING: u16 = 0xffff;
+
+/// How long a stream stops when it leaves the kernel's socket for a port.
+const CHANGE: Duration = Duration::from_millis(1);
 
 /// Events that frames to read cause, and those that go with them to the descriptor that tells of frames.
 pub(crate) const INPUT: u32 = (libc::EPOLLIN | libc::EPOLLRDNORM) as u32;
@@ -144,9 +150,39 @@ pub(crate) struct Route {
 pub(crate) enum Way {
     /// To the port that stands for the interface.
     Mapped(Use),
-    /// To the interface itself, by a port that only sends, once a burst or waiting frames make it pay.
-    Plain(Option<Use>),
+    /// To the interface itself: by the kernel's socket, and by a port that only sends once that pays.
+    Plain(Stream),
+    Sender(Use),
     Kernel,
+}
+
+/// Frames that the kernel sends, as long as it does.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    rule: Coalesce,
+    dense: usize,
+}
+
+impl Stream {
+    /// Frames of a dense stream from which on a port is opened for it.
+    const PAYS: usize = 64;
+
+    /// Frames of one call that are a stream, however far it is from the one before.
+    const BURST: usize = 32;
+
+    fn new() -> Self {
+        Self { rule: Coalesce::new(Config::get().bound), dense: 0 }
+    }
+
+    /// Notes a frame that is sent in a call of `frames`, `usize::MAX` for what waits in a mapped ring. Whether it is part of a
+    /// stream that is long enough.
+    #[inline]
+    fn pays(&mut self, frames: usize) -> bool {
+        let dense = frames >= Self::BURST || self.rule.bound().is_some() && self.rule.waits(Instant::now());
+        let step = (frames / Self::BURST).max(1);
+        self.dense = if dense { self.dense.saturating_add(step) } else { 0 };
+        self.dense >= Self::PAYS
+    }
 }
 
 impl Socket {
@@ -228,7 +264,7 @@ impl State {
         }
         let name = kernel::interface_name(fd, index).ok()?;
         let way = match Config::get().port_of(&name) {
-            None => Way::Plain(None),
+            None => Way::Plain(Stream::new()),
             Some(port) => match Link::open(port, false) {
                 Ok(link) => Way::Mapped(link),
                 Err(code) => return Some(Err(code)),
@@ -320,20 +356,31 @@ impl State {
 }
 
 impl Route {
-    /// The link that takes a frame for this interface; `None` for the kernel. `burst` says that enough frames come at once.
-    pub(crate) fn link(&mut self, burst: bool) -> Option<&Use> {
-        if let Way::Plain(None) = self.way
-            && (burst || Config::get().batch.is_some())
+    /// The link that takes a frame for this interface, in a call of `frames`; `None` for the kernel.
+    #[inline]
+    pub(crate) fn link(&mut self, frames: usize) -> Option<&Use> {
+        if let Way::Plain(stream) = &mut self.way
+            && stream.pays(frames)
         {
-            self.way = match Link::open(&format!("ebpf:{}", self.name), true) {
-                Ok(link) => Way::Plain(Some(link)),
-                Err(_) => Way::Kernel,
-            };
+            self.change();
         }
         match &self.way {
-            Way::Mapped(link) | Way::Plain(Some(link)) => Some(link),
+            Way::Mapped(link) | Way::Sender(link) => Some(link),
             _ => None,
         }
+    }
+
+    #[cold]
+    fn change(&mut self) {
+        self.way = match Link::sender(&format!("ebpf:{}", self.name)) {
+            Ok(None) => return,
+            Ok(Some(link)) => {
+                // What the kernel still has of frames sent before leaves before what follows.
+                std::thread::sleep(CHANGE);
+                Way::Sender(link)
+            }
+            Err(_) => Way::Kernel,
+        };
     }
 
     /// Whether a frame of `len` bytes with this type is too long for the interface; a tag is extra. Asks again for an MTU

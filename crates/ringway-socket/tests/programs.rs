@@ -83,8 +83,8 @@ fn tcpreplay_sends_a_capture_byte_by_byte_and_in_order() {
         assert_eq!(run.frames.len(), frames.len(), "mapped {map}, {us} us: {}", run.errors);
         assert!(run.frames == frames, "mapped {map}, {us} us: frames differ");
         assert!(run.lines.iter().any(|l| l.contains("Successful packets:        700")), "{:?}", run.lines);
-        let served = run.errors.contains("700 sendto");
-        assert_eq!(served, map || us != "0", "{}", run.errors);
+        // Over before a port that only sends is open.
+        assert_eq!(run.errors.contains("700 sendto"), map, "{}", run.errors);
     }
 }
 

@@ -89,6 +89,14 @@ impl Host {
         self.run(far, program, frames)
     }
 
+    /// Runs it with the library before libc, and `far` at the far end of the veth.
+    pub(crate) fn streamed(&self, words: &str, far: &str) -> Run {
+        let mut program = self.program(words);
+        program.env("LD_PRELOAD", library()).env("RINGWAY_VERBOSE", "1");
+        let far = self.lab.run(|| Ok::<_, LabError>(OpenOptions::new().slots(8192).open(far)?)).unwrap();
+        self.run(far, program, &[])
+    }
+
     /// Kills the program after a while. The next one gets the port, and nothing is attached to the interface.
     pub(crate) fn kill(&self, words: &str, map: bool, more: &[(&str, &str)]) {
         let mut program = self.program(words);

@@ -181,6 +181,23 @@ pub(crate) fn threads() {
     }
 }
 
+/// Sends trains of numbered frames for a second, and tells how many.
+pub(crate) fn stream() {
+    let fd = socket(libc::SOCK_RAW, 0);
+    bind(fd, 0);
+    let (start, mut f, mut sent) = (std::time::Instant::now(), frame(0, 64), 0u32);
+    while start.elapsed() < Duration::from_secs(1) {
+        for _ in 0..80 {
+            f[20..24].copy_from_slice(&sent.to_ne_bytes());
+            // SAFETY: the frame lives across the call.
+            assert_eq!(unsafe { libc::send(fd, f.as_ptr().cast(), f.len(), 0) }, 64);
+            sent += 1;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    println!("sent: {sent}");
+}
+
 /// Sends for ever.
 pub(crate) fn flood() {
     let fd = socket(libc::SOCK_RAW, 0);

@@ -26,6 +26,7 @@ fn program() {
         "epoll" => life::epoll(),
         "threads" => life::threads(),
         "flood" => life::flood(),
+        "stream" => life::stream(),
         other => panic!("{other}?"),
     }
 }
@@ -51,6 +52,29 @@ fn frames_that_wait_arrive_all_the_same() {
         let got = host.shimmed("send", &[], map, &[("RINGWAY_BATCH_US", "2000")]);
         assert_eq!(got.lines, expected.lines, "mapped: {map}");
         assert_eq!(got.frames, expected.frames, "mapped: {map}");
+    }
+}
+
+/// A program that sends for a while gets a port for it, and nobody notices: nothing is lost, nothing overtakes.
+#[test]
+fn a_dense_stream_leaves_the_kernels_socket_for_a_port() {
+    let Some(host) = Host::new() else { return };
+    for far in ["packet:a1", "ebpf:a1"] {
+        let got = host.streamed("stream", far);
+        let numbers: Vec<_> =
+            got.frames.iter().map(|f| u32::from_ne_bytes(f[20..24].try_into().unwrap())).collect();
+        let wanted: Vec<_> = (0..numbers.len() as u32).collect();
+        assert!(numbers == wanted, "{far}: out of order, or lost: {numbers:?}");
+        assert_eq!(got.lines[1], format!("sent: {}", numbers.len()), "{far}");
+        let words: Vec<_> = got.errors.split(' ').collect();
+        let before = |what: &str| words.windows(2).find(|w| w[1] == what).unwrap()[0].parse::<u32>().unwrap();
+        let (by_port, by_kernel) = (before("frames"), before("calls"));
+        assert_eq!(
+            (by_port > 0, by_kernel > 0, by_port + by_kernel),
+            (true, true, wanted.len() as u32),
+            "{far}: {}",
+            got.errors
+        );
     }
 }
 
