@@ -125,12 +125,10 @@ impl Ring {
 
     fn flush(&mut self) -> Result<(), Refused> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        if self.waiting > 1 {
-            self.rule.left(Instant::now());
-        }
         match tx.sync() {
             Ok(_) => {
                 self.waiting = 0;
+                self.rule.left(Instant::now());
                 Ok(())
             }
             Err(e) => Err(Refused { errno: status::errno(e.kind()), text: Some(e.to_string()) }),

@@ -271,10 +271,8 @@ impl Inner {
             return Ok(());
         }
         report::frames_sent(sent);
-        if sent > 1 {
-            self.rule.left(Instant::now());
-        }
         tx.sync().map(drop).map_err(|e| errno_of(e.kind()))?;
+        self.rule.left(Instant::now());
         self.look()
     }
 
