@@ -197,6 +197,11 @@ impl Link {
         Ok(inner)
     }
 
+    /// Bytes of the longest frame that the port sends.
+    pub(crate) fn longest(&self) -> usize {
+        self.lock().port.as_ref().map_or(0, |p| p.info().max_frame as usize)
+    }
+
     /// Sends what waits.
     pub(crate) fn flush(&self) {
         if !self.dirty.load(Acquire) {

@@ -374,6 +374,8 @@ impl Route {
     fn change(&mut self) {
         self.way = match Link::sender(&format!("ebpf:{}", self.name)) {
             Ok(None) => return,
+            // Frames that fit into several buffers only, some drivers take from the kernel alone.
+            Ok(Some(link)) if link.longest() < self.mtu + crate::frame::HEADER => Way::Kernel,
             Ok(Some(link)) => {
                 // What the kernel still has of frames sent before leaves before what follows.
                 std::thread::sleep(CHANGE);
