@@ -372,7 +372,10 @@ impl Route {
 
     #[cold]
     fn change(&mut self) {
-        self.way = match Link::sender(&format!("ebpf:{}", self.name)) {
+        // One ring will do, unless its name is that of another interface.
+        let one = format!("{}-0", self.name);
+        let name = if kernel::exists(&one) { &self.name } else { &one };
+        self.way = match Link::sender(&format!("ebpf:{name}")) {
             Ok(None) => return,
             // Frames that fit into several buffers only, some drivers take from the kernel alone.
             Ok(Some(link)) if link.longest() < self.mtu + crate::frame::HEADER => Way::Kernel,
