@@ -64,6 +64,10 @@ pub(crate) struct Inner {
     pub(crate) made: u64,
     pub(crate) turn: usize,
     pub(crate) handed: usize,
+    /// Frames that have come; it wraps.
+    pub(crate) arrived: u32,
+    /// Threads that sleep until frames come.
+    pub(crate) asleep: u32,
     lost: u64,
     pub(crate) scratch: Vec<u8>,
 }
@@ -98,6 +102,29 @@ impl Drop for Use {
         // One that only sends takes nothing from anybody, and to open it takes long: it stays for the next socket.
         if !self.0.send_only {
             inner.port = None;
+        }
+    }
+}
+
+/// A thread that sleeps until frames come, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Asleep(&'static Link);
+
+impl Asleep {
+    /// Under the lock under which the port was asked for a wake-up.
+    pub(crate) fn new(link: &'static Link, inner: &mut Inner) -> Self {
+        inner.asleep += 1;
+        Self(link)
+    }
+}
+
+impl Drop for Asleep {
+    /// Must not be dropped inside. Where that fails the thread is taken to sleep for ever, which costs others wake-ups that
+    /// nobody needs.
+    fn drop(&mut self) {
+        if let Some(_inside) = Inside::enter() {
+            let mut inner = self.0.lock();
+            inner.asleep = inner.asleep.saturating_sub(1);
         }
     }
 }
@@ -190,6 +217,8 @@ impl Link {
             return Ok(inner);
         }
         inner.port = None;
+        // Threads that sleep are the parent's.
+        inner.asleep = 0;
         self.make(&mut inner)?;
         if let Some(fd) = inner.fd() {
             inner.receivers.iter_mut().for_each(|r| r.renew(fd));

@@ -43,9 +43,11 @@ pub(crate) struct Receiver {
     waiting: usize,
     limit: usize,
     counts: Counts,
-    /// Readable while another socket's call has put frames into the queue, or a poll left one there.
+    /// Readable while frames wait that another thread has found, or that an epoll is to tell of.
     alarm: OwnedFd,
     alarmed: bool,
+    /// Frames that had come when the alarm last rang for who waits for edges.
+    rung_at: u32,
     /// Readable when the alarm is, or the port.
     watch: OwnedFd,
 }
@@ -75,6 +77,7 @@ impl Receiver {
             counts: Counts::default(),
             alarm,
             alarmed: false,
+            rung_at: 0,
             watch,
         })
     }
@@ -88,11 +91,6 @@ impl Receiver {
 
     pub(crate) fn watch(&self) -> RawFd {
         self.watch.as_raw_fd()
-    }
-
-    /// Whether each frame is wanted, whatever it is.
-    pub(crate) fn takes_all(&self) -> bool {
-        self.filter.is_none() && self.wish.protocol == frame::ALL
     }
 
     /// The frame with the length that the filter wants, if it wants it.
@@ -135,7 +133,6 @@ impl Receiver {
         held.extend_from_slice(bytes);
         held.resize(frame.bytes.len(), 0);
         self.queue.push_back((held, frame.meta));
-        self.ring();
     }
 
     /// Counts a frame that did not have to be kept.
@@ -168,16 +165,14 @@ impl Receiver {
             self.waiting = self.waiting.saturating_sub(len);
             self.queue.pop_front();
         }
-        if self.queue.is_empty() && self.alarmed {
-            self.alarmed = false;
-            kernel::silence(&self.alarm);
-        }
         Some(out)
     }
 
-    /// Makes the descriptor readable until the queue is empty.
-    pub(crate) fn ring(&mut self) {
-        if !self.alarmed {
+    /// Makes the descriptor readable until a call finds nothing; and again, for who waits for edges, when `arrived` is not what
+    /// it was.
+    pub(crate) fn ring(&mut self, arrived: Option<u32>) {
+        let news = arrived.is_some_and(|now| now != std::mem::replace(&mut self.rung_at, now));
+        if !self.alarmed || news {
             self.alarmed = true;
             kernel::ring(&self.alarm);
         }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use crate::flusher;
+use crate::link::Asleep;
 use crate::report::{self, Call};
 use crate::socket::{self, INPUT, READ, Socket, Watched};
 use crate::sys::guard::{Inside, set_errno};
@@ -20,22 +21,24 @@ fn ours(fd: c_int) -> Option<&'static Socket> {
     table::get(fd).filter(|s| s.receives())
 }
 
-/// Whether a frame is there; else the descriptor to sleep on, which wakes when one comes.
-fn look(socket: &Socket) -> Result<bool, RawFd> {
+/// Whether a frame is there.
+fn has(socket: &Socket) -> bool {
     let state = socket.state();
-    let watch = state.watch().unwrap_or(-1);
-    let Some(inlet) = &state.inlet else { return Err(watch) };
+    let Some(inlet) = &state.inlet else { return false };
     // What the port has to say when it fails, the next receive tells.
-    let Ok(mut inner) = inlet.link.ready() else { return Ok(true) };
-    let there = inner.has(inlet.id).and_then(|has| if has { Ok(true) } else { inner.arm() });
-    if there.unwrap_or(true) { Ok(true) } else { Err(watch) }
+    inlet.link.ready().and_then(|mut inner| inner.has(inlet.id)).unwrap_or(true)
 }
 
-/// Sends what waits before the program sleeps.
-fn before_sleep() {
-    if let Some(_inside) = Inside::enter() {
-        flusher::flush_all();
+/// Asks for a wake-up: the descriptor to sleep on, for as long as the other lives; `None` when a frame may be there already.
+fn arm(socket: &Socket) -> Option<(RawFd, Asleep)> {
+    let state = socket.state();
+    let inlet = state.inlet.as_ref()?;
+    let mut inner = inlet.link.ready().ok()?;
+    if inner.arm() != Ok(false) {
+        return None;
     }
+    let watch = inner.receiver(inlet.id)?.watch();
+    Some((watch, Asleep::new(inlet.link.0, &mut inner)))
 }
 
 /// `ppoll`, with sockets of ours among the descriptors; `None` when there are none.
@@ -47,21 +50,10 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
     let mut asked: Vec<pollfd> = fds.to_vec();
     loop {
         let inside = Inside::enter()?;
-        let mut ready = false;
-        for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
-            (*a, p.revents) = (*p, 0);
-            let Some(socket) = ours(p.fd) else { continue };
-            // Room to send there always is, as far as the program can know.
-            p.revents = p.events & OUT;
-            if p.events & IN != 0 {
-                match look(socket) {
-                    Ok(_) => p.revents |= p.events & IN,
-                    Err(watch) => (a.fd, a.events) = (watch, libc::POLLIN),
-                }
-            }
-            if p.revents != 0 {
-                (a.fd, ready) = (-1, true);
-            }
+        let mut asleep = Vec::new();
+        let mut ready = look(fds, &mut asked);
+        if !ready && timeout != Some(Duration::ZERO) {
+            ready = !fall_asleep(fds, &mut asked, &mut asleep);
         }
         flusher::flush_all();
         drop(inside);
@@ -71,6 +63,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
         let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: as many descriptors as there are; all live across the call.
         let n = unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) };
+        drop(asleep);
         if n < 0 && !ready {
             return Some(n);
         }
@@ -79,9 +72,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
             match ours(p.fd) {
                 None => p.revents = if n < 0 { 0 } else { a.revents },
                 // It woke, but a filter may have refused what came.
-                Some(socket) if a.fd != p.fd && a.revents != 0 && look(socket).is_ok() => {
-                    p.revents |= p.events & IN
-                }
+                Some(socket) if a.fd >= 0 && a.revents != 0 && has(socket) => p.revents |= p.events & IN,
                 Some(_) => {}
             }
         }
@@ -92,6 +83,34 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
             return Some(found as c_int);
         }
     }
+}
+
+/// Looks at sockets of ours; `asked` is what is to be asked of the kernel: nothing about them. Whether one is ready.
+fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
+    let mut ready = false;
+    for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
+        (*a, p.revents) = (*p, 0);
+        let Some(socket) = ours(p.fd) else { continue };
+        // Room to send there always is, as far as the program can know.
+        p.revents = p.events & OUT;
+        if p.events & IN != 0 && has(socket) {
+            p.revents |= p.events & IN;
+        }
+        ready |= p.revents != 0;
+        a.fd = -1;
+    }
+    ready
+}
+
+/// Puts what wakes a sleeper in the place of sockets of ours; false when a frame has come meanwhile.
+fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<Asleep>) -> bool {
+    for (a, p) in asked.iter_mut().zip(fds) {
+        let Some(socket) = ours(p.fd).filter(|_| p.events & IN != 0) else { continue };
+        let Some((watch, guard)) = arm(socket) else { return false };
+        (a.fd, a.events) = (watch, libc::POLLIN);
+        asleep.push(guard);
+    }
+    true
 }
 
 fn of_ms(ms: c_int) -> Option<Duration> {
@@ -117,9 +136,7 @@ pub unsafe extern "C" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
             return done;
         }
     }
-    if ms != 0 {
-        before_sleep();
-    }
+    let _asleep = (ms != 0).then(prepare);
     // SAFETY: the caller's arguments.
     unsafe { real::poll(fds, n, ms) }
 }
@@ -140,7 +157,7 @@ pub unsafe extern "C" fn ppoll(
             return done;
         }
     }
-    before_sleep();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::ppoll(fds, n, t, mask) }
 }
@@ -287,7 +304,7 @@ pub unsafe extern "C" fn select(
             return done;
         }
     }
-    before_sleep();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::select(n, r, w, e, t) }
 }
@@ -310,7 +327,7 @@ pub unsafe extern "C" fn pselect(
             return done;
         }
     }
-    before_sleep();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::pselect(n, r, w, e, t, mask) }
 }
@@ -351,27 +368,37 @@ pub unsafe extern "C" fn epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *m
     done
 }
 
-/// Before the program waits on an epoll: sockets that have frames are made readable there, others ask for a wake-up.
-fn prepare_epoll() {
-    let Some(_inside) = Inside::enter() else { return };
+/// Before the program sleeps, perhaps on an epoll: what waits is sent; sockets that have frames are made readable in the epolls
+/// that look at them, others ask for a wake-up for as long as what is returned lives.
+fn prepare() -> Vec<Asleep> {
+    let mut asleep = Vec::new();
+    let Some(_inside) = Inside::enter() else { return asleep };
     flusher::flush_all();
     if socket::receiving() == 0 {
-        return;
+        return asleep;
     }
     let nth = |i| socket::all().get(i).copied();
     for socket in (0..).map_while(nth).filter(|s| s.receives()) {
-        if socket.state().watched.is_empty() || look(socket).is_err() {
+        let edge = match &socket.state().watched[..] {
+            [] => continue,
+            watched => watched.iter().any(|w| w.events & libc::EPOLLET as u32 != 0),
+        };
+        if !has(socket)
+            && let Some((_, guard)) = arm(socket)
+        {
+            asleep.push(guard);
             continue;
         }
-        socket.state().with_inlet(|inner, id| inner.receiver(id).map(|r| r.ring()));
+        socket.state().with_inlet(|inner, id| inner.ring(id, edge));
     }
+    asleep
 }
 
 /// # Safety
 /// As epoll_wait(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, n: c_int, ms: c_int) -> c_int {
-    prepare_epoll();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::epoll_wait(epoll, events, n, ms) }
 }
@@ -386,7 +413,7 @@ pub unsafe extern "C" fn epoll_pwait(
     ms: c_int,
     mask: *const sigset_t,
 ) -> c_int {
-    prepare_epoll();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::epoll_pwait(epoll, events, n, ms, mask) }
 }
@@ -401,7 +428,7 @@ pub unsafe extern "C" fn epoll_pwait2(
     t: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    prepare_epoll();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::epoll_pwait2(epoll, events, n, t, mask) }
 }
