@@ -84,7 +84,7 @@ impl Inner {
     }
 
     /// The same without a look at the port.
-    fn has_ready(&mut self, id: u64) -> bool {
+    pub(crate) fn has_ready(&mut self, id: u64) -> bool {
         if self.receiver(id).is_some_and(Receiver::has) {
             return true;
         }

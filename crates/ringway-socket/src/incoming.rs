@@ -145,12 +145,14 @@ impl View {
         let stamp = frame.meta.stamp;
         match self.options.stamps {
             Stamps::None => {}
-            Stamps::Micros => {
-                out.put(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &time(stamp, stamp.subsec_micros()))
-            }
-            Stamps::Nanos => {
-                out.put(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time(stamp, stamp.subsec_nanos()))
-            }
+            Stamps::Micros(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_micros())),
+            Stamps::Nanos(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_nanos())),
+        }
+        if let Some(kind) = self.options.stamping {
+            // The time that software took, and two that hardware did not.
+            let mut times = [0; 48];
+            times[..16].copy_from_slice(&time(stamp, stamp.subsec_nanos()));
+            out.put(libc::SOL_SOCKET, kind, &times);
         }
         if self.options.auxdata {
             out.put(libc::SOL_PACKET, libc::PACKET_AUXDATA, &self.auxdata(frame));
@@ -208,7 +210,7 @@ impl Sleeper {
         }
         if !self.asked {
             self.asked = true;
-            self.until = kernel::patience(fd).map(|p| Instant::now() + p);
+            self.until = kernel::patience(fd).and_then(|p| Instant::now().checked_add(p));
         }
         false
     }

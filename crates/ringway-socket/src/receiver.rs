@@ -65,7 +65,7 @@ impl Receiver {
     pub(crate) fn new(id: u64, wish: Wish, port: RawFd, buffer: usize) -> Result<Self, c_int> {
         let alarm = kernel::eventfd()?;
         let watch = kernel::watch(&[port, alarm.as_raw_fd()])?;
-        Ok(Self {
+        let mut made = Self {
             id,
             wish,
             filter: None,
@@ -73,13 +73,20 @@ impl Receiver {
             map: None,
             queue: VecDeque::new(),
             waiting: 0,
-            limit: buffer.max(LEAST_BUFFER),
+            limit: 0,
             counts: Counts::default(),
             alarm,
             alarmed: false,
             rung_at: 0,
             watch,
-        })
+        };
+        made.set_limit(buffer);
+        Ok(made)
+    }
+
+    /// Bytes of frames that may wait.
+    pub(crate) fn set_limit(&mut self, buffer: usize) {
+        self.limit = buffer.max(LEAST_BUFFER);
     }
 
     /// Sleeps on another port from now on.

@@ -14,6 +14,9 @@ use crate::{flusher, fork, link, socket};
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
 
+/// Bytes of the longest address that the kernel takes.
+const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
+
 /// # Safety
 /// As socket(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
@@ -40,18 +43,20 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
     if let Some(socket) = table::get(fd)
         && let Some(_inside) = Inside::enter()
         && !at.is_null()
+        && (address::LEN..=ADDRESS_MOST).contains(&(len as usize))
     {
         // SAFETY: the program's address has `len` bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len as usize) };
-        if let Some(to) = address::parse(bytes).filter(|_| bytes.len() >= address::LEN) {
-            match socket.bind(fd, to.index, to.protocol) {
-                None => {}
-                Some(Ok(())) => {
-                    report::served(Call::Bind);
-                    return 0;
+        let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), address::LEN) };
+        if let Some(to) = address::parse(bytes) {
+            return match socket.bind(fd, to.index, to.protocol) {
+                Ok(mapped) => {
+                    if mapped {
+                        report::served(Call::Bind);
+                    }
+                    0
                 }
-                Some(Err(code)) => return fail(code),
-            }
+                Err(code) => fail(code),
+            };
         }
     }
     // SAFETY: the caller's arguments.
@@ -64,9 +69,13 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
 pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
     // SAFETY: the caller's arguments.
     let done = unsafe { real::getsockname(fd, at, len) };
-    let Some(socket) = table::get(fd).filter(|s| s.receives() && done == 0) else { return done };
+    let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
     let Some(_inside) = Inside::enter() else { return done };
-    let protocol = socket.state().protocol.to_be();
+    let state = socket.state();
+    if !state.hidden {
+        return done;
+    }
+    let protocol = state.protocol.to_be();
     // SAFETY: the kernel just wrote an address here; the protocol lies in the first four of `*len` bytes.
     unsafe {
         if *len >= 4 {
@@ -88,6 +97,32 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     }
     // SAFETY: the caller's argument.
     unsafe { real::close(fd) }
+}
+
+/// # Safety
+/// As close_range(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
+    let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
+    if closes && fork::is_here() {
+        for fd in from..=to.min(table::FDS as u32 - 1) {
+            if table::get(fd as c_int).is_some()
+                && let Some(_inside) = Inside::enter()
+            {
+                table::remove(fd as c_int);
+            }
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::close_range(from, to, flags) }
+}
+
+/// # Safety
+/// As closefrom(3).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn closefrom(from: c_int) {
+    // SAFETY: the caller's argument. It fails on old kernels only, on which there are no ports.
+    unsafe { close_range(from.max(0) as u32, u32::MAX, 0) };
 }
 
 /// `to` names what `from` names, once the kernel has said so.

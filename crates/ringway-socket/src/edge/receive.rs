@@ -1,10 +1,11 @@
 //! Calls that receive.
 
 use std::ffi::{c_int, c_void};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
 
+use super::wait::{of_timespec, to_timespec};
 use crate::frame::Frame;
 use crate::incoming::{View, Wanted, receive};
 use crate::report::{self, Call};
@@ -293,11 +294,9 @@ unsafe fn many(
     flags: c_int,
     mut wait: Option<&mut timespec>,
 ) -> Option<Result<usize, c_int>> {
-    let limit = match wait.as_deref() {
-        None => None,
-        Some(t) => Some(duration(t)?),
-    };
-    let until = limit.map(|l| Instant::now() + l);
+    let at = wait.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the caller's time.
+    let until = unsafe { of_timespec(at) }.ok()?.and_then(|l| Instant::now().checked_add(l));
     let (all, flags) = (flags & libc::MSG_WAITFORONE == 0, flags & !libc::MSG_WAITFORONE);
     // A message that makes no sense is met when those before it have their frames.
     let max = msgs.iter().position(|m| refused(&m.msg_hdr)).unwrap_or(msgs.len());
@@ -313,14 +312,7 @@ unsafe fn many(
     };
     let done = receive(fd, socket, Wanted { flags, max, all, until }, &mut write)?;
     if let (Some(t), Some(until), Ok(_)) = (wait.as_deref_mut(), until, done) {
-        let left = until.saturating_duration_since(Instant::now());
-        (t.tv_sec, t.tv_nsec) = (left.as_secs() as _, left.subsec_nanos().into());
+        *t = to_timespec(until.saturating_duration_since(Instant::now()));
     }
     Some(done)
-}
-
-/// `None` for a time that makes no sense.
-fn duration(t: &timespec) -> Option<Duration> {
-    let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000)?;
-    Some(Duration::new(u64::try_from(t.tv_sec).ok()?, nanos))
 }
