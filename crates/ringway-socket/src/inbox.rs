@@ -95,12 +95,23 @@ impl Inner {
         self.receiver(id).is_some_and(Receiver::has)
     }
 
-    /// Makes the descriptor of a socket that has frames readable; with `edge` anew when others have come since.
-    pub(crate) fn ring(&mut self, id: u64, edge: bool) {
-        let arrived = self.arrived;
+    /// Makes the descriptor of a socket that has frames readable.
+    pub(crate) fn ring(&mut self, id: u64) {
         if let Some(r) = self.receiver(id) {
-            r.ring(edge.then_some(arrived));
+            r.ring(None);
         }
+    }
+
+    /// For who waits for edges: makes the descriptor readable anew when frames have come since that was last done. Else returns
+    /// false, and frames that were left behind are put where they don't keep the port from giving a wake-up.
+    pub(crate) fn edge(&mut self, id: u64) -> Result<bool, c_int> {
+        self.sync()?;
+        let (has, arrived) = (self.has_ready(id), self.arrived);
+        if has && self.receiver(id).is_some_and(|r| r.ring(Some(arrived))) {
+            return Ok(true);
+        }
+        self.hand_out();
+        Ok(false)
     }
 
     /// Nothing waits for the socket.

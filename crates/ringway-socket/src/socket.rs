@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::config::Config;
@@ -57,6 +57,8 @@ pub(crate) struct Socket {
     receives: AtomicBool,
     /// Whether calls never sleep.
     nonblocking: AtomicBool,
+    /// A failure that ended a call which had frames already: the next one tells it. 0 for none.
+    late: AtomicI32,
     state: Mutex<State>,
 }
 
@@ -169,6 +171,7 @@ impl Socket {
         drop(sockets);
         *self.state() = State { dgram, protocol, ..State::default() };
         self.receives.store(false, Release);
+        self.late.store(0, Relaxed);
         self.names.store(1, Release);
     }
 
@@ -199,6 +202,15 @@ impl Socket {
     #[inline]
     pub(crate) fn nonblocking(&self) -> bool {
         self.nonblocking.load(Relaxed)
+    }
+
+    /// The failure that an earlier call had to keep, once.
+    pub(crate) fn late(&self) -> Option<c_int> {
+        Some(self.late.load(Relaxed)).filter(|code| *code != 0).map(|_| self.late.swap(0, Relaxed))
+    }
+
+    pub(crate) fn set_late(&self, code: c_int) {
+        self.late.store(code, Relaxed);
     }
 
     pub(crate) fn set_nonblocking(&self, on: bool) {

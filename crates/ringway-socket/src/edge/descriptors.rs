@@ -5,14 +5,19 @@ use std::ffi::{c_int, c_void};
 use libc::{off_t, size_t, sockaddr, socklen_t};
 
 use crate::address;
+use crate::incoming::About;
 use crate::report::{self, Call};
 use crate::sys::guard::{Inside, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{real, table};
-use crate::{flusher, fork, link, socket};
+use crate::{flusher, fork, incoming, link, socket};
 
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+
+/// The time of the last frame that was received (linux/sockios.h).
+const SIOCGSTAMP: libc::c_ulong = 0x8906;
+const SIOCGSTAMPNS: libc::c_ulong = 0x8907;
 
 /// Bytes of the longest address that the kernel takes.
 const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
@@ -180,10 +185,41 @@ fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
     done
 }
 
+/// What an `ioctl` asks about frames of a port; `None` leaves it to the kernel.
+///
+/// # Safety
+/// As ioctl(2).
+unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
+    let about = match what {
+        libc::FIONREAD => About::Length,
+        SIOCGSTAMP => About::Micros,
+        SIOCGSTAMPNS => About::Nanos,
+        _ => return None,
+    };
+    let socket = table::get(fd).filter(|s| s.receives() && arg != 0)?;
+    let answer = incoming::about(socket, about)?;
+    let words = match answer {
+        Ok(words) => words,
+        Err(code) => return Some(fail(code)),
+    };
+    // SAFETY: by the contract there is room for an `int`, or for a `timeval` or `timespec`.
+    unsafe {
+        match about {
+            About::Length => (arg as *mut c_int).write_unaligned(words[0] as c_int),
+            _ => (arg as *mut [i64; 2]).write_unaligned(words),
+        }
+    }
+    Some(0)
+}
+
 /// # Safety
 /// As ioctl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    if let Some(done) = unsafe { asked(fd, what, arg) } {
+        return done;
+    }
     // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
     let done = unsafe { real::ioctl(fd, what, arg) };
     if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {

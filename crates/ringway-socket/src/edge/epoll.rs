@@ -63,13 +63,15 @@ pub(super) fn prepare() -> Vec<Asleep> {
             [] => continue,
             watched => watched.iter().any(|w| w.events & libc::EPOLLET as u32 != 0),
         };
-        if !has(socket)
-            && let Some((_, guard)) = arm(socket)
-        {
-            asleep.push(guard);
-            continue;
+        let told = match edge {
+            true => socket.state().with_inlet(|inner, id| inner.edge(id)) != Some(Ok(false)),
+            false => has(socket),
+        };
+        let armed = if told { None } else { arm(socket) };
+        match armed {
+            Some((_, guard)) => asleep.push(guard),
+            None => drop(socket.state().with_inlet(|inner, id| inner.ring(id))),
         }
-        socket.state().with_inlet(|inner, id| inner.ring(id, edge));
     }
     asleep
 }

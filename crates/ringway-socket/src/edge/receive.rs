@@ -193,7 +193,7 @@ fn check(len: size_t, room: size_t) {
 
 /// Whether the kernel would refuse the message before it looks for a frame.
 fn refused(msg: &msghdr) -> bool {
-    (msg.msg_namelen as c_int) < 0 || msg.msg_iovlen > MOST
+    !msg.msg_name.is_null() && (msg.msg_namelen as c_int) < 0 || msg.msg_iovlen > MOST
 }
 
 /// Writes a frame to a message; returns what the call is to return for it.
@@ -303,7 +303,7 @@ unsafe fn many(
     if max == 0 {
         return None;
     }
-    let mut rest = msgs.iter_mut();
+    let mut rest = msgs[..max].iter_mut();
     let mut write = |frame: &Frame<'_>, view: &View| {
         let Some(m) = rest.next() else { return Ok(()) };
         // SAFETY: by the contract.
@@ -311,6 +311,9 @@ unsafe fn many(
         Ok(())
     };
     let done = receive(fd, socket, Wanted { flags, max, all, until }, &mut write)?;
+    if let Some(m) = msgs.get(max).filter(|_| done == Ok(max)) {
+        socket.set_late(if m.msg_hdr.msg_iovlen > MOST { libc::EMSGSIZE } else { libc::EINVAL });
+    }
     if let (Some(t), Some(until), Ok(_)) = (wait.as_deref_mut(), until, done) {
         *t = to_timespec(until.saturating_duration_since(Instant::now()));
     }
