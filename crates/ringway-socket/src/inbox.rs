@@ -13,6 +13,9 @@ use crate::link::{Inner, errno_of};
 use crate::receiver::{Fanout, Receiver, Wish};
 use crate::tpacket::RxMap;
 
+/// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
+const EDGE_LOOKS: u32 = 16;
+
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
         let port = self.fd().ok_or(libc::ENETDOWN)?;
@@ -102,16 +105,21 @@ impl Inner {
         }
     }
 
-    /// For who waits for edges: makes the descriptor readable anew when frames have come since that was last done. Else returns
-    /// false, and frames that were left behind are put where they don't keep the port from giving a wake-up.
+    /// For who waits for edges: true when frames have come since this was last true, and the descriptor was made readable anew.
+    /// Else the port was asked for a wake-up; frames that were left behind don't keep it from giving one.
     pub(crate) fn edge(&mut self, id: u64) -> Result<bool, c_int> {
-        self.sync()?;
-        let (has, arrived) = (self.has_ready(id), self.arrived);
-        if has && self.receiver(id).is_some_and(|r| r.ring(Some(arrived))) {
-            return Ok(true);
+        for _ in 0..EDGE_LOOKS {
+            self.sync()?;
+            let (has, arrived) = (self.has_ready(id), self.arrived);
+            if has && self.receiver(id).is_some_and(|r| r.ring(Some(arrived))) {
+                return Ok(true);
+            }
+            self.hand_out();
+            if !self.arm()? {
+                return Ok(false);
+            }
         }
-        self.hand_out();
-        Ok(false)
+        Ok(true)
     }
 
     /// Nothing waits for the socket.

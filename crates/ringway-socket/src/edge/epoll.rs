@@ -63,17 +63,25 @@ pub(super) fn prepare() -> Vec<Asleep> {
             [] => continue,
             watched => watched.iter().any(|w| w.events & libc::EPOLLET as u32 != 0),
         };
-        let told = match edge {
-            true => socket.state().with_inlet(|inner, id| inner.edge(id)) != Some(Ok(false)),
-            false => has(socket),
+        let armed = match edge {
+            true => wait_for_edge(socket),
+            false if has(socket) => None,
+            false => arm(socket).map(|(_, guard)| guard),
         };
-        let armed = if told { None } else { arm(socket) };
         match armed {
-            Some((_, guard)) => asleep.push(guard),
+            Some(guard) => asleep.push(guard),
             None => drop(socket.state().with_inlet(|inner, id| inner.ring(id))),
         }
     }
     asleep
+}
+
+/// As [`arm`] for who waits for edges; `None` when the epoll will tell of one.
+fn wait_for_edge(socket: &Socket) -> Option<Asleep> {
+    let state = socket.state();
+    let inlet = state.inlet.as_ref()?;
+    let mut inner = inlet.link.ready().ok()?;
+    (inner.edge(inlet.id) == Ok(false)).then(|| Asleep::new(inlet.link.0, &mut inner))
 }
 
 /// Waits by `real` for the time that is left. Frames that a filter refuses wake the kernel's epoll, but not the program.
