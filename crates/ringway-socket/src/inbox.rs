@@ -13,6 +13,9 @@ use crate::link::{Inner, errno_of};
 use crate::receiver::{Fanout, Receiver, Wish};
 use crate::tpacket::RxMap;
 
+/// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
+const EDGE_LOOKS: u32 = 16;
+
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
         let port = self.fd().ok_or(libc::ENETDOWN)?;
@@ -84,7 +87,7 @@ impl Inner {
     }
 
     /// The same without a look at the port.
-    fn has_ready(&mut self, id: u64) -> bool {
+    pub(crate) fn has_ready(&mut self, id: u64) -> bool {
         if self.receiver(id).is_some_and(Receiver::has) {
             return true;
         }
@@ -95,12 +98,28 @@ impl Inner {
         self.receiver(id).is_some_and(Receiver::has)
     }
 
-    /// Makes the descriptor of a socket that has frames readable; with `edge` anew when others have come since.
-    pub(crate) fn ring(&mut self, id: u64, edge: bool) {
-        let arrived = self.arrived;
+    /// Makes the descriptor of a socket that has frames readable.
+    pub(crate) fn ring(&mut self, id: u64) {
         if let Some(r) = self.receiver(id) {
-            r.ring(edge.then_some(arrived));
+            r.ring(None);
         }
+    }
+
+    /// For who waits for edges: true when frames have come since this was last true, and the descriptor was made readable anew.
+    /// Else the port was asked for a wake-up; frames that were left behind don't keep it from giving one.
+    pub(crate) fn edge(&mut self, id: u64) -> Result<bool, c_int> {
+        for _ in 0..EDGE_LOOKS {
+            self.sync()?;
+            let (has, arrived) = (self.has_ready(id), self.arrived);
+            if has && self.receiver(id).is_some_and(|r| r.ring(Some(arrived))) {
+                return Ok(true);
+            }
+            self.hand_out();
+            if !self.arm()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Nothing waits for the socket.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ringway::offload::Offload;
 
 use crate::address;
-use crate::filter::About;
+use crate::filter;
 use crate::flusher;
 use crate::frame::{Frame, HEADER};
 use crate::link::Asleep;
@@ -52,7 +52,15 @@ pub(crate) fn receive(
     }
     let mut sleeper = Sleeper::new(wanted.flags);
     let mut done = 0;
-    let ended = |done: usize, code| Some(if done > 0 { Ok(done) } else { Err(code) });
+    let ended = |done: usize, code| {
+        if done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
+            socket.set_late(code);
+        }
+        Some(if done > 0 { Ok(done) } else { Err(code) })
+    };
+    if let Some(code) = socket.late() {
+        return Some(Err(code));
+    }
     // Not a socket that took the place of a closed one while this slept.
     while socket.receives() && table::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
         let Some(inside) = Inside::enter() else { break };
@@ -67,11 +75,11 @@ pub(crate) fn receive(
         };
         let Some(about) = inner.receiver(id).map(|r| r.wish.about) else { continue };
         let (view, before) = (View { dgram, options, about }, done);
-        let mut failed = None;
+        let (mut failed, mut stamp) = (None, Duration::ZERO);
         let leave = wanted.flags & libc::MSG_PEEK != 0;
         let took = inner.take(id, leave, &mut |frame| match write(frame, &view) {
             Ok(()) => {
-                done += 1;
+                (done, stamp) = (done + 1, frame.meta.stamp);
                 done < wanted.max && wanted.until.is_none_or(|t| Instant::now() < t)
             }
             Err(code) => {
@@ -80,6 +88,9 @@ pub(crate) fn receive(
             }
         });
         report::frames_received((done - before) as u32);
+        if let Some(r) = inner.receiver(id).filter(|_| done > before) {
+            r.received = stamp;
+        }
         if let Some(code) = failed.or(took.err()) {
             return ended(done, code);
         }
@@ -112,12 +123,46 @@ pub(crate) fn receive(
     (done > 0).then_some(Ok(done))
 }
 
+/// What an `ioctl` may ask about frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum About {
+    /// Bytes of the next one, 0 for none.
+    Length,
+    /// The time of the last one that was received.
+    Micros,
+    Nanos,
+}
+
+/// The answer, in two words for a time. `None` as for [`receive`].
+pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_int>> {
+    let _inside = Inside::enter()?;
+    let state = socket.state();
+    let inlet = state.inlet.as_ref()?;
+    let mut inner = match inlet.link.ready() {
+        Ok(inner) => inner,
+        Err(code) => return Some(Err(code)),
+    };
+    if what != About::Length {
+        let stamp = inner.receiver(inlet.id)?.received;
+        let part = if what == About::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
+        let time = [stamp.as_secs() as i64, part.into()];
+        return Some(if stamp.is_zero() { Err(libc::ENOENT) } else { Ok(time) });
+    }
+    let hidden = if state.dgram { HEADER } else { 0 };
+    let mut len = 0;
+    let looked = inner.take(inlet.id, true, &mut |frame| {
+        len = frame.meta.snap.saturating_sub(hidden) as i64;
+        false
+    });
+    Some(looked.map(|()| [len, 0]))
+}
+
 /// How a socket shows its frames.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     dgram: bool,
     options: Options,
-    about: About,
+    about: filter::About,
 }
 
 impl View {
@@ -145,12 +190,14 @@ impl View {
         let stamp = frame.meta.stamp;
         match self.options.stamps {
             Stamps::None => {}
-            Stamps::Micros => {
-                out.put(libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &time(stamp, stamp.subsec_micros()))
-            }
-            Stamps::Nanos => {
-                out.put(libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time(stamp, stamp.subsec_nanos()))
-            }
+            Stamps::Micros(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_micros())),
+            Stamps::Nanos(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_nanos())),
+        }
+        if let Some(kind) = self.options.stamping {
+            // The time that software took, and two that hardware did not.
+            let mut times = [0; 48];
+            times[..16].copy_from_slice(&time(stamp, stamp.subsec_nanos()));
+            out.put(libc::SOL_SOCKET, kind, &times);
         }
         if self.options.auxdata {
             out.put(libc::SOL_PACKET, libc::PACKET_AUXDATA, &self.auxdata(frame));
@@ -208,7 +255,7 @@ impl Sleeper {
         }
         if !self.asked {
             self.asked = true;
-            self.until = kernel::patience(fd).map(|p| Instant::now() + p);
+            self.until = kernel::patience(fd).and_then(|p| Instant::now().checked_add(p));
         }
         false
     }

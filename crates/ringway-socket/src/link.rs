@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     /// A failure of frames that were taken over before; the next send tells it.
     late: Option<c_int>,
     looked: Option<Instant>,
+    /// Why the port could not be opened, as it was said last.
+    said: String,
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) made: u64,
     pub(crate) turn: usize,
@@ -193,11 +195,15 @@ impl Link {
     fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
         let opened = OpenOptions::new().send_only(self.send_only).open(&self.name);
         let port = opened.map_err(|e| {
-            if !self.send_only || Config::get().verbose {
-                report::say(&e.to_string());
+            let text = e.to_string();
+            // Once: a program may try again and again.
+            if (!self.send_only || Config::get().verbose) && text != inner.said {
+                report::say(&text);
+                inner.said = text;
             }
             errno_of(e.kind())
         })?;
+        inner.said.clear();
         inner.born = fork::count();
         (inner.unsent, inner.late, inner.rule) = (0, None, Coalesce::new(Config::get().bound));
         inner.lost = port.counters().rx.dropped();

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::filter::{self, About, Insn};
 use crate::frame::{self, Frame, Meta};
@@ -43,6 +44,8 @@ pub(crate) struct Receiver {
     waiting: usize,
     limit: usize,
     counts: Counts,
+    /// The time of the last frame that was received.
+    pub(crate) received: Duration,
     /// Readable while frames wait that another thread has found, or that an epoll is to tell of.
     alarm: OwnedFd,
     alarmed: bool,
@@ -65,7 +68,7 @@ impl Receiver {
     pub(crate) fn new(id: u64, wish: Wish, port: RawFd, buffer: usize) -> Result<Self, c_int> {
         let alarm = kernel::eventfd()?;
         let watch = kernel::watch(&[port, alarm.as_raw_fd()])?;
-        Ok(Self {
+        let mut made = Self {
             id,
             wish,
             filter: None,
@@ -73,13 +76,21 @@ impl Receiver {
             map: None,
             queue: VecDeque::new(),
             waiting: 0,
-            limit: buffer.max(LEAST_BUFFER),
+            limit: 0,
             counts: Counts::default(),
+            received: Duration::ZERO,
             alarm,
             alarmed: false,
             rung_at: 0,
             watch,
-        })
+        };
+        made.set_limit(buffer);
+        Ok(made)
+    }
+
+    /// Bytes of frames that may wait.
+    pub(crate) fn set_limit(&mut self, buffer: usize) {
+        self.limit = buffer.max(LEAST_BUFFER);
     }
 
     /// Sleeps on another port from now on.
@@ -168,14 +179,18 @@ impl Receiver {
         Some(out)
     }
 
-    /// Makes the descriptor readable until a call finds nothing; and again, for who waits for edges, when `arrived` is not what
-    /// it was.
-    pub(crate) fn ring(&mut self, arrived: Option<u32>) {
-        let news = arrived.is_some_and(|now| now != std::mem::replace(&mut self.rung_at, now));
-        if !self.alarmed || news {
+    /// Makes the descriptor readable until a call finds nothing. With the number of frames that have come, does so for who
+    /// waits for edges: if it is another one than it was; tells whether.
+    pub(crate) fn ring(&mut self, arrived: Option<u32>) -> bool {
+        let due = match arrived {
+            Some(now) => std::mem::replace(&mut self.rung_at, now) != now,
+            None => !self.alarmed,
+        };
+        if due {
             self.alarmed = true;
             kernel::ring(&self.alarm);
         }
+        due
     }
 
     /// Nothing waits: the descriptor is readable no more.

@@ -1,10 +1,11 @@
 //! Calls that receive.
 
 use std::ffi::{c_int, c_void};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
 
+use super::wait::{of_timespec, to_timespec};
 use crate::frame::Frame;
 use crate::incoming::{View, Wanted, receive};
 use crate::report::{self, Call};
@@ -192,7 +193,7 @@ fn check(len: size_t, room: size_t) {
 
 /// Whether the kernel would refuse the message before it looks for a frame.
 fn refused(msg: &msghdr) -> bool {
-    (msg.msg_namelen as c_int) < 0 || msg.msg_iovlen > MOST
+    !msg.msg_name.is_null() && (msg.msg_namelen as c_int) < 0 || msg.msg_iovlen > MOST
 }
 
 /// Writes a frame to a message; returns what the call is to return for it.
@@ -293,18 +294,16 @@ unsafe fn many(
     flags: c_int,
     mut wait: Option<&mut timespec>,
 ) -> Option<Result<usize, c_int>> {
-    let limit = match wait.as_deref() {
-        None => None,
-        Some(t) => Some(duration(t)?),
-    };
-    let until = limit.map(|l| Instant::now() + l);
+    let at = wait.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the caller's time.
+    let until = unsafe { of_timespec(at) }.ok()?.and_then(|l| Instant::now().checked_add(l));
     let (all, flags) = (flags & libc::MSG_WAITFORONE == 0, flags & !libc::MSG_WAITFORONE);
     // A message that makes no sense is met when those before it have their frames.
     let max = msgs.iter().position(|m| refused(&m.msg_hdr)).unwrap_or(msgs.len());
     if max == 0 {
         return None;
     }
-    let mut rest = msgs.iter_mut();
+    let mut rest = msgs[..max].iter_mut();
     let mut write = |frame: &Frame<'_>, view: &View| {
         let Some(m) = rest.next() else { return Ok(()) };
         // SAFETY: by the contract.
@@ -312,15 +311,11 @@ unsafe fn many(
         Ok(())
     };
     let done = receive(fd, socket, Wanted { flags, max, all, until }, &mut write)?;
+    if let Some(m) = msgs.get(max).filter(|_| done == Ok(max)) {
+        socket.set_late(if m.msg_hdr.msg_iovlen > MOST { libc::EMSGSIZE } else { libc::EINVAL });
+    }
     if let (Some(t), Some(until), Ok(_)) = (wait.as_deref_mut(), until, done) {
-        let left = until.saturating_duration_since(Instant::now());
-        (t.tv_sec, t.tv_nsec) = (left.as_secs() as _, left.subsec_nanos().into());
+        *t = to_timespec(until.saturating_duration_since(Instant::now()));
     }
     Some(done)
-}
-
-/// `None` for a time that makes no sense.
-fn duration(t: &timespec) -> Option<Duration> {
-    let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000)?;
-    Some(Duration::new(u64::try_from(t.tv_sec).ok()?, nanos))
 }
