@@ -150,7 +150,8 @@ impl Live {
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }
-            if receiver.ended() {
+            // A failure at the end of what was seen is told by the next pass.
+            if !pass.seen && receiver.ended() {
                 return Read::Ended;
             }
             let left = match timeout.map(|t| *deadline.get_or_insert_with(|| Instant::now() + t)) {
