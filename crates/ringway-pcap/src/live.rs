@@ -44,7 +44,6 @@ struct Interface {
     name: String,
     /// Packets that the interface had lost before.
     lost_before: u64,
-    _promiscuous: Option<OwnedFd>,
 }
 
 /// How one read ended.
@@ -63,7 +62,7 @@ pub(crate) enum Read {
 
 impl Live {
     pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        let Opened { mut port, host, interface } = Opened::new(target, ready, config)?;
+        let Opened { mut port, host, interface, attending } = Opened::new(target, ready, config)?;
         let failed = |e| Error::io(&port.info().name, "no descriptor for the handle", e);
         let wake = Wake::new().map_err(failed)?;
         let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
@@ -76,7 +75,7 @@ impl Live {
             nonblock: AtomicBool::new(config.timeout < 0),
             buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
             timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
-            receiver: Guarded::new(Receiver::new(port, host, snaplen, config.precision == NANO)),
+            receiver: Guarded::new(Receiver::new(port, host, attending, snaplen, config.precision == NANO)),
             sender,
             wake,
             orders: Orders::default(),
@@ -133,7 +132,7 @@ impl Live {
             }
             let pass = match receiver.pass(limit, &self.orders, each) {
                 Ok(pass) => pass,
-                Err(e) => return Read::Failed(e.to_string()),
+                Err(e) => return Read::Failed(receiver.told(&e)),
             };
             self.received.fetch_add(pass.delivered.into(), Relaxed);
             if self.broken() {
@@ -143,10 +142,16 @@ impl Live {
                 return Read::Packets(pass.delivered);
             }
             // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
+            if !pass.seen
+                && let Some(e) = receiver.failure()
+            {
+                return Read::Failed(receiver.told(&e));
+            }
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }
-            if receiver.ended() {
+            // A failure at the end of what was seen is told by the next pass.
+            if !pass.seen && receiver.ended() {
                 return Read::Ended;
             }
             let left = match timeout.map(|t| *deadline.get_or_insert_with(|| Instant::now() + t)) {
@@ -160,7 +165,7 @@ impl Live {
             if !pass.seen
                 && let Err(e) = receiver.wait(&self.wake, left)
             {
-                return Read::Failed(e.to_string());
+                return Read::Failed(receiver.told(&e));
             }
         }
     }
@@ -251,26 +256,26 @@ struct Opened {
     /// Copies of what the host sends.
     host: Option<Port>,
     interface: Option<Interface>,
+    /// Tells of changes of the interface.
+    attending: Option<OwnedFd>,
 }
 
 impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        // After the port: who may not even open that is told so.
-        let interface = |name: &PortName| {
-            let interface = interface(name).map(|i| Interface::new(i, config.promisc));
-            interface.transpose()
-        };
-        match target {
-            Target::Port(name) => {
-                let port = OpenOptions::new().open(name)?;
-                Ok(Self { port, host: None, interface: interface(&name.parse()?)? })
-            }
+        // Before all else it is opened: who may not even do that is told so.
+        let (port, host, name) = match target {
+            Target::Port(name) => (OpenOptions::new().open(name)?, None, name.parse()?),
             Target::Copies(device) => {
                 let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
-                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
-                Ok(Self { port, host: Some(host), interface })
+                (port, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
             }
-        }
+        };
+        let Some(name) = interface(&name) else {
+            return Ok(Self { port, host, interface: None, attending: None });
+        };
+        let interface = Interface::new(name)?;
+        let attending = interface.attend(config.promisc)?;
+        Ok(Self { port, host, interface: Some(interface), attending })
     }
 }
 
@@ -293,14 +298,24 @@ fn dropped(counters: &[CounterWatch]) -> u64 {
 }
 
 impl Interface {
-    fn new(name: &str, promisc: bool) -> Result<Self> {
-        let promiscuous = promisc.then(|| sys::promiscuous(name)).transpose();
-        let failed = |e: std::io::Error| match e.raw_os_error() {
-            Some(libc::ENODEV) => Error::new(ErrorKind::NotFound, name, "no such interface"),
-            _ => Error::io(name, "promiscuous mode refused", e),
-        };
-        let _promiscuous = promiscuous.map_err(failed)?;
-        Ok(Self { name: name.to_owned(), lost_before: lost(name), _promiscuous })
+    fn new(name: &str) -> Result<Self> {
+        if !sys::is_up(name) {
+            let cure = format!("set it up with `ip link set {name} up`");
+            return Err(Error::new(ErrorKind::LinkDown, name, "the interface is down").cure(cure));
+        }
+        Ok(Self { name: name.to_owned(), lost_before: lost(name) })
+    }
+
+    /// Without the right to attend, reads look at the interface from time to time.
+    fn attend(&self, promiscuous: bool) -> Result<Option<OwnedFd>> {
+        match sys::attend(&self.name, promiscuous) {
+            Ok(socket) => Ok(Some(socket)),
+            Err(_) if !promiscuous => Ok(None),
+            Err(e) if e.raw_os_error() == Some(libc::ENODEV) => {
+                Err(Error::new(ErrorKind::NotFound, &self.name, "no such interface"))
+            }
+            Err(e) => Err(Error::io(&self.name, "promiscuous mode refused", e)),
+        }
     }
 }
 

@@ -6,23 +6,46 @@ mod support;
 
 use support::Pcap;
 
-/// The same program on the same links; only who serves `a1` differs.
+/// Who serves `a1` in place of libpcap.
+const WAYS: [Pcap<'_>; 5] = [
+    Pcap::Ringway("a1=ebpf:a1"),
+    Pcap::Ringway("a1=packet:a1"),
+    Pcap::Ringway("a1=xdp:a1"),
+    Pcap::Ringway("a1=a1"),
+    Pcap::Copies,
+];
+
+/// Compares what a program of `tests/c` prints on the same links; only who serves `a1` differs.
+fn same(program: &str) {
+    let Some(lab) = support::lab() else { return };
+    let program = support::compile(program);
+    let program = [program.to_str().unwrap(), "a1", "a0"];
+    let run = |pcap| {
+        // One that the program before deleted is made again.
+        if lab.ip("link show a1").is_err() {
+            lab.veth("a0", "a1").unwrap();
+        }
+        support::run(Some(&lab), pcap, &program)
+    };
+    let system = run(Pcap::System);
+    assert_eq!((system.code, system.stderr.as_str()), (Some(0), ""), "{}", system.stdout);
+    for way in WAYS {
+        let ours = run(way);
+        for (ours, system) in ours.stdout.lines().zip(system.stdout.lines()) {
+            assert_eq!(ours, system, "{way:?}");
+        }
+        assert_eq!((ours.code, ours.stdout.len()), (Some(0), system.stdout.len()), "{way:?}: {ours:?}");
+    }
+}
+
 #[test]
 fn handles_behave_as_those_of_the_system_library() {
-    let Some(lab) = support::lab() else { return };
-    let program = support::compile("api");
-    let program = [program.to_str().unwrap(), "a1", "a0"];
-    let system = support::run(Some(&lab), Pcap::System, &program);
-    assert_eq!((system.code, system.stderr.as_str()), (Some(0), ""), "{}", system.stdout);
-    let maps = ["a1=ebpf:a1", "a1=packet:a1", "a1=xdp:a1", "a1=a1"].map(Pcap::Ringway);
-    for map in maps.into_iter().chain([Pcap::Copies]) {
-        let ours = support::run(Some(&lab), map, &program);
-        assert_eq!(ours.code, Some(0), "{map:?}: {ours:?}");
-        for (ours, system) in ours.stdout.lines().zip(system.stdout.lines()) {
-            assert_eq!(ours, system, "{map:?}");
-        }
-        assert_eq!(ours.stdout.len(), system.stdout.len(), "{map:?}");
-    }
+    same("api");
+}
+
+#[test]
+fn early_orders_forks_and_lost_interfaces_are_as_with_the_system_library() {
+    same("edges");
 }
 
 /// What libpcap leaves open, or gets wrong: timeouts, `inbound`, reads and closes within callbacks.
