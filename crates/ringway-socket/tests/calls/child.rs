@@ -116,6 +116,12 @@ pub(crate) fn send() {
         let mut nowhere = address(TYPE);
         nowhere.sll_ifindex = 9999;
         let n = bytes_of(&nowhere);
+        let mut family = name.clone();
+        family[..2].fill(0);
+        show("another family", libc::sendto(fd, f.as_ptr().cast(), 101, 0, family.as_ptr().cast(), 20));
+        show("a short name", libc::sendto(fd, f.as_ptr().cast(), 101, 0, name.as_ptr().cast(), 19));
+        family[11] = 9;
+        show("a long address", libc::sendto(fd, f.as_ptr().cast(), 101, 0, family.as_ptr().cast(), 20));
         show("no interface", libc::sendto(fd, f.as_ptr().cast(), 60, 0, n.as_ptr().cast(), 20));
         let copy = libc::dup(fd);
         libc::close(fd);
@@ -135,13 +141,33 @@ pub(crate) fn send() {
 
 /// `sendmmsg` of frames from `first` on.
 fn burst(fd: c_int, first: u8, count: u8) {
+    show("sendmmsg", send_burst(fd, first, count));
+}
+
+pub(crate) fn send_burst(fd: c_int, first: u8, count: u8) -> isize {
     let mut frames: Vec<_> = (first..first + count).map(|n| frame(n, 60 + usize::from(n))).collect();
     let mut pieces: Vec<_> = frames.iter_mut().map(|f| [piece(f)]).collect();
     let header = |p: &mut [iovec; 1]| mmsghdr { msg_hdr: message(p, &mut [], &mut []), msg_len: 0 };
     let mut messages: Vec<_> = pieces.iter_mut().map(header).collect();
     // SAFETY: all memory lives across the call.
-    show("sendmmsg", unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), messages.len() as u32, 0) } as isize);
-    assert!(messages.iter().zip(&frames).all(|(m, f)| m.msg_len as usize == f.len()));
+    let n = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), messages.len() as u32, 0) };
+    assert!(messages.iter().zip(&frames).take(n.max(0) as usize).all(|(m, f)| m.msg_len as usize == f.len()));
+    n as isize
+}
+
+/// Fills a tx ring and sends it, for ever.
+pub(crate) fn flood_ring(fd: c_int) {
+    let map = ring(fd, libc::PACKET_TX_RING, 1);
+    ready();
+    loop {
+        for k in (0..32).filter(|k| map.u32(k * 2048) == 0) {
+            map.put(k * 2048 + 32, &frame(k as u8, 60));
+            map.set(k * 2048 + 4, 60);
+            map.set(k * 2048, 1);
+        }
+        // SAFETY: no memory is involved.
+        unsafe { libc::send(fd, null(), 0, 0) };
+    }
 }
 
 /// Block size, blocks, frame size, frames; for version 3 also timeout, private bytes and features.
