@@ -29,7 +29,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
 	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
-	$(CARGO) run --release --quiet -p ringway-cli -- bench apps
+	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 
 # The command, and where it looks for them the libraries that `ringway run` puts under programs. Build with `make all` first.
 install:

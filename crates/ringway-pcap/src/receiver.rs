@@ -7,9 +7,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ringway::{Error, ErrorKind, Port, Result, RxRing};
 
 use crate::filter::Program;
-use crate::sys;
 use crate::types::Header;
 use crate::wake::{Orders, Wake};
+use crate::{sender, sys};
 
 /// A read that finds nothing looks so often whether the interface is still there.
 const LOOK: Duration = Duration::from_millis(100);
@@ -232,10 +232,12 @@ impl Cut {
         let Source { ring, outgoing, time: ts } = source;
         let (outgoing, ts) = (*outgoing, *ts);
         let wanted = if outgoing { self.wanted.outgoing } else { self.wanted.incoming };
+        let mut left = ring.avail();
         let mut burst = ring.burst(u32::MAX);
         while pass.delivered < limit && !orders.any() {
-            let Some(frame) = burst.next() else { return };
+            let Some(frame) = burst.next() else { break };
             pass.seen = true;
+            left = left.saturating_sub(1);
             let bytes = if frame.is_chained() {
                 self.scratch.resize(frame.len(), 0);
                 frame.copy_to(&mut self.scratch);
@@ -250,7 +252,9 @@ impl Cut {
             }
             let caplen = len.min(keep).min(self.snaplen);
             pass.delivered += 1;
+            sender::expect_more(left > 0 && pass.delivered < limit);
             each(&Header { ts, caplen, len }, &bytes[..caplen as usize]);
         }
+        sender::expect_more(false);
     }
 }

@@ -1,8 +1,10 @@
 //! The sending half of a handle.
 //!
-//! A packet leaves in the call that sends it, unless it is one of a dense stream ([`Coalesce`]): then it waits for others, as most of
-//! the cost of a small burst is saved so. The [`flusher`] sees to it that none waits longer than its bound.
+//! A packet leaves in the call that sends it, unless it is one of a dense stream ([`Coalesce`]) or a callback sends it that is
+//! about to be given more packets: then it waits for others, as most of the cost of a small burst is saved so. The [`flusher`] sees
+//! to it that none waits longer than its bound.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,6 +25,16 @@ pub(crate) struct Refused {
     pub(crate) errno: i32,
     /// More than the error number says.
     pub(crate) text: Option<String>,
+}
+
+thread_local! {
+    static MORE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says whether the callback that is run next will be run again at once.
+#[inline]
+pub(crate) fn expect_more(more: bool) {
+    let _ = MORE.try_with(|m| m.set(more));
 }
 
 pub(crate) struct Sender {
@@ -98,7 +110,10 @@ impl Ring {
     fn waits(&mut self) -> bool {
         match (self.rule.bound(), self.waiting) {
             // The first to wait starts the time.
-            (Some(bound), 1) => self.rule.waits(Instant::now()) && flusher::wake(bound),
+            (Some(bound), 1) => {
+                let dense = self.rule.waits(Instant::now());
+                (dense || MORE.try_with(Cell::get).unwrap_or(false)) && flusher::wake(bound)
+            }
             (Some(_), n) => n < MOST,
             (None, _) => false,
         }
@@ -110,12 +125,10 @@ impl Ring {
 
     fn flush(&mut self) -> Result<(), Refused> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        if self.waiting > 1 {
-            self.rule.left(Instant::now());
-        }
         match tx.sync() {
             Ok(_) => {
                 self.waiting = 0;
+                self.rule.left(Instant::now());
                 Ok(())
             }
             Err(e) => Err(Refused { errno: status::errno(e.kind()), text: Some(e.to_string()) }),
@@ -180,9 +193,14 @@ mod tests {
         assert!(port.rx[0].sync().unwrap() >= 2 + MOST);
         flusher::flush_all();
         assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST);
+        thread::sleep(Coalesce::GAP);
+        expect_more(true);
+        sender.send(&[4; 60]).unwrap();
+        expect_more(false);
+        assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST, "a callback has not sent all");
         send_dense(&sender);
         drop(sender);
-        assert_eq!(port.rx[0].sync().unwrap(), 6 + MOST, "a handle that is closed keeps nothing");
+        assert_eq!(port.rx[0].sync().unwrap(), 7 + MOST, "a handle that is closed keeps nothing");
     }
 
     #[test]

@@ -124,7 +124,7 @@ fn tcpdump_on_a_port_of_a_switch() {
 fn a_bridge_written_for_libpcap_joins_two_switches() {
     let (Some(left), Some(right)) = (Temporary::new(), Temporary::new()) else { return };
     let program = support::compile("bridge");
-    for batch in ["0", "500"] {
+    for batch in ["0", "", "500"] {
         let (mut a, mut b) = (Port::open(&left.port("p1")).unwrap(), Port::open(&right.port("p1")).unwrap());
         let args = [program.to_str().unwrap(), &left.port("p2"), &right.port("p2")];
         let mut child =
@@ -148,6 +148,23 @@ fn a_bridge_written_for_libpcap_joins_two_switches() {
         assert_eq!(line, "1000 0 5 0\n", "batch {batch}");
         assert_eq!(child.wait().unwrap().code(), Some(0));
     }
+}
+
+/// What waits at a fork is sent once, and the child goes on with the handle.
+#[test]
+fn a_daemon_goes_on_with_its_parents_handle() {
+    let Some(switch) = Temporary::new() else { return };
+    let program = support::compile("daemon");
+    let mut far = Port::open(&switch.port("p1")).unwrap();
+    let child =
+        command(None, Pcap::Ringway(""), &[program.to_str().unwrap(), &switch.port("p2")]).spawn().unwrap();
+    let numbers: Vec<_> = receive(&mut far, 6).iter().map(|f| f[14]).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+    let question = [frame(77, 100)];
+    send(&mut far, question.iter().cloned());
+    assert_eq!(receive(&mut far, 1), question);
+    let ended = support::end(child);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("1\n", ""));
 }
 
 /// A program that is killed leaves a port that the next one opens.

@@ -60,10 +60,16 @@ pub(crate) struct Inner {
     /// A failure of frames that were taken over before; the next send tells it.
     late: Option<c_int>,
     looked: Option<Instant>,
+    /// Why the port could not be opened, as it was said last.
+    said: String,
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) made: u64,
     pub(crate) turn: usize,
     pub(crate) handed: usize,
+    /// Frames that have come; it wraps.
+    pub(crate) arrived: u32,
+    /// Threads that sleep until frames come.
+    pub(crate) asleep: u32,
     lost: u64,
     pub(crate) scratch: Vec<u8>,
 }
@@ -98,6 +104,29 @@ impl Drop for Use {
         // One that only sends takes nothing from anybody, and to open it takes long: it stays for the next socket.
         if !self.0.send_only {
             inner.port = None;
+        }
+    }
+}
+
+/// A thread that sleeps until frames come, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Asleep(&'static Link);
+
+impl Asleep {
+    /// Under the lock under which the port was asked for a wake-up.
+    pub(crate) fn new(link: &'static Link, inner: &mut Inner) -> Self {
+        inner.asleep += 1;
+        Self(link)
+    }
+}
+
+impl Drop for Asleep {
+    /// Must not be dropped inside. Where that fails the thread is taken to sleep for ever, which costs others wake-ups that
+    /// nobody needs.
+    fn drop(&mut self) {
+        if let Some(_inside) = Inside::enter() {
+            let mut inner = self.0.lock();
+            inner.asleep = inner.asleep.saturating_sub(1);
         }
     }
 }
@@ -166,11 +195,15 @@ impl Link {
     fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
         let opened = OpenOptions::new().send_only(self.send_only).open(&self.name);
         let port = opened.map_err(|e| {
-            if !self.send_only || Config::get().verbose {
-                report::say(&e.to_string());
+            let text = e.to_string();
+            // Once: a program may try again and again.
+            if (!self.send_only || Config::get().verbose) && text != inner.said {
+                report::say(&text);
+                inner.said = text;
             }
             errno_of(e.kind())
         })?;
+        inner.said.clear();
         inner.born = fork::count();
         (inner.unsent, inner.late, inner.rule) = (0, None, Coalesce::new(Config::get().bound));
         inner.lost = port.counters().rx.dropped();
@@ -190,11 +223,18 @@ impl Link {
             return Ok(inner);
         }
         inner.port = None;
+        // Threads that sleep are the parent's.
+        inner.asleep = 0;
         self.make(&mut inner)?;
         if let Some(fd) = inner.fd() {
             inner.receivers.iter_mut().for_each(|r| r.renew(fd));
         }
         Ok(inner)
+    }
+
+    /// Bytes of the longest frame that the port sends.
+    pub(crate) fn longest(&self) -> usize {
+        self.lock().port.as_ref().map_or(0, |p| p.info().max_frame as usize)
     }
 
     /// Sends what waits.
@@ -271,10 +311,8 @@ impl Inner {
             return Ok(());
         }
         report::frames_sent(sent);
-        if sent > 1 {
-            self.rule.left(Instant::now());
-        }
         tx.sync().map(drop).map_err(|e| errno_of(e.kind()))?;
+        self.rule.left(Instant::now());
         self.look()
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::config::Config;
 use crate::filter::{About, Insn};
 use crate::link::{Inner, Link, Use};
 use crate::receiver::{Fanout, Wish};
+use crate::report;
 use crate::sys::kernel;
 use crate::sys::ring::Mapping;
 use crate::tpacket::{Geometry, RxMap, TxMap};
@@ -22,6 +23,9 @@ const NOTHING: u16 = 0xffff;
 
 /// How long a stream stops when it leaves the kernel's socket for a port.
 const CHANGE: Duration = Duration::from_millis(1);
+
+pub(crate) const NO_EBPF: &str =
+    "a packet socket of a mapped interface can't run an eBPF filter; attach a classic one";
 
 /// Events that frames to read cause, and those that go with them to the descriptor that tells of frames.
 pub(crate) const INPUT: u32 = (libc::EPOLLIN | libc::EPOLLRDNORM) as u32;
@@ -59,6 +63,8 @@ pub(crate) struct Socket {
     receives: AtomicBool,
     /// Whether calls never sleep.
     nonblocking: AtomicBool,
+    /// A failure that ended a call which had frames already: the next one tells it. 0 for none.
+    late: AtomicI32,
     state: Mutex<State>,
 }
 
@@ -70,10 +76,14 @@ pub(crate) struct State {
     pub(crate) protocol: u16,
     /// The interface it is bound to; 0 for none.
     pub(crate) bound: c_int,
+    /// Whether the kernel's socket has [`NOTHING`] for a protocol.
+    pub(crate) hidden: bool,
     routes: Vec<Route>,
     pub(crate) inlet: Option<Inlet>,
     pub(crate) options: Options,
     pub(crate) filter: Option<Arc<[Insn]>>,
+    /// Whether the kernel's socket has a filter that can't be run here.
+    pub(crate) ebpf: bool,
     fanout: Option<Fanout>,
     pub(crate) rings: Rings,
     /// Where epolls of the program look at it.
@@ -94,6 +104,8 @@ pub(crate) struct Options {
     pub(crate) auxdata: bool,
     pub(crate) vnet: bool,
     pub(crate) stamps: Stamps,
+    /// `SO_TIMESTAMPING`, as far as it asks for the time at which a frame came.
+    pub(crate) stamping: Option<c_int>,
     /// `PACKET_VERSION`.
     pub(crate) version: c_int,
     /// `PACKET_RESERVE`.
@@ -102,13 +114,13 @@ pub(crate) struct Options {
     pub(crate) tx_offset: bool,
 }
 
-/// Whether a received message has its time beside it.
+/// Whether a received message has its time beside it, and in which kind of message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stamps {
     #[default]
     None,
-    Micros,
-    Nanos,
+    Micros(c_int),
+    Nanos(c_int),
 }
 
 /// Mapped rings that the program asked for.
@@ -195,6 +207,7 @@ impl Socket {
         drop(sockets);
         *self.state() = State { dgram, protocol, ..State::default() };
         self.receives.store(false, Release);
+        self.late.store(0, Relaxed);
         self.names.store(1, Release);
     }
 
@@ -227,29 +240,43 @@ impl Socket {
         self.nonblocking.load(Relaxed)
     }
 
+    /// The failure that an earlier call had to keep, once.
+    pub(crate) fn late(&self) -> Option<c_int> {
+        Some(self.late.load(Relaxed)).filter(|code| *code != 0).map(|_| self.late.swap(0, Relaxed))
+    }
+
+    pub(crate) fn set_late(&self, code: c_int) {
+        self.late.store(code, Relaxed);
+    }
+
     pub(crate) fn set_nonblocking(&self, on: bool) {
         self.nonblocking.store(on, Relaxed);
     }
 
-    /// Binds the socket, and the kernel's too; `None` leaves it to the kernel.
-    pub(crate) fn bind(&self, fd: RawFd, index: c_int, protocol: u16) -> Option<Result<(), c_int>> {
+    /// Binds the socket, and the kernel's too; whether its frames come from a port now.
+    pub(crate) fn bind(&self, fd: RawFd, index: c_int, protocol: u16) -> Result<bool, c_int> {
         let mut state = self.state();
         let wanted = if protocol == 0 { state.protocol } else { protocol };
         let mapped = match state.route(fd, index) {
-            Some(Ok(route)) => matches!(route.way, Way::Mapped(_)),
-            Some(Err(code)) => return Some(Err(code)),
+            Some(route) => matches!(route?.way, Way::Mapped(_)),
             None => false,
         };
-        (state.bound, state.protocol) = (index, wanted);
-        state.inlet = None;
-        self.receives.store(false, Release);
-        if !mapped {
-            return None;
+        if mapped && state.ebpf {
+            report::say(NO_EBPF);
+            return Err(libc::EOPNOTSUPP);
         }
-        let bound = kernel::bind(fd, index, NOTHING).and_then(|()| state.receive(fd, index, wanted));
+        // A failure leaves all as it was.
+        kernel::bind(fd, index, if mapped { NOTHING } else { wanted })?;
+        (state.bound, state.protocol) = (index, wanted);
+        state.hidden = mapped || state.hidden && wanted == 0;
+        let received = state.inlet.take().is_some();
+        self.receives.store(false, Release);
+        if mapped {
+            state.receive(fd, index, wanted)?;
+        }
         self.receives.store(state.inlet.is_some(), Release);
-        state.look_again(fd);
-        Some(bound)
+        state.look_again(fd, received);
+        Ok(mapped)
     }
 }
 
@@ -338,12 +365,16 @@ impl State {
         self.with_inlet(|inner, id| inner.receiver(id).map(|r| r.watch()))?
     }
 
-    /// The socket was bound after epolls began to look at it.
-    fn look_again(&self, fd: RawFd) {
-        let Some(watch) = self.watch() else { return };
+    /// The socket was bound after epolls began to look at it; `received` says whether they saw frames of a port.
+    fn look_again(&self, fd: RawFd, received: bool) {
+        let watch = self.watch();
         for w in &self.watched {
-            kernel::epoll(w.epoll, libc::EPOLL_CTL_ADD, watch, w.events & READ, w.data);
-            kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events & !INPUT, w.data);
+            if let Some(watch) = watch {
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_ADD, watch, w.events & READ, w.data);
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events & !INPUT, w.data);
+            } else if received {
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events, w.data);
+            }
         }
     }
 
@@ -372,8 +403,13 @@ impl Route {
 
     #[cold]
     fn change(&mut self) {
-        self.way = match Link::sender(&format!("ebpf:{}", self.name)) {
+        // One ring will do, unless its name is that of another interface.
+        let one = format!("{}-0", self.name);
+        let name = if kernel::exists(&one) { &self.name } else { &one };
+        self.way = match Link::sender(&format!("ebpf:{name}")) {
             Ok(None) => return,
+            // Frames that fit into several buffers only, some drivers take from the kernel alone.
+            Ok(Some(link)) if link.longest() < self.mtu + crate::frame::HEADER => Way::Kernel,
             Ok(Some(link)) => {
                 // What the kernel still has of frames sent before leaves before what follows.
                 std::thread::sleep(CHANGE);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 /// Whether a frame waits for others: the rule of the libraries that `ringway run` puts under programs.
 ///
 /// A program that sends frame by frame pays for a sync with each, which costs several times what the frame does. So in a dense
-/// stream, where a frame comes within [`GAP`](Self::GAP) of the one before, frames wait for each other; the one after a pause
-/// leaves at once. None waits longer than the [`bound`](Self::bound): whoever uses this sees to that, with a thread, and sends what
+/// stream, where a program sends a frame within [`GAP`](Self::GAP) of having sent the one before, frames wait for each other; the
+/// one after a pause leaves at once. None waits longer than the [`bound`](Self::bound): whoever uses this sees to that, with a thread, and sends what
 /// waits also before the program sleeps.
 ///
 /// ```
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 ///
 /// let (mut rule, start) = (Coalesce::new(Some(Coalesce::BOUND)), Instant::now());
 /// assert!(!rule.waits(start), "the first one leaves");
-/// assert!(rule.waits(start + Duration::from_micros(2)), "the next one is close behind");
+/// rule.left(start + Duration::from_micros(20));
+/// assert!(rule.waits(start + Duration::from_micros(22)), "the next one is close behind");
 /// assert!(!rule.waits(start + Duration::from_millis(2)), "after a pause");
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -25,7 +26,7 @@ pub struct Coalesce {
 }
 
 impl Coalesce {
-    /// Frames that are closer to each other than this are a dense stream.
+    /// Pauses shorter than this make a stream dense.
     pub const GAP: Duration = Duration::from_micros(10);
 
     /// How long a frame may wait unless told otherwise.
@@ -64,7 +65,7 @@ impl Coalesce {
         self.bound.is_some() && last.is_some_and(|l| now.saturating_duration_since(l) < Self::GAP)
     }
 
-    /// Notes that frames which waited have left.
+    /// Notes the end of a call that made frames leave: how long that took is not the program's pause.
     pub fn left(&mut self, now: Instant) {
         self.last = Some(now);
     }

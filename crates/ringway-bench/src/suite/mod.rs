@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`apps`] | unmodified programs, with Ringway under them and without |
+//! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
@@ -17,7 +17,6 @@
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
-pub mod apps;
 mod bed;
 pub mod conditions;
 mod duo;
@@ -25,6 +24,7 @@ mod fault;
 pub mod io;
 mod loops;
 mod meter;
+pub mod pcap;
 pub mod report;
 pub mod sides;
 pub mod statistics;

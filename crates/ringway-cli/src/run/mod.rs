@@ -35,9 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
 
-    /// Let a packet that is sent wait so long for others, at most; 0 sends each at once
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    batch_us: u32,
+    /// Bound of the time that a packet of a dense stream waits for others, to leave with them [default: 100]; 0 sends each at once
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    batch_us: Option<u32>,
 
     /// Tell what is set up, and at the program's end which calls were served
     #[arg(short, long)]
@@ -56,7 +56,9 @@ enum Only {
 
 const EXAMPLES: &str = "\
 Programs that use libpcap find ports under their own names, such as vale0:p1 or pipe:x{1, and under the names that --map gives
-them. Interfaces that are not mapped stay with the system, unless --copy is given. The libraries lie beside this command, in ../lib/ringway, or in the
+them. Interfaces that are not mapped stay with the system, unless --copy is given; only dense streams that are sent there take
+a shorter way, on which other programs of this host that look at the interface do not see them (--batch-us 0 stops that for
+programs that send packet by packet). The libraries lie beside this command, in ../lib/ringway, or in the
 directory that RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are
 started (setuid), can't be run so.
 
@@ -107,8 +109,8 @@ fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsStrin
     if args.copy {
         all.push(("RINGWAY_COPY", "1".into()));
     }
-    if args.batch_us > 0 {
-        all.push(("RINGWAY_BATCH_US", args.batch_us.to_string().into()));
+    if let Some(us) = args.batch_us {
+        all.push(("RINGWAY_BATCH_US", us.to_string().into()));
     }
     if args.verbose {
         all.push(("RINGWAY_VERBOSE", "1".into()));

@@ -157,6 +157,13 @@ pub(crate) fn restarts() -> bool {
     })
 }
 
+/// Whether there is an interface of this name.
+pub(crate) fn exists(interface: &str) -> bool {
+    let Ok(name) = std::ffi::CString::new(interface) else { return false };
+    // SAFETY: a NUL-terminated name.
+    unsafe { libc::if_nametoindex(name.as_ptr()) != 0 }
+}
+
 /// Has the calling thread's timers end when they should, instead of up to 50 us later.
 pub(crate) fn exact_timers() {
     // SAFETY: no pointers are passed.

@@ -58,11 +58,11 @@ pub(crate) fn frame(n: u8, len: usize) -> Vec<u8> {
     f
 }
 
-fn piece(bytes: &mut [u8]) -> iovec {
+pub(crate) fn piece(bytes: &mut [u8]) -> iovec {
     iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
 }
 
-fn message(pieces: &mut [iovec], name: &mut [u8], control: &mut [u8]) -> msghdr {
+pub(crate) fn message(pieces: &mut [iovec], name: &mut [u8], control: &mut [u8]) -> msghdr {
     // SAFETY: plain data.
     let mut m: msghdr = unsafe { zeroed() };
     (m.msg_iov, m.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len());
@@ -237,6 +237,9 @@ pub(crate) fn receive(words: &[&str]) {
     // As some programs do it: made for all protocols, and bound to the interface.
     let fd = socket(kind, 0);
     option(fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1);
+    if words.contains(&"vnet") {
+        assert_eq!(option(fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1), 0);
+    }
     if words.contains(&"filter") {
         filter(fd);
     }
@@ -278,7 +281,7 @@ pub(crate) fn receive(words: &[&str]) {
 }
 
 /// As Open vSwitch does: nothing that was sent here.
-fn filter(fd: c_int) {
+pub(crate) fn filter(fd: c_int) {
     let insn = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = [
         insn(0x28, 0, 0, (-0x1000i32 + 4) as u32),

@@ -22,7 +22,7 @@ fn receive(name: &str, fd: c_int, count: usize) {
 }
 
 /// Runs `f` in the child of a fork, and waits for it.
-fn in_fork(f: impl FnOnce()) {
+pub(crate) fn in_fork(f: impl FnOnce()) {
     // SAFETY: the child runs `f` and ends; no other thread of the parent holds what it needs.
     unsafe {
         let pid = libc::fork();

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "what the tests share has more")]
 
 mod child;
+mod edges;
 mod host;
 mod life;
 
@@ -27,6 +28,17 @@ fn program() {
         "threads" => life::threads(),
         "flood" => life::flood(),
         "stream" => life::stream(),
+        "arguments" => edges::arguments(),
+        "control" => edges::control(),
+        "many" => edges::many(),
+        "edges" => edges::edges(),
+        "refused" => edges::refused(),
+        "nested" => edges::nested(),
+        "closed" => edges::closed(),
+        "sleepers" => edges::sleepers(),
+        "cancelled" => edges::cancelled(),
+        "heir" => edges::heir(),
+        "unprivileged" => edges::unprivileged(&words[1..]),
         other => panic!("{other}?"),
     }
 }
@@ -95,8 +107,9 @@ fn same(words: &str, frames: &[Vec<u8>]) {
     let Some(host) = Host::new() else { return };
     let expected = host.plain(words, frames);
     let got = host.shimmed(words, frames, true, &[]);
+    let all = &got.lines;
     for (got, expected) in got.lines.iter().zip(&expected.lines) {
-        assert_eq!(got, expected, "{words}");
+        assert_eq!(got, expected, "{words}: {all:#?}");
     }
     assert_eq!(got.lines.len(), expected.lines.len(), "{words}");
     assert!(expected.lines.len() > 5 && got.errors.contains("received"), "{words}: {}", got.errors);
@@ -156,6 +169,66 @@ fn an_epoll_that_looked_before_the_bind() {
 #[test]
 fn threads_signals_and_time() {
     same("threads", &six());
+}
+
+/// Twelve frames of the program's own type.
+fn twelve() -> Vec<Vec<u8>> {
+    (0..12).map(|n| frame(n, 60 + usize::from(n))).collect()
+}
+
+#[test]
+fn arguments_are_checked_as_the_kernel_does() {
+    same("arguments", &twelve());
+}
+
+#[test]
+fn messages_beside_the_bytes_and_several_frames_a_call() {
+    same("control", &twelve());
+    same("many", &twelve());
+}
+
+#[test]
+fn epolls_tell_of_edges_and_of_nothing_that_is_refused() {
+    same("edges twice", &six());
+    same("refused twice", &(0..3).map(|n| frame(n, 60)).collect::<Vec<_>>());
+    same("nested", &six());
+}
+
+#[test]
+fn descriptors_that_are_closed_or_fail_to_bind() {
+    same("closed", &six());
+}
+
+#[test]
+fn a_thread_that_looks_leaves_the_wake_up_to_who_sleeps() {
+    same("sleepers", &six());
+}
+
+#[test]
+fn a_thread_is_cancelled_in_a_receive() {
+    same("cancelled", &six());
+}
+
+#[test]
+fn the_child_of_a_fork_finds_a_mapped_port_busy() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("heir", &six(), true, &[]);
+    let busy = format!("child receives: errno {}", libc::EBUSY);
+    assert_eq!(got.lines[2..6], ["child polls: 1", &busy, &busy, &busy], "{}", got.errors);
+    let parent: Vec<_> = (0..6).flat_map(|n| [format!("parent: {}", 60 + n), format!("frame {n}")]).collect();
+    assert_eq!(got.lines[7..], parent, "what is its parent's stays there");
+    assert_eq!(got.errors.matches("has it open").count(), 1, "it is said once: {}", got.errors);
+}
+
+#[test]
+fn a_program_without_rights_is_told_what_the_kernel_tells() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("unprivileged", &[]);
+    assert_eq!(expected.lines, [format!("socket: errno {}", libc::EPERM)]);
+    assert_eq!(host.shimmed("unprivileged", &[], true, &[]).lines, expected.lines);
+    let got = host.shimmed("unprivileged later", &[], true, &[]);
+    assert_eq!(got.lines, [format!("bind: errno {}", libc::EPERM)]);
+    assert!(got.errors.contains("ringway vale"), "what is missing, and the cure: {}", got.errors);
 }
 
 #[test]
