@@ -185,38 +185,6 @@ fn killed_programs_leave_nothing() {
     }
 }
 
-/// Without rights: what libpcap says, and its own words for an interface that can't be copied.
-#[test]
-fn a_lack_of_rights_is_told_as_by_libpcap() {
-    let Some(lab) = support::lab() else { return };
-    if !has("tcpdump") || !has("setpriv") {
-        return;
-    }
-    // Where a user without rights can read it.
-    let library = std::env::temp_dir().join(format!("ringway-pcap-{}.so", std::process::id()));
-    std::fs::copy(support::library(), &library).unwrap();
-    let preload = format!("LD_PRELOAD={}", library.display());
-    let tcpdump = |env: &[&str], device: &str| {
-        let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env"];
-        let args = [&user[..], env, &["tcpdump", "-i", device]].concat();
-        let ended = support::run(Some(&lab), Pcap::System, &args);
-        assert_eq!(ended.code, Some(1), "{ended:?}");
-        ended.stderr
-    };
-    let system = tcpdump(&[], "a1");
-    let denied = "You don't have permission to perform this capture on that device";
-    assert!(system.contains(denied), "{system}");
-    for device in ["ebpf:a1", "packet:a1"] {
-        let ours = tcpdump(&[&preload], device);
-        assert!(ours.contains(&format!("tcpdump: {device}: {denied}\n({device}: ")), "{ours}");
-    }
-    let copies = tcpdump(&[&preload, "RINGWAY_COPY=1"], "a1");
-    let (told, rest) = copies.split_once('\n').unwrap();
-    assert!(told.starts_with("ringway: a1 is served by the system's libpcap: ebpf:a1^: "), "{told}");
-    assert_eq!(rest, system);
-    std::fs::remove_file(library).unwrap();
-}
-
 /// Ports of switches and mapped names are listed after the interfaces.
 #[test]
 fn devices_are_listed() {
