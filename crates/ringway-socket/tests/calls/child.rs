@@ -473,7 +473,8 @@ fn show_slot(map: &Map, base: usize, version: u8) {
     let (len, snap) = (map.u32(base + len_at), map.u32(base + if version == 2 { 12 } else { len_at + 4 }));
     let (mac, net) = (map.u32(base + ends_at) & 0xffff, map.u32(base + ends_at) >> 16);
     let tag = [0, map.u32(base + 24), map.u32(base + 32)][usize::from(version)] & 0xffff;
-    let flags = map.u32(base + flags_at) & !(1 << 7);
+    // Which clock the time is from depends on what others on the machine ask for.
+    let flags = map.u32(base + flags_at) & !(1 << 7 | 1 << 29);
     let from = map.bytes(base + address, 18);
     let bytes = digest(&map.bytes(base + mac as usize, snap as usize));
     println!("{len} at {mac} {net} flags {flags:x} tag {tag:04x} from {from:02x?} {bytes}");
