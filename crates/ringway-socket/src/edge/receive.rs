@@ -292,7 +292,7 @@ unsafe fn many(
     socket: &'static Socket,
     msgs: &mut [mmsghdr],
     flags: c_int,
-    mut wait: Option<&mut timespec>,
+    wait: Option<&mut timespec>,
 ) -> Option<Result<usize, c_int>> {
     let at = wait.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the caller's time.
@@ -314,7 +314,7 @@ unsafe fn many(
     if let Some(m) = msgs.get(max).filter(|_| done == Ok(max)) {
         socket.set_late(if m.msg_hdr.msg_iovlen > MOST { libc::EMSGSIZE } else { libc::EINVAL });
     }
-    if let (Some(t), Some(until), Ok(_)) = (wait.as_deref_mut(), until, done) {
+    if let (Some(t), Some(until), Ok(_)) = (wait, until, done) {
         *t = to_timespec(until.saturating_duration_since(Instant::now()));
     }
     Some(done)
