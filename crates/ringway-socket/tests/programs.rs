@@ -173,7 +173,7 @@ fn scanners_find_the_same_hosts() {
     let none = folder.file("none");
     std::fs::write(&none, "").unwrap();
     let zmap = format!(
-        "zmap -p 80 -i a0 -G 02:00:00:00:00:09 -S 10.9.0.1 -r 10000 -c 1 -T 1 -b {none} --disable-syslog -q -o - \
+        "zmap -e 7 -p 80 -i a0 -G 02:00:00:00:00:09 -S 10.9.0.1 -r 10000 -c 1 -T 1 -b {none} --disable-syslog -q -o - \
          10.9.0.0/24"
     );
     let masscan = "masscan -e a0 --adapter-ip 10.9.0.1 --router-mac 02-00-00-00-00-09 -p80 --rate 10000 --wait 1 \
