@@ -62,3 +62,15 @@ fn what_libpcap_leaves_open() {
     let (_, beyond) = ended.stdout.split_once("beyond\n").unwrap();
     assert_eq!(beyond, include_str!("c/beyond.txt"));
 }
+
+/// Nothing is lost while threads send, count, change the filter and break.
+#[test]
+fn threads_share_a_handle() {
+    let Some(lab) = support::lab() else { return };
+    let program = support::compile("threads");
+    for way in WAYS {
+        let ended = support::run(Some(&lab), way, &[program.to_str().unwrap(), "a1", "a0"]);
+        assert_eq!(ended.stdout, "300 packets, broken 1, failed 0\n", "{way:?} {ended:?}");
+        assert_eq!(ended.code, Some(0), "{way:?} {ended:?}");
+    }
+}
