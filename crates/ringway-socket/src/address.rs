@@ -17,6 +17,7 @@ pub(crate) struct To {
     pub(crate) family: c_int,
     pub(crate) index: c_int,
     pub(crate) protocol: u16,
+    /// As it stands there: the kernel does not look at its length.
     pub(crate) address: [u8; 6],
 }
 

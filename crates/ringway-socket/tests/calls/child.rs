@@ -132,10 +132,42 @@ pub(crate) fn send() {
         let fd = socket(libc::SOCK_DGRAM, 0);
         let f = frame(74, 80);
         show("dgram", libc::sendto(fd, f[14..].as_ptr().cast(), 66, 0, name.as_ptr().cast(), 20));
+        bind(fd, 0);
+        show("dgram to nobody", libc::send(fd, f[14..].as_ptr().cast(), 66, 0));
+        name[11] = 0;
+        show("dgram, no address", libc::sendto(fd, f[14..].as_ptr().cast(), 66, 0, name.as_ptr().cast(), 20));
         libc::close(fd);
+        too_many(&mut name);
     }
     for version in 0..3 {
         tx_ring(version, 80 + 10 * version as u8);
+    }
+}
+
+/// Pieces and names beyond what the kernel takes.
+fn too_many(name: &mut [u8]) {
+    let fd = socket(libc::SOCK_RAW, 0);
+    bind(fd, 0);
+    let mut f = frame(75, 60);
+    let mut pieces: Vec<_> = f.chunks_mut(1).map(piece).collect();
+    pieces.resize_with(1025, || piece(&mut []));
+    name[11] = 6;
+    let mut long = [&*name, &[0; 140]].concat();
+    // SAFETY: all memory lives across the calls.
+    unsafe {
+        show("writev of many", libc::writev(fd, pieces.as_ptr(), 1024));
+        show("writev of too many", libc::writev(fd, pieces.as_ptr(), 1025));
+        let mut m = message(&mut pieces, &mut long, &mut []);
+        show("sendmsg of too many", libc::sendmsg(fd, &raw const m, 0));
+        m.msg_iovlen = 60;
+        show("sendmsg with a long name", libc::sendmsg(fd, &raw const m, 0));
+        m.msg_namelen = u32::MAX;
+        show("sendmsg with a negative name", libc::sendmsg(fd, &raw const m, 0));
+        show(
+            "sendto with a long name",
+            libc::sendto(fd, f.as_ptr().cast(), 60, 0, long.as_ptr().cast(), 160),
+        );
+        libc::close(fd);
     }
 }
 

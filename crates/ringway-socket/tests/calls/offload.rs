@@ -65,6 +65,7 @@ pub(crate) fn send() {
     send("cut in many", header(NEEDS_CSUM, TCPV4, [54, 1000, 34, 16]), &tcp(20_000));
     send("datagrams", header(NEEDS_CSUM, UDP_L4, [42, 300, 34, 6]), &udp(700));
     send("one segment", header(NEEDS_CSUM, TCPV4, [54, 500, 34, 16]), &tcp(400));
+    send("longer than the MTU", header(NEEDS_CSUM, 0, [0, 0, 34, 16]), &tcp(2000));
     send("no frame", header(0, 0, [0; 4]), &[]);
     send("less than a header", vec![0; 9], &[]);
     send("a sum behind the end", header(NEEDS_CSUM, 0, [0, 0, 200, 6]), &udp(10));
