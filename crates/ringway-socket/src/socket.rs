@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ringway::Coalesce;
 
 use crate::config::Config;
+use crate::filler;
 use crate::filter::{About, Insn};
 use crate::link::{Inner, Link, Use};
 use crate::receiver::{Fanout, Wish};
@@ -335,7 +336,10 @@ impl State {
             r.fanout = self.fanout;
             let about = r.wish.about;
             match (&r.map, map) {
-                (None, Some(map)) => r.map = Some(map.from(about.index, about.hardware)),
+                (None, Some(map)) => {
+                    r.map = Some(map.from(about.index, about.hardware));
+                    filler::start();
+                }
                 (Some(_), None) => r.map = None,
                 _ => {}
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use super::epoll::prepare;
+use crate::filler;
 use crate::flusher;
 use crate::link::Asleep;
 use crate::report::{self, Call};
@@ -24,6 +25,7 @@ fn ours(fd: c_int) -> Option<&'static Socket> {
 
 /// Whether a frame is there.
 pub(super) fn has(socket: &Socket) -> bool {
+    filler::looked();
     let state = socket.state();
     let Some(inlet) = &state.inlet else { return false };
     // What the port has to say when it fails, the next receive tells.

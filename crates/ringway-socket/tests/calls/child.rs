@@ -305,7 +305,9 @@ pub(crate) fn receive(words: &[&str]) {
     name_of(fd);
     ready();
     match how {
-        "ring0" | "ring1" | "ring2" => return rx_ring(fd, how.as_bytes()[4] - b'0', count),
+        "ring0" | "ring1" | "ring2" => {
+            return rx_ring(fd, how.as_bytes()[4] - b'0', count, words.contains(&"spin"));
+        }
         _ => {}
     }
     for _ in 0..count {
@@ -465,7 +467,8 @@ fn statistics(fd: c_int) {
     println!("statistics: {done} {counts:?}");
 }
 
-fn rx_ring(fd: c_int, version: u8, count: usize) {
+/// With `spin` it never waits.
+fn rx_ring(fd: c_int, version: u8, count: usize, spin: bool) {
     let map = ring(fd, libc::PACKET_RX_RING, version.into());
     println!("ring");
     let mut seen = 0;
@@ -473,7 +476,7 @@ fn rx_ring(fd: c_int, version: u8, count: usize) {
     while seen < count {
         let mut p = pollfd { fd, events: libc::POLLIN, revents: 0 };
         // SAFETY: it lives across the call.
-        assert_eq!(unsafe { libc::poll(&raw mut p, 1, 10_000) }, 1);
+        assert!(spin || unsafe { libc::poll(&raw mut p, 1, 10_000) } == 1);
         if version < 2 {
             let base = at * 2048;
             if map.u32(base) & 1 != 0 {

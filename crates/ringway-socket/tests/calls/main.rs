@@ -142,6 +142,15 @@ fn mapped_rings() {
     }
 }
 
+/// Frames get into the ring of a program that only looks at it.
+#[test]
+fn mapped_rings_that_nobody_waits_for() {
+    let all = kinds();
+    for how in ["ring1", "ring2"] {
+        same(&format!("receive raw {how} {} spin", all.len()), &all);
+    }
+}
+
 #[test]
 fn filters_and_types() {
     let all = kinds();
