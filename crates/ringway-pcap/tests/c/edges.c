@@ -184,13 +184,13 @@ static void down(void) {
 	SHOW(readable(fd, 5000));
 	SHOW(pcap_setnonblock(p, 1, errbuf));
 	SHOW(pcap_dispatch(p, -1, got, NULL));
-	SHOW(readable(fd, 100));
+	SHOW(readable(fd, 20));
 	ip_link("set %s up");
 	while (readable(far, 0) == 1) {
 		char frame[2000];
 		SHOW(recv(far, frame, sizeof(frame), 0) > 0);
 	}
-	usleep(200000);
+	usleep(100000);
 	send_one();
 	SHOW(readable(fd, 5000));
 	SHOW(pcap_dispatch(p, -1, got, (u_char *)"up again"));
@@ -198,7 +198,7 @@ static void down(void) {
 }
 
 static void *delete_later(void *nothing) {
-	usleep(200000);
+	usleep(100000);
 	ip_link("del %s");
 	return nothing;
 }
