@@ -16,8 +16,7 @@ demo: setup
 
 test:
 	@scripts/setup --test
-	$(CARGO) build --workspace
-	$(CARGO) test --workspace --no-fail-fast
+	@CARGO="$(CARGO)" scripts/test
 
 lint: setup
 	$(CARGO) fmt --all --check

@@ -23,7 +23,7 @@ use support::members::add;
 use support::switch::{ObjectKind, Path, Temporary, exists, files, look_up, open_object, station};
 use support::{LIMIT, eventually, new_lab, output, whole};
 
-const RELOADS: u32 = 20;
+const RELOADS: u32 = 10;
 /// Frames of a stream that may be under way: far fewer than a ring has.
 const WINDOW: u64 = 256;
 

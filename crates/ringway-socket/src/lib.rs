@@ -39,8 +39,15 @@
 //!
 //! * Frames that the process itself, or another socket of it, sends on a mapped interface are not received as `PACKET_OUTGOING`.
 //! * A fanout group's program (`PACKET_FANOUT_CBPF`, `_EBPF`) is replaced by the flow, and an eBPF socket filter is refused.
-//! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended, until then its sends to
-//!   a mapped interface fail with `EBUSY`; to a plain interface they take the kernel's way.
+//! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended. Until then its calls on a
+//!   mapped interface fail with `EBUSY`, and a poll says at once that there is something to read; sends to a plain interface take
+//!   the kernel's way.
+//! * Opening a port may need rights that a bind does not: a program that has given its own up gets `EPERM`, and is told why.
+//! * A mapped receive ring is filled by poll, select and epoll_wait. A program that only looks at the ring finds nothing.
+//! * Room for a frame is written by this library: where its address is wrong, but not null, the program gets `SIGSEGV` in the place of
+//!   `EFAULT`.
+//! * An epoll that looks for more than frames to read may tell of a socket in two events. An epoll in another one wakes a program
+//!   that sleeps in poll, select or epoll_wait, not one that sleeps by other ways.
 //! * A port's ring that stays full for 10 ms fails a send with `ENOBUFS`.
 //! * Descriptors from 65536 on, `SOCK_PACKET`, sendfile, splice, io_uring and system calls that do not pass libc are the kernel's.
 //! * A socket of a mapped interface that is passed to another process, or through exec, receives nothing there.

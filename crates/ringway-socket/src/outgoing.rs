@@ -57,20 +57,21 @@ impl<'a> Outgoing<'a> {
         let link = link.0;
         let skip = if vnet { VNET } else { 0 };
         let mut header = [0; HEADER];
+        let fail = |code| Put::Done(Err(code));
         let head: &[u8] = if dgram {
-            header[..6].copy_from_slice(&to.map_or([0; 6], |t| t.address));
+            let Some(to) = to else { return fail(libc::EINVAL) };
+            header[..6].copy_from_slice(&to.address);
             header[6..12].copy_from_slice(&address);
             header[12..].copy_from_slice(&protocol.to_be_bytes());
             &header
         } else {
             &[]
         };
-        let fail = |code| Put::Done(Err(code));
         let Some(len) = (whole + head.len()).checked_sub(skip) else { return fail(libc::EINVAL) };
         if len < HEADER {
             return fail(libc::EINVAL);
         }
-        let large = vnet && whole > route.mtu;
+        let large = vnet && is_large(frame);
         if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
             return fail(libc::EMSGSIZE);
         }
@@ -174,6 +175,13 @@ fn tagged(frame: Gather<'_>, skip: usize) -> bool {
     let mut kind = [0; 2];
     frame.copy_from(skip + 12, &mut kind);
     matches!(u16::from_be_bytes(kind), 0x8100 | 0x88a8)
+}
+
+/// Whether the `virtio_net_hdr` before a frame says that it is to be cut, or makes no sense.
+fn is_large(frame: Gather<'_>) -> bool {
+    let mut header = [0; VNET];
+    frame.copy_from(0, &mut header);
+    Offload::parse(&header, usize::MAX).map_or(true, |left| left.gso.is_some())
 }
 
 /// A frame with a `virtio_net_hdr` before it: what that leaves to be done is done.

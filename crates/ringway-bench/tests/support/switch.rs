@@ -22,9 +22,9 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     pub(crate) fn new(spec: &SwitchSpec) -> Option<Self> {
-        let temporary = Self::of_another()?;
-        Switch::create(&temporary.name, spec).unwrap();
-        Some(temporary)
+        let name = unused_name()?;
+        let switch = Switch::create(&name, spec).unwrap().into();
+        Some(Self { name, switch })
     }
 
     /// One that somebody else makes: it is opened when it is first used.

@@ -51,8 +51,8 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
         && (address::LEN..=ADDRESS_MOST).contains(&(len as usize))
     {
         // SAFETY: the program's address has `len` bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), address::LEN) };
-        if let Some(to) = address::parse(bytes) {
+        let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len as usize) };
+        if let Some(to) = address::parse(bytes).filter(|to| to.family == libc::AF_PACKET) {
             return match socket.bind(fd, to.index, to.protocol) {
                 Ok(mapped) => {
                     if mapped {

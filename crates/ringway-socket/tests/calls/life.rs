@@ -199,13 +199,17 @@ pub(crate) fn stream() {
 }
 
 /// Sends for ever.
-pub(crate) fn flood() {
+pub(crate) fn flood(by: &str) {
     let fd = socket(libc::SOCK_RAW, 0);
     bind(fd, 0);
-    ready();
-    loop {
-        for n in 0..200 {
-            send(fd, n);
-        }
+    match by {
+        "ring" => return crate::child::flood_ring(fd),
+        _ => ready(),
+    }
+    for n in (0..=255).cycle() {
+        match by {
+            "burst" => crate::child::send_burst(fd, 0, 64),
+            _ => send(fd, n),
+        };
     }
 }

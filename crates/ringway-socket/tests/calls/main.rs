@@ -8,6 +8,7 @@ mod child;
 mod edges;
 mod host;
 mod life;
+mod offload;
 
 use child::{TYPE, frame};
 use host::Host;
@@ -26,7 +27,6 @@ fn program() {
         "share" => life::share(&words[1..]),
         "epoll" => life::epoll(),
         "threads" => life::threads(),
-        "flood" => life::flood(),
         "stream" => life::stream(),
         "arguments" => edges::arguments(),
         "control" => edges::control(),
@@ -38,6 +38,9 @@ fn program() {
         "sleepers" => edges::sleepers(),
         "cancelled" => edges::cancelled(),
         "heir" => edges::heir(),
+        "vnet" => offload::send(),
+        "vnet-receive" => offload::receive(),
+        "flood" => life::flood(words[1]),
         "unprivileged" => edges::unprivileged(&words[1..]),
         other => panic!("{other}?"),
     }
@@ -232,6 +235,22 @@ fn a_program_without_rights_is_told_what_the_kernel_tells() {
 }
 
 #[test]
+fn what_is_left_to_be_done_is_done() {
+    let Some(host) = Host::new() else { return };
+    // The kernel does it too, rather than have a veth hand it on.
+    host.exec("ethtool", &["-K", "a0", "tx", "off", "tso", "off", "gso", "off"]);
+    let expected = host.plain("vnet", &[]);
+    let got = host.shimmed("vnet", &[], true, &[]);
+    assert_eq!(got.lines, expected.lines, "{}", got.errors);
+    assert_eq!(got.frames.len(), expected.frames.len(), "{:?}", expected.lines);
+    for (n, (got, expected)) in got.frames.iter().zip(&expected.frames).enumerate() {
+        assert_eq!(got, expected, "frame {n}");
+    }
+    assert!(got.frames.len() > 25, "cut into segments");
+    same("vnet-receive", &six());
+}
+
+#[test]
 fn forks_send_to_plain_interfaces() {
     let Some(host) = Host::new() else { return };
     let expected = host.plain("fork", &[]);
@@ -294,7 +313,10 @@ fn a_port_that_is_not_there_is_no_device() {
 #[test]
 fn killed_senders_leave_nothing() {
     let Some(host) = Host::new() else { return };
-    for (map, us) in [(true, "0"), (true, "200"), (false, "200")] {
-        host.kill("flood", map, &[("RINGWAY_BATCH_US", us)]);
+    let ways = [("send", true, "0"), ("send", true, "200"), ("send", false, "200")];
+    for (by, map, us) in
+        [&ways[..], &[("burst", true, "0"), ("burst", false, "0"), ("ring", true, "0")]].concat()
+    {
+        host.kill(&format!("flood {by}"), map, &[("RINGWAY_BATCH_US", us)]);
     }
 }
