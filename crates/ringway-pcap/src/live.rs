@@ -34,7 +34,7 @@ pub(crate) struct Live {
     counters: Vec<CounterWatch>,
     /// Drops that the port had counted before.
     dropped_before: u64,
-    /// Packets that passed the filter.
+    /// Packets that were handed out.
     received: AtomicU64,
     interface: Option<Interface>,
 }
@@ -246,7 +246,9 @@ impl Live {
     pub(crate) fn stats(&self) -> Stat {
         let dropped = dropped(&self.counters).wrapping_sub(self.dropped_before);
         let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
-        Stat { recv: self.received.load(Relaxed) as u32, drop: dropped as u32, ifdrop: lost as u32 }
+        // As the kernel counts for libpcap, what was dropped for want of room was received.
+        let received = self.received.load(Relaxed).wrapping_add(dropped);
+        Stat { recv: received as u32, drop: dropped as u32, ifdrop: lost as u32 }
     }
 }
 
@@ -263,10 +265,18 @@ struct Opened {
 impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
         // Before all else it is opened: who may not even do that is told so.
+        let larger = larger(config.buffer);
         let (port, host, name) = match target {
-            Target::Port(name) => (OpenOptions::new().open(name)?, None, name.parse()?),
+            Target::Port(name) => {
+                let parsed = name.parse()?;
+                let of_interface = larger.filter(|_| interface(&parsed).is_some());
+                (options(of_interface).open(name)?, None, parsed)
+            }
             Target::Copies(device) => {
-                let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
+                // Those that are open have no more room than usual, and in their place there is none for others.
+                let ready = ready.filter(|_| larger.is_none());
+                let Copies { port, host } =
+                    ready.map_or_else(|| Copies::with(options(larger), device), Ok)?;
                 (port, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
             }
         };
@@ -287,10 +297,26 @@ pub(crate) struct Copies {
 
 impl Copies {
     pub(crate) fn open(interface: &str) -> Result<Self> {
-        let options = OpenOptions::new().copy(true);
+        Self::with(OpenOptions::new(), interface)
+    }
+
+    fn with(options: OpenOptions, interface: &str) -> Result<Self> {
+        let options = options.copy(true);
         let host = options.open(&format!("ebpf:{interface}^"))?;
         Ok(Self { port: options.open(&format!("ebpf:{interface}"))?, host })
     }
+}
+
+/// Slots for a buffer of that many bytes, if the usual ones have less room. The ports of switches and pipes have theirs already.
+fn larger(buffer: c_int) -> Option<u32> {
+    const SLOT: u32 = 2048;
+    const USUAL: u32 = 2048;
+    const MOST: u32 = 16_384;
+    u32::try_from(buffer).ok().map(|bytes| (bytes / SLOT).min(MOST)).filter(|&slots| slots > USUAL)
+}
+
+fn options(slots: Option<u32>) -> OpenOptions {
+    slots.map_or_else(OpenOptions::new, |slots| OpenOptions::new().slots(slots))
 }
 
 fn dropped(counters: &[CounterWatch]) -> u64 {

@@ -74,3 +74,21 @@ fn threads_share_a_handle() {
         assert_eq!(ended.code, Some(0), "{way:?} {ended:?}");
     }
 }
+
+/// What found no room was received and dropped, and all else is handed out. Who asks for room gets it.
+#[test]
+fn drops_are_counted_as_by_the_kernel() {
+    let Some(lab) = support::lab() else { return };
+    let program = support::compile("drops");
+    for way in [Pcap::System].iter().chain(&WAYS) {
+        for (buffer, dropped) in [("100000", 1), ("32000000", 0)] {
+            // Before its slots a packet socket has a ring of the kernel's, which fills up while nothing is read.
+            if dropped == 0 && *way == Pcap::Ringway("a1=packet:a1") {
+                continue;
+            }
+            let ended = support::run(Some(&lab), *way, &[program.to_str().unwrap(), "a1", "a0", buffer]);
+            let expected = format!("all received 1, some dropped {dropped}, the rest handed out 1\n");
+            assert_eq!((ended.code, ended.stdout), (Some(0), expected), "{way:?} {}", ended.stderr);
+        }
+    }
+}

@@ -108,6 +108,43 @@ static void early(void) {
 	pcap_close(p);
 }
 
+// Nulls, and arguments that make no sense, where libpcap takes them.
+static void nulls(void) {
+	puts("nulls");
+	pcap_t *p = open_near();
+	struct bpf_program prog = {0, NULL};
+	struct pcap_pkthdr header = {.caplen = 60, .len = 60};
+	bpf_u_int32 net, mask;
+	pcap_freealldevs(NULL);
+	pcap_free_datalinks(NULL);
+	pcap_free_tstamp_types(NULL);
+	pcap_freecode(&prog);
+	SHOW(pcap_setfilter(p, &prog));
+	printf("  %s\n", pcap_geterr(p));
+	SHOW(pcap_offline_filter(&prog, &header, (const u_char *)errbuf));
+	SHOW(bpf_filter(NULL, (const u_char *)errbuf, 60, 60));
+	SHOW(pcap_compile(p, &prog, NULL, 1, 0));
+	SHOW(pcap_setfilter(p, &prog));
+	pcap_freecode(&prog);
+	pcap_freecode(&prog);
+	SHOW(pcap_dump_open(p, NULL) == NULL);
+	printf("  %s\n", pcap_geterr(p));
+	SHOW(pcap_open_offline(NULL, errbuf) == NULL);
+	printf("  %s\n", errbuf);
+	SHOW(pcap_lookupnet(NULL, &net, &mask, errbuf));
+	SHOW(pcap_datalink_val_to_name(-1) == NULL);
+	SHOW(pcap_datalink_name_to_val("nothing"));
+	printf("  %s, %s, %s\n", pcap_statustostr(77), pcap_strerror(1), pcap_datalink_val_to_description_or_dlt(7777));
+	pcap_close(p);
+	p = pcap_create(NULL, errbuf);
+	SHOW(p != NULL && pcap_activate(p) >= 0);
+	SHOW(pcap_datalink(p));
+	pcap_close(p);
+	p = pcap_open_live(NULL, 100, 0, 10, errbuf);
+	SHOW(p != NULL && pcap_inject(p, errbuf, 0));
+	pcap_close(p);
+}
+
 // A child that closes its copy of a handle takes nothing from the parent, and a daemon reads what its parent opened.
 static void forking(void) {
 	puts("forking");
@@ -147,13 +184,13 @@ static void down(void) {
 	SHOW(readable(fd, 5000));
 	SHOW(pcap_setnonblock(p, 1, errbuf));
 	SHOW(pcap_dispatch(p, -1, got, NULL));
-	SHOW(readable(fd, 100));
+	SHOW(readable(fd, 20));
 	ip_link("set %s up");
 	while (readable(far, 0) == 1) {
 		char frame[2000];
 		SHOW(recv(far, frame, sizeof(frame), 0) > 0);
 	}
-	usleep(200000);
+	usleep(100000);
 	send_one();
 	SHOW(readable(fd, 5000));
 	SHOW(pcap_dispatch(p, -1, got, (u_char *)"up again"));
@@ -161,7 +198,7 @@ static void down(void) {
 }
 
 static void *delete_later(void *nothing) {
-	usleep(200000);
+	usleep(100000);
 	ip_link("del %s");
 	return nothing;
 }
@@ -197,6 +234,7 @@ int main(int argc, char **argv) {
 	near = argv[1];
 	far = open_far(argv[2]);
 	early();
+	nulls();
 	forking();
 	down();
 	gone();
