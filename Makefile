@@ -27,6 +27,7 @@ bench:
 	@scripts/setup --bench
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
+	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 

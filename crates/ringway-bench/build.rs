@@ -14,15 +14,18 @@ struct Program {
     bpf: bool,
     probe: &'static str,
     libraries: &'static [&'static str],
+    /// Name of a library whose flags pkg-config knows.
+    config: Option<&'static str>,
     packages: &'static str,
 }
 
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Program; 5] = [
     Program {
         name: "pcap",
         bpf: false,
         probe: "#include <pcap/pcap.h>\nint main(void) { return !pcap_lib_version(); }\n",
         libraries: &["-lpcap"],
+        config: None,
         packages: "libpcap-dev",
     },
     Program {
@@ -30,11 +33,25 @@ const PROGRAMS: [Program; 4] = [
         bpf: false,
         probe: "int main(void) { return 0; }\n",
         libraries: &[],
+        config: None,
         packages: "",
     },
-    Program { name: "afxdp", bpf: true, probe: BPF_PROBE, libraries: BPF_LIBRARIES, packages: BPF_PACKAGES },
-    Program { name: "xdp", bpf: true, probe: BPF_PROBE, libraries: BPF_LIBRARIES, packages: BPF_PACKAGES },
+    bpf_program("afxdp"),
+    bpf_program("xdp"),
+    Program {
+        name: "fib",
+        bpf: false,
+        probe: "#include <rte_fib.h>\n#include <rte_fib6.h>\nint main(void) { return !rte_fib_find_existing(\"\"); }\n",
+        libraries: &[],
+        config: Some("libdpdk"),
+        packages: "libdpdk-dev, pkg-config",
+    },
 ];
+
+const fn bpf_program(name: &'static str) -> Program {
+    let (probe, libraries, packages) = (BPF_PROBE, BPF_LIBRARIES, BPF_PACKAGES);
+    Program { name, bpf: true, probe, libraries, config: None, packages }
+}
 
 const BPF_PROBE: &str = "#include <bpf/libbpf.h>\nint main(void) { return !libbpf_version_string(); }\n";
 const BPF_LIBRARIES: &[&str] = &["-lbpf", "-lelf", "-lz"];
@@ -99,6 +116,7 @@ impl Build {
             .arg("-o")
             .arg(executable)
             .args(program.libraries);
+        cc.args(program.config.into_iter().flat_map(flags));
         cc
     }
 
@@ -128,6 +146,18 @@ fn multiarch() -> Option<String> {
     cc.arg("-print-multiarch");
     let triple = String::from_utf8(output(cc)?.stdout).ok()?.trim().to_owned();
     (!triple.is_empty()).then_some(triple)
+}
+
+/// What pkg-config says of a library. Its headers are not ours to be warned of, and only libraries that are used are linked.
+fn flags(library: &str) -> Vec<String> {
+    let mut config = Command::new("pkg-config");
+    config.args(["--cflags", "--libs", library]);
+    let text = output(config).map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+    let words = text.split_whitespace().map(|w| match w.strip_prefix("-I") {
+        Some(folder) => format!("-isystem{folder}"),
+        None => w.to_owned(),
+    });
+    ["-Wl,--as-needed".to_owned()].into_iter().chain(words).collect()
 }
 
 fn output(mut command: Command) -> Option<Output> {

@@ -33,6 +33,9 @@ enum Suite {
     /// Unmodified programs: on Ringway beside themselves on the system's libraries
     #[command(after_help = PCAP)]
     Pcap(SuiteArgs),
+    /// Route lookup: IPv4 and IPv6, lookups and updates
+    #[command(after_help = FIB)]
+    Fib(FibArgs),
     /// One side of an exchange between two processes; a suite starts both
     #[command(hide = true)]
     Side { words: Vec<String> },
@@ -59,6 +62,17 @@ struct SuiteArgs {
     /// Write the result as JSON to a file, or with - to standard output instead of the table
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// Measure route lookup beside its peers
+#[derive(Debug, clap::Args)]
+pub(crate) struct FibArgs {
+    #[command(flatten)]
+    suite: SuiteArgs,
+
+    /// Routes to measure with, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
 }
 
 const IO: &str = "\
@@ -92,6 +106,18 @@ Examples:
   sudo ringway bench pcap --case bridge --json out.json      # one case, with its single runs
   sudo ringway bench pcap --case tcpdump --only libpcap --only ringway-mirror";
 
+pub(crate) const FIB: &str = "\
+Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
+ipv4-meanwhile, and the same for ipv6. Systems: ringway, ringway-scalar, dpdk-rte_fib, dpdk-rte_fib-scalar (IPv6: dpdk-rte_fib6), prefix-trie,
+treebitmap, linear-reference. DPDK is there when the program was built beside libdpdk-dev. Tables and the trace of updates are read from
+fib/ in $RINGWAY_DATA, ../shared/data or ./data; without them tables are made. Every answer is compared. Root is not needed. A full run
+takes about 12 minutes.
+
+Examples:
+  ringway bench fib                                      # everything
+  ringway bench fib --case ipv4-covered --json out.json  # one case, with its single runs
+  ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
+
 /// A positive number of seconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -102,6 +128,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.suite {
+        Suite::Fib(args) => fib(args),
         Suite::Io(args) => measure("io", args, suite::io::cases),
         Suite::Vale(args) => measure("vale", args, suite::vale::cases),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases),
@@ -109,8 +136,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// Runs the suite of route lookup.
+pub(crate) fn fib(args: &FibArgs) -> Result<(), Failure> {
+    let source = suite::fib::Source::new(args.table.clone());
+    note(&source.describe());
+    measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source))
+}
+
 /// Runs a suite: what its cases are depends on where they are measured.
-fn measure(name: &str, args: &SuiteArgs, cases: fn(Bed<'_>) -> Vec<Case<'_>>) -> Result<(), Failure> {
+fn measure(
+    name: &str,
+    args: &SuiteArgs,
+    cases: impl for<'a> Fn(Bed<'a>) -> Vec<Case<'a>>,
+) -> Result<(), Failure> {
     let to_stdout = args.json.as_ref().is_some_and(|f| f.as_os_str() == "-");
     let console = Console { json: to_stdout };
     let signals = stop::signals()?;

@@ -14,6 +14,7 @@ mod demo;
 mod doctor;
 mod exporter;
 mod failure;
+mod fib;
 mod link;
 mod metrics;
 mod pkt_gen;
@@ -52,6 +53,7 @@ enum Command {
     Exporter(exporter::Args),
     Top(top::Args),
     Bench(bench::Args),
+    Fib(fib::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
 }
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Fib(args) => fib::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
     };

@@ -10,6 +10,7 @@
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `pass IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
+//! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
 //! | [`LinuxBridge`] | the kernel's bridge; not a program |
@@ -32,6 +33,7 @@
 
 mod bridge;
 mod error;
+mod fib;
 mod folder;
 mod image;
 mod memif;
@@ -43,6 +45,7 @@ pub mod testpmd;
 
 pub use bridge::LinuxBridge;
 pub use error::PeerError;
+pub use fib::FibPeer;
 pub(crate) use folder::OwnFolder;
 pub use memif::{Count, MemifPair};
 pub use ovs::OvsUserspace;
@@ -64,6 +67,8 @@ pub enum PeerKind {
     AfXdp,
     /// XDP in the kernel: redirect, sink, and the generator `flood`.
     Xdp,
+    /// DPDK's route lookup; only [`FibPeer`] speaks with it.
+    Fib,
 }
 
 impl fmt::Display for PeerKind {
@@ -73,6 +78,7 @@ impl fmt::Display for PeerKind {
             Self::Socket => "peer-socket",
             Self::AfXdp => "peer-afxdp",
             Self::Xdp => "peer-xdp",
+            Self::Fib => "peer-fib",
         })
     }
 }

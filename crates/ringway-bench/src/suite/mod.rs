@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`fib`] | route lookup |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
@@ -21,6 +22,7 @@ mod bed;
 pub mod conditions;
 mod duo;
 mod fault;
+pub mod fib;
 pub mod io;
 mod loops;
 mod meter;
@@ -56,6 +58,12 @@ pub enum Unit {
     /// Hundredths; more is better.
     #[serde(rename = "%")]
     Percent,
+    /// Millions of lookups per second; more is better.
+    #[serde(rename = "Mlookup/s")]
+    Mlookups,
+    /// Millions of route changes per second; more is better.
+    #[serde(rename = "Mupdate/s")]
+    Mupdates,
 }
 
 impl fmt::Display for Unit {
@@ -65,6 +73,8 @@ impl fmt::Display for Unit {
             Self::Ns => "ns",
             Self::Gbit => "Gbit/s",
             Self::Percent => "%",
+            Self::Mlookups => "Mlookup/s",
+            Self::Mupdates => "Mupdate/s",
         })
     }
 }
@@ -137,7 +147,7 @@ impl<'a> Case<'a> {
         Self { variant, ..self }
     }
 
-    /// Sets the frame size, FCS included.
+    /// Sets the frame size, FCS included; 0 where there are no frames.
     #[must_use]
     pub fn frame(self, frame: u32) -> Self {
         Self { frame, ..self }

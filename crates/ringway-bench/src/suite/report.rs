@@ -9,7 +9,7 @@
 //!  "interrupted":false}
 //! ```
 //!
-//! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer. `samples` are the single runs in order,
+//! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer, and 0 a case without frames. `samples` are the single runs in order,
 //! `note` is there when a reader must know more, `variant` when the case has several (`"32 ports"`), `gbit`, the median in
 //! Gbit/s with FCS, in cases over frame sizes, `lost`, the sum of all runs, in cases that allow no loss, and `memory`, the
 //! most bytes of a run, in cases that ask for it.
@@ -45,7 +45,7 @@ pub struct Row {
     pub variant: String,
     /// Name of the system.
     pub system: String,
-    /// Frame size, FCS included.
+    /// Frame size, FCS included; 0 where there are no frames.
     pub frame: u32,
     /// Frames handled per iteration.
     pub burst: u32,
@@ -158,7 +158,9 @@ impl Row {
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
             Unit::Ns => other.median / self.median,
-            Unit::Mpps | Unit::Gbit | Unit::Percent => self.median / other.median,
+            Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates => {
+                self.median / other.median
+            }
         }
     }
 }
@@ -297,7 +299,8 @@ pub(super) mod tests {
 
     #[test]
     fn units_have_their_names() {
-        for unit in [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent] {
+        let units = [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent, Unit::Mlookups, Unit::Mupdates];
+        for unit in units {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());
         }
     }

@@ -44,9 +44,8 @@ fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     let variant = if variant.is_empty() { String::new() } else { format!(", {variant}") };
     let s = |n: u32| if n == 1 { "" } else { "s" };
     let (cores_s, runs_s) = (s(*cores), s(*runs));
-    let title = format!(
-        "{case}{variant}, {frame}-byte frames, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}"
-    );
+    let frames = if *frame == 0 { String::new() } else { format!(", {frame}-byte frames") };
+    let title = format!("{case}{variant}{frames}, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}");
     writeln!(out, "{title}")?;
     let ratio = peer.map(|p| format!("times {}", p.system)).unwrap_or_default();
     writeln!(out, "    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max")

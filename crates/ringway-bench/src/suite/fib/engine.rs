@@ -1,0 +1,131 @@
+//! What can be measured: a table, by whatever means.
+
+use ringway_fwd::fib::text::Update;
+use ringway_fwd::fib::{Fib, Isa, Limits, NextHop, Prefix, Reader, Walk};
+
+use super::data::broken;
+use super::stream::Stream;
+use crate::suite::Fault;
+use crate::suite::bed::receiver;
+use crate::suite::duo::alone;
+
+/// IPv4 or IPv6.
+pub(super) trait Family: Walk {
+    /// Name of the family.
+    const NAME: &'static str;
+    /// Names of the cases: the streams, latency, build, updates, meanwhile.
+    const CASES: [&'static str; 10];
+    /// Its table among the data.
+    const FILE: &'static str;
+    /// An address of the uniform stream.
+    fn anywhere(bits: u128) -> Self;
+    /// The key as DPDK takes it.
+    fn dpdk(self) -> Vec<u8>;
+    /// Tables of Rust crates.
+    fn crates() -> Vec<(&'static str, MakeEngine<Self>)>;
+}
+
+/// An engine, or why there is none.
+pub(super) type Made<A> = Result<Box<dyn Engine<A>>, Fault>;
+
+/// Makes an engine without routes.
+pub(super) type MakeEngine<A> = fn() -> Made<A>;
+
+/// A table and how it is used at its best. Lookups and updates are timed on CPU 1.
+pub(super) trait Engine<A> {
+    /// Makes a new table of all routes; returns the seconds it took.
+    fn load(&mut self, routes: &[(Prefix<A>, NextHop)]) -> Result<f64, Fault>;
+
+    /// Checks all answers, then measures: millions of lookups per second.
+    fn lookup(&mut self, stream: &Stream<A>, seconds: f64) -> Result<f64, Fault>;
+
+    /// Applies changes one by one; returns the seconds it took.
+    fn update(&mut self, changes: &[Update<A>]) -> Result<f64, Fault>;
+
+    /// Bytes that lookups may touch, if that is known.
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Ours.
+#[derive(Debug)]
+pub(super) struct Ours<A: Walk> {
+    isa: Isa,
+    table: Option<(Fib<A>, Reader<A>)>,
+}
+
+impl<A: Family> Ours<A> {
+    pub(super) fn new(isa: Isa) -> Self {
+        Self { isa, table: None }
+    }
+
+    fn table(&mut self) -> Result<&mut (Fib<A>, Reader<A>), Fault> {
+        self.table.as_mut().ok_or_else(|| Fault::Failed("no routes were loaded".into()))
+    }
+
+    /// Nanoseconds for a lookup that waits for the one before.
+    pub(super) fn latency(&mut self, stream: &Stream<A>) -> Result<f64, Fault> {
+        let (_, reader) = self.table()?;
+        alone(None, receiver(), || {
+            let view = reader.view();
+            let mut best = f64::MAX;
+            for _ in 0..20 {
+                let (start, mut next) = (std::time::Instant::now(), 0);
+                for k in 0..stream.keys.len() {
+                    // Which key is next depends on the answer.
+                    let found = view.lookup(stream.keys[(k + next) % stream.keys.len()]);
+                    next = usize::from(found.map_or(0, NextHop::get) & 1);
+                }
+                std::hint::black_box(next);
+                best = best.min(start.elapsed().as_secs_f64());
+            }
+            Ok(best * 1e9 / stream.keys.len() as f64)
+        })
+    }
+
+    /// The table as its owner holds it, and a reader.
+    pub(super) fn parts(&mut self) -> Result<(&mut Fib<A>, &mut Reader<A>), Fault> {
+        self.table().map(|(fib, reader)| (fib, reader))
+    }
+}
+
+impl<A: Family> Engine<A> for Ours<A> {
+    fn load(&mut self, routes: &[(Prefix<A>, NextHop)]) -> Result<f64, Fault> {
+        self.table = None;
+        let isa = self.isa;
+        let (seconds, table) = alone(None, receiver(), || {
+            let start = std::time::Instant::now();
+            let fib = Fib::build(Limits::default(), routes.iter().copied()).map_err(broken)?;
+            let seconds = start.elapsed().as_secs_f64();
+            let reader = fib.reader().map_err(broken)?.with_isa(isa);
+            Ok((seconds, (fib, reader)))
+        })?;
+        self.table = Some(table);
+        Ok(seconds)
+    }
+
+    fn lookup(&mut self, stream: &Stream<A>, seconds: f64) -> Result<f64, Fault> {
+        let (_, reader) = self.table()?;
+        alone(None, receiver(), || stream.run(seconds, |keys, found| reader.view().lookup_burst(keys, found)))
+    }
+
+    fn update(&mut self, changes: &[Update<A>]) -> Result<f64, Fault> {
+        let (fib, _) = self.table()?;
+        alone(None, receiver(), || {
+            let start = std::time::Instant::now();
+            for &(prefix, next_hop) in changes {
+                match next_hop {
+                    Some(next_hop) => fib.insert(prefix, next_hop),
+                    None => fib.withdraw(prefix),
+                }
+                .map_err(broken)?;
+            }
+            Ok(start.elapsed().as_secs_f64())
+        })
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        self.table.as_ref().map(|(fib, _)| fib.usage().spread as u64)
+    }
+}

@@ -1,0 +1,182 @@
+//! `ringway fib`: tables of routes without a router: load, look up, measure.
+
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Subcommand;
+use ringway_fwd::fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
+use serde_json::{Value, json};
+
+use crate::bench;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Load tables of routes, look addresses up in them, measure lookups
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The benchmark of route lookup; the same as ringway bench fib
+    #[command(after_help = bench::FIB)]
+    Bench(bench::FibArgs),
+    /// Look addresses up in a table
+    #[command(after_help = LOOKUP)]
+    Lookup(LookupArgs),
+    /// Load a table and tell its size
+    #[command(after_help = LOAD)]
+    Load(LoadArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct LookupArgs {
+    /// The table, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// IPv4 and IPv6 addresses
+    #[arg(value_name = "ADDRESS", required = true)]
+    addresses: Vec<IpAddr>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct LoadArgs {
+    /// The table, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const LOOKUP: &str = "\
+Prints the longest prefix that covers each address, and its next hop, or that there is no route. Lines of the table that begin with # are
+skipped, as is what follows the next hop.
+
+JSON: {\"lookups\": [{\"address\", \"prefix\", \"next_hop\"}]}; prefix and next_hop are null without a route.
+
+Examples:
+  ringway fib lookup routes.txt 192.0.2.1 2001:db8::1
+  ringway fib lookup --json v4.txt.xz 1.1.1.1";
+
+const LOAD: &str = "\
+Prints for each family the routes by prefix length, how long the lookup memory took to make, and how large it is.
+
+JSON: {\"families\": [{\"family\", \"routes\", \"next_hops\", \"build_seconds\", \"bytes\", \"nodes\", \"words\", \"lengths\": {\"24\": 1}}]}
+
+Examples:
+  ringway fib load routes.txt
+  ringway fib load --json v6.txt.xz";
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Bench(args) => bench::fib(args),
+        Command::Lookup(args) => lookup(args),
+        Command::Load(args) => load(args),
+    }
+}
+
+fn lookup(args: &LookupArgs) -> Result<(), Failure> {
+    let text = text::read(&args.file).map_err(failure)?;
+    let (v4, v6) = (table::<u32>(&args.file, &text)?.0, table::<u128>(&args.file, &text)?.0);
+    let found = args.addresses.iter().map(|&address| {
+        let found = match address {
+            IpAddr::V4(a) => longest(&v4, a.into()).map(|(p, n)| (p.to_string(), n)),
+            IpAddr::V6(a) => longest(&v6, a.into()).map(|(p, n)| (p.to_string(), n)),
+        };
+        (address, found)
+    });
+    let found: Vec<_> = found.collect();
+    let lines: Vec<String> = found
+        .iter()
+        .map(|(address, found)| match found {
+            Some((prefix, next_hop)) => format!("{address}  {prefix}  next hop {next_hop}"),
+            None => format!("{address}  no route"),
+        })
+        .collect();
+    let object = |(address, found): &(IpAddr, Option<(String, NextHop)>)| {
+        let (prefix, next_hop) = found.as_ref().map(|(p, n)| (p, n.get())).unzip();
+        json!({ "address": address, "prefix": prefix, "next_hop": next_hop })
+    };
+    let objects: Vec<Value> = found.iter().map(object).collect();
+    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "lookups": objects }))?)
+}
+
+/// The lookup tells the next hop; which prefix that was is asked length by length.
+fn longest<A: Walk>(fib: &Fib<A>, addr: A) -> Option<(Prefix<A>, NextHop)> {
+    let next_hop = fib.lookup(addr)?;
+    let prefixes = (0..=A::BITS).rev().filter_map(|len| Prefix::new(addr, len).ok());
+    prefixes.into_iter().find(|&p| fib.get(p) == Some(next_hop)).map(|p| (p, next_hop))
+}
+
+fn load(args: &LoadArgs) -> Result<(), Failure> {
+    let text = text::read(&args.file).map_err(failure)?;
+    let families = [family::<u32>("IPv4", &args.file, &text)?, family::<u128>("IPv6", &args.file, &text)?];
+    let found: Vec<(String, Value)> = families.into_iter().flatten().collect();
+    if found.is_empty() {
+        return Err(Failure::Other(format!("{} has no routes", args.file.display())));
+    }
+    let lines: Vec<&str> = found.iter().map(|f| f.0.trim_end()).collect();
+    let objects: Vec<&Value> = found.iter().map(|f| &f.1).collect();
+    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "families": objects }))?)
+}
+
+/// What is to be said of the routes of one family; `None` without any.
+fn family<A: Walk>(name: &str, file: &Path, text: &str) -> Result<Option<(String, Value)>, Failure> {
+    let (fib, seconds) = table::<A>(file, text)?;
+    if fib.is_empty() {
+        return Ok(None);
+    }
+    let routes = fib.routes();
+    let mut lengths = vec![0u64; usize::from(A::BITS) + 1];
+    routes.iter().for_each(|(prefix, _)| lengths[usize::from(prefix.len())] += 1);
+    let lengths: Vec<(usize, u64)> = lengths.into_iter().enumerate().filter(|l| l.1 > 0).collect();
+    let mut next_hops: Vec<NextHop> = routes.iter().map(|r| r.1).collect();
+    next_hops.sort_unstable();
+    next_hops.dedup();
+    let usage = fib.usage();
+    let mut text = String::new();
+    // Writing to a String can't fail.
+    let _ = writeln!(
+        text,
+        "{name}: {} routes to {} next hops, made in {:.3} s\n  lookup memory {} bytes: {} nodes, {} words",
+        routes.len(),
+        next_hops.len(),
+        seconds,
+        usage.bytes,
+        usage.nodes,
+        usage.words
+    );
+    for (len, count) in &lengths {
+        let _ = writeln!(text, "  /{len:<3} {count:>9}");
+    }
+    let lengths: serde_json::Map<_, _> =
+        lengths.into_iter().map(|(l, n)| (l.to_string(), n.into())).collect();
+    let object = json!({
+        "family": name, "routes": routes.len(), "next_hops": next_hops.len(), "build_seconds": seconds,
+        "bytes": usage.bytes, "nodes": usage.nodes, "words": usage.words, "lengths": lengths,
+    });
+    Ok(Some((text, object)))
+}
+
+/// The table of a family, and how long its lookup memory took.
+fn table<A: Walk>(file: &Path, text: &str) -> Result<(Fib<A>, f64), Failure> {
+    let routes = text::table::<A>(text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
+    let start = Instant::now();
+    let fib = Fib::build(Limits::default(), routes).map_err(failure)?;
+    Ok((fib, start.elapsed().as_secs_f64()))
+}
+
+fn failure(e: FibError) -> Failure {
+    Failure::Other(e.to_string())
+}

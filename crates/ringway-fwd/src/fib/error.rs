@@ -1,0 +1,99 @@
+//! What can go wrong with a table.
+
+use std::{error, fmt, io};
+
+/// Why a table could not be made or changed. After an error the table is what it was before.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FibError {
+    /// Not a prefix of this family.
+    Prefix {
+        /// What was given.
+        text: String,
+        /// Bits of an address of the family.
+        bits: u8,
+    },
+    /// Not a next hop: it is 0, or no number up to 65535.
+    NextHop {
+        /// What was given.
+        text: String,
+    },
+    /// A part of the lookup memory has no room.
+    Full {
+        /// Which part.
+        part: Part,
+        /// How many units it has; all are in use, or readers may still look at them.
+        limit: u32,
+    },
+    /// As many readers as there can be.
+    Readers {
+        /// How many that are.
+        limit: usize,
+    },
+    /// Memory given for a table has the wrong size or place.
+    Memory {
+        /// What is wrong with it.
+        what: &'static str,
+        /// Bytes needed.
+        need: usize,
+    },
+    /// A line of a file is not what it should be.
+    Line {
+        /// Its number from 1.
+        number: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// The system refused something.
+    Os {
+        /// What was tried, on what.
+        what: String,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// A part of the lookup memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Nodes for 16 to 24 bits of IPv4, of which the root can name 65,536.
+    TopNodes,
+    /// The other nodes.
+    Nodes,
+    /// Words that hold leaves and buckets.
+    Words,
+}
+
+impl fmt::Display for FibError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prefix { text, bits } => {
+                let example = if *bits == 32 { "192.0.2.0/24" } else { "2001:db8::/32" };
+                write!(f, "{text}: no prefix of {bits}-bit addresses; write it like {example}")
+            }
+            Self::NextHop { text } => write!(f, "{text}: no next hop; accepted: 1 to 65535"),
+            Self::Full { part: Part::TopNodes, limit } => {
+                write!(f, "table full: all {limit} top nodes are in use; withdraw prefixes longer than /16")
+            }
+            Self::Full { part: Part::Nodes, limit } => {
+                write!(f, "table full: all {limit} nodes are in use; make it with larger Limits::nodes")
+            }
+            Self::Full { part: Part::Words, limit } => {
+                write!(f, "table full: no room in {limit} leaf words; make it with larger Limits::words")
+            }
+            Self::Readers { limit } => write!(f, "{limit} readers are registered already; drop some"),
+            Self::Memory { what, need } => write!(f, "memory for a table: {what}; {need} bytes are needed"),
+            Self::Line { number, what } => write!(f, "line {number}: {what}"),
+            Self::Os { what, source } => write!(f, "{what}: {source}"),
+        }
+    }
+}
+
+impl error::Error for FibError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            Self::Os { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The lookup form of one step: how leaves, nodes and buckets look in memory.
+//!
+//! A **leaf** is a next hop, or with the topmost bit a **handle**: where to go on.
+//!
+//! | bits of a handle | 31 | 30 | 29-28 | 27-23 | 22-0 |
+//! | --- | --- | --- | --- | --- | --- |
+//! | node | 1 | 0 | number of the node, bits 29-0 | | |
+//! | bucket | 1 | 1 | width of leaves | keys less 1 | first word |
+//!
+//! Leaves that follow each other and are equal are a **run**, and stored once. They have 8 bits (width 0) while all next hops are
+//! below 256, 16 bits (width 1) while there is no handle among them, else 32 bits (width 2), and start on a 32-bit word.
+//!
+//! A **node** decides 8 bits: 256 slots. It has five 64-bit words, a head and four that tell by a bit for each slot whether a run
+//! starts there; the first slot's bit is clear. The run of a slot is the number of bits up to and with its own.
+//!
+//! | bits of the head | 1-0 | 31-2 | 39-32 | 47-40 | 55-48 | 63-56 |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | | width | first word of the leaves | 0 | bits in word 1 | in 1 and 2 | in 1 to 3 |
+//!
+//! A **bucket** decides 16 bits where there are few runs: the values at which its second and later runs start, 1 to 32 numbers of 16
+//! bits in ascending order, two in a word, then the leaves from the next full word on.
+
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed},
+};
+
+use super::SLOTS;
+use super::memory::{Forms, NODE};
+
+/// The bit that tells a handle from a next hop.
+pub(super) const HANDLE: u32 = 1 << 31;
+
+/// The bit that tells a bucket from a node.
+pub(super) const BUCKET: u32 = 1 << 30;
+
+/// Keys in a bucket at most.
+pub(super) const KEYS: usize = 32;
+
+/// Words that handles of buckets can name.
+pub(super) const BUCKET_WORDS: u32 = 1 << 23;
+
+/// Runs of equal leaves: values, and in what form they are stored.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    values: Vec<u32>,
+    pub(super) width: u32,
+}
+
+impl Runs {
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.width = 0;
+    }
+
+    pub(super) fn push(&mut self, value: u32) {
+        self.values.push(value);
+        self.width = self.width.max(if value < 1 << 8 { 0 } else { u32::from(value >= 1 << 16) + 1 });
+    }
+
+    pub(super) fn last(&self) -> Option<u32> {
+        self.values.last().copied()
+    }
+
+    /// The value, if there is just one.
+    pub(super) fn only(&self) -> Option<u32> {
+        if let [value] = self.values[..] { Some(value) } else { None }
+    }
+
+    /// Words that the leaves take.
+    pub(super) fn words(&self) -> usize {
+        (self.values.len() << self.width).div_ceil(4)
+    }
+
+    /// The leaves as words.
+    pub(super) fn packed(&self) -> impl Iterator<Item = u32> {
+        let (width, per_word) = (self.width, 4 >> self.width);
+        self.values.chunks(per_word).map(move |chunk| {
+            let place = |word, (k, &v): (usize, &u32)| word | v << ((k << width) * 8);
+            chunk.iter().enumerate().fold(0, place)
+        })
+    }
+}
+
+/// The slots at which a run starts, but for the first one, as bits.
+pub(super) fn run_starts(slots: &[u32; SLOTS]) -> [u64; 4] {
+    let mut differ = [0; SLOTS];
+    for (out, pair) in differ[1..].iter_mut().zip(slots.windows(2)) {
+        *out = u8::from(pair[0] != pair[1]);
+    }
+    let mut starts = [0; 4];
+    for (k, eight) in differ.as_chunks::<8>().0.iter().enumerate() {
+        // The product gathers the lowest bit of each byte in the topmost byte.
+        let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        starts[k / 8] |= bits << (8 * (k % 8));
+    }
+    starts
+}
+
+/// The places of ones, in ascending order.
+pub(super) fn ones(bits: [u64; 4]) -> impl Iterator<Item = usize> {
+    (0..).step_by(64).zip(bits).flat_map(|(first, word)| {
+        let rest = std::iter::successors(Some(word), |w| Some(w & w.wrapping_sub(1)));
+        rest.take_while(|w| *w != 0).map(move |w| first + w.trailing_zeros() as usize)
+    })
+}
+
+/// The head of a node.
+pub(super) fn node_head(first_word: u32, width: u32, starts: &[u64; 4]) -> u64 {
+    let ones = starts.map(|w| u64::from(w.count_ones()));
+    let below = ones[0] << 8 | (ones[0] + ones[1]) << 16 | (ones[0] + ones[1] + ones[2]) << 24;
+    below << 32 | u64::from(first_word) << 2 | u64::from(width)
+}
+
+/// Width and first word of a node's leaves.
+pub(super) fn node_leaves(head: u64) -> (u32, u32) {
+    ((head & 3) as u32, (head as u32) >> 2)
+}
+
+/// The handle of a bucket.
+pub(super) fn bucket_handle(first_word: u32, keys: usize, width: u32) -> u32 {
+    HANDLE | BUCKET | width << 28 | (keys as u32 - 1) << 23 | first_word
+}
+
+/// Width of leaves, number of keys and first word of a bucket.
+#[inline]
+pub(super) fn bucket_parts(handle: u32) -> (u32, usize, usize) {
+    (handle >> 28 & 3, (handle >> 23 & 31) as usize + 1, (handle & (BUCKET_WORDS - 1)) as usize)
+}
+
+/// Where the leaf of a slot of node `number` is, as a byte of the words, and its width.
+#[inline(always)] // into functions for processors that count ones by an instruction
+pub(super) fn locate(forms: Forms<'_>, number: u32, slot: u8) -> (u32, u32) {
+    let at = number as usize * NODE;
+    let node = &forms.nodes[at..at + NODE];
+    let head = node[0].load(Relaxed);
+    let quarter = usize::from(slot >> 6);
+    let up_to = node[1 + quarter].load(Relaxed) << (!slot & 63);
+    let run = u32::from((head >> (32 + 8 * quarter)) as u8) + up_to.count_ones();
+    let width = head as u32 & 3;
+    ((head as u32 & !3) + (run << width), width)
+}
+
+/// The leaf that begins with a byte of the words.
+#[inline(always)]
+pub(super) fn load(words: &[AtomicU32], byte: u32, width: u32) -> u32 {
+    // Acquire: the leaf may be the handle of a node that was written just before.
+    let word = words[(byte >> 2) as usize].load(Acquire);
+    (word >> (8 * (byte & 3))) & ((1u64 << (8 << width)) - 1) as u32
+}
+
+/// How many of the `count` keys from word `first` on are not above `value`.
+#[inline(always)]
+pub(super) fn keys_up_to(forms: Forms<'_>, first: usize, count: usize, value: u16) -> u32 {
+    let key = |k: usize| (forms.words[first + k / 2].load(Relaxed) >> (16 * (k & 1))) as u16;
+    let (mut run, mut rest) = (0, count);
+    while rest > 0 {
+        let half = rest.div_ceil(2);
+        run += if key(run + half - 1) <= value { half } else { 0 };
+        rest -= half;
+    }
+    run as u32
+}
+
+/// The bits of a leaf by width.
+#[cfg(target_arch = "x86_64")]
+pub(super) const MASKS: [u32; 4] = [0xff, 0xffff, u32::MAX, 0];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::sync::atomic::AtomicU64;
+
+    proptest! {
+        /// What is stored for 256 slots is found again, in each width.
+        #[test]
+        fn nodes_give_back_what_they_were_made_of(
+            lengths in prop::collection::vec((1..60usize, any::<u32>()), 1..256),
+            bits in 1..32u32,
+        ) {
+            let mut slots = [0; SLOTS];
+            let values = lengths.into_iter().flat_map(|(n, v)| std::iter::repeat_n(v >> (32 - bits), n));
+            slots.iter_mut().zip(values.chain(std::iter::repeat(1))).for_each(|(slot, v)| *slot = v);
+            let starts = run_starts(&slots);
+            let mut runs = Runs::default();
+            runs.push(slots[0]);
+            ones(starts).for_each(|at| runs.push(slots[at]));
+            let nodes: Vec<AtomicU64> =
+                [node_head(3, runs.width, &starts)].into_iter().chain(starts).map(AtomicU64::new).collect();
+            let words: Vec<AtomicU32> = [0; 3].into_iter().chain(runs.packed()).map(AtomicU32::new).collect();
+            prop_assert_eq!(words.len(), 3 + runs.words());
+            let forms = Forms { nodes: &nodes, words: &words };
+            let leaf = |slot| {
+                let (at, width) = locate(forms, 0, slot);
+                load(&words, at, width)
+            };
+            for slot in 0..=255 {
+                prop_assert_eq!(leaf(slot), slots[slot as usize]);
+            }
+        }
+
+        #[test]
+        fn buckets_find_the_run(
+            keys in prop::collection::btree_set(1..=u16::MAX, 1..=KEYS),
+            values in prop::collection::vec(any::<u16>(), 50),
+        ) {
+            let keys: Vec<u16> = keys.into_iter().collect();
+            let mut runs = Runs::default();
+            (0..=keys.len()).for_each(|k| runs.push(300 + k as u32));
+            let packed = keys.chunks(2).map(|p| u32::from(p[0]) | u32::from(*p.get(1).unwrap_or(&0)) << 16);
+            let words: Vec<AtomicU32> = packed.chain(runs.packed()).map(AtomicU32::new).collect();
+            let handle = bucket_handle(0, keys.len(), runs.width);
+            for value in values.into_iter().chain(keys.clone()) {
+                let run = keys.iter().filter(|k| **k <= value).count();
+                let (width, count, first) = bucket_parts(handle);
+                prop_assert_eq!(keys_up_to(Forms { nodes: &[], words: &words }, first, count, value), run as u32);
+                let at = 4 * (first + count.div_ceil(2)) + (run << width);
+                prop_assert_eq!(load(&words, at as u32, width), 300 + run as u32);
+            }
+        }
+    }
+
+    #[test]
+    fn handles_keep_their_parts() {
+        for (width, keys, first) in [(0, 1, 0), (2, 32, BUCKET_WORDS - 1), (1, 17, 12345)] {
+            let handle = bucket_handle(first, keys, width);
+            assert_eq!(bucket_parts(handle), (width, keys, first as usize));
+            assert_eq!(handle & (HANDLE | BUCKET), HANDLE | BUCKET);
+        }
+    }
+}

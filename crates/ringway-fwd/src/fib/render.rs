@@ -1,0 +1,318 @@
+//! From routes to lookup forms: what changed is made anew, the rest is taken as it is.
+//!
+//! A **step** is 16 bits behind those of the root or of another step: a block (the upper one) and those right below it (the lower
+//! ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
+
+use super::block::{Child, Form, UNKNOWN};
+use super::form::{BUCKET, HANDLE, KEYS, Runs, ones, run_starts};
+use super::routes::{NONE, Routes};
+use super::store::Store;
+use super::{FibError, SLOTS};
+
+/// Runs beyond the room of a bucket from which on nodes are not tried to be put into one again.
+const SLACK: usize = 8;
+
+/// Brings the lookup forms up to date with the routes.
+#[derive(Debug)]
+pub(super) struct Renderer<'a> {
+    pub(super) routes: &'a mut Routes,
+    pub(super) store: &'a mut Store,
+    /// Whether 16 bits in few runs become a bucket.
+    pub(super) buckets: bool,
+    pub(super) notes: &'a mut Notes,
+}
+
+/// What one publication has changed in blocks.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    forms: Vec<(u32, Form)>,
+    children: Vec<(u32, Child)>,
+    /// Blocks without a route, with the one above each.
+    hollow: Vec<(u32, u32)>,
+    hollow_tops: Vec<u16>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Upper,
+    Lower,
+}
+
+type Slots = [u32; SLOTS];
+
+impl Renderer<'_> {
+    /// Publishes all that changed in the routes, or nothing.
+    pub(super) fn publish(mut self) -> Result<(), FibError> {
+        while let Some(top) = self.routes.next_changed() {
+            if let Err(e) = self.root(top) {
+                self.store.abort();
+                self.put_back();
+                return Err(e);
+            }
+        }
+        self.store.commit();
+        self.clear_away();
+        Ok(())
+    }
+
+    fn root(&mut self, top: u16) -> Result<(), FibError> {
+        let (id, cover) = (self.routes.top(top), self.routes.cover(top));
+        let leaf = if id == NONE {
+            u32::from(cover)
+        } else if self.is_hollow(id) {
+            self.forget_below(id);
+            self.notes.hollow_tops.push(top);
+            u32::from(cover)
+        } else {
+            self.step(id, cover, true)?
+        };
+        self.store.root(top, leaf)
+    }
+
+    /// The leaf for a step.
+    fn step(&mut self, id: u32, default: u16, top: bool) -> Result<u32, FibError> {
+        if self.buckets && self.may_fit(id) {
+            let mut runs = Runs::default();
+            let mut keys = Vec::with_capacity(KEYS + 1);
+            if self.gather(id, default, &mut runs, &mut keys)? {
+                return self.bucket(id, default, &keys, &runs);
+            }
+        }
+        self.node(id, default, Half::Upper, top)
+    }
+
+    /// Whether it makes sense to count runs: by what they were when they were counted last.
+    fn may_fit(&self, id: u32) -> bool {
+        let block = self.routes.block(id);
+        if block.form.leaf & HANDLE == 0 || block.form.leaf & BUCKET != 0 {
+            return block.children().len() <= KEYS;
+        }
+        if usize::from(block.form.runs) + block.children().len() > KEYS + SLACK {
+            return false;
+        }
+        let runs = |c: &Child| usize::from(self.routes.block(c.block).form.runs).saturating_sub(1);
+        usize::from(block.form.runs) + block.children().iter().map(runs).sum::<usize>() <= KEYS + SLACK
+    }
+
+    /// Collects the runs of a step; false: there are too many for a bucket.
+    fn gather(
+        &mut self,
+        id: u32,
+        default: u16,
+        runs: &mut Runs,
+        keys: &mut Vec<u16>,
+    ) -> Result<bool, FibError> {
+        let mut put = |at: usize, value: u32| {
+            if runs.last() != Some(value) {
+                if at > 0 {
+                    keys.push(at as u16);
+                }
+                runs.push(value);
+            }
+            keys.len() <= KEYS
+        };
+        let mut upper = [0; SLOTS];
+        self.routes.block(id).paint(default, &mut upper);
+        let children = self.routes.block(id).children().to_vec();
+        let mut defaults = Vec::with_capacity(children.len());
+        for child in &children {
+            let slot = &mut upper[usize::from(child.slot)];
+            defaults.push(std::mem::replace(slot, HANDLE | child.block) as u16);
+        }
+        let mut below = children.iter().zip(defaults);
+        for slot in [0].into_iter().chain(ones(run_starts(&upper))) {
+            if upper[slot] & HANDLE == 0 {
+                if !put(slot << 8, upper[slot]) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let Some((child, default)) = below.next() else { break };
+            let mut lower = [u32::from(default); SLOTS];
+            if !self.drop_if_hollow(id, child.block) {
+                self.fill(child.block, default, Half::Lower, &mut lower)?;
+            }
+            let mut starts = [0].into_iter().chain(ones(run_starts(&lower)));
+            if !starts.all(|k| put(slot << 8 | k, lower[k])) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn bucket(&mut self, id: u32, default: u16, keys: &[u16], runs: &Runs) -> Result<u32, FibError> {
+        self.untouch(id);
+        for child in self.routes.block(id).children().to_vec() {
+            let runs = self.routes.block(child.block).form.runs;
+            self.forget(child.block, Form { leaf: 0, runs, default: 0 });
+            self.note_child(id, child, UNKNOWN, 0);
+        }
+        let old = self.take_over(id, |leaf| leaf & BUCKET != 0);
+        let leaf = self.store.bucket(old, keys, runs)?;
+        self.note(id, Form { leaf, runs: runs.len() as u16, default });
+        Ok(leaf)
+    }
+
+    /// The leaf for a block with a node of its own.
+    fn node(&mut self, id: u32, default: u16, half: Half, top: bool) -> Result<u32, FibError> {
+        let block = self.routes.block(id);
+        let form = block.form;
+        let is_node = form.leaf & (HANDLE | BUCKET) == HANDLE;
+        if !block.dirty && is_node && form.default == default && self.patch(id, half)? {
+            return Ok(form.leaf);
+        }
+        let mut slots = [0; SLOTS];
+        self.fill(id, default, half, &mut slots)?;
+        let old = self.take_over(id, |leaf| leaf & BUCKET == 0);
+        let (leaf, runs) = self.store.node(old, top, &slots)?;
+        self.note(id, Form { leaf, runs, default });
+        Ok(leaf)
+    }
+
+    /// Brings the children that changed up to date; true if the block's node needs no more than other handles for them.
+    fn patch(&mut self, id: u32, half: Half) -> Result<bool, FibError> {
+        let mut enough = true;
+        for child in self.untouch(id) {
+            let old = child.leaf;
+            // What a child without a leaf inherits is not known here: `fill` tells. A form must not be made twice for one
+            // publication, as the second time would not see what the first one is to store.
+            let known = old != UNKNOWN && !self.drop_if_hollow(id, child.block);
+            let new = if known { self.below(child.block, child.default, half)? } else { UNKNOWN };
+            if known && new == old {
+                continue;
+            }
+            self.note_child(id, child, new, child.default);
+            if known && old & new & HANDLE != 0 {
+                let node = self.routes.block(id).form.leaf;
+                self.store.replace_handle(node, child.slot, new);
+            } else {
+                self.routes.block_mut(id).dirty = true;
+                enough = false;
+            }
+        }
+        Ok(enough)
+    }
+
+    /// The leaves of a block's slots.
+    fn fill(&mut self, id: u32, default: u16, half: Half, slots: &mut Slots) -> Result<(), FibError> {
+        self.routes.block(id).paint(default, slots);
+        for child in self.untouch(id) {
+            self.note_child(id, child, UNKNOWN, child.default);
+        }
+        for at in 0..self.routes.block(id).children().len() {
+            let child = self.routes.block(id).children()[at];
+            let value = &mut slots[usize::from(child.slot)];
+            let default = *value as u16;
+            if child.leaf != UNKNOWN && child.default == default {
+                *value = child.leaf;
+                continue;
+            }
+            self.routes.block_mut(id).dirty = true; // until it has its form
+            if !self.drop_if_hollow(id, child.block) {
+                *value = self.below(child.block, default, half)?;
+                self.note_child(id, child, *value, default);
+            }
+        }
+        Ok(())
+    }
+
+    fn below(&mut self, id: u32, default: u16, half: Half) -> Result<u32, FibError> {
+        match half {
+            Half::Upper => self.node(id, default, Half::Lower, false),
+            Half::Lower => self.step(id, default, false),
+        }
+    }
+
+    /// Children that changed; they count as looked after.
+    fn untouch(&mut self, id: u32) -> Vec<Child> {
+        if !self.routes.block(id).is_touched() {
+            return Vec::new();
+        }
+        let slots = self.routes.block_mut(id).take_touched();
+        let block = self.routes.block(id);
+        let children: Vec<Child> = slots.into_iter().filter_map(|slot| block.child(slot).copied()).collect();
+        children.iter().for_each(|c| self.routes.block_mut(c.block).queued = false);
+        children
+    }
+
+    fn drop_if_hollow(&mut self, parent: u32, id: u32) -> bool {
+        let hollow = self.is_hollow(id);
+        if hollow {
+            self.forget_below(id);
+            self.notes.hollow.push((parent, id));
+        }
+        hollow
+    }
+
+    /// No route in a block and in those below it.
+    fn is_hollow(&self, id: u32) -> bool {
+        let block = self.routes.block(id);
+        block.has_no_route() && block.children().iter().all(|c| self.is_hollow(c.block))
+    }
+
+    fn forget_below(&mut self, id: u32) {
+        self.forget(id, Form::default());
+        for child in self.routes.block(id).children().to_vec() {
+            self.forget_below(child.block);
+        }
+    }
+
+    /// The form of a block if it is of the kind that is wanted; one of the other kind is not used any more.
+    fn take_over(&mut self, id: u32, wanted: impl Fn(u32) -> bool) -> u32 {
+        let leaf = self.routes.block(id).form.leaf;
+        if wanted(leaf) {
+            return leaf;
+        }
+        self.store.forget(leaf);
+        0
+    }
+
+    fn forget(&mut self, id: u32, form: Form) {
+        self.store.forget(self.routes.block(id).form.leaf);
+        self.note(id, form);
+    }
+
+    fn note(&mut self, id: u32, form: Form) {
+        let block = self.routes.block_mut(id);
+        let before = std::mem::replace(&mut block.form, form);
+        block.dirty = false;
+        self.notes.forms.push((id, before));
+    }
+
+    fn note_child(&mut self, id: u32, child: Child, leaf: u32, default: u16) {
+        if let Some(entry) = self.routes.block_mut(id).child_mut(child.slot) {
+            let before = std::mem::replace(entry, Child { leaf, default, ..child });
+            self.notes.children.push((id, before));
+        }
+    }
+
+    /// Blocks are as they were, and are looked at again with the next change.
+    fn put_back(&mut self) {
+        for (id, before) in self.notes.children.drain(..).rev() {
+            if let Some(entry) = self.routes.block_mut(id).child_mut(before.slot) {
+                *entry = before;
+            }
+            self.routes.block_mut(id).dirty = true;
+        }
+        for (id, before) in self.notes.forms.drain(..).rev() {
+            let block = self.routes.block_mut(id);
+            (block.form, block.dirty) = (before, true);
+        }
+        self.notes.hollow.clear();
+        self.notes.hollow_tops.clear();
+    }
+
+    /// Removes blocks without routes and those below them. None of them has a form.
+    fn clear_away(&mut self) {
+        self.notes.forms.clear();
+        self.notes.children.clear();
+        for (parent, id) in self.notes.hollow.drain(..) {
+            if self.routes.block(parent).children().iter().any(|c| c.block == id) {
+                self.routes.remove(parent, id);
+            }
+        }
+        for top in self.notes.hollow_tops.drain(..) {
+            self.routes.remove_top(top);
+        }
+    }
+}

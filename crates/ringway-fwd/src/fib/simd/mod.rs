@@ -1,0 +1,135 @@
+//! Bursts of lookups, with the instructions that the processor has.
+//!
+//! These modules may use unsafe code: vector loads take addresses. Each of them starts from a node, a word or a root entry that the
+//! writer has published, so it lies inside the memory; the wide loads at its end stay inside its tail.
+#![allow(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_v6;
+#[cfg(target_arch = "x86_64")]
+mod bmi;
+mod scalar;
+
+use std::fmt;
+
+use super::memory::Memory;
+use scalar::Steps;
+
+/// The instructions that bursts are looked up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// Those of any processor.
+    Scalar,
+    /// x86-64 with AVX2 and POPCNT. IPv6 is looked up as with `Scalar`.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, DQ, VL and VPOPCNTDQ.
+    Avx512,
+}
+
+impl Isa {
+    /// All that this processor can run.
+    pub fn available() -> Vec<Self> {
+        [Self::Scalar, Self::Avx2, Self::Avx512].into_iter().filter(|isa| isa.is_available()).collect()
+    }
+
+    /// The best that this processor can run.
+    pub fn best() -> Self {
+        Self::available().into_iter().max().unwrap_or(Self::Scalar)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_available(self) -> bool {
+        match self {
+            Self::Scalar => true,
+            Self::Avx2 => is_x86_feature_detected!("avx2") && has_bmi(),
+            Self::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vpopcntdq")
+                    && is_x86_feature_detected!("popcnt")
+                    && is_x86_feature_detected!("bmi2")
+            }
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_available(self) -> bool {
+        self == Self::Scalar
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scalar => "scalar",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// The next hop of an IPv4 address.
+#[inline]
+pub(super) fn one4(memory: &Memory, addr: u32) -> u16 {
+    #[cfg(target_arch = "x86_64")]
+    if has_bmi() {
+        // SAFETY: just asked.
+        return unsafe { bmi::one4(memory, addr) };
+    }
+    memory.forms().one4(memory.root16(), addr)
+}
+
+/// The next hop of an IPv6 address.
+#[inline]
+pub(super) fn one6(memory: &Memory, addr: u128) -> u16 {
+    #[cfg(target_arch = "x86_64")]
+    if has_bmi() {
+        // SAFETY: just asked.
+        return unsafe { bmi::one6(memory, addr) };
+    }
+    memory.forms().one6(memory.root32(), addr)
+}
+
+/// The next hops of IPv4 addresses. `isa` is available, and the slices are equally long.
+#[inline]
+pub(super) fn burst4(memory: &Memory, isa: Isa, addrs: &[u32], next_hops: &mut [u16]) {
+    match isa {
+        // SAFETY: the processor has these instructions.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512::burst4(memory, addrs, next_hops) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { avx2::burst4(memory, addrs, next_hops) },
+        // SAFETY: just asked.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Scalar if has_bmi() => unsafe { bmi::burst4(memory, addrs, next_hops) },
+        _ => scalar::burst4(memory.forms(), memory.root16(), addrs, next_hops),
+    }
+}
+
+/// The next hops of IPv6 addresses. `isa` is available, and the slices are equally long.
+#[inline]
+pub(super) fn burst6(memory: &Memory, isa: Isa, addrs: &[u128], next_hops: &mut [u16]) {
+    match isa {
+        // SAFETY: the processor has these instructions.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { avx512_v6::burst6(memory, addrs, next_hops) },
+        // SAFETY: just asked.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Scalar | Isa::Avx2 if has_bmi() => unsafe { bmi::burst6(memory, addrs, next_hops) },
+        _ => scalar::burst6(memory.forms(), memory.root32(), addrs, next_hops),
+    }
+}
+
+/// Whether ones are counted, and shifts made by any count, by an instruction each.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_bmi() -> bool {
+    is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
+}

@@ -1,0 +1,248 @@
+//! The table as the control plane holds it.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::epoch::Epochs;
+use super::lookup::Walk;
+use super::memory::{Layout, Memory};
+use super::render::{Notes, Renderer};
+use super::routes::Routes;
+use super::store::Store;
+use super::{FibError, Isa, NextHop, Prefix, Reader};
+
+/// How large a table may become. Its memory is set aside when it is made, and used page by page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Nodes of 40 bytes. IPv4 has 65,536 more for the first 24 bits; these are for longer prefixes.
+    pub nodes: u32,
+    /// Words of 4 bytes for leaves and buckets.
+    pub words: u32,
+}
+
+impl Default for Limits {
+    /// Room for some four times today's largest tables: 65,536 nodes and 2,097,152 words.
+    fn default() -> Self {
+        Self { nodes: 1 << 16, words: 1 << 21 }
+    }
+}
+
+/// What of the lookup memory is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Bytes of root, nodes, leaves and buckets.
+    pub bytes: usize,
+    /// Nodes.
+    pub nodes: u32,
+    /// Words of leaves and buckets.
+    pub words: u32,
+    /// Bytes of the parts that were ever used: what readers may touch, gaps included.
+    pub spread: usize,
+    /// Pieces that wait until no reader can look at them any more.
+    pub waiting: usize,
+    /// Bytes of the whole memory.
+    pub size: usize,
+}
+
+/// A routing table and the memory for looking it up: what the control plane holds.
+#[derive(Debug)]
+pub struct Fib<A> {
+    memory: Arc<Memory>,
+    epochs: Arc<Epochs>,
+    routes: Routes,
+    store: Store,
+    notes: Notes,
+    family: PhantomData<A>,
+}
+
+/// A table of IPv4 routes.
+pub type Fib4 = Fib<u32>;
+
+/// A table of IPv6 routes.
+pub type Fib6 = Fib<u128>;
+
+impl<A: Walk> Fib<A> {
+    /// An empty table in memory of this process.
+    ///
+    /// # Errors
+    /// [`FibError::Os`] when the system has not so much memory to set aside.
+    pub fn new(limits: Limits) -> Result<Self, FibError> {
+        Self::with(Memory::new(Self::layout(limits))?, limits)
+    }
+
+    /// An empty table in memory that others may read too: a mapped array of eBPF, or shared memory.
+    ///
+    /// Readers that are not registered with [`reader`](Self::reader) need [`hold`](Self::hold).
+    ///
+    /// # Errors
+    /// [`FibError::Memory`] when it is smaller than [`layout`](Self::layout) says, or does not start on 8 bytes.
+    ///
+    /// # Safety
+    /// * `base` points to `len` bytes that stay mapped, readable and writable, as long as the table or a reader of it lives.
+    /// * Nobody else writes there meanwhile.
+    #[allow(unsafe_code)] // only declared so; what is unsafe is in `memory`
+    pub unsafe fn in_memory(base: *mut u8, len: usize, limits: Limits) -> Result<Self, FibError> {
+        // SAFETY: the caller promises what `borrowed` asks for; the memory is freed with the last reader.
+        let memory = unsafe { Memory::borrowed(base, len, Self::layout(limits)) }?;
+        Self::with(memory, limits)
+    }
+
+    /// Where the arrays of a table of this size start, and how long they are.
+    pub fn layout(limits: Limits) -> Layout {
+        let nodes = limits.nodes + Self::top_nodes();
+        Layout::new(A::ROOT_ENTRY, nodes as usize, limits.words as usize)
+    }
+
+    /// Makes a table of all routes at once; of two with the same prefix the later one counts.
+    ///
+    /// # Errors
+    /// [`FibError::Full`] when they do not fit.
+    pub fn build(
+        limits: Limits,
+        routes: impl IntoIterator<Item = (Prefix<A>, NextHop)>,
+    ) -> Result<Self, FibError> {
+        let mut fib = Self::new(limits)?;
+        for (prefix, next_hop) in routes {
+            fib.routes.set(prefix.addr().key(), prefix.len(), next_hop.get());
+        }
+        fib.publish()?;
+        Ok(fib)
+    }
+
+    /// Adds a route, or changes its next hop; returns the next hop before.
+    ///
+    /// # Errors
+    /// [`FibError::Full`]; then nothing has changed.
+    pub fn insert(&mut self, prefix: Prefix<A>, next_hop: NextHop) -> Result<Option<NextHop>, FibError> {
+        self.change(prefix, next_hop.get())
+    }
+
+    /// Removes a route; returns its next hop, `None` if there was no such route.
+    ///
+    /// # Errors
+    /// [`FibError::Full`], since less routes may be more runs; then nothing has changed.
+    pub fn withdraw(&mut self, prefix: Prefix<A>) -> Result<Option<NextHop>, FibError> {
+        self.change(prefix, 0)
+    }
+
+    /// Makes several changes at once, `None` for a withdrawal. A reader sees each address change once, from the state before all
+    /// of them to the one after.
+    ///
+    /// # Errors
+    /// [`FibError::Full`]; then nothing has changed.
+    pub fn apply(
+        &mut self,
+        changes: impl IntoIterator<Item = (Prefix<A>, Option<NextHop>)>,
+    ) -> Result<(), FibError> {
+        let mut undo = Vec::new();
+        for (prefix, next_hop) in changes {
+            let (key, len) = (prefix.addr().key(), prefix.len());
+            undo.push((key, len, self.routes.set(key, len, next_hop.map_or(0, NextHop::get))));
+        }
+        self.publish().inspect_err(|_| self.revert(undo))
+    }
+
+    /// The next hop of a route.
+    pub fn get(&self, prefix: Prefix<A>) -> Option<NextHop> {
+        NextHop::new(self.routes.get(prefix.addr().key(), prefix.len()))
+    }
+
+    /// How many routes there are.
+    pub fn len(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Whether there is no route.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All routes: those up to /16 by length, then the longer ones by their first 16 bits.
+    pub fn routes(&self) -> Vec<(Prefix<A>, NextHop)> {
+        let route =
+            |(key, len, next_hop)| Some((Prefix::new(A::of_key(key), len).ok()?, NextHop::new(next_hop)?));
+        self.routes.all().into_iter().filter_map(route).collect()
+    }
+
+    /// The next hop of the longest prefix that covers the address.
+    #[inline]
+    pub fn lookup(&self, addr: A) -> Option<NextHop> {
+        NextHop::new(A::one(&self.memory, addr))
+    }
+
+    /// Registers a reader, to look up while this table changes.
+    ///
+    /// # Errors
+    /// [`FibError::Readers`] when there are [`READERS`](super::READERS).
+    pub fn reader(&self) -> Result<Reader<A>, FibError> {
+        Reader::new(self.memory.clone(), self.epochs.clone(), Isa::best())
+    }
+
+    /// What is in use.
+    pub fn usage(&self) -> Usage {
+        self.store.usage()
+    }
+
+    /// From now on memory that goes out of sight is not used again before [`release`](Self::release) allows it: there are readers that
+    /// are not registered, such as eBPF programs on the same memory.
+    pub fn hold(&mut self) {
+        self.store.hold();
+    }
+
+    /// A mark: all that changes made so far have put out of sight. Once every program run or burst that began before has ended
+    /// (for eBPF programs: after `membarrier(MEMBARRIER_CMD_GLOBAL)`, which waits for the kernel's readers), hand it to
+    /// [`release`](Self::release).
+    #[must_use]
+    pub fn mark(&self) -> u64 {
+        self.store.mark()
+    }
+
+    /// Readers that are not registered have left what was out of sight at the mark.
+    pub fn release(&mut self, mark: u64) {
+        self.store.release(mark);
+    }
+
+    /// The lookup memory, byte by byte, as laid out by [`layout`](Self::layout): to be copied into another table's place.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.memory.bytes(self.memory.layout.size)
+    }
+
+    fn with(memory: Memory, limits: Limits) -> Result<Self, FibError> {
+        let (memory, epochs) = (Arc::new(memory), Arc::new(Epochs::new()));
+        let store = Store::new(memory.clone(), epochs.clone(), limits)?;
+        Ok(Self {
+            memory,
+            epochs,
+            routes: Routes::new(),
+            store,
+            notes: Notes::default(),
+            family: PhantomData,
+        })
+    }
+
+    /// Nodes that the root names, besides those of [`Limits`].
+    fn top_nodes() -> u32 {
+        if A::ROOT_ENTRY == 2 { 1 << 16 } else { 0 }
+    }
+
+    fn change(&mut self, prefix: Prefix<A>, next_hop: u16) -> Result<Option<NextHop>, FibError> {
+        let (key, len) = (prefix.addr().key(), prefix.len());
+        let before = self.routes.set(key, len, next_hop);
+        if before != next_hop {
+            self.publish().inspect_err(|_| self.revert([(key, len, before)]))?;
+        }
+        Ok(NextHop::new(before))
+    }
+
+    fn publish(&mut self) -> Result<(), FibError> {
+        let Self { routes, store, notes, .. } = self;
+        Renderer { routes, store, buckets: A::BITS > 32, notes }.publish()
+    }
+
+    /// Sets routes back. Forms are still those of before, and are looked at with the next change.
+    fn revert(&mut self, undo: impl IntoIterator<Item = (u128, u8, u16), IntoIter: DoubleEndedIterator>) {
+        for (key, len, next_hop) in undo.into_iter().rev() {
+            self.routes.set(key, len, next_hop);
+        }
+    }
+}
