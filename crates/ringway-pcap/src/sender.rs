@@ -46,6 +46,8 @@ struct Ring {
     tx: Option<TxRing>,
     max_frame: usize,
     waiting: u32,
+    /// Whether the last sync failed: until one does not, no packet waits, so that each call is told.
+    failed: bool,
     rule: Coalesce,
 }
 
@@ -53,7 +55,7 @@ impl Sender {
     /// Sends by `tx`.
     pub(crate) fn new(tx: Option<TxRing>, max_frame: u32, rule: Coalesce) -> Arc<Self> {
         let waits = rule.bound().is_some();
-        let ring = Guarded::new(Ring { tx, max_frame: max_frame as usize, waiting: 0, rule });
+        let ring = Guarded::new(Ring { tx, max_frame: max_frame as usize, waiting: 0, failed: false, rule });
         let sender = Arc::new(Self { ring });
         if waits {
             flusher::add(&sender);
@@ -109,6 +111,7 @@ impl Ring {
     /// Whether the packet that was pushed last waits.
     fn waits(&mut self) -> bool {
         match (self.rule.bound(), self.waiting) {
+            _ if self.failed => false,
             // The first to wait starts the time.
             (Some(bound), 1) => {
                 let dense = self.rule.waits(Instant::now());
@@ -125,7 +128,9 @@ impl Ring {
 
     fn flush(&mut self) -> Result<(), Refused> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        match tx.sync() {
+        let synced = tx.sync();
+        self.failed = synced.is_err();
+        match synced {
             Ok(_) => {
                 self.waiting = 0;
                 self.rule.left(Instant::now());
