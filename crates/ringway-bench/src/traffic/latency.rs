@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::report::duration;
 
@@ -42,6 +42,12 @@ impl Latencies {
     pub fn record(&mut self, ns: u64) {
         self.above_limit += u64::from(ns > MAX_NS);
         self.histogram.saturating_record(ns.min(MAX_NS));
+    }
+
+    /// Adds one latency `n` times.
+    pub fn record_n(&mut self, ns: u64, n: u64) {
+        self.above_limit += if ns > MAX_NS { n } else { 0 };
+        self.histogram.saturating_record_n(ns.min(MAX_NS), n);
     }
 
     /// Adds all latencies of another record, as of another thread.
@@ -92,7 +98,7 @@ impl Default for Latencies {
 
 /// Percentiles and histogram of latencies; serialises for `--json` and displays as text. All zero if none were
 /// recorded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Number of latencies.
     pub count: u64,
@@ -119,7 +125,7 @@ pub struct LatencySummary {
 }
 
 /// One bar of the histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// Shortest latency in it.
     pub from_ns: u64,

@@ -1,0 +1,67 @@
+//! The receiving loop of a trial, one turn at a time.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ringway::Result;
+
+use super::ledger::Ledger;
+use super::pauses::Pauses;
+use super::port::RxPort;
+use super::rate::SECOND;
+use super::transmit::Flight;
+
+/// Receives one stream until counting ends.
+#[derive(Debug)]
+pub(super) struct Collector<'a, R> {
+    port: &'a mut R,
+    flight: &'a Flight,
+    stream: u16,
+    ledger: Ledger,
+    pauses: Pauses,
+    /// Longest pause that loses nothing.
+    slack_ps: u64,
+    close_ps: u64,
+    dropped_before: u64,
+}
+
+/// What a receiver found.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) ledger: Ledger,
+    pub(super) pauses: Pauses,
+    pub(super) slack_ps: u64,
+    /// Frames that the port lost.
+    pub(super) dropped: u64,
+}
+
+impl<'a, R: RxPort> Collector<'a, R> {
+    /// A receiver of frames that come at `peak` a second at most, until `close_ps`.
+    pub(super) fn new(port: &'a mut R, flight: &'a Flight, stream: u16, peak: f64, close_ps: u64) -> Self {
+        let mut ledger = Ledger::new(stream, 1);
+        ledger.close_at(close_ps);
+        let slack_ps = (port.capacity() as f64 / peak.max(1e-9) * SECOND as f64) as u64;
+        let dropped_before = port.dropped();
+        Self { port, flight, stream, ledger, pauses: Pauses::default(), slack_ps, close_ps, dropped_before }
+    }
+
+    /// One turn of the loop; false when counting has ended.
+    pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+        let unique = self.ledger.stream(self.stream).unique;
+        self.pauses.turn(now_ps, self.flight.expects(unique).then_some(self.slack_ps));
+        if self.port.poll(now_ps, &mut self.ledger)? > 0 {
+            self.flight.received.store(self.ledger.stream(self.stream).unique, Relaxed);
+        }
+        Ok(now_ps < self.close_ps)
+    }
+
+    /// The stream that is received.
+    pub(super) fn stream(&self) -> u16 {
+        self.stream
+    }
+
+    /// The account.
+    pub(super) fn into_report(self) -> Collected {
+        let dropped = self.port.dropped().saturating_sub(self.dropped_before);
+        Collected { ledger: self.ledger, pauses: self.pauses, slack_ps: self.slack_ps, dropped }
+    }
+}
