@@ -36,8 +36,18 @@ pub(super) struct Collected {
 
 impl<'a, R: RxPort> Collector<'a, R> {
     /// A receiver of frames that come at `peak` a second at most, until `close_ps`.
-    pub(super) fn new(port: &'a mut R, flight: &'a Flight, stream: u16, peak: f64, close_ps: u64) -> Self {
+    pub(super) fn new(
+        port: &'a mut R,
+        flight: &'a Flight,
+        stream: u16,
+        peak: f64,
+        close_ps: u64,
+        latency: bool,
+    ) -> Self {
         let mut ledger = Ledger::new(stream, 1);
+        if latency {
+            ledger = ledger.with_latencies();
+        }
         ledger.close_at(close_ps);
         let slack_ps = (port.capacity() as f64 / peak.max(1e-9) * SECOND as f64) as u64;
         let dropped_before = port.dropped();

@@ -93,7 +93,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     let mut loops: Vec<_> = lanes
         .iter_mut()
         .zip(&flights)
-        .map(|(lane, flight)| ends(lane, flight, &schedule, start, close))
+        .map(|(lane, flight)| ends(lane, flight, &schedule, start, close, order.latency))
         .collect();
     let mut going = true;
     let mut turns = 0u64;
@@ -151,7 +151,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let (ends, interrupted) = thread::scope(|scope| {
         let mut running = Vec::new();
         for (k, (lane, flight)) in lanes.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(lane, flight, &schedule, start, close);
+            let (mut transmitter, mut collector) = ends(lane, flight, &schedule, start, close, order.latency);
             let stop = &stop;
             let sending = scope.spawn(move || {
                 let done = cpus.pin(2 * k).and_then(|()| {
@@ -216,9 +216,10 @@ fn ends<'a, T: TxPort, R: RxPort>(
     schedule: &'a Schedule,
     start_ps: u64,
     close_ps: u64,
+    latency: bool,
 ) -> (Transmitter<'a, T>, Collector<'a, R>) {
     let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps);
-    let collector = Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), close_ps);
+    let collector = Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), close_ps, latency);
     (transmitter, collector)
 }
 

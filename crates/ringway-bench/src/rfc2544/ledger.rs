@@ -102,8 +102,11 @@ struct Stream {
     /// Highest number below the window that never came.
     older_missing: Option<u64>,
     last_at: Option<u64>,
+    /// Latency of the last frame, and the sum of the changes from one to the next.
+    last_latency: Option<u64>,
+    changes_ps: u128,
     gap: Gap,
-    latencies: Latencies,
+    latencies: Option<Box<Latencies>>,
     bits: [u64; WORDS],
 }
 
@@ -132,6 +135,13 @@ impl Ledger {
     pub fn new(first_stream: u16, streams: u16) -> Self {
         let streams = (0..streams).map(|_| Stream::new()).collect();
         Self { first_stream, streams, other: Received::default(), closes_ps: u64::MAX }
+    }
+
+    /// Records latencies too.
+    #[must_use]
+    pub fn with_latencies(mut self) -> Self {
+        self.streams.iter_mut().for_each(|stream| stream.latencies = Some(Box::new(Latencies::new())));
+        self
     }
 
     /// Counting ends then: what arrives later is late.
@@ -207,10 +217,18 @@ impl Ledger {
         self.index(stream).map_or_else(Gap::default, |k| self.streams[k].gap)
     }
 
-    /// Latencies of a stream.
+    /// Latencies of a stream, if they are recorded.
     #[must_use]
     pub fn latencies(&self, stream: u16) -> Option<&Latencies> {
-        Some(&self.streams[self.index(stream)?].latencies)
+        self.streams[self.index(stream)?].latencies.as_deref()
+    }
+
+    /// Jitter of a stream, nanoseconds: mean change of latency from one frame to the next.
+    #[must_use]
+    pub fn jitter_ns(&self, stream: u16) -> f64 {
+        let Some(stream) = self.index(stream).map(|k| &self.streams[k]) else { return 0.0 };
+        let changes = stream.counts.unique.saturating_sub(1).max(1);
+        stream.changes_ps as f64 / NS as f64 / changes as f64
     }
 
     fn index(&self, stream: u16) -> Option<usize> {
@@ -226,8 +244,10 @@ impl Stream {
             counts: Received::default(),
             older_missing: None,
             last_at: None,
+            last_latency: None,
+            changes_ps: 0,
             gap: Gap::default(),
-            latencies: Latencies::new(),
+            latencies: None,
             bits: [0; WORDS],
         }
     }
@@ -251,7 +271,10 @@ impl Stream {
         self.counts.unique += 1;
         self.arrive(at_ps, at_ps, 0);
         match u64::try_from(latency_ps) {
-            Ok(ps) => self.latencies.record(ps / NS),
+            Ok(ps) => {
+                self.latencies.iter_mut().for_each(|l| l.record(ps / NS));
+                self.change((ps, ps));
+            }
             Err(_) => self.counts.negative += 1,
         }
     }
@@ -270,6 +293,13 @@ impl Stream {
         self.counts.unique += a.received;
         self.arrive(a.at_ps.0, a.at_ps.1, a.gap_ps);
         self.record(a.latency_ps, a.received);
+        self.change(a.latency_ps);
+    }
+
+    /// Latencies went from one value to another, in one direction.
+    fn change(&mut self, (from, to): (u64, u64)) {
+        let before = self.last_latency.replace(to).unwrap_or(from);
+        self.changes_ps += u128::from(before.abs_diff(from)) + u128::from(from.abs_diff(to));
     }
 
     /// Frames arrived from `from` until `to`, with `gap` between them at most.
@@ -285,6 +315,7 @@ impl Stream {
 
     /// Records `n` latencies on a line, in parts short against the whole.
     fn record(&mut self, (from, to): (u64, u64), n: u64) {
+        let Some(latencies) = &mut self.latencies else { return };
         let parts = if from / NS == to / NS { 1 } else { n.min(LATENCY_PARTS) };
         for k in 0..parts {
             let [low, high] = [k, k + 1].map(|k| (u128::from(n) * u128::from(k) / u128::from(parts)) as u64);
@@ -292,7 +323,7 @@ impl Stream {
             let at = u128::from((low + high - 1) / 2);
             let along = |span: u64| (u128::from(span) * at / u128::from(n.max(2) - 1)) as u64;
             let ps = if to >= from { from + along(to - from) } else { from - along(from - to) };
-            self.latencies.record_n(ps / NS, high - low);
+            latencies.record_n(ps / NS, high - low);
         }
     }
 
@@ -319,7 +350,7 @@ impl Stream {
         for n in self.next..=seq {
             let (at, bit) = (word(n), 1 << (n % 64));
             if n >= WINDOW && self.bits[at] & bit == 0 {
-                self.older_missing = Some(n - WINDOW);
+                self.older_missing = self.older_missing.max(Some(n - WINDOW));
             }
             self.bits[at] &= !bit;
         }
@@ -394,7 +425,7 @@ mod tests {
     }
 
     fn compare(sequence: &[u64]) {
-        let (mut ledger, mut model) = (Ledger::new(3, 1), Model::default());
+        let (mut ledger, mut model) = (Ledger::new(3, 1).with_latencies(), Model::default());
         for (k, &seq) in sequence.iter().enumerate() {
             let at = (k * k) as u64;
             ledger.frame(3, seq, at, 7);
@@ -438,7 +469,7 @@ mod tests {
 
     #[test]
     fn latencies_on_a_line() {
-        let mut ledger = Ledger::new(0, 1);
+        let mut ledger = Ledger::new(0, 1).with_latencies();
         let a = Arrivals {
             stream: 0,
             first: 0,
@@ -499,7 +530,7 @@ mod tests {
         /// Stretches told at once, those with holes followed by single frames, end in the same books as single frames.
         #[test]
         fn stretches_equal_single_frames(parts in proptest::collection::vec((1u64..2 * WINDOW, 0u64..3, 0u64..50), 1..6)) {
-            let (mut whole, mut single) = (Ledger::new(0, 1), Ledger::new(0, 1));
+            let (mut whole, mut single) = (Ledger::new(0, 1).with_latencies(), Ledger::new(0, 1).with_latencies());
             let mut first = 0;
             for &(span, every, skip) in &parts {
                 first += skip;

@@ -7,17 +7,23 @@
 //! | [`port`], [`lanes`] | the world of a trial: clock, sender, receiver; lock step or threads |
 //! | [`trial`] | what is asked, what was counted, and the verdict: pass, fail or invalid |
 //! | [`search`] | the highest load that a device carries: state machines |
+//! | [`settings`], [`session`], [`journal`] | what to do; trials one after the other, repeated, recorded |
+//! | [`measure`] | the six tests |
 //! | [`device`] | modelled devices for virtual time |
 
 mod collect;
 pub mod device;
+pub mod journal;
 pub mod lanes;
 pub mod ledger;
+pub mod measure;
 pub mod mix;
 pub mod pauses;
 pub mod port;
 pub mod rate;
 pub mod schedule;
 pub mod search;
+pub mod session;
+pub mod settings;
 mod transmit;
 pub mod trial;

@@ -13,6 +13,10 @@ use super::schedule::Schedule;
 use super::transmit::Departures;
 use crate::traffic::latency::{Latencies, LatencySummary};
 
+/// Shares of frames at which latencies are told, for a plot.
+const CURVE: [f64; 14] =
+    [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
+
 /// How long a leg of a trial is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -43,6 +47,8 @@ pub struct Order {
     pub wait_ps: u64,
     /// Each frame of the schedule has to leave, or the trial is invalid; otherwise 10 us worth of them may be missing.
     pub exact: bool,
+    /// Latencies are recorded.
+    pub latency: bool,
 }
 
 impl Order {
@@ -54,6 +60,7 @@ impl Order {
             legs: vec![Leg { rate, length: Length::Time(length_ps) }],
             wait_ps,
             exact: false,
+            latency: false,
         }
     }
 
@@ -65,7 +72,14 @@ impl Order {
             legs: vec![Leg { rate, length: Length::Frames(frames) }],
             wait_ps,
             exact: true,
+            latency: false,
         }
+    }
+
+    /// The same, with latencies.
+    #[must_use]
+    pub fn with_latency(self) -> Self {
+        Self { latency: true, ..self }
     }
 
     /// The due times.
@@ -185,6 +199,10 @@ pub struct Trial {
     pub faults: Vec<Fault>,
     /// Latencies, first bit to first bit.
     pub latency: LatencySummary,
+    /// Latencies that shares of all frames do not exceed: share, nanoseconds.
+    pub curve: Vec<(f64, u64)>,
+    /// Mean change of latency from one frame of a stream to the next, nanoseconds.
+    pub jitter_ns: f64,
     /// When the last frame that never came was sent, picoseconds after the start.
     pub last_lost_ps: Option<u64>,
     /// Longest time without an arrival.
@@ -283,7 +301,14 @@ pub(super) fn conclude(order: &Order, schedule: &Schedule, ends: &[Ends], interr
         t.faults.push(Fault::Interrupted);
     }
     t.forwarded_fps = t.rx as f64 / over;
-    (t.latency, t.lateness) = (latencies.summary(), lateness.summary());
+    t.jitter_ns /= ends.len().max(1) as f64;
+    if latencies.count() > 0 {
+        t.latency = latencies.summary();
+        t.curve = CURVE.iter().map(|&share| (share, latencies.quantile(share))).collect();
+    }
+    if lateness.count() > 0 {
+        t.lateness = lateness.summary();
+    }
     t
 }
 
@@ -329,6 +354,8 @@ impl Trial {
             length_ps: 0,
             faults: Vec::new(),
             latency: LatencySummary::default(),
+            curve: Vec::new(),
+            jitter_ns: 0.0,
             last_lost_ps: None,
             gap: Gap::default(),
             largest_burst: 0,
@@ -358,7 +385,10 @@ impl Trial {
         self.largest_burst = self.largest_burst.max(e.departures.largest);
         self.tx_pauses.merge(&e.departures.pauses);
         self.rx_pauses.merge(&e.collected.pauses);
-        lateness.merge(&e.departures.lateness);
+        if e.departures.largest > 0 {
+            lateness.merge(&e.departures.lateness);
+        }
+        self.jitter_ns += ledger.jitter_ns(e.stream);
         let mut latency = LatencySummary::default();
         if let Some(of_stream) = ledger.latencies(e.stream) {
             latencies.merge(of_stream);

@@ -69,10 +69,21 @@ impl Latencies {
             p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
+            p99_99_ns: at(0.9999),
             max_ns: self.histogram.max(),
             above_limit: self.above_limit,
             buckets: self.buckets(),
         }
+    }
+
+    /// Number of latencies.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The latency that a share of all does not exceed, nanoseconds.
+    pub fn quantile(&self, share: f64) -> u64 {
+        self.histogram.value_at_quantile(share)
     }
 
     /// Counts by powers of two, from the lowest to the highest that is not empty.
@@ -116,6 +127,9 @@ pub struct LatencySummary {
     pub p99_ns: u64,
     /// 99.9 % are not longer.
     pub p99_9_ns: u64,
+    /// 99.99 % are not longer.
+    #[serde(default)]
+    pub p99_99_ns: u64,
     /// Longest.
     pub max_ns: u64,
     /// How many were above [`MAX_NS`].

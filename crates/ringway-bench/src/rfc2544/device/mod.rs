@@ -6,6 +6,7 @@
 
 mod inbox;
 mod link;
+mod rig;
 mod spec;
 mod switch;
 #[cfg(test)]
@@ -19,16 +20,21 @@ use ringway::Result;
 
 pub use inbox::Inbox;
 pub use link::Link;
+pub use rig::VirtualRig;
 pub use spec::{DeviceSpec, time};
 pub use switch::{Switch, SwitchSpec};
 
 use super::lanes::Lane;
 use super::ledger::Ledger;
+use super::mix::Mix;
 use super::port::{RxPort, Train, TxPort};
-use super::rate::MILLISECOND;
+use super::rate::{MILLISECOND, SECOND};
 
 /// How far ahead of their time frames are handed to a modelled device.
-const AHEAD_PS: u64 = 100 * MILLISECOND;
+const AHEAD_PS: u64 = 10 * SECOND;
+
+/// The same for frames of several sizes, which are looked at one by one and wait in memory.
+const AHEAD_MIXED_PS: u64 = 10 * MILLISECOND;
 
 /// Something that frames go through.
 pub trait Device: fmt::Debug {
@@ -45,7 +51,10 @@ struct Path {
 
 /// The sending side of a modelled device.
 #[derive(Debug)]
-pub struct VirtualTx(Rc<RefCell<Path>>);
+pub struct VirtualTx {
+    path: Rc<RefCell<Path>>,
+    ahead_ps: u64,
+}
 
 /// The receiving side of a modelled device.
 #[derive(Debug)]
@@ -53,34 +62,36 @@ pub struct VirtualRx {
     path: Rc<RefCell<Path>>,
 }
 
-/// A direction through `device`.
+/// A direction through `device`, for frames of `mix`.
 ///
 /// ```
 /// use ringway_bench::rfc2544::device::{Link, lane};
 /// use ringway_bench::rfc2544::lanes::{VirtualClock, lock_step};
 /// use ringway_bench::rfc2544::{mix::Mix, rate::{Rate, SECOND}, trial::Order};
 ///
-/// let mut lanes = [lane(Box::new(Link::new(1_000_000)), 0)];
-/// let order = Order::at(&Mix::fixed(64), Rate::line(1_000_000_000, 64), 20 * SECOND, 2 * SECOND);
+/// let mix = Mix::fixed(64);
+/// let mut lanes = [lane(Box::new(Link::new(1_000_000)), &mix, 0)];
+/// let order = Order::at(&mix, Rate::line(1_000_000_000, 64), 20 * SECOND, 2 * SECOND);
 /// let trial = lock_step(&mut lanes, &order, &VirtualClock::default(), &mut |_| true)?;
 /// assert_eq!((trial.tx, trial.rx), (29_761_905, 29_761_905));
 /// # Ok::<(), ringway::Error>(())
 /// ```
 #[must_use]
-pub fn lane(device: Box<dyn Device>, stream: u16) -> Lane<VirtualTx, VirtualRx> {
+pub fn lane(device: Box<dyn Device>, mix: &Mix, stream: u16) -> Lane<VirtualTx, VirtualRx> {
     let path = Rc::new(RefCell::new(Path { device, inbox: Inbox::default() }));
-    Lane { tx: VirtualTx(path.clone()), rx: VirtualRx { path }, stream }
+    let ahead_ps = if mix.is_fixed() { AHEAD_PS } else { AHEAD_MIXED_PS };
+    Lane { tx: VirtualTx { path: path.clone(), ahead_ps }, rx: VirtualRx { path }, stream }
 }
 
 impl TxPort for VirtualTx {
     fn send(&mut self, train: &Train<'_>) -> Result<u64> {
-        let Path { device, inbox } = &mut *self.0.borrow_mut();
+        let Path { device, inbox } = &mut *self.path.borrow_mut();
         device.carry(train, inbox);
         Ok(train.count)
     }
 
     fn ahead_ps(&self) -> u64 {
-        AHEAD_PS
+        self.ahead_ps
     }
 }
 

@@ -57,13 +57,13 @@ fn spec() -> impl Strategy<Value = SwitchSpec> {
 /// Two legs, so that queues fill in the one and drain in the other; some at exactly the speed of the device.
 fn order(mix: Mix, rates: [Rate; 2]) -> Order {
     let legs = rates.map(|rate| Leg { rate, length: Length::Time(2 * MILLISECOND) });
-    Order { mix, legs: legs.into(), wait_ps: SECOND, exact: true }
+    Order { mix, legs: legs.into(), wait_ps: SECOND, exact: true, latency: true }
 }
 
 fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseError> {
     let schedule: Schedule = order.schedule();
     let mut naive = Naive { spec, inside: VecDeque::new(), closed: 0, out: 0 };
-    let mut ledger = Ledger::new(0, 1);
+    let mut ledger = Ledger::new(0, 1).with_latencies();
     let (mut received, mut waits, mut last_lost) = (0, 0, None);
     for n in 0..schedule.frames() {
         let (t, size) = (schedule.due_ps(n), schedule.mix().size(n));
@@ -78,11 +78,13 @@ fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseE
             None => last_lost = Some(t),
         }
     }
-    let trial: Trial =
-        lock_step(&mut [lane(Box::new(Switch::new(spec)), 0)], order, &VirtualClock::default(), &mut |_| {
-            true
-        })
-        .unwrap();
+    let trial: Trial = lock_step(
+        &mut [lane(Box::new(Switch::new(spec)), &order.mix, 0)],
+        order,
+        &VirtualClock::default(),
+        &mut |_| true,
+    )
+    .unwrap();
     prop_assert_eq!((trial.tx, trial.rx), (schedule.frames(), received));
     prop_assert_eq!(trial.last_lost_ps, last_lost);
     prop_assert!(trial.faults.is_empty(), "{:?}", trial.faults);
@@ -167,7 +169,7 @@ fn an_ideal_link_carries_the_bursts_of_the_hardware_tester() {
     ] {
         let order = Order::at(&Mix::fixed(size), Rate::line(1_000_000_000, size), 20 * SECOND, 2 * SECOND);
         let trial = lock_step(
-            &mut [lane(DeviceSpec::link().build(None), 0)],
+            &mut [lane(DeviceSpec::link().build(None), &order.mix, 0)],
             &order,
             &VirtualClock::default(),
             &mut |_| true,
