@@ -17,6 +17,7 @@ mod failure;
 mod link;
 mod metrics;
 mod pkt_gen;
+mod rfc2544;
 mod run;
 mod selection;
 mod stats;
@@ -52,6 +53,7 @@ enum Command {
     Exporter(exporter::Args),
     Top(top::Args),
     Bench(bench::Args),
+    Rfc2544(Box<rfc2544::Args>),
     Demo(demo::Args),
     Doctor(doctor::Args),
 }
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Rfc2544(args) => rfc2544::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
     };

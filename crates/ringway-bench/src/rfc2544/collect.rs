@@ -64,6 +64,11 @@ impl<'a, R: RxPort> Collector<'a, R> {
         Ok(now_ps < self.close_ps)
     }
 
+    /// Longest pause that loses nothing.
+    pub(super) fn slack_ps(&self) -> u64 {
+        self.slack_ps
+    }
+
     /// The stream that is received.
     pub(super) fn stream(&self) -> u16 {
         self.stream

@@ -113,6 +113,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
                 next = next.min(now + transmitter.ahead_ps().max(1));
             }
             going |= collector.turn(now)?;
+            next = next.min(now.saturating_add((collector.slack_ps() / 2).max(1)));
         }
         clock.advance(next.saturating_sub(now));
     }

@@ -9,10 +9,15 @@
 //! | [`search`] | the highest load that a device carries: state machines |
 //! | [`settings`], [`session`], [`journal`] | what to do; trials one after the other, repeated, recorded |
 //! | [`measure`] | the six tests |
+//! | [`flow`], [`frame`] | what frames carry, and what a received frame is |
+//! | [`real`] | trials over ports |
+//! | [`report`] | JSON, tables, CSV, page; two reports compared |
 //! | [`device`] | modelled devices for virtual time |
 
 mod collect;
 pub mod device;
+pub mod flow;
+pub mod frame;
 pub mod journal;
 pub mod lanes;
 pub mod ledger;
@@ -21,6 +26,8 @@ pub mod mix;
 pub mod pauses;
 pub mod port;
 pub mod rate;
+pub mod real;
+pub mod report;
 pub mod schedule;
 pub mod search;
 pub mod session;
