@@ -47,6 +47,9 @@ impl Journal {
     pub fn open(path: &Path, what: &str, settings: &Settings) -> Result<Self, String> {
         let fail = |e: std::io::Error| format!("{}: {e}", path.display());
         let mut file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
+        if !file.metadata().map_err(fail)?.is_file() {
+            return Err(format!("{}: is no regular file; use another one", path.display()));
+        }
         let mut lines = Vec::new();
         let mut whole = 0;
         for line in BufReader::new(&file).split(b'\n') {

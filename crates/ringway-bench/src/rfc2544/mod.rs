@@ -31,6 +31,8 @@ pub mod report;
 pub mod schedule;
 pub mod search;
 pub mod session;
+#[cfg(test)]
+mod session_tests;
 pub mod settings;
 mod transmit;
 pub mod trial;
