@@ -8,6 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
+use ringway_bench::lab::{Lab, LabError, is_root};
 use serde_json::Value;
 use support::{file, pipe, run, start};
 
@@ -195,4 +196,33 @@ fn production_interfaces_are_refused() {
     };
     let ended = rfc(&format!("--tx packet:{interface} --rx loop: --link 1G"));
     assert!(ended.error(1).contains("holds a default route"), "{ended:?}");
+}
+
+/// Over a veth pair: tests that need no speed, a link that goes down, addresses that are not for laboratories.
+#[test]
+fn over_a_link_in_real_time() {
+    if !is_root() {
+        eprintln!("SKIP: links need root (namespaces); run these tests with sudo");
+        return;
+    }
+    let lab = Lab::new().unwrap();
+    lab.veth("a", "b").unwrap();
+    let within = |words: &str| lab.run(|| Ok::<_, LabError>(rfc(words))).unwrap();
+    let common =
+        "--tx packet:a --rx packet:b --pps 2k --sizes 64,1514 --wait 0.1 --pause 0 --retries 50 --json";
+    let report = within(&format!("{common} --test burst --burst-seconds 0.1")).json();
+    for burst in report["results"]["burst"].as_array().unwrap() {
+        assert_eq!((&burst["tx"], &burst["rx"]), (&Value::from(200), &Value::from(200)), "{burst}");
+    }
+    assert_eq!((&report["time"], &report["ports"][0][0]), (&Value::from("real"), &Value::from("packet:a")));
+    lab.ip("address add 10.9.8.7/24 dev a").unwrap();
+    assert!(within(&format!("{common} --test burst")).error(1).contains("a has the address 10.9.8.7"));
+    lab.ip("address del 10.9.8.7/24 dev a").unwrap();
+    let words = "--tx packet:a --rx packet:b --pps 1k --sizes 64 --test loss --seconds 20 --json";
+    let running = lab.run(|| Ok::<_, LabError>(start(&args(words)))).unwrap();
+    thread::sleep(Duration::from_millis(2500));
+    lab.ip("link set b down").unwrap();
+    let ended = running.end();
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.stderr.contains("down"), "{}", ended.stderr);
 }

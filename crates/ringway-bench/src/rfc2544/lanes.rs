@@ -99,7 +99,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     let mut turns = 0u64;
     while going {
         turns += 1;
-        if turns % LIVE_TURNS == 0 && !watch(live(&flights, clock.now_ps() - start)) {
+        if turns.is_multiple_of(LIVE_TURNS) && !watch(live(&flights, clock.now_ps() - start)) {
             for (transmitter, _) in &mut loops {
                 transmitter.stop()?;
             }
@@ -185,19 +185,19 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
             }
             rest(LIVE, || running.iter().all(|(s, r)| s.is_finished() && r.is_finished()));
         }
-        let join = |(s, r): (
-            thread::ScopedJoinHandle<'_, Result<Transmitter<'_, T>>>,
-            thread::ScopedJoinHandle<'_, Result<Collector<'_, R>>>,
-        )| {
-            // A panic of a loop goes on in the caller.
-            let s = s.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let r = r.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok(finished(s?, r?))
-        };
-        let ends = running.into_iter().map(join).collect::<Result<Vec<Ends>>>();
+        let ends = running.into_iter().map(|(s, r)| {
+            let (transmitter, collector) = (joined(s), joined(r));
+            Ok(finished(transmitter?, collector?))
+        });
+        let ends = ends.collect::<Result<Vec<Ends>>>();
         (ends, interrupted)
     });
     Ok(conclude(order, &schedule, &ends?, interrupted))
+}
+
+/// What a thread returned. A panic in it goes on in the caller.
+fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 /// Sleeps for `period`, or until `over`.

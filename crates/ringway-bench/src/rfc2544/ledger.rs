@@ -534,7 +534,7 @@ mod tests {
             let mut first = 0;
             for &(span, every, skip) in &parts {
                 first += skip;
-                let lost = |n: &u64| every > 0 && n % (every + 1) == 0 && *n > first && *n + 1 < first + span;
+                let lost = |n: &u64| every > 0 && n.is_multiple_of(every + 1) && *n > first && *n + 1 < first + span;
                 let got: Vec<u64> = (first..first + span).filter(|n| !lost(n)).collect();
                 let at = |n: &u64| n * 10;
                 got.iter().for_each(|n| single.frame(0, *n, at(n), 3000));

@@ -226,10 +226,11 @@ impl<'a> Session<'a> {
             Record { number, test, size: order.mix.clone(), load, attempt, order: order.clone(), trial };
         self.journal.write(&record).map_err(Stop::Journal)?;
         let go_on = listener(&Event::Ended(&record));
+        if record.trial.interrupted() {
+            return Ok(record);
+        }
         let idle = Live::default();
-        if !record.trial.interrupted()
-            && !(go_on && self.rig.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))))
-        {
+        if !go_on || !self.rig.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))) {
             self.records.push(record);
             return Err(Stop::Interrupted);
         }

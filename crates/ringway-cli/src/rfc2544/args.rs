@@ -16,7 +16,7 @@ use crate::units;
 
 /// Benchmark a device by RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, args_override_self = true)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(super) command: Option<Command>,

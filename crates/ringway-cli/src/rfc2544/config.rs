@@ -62,9 +62,14 @@ fn word(line: &str) -> Result<(String, Option<String>), String> {
     Ok((name.to_owned(), word))
 }
 
-/// The options of a file, overridden by those of the command line.
+/// The options of a file but those that the command line gives too, and those of the command line.
 pub(super) fn merged(file: Vec<String>, given: impl Iterator<Item = String>) -> Result<Args, String> {
-    let words = std::iter::once("rfc2544".to_owned()).chain(file).chain(given);
+    let given: Vec<String> = given.collect();
+    let name = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();
+    let again = |word: &String| given.iter().any(|other| name(other) == name(word));
+    let file = file.into_iter().filter(|word| !again(word));
+    let words: Vec<String> =
+        std::iter::once("rfc2544".to_owned()).chain(file).chain(given.iter().cloned()).collect();
     let matches = Args::augment_args(Command::new("rfc2544"))
         .try_get_matches_from(words)
         .map_err(|e| first_line(&e))?;
@@ -104,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_command_line_counts_more() {
-        let file = parse("tx = ebpf:a\nrx = ebpf:b\nlink=10G\nipv6 = true\nbidir = false\nseconds = 3\nreset-command = echo a = b").unwrap();
+        let file = parse("tx = ebpf:a\nrx = ebpf:b\nlink=10G\nipv6 = true\nbidir = false\nseconds = 3\nreset-command = echo a = b\nvlan = 9").unwrap();
         let args = merged(file, ["--link".to_owned(), "1G".into(), "--vlan=3,4".into()].into_iter()).unwrap();
         assert_eq!(
             (args.link, args.seconds, args.ipv6, args.bidir),

@@ -34,6 +34,9 @@ use show::{Show, clock};
 const PROBE: u64 = 20;
 const PROBE_PPS: u64 = 1000;
 
+/// Ports by name, and what serves them.
+type Served = Vec<(String, String)>;
+
 pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     if let Some(Command::Diff { before, after, json }) = &given.command {
         return compare(before, after, *json);
@@ -117,7 +120,7 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
 }
 
 /// Opens what is measured, and sees whether frames get through at all.
-fn open(args: &Args, plan: &Plan) -> Result<(Box<dyn Rig>, Vec<(String, String)>), Failure> {
+fn open(args: &Args, plan: &Plan) -> Result<(Box<dyn Rig>, Served), Failure> {
     match &plan.target {
         Target::Model(device) => {
             let rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
@@ -143,7 +146,7 @@ fn probe(rig: &mut RealRig, plan: &Plan) -> Result<(), Failure> {
     let Some(size) = plan.settings.sizes.first() else { return Ok(()) };
     let rate = Rate::new(PROBE_PPS, 1);
     let rate = if size.is_fixed() { rate } else { size.pps(PROBE_PPS) };
-    let order = Order::burst(size, rate, PROBE, SECOND / 10);
+    let order = Order::burst(size, rate, PROBE, SECOND / 2);
     let trial = rig.run(&order, &mut |_| true)?;
     if trial.rx == 0 {
         let (what, r) = (plan.device(), trial.received);

@@ -73,7 +73,8 @@ pub fn run(session: &mut Session<'_>, results: &mut Results) -> Result<(), Stop>
             keep(loss::run(session, size), Test::Loss, size, &mut results.missing, &mut results.loss)?;
         }
         let needs = [Test::Throughput, Test::Latency, Test::BackToBack, Test::Recovery];
-        if !needs.into_iter().any(wants) && !(wants(Test::Reset) && k == 0) {
+        let needed = needs.into_iter().any(wants) || (wants(Test::Reset) && k == 0);
+        if !needed {
             continue;
         }
         let found = throughput::run(session, size);

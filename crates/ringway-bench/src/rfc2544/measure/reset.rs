@@ -33,24 +33,28 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<R
     let settings = session.settings();
     let rate = settings.maximum.rate(size).at(load);
     let order = Order::at(size, rate, settings.reset_ps, settings.wait_ps);
-    let mut started: Option<Result<Child, String>> = None;
+    let mut started: Vec<Child> = Vec::new();
+    let mut refused = None;
     let mut hook = || {
         let Some(command) = &settings.reset_command else { return };
         let child =
             Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        started = Some(child.map_err(|e| format!("reset command '{command}': {e}")));
-    };
-    let trial = session.hooked(Test::Reset, Some(load), &order, Some((settings.reset_at_ps, &mut hook)))?;
-    match started {
-        Some(Err(why)) => return Err(Stop::Unreliable(why)),
-        Some(Ok(mut child)) => {
-            let status = child.wait();
-            if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
-                session.note(format!("the reset command ended with {status:?}"));
-            }
+        match child {
+            Ok(child) => started.push(child),
+            Err(e) => refused = Some(format!("reset command '{command}': {e}")),
         }
-        None => {}
+    };
+    let trial = session.hooked(Test::Reset, Some(load), &order, Some((settings.reset_at_ps, &mut hook)));
+    for mut child in started {
+        let status = child.wait();
+        if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
+            session.note(format!("the reset command ended with {status:?}"));
+        }
     }
+    if let Some(why) = refused {
+        return Err(Stop::Unreliable(why));
+    }
+    let trial = trial?;
     let distance = size.units_per_frame() / rate.as_f64();
     // The gap contains the usual distance of two frames once.
     let by_time_s = if trial.lost > 0 { trial.gap.ps as f64 / SECOND as f64 } else { 0.0 };

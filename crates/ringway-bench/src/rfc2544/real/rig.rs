@@ -47,9 +47,15 @@ pub struct RealRig {
 
 #[derive(Debug)]
 enum Lanes {
-    Real(Vec<Lane<RealTx, RealRx<RealClock>>>, RealClock),
-    Virtual(Vec<Lane<RealTx, RealRx<VirtualClock>>>, VirtualClock),
+    Real(Directions<RealClock>, RealClock),
+    Virtual(Directions<VirtualClock>, VirtualClock),
 }
+
+/// Syncs in which old frames are taken out of a ring at most.
+const DRAINS: u32 = 64;
+
+/// One lane, or two.
+type Directions<C> = Vec<Lane<RealTx, RealRx<C>>>;
 
 /// What a side is made of.
 struct Half {
@@ -124,7 +130,7 @@ impl RealRig {
     }
 
     #[cfg(test)]
-    pub(super) fn into_real_lanes(self) -> Option<(Vec<Lane<RealTx, RealRx<RealClock>>>, RealClock)> {
+    pub(super) fn into_real_lanes(self) -> Option<(Directions<RealClock>, RealClock)> {
         match self.lanes {
             Lanes::Real(lanes, clock) => Some((lanes, clock)),
             Lanes::Virtual(..) => None,
@@ -132,9 +138,7 @@ impl RealRig {
     }
 
     #[cfg(test)]
-    pub(super) fn into_virtual_lanes(
-        self,
-    ) -> Option<(Vec<Lane<RealTx, RealRx<VirtualClock>>>, VirtualClock)> {
+    pub(super) fn into_virtual_lanes(self) -> Option<(Directions<VirtualClock>, VirtualClock)> {
         match self.lanes {
             Lanes::Virtual(lanes, clock) => Some((lanes, clock)),
             Lanes::Real(..) => None,
@@ -152,11 +156,7 @@ impl RealRig {
 }
 
 /// Puts the halves together: side 0 sends to side 1, and back if wanted.
-fn lanes<C: Clock + Clone>(
-    spec: &RigSpec,
-    mut halves: Vec<Half>,
-    clock: &C,
-) -> Result<Vec<Lane<RealTx, RealRx<C>>>> {
+fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> Result<Directions<C>> {
     let refuse = |port: usize, what: &str| Error::new(ErrorKind::Invalid, &spec.ports[port], what);
     let directions: &[(usize, usize)] = if spec.bidirectional { &[(0, 1), (1, 0)] } else { &[(0, 1)] };
     let mut lanes = Vec::new();
@@ -213,7 +213,11 @@ fn prepare<C: Clock>(
             lane.rx.outbox.flush(ring)?;
         }
         for ring in &mut lane.rx.rings {
-            while ring.sync()? > 0 {
+            // An endless source is never empty.
+            for _ in 0..DRAINS {
+                if ring.sync()? == 0 {
+                    break;
+                }
                 ring.burst(u32::MAX).for_each(drop);
             }
         }
