@@ -206,23 +206,38 @@ fn over_a_link_in_real_time() {
         return;
     }
     let lab = Lab::new().unwrap();
-    lab.veth("a", "b").unwrap();
+    lab.veth("r0", "r1").unwrap();
     let within = |words: &str| lab.run(|| Ok::<_, LabError>(rfc(words))).unwrap();
     let common =
-        "--tx packet:a --rx packet:b --pps 2k --sizes 64,1514 --wait 0.1 --pause 0 --retries 50 --json";
+        "--tx packet:r0 --rx packet:r1 --pps 2k --sizes 64,1514 --wait 0.1 --pause 0 --retries 50 --json";
     let report = within(&format!("{common} --test burst --burst-seconds 0.1")).json();
     for burst in report["results"]["burst"].as_array().unwrap() {
         assert_eq!((&burst["tx"], &burst["rx"]), (&Value::from(200), &Value::from(200)), "{burst}");
     }
-    assert_eq!((&report["time"], &report["ports"][0][0]), (&Value::from("real"), &Value::from("packet:a")));
-    lab.ip("address add 10.9.8.7/24 dev a").unwrap();
-    assert!(within(&format!("{common} --test burst")).error(1).contains("a has the address 10.9.8.7"));
-    lab.ip("address del 10.9.8.7/24 dev a").unwrap();
-    let words = "--tx packet:a --rx packet:b --pps 1k --sizes 64 --test loss --seconds 20 --json";
+    assert_eq!((&report["time"], &report["ports"][0][0]), (&Value::from("real"), &Value::from("packet:r0")));
+    lab.ip("address add 10.9.8.7/24 dev r0").unwrap();
+    assert!(within(&format!("{common} --test burst")).error(1).contains("r0 has the address 10.9.8.7"));
+    lab.ip("address del 10.9.8.7/24 dev r0").unwrap();
+    let words = "--tx packet:r0 --rx packet:r1 --pps 1k --sizes 64 --test loss --seconds 20 --json";
     let running = lab.run(|| Ok::<_, LabError>(start(&args(words)))).unwrap();
     thread::sleep(Duration::from_millis(2500));
-    lab.ip("link set b down").unwrap();
+    lab.ip("link set r1 down").unwrap();
     let ended = running.end();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("down"), "{}", ended.stderr);
+}
+
+/// Ringway's own switch in lock step: exact on any machine.
+#[test]
+fn a_switch_of_ringway_in_virtual_time() {
+    let Some(room) = support::room::Room::new() else { return };
+    assert_eq!(room.run(&["vale", "add", "vale0"]).code, Some(0));
+    let words = "--virtual-time --tx vale0:p1 --rx vale0:p2 --link 1G --sizes 64,1518 --test burst,throughput --seconds 0.02 \
+                 --burst-seconds 0.02 --flows 100";
+    let report = room.json(&args(words));
+    for (k, frames) in [29_762, 1626].into_iter().enumerate() {
+        let burst = &report["results"]["burst"][k];
+        assert_eq!((&burst["tx"], &burst["rx"]), (&Value::from(frames), &Value::from(frames)), "{burst}");
+        assert_eq!(report["results"]["throughput"][k]["load"], 1_000_000);
+    }
 }

@@ -217,9 +217,6 @@ pub struct Trial {
     pub rx_pauses: Pauses,
     /// Each stream.
     pub streams: Vec<StreamCounts>,
-    /// Packets a second that the device's own thread would do at its share of the processor, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_limit_fps: Option<f64>,
 }
 
 /// What a trial is worth for a loss goal.
@@ -363,7 +360,6 @@ impl Trial {
             tx_pauses: Pauses::default(),
             rx_pauses: Pauses::default(),
             streams: Vec::new(),
-            device_limit_fps: None,
         }
     }
 
