@@ -8,6 +8,7 @@ use super::ledger::Ledger;
 use super::pauses::Pauses;
 use super::port::RxPort;
 use super::rate::SECOND;
+use super::schedule::BURST;
 use super::transmit::Flight;
 
 /// Receives one stream until counting ends.
@@ -20,6 +21,8 @@ pub(super) struct Collector<'a, R> {
     pauses: Pauses,
     /// Longest pause that loses nothing.
     slack_ps: u64,
+    /// Frames that the port holds.
+    capacity: u64,
     close_ps: u64,
     dropped_before: u64,
 }
@@ -49,19 +52,28 @@ impl<'a, R: RxPort> Collector<'a, R> {
             ledger = ledger.with_latencies();
         }
         ledger.close_at(close_ps);
-        let slack_ps = (port.capacity() as f64 / peak.max(1e-9) * SECOND as f64) as u64;
+        let capacity = port.capacity();
+        let slack_ps = (capacity as f64 / peak.max(1e-9) * SECOND as f64) as u64;
         let dropped_before = port.dropped();
-        Self { port, flight, stream, ledger, pauses: Pauses::default(), slack_ps, close_ps, dropped_before }
+        let pauses = Pauses::default();
+        Self { port, flight, stream, ledger, pauses, slack_ps, capacity, close_ps, dropped_before }
     }
 
     /// One turn of the loop; false when counting has ended.
     pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
-        let unique = self.ledger.stream(self.stream).unique;
-        self.pauses.turn(now_ps, self.flight.expects(unique).then_some(self.slack_ps));
+        let limit = self.overfull().then_some(self.slack_ps);
+        self.pauses.turn(now_ps, limit);
         if self.port.poll(now_ps, &mut self.ledger)? > 0 {
             self.flight.received.store(self.ledger.stream(self.stream).unique, Relaxed);
         }
         Ok(now_ps < self.close_ps)
+    }
+
+    /// Whether the ring may have had no room: of the frames sent more are missing than it holds. A burst may have left that
+    /// is not counted yet.
+    fn overfull(&self) -> bool {
+        let missing = self.flight.sent.load(Relaxed).saturating_sub(self.ledger.stream(self.stream).unique);
+        missing > self.capacity.saturating_sub(BURST)
     }
 
     /// Longest pause that loses nothing.

@@ -189,8 +189,8 @@ impl<'a> Session<'a> {
             .and_then(|r| r.trial.faults.first())
             .map(ToString::to_string)
             .unwrap_or_default();
-        let (times, size) = (self.settings.retries + 1, &order.mix);
-        Err(Stop::Unreliable(format!("{test}, size {size}: {times} trials in a row were invalid: {why}")))
+        let times = self.settings.retries + 1;
+        Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}")))
     }
 
     fn once(

@@ -1,6 +1,6 @@
 //! The sending loop of a trial, one turn at a time.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use ringway::Result;
 
@@ -20,15 +20,6 @@ pub(super) struct Flight {
     pub(super) sent: AtomicU64,
     /// Different frames that arrived.
     pub(super) received: AtomicU64,
-    /// Nothing more will be sent.
-    pub(super) over: AtomicBool,
-}
-
-impl Flight {
-    /// Whether frames are on their way, or will be.
-    pub(super) fn expects(&self, received: u64) -> bool {
-        !self.over.load(Relaxed) || self.sent.load(Relaxed) > received
-    }
 }
 
 /// Sends one stream by its schedule.
@@ -153,7 +144,6 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         self.report.sent = self.cursor.sent().saturating_sub(stuck);
         self.report.short = self.schedule.frames() - self.report.sent;
         self.flight.sent.store(self.report.sent, Relaxed);
-        self.flight.over.store(true, Relaxed);
         self.done = true;
         Ok(())
     }

@@ -22,18 +22,29 @@ impl Event {
 }
 
 /// What is on its way to the receiver.
+///
+/// Frames that are told at once arrive at once, when the last of them does: in a trial whose stragglers come after the end of
+/// counting, a run that begins before it is late as a whole.
 #[derive(Debug, Default)]
 pub struct Inbox {
     events: Vec<Event>,
+    /// Events from here on belong to the train in hand.
+    train: usize,
 }
 
 impl Inbox {
-    /// Frames in order. Such without holes and with the same latency are joined.
+    /// A train begins: its frames are not joined with those of earlier ones.
+    pub(super) fn begin(&mut self) {
+        self.train = self.events.len();
+    }
+
+    /// Frames in order. Such of one train, without holes and with the same latency, are joined.
     pub fn run(&mut self, a: Arrivals) {
         if a.received == 0 {
             return;
         }
-        if let Some(Event::Run(last)) = self.events.last_mut()
+        if self.events.len() > self.train
+            && let Some(Event::Run(last)) = self.events.last_mut()
             && last.stream == a.stream
             && last.first + last.span == a.first
             && (last.received, a.received) == (last.span, a.span)

@@ -86,6 +86,7 @@ pub fn lane(device: Box<dyn Device>, mix: &Mix, stream: u16) -> Lane<VirtualTx, 
 impl TxPort for VirtualTx {
     fn send(&mut self, train: &Train<'_>) -> Result<u64> {
         let Path { device, inbox } = &mut *self.path.borrow_mut();
+        inbox.begin();
         device.carry(train, inbox);
         Ok(train.count)
     }

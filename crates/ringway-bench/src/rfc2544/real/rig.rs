@@ -144,15 +144,16 @@ impl RealRig {
             Lanes::Real(..) => None,
         }
     }
+}
 
-    fn downed(&self) -> Result<Option<String>> {
-        for port in &self.ports {
-            if !port.link_up()? {
-                return Ok(Some(port.info().name.clone()));
-            }
+/// The first port whose link is down.
+fn downed(ports: &[Port]) -> Result<Option<String>> {
+    for port in ports {
+        if !port.link_up()? {
+            return Ok(Some(port.info().name.clone()));
         }
-        Ok(None)
     }
+    Ok(None)
 }
 
 /// Puts the halves together: side 0 sends to side 1, and back if wanted.
@@ -227,11 +228,14 @@ fn prepare<C: Clock>(
 
 impl Rig for RealRig {
     fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
-        if let Some(port) = self.downed()? {
+        if let Some(port) = downed(&self.ports)? {
             return Err(
                 Error::new(ErrorKind::LinkDown, port, "the link is down").cure("set it up and start again")
             );
         }
+        // A trial over a link that is down is over.
+        let ports = &self.ports;
+        let watch: &mut Watch<'_> = &mut |live| matches!(downed(ports), Ok(None)) && watch(live);
         let mut trial = match &mut self.lanes {
             Lanes::Real(lanes, clock) => {
                 prepare(lanes, order, self.buf_size, false)?;
@@ -242,7 +246,8 @@ impl Rig for RealRig {
                 lock_step(lanes, order, clock, watch)?
             }
         };
-        if let Some(port) = self.downed()? {
+        if let Some(port) = downed(&self.ports)? {
+            trial.faults.retain(|fault| *fault != Fault::Interrupted);
             trial.faults.push(Fault::LinkDown { port });
         }
         Ok(trial)
