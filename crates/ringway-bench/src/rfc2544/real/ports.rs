@@ -121,6 +121,8 @@ pub struct RealRx<C> {
     /// Under a virtual clock a frame has no age.
     pub(super) ageless: bool,
     pub(super) slots_per_frame: u32,
+    /// The port sends to itself: what does not fit stays with the sender, and shows there.
+    pub(super) own: bool,
 }
 
 impl<C: Clock> RxPort for RealRx<C> {
@@ -163,6 +165,9 @@ impl<C: Clock> RxPort for RealRx<C> {
     }
 
     fn capacity(&self) -> u64 {
+        if self.own {
+            return u64::MAX;
+        }
         let slots: u32 = self.rings.iter().map(|ring| ring.slots() - 1).sum();
         u64::from(slots / self.slots_per_frame.max(1))
     }

@@ -186,6 +186,7 @@ fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> 
             stream,
             ageless: spec.virtual_time,
             slots_per_frame: 1,
+            own: spec.ports[0] == spec.ports[1],
         };
         lanes.push(Lane { tx, rx, stream });
     }

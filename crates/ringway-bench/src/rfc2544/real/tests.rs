@@ -150,7 +150,8 @@ impl<R: RxPort, C: Clock> RxPort for Lazy<R, C> {
 #[test]
 fn stalls_of_the_receiving_thread_are_always_noticed() {
     for seed in 1..=12u64 {
-        let rig = rig("loop:", "loop:", false, |_| ());
+        let name = format!("stall{}n{seed}", std::process::id());
+        let rig = rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
         let (mut lanes, clock) = rig.into_real_lanes().unwrap();
         let lane = lanes.remove(0);
         let at_ps = clock.now_ps() + (10 + seed * 7919 % 30) * MILLISECOND;
