@@ -89,6 +89,8 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
         ("--virtual-time --sizes 64 --vlan 5,6", "no room for a tag with IPv4 and 2 VLAN tags; use 66"),
         ("--virtual-time --vlan 1,2,3", "two tags at most"),
         ("--virtual-time --link 10", "below 1M"),
+        ("--virtual-time --link 20000G", "above 10000G"),
+        ("--virtual-time --pps 1000000000G --imix imix", "the most for these sizes"),
         ("--virtual-time --link 1G --pps 5", "cannot be used with"),
         ("--virtual-time --test speed", "'speed' is no test; accepted: throughput,"),
         ("--virtual-time --preset ndr,pdr", "need --search mlr"),

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::{OVERHEAD, Rate};
 
+/// Millionths, in which loads are told.
+const MILLION: u64 = 1_000_000;
+
 /// Longest cycle of a mix, in frames.
 const MOST_FRAMES: u64 = 1000;
 
@@ -140,7 +143,13 @@ impl Mix {
         if self.is_fixed() { Rate::line(bits, self.sizes[0]) } else { Rate::new(bits, 8) }
     }
 
-    /// Units a second of `pps` frames a second.
+    /// Most frames a second, so that all rates derived from them are exact in 64 bits.
+    #[must_use]
+    pub fn max_pps(&self) -> u64 {
+        u64::MAX / MILLION / self.total
+    }
+
+    /// Units a second of `pps` frames a second, [`max_pps`](Self::max_pps) at most.
     #[must_use]
     pub fn pps(&self, pps: u64) -> Rate {
         Rate::new(pps * self.total, self.sizes.len() as u64)

@@ -16,6 +16,9 @@ use super::args::{Args, PresetName, SearchName};
 /// Longest frame of a modelled device, without FCS.
 const VIRTUAL_MTU: u32 = 65_531;
 
+/// Fastest link, bits a second: its rates are exact in 64 bits.
+const MAX_LINK: u64 = 10_000_000_000_000;
+
 /// What is measured.
 #[derive(Debug)]
 pub(super) enum Target {
@@ -103,6 +106,7 @@ fn format(args: &Args) -> Result<Format, String> {
 
 fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
     let maximum = match (args.link, args.pps, target) {
+        (Some(bits), ..) if bits > MAX_LINK => return Err("--link is above 10000G".into()),
         (Some(bits), ..) if bits >= 1_000_000 => Maximum::Link(bits),
         (Some(_), ..) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
         (_, Some(pps), _) if pps > 0 => Maximum::Pps(pps),
@@ -121,6 +125,11 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
     sizes.extend(args.imix.clone());
     if sizes.is_empty() {
         return Err("there is no size to measure; give --sizes or --imix".into());
+    }
+    if let (Maximum::Pps(pps), Some(most)) = (maximum, sizes.iter().map(Mix::max_pps).min())
+        && pps > most
+    {
+        return Err(format!("--pps is above {most}, the most for these sizes"));
     }
     let mut settings = Settings::new(maximum);
     let trial_ps = args.seconds.map_or(settings.trial_ps, from_seconds);

@@ -236,6 +236,7 @@ impl Search for Mlr {
         if measured.limited {
             self.limited = true;
             self.max = self.max.min(measured.load);
+            self.min = self.min.min(self.max);
         }
         if warm_up {
             self.hint.0 = Some(measured.forwarded.clamp(self.min, self.max));

@@ -180,7 +180,9 @@ fn testers_at_their_limit() {
     for kind in KINDS {
         let mut dice = Dice(11);
         for _ in 0..1000 {
-            let (capacity, tester) = (dice.load(), dice.load());
+            // Some testers reach less than the resolution.
+            let tester = if dice.falls(100_000) { Load(500) } else { dice.load() };
+            let capacity = dice.load();
             let (found, _) = run(search(kind, Preset::Rfc2544), tester, |load, _, _| ideal(capacity, load));
             let goal = found.goals[0];
             if tester <= capacity {
