@@ -247,7 +247,7 @@ fn a_switch_of_ringway_in_virtual_time() {
 /// No sender reaches a link of 1 Tbit/s: the result says that the tester was the limit.
 #[test]
 fn a_tester_at_its_limit_says_so() {
-    let words = "--tx loop: --rx loop: --link 1000G --sizes 64 --seconds 0.05 --wait 0.02 --pause 0 --retries 1 --json";
+    let words = "--tx loop: --rx loop: --link 1000G --sizes 64 --seconds 0.05 --wait 0.2 --pause 0 --retries 5 --json";
     let report = rfc(words).json();
     let throughput = &report["results"]["throughput"][0];
     assert_eq!(throughput["limited"], true, "{throughput}");

@@ -169,6 +169,21 @@ fn stalls_of_the_receiving_thread_are_always_noticed() {
     }
 }
 
+/// The receiver stands still at the end of a trial: what lies in its ring is neither lost nor received.
+#[test]
+fn a_stall_at_the_end_is_noticed() {
+    let rig = rig("loop:", "loop:", false, |_| ());
+    let (mut lanes, clock) = rig.into_real_lanes().unwrap();
+    let lane = lanes.remove(0);
+    let at_ps = clock.now_ps() + 45 * MILLISECOND;
+    let pause = Box::new(|| std::thread::sleep(Duration::from_millis(40)));
+    let rx = Lazy { inner: lane.rx, clock, at_ps, pause, paused: false };
+    let order = Order::at(&Mix::fixed(64), Rate::new(10_000, 1), 50 * MILLISECOND, 5 * MILLISECOND);
+    let mut lanes = [Lane { tx: lane.tx, rx, stream: 0 }];
+    let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
+    assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{trial:?}");
+}
+
 /// A sender whose frames go nowhere for a while.
 struct Blocked<T> {
     inner: T,
