@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
+use ringway::{
+    Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, monotonic_ns,
+};
 
 use crate::devices::Target;
 use crate::filter::Program;
@@ -44,6 +46,9 @@ struct Interface {
     name: String,
     /// Packets that the interface had lost before.
     lost_before: u64,
+    /// When it was last looked at, monotonic ns, and whether it was down then.
+    looked_ns: AtomicU64,
+    down: AtomicBool,
 }
 
 /// How one read ended.
@@ -223,6 +228,9 @@ impl Live {
     }
 
     pub(crate) fn send(&self, packet: &[u8]) -> std::result::Result<(), Refused> {
+        if self.interface.as_ref().is_some_and(Interface::is_down) {
+            return Err(Refused { errno: libc::ENETDOWN, text: None });
+        }
         self.sender.send(packet)?;
         tally::SENT.add(1);
         Ok(())
@@ -329,7 +337,18 @@ impl Interface {
             let cure = format!("set it up with `ip link set {name} up`");
             return Err(Error::new(ErrorKind::LinkDown, name, "the interface is down").cure(cure));
         }
-        Ok(Self { name: name.to_owned(), lost_before: lost(name) })
+        let (looked_ns, down) = (AtomicU64::new(monotonic_ns()), AtomicBool::new(false));
+        Ok(Self { name: name.to_owned(), lost_before: lost(name), looked_ns, down })
+    }
+
+    /// Whether it is down. Looks ten times a second at most.
+    fn is_down(&self) -> bool {
+        let now = monotonic_ns();
+        if now.saturating_sub(self.looked_ns.load(Relaxed)) >= 100_000_000 {
+            self.looked_ns.store(now, Relaxed);
+            self.down.store(!sys::is_up(&self.name), Relaxed);
+        }
+        self.down.load(Relaxed)
     }
 
     /// Without the right to attend, reads look at the interface from time to time.

@@ -185,10 +185,14 @@ static void down(void) {
 	SHOW(pcap_setnonblock(p, 1, errbuf));
 	SHOW(pcap_dispatch(p, -1, got, NULL));
 	SHOW(readable(fd, 20));
+	usleep(150000);
+	unsigned char frame[60] = {2};
+	SHOW(pcap_sendpacket(p, frame, sizeof(frame)));
+	printf("  %s\n", pcap_geterr(p));
 	ip_link("set %s up");
 	while (readable(far, 0) == 1) {
-		char frame[2000];
-		SHOW(recv(far, frame, sizeof(frame), 0) > 0);
+		char seen[2000];
+		SHOW(recv(far, seen, sizeof(seen), 0) > 0);
 	}
 	usleep(100000);
 	send_one();
