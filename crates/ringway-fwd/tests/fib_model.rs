@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
 use proptest::prelude::*;
-use ringway_fwd::fib::{Address, Fib, Fib4, Fib6, FibError, Isa, Limits, NextHop, Prefix, Reference, Walk};
+use ringway_fwd::fib::{
+    Address, Fib, Fib4, Fib6, FibError, Foreign, Isa, Layout, Limits, NextHop, Prefix, Reference, Walk,
+};
 
 /// A change: which prefix, of which length, to which next hop; 0 withdraws.
 type Change = (u64, u8, u16);
@@ -246,4 +248,44 @@ fn a_full_table_says_which_part_is_full() {
     insert(&mut fib, "10.0.0.0/8").unwrap();
     fib.withdraw("10.0.0.0/8".parse().unwrap()).unwrap();
     assert_eq!(before.len(), fib.bytes().len());
+}
+
+/// The same bytes in memory of somebody else's, and in a copy at another address.
+#[test]
+fn tables_can_lie_anywhere() {
+    let limits = Limits { nodes: 100, words: 4000 };
+    let size = Fib4::layout(limits).size;
+    let mut memory = vec![0u64; size / 8];
+    let base = std::ptr::NonNull::new(memory.as_mut_ptr().cast()).unwrap();
+    // SAFETY: `memory` outlives the table, and nobody else touches it meanwhile.
+    let mut fib = Fib4::in_memory(unsafe { Foreign::new(base, size) }, limits).unwrap();
+    fib.insert("10.1.0.0/17".parse().unwrap(), NextHop::new(3).unwrap()).unwrap();
+    fib.insert("10.1.2.3/32".parse().unwrap(), NextHop::new(4000).unwrap()).unwrap();
+    assert_eq!(fib.lookup(0x0a01_0203), NextHop::new(4000));
+    let layout = Fib4::layout(limits);
+    let bytes = fib.bytes();
+    drop(fib);
+    assert_eq!(walk(&bytes, &layout, 0x0a01_0203), 4000);
+    assert_eq!(walk(&bytes, &layout, 0x0a01_0204), 3);
+    assert_eq!(walk(&bytes, &layout, 0x0a01_8000), 0);
+}
+
+/// The walk of IPv4 as another reader would write it, from the documented layout alone.
+fn walk(bytes: &[u8], layout: &Layout, addr: u32) -> u32 {
+    let number = |at: usize, len: usize| {
+        bytes[at..at + len].iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b)) // little-endian
+    };
+    let leaf = |node: u64, slot: u64| {
+        let node = layout.nodes_at + node as usize * 40;
+        let head = number(node, 8);
+        let quarter = (slot / 64) as usize;
+        let bits = number(node + 8 + 8 * quarter, 8) << (63 - slot % 64);
+        let run = (head >> (32 + 8 * quarter) & 0xff) as usize + bits.count_ones() as usize;
+        let width = 1 << (head & 3);
+        number(layout.words_at + (head as u32 & !3) as usize + run * width, width)
+    };
+    let top = number((addr >> 16) as usize * layout.root_entry, layout.root_entry);
+    let found = leaf(top, u64::from(addr >> 8 & 0xff));
+    let handle = 1 << 31;
+    (if found & handle == 0 { found } else { leaf(found ^ handle, u64::from(addr & 0xff)) }) as u32
 }

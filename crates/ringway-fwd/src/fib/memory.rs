@@ -65,6 +65,27 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
+/// Memory that others may read too, for [`Fib::in_memory`](super::Fib::in_memory): a mapped array of eBPF, or shared memory.
+#[derive(Debug)]
+pub struct Foreign {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: as for `Memory`.
+unsafe impl Send for Foreign {}
+
+impl Foreign {
+    /// `len` bytes at `base`.
+    ///
+    /// # Safety
+    /// * They stay mapped, readable and writable, as long as a table in them, or a reader of it, lives.
+    /// * Nobody else writes there meanwhile.
+    pub unsafe fn new(base: NonNull<u8>, len: usize) -> Self {
+        Self { base, len }
+    }
+}
+
 impl Memory {
     /// Zeroed memory of this process, on large pages where the system has some to give.
     pub(super) fn new(layout: Layout) -> Result<Self, FibError> {
@@ -75,16 +96,12 @@ impl Memory {
     }
 
     /// Memory of somebody else's.
-    ///
-    /// # Safety
-    /// `base` points to `len` bytes that stay mapped for reading and writing as long as the result lives, and that nobody else
-    /// writes meanwhile.
-    pub(super) unsafe fn borrowed(base: *mut u8, len: usize, layout: Layout) -> Result<Self, FibError> {
+    pub(super) fn foreign(place: Foreign, layout: Layout) -> Result<Self, FibError> {
         let wrong = |what| FibError::Memory { what, need: layout.size };
-        if len < layout.size {
+        if place.len < layout.size {
             return Err(wrong("too small"));
         }
-        let base = NonNull::new(base).filter(|p| p.as_ptr().align_offset(8) == 0);
+        let base = Some(place.base).filter(|p| p.as_ptr().align_offset(8) == 0);
         Ok(Self { base: base.ok_or_else(|| wrong("not on 8 bytes"))?, mapped: 0, layout })
     }
 
@@ -203,14 +220,13 @@ mod tests {
     fn foreign_memory_is_checked() {
         let layout = Layout::new(4, 10, 10);
         let mut bytes = vec![0u64; layout.size / 8];
-        let base = bytes.as_mut_ptr().cast::<u8>();
+        let base = NonNull::new(bytes.as_mut_ptr().cast::<u8>()).unwrap();
         // SAFETY: `bytes` outlives the results.
-        unsafe {
-            assert!(Memory::borrowed(base, layout.size - 1, layout).is_err());
-            assert!(Memory::borrowed(base.add(1), layout.size, layout).is_err());
-            let memory = Memory::borrowed(base, layout.size, layout).unwrap();
-            memory.root32()[1].store(5, Relaxed);
-        }
+        let place = |at, len| unsafe { Foreign::new(base.add(at), len) };
+        assert!(Memory::foreign(place(0, layout.size - 1), layout).is_err());
+        assert!(Memory::foreign(place(1, layout.size), layout).is_err());
+        let memory = Memory::foreign(place(0, layout.size), layout).unwrap();
+        memory.root32()[1].store(5, Relaxed);
         assert_eq!(bytes[0], 5 << 32);
     }
 }

@@ -72,7 +72,7 @@ pub mod text;
 pub use epoch::READERS;
 pub use error::{FibError, Part};
 pub use lookup::Walk;
-pub use memory::Layout;
+pub use memory::{Foreign, Layout};
 pub use next_hop::NextHop;
 pub use prefix::{Address, Prefix, Prefix4, Prefix6};
 pub use reader::{Reader, View};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::epoch::Epochs;
 use super::lookup::Walk;
-use super::memory::{Layout, Memory};
+use super::memory::{Foreign, Layout, Memory};
 use super::render::{Notes, Renderer};
 use super::routes::Routes;
 use super::store::Store;
@@ -70,21 +70,14 @@ impl<A: Walk> Fib<A> {
         Self::with(Memory::new(Self::layout(limits))?, limits)
     }
 
-    /// An empty table in memory that others may read too: a mapped array of eBPF, or shared memory.
+    /// An empty table in memory that others may read too.
     ///
     /// Readers that are not registered with [`reader`](Self::reader) need [`hold`](Self::hold).
     ///
     /// # Errors
     /// [`FibError::Memory`] when it is smaller than [`layout`](Self::layout) says, or does not start on 8 bytes.
-    ///
-    /// # Safety
-    /// * `base` points to `len` bytes that stay mapped, readable and writable, as long as the table or a reader of it lives.
-    /// * Nobody else writes there meanwhile.
-    #[allow(unsafe_code)] // only declared so; what is unsafe is in `memory`
-    pub unsafe fn in_memory(base: *mut u8, len: usize, limits: Limits) -> Result<Self, FibError> {
-        // SAFETY: the caller promises what `borrowed` asks for; the memory is freed with the last reader.
-        let memory = unsafe { Memory::borrowed(base, len, Self::layout(limits)) }?;
-        Self::with(memory, limits)
+    pub fn in_memory(place: Foreign, limits: Limits) -> Result<Self, FibError> {
+        Self::with(Memory::foreign(place, Self::layout(limits))?, limits)
     }
 
     /// Where the arrays of a table of this size start, and how long they are.
