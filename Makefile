@@ -16,8 +16,7 @@ demo: setup
 
 test:
 	@scripts/setup --test
-	$(CARGO) build --workspace
-	$(CARGO) test --workspace --no-fail-fast
+	@CARGO="$(CARGO)" scripts/test
 
 lint: setup
 	$(CARGO) fmt --all --check
@@ -30,7 +29,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
-	$(CARGO) run --release --quiet -p ringway-cli -- bench apps
+	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 
 # The command, and where it looks for them the libraries that `ringway run` puts under programs. Build with `make all` first.
 install:

@@ -8,6 +8,7 @@
 //! | [`peers`] | the programs that Ringway is measured against |
 //! | [`lab`] | namespaces and links to measure in |
 //! | [`demo`] | the demonstration: real traffic through Ringway and others |
+//! | [`rfc2544`] | trials, searches and tests of RFC 2544, in real and in virtual time |
 //! | [`suite`] | benchmarks: alternating runs, statistics, results |
 #![deny(unsafe_code)]
 
@@ -16,5 +17,6 @@ pub mod demo;
 pub mod engine;
 pub mod lab;
 pub mod peers;
+pub mod rfc2544;
 pub mod suite;
 pub mod traffic;

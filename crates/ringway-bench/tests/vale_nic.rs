@@ -6,87 +6,19 @@
 
 mod support;
 
-use std::hash::{DefaultHasher, Hasher};
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{PortAccess, Switch, SwitchPortStats, SwitchSpec};
+use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
 
 use support::host::ping;
-use support::{LIMIT, Random, assert_balanced, assert_clear, assert_detached, child, enter, eventually};
-use support::{new_lab, role, whole};
-
-/// A name that no other test has.
-fn fresh() -> String {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    format!("valen{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed))
-}
-
-/// A switch that is deleted at the end, also of a test that fails.
-struct Temporary {
-    name: String,
-}
-
-impl Temporary {
-    fn new(spec: &SwitchSpec) -> Self {
-        let name = fresh();
-        Switch::create(&name, spec).unwrap();
-        Self { name }
-    }
-
-    fn get(&self) -> Switch {
-        Switch::open(&self.name).unwrap()
-    }
-
-    fn port(&self, name: &str) -> Port {
-        Port::open(&format!("{}:{name}", self.name)).unwrap()
-    }
-
-    fn stats(&self, port: &str) -> SwitchPortStats {
-        self.get().stats().into_iter().find(|s| s.port.name == port).unwrap()
-    }
-
-    /// At rest each account closes, and what was offered to ports was offered by ports.
-    fn assert_closed(&self) {
-        eventually("the accounts close", || {
-            let all = self.get().stats();
-            let open = |s: &&SwitchPortStats| {
-                [s.counters.tx, s.counters.rx].iter().any(|c| c.frames_in != c.frames_out + c.dropped())
-            };
-            let copies: u64 = all.iter().map(|s| s.copies).sum();
-            let offered: u64 = all.iter().map(|s| s.counters.rx.frames_in).sum();
-            match all.iter().find(open) {
-                Some(s) => Err(format!("{}: tx {}; rx {}", s.port.name, s.counters.tx, s.counters.rx)),
-                None if copies != offered => Err(format!("{copies} copies, {offered} received")),
-                None => Ok(()),
-            }
-        });
-        self.get().stats().iter().for_each(|s| assert_balanced(&s.counters.tx));
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Ok(switch) = Switch::open(&self.name) {
-            switch.delete().unwrap();
-        }
-    }
-}
-
-/// Runs `job` in the namespace.
-fn inside<T: Send>(lab: &Lab, job: impl FnOnce() -> T + Send) -> T {
-    lab.run(|| Ok::<_, LabError>(job())).unwrap()
-}
-
-fn add(lab: &Lab, switch: &str, interface: &str) -> ringway::Result<u32> {
-    inside(lab, || Switch::open(switch)?.add_nic(interface))
-}
+use support::members::{add, assert_closed, frame, inside, receive, send, stats, transfer};
+use support::switch::Temporary;
+use support::{LIMIT, assert_clear, assert_detached, child, enter, eventually, new_lab, role};
 
 /// A switch whose NICs n1, n2... are joined to wires w1, w2...
 struct Bed {
@@ -102,12 +34,12 @@ impl Bed {
 
     fn with(nics: usize, spec: &SwitchSpec) -> Option<Self> {
         let lab = new_lab()?;
-        let switch = Temporary::new(spec);
+        let switch = Temporary::new(spec)?;
         let wires = (1..=nics).map(|i| {
             let [nic, wire] = [format!("n{i}"), format!("w{i}")];
             lab.veth(&nic, &wire).unwrap();
             lab.run_napi(&wire).unwrap();
-            add(&lab, &switch.name, &nic).unwrap();
+            add(&lab, switch.name(), &nic, false).unwrap();
             (RawSender::open(&lab, &wire).unwrap(), RawReceiver::open(&lab, &wire).unwrap())
         });
         let wires = wires.collect();
@@ -129,39 +61,11 @@ impl Bed {
     }
 }
 
-/// A frame from station `from` to station `to`, which is all when 0.
-fn frame(to: u8, from: u8, len: usize, seed: u64) -> Vec<u8> {
-    let mut random = Random(seed);
-    let mut f: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
-    f[..6].copy_from_slice(&if to == 0 { [0xff; 6] } else { [2, 0, 0, 0, 0, to] });
-    f[6..12].copy_from_slice(&[2, 0, 0, 0, 0, from]);
-    f[12..14].copy_from_slice(&[0x88, 0xb5]);
-    f
-}
-
-fn send(port: &mut Port, frames: &[Vec<u8>]) {
-    for f in frames {
-        assert!(port.tx[0].push(f));
-    }
-    port.tx[0].sync().unwrap();
-    assert_eq!(port.tx[0].pending(), 0);
-}
-
-fn receive(port: &mut Port, count: usize) -> Vec<Vec<u8>> {
-    let mut got = Vec::new();
-    eventually("frames arrive", || {
-        port.rx[0].sync().unwrap();
-        got.extend(port.rx[0].burst(u32::MAX).map(|f| whole(&f)));
-        if got.len() >= count { Ok(()) } else { Err(format!("{} of {count}", got.len())) }
-    });
-    got
-}
-
 #[test]
 fn frames_go_between_a_nic_and_a_virtual_port_unchanged() {
     let Some(mut bed) = Bed::new(1) else { return };
     bed.lab.set_mtu(["n1", "w1"], 9000).unwrap();
-    let mut p = bed.switch.port("p");
+    let mut p = bed.switch.open("p");
     let lengths = [14, 60, 61, 255, 256, 257, 1514, 2112, 2113, 3000, 4225, 9014];
     for (i, len) in (0..).zip(lengths) {
         let f = frame(if i == 0 { 0 } else { 9 }, 1, len, i);
@@ -174,7 +78,7 @@ fn frames_go_between_a_nic_and_a_virtual_port_unchanged() {
         }
     }
     bed.silent(1);
-    let nic = bed.switch.stats("n1").counters;
+    let nic = stats(&bed.switch, "n1").counters;
     assert_eq!((nic.tx.frames_out, nic.tx.dropped()), (12, 0), "{}", nic.tx);
     assert_eq!((nic.rx.frames_out, nic.rx.drops(DropReason::TooLong)), (10, 2), "{}", nic.rx);
     let burst: Vec<_> = (0..1000).map(|i| frame(1, 9, 60 + i % 1400, i as u64)).collect();
@@ -182,13 +86,13 @@ fn frames_go_between_a_nic_and_a_virtual_port_unchanged() {
     for f in &burst {
         assert_eq!(&bed.next(1), f);
     }
-    bed.switch.assert_closed();
+    assert_closed(&bed.switch);
 }
 
 #[test]
 fn frames_go_between_nics_and_to_all() {
     let Some(mut bed) = Bed::new(3) else { return };
-    let mut ports = [bed.switch.port("p"), bed.switch.port("q")];
+    let mut ports = [bed.switch.open("p"), bed.switch.open("q")];
     let hello = frame(0, 1, 100, 1);
     bed.send(1, &hello);
     assert_eq!((bed.next(2), bed.next(3)), (hello.clone(), hello.clone()));
@@ -207,18 +111,18 @@ fn frames_go_between_nics_and_to_all() {
     }
     assert_eq!(receive(&mut ports[1], 1), [unknown]);
     bed.send(1, &frame(1, 1, 60, 4));
-    let switch = bed.switch.get();
+    let switch = &bed.switch;
     switch.fdb_set("02:00:00:00:00:63".parse().unwrap(), 0, None).unwrap();
     bed.send(1, &frame(0x63, 1, 60, 4));
     eventually("both are dropped by name", || {
-        let tx = bed.switch.stats("n1").counters.tx;
+        let tx = stats(&bed.switch, "n1").counters.tx;
         match (tx.drops(DropReason::SamePort), tx.drops(DropReason::Blackhole)) {
             (1, 1) => Ok(()),
             _ => Err(tx.to_string()),
         }
     });
-    bed.switch.assert_closed();
-    let stats = bed.switch.stats("n1");
+    assert_closed(&bed.switch);
+    let stats = stats(&bed.switch, "n1");
     assert_eq!((stats.counters.tx.frames_in, stats.copies, stats.addresses), (3, 4, 1), "{stats:?}");
     for wire in 2..=3 {
         bed.silent(wire);
@@ -229,7 +133,7 @@ fn frames_go_between_nics_and_to_all() {
 fn frames_in_several_pieces_go_between_nics() {
     let Some(mut bed) = Bed::new(3) else { return };
     (1..=3).for_each(|i| bed.lab.set_mtu([&format!("n{i}"), &format!("w{i}")], 9000).unwrap());
-    let mut p = bed.switch.port("p");
+    let mut p = bed.switch.open("p");
     bed.send(2, &frame(0, 2, 60, 0));
     assert_eq!((bed.next(1).len(), bed.next(3).len(), receive(&mut p, 1).len()), (60, 60, 1));
     let long = frame(2, 1, 9014, 1);
@@ -239,10 +143,10 @@ fn frames_in_several_pieces_go_between_nics() {
     bed.send(1, &to_all);
     assert_eq!(receive(&mut p, 1), [to_all]);
     for nic in ["n2", "n3"] {
-        assert_eq!(bed.switch.stats(nic).counters.rx.drops(DropReason::TooLong), 1);
+        assert_eq!(stats(&bed.switch, nic).counters.rx.drops(DropReason::TooLong), 1);
     }
     bed.silent(2);
-    inside(&bed.lab, || bed.switch.get().del_port("n3", false).unwrap());
+    inside(&bed.lab, || bed.switch.del_port("n3", false).unwrap());
     let to_one = frame(0, 1, 9014, 3);
     bed.send(1, &to_one);
     assert_eq!((bed.next(2), receive(&mut p, 1)), (to_one.clone(), vec![to_one]));
@@ -252,7 +156,7 @@ fn frames_in_several_pieces_go_between_nics() {
 fn switches_of_any_shape_take_nics() {
     for (slots, rings) in [(64, 8), (4096, 2)] {
         let Some(mut bed) = Bed::with(1, &SwitchSpec { slots, rings, ..Default::default() }) else { return };
-        let mut p = bed.switch.port("p");
+        let mut p = bed.switch.open("p");
         let f = frame(0, 1, 1514, 1);
         bed.send(1, &f);
         assert_eq!(receive(&mut p, 1), [f]);
@@ -262,7 +166,7 @@ fn switches_of_any_shape_take_nics() {
             p.tx[ring].sync().unwrap();
             burst.iter().for_each(|f| assert_eq!(&bed.next(1), f));
         }
-        bed.switch.assert_closed();
+        assert_closed(&bed.switch);
     }
 }
 
@@ -274,8 +178,8 @@ fn several_senders_send_to_a_nic_at_once() {
     let names = ["p", "q", "r"];
     thread::scope(|scope| {
         for (from, name) in (11..).zip(names) {
-            bed.switch.get().add_port(name, &PortAccess::default()).unwrap(); // stays, with its counters
-            let mut port = bed.switch.port(name);
+            bed.switch.add_port(name, &PortAccess::default()).unwrap(); // stays, with its counters
+            let mut port = bed.switch.open(name);
             scope.spawn(move || {
                 for i in 0..EACH / 30 {
                     let burst: Vec<_> = (0..30).map(|k| frame(1, from, 60, u64::from(i * 30 + k))).collect();
@@ -285,8 +189,8 @@ fn several_senders_send_to_a_nic_at_once() {
             });
         }
     });
-    bed.switch.assert_closed();
-    let rx = bed.switch.stats("n1").counters.rx;
+    assert_closed(&bed.switch);
+    let rx = stats(&bed.switch, "n1").counters.rx;
     assert_eq!(rx.frames_in, u64::from(EACH) * 3);
     let mut arrived = 0;
     while arrived < rx.frames_out {
@@ -318,12 +222,12 @@ fn sends_as_nobody() {
 fn an_unprivileged_sender_reaches_a_nic() {
     let Some(mut bed) = Bed::new(1) else { return };
     let nobody = PortAccess { uid: Some(65534), ..Default::default() };
-    bed.switch.get().add_port("u", &nobody).unwrap();
-    let mut sender = child("sends_as_nobody", &format!("{}:u", bed.switch.name));
+    bed.switch.add_port("u", &nobody).unwrap();
+    let mut sender = child("sends_as_nobody", &format!("{}:u", bed.switch.name()));
     assert!(sender.0.wait().unwrap().success());
     assert_eq!(bed.next(1), frame(1, 7, 60, 1));
     assert_eq!(bed.next(1), frame(1, 7, 1514, 2));
-    bed.switch.assert_closed();
+    assert_closed(&bed.switch);
 }
 
 /// Hosts with eth0 at 10.0.0.1 and 10.0.0.2, joined to n1 and n2 in the middle.
@@ -347,36 +251,6 @@ impl Hosts {
         }
         Some(Self { hosts, middle })
     }
-
-    /// Sends `len` bytes by TCP from the second host to the first.
-    fn transfer(&self, len: usize) {
-        let [to, from] = &self.hosts;
-        let listener = to.run(|| Ok::<_, LabError>(TcpListener::bind("10.0.0.1:0").unwrap())).unwrap();
-        let address = listener.local_addr().unwrap();
-        thread::scope(|scope| {
-            let receiver = scope.spawn(|| {
-                let (mut stream, _) = listener.accept().unwrap();
-                stream.set_read_timeout(Some(LIMIT)).unwrap();
-                let mut all = Vec::new();
-                stream.read_to_end(&mut all).unwrap();
-                let mut hash = DefaultHasher::new();
-                hash.write(&all);
-                (all.len(), hash.finish())
-            });
-            let sent = from.run(|| {
-                let mut random = Random(7);
-                let all: Vec<u8> = (0..len).map(|_| random.next() as u8).collect();
-                let mut stream = TcpStream::connect_timeout(&address, LIMIT).unwrap();
-                stream.set_write_timeout(Some(LIMIT)).unwrap();
-                stream.write_all(&all).unwrap();
-                stream.shutdown(Shutdown::Write).unwrap();
-                let mut hash = DefaultHasher::new();
-                hash.write(&all);
-                Ok::<_, LabError>((len, hash.finish()))
-            });
-            assert_eq!(receiver.join().unwrap(), sent.unwrap());
-        });
-    }
 }
 
 /// The child of the next test: makes a switch and is killed.
@@ -394,23 +268,24 @@ fn makes_a_switch() {
 #[test]
 fn hosts_talk_through_a_switch_whose_maker_was_killed() {
     let Some(net) = Hosts::new() else { return };
-    let switch = Temporary { name: fresh() };
-    let done = std::env::temp_dir().join(&switch.name);
+    let Some(switch) = Temporary::of_another() else { return };
+    let done = std::env::temp_dir().join(switch.name());
     let mut maker =
-        child("makes_a_switch", &format!("{} {} {}", net.middle.name(), switch.name, done.display()));
+        child("makes_a_switch", &format!("{} {} {}", net.middle.name(), switch.name(), done.display()));
     eventually("the switch is made", || if done.exists() { Ok(()) } else { Err("not yet".into()) });
     std::fs::remove_file(&done).unwrap();
     assert_eq!(ping(&net.hosts[1], 20, 2000), 20);
     assert_eq!(maker.kill(), Some(9));
     assert_eq!(ping(&net.hosts[1], 200, 2000), 200);
-    net.transfer(4 << 20);
-    switch.assert_closed();
-    let names: Vec<_> = switch.get().ports().into_iter().map(|p| (p.name, p.nic.is_some())).collect();
+    transfer(&net.hosts[1], &net.hosts[0], "10.0.0.1", 4 << 20);
+    assert_closed(&switch);
+    let names: Vec<_> = switch.ports().into_iter().map(|p| (p.name, p.nic.is_some())).collect();
     assert_eq!(names, [("n1".to_owned(), true), ("n2".to_owned(), true)]);
-    let n1 = switch.stats("n1").counters;
+    let n1 = stats(&switch, "n1").counters;
     assert!(n1.tx.frames_in > 220 && n1.rx.frames_out > 3000, "tx {}; rx {}", n1.tx, n1.rx);
-    inside(&net.middle, || switch.get().delete().unwrap());
-    assert!(!ringway::vale::switches().contains(&switch.name));
+    let name = switch.name().to_owned();
+    inside(&net.middle, || drop(switch));
+    assert!(!ringway::vale::switches().contains(&name));
     assert_detached(&net.middle);
     let links = support::output(&net.middle, "ip", &["-d", "link"]);
     assert!(!links.contains("PROMISC"), "{links}");
@@ -419,9 +294,9 @@ fn hosts_talk_through_a_switch_whose_maker_was_killed() {
 #[test]
 fn virtual_ports_receive_finished_checksums() {
     let Some(net) = Hosts::new() else { return };
-    let switch = Temporary::new(&SwitchSpec::default());
-    add(&net.middle, &switch.name, "n1").unwrap();
-    let mut p = switch.port("p");
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    add(&net.middle, switch.name(), "n1", false).unwrap();
+    let mut p = switch.open("p");
     let host = &net.hosts[0];
     host.exec("ip", &["neigh", "add", "10.0.0.9", "lladdr", "02:00:00:00:00:09", "dev", "eth0"]).unwrap();
     let say = || {
@@ -443,24 +318,24 @@ fn virtual_ports_receive_finished_checksums() {
 #[test]
 fn a_nic_can_be_deleted_and_added_again() {
     let Some(mut bed) = Bed::new(2) else { return };
-    let mut p = bed.switch.port("p");
+    let mut p = bed.switch.open("p");
     bed.send(1, &frame(0, 1, 60, 0));
     receive(&mut p, 1);
     bed.next(2);
-    inside(&bed.lab, || bed.switch.get().del_port("n1", false).unwrap());
+    inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
     let f = frame(1, 9, 60, 1);
     send(&mut p, std::slice::from_ref(&f));
     assert_eq!(bed.next(2), f, "its address is forgotten");
     bed.silent(1);
-    assert_eq!(add(&bed.lab, &bed.switch.name, "n1").unwrap(), 1);
+    assert_eq!(add(&bed.lab, bed.switch.name(), "n1", false).unwrap(), 1);
     thread::sleep(Duration::from_millis(150)); // p looks for new programs ten times a second
     bed.send(1, &frame(9, 1, 60, 2));
     receive(&mut p, 1);
     send(&mut p, std::slice::from_ref(&f));
     assert_eq!(bed.next(1), f);
-    assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
+    assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
     for nic in ["n1", "n2"] {
-        inside(&bed.lab, || bed.switch.get().del_port(nic, false).unwrap());
+        inside(&bed.lab, || bed.switch.del_port(nic, false).unwrap());
     }
     assert_detached(&bed.lab);
 }
@@ -468,7 +343,7 @@ fn a_nic_can_be_deleted_and_added_again() {
 #[test]
 fn a_nic_whose_interface_is_deleted_stays_a_port() {
     let Some(mut bed) = Bed::new(2) else { return };
-    let mut p = bed.switch.port("p");
+    let mut p = bed.switch.open("p");
     bed.send(1, &frame(0, 1, 60, 0));
     receive(&mut p, 1);
     assert_eq!(bed.next(2).len(), 60);
@@ -476,38 +351,38 @@ fn a_nic_whose_interface_is_deleted_stays_a_port() {
     send(&mut p, &[frame(1, 9, 60, 1), frame(1, 9, 60, 2)]);
     bed.send(2, &frame(1, 2, 60, 3));
     eventually("they are dropped by name", || {
-        let rx = bed.switch.stats("n1").counters.rx;
+        let rx = stats(&bed.switch, "n1").counters.rx;
         if rx.drops(DropReason::DeviceRefused) == 3 { Ok(()) } else { Err(rx.to_string()) }
     });
-    assert_eq!(bed.switch.stats("n1").counters.tx.frames_in, 1);
-    bed.switch.assert_closed();
-    let gone: Vec<_> = bed.switch.get().ports().into_iter().map(|p| p.gone).collect();
+    assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
+    assert_closed(&bed.switch);
+    let gone: Vec<_> = bed.switch.ports().into_iter().map(|p| p.gone).collect();
     assert_eq!(gone, [true, false, false]);
-    inside(&bed.lab, || bed.switch.get().del_port("n1", false).unwrap());
-    assert_eq!(bed.switch.get().ports().len(), 2);
+    inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
+    assert_eq!(bed.switch.ports().len(), 2);
 }
 
 #[test]
 fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     let Some(bed) = Bed::new(1) else { return };
-    let other = Temporary::new(&SwitchSpec::default());
+    let Some(other) = Temporary::new(&SwitchSpec::default()) else { return };
     let refused = |switch: &str, nic: &str, kind, cure: &str| {
-        let e = add(&bed.lab, switch, nic).unwrap_err();
+        let e = add(&bed.lab, switch, nic, false).unwrap_err();
         assert_clear(&e, kind, &format!("{switch}:{nic}"), cure);
     };
-    refused(&other.name, "nothere", ErrorKind::NotFound, "ip link");
-    refused(&other.name, "n1", ErrorKind::Busy, "ringway vale list");
-    refused(&bed.switch.name, "n1", ErrorKind::Busy, "another name");
+    refused(other.name(), "nothere", ErrorKind::NotFound, "ip link");
+    refused(other.name(), "n1", ErrorKind::Busy, "ringway vale list");
+    refused(bed.switch.name(), "n1", ErrorKind::Busy, "another name");
     bed.lab.ip("link add d0 type veth peer name d1").unwrap();
-    refused(&other.name, "d0", ErrorKind::LinkDown, "ip link set d0 up");
+    refused(other.name(), "d0", ErrorKind::LinkDown, "ip link set d0 up");
     bed.lab.ip("link set lo up").unwrap();
-    refused(&other.name, "lo", ErrorKind::Unsupported, "native XDP");
+    refused(other.name(), "lo", ErrorKind::Unsupported, "native XDP");
     let owner = bed.lab.run(|| Ok::<_, LabError>(Port::open("ebpf:w1"))).unwrap().unwrap();
-    refused(&other.name, "w1", ErrorKind::Busy, "end its owner");
+    refused(other.name(), "w1", ErrorKind::Busy, "end its owner");
     drop(owner);
-    assert!(other.get().ports().is_empty(), "nothing half made stays");
-    let e = Port::open(&format!("{}:n1", bed.switch.name)).unwrap_err();
-    assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", bed.switch.name), "another name");
-    let e = bed.switch.get().set_access("n1", &PortAccess::default()).unwrap_err();
-    assert_clear(&e, ErrorKind::Invalid, &format!("{}:n1", bed.switch.name), "another name");
+    assert!(other.ports().is_empty(), "nothing half made stays");
+    let e = Port::open(&format!("{}:n1", bed.switch.name())).unwrap_err();
+    assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", bed.switch.name()), "another name");
+    let e = bed.switch.set_access("n1", &PortAccess::default()).unwrap_err();
+    assert_clear(&e, ErrorKind::Invalid, &format!("{}:n1", bed.switch.name()), "another name");
 }

@@ -4,6 +4,8 @@
 //! passes on, in the form that each port wants, each once, and all counters are those of the model.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "../../ringway/tests/vale_conf/frames.rs"]
+mod frames;
 #[allow(dead_code, reason = "bursts and rooms are tested beside the model's other user")]
 #[path = "../../ringway/tests/vale_conf/model.rs"]
 mod model;
@@ -14,15 +16,15 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
-use ringway::vale::{
-    Mirror, Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode, VlanSet,
-};
+use ringway::vale::{Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode};
 use ringway::wire::MacAddr;
 use ringway::{DropReason, Port};
+use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
 
+use support::members::{KIND, add, assert_closed};
 use support::switch::Temporary;
 use support::{LIMIT, Random, eventually, new_lab, whole};
 
@@ -126,22 +128,6 @@ impl Net {
         }
     }
 
-    /// At rest each account closes, and what was offered to ports was offered by ports.
-    fn assert_closed(&self) {
-        eventually("the accounts close", || {
-            let all = self.switch.stats();
-            let open = |s: &&SwitchPortStats| {
-                [s.counters.tx, s.counters.rx].iter().any(|c| c.frames_in != c.frames_out + c.dropped())
-            };
-            let totals = self.switch.totals(&all);
-            match all.iter().find(open) {
-                Some(s) => Err(format!("{}: tx {}; rx {}", s.port.name, s.counters.tx, s.counters.rx)),
-                None if totals.copies != totals.rx.frames_in => Err(format!("{totals:?}")),
-                None => Ok(()),
-            }
-        });
-    }
-
     /// Nothing more comes anywhere, and all has been counted.
     fn settle(&mut self) {
         self.silent();
@@ -163,7 +149,7 @@ impl Net {
     /// A frame that differs from all others.
     fn frame(&mut self, to: u8, from: u8, tags: &[u16], len: usize) -> Vec<u8> {
         self.serial = self.serial.wrapping_add(1);
-        frame(to, from, tags, len, self.serial)
+        frame(KIND, [to, from], tags, len, self.serial)
     }
 }
 
@@ -174,7 +160,7 @@ fn user(lab: &Lab, switch: &Switch, i: usize) -> User {
     let [nic, wire] = [format!("p{i}"), format!("w{i}")];
     lab.veth(&nic, &wire).unwrap();
     lab.run_napi(&wire).unwrap();
-    lab.run(|| Ok::<_, LabError>(switch.add_nic(&nic).unwrap())).unwrap();
+    add(lab, switch.name(), &nic, false).unwrap();
     User::Wire(RawSender::open(lab, &wire).unwrap(), RawReceiver::open(lab, &wire).unwrap())
 }
 
@@ -203,44 +189,6 @@ fn take(user: &mut User, count: usize, on: &str) -> Vec<Vec<u8>> {
         }),
     }
     got
-}
-
-const BROADCAST: u8 = 0;
-const MULTICAST: u8 = 200;
-
-fn mac(station: u8) -> [u8; 6] {
-    match station {
-        BROADCAST => [0xff; 6],
-        MULTICAST => [1, 0, 0x5e, 0, 0, 1],
-        s => [2, 0, 0, 0, 0, s],
-    }
-}
-
-/// A frame with 802.1Q tags, filled to `len` bytes.
-fn frame(to: u8, from: u8, tags: &[u16], len: usize, serial: u8) -> Vec<u8> {
-    let mut f = [mac(to), mac(from)].concat();
-    for tci in tags {
-        f.extend([0x81, 0]);
-        f.extend(tci.to_be_bytes());
-    }
-    f.extend([0x88, 0xb5]);
-    let fill = f.len()..len.max(f.len());
-    f.extend(fill.map(|i| (i * 31 + i / 251) as u8 ^ serial));
-    f
-}
-
-fn access(vid: u16) -> PortConf {
-    PortConf { vlan: VlanMode::Access(vid), ..PortConf::default() }
-}
-
-fn trunk(allowed: &[u16], native: Option<u16>) -> PortConf {
-    let mut set: VlanSet = allowed.iter().copied().collect();
-    set.extend(native);
-    PortConf { vlan: VlanMode::Trunk { allowed: set, native }, ..PortConf::default() }
-}
-
-fn mirrored(to: usize, rx: bool, tx: bool) -> PortConf {
-    PortConf { mirror: Some(Mirror { to: format!("p{to}"), rx, tx }), ..PortConf::default() }
 }
 
 #[test]
@@ -354,7 +302,7 @@ fn frames_in_several_pieces_get_their_form_or_are_lost_by_name() {
     for p in [1, 2] {
         assert_eq!(net.switch.stats()[p].counters.rx.drops(DropReason::TooLong), 1);
     }
-    net.assert_closed();
+    assert_closed(&net.switch);
 }
 
 #[test]
@@ -371,7 +319,8 @@ fn a_storm_from_a_nic_is_cut_by_name() {
     let start = std::time::Instant::now();
     for i in 0..300 {
         let User::Wire(sender, _) = &net.users[0] else { unreachable!() };
-        sender.send(&frame(if i % 3 == 2 { MULTICAST } else { BROADCAST }, 1, &[], 60, i as u8)).unwrap();
+        let to = if i % 3 == 2 { MULTICAST } else { BROADCAST };
+        sender.send(&frame(KIND, [to, 1], &[], 60, i as u8)).unwrap();
     }
     let mut got = Vec::new();
     eventually("all are counted", || {
@@ -403,7 +352,7 @@ fn a_hub_sends_frames_of_nics_to_all() {
         }
     }
     assert!(net.switch.fdb().is_empty());
-    net.assert_closed();
+    assert_closed(&net.switch);
 }
 
 /// Compiles a module as docs/modules.md says.
@@ -436,7 +385,7 @@ fn with_module(source: &str) -> Option<Net> {
 
 /// A frame for which the puppet of tests/modules returns `says`, with a set of ports.
 fn order(says: u32, set: u64, len: usize) -> Vec<u8> {
-    let mut f = frame(9, 1, &[], len.max(64), len as u8);
+    let mut f = frame(KIND, [9, 1], &[], len.max(64), len as u8);
     f[16..20].copy_from_slice(&says.to_ne_bytes());
     f[24..32].copy_from_slice(&set.to_ne_bytes());
     f[32..56].fill(0);
@@ -481,7 +430,7 @@ fn a_module_decides_for_frames_of_nics() {
     // What lies behind a short frame is not shown: it reads as 0.
     net.reaches(0, &order(255, 0, 16), &[]);
     net.reaches(3, &order(SET, 1 << 1 | 1 << 3 | 1 << 5, 64), &[0, 2, 4]);
-    net.assert_closed();
+    assert_closed(&net.switch);
 }
 
 /// `hash` of bpf/examples/balance.bpf.c.
@@ -500,7 +449,7 @@ fn the_example_balances_frames_of_nics() {
         assert_eq!(take(&mut net.users[to], 1, "the port chosen"), [f]);
     }
     net.silent();
-    net.assert_closed();
+    assert_closed(&net.switch);
 }
 
 /// A port's configuration, with few VLANs so that ports meet.

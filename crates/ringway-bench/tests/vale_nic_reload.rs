@@ -16,13 +16,14 @@ use std::time::{Duration, Instant};
 use ringway::Port;
 use ringway::vale::SwitchSpec;
 use ringway::wire::MacAddr;
+use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
 
+use support::members::add;
 use support::switch::{ObjectKind, Path, Temporary, exists, files, look_up, open_object, station};
 use support::{LIMIT, eventually, new_lab, output, whole};
 
-const RELOADS: u32 = 20;
+const RELOADS: u32 = 10;
 /// Frames of a stream that may be under way: far fewer than a ring has.
 const WINDOW: u64 = 256;
 
@@ -43,7 +44,7 @@ impl Bed {
             lab.ip(&format!("link add {nic} {queues} type veth peer name {wire} {queues}")).unwrap();
             [&nic, &wire].iter().for_each(|i| lab.ip(&format!("link set {i} up")).unwrap());
             lab.run_napi(&wire).unwrap();
-            lab.run(|| Ok::<_, LabError>(switch.add_nic(&nic).unwrap())).unwrap();
+            add(&lab, switch.name(), &nic, false).unwrap();
         }
         switch.add(&["p"]);
         for (n, port) in (1..).zip(["n1", "n2", "p"]) {

@@ -9,11 +9,12 @@ mod support;
 
 use ringway::DropReason;
 use ringway::offload::finish_if_partial;
-use ringway::vale::{PortConf, StormLimits, SwitchPortStats, SwitchSpec};
+use ringway::vale::{PortConf, StormLimits, SwitchSpec};
 use ringway::wire::checksum::Sum;
+use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
 
+use support::members::{add, stats};
 use support::switch::{Temporary, station};
 use support::{LIMIT, Random, new_lab};
 
@@ -37,7 +38,7 @@ impl Bed {
             lab.veth(&nic, &wire).unwrap();
             lab.set_mtu([&nic, &wire], 9000).unwrap();
             lab.run_napi(&wire).unwrap();
-            lab.run(|| Ok::<_, LabError>(switch.add_nic(&nic).unwrap())).unwrap();
+            add(&lab, switch.name(), &nic, false).unwrap();
             (RawSender::open(&lab, &wire).unwrap(), RawReceiver::open(&lab, &wire).unwrap())
         });
         let wires = wires.collect();
@@ -57,10 +58,6 @@ impl Bed {
                 want.len()
             );
         }
-    }
-
-    fn stats(&self, port: &str) -> SwitchPortStats {
-        self.switch.stats().into_iter().find(|s| s.port.name == port).unwrap()
     }
 }
 
@@ -144,12 +141,12 @@ fn check(conf: &PortConf, seed: u64) {
     }
     assert!(changed > FRAMES / 2, "{changed} frames were unfinished");
     // In several pieces it can't be finished.
-    let before = [bed.stats("n1").counters.tx, bed.stats("n2").counters.rx];
+    let before = [stats(&bed.switch, "n1").counters.tx, stats(&bed.switch, "n2").counters.rx];
     let long = unfinished(2, &mut random, 8000);
     bed.wires[0].0.send(&long).unwrap();
     let probe = finished(&unfinished(2, &mut random, 100));
     bed.pass(&probe, &[2], &probe);
-    let after = [bed.stats("n1").counters.tx, bed.stats("n2").counters.rx];
+    let after = [stats(&bed.switch, "n1").counters.tx, stats(&bed.switch, "n2").counters.rx];
     for (after, before) in after.iter().zip(before) {
         let lost = |c: &ringway::Counters| c.drops(DropReason::BadOffload);
         assert_eq!((lost(after), lost(&before)), (1, 0), "{after}");

@@ -31,8 +31,8 @@ enum Suite {
     #[command(after_help = VALE)]
     Vale(SuiteArgs),
     /// Unmodified programs: on Ringway beside themselves on the system's libraries
-    #[command(after_help = APPS)]
-    Apps(SuiteArgs),
+    #[command(after_help = PCAP)]
+    Pcap(SuiteArgs),
     /// Route lookup: IPv4 and IPv6, lookups and updates
     #[command(after_help = FIB)]
     Fib(FibArgs),
@@ -96,15 +96,15 @@ Examples:
   sudo ringway bench vale --case unicast --json out.json     # one case, with its single runs
   sudo ringway bench vale --case fdb --only ringway-vale --runs 9 --seconds 0.5";
 
-const APPS: &str = "\
-Cases: bridge, tcpreplay, tcpdump, ovs, latency. Each system is the same program, started as ringway run does it, or plainly: libpcap and
+const PCAP: &str = "\
+Cases: bridge, tcpreplay, tcpdump, ovs, latency, latency-ovs. Each system is the same program, started as ringway run does it, or plainly: libpcap and
 kernel. They need root and run in a network namespace of their own; those that are not installed are skipped by name. Frame sizes count
-the FCS: 64 is 60 bytes in a buffer. A full run takes about 3 minutes.
+the FCS: 64 is 60 bytes in a buffer. A full run takes about 4 minutes.
 
 Examples:
-  sudo ringway bench apps                                    # everything
-  sudo ringway bench apps --case bridge --json out.json      # one case, with its single runs
-  sudo ringway bench apps --case tcpdump --only libpcap --only ringway-mirror";
+  sudo ringway bench pcap                                    # everything
+  sudo ringway bench pcap --case bridge --json out.json      # one case, with its single runs
+  sudo ringway bench pcap --case tcpdump --only libpcap --only ringway-mirror";
 
 pub(crate) const FIB: &str = "\
 Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Fib(args) => fib(args),
         Suite::Io(args) => measure("io", args, suite::io::cases),
         Suite::Vale(args) => measure("vale", args, suite::vale::cases),
-        Suite::Apps(args) => measure("apps", args, suite::apps::cases),
+        Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases),
         Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
     }
 }

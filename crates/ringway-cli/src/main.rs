@@ -18,6 +18,7 @@ mod fib;
 mod link;
 mod metrics;
 mod pkt_gen;
+mod rfc2544;
 mod run;
 mod selection;
 mod stats;
@@ -54,6 +55,7 @@ enum Command {
     Top(top::Args),
     Bench(bench::Args),
     Fib(fib::Args),
+    Rfc2544(Box<rfc2544::Args>),
     Demo(demo::Args),
     Doctor(doctor::Args),
 }
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::Top(args) => top::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
+        Command::Rfc2544(args) => rfc2544::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
     };

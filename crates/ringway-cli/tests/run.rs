@@ -4,6 +4,7 @@
 mod support;
 
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
@@ -17,7 +18,7 @@ fn ringway_run(args: &[&str]) -> Ended {
     BUILT.call_once(|| {
         let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         let build = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "ringway-pcap"])
+            .args(["build", "--quiet", "--package", "ringway-pcap", "--package", "ringway-socket"])
             .args(release)
             .status();
         assert!(build.unwrap().success());
@@ -104,6 +105,54 @@ fn the_program_takes_over() {
         "echo $RINGWAY_BATCH_US $RINGWAY_COPY",
     ]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "30 1\n"));
+    let status = support::command(&["run", "sh", "-c", "kill -USR1 $$"]).status().unwrap();
+    assert_eq!((status.code(), status.signal()), (None, Some(10)), "signals reach the program itself");
+}
+
+#[test]
+fn what_is_not_wanted_is_not_preloaded() {
+    for (only, [pcap, socket]) in [("pcap", [true, false]), ("socket", [false, true])] {
+        let ended = ringway_run(&["--only", only, "env"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let preload = ended.stdout.lines().find(|l| l.starts_with("LD_PRELOAD=")).unwrap();
+        let has = |part| preload.contains(part);
+        assert_eq!([has("libringway_pcap.so"), has("libringway_socket.so")], [pcap, socket], "{preload}");
+        let report = ringway_run(&["--only", only, "-v", "true"]).stderr;
+        assert_eq!(report.contains("ringway: libpcap calls of pid"), pcap, "{report}");
+    }
+}
+
+/// What `make install` puts where works from there.
+#[test]
+fn an_installation_is_whole() {
+    let (reader, port) =
+        (compile("installed", READER, &["-ldl"]), format!("lan0=pcap:{}@top", capture().display()));
+    assert_eq!(ringway_run(&["true"]).code, Some(0), "the libraries are built");
+    let (command, root) = (PathBuf::from(env!("CARGO_BIN_EXE_ringway")), support::file("root"));
+    let make = Command::new("make")
+        .args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "install", "PREFIX=/usr"])
+        .arg(format!("DESTDIR={}", root.display()))
+        .arg(format!("TARGET={}", command.parent().unwrap().display()))
+        .output()
+        .unwrap();
+    assert!(make.status.success(), "{make:?}");
+    let libraries = root.join("usr/lib/ringway");
+    assert!(libraries.join("libringway_socket.so").is_file());
+    for library in ["libringway_pcap.so", "libpcap.so.0.8", "libpcap.so.1", "libpcap.so"] {
+        assert!(libraries.join(library).is_file(), "{library}");
+        let run = Command::new(root.join("usr/bin/ringway"))
+            .args(["run", "--map", &port, "-v", reader.to_str().unwrap(), "lan0", library])
+            .env("RINGWAY_DIR", support::directory())
+            .output()
+            .unwrap();
+        let (out, err) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+        assert!(
+            err.contains(&format!("LD_PRELOAD={}/", libraries.canonicalize().unwrap().display())),
+            "{err}"
+        );
+        assert_eq!(out, "5 packets\n", "{library}: {err}");
+    }
+    std::fs::remove_dir_all(root).unwrap();
 }
 
 #[test]
@@ -113,10 +162,17 @@ fn what_cannot_be_served_is_refused_and_explained() {
     assert!(ended.error(1).contains("it is linked statically"), "{ended:?}");
     let script = support::file("script");
     std::fs::write(&script, format!("#!{}\n", stationary.display())).unwrap();
+    assert!(ringway_run(&[script.to_str().unwrap()]).error(1).contains("it may not be executed"));
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert!(ringway_run(&[script.to_str().unwrap()]).error(1).contains("it is linked statically"));
+    std::fs::write(&script, "just text\n").unwrap();
+    assert!(ringway_run(&[script.to_str().unwrap()]).error(1).contains("neither a program"));
+    assert!(ringway_run(&["/"]).error(1).contains("it is a directory"));
     assert!(ringway_run(&["no-such-program"]).error(1).contains("no such program in PATH"));
     assert!(ringway_run(&["--map", "eth0", "true"]).error(2).contains("write NAME=PORT"));
     assert!(ringway_run(&["--map", "eth0=bad:name", "true"]).error(2).contains("not a port name"));
+    let twice = ringway_run(&["--map", "a=null:", "--map", "a=loop:", "true"]);
+    assert!(twice.error(2).contains("gives a to two ports"), "{twice:?}");
 
     let mut elsewhere = support::command(&["run", "true"]);
     elsewhere.env("RINGWAY_LIB", "/nonexistent");

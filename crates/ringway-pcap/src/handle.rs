@@ -4,6 +4,7 @@
 //! `break_loop` from a signal handler, goes at any time.
 
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, Insn};
@@ -12,8 +13,8 @@ use crate::devices::{self, Target};
 use crate::filter::Program;
 use crate::live::{Copies, Live};
 use crate::status::{self, ErrorText};
-use crate::tally;
 use crate::types::{MAX_SNAPLEN, MICRO, NANO, Stat, TSTAMP_HOST, status as code};
+use crate::{sys, tally};
 
 /// What the setters set.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +35,8 @@ pub(crate) struct Handle {
     pub(crate) text: ErrorText,
     config: Mutex<Config>,
     live: OnceLock<Live>,
+    /// `pcap_breakloop` came, maybe before `pcap_activate`.
+    break_ordered: AtomicBool,
 }
 
 impl Handle {
@@ -48,7 +51,7 @@ impl Handle {
             Target::Copies(interface) => match Copies::open(interface) {
                 Ok(copies) => Some(copies),
                 Err(e) => {
-                    eprintln!("ringway: {device} is served by the system's libpcap: {e}");
+                    sys::tell(&format!("ringway: {device} is served by the system's libpcap: {e}"));
                     return None;
                 }
             },
@@ -56,7 +59,8 @@ impl Handle {
         let config =
             Config { snaplen: 0, promisc: false, rfmon: false, timeout: 0, buffer: 0, precision: MICRO };
         let (config, ready) = (Mutex::new(config), Mutex::new(ready));
-        Some(Self { target, ready, text: ErrorText::new(), config, live: OnceLock::new() })
+        let (live, break_ordered) = (OnceLock::new(), AtomicBool::new(false));
+        Some(Self { target, ready, text: ErrorText::new(), config, live, break_ordered })
     }
 
     /// Opens the port; 0 or the status to return, with its text set.
@@ -74,6 +78,7 @@ impl Handle {
             Ok(live) => {
                 // Two activations at once: the second one's port was busy, or is closed here.
                 let _ = self.live.set(live);
+                self.break_as_ordered();
                 tally::OPENED.add(1);
                 0
             }
@@ -103,6 +108,20 @@ impl Handle {
 
     pub(crate) fn is_active(&self) -> bool {
         self.live.get().is_some()
+    }
+
+    /// Ends the read that goes on, or the next one, if the handle is yet to be activated too. Safe in a signal handler.
+    pub(crate) fn break_loop(&self) {
+        self.break_ordered.store(true, SeqCst);
+        self.break_as_ordered();
+    }
+
+    fn break_as_ordered(&self) {
+        if let Some(live) = self.live.get()
+            && self.break_ordered.swap(false, SeqCst)
+        {
+            live.break_loop();
+        }
     }
 
     /// Changes what only an inactive handle lets change.

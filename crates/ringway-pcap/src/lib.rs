@@ -12,6 +12,7 @@
 //! | `devices` | which devices are ports |
 //! | `handle`, `live` | a handle, before and after it is activated |
 //! | `receiver`, `sender` | its halves |
+//! | `flusher` | packets that wait to leave together |
 //! | `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
 //! | `sys` | system calls |
 //!
@@ -21,6 +22,7 @@
 mod abi;
 mod devices;
 mod filter;
+mod flusher;
 mod guarded;
 mod handle;
 mod live;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result};
+use ringway::{
+    Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, monotonic_ns,
+};
 
 use crate::devices::Target;
 use crate::filter::Program;
@@ -17,7 +19,7 @@ use crate::receiver::{Receiver, Wanted};
 use crate::sender::{Refused, Sender};
 use crate::types::{ETHERNET, Header, NANO, Stat};
 use crate::wake::{Orders, Wake};
-use crate::{sys, tally};
+use crate::{flusher, sys, tally};
 
 pub(crate) struct Live {
     pub(crate) snaplen: u32,
@@ -34,7 +36,7 @@ pub(crate) struct Live {
     counters: Vec<CounterWatch>,
     /// Drops that the port had counted before.
     dropped_before: u64,
-    /// Packets that passed the filter.
+    /// Packets that were handed out.
     received: AtomicU64,
     interface: Option<Interface>,
 }
@@ -44,7 +46,9 @@ struct Interface {
     name: String,
     /// Packets that the interface had lost before.
     lost_before: u64,
-    _promiscuous: Option<OwnedFd>,
+    /// When it was last looked at, monotonic ns, and whether it was down then.
+    looked_ns: AtomicU64,
+    down: AtomicBool,
 }
 
 /// How one read ended.
@@ -63,12 +67,12 @@ pub(crate) enum Read {
 
 impl Live {
     pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        let Opened { mut port, host, interface } = Opened::new(target, ready, config)?;
+        let Opened { mut port, host, interface, attending } = Opened::new(target, ready, config)?;
         let failed = |e| Error::io(&port.info().name, "no descriptor for the handle", e);
         let wake = Wake::new().map_err(failed)?;
         let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
         let tx = std::mem::take(&mut port.tx).into_iter().next();
-        let sender = Sender::new(tx, port.info().max_frame, batch());
+        let sender = Sender::new(tx, port.info().max_frame, Coalesce::of_environment());
         let snaplen = snaplen(config.snaplen);
         Ok(Self {
             snaplen,
@@ -76,7 +80,7 @@ impl Live {
             nonblock: AtomicBool::new(config.timeout < 0),
             buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
             timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
-            receiver: Guarded::new(Receiver::new(port, host, snaplen, config.precision == NANO)),
+            receiver: Guarded::new(Receiver::new(port, host, attending, snaplen, config.precision == NANO)),
             sender,
             wake,
             orders: Orders::default(),
@@ -97,7 +101,12 @@ impl Live {
         let read = self.read_with(&mut receiver, limit, patient, &mut each);
         let watched = self.wake.is_watched();
         self.settle(&mut receiver);
+        let drained = receiver.is_drained();
         drop(receiver);
+        // The answers to what was read need not wait for more.
+        if drained {
+            flusher::flush_all();
+        }
         if !watched {
             self.settle_if_watched();
         }
@@ -128,7 +137,7 @@ impl Live {
             }
             let pass = match receiver.pass(limit, &self.orders, each) {
                 Ok(pass) => pass,
-                Err(e) => return Read::Failed(e.to_string()),
+                Err(e) => return Read::Failed(receiver.told(&e)),
             };
             self.received.fetch_add(pass.delivered.into(), Relaxed);
             if self.broken() {
@@ -138,10 +147,16 @@ impl Live {
                 return Read::Packets(pass.delivered);
             }
             // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
+            if !pass.seen
+                && let Some(e) = receiver.failure()
+            {
+                return Read::Failed(receiver.told(&e));
+            }
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }
-            if receiver.ended() {
+            // A failure at the end of what was seen is told by the next pass.
+            if !pass.seen && receiver.ended() {
                 return Read::Ended;
             }
             let left = match timeout.map(|t| *deadline.get_or_insert_with(|| Instant::now() + t)) {
@@ -151,10 +166,11 @@ impl Live {
                     left => left,
                 },
             };
+            flusher::flush_all();
             if !pass.seen
                 && let Err(e) = receiver.wait(&self.wake, left)
             {
-                return Read::Failed(e.to_string());
+                return Read::Failed(receiver.told(&e));
             }
         }
     }
@@ -212,6 +228,9 @@ impl Live {
     }
 
     pub(crate) fn send(&self, packet: &[u8]) -> std::result::Result<(), Refused> {
+        if self.interface.as_ref().is_some_and(Interface::is_down) {
+            return Err(Refused { errno: libc::ENETDOWN, text: None });
+        }
         self.sender.send(packet)?;
         tally::SENT.add(1);
         Ok(())
@@ -235,7 +254,9 @@ impl Live {
     pub(crate) fn stats(&self) -> Stat {
         let dropped = dropped(&self.counters).wrapping_sub(self.dropped_before);
         let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
-        Stat { recv: self.received.load(Relaxed) as u32, drop: dropped as u32, ifdrop: lost as u32 }
+        // As the kernel counts for libpcap, what was dropped for want of room was received.
+        let received = self.received.load(Relaxed).wrapping_add(dropped);
+        Stat { recv: received as u32, drop: dropped as u32, ifdrop: lost as u32 }
     }
 }
 
@@ -245,26 +266,34 @@ struct Opened {
     /// Copies of what the host sends.
     host: Option<Port>,
     interface: Option<Interface>,
+    /// Tells of changes of the interface.
+    attending: Option<OwnedFd>,
 }
 
 impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        // After the port: who may not even open that is told so.
-        let interface = |name: &PortName| {
-            let interface = interface(name).map(|i| Interface::new(i, config.promisc));
-            interface.transpose()
-        };
-        match target {
+        // Before all else it is opened: who may not even do that is told so.
+        let larger = larger(config.buffer);
+        let (port, host, name) = match target {
             Target::Port(name) => {
-                let port = OpenOptions::new().open(name)?;
-                Ok(Self { port, host: None, interface: interface(&name.parse()?)? })
+                let parsed = name.parse()?;
+                let of_interface = larger.filter(|_| interface(&parsed).is_some());
+                (options(of_interface).open(name)?, None, parsed)
             }
             Target::Copies(device) => {
-                let Copies { port, host } = ready.map_or_else(|| Copies::open(device), Ok)?;
-                let interface = interface(&PortName::from_str(&format!("ebpf:{device}"))?)?;
-                Ok(Self { port, host: Some(host), interface })
+                // Those that are open have no more room than usual, and in their place there is none for others.
+                let ready = ready.filter(|_| larger.is_none());
+                let Copies { port, host } =
+                    ready.map_or_else(|| Copies::with(options(larger), device), Ok)?;
+                (port, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
             }
-        }
+        };
+        let Some(name) = interface(&name) else {
+            return Ok(Self { port, host, interface: None, attending: None });
+        };
+        let interface = Interface::new(name)?;
+        let attending = interface.attend(config.promisc)?;
+        Ok(Self { port, host, interface: Some(interface), attending })
     }
 }
 
@@ -276,10 +305,26 @@ pub(crate) struct Copies {
 
 impl Copies {
     pub(crate) fn open(interface: &str) -> Result<Self> {
-        let options = OpenOptions::new().copy(true);
+        Self::with(OpenOptions::new(), interface)
+    }
+
+    fn with(options: OpenOptions, interface: &str) -> Result<Self> {
+        let options = options.copy(true);
         let host = options.open(&format!("ebpf:{interface}^"))?;
         Ok(Self { port: options.open(&format!("ebpf:{interface}"))?, host })
     }
+}
+
+/// Slots for a buffer of that many bytes, if the usual ones have less room. The ports of switches and pipes have theirs already.
+fn larger(buffer: c_int) -> Option<u32> {
+    const SLOT: u32 = 2048;
+    const USUAL: u32 = 2048;
+    const MOST: u32 = 16_384;
+    u32::try_from(buffer).ok().map(|bytes| (bytes / SLOT).min(MOST)).filter(|&slots| slots > USUAL)
+}
+
+fn options(slots: Option<u32>) -> OpenOptions {
+    slots.map_or_else(OpenOptions::new, |slots| OpenOptions::new().slots(slots))
 }
 
 fn dropped(counters: &[CounterWatch]) -> u64 {
@@ -287,14 +332,35 @@ fn dropped(counters: &[CounterWatch]) -> u64 {
 }
 
 impl Interface {
-    fn new(name: &str, promisc: bool) -> Result<Self> {
-        let promiscuous = promisc.then(|| sys::promiscuous(name)).transpose();
-        let failed = |e: std::io::Error| match e.raw_os_error() {
-            Some(libc::ENODEV) => Error::new(ErrorKind::NotFound, name, "no such interface"),
-            _ => Error::io(name, "promiscuous mode refused", e),
-        };
-        let _promiscuous = promiscuous.map_err(failed)?;
-        Ok(Self { name: name.to_owned(), lost_before: lost(name), _promiscuous })
+    fn new(name: &str) -> Result<Self> {
+        if !sys::is_up(name) {
+            let cure = format!("set it up with `ip link set {name} up`");
+            return Err(Error::new(ErrorKind::LinkDown, name, "the interface is down").cure(cure));
+        }
+        let (looked_ns, down) = (AtomicU64::new(monotonic_ns()), AtomicBool::new(false));
+        Ok(Self { name: name.to_owned(), lost_before: lost(name), looked_ns, down })
+    }
+
+    /// Whether it is down. Looks ten times a second at most.
+    fn is_down(&self) -> bool {
+        let now = monotonic_ns();
+        if now.saturating_sub(self.looked_ns.load(Relaxed)) >= 100_000_000 {
+            self.looked_ns.store(now, Relaxed);
+            self.down.store(!sys::is_up(&self.name), Relaxed);
+        }
+        self.down.load(Relaxed)
+    }
+
+    /// Without the right to attend, reads look at the interface from time to time.
+    fn attend(&self, promiscuous: bool) -> Result<Option<OwnedFd>> {
+        match sys::attend(&self.name, promiscuous) {
+            Ok(socket) => Ok(Some(socket)),
+            Err(_) if !promiscuous => Ok(None),
+            Err(e) if e.raw_os_error() == Some(libc::ENODEV) => {
+                Err(Error::new(ErrorKind::NotFound, &self.name, "no such interface"))
+            }
+            Err(e) => Err(Error::io(&self.name, "promiscuous mode refused", e)),
+        }
     }
 }
 
@@ -319,10 +385,4 @@ fn lost(interface: &str) -> u64 {
         text.ok().and_then(|t| t.trim().parse::<u64>().ok()).unwrap_or(0)
     };
     read("rx_missed_errors") + read("rx_fifo_errors")
-}
-
-/// How long a packet that is sent may wait for others.
-fn batch() -> Option<Duration> {
-    let us = std::env::var("RINGWAY_BATCH_US").ok()?.parse::<u64>().ok()?;
-    (us > 0).then(|| Duration::from_micros(us.min(1_000_000)))
 }

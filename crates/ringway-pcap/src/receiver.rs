@@ -1,14 +1,18 @@
 //! The receiving half of a handle: frames of its rings, filtered and cut, one after the other.
 
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ringway::{Error, Port, Result, RxRing};
+use ringway::{Error, ErrorKind, Port, Result, RxRing};
 
 use crate::filter::Program;
-use crate::sys;
 use crate::types::Header;
 use crate::wake::{Orders, Wake};
+use crate::{sender, sys};
+
+/// A read that finds nothing looks so often whether the interface is still there.
+const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Receiver {
     /// Without its rings.
@@ -20,6 +24,12 @@ pub(crate) struct Receiver {
     /// Whether the `more` of the handle's [`Wake`] is on.
     more: bool,
     waited: Vec<libc::pollfd>,
+    /// Has an error when the interface behind the port changes; keeps it promiscuous.
+    attending: Option<OwnedFd>,
+    /// What the next read has to tell.
+    failure: Option<Error>,
+    /// When it was last seen that the interface is there; `None` when it has to be looked at.
+    looked: Option<Instant>,
     /// What `pcap_next_ex` gives out a pointer to.
     pub(crate) last: Header,
 }
@@ -60,8 +70,14 @@ pub(crate) struct Pass {
 }
 
 impl Receiver {
-    /// Reads from `port`, and what the host sends from the rings of `host`.
-    pub(crate) fn new(mut port: Port, host: Option<Port>, snaplen: u32, nanos: bool) -> Self {
+    /// Reads from `port`, and what the host sends from the rings of `host`; `attending` is what [`sys::attend`] made.
+    pub(crate) fn new(
+        mut port: Port,
+        host: Option<Port>,
+        attending: Option<OwnedFd>,
+        snaplen: u32,
+        nanos: bool,
+    ) -> Self {
         let source = |outgoing| move |ring| Source { ring, outgoing, time: Header::EMPTY.ts };
         // What the host sends comes before the answers to it.
         let sent = host.map(|mut h| std::mem::take(&mut h.rx)).unwrap_or_default();
@@ -70,7 +86,9 @@ impl Receiver {
         let wanted = Wanted { incoming: true, outgoing: true };
         let cut = Cut { snaplen, nanos, filter: None, wanted, scratch: Vec::new() };
         let sources = sources.collect();
-        Self { port, sources, cut, turn: 0, more: false, waited: Vec::new(), last: Header::EMPTY }
+        let (waited, looked) = (Vec::new(), None);
+        let (more, failure, last) = (false, None, Header::EMPTY);
+        Self { port, sources, cut, turn: 0, more, waited, attending, failure, looked, last }
     }
 
     /// From now on only packets that match, of those that are wanted at all.
@@ -81,7 +99,12 @@ impl Receiver {
 
     /// Whether nothing will ever come again.
     pub(crate) fn ended(&mut self) -> bool {
-        self.port.ended() && self.sources.iter_mut().all(|s| s.ring.avail() == 0)
+        self.port.ended() && self.is_drained()
+    }
+
+    /// Whether nothing is left of what the last syncs brought.
+    pub(crate) fn is_drained(&mut self) -> bool {
+        self.sources.iter_mut().all(|s| s.ring.avail() == 0)
     }
 
     /// Hands out what is there, `limit` packets at most: what is left in the rings, and for rings that are used up what one
@@ -125,26 +148,59 @@ impl Receiver {
         self.waited.clear();
         self.waited.push(sys::readable(wake.breaker()));
         self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.fd())));
+        self.waited.extend(self.attending.iter().map(|s| sys::readable(s.as_raw_fd())));
         let woken = sys::wait(&mut self.waited, ms);
-        woken.map(drop).map_err(|e| Error::io(&self.port.info().name, "poll failed", e))
+        woken.map_err(|e| Error::io(&self.port.info().name, "poll failed", e))?;
+        if self.attending.is_some() && self.waited.last().is_some_and(|s| s.revents != 0) {
+            self.looked = None;
+        }
+        Ok(())
     }
 
     /// Leaves the selectable descriptor readable if there is anything to read, and else ready to become so by itself. After a
     /// failure it is readable too, so that who waits for it comes and is told.
     pub(crate) fn settle(&mut self, wake: &Wake) {
-        let more = self.is_ready(wake).unwrap_or(true);
+        let more = match self.is_ready(wake) {
+            Ok(more) => more,
+            Err(e) => {
+                self.failure = Some(e);
+                true
+            }
+        };
         if self.more != more {
             self.more = more;
             wake.set_more(more);
         }
     }
 
+    /// Why nothing comes, if that is not for want of frames.
+    pub(crate) fn failure(&mut self) -> Option<Error> {
+        if self.failure.is_none() && self.looked.is_none_or(|at| at.elapsed() > LOOK) {
+            self.looked = Some(Instant::now());
+            self.attending.iter().for_each(sys::clear_error);
+            self.failure = self.port.link_up().err();
+        }
+        self.failure.take()
+    }
+
+    /// The text for a failure. Of an interface that was deleted it is the one that programs know.
+    pub(crate) fn told(&self, failure: &Error) -> String {
+        if failure.kind() == ErrorKind::Gone && self.port.link_up().is_err() {
+            return "The interface disappeared".into();
+        }
+        failure.to_string()
+    }
+
     fn is_ready(&mut self, wake: &Wake) -> Result<bool> {
         if self.port.ended() || self.sources.iter_mut().any(|s| s.ring.avail() > 0) {
             return Ok(true);
         }
+        let failed = |e| Error::io("selectable descriptor", "epoll_ctl failed", e);
+        if let Some(socket) = &self.attending {
+            wake.include(socket.as_raw_fd()).map_err(failed)?;
+        }
         for Source { ring, .. } in &mut self.sources {
-            wake.include(ring.fd()).map_err(|e| Error::io("selectable descriptor", "epoll_ctl failed", e))?;
+            wake.include(ring.fd()).map_err(failed)?;
             if ring.arm()? {
                 return Ok(true);
             }
@@ -176,10 +232,12 @@ impl Cut {
         let Source { ring, outgoing, time: ts } = source;
         let (outgoing, ts) = (*outgoing, *ts);
         let wanted = if outgoing { self.wanted.outgoing } else { self.wanted.incoming };
+        let mut left = ring.avail();
         let mut burst = ring.burst(u32::MAX);
         while pass.delivered < limit && !orders.any() {
-            let Some(frame) = burst.next() else { return };
+            let Some(frame) = burst.next() else { break };
             pass.seen = true;
+            left = left.saturating_sub(1);
             let bytes = if frame.is_chained() {
                 self.scratch.resize(frame.len(), 0);
                 frame.copy_to(&mut self.scratch);
@@ -194,7 +252,9 @@ impl Cut {
             }
             let caplen = len.min(keep).min(self.snaplen);
             pass.delivered += 1;
+            sender::expect_more(left > 0 && pass.delivered < limit);
             each(&Header { ts, caplen, len }, &bytes[..caplen as usize]);
         }
+        sender::expect_more(false);
     }
 }

@@ -1,17 +1,17 @@
 //! The sending half of a handle.
 //!
-//! A packet leaves in the call that sends it. With `RINGWAY_BATCH_US=N` it may wait N microseconds for others, which saves
-//! most of the cost of a small burst; a thread sees to it that none waits longer.
+//! A packet leaves in the call that sends it, unless it is one of a dense stream ([`Coalesce`]) or a callback sends it that is
+//! about to be given more packets: then it waits for others, as most of the cost of a small burst is saved so. The [`flusher`] sees
+//! to it that none waits longer than its bound.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::thread::{self, Thread};
-use std::time::Duration;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Instant;
 
-use ringway::TxRing;
+use ringway::{Coalesce, TxRing};
 
 use crate::guarded::Guarded;
-use crate::{status, sys};
+use crate::{flusher, status};
 
 /// Packets that wait at most, however long they may.
 const MOST: u32 = 256;
@@ -27,9 +27,18 @@ pub(crate) struct Refused {
     pub(crate) text: Option<String>,
 }
 
+thread_local! {
+    static MORE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says whether the callback that is run next will be run again at once.
+#[inline]
+pub(crate) fn expect_more(more: bool) {
+    let _ = MORE.try_with(|m| m.set(more));
+}
+
 pub(crate) struct Sender {
     ring: Guarded<Ring>,
-    batch: Option<Batch>,
 }
 
 struct Ring {
@@ -37,49 +46,42 @@ struct Ring {
     tx: Option<TxRing>,
     max_frame: usize,
     waiting: u32,
-}
-
-struct Batch {
-    longest: Duration,
-    /// Whether the thread has been asked to flush and has not done so yet.
-    asked: AtomicBool,
-    /// That thread and the process it is of: a child of fork has to start its own.
-    thread: Mutex<Option<(u32, Thread)>>,
+    /// Whether the last sync failed: until one does not, no packet waits, so that each call is told.
+    failed: bool,
+    rule: Coalesce,
 }
 
 impl Sender {
-    /// Sends by `tx`, at once or after `batch` at most.
-    pub(crate) fn new(tx: Option<TxRing>, max_frame: u32, batch: Option<Duration>) -> Arc<Self> {
-        let ring = Guarded::new(Ring { tx, max_frame: max_frame as usize, waiting: 0 });
-        let batch =
-            batch.map(|longest| Batch { longest, asked: AtomicBool::new(false), thread: Mutex::new(None) });
-        let sender = Arc::new(Self { ring, batch });
-        if sender.batch.is_some() {
-            at_exit(&sender);
+    /// Sends by `tx`.
+    pub(crate) fn new(tx: Option<TxRing>, max_frame: u32, rule: Coalesce) -> Arc<Self> {
+        let waits = rule.bound().is_some();
+        let ring = Guarded::new(Ring { tx, max_frame: max_frame as usize, waiting: 0, failed: false, rule });
+        let sender = Arc::new(Self { ring });
+        if waits {
+            flusher::add(&sender);
         }
         sender
     }
 
-    /// Sends a packet.
-    pub(crate) fn send(self: &Arc<Self>, packet: &[u8]) -> Result<(), Refused> {
+    /// Sends a packet, or keeps it for the next ones.
+    pub(crate) fn send(&self, packet: &[u8]) -> Result<(), Refused> {
         // A signal handler that sends while the same thread is at it may try again later.
         let mut ring = self.ring.lock().ok_or(Refused { errno: libc::EAGAIN, text: None })?;
         ring.push(packet)?;
-        match &self.batch {
-            Some(batch) if ring.waiting < MOST => {
-                if !batch.asked.swap(true, SeqCst) {
-                    batch.ask(self);
-                }
-                Ok(())
-            }
-            _ => ring.flush(),
-        }
+        if ring.waits() { Ok(()) } else { ring.flush() }
     }
 
     /// Sends what waits. A failure shows in the next call that sends, as the packets stay in the ring.
-    fn flush(&self) {
+    pub(crate) fn flush(&self) {
         if let Some(mut ring) = self.ring.lock() {
-            let _ = ring.flush();
+            let _ = ring.flush_waiting();
+        }
+    }
+
+    /// The same, unless a thread is at it just now.
+    pub(crate) fn flush_unless_busy(&self) {
+        if let Some(mut ring) = self.ring.try_lock() {
+            let _ = ring.flush_waiting();
         }
     }
 }
@@ -106,11 +108,32 @@ impl Ring {
         Ok(())
     }
 
+    /// Whether the packet that was pushed last waits.
+    fn waits(&mut self) -> bool {
+        match (self.rule.bound(), self.waiting) {
+            _ if self.failed => false,
+            // The first to wait starts the time.
+            (Some(bound), 1) => {
+                let dense = self.rule.waits(Instant::now());
+                (dense || MORE.try_with(Cell::get).unwrap_or(false)) && flusher::wake(bound)
+            }
+            (Some(_), n) => n < MOST,
+            (None, _) => false,
+        }
+    }
+
+    fn flush_waiting(&mut self) -> Result<(), Refused> {
+        if self.waiting > 0 { self.flush() } else { Ok(()) }
+    }
+
     fn flush(&mut self) -> Result<(), Refused> {
         let Some(tx) = &mut self.tx else { return Ok(()) };
-        match tx.sync() {
+        let synced = tx.sync();
+        self.failed = synced.is_err();
+        match synced {
             Ok(_) => {
                 self.waiting = 0;
+                self.rule.left(Instant::now());
                 Ok(())
             }
             Err(e) => Err(Refused { errno: status::errno(e.kind()), text: Some(e.to_string()) }),
@@ -120,97 +143,32 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        if self.waiting > 0 {
-            let _ = self.flush();
-        }
+        let _ = self.flush_waiting();
     }
-}
-
-impl Batch {
-    /// Has the thread flush in time.
-    fn ask(&self, sender: &Arc<Sender>) {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        let pid = std::process::id();
-        if let Some((of, thread)) = &*thread
-            && *of == pid
-        {
-            thread.unpark();
-            return;
-        }
-        let (weak, longest) = (Arc::downgrade(sender), self.longest);
-        let name = thread::Builder::new().name("ringway-batch".into());
-        match name.spawn(move || flush_in_time(&weak, longest)) {
-            Ok(join) => *thread = Some((pid, join.thread().clone())),
-            // The next packet tries again; those that wait leave with it or when the ring has enough.
-            Err(_) => self.asked.store(false, SeqCst),
-        }
-    }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, thread)) = thread {
-            thread.unpark();
-        }
-    }
-}
-
-/// Ends with the handle.
-fn flush_in_time(sender: &Weak<Sender>, longest: Duration) {
-    loop {
-        match sender.upgrade() {
-            None => return,
-            Some(s) if s.batch.as_ref().is_some_and(|b| b.asked.load(SeqCst)) => {
-                drop(s);
-                thread::sleep(longest);
-                if let Some(s) = sender.upgrade() {
-                    // Before the flush: what is pushed during it asks again.
-                    s.batch.iter().for_each(|b| b.asked.store(false, SeqCst));
-                    s.flush();
-                }
-            }
-            Some(s) => {
-                drop(s);
-                thread::park();
-            }
-        }
-    }
-}
-
-/// Programs end without closing their handles.
-fn at_exit(sender: &Arc<Sender>) {
-    static SENDERS: OnceLock<Mutex<Vec<Weak<Sender>>>> = OnceLock::new();
-    extern "C" fn flush_all() {
-        let senders = SENDERS.get().and_then(|s| s.try_lock().ok());
-        for sender in senders.iter().flat_map(|s| s.iter()).filter_map(Weak::upgrade) {
-            if let Some(mut ring) = sender.ring.try_lock() {
-                let _ = ring.flush();
-            }
-        }
-    }
-    let senders = SENDERS.get_or_init(|| {
-        sys::at_exit(flush_all);
-        Mutex::new(Vec::new())
-    });
-    let mut senders = senders.lock().unwrap_or_else(PoisonError::into_inner);
-    senders.retain(|s| s.strong_count() > 0);
-    senders.push(Arc::downgrade(sender));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use ringway::Port;
-    use std::time::Instant;
+    use std::thread;
+    use std::time::Duration;
 
-    fn looped(batch: Option<Duration>) -> (Arc<Sender>, Port) {
+    fn looped(bound: Option<Duration>) -> (Arc<Sender>, Port) {
         let mut port = Port::open("loop:").unwrap();
-        (Sender::new(port.tx.pop(), 1514, batch), port)
+        (Sender::new(port.tx.pop(), 1514, Coalesce::new(bound)), port)
+    }
+
+    fn wait_for(port: &mut Port, frames: u32) {
+        let start = Instant::now();
+        while port.rx[0].sync().unwrap() < frames {
+            assert!(start.elapsed() < Duration::from_secs(10), "packets are kept");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]
-    fn without_a_batch_packets_leave_at_once() {
+    fn without_a_bound_packets_leave_at_once() {
         let (sender, mut port) = looped(None);
         for n in 1..=3 {
             sender.send(&[n; 60]).unwrap();
@@ -218,27 +176,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_batch_leaves_in_time_or_when_it_is_large() {
-        let (sender, mut port) = looped(Some(Duration::from_millis(200)));
+    /// Sends two packets, the second one close behind the first, though the machine may be busy.
+    fn send_dense(sender: &Sender) {
+        let dense = |ring: &mut Ring| ring.rule.left(Instant::now() + Duration::from_secs(1));
         sender.send(&[1; 60]).unwrap();
-        assert_eq!(port.rx[0].sync().unwrap(), 0);
-        let start = Instant::now();
-        while port.rx[0].sync().unwrap() == 0 {
-            assert!(start.elapsed() < Duration::from_secs(10), "nobody flushes");
-            thread::sleep(Duration::from_millis(1));
-        }
+        sender.ring.lock().iter_mut().for_each(|r| dense(r));
+        sender.send(&[2; 60]).unwrap();
+    }
+
+    /// One test, as there is one thread, with one bound, for all senders of a process.
+    #[test]
+    fn a_stream_leaves_in_time_or_when_there_is_much_of_it_or_when_asked() {
+        let (sender, mut port) = looped(Some(Duration::from_millis(300)));
+        send_dense(&sender);
+        assert_eq!(port.rx[0].sync().unwrap(), 1, "the first leaves at once, the second waits");
+        wait_for(&mut port, 2);
+        send_dense(&sender);
         for _ in 0..MOST {
-            sender.send(&[2; 60]).unwrap();
+            sender.send(&[3; 60]).unwrap();
         }
-        assert!(port.rx[0].sync().unwrap() >= MOST);
-        sender.send(&[3; 60]).unwrap();
+        assert!(port.rx[0].sync().unwrap() >= 2 + MOST);
+        flusher::flush_all();
+        assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST);
+        thread::sleep(Coalesce::GAP);
+        expect_more(true);
+        sender.send(&[4; 60]).unwrap();
+        expect_more(false);
+        assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST, "a callback has not sent all");
+        send_dense(&sender);
         drop(sender);
-        let start = Instant::now();
-        while port.rx[0].sync().unwrap() < MOST + 2 {
-            assert!(start.elapsed() < Duration::from_secs(10), "a closed handle keeps packets");
-            thread::sleep(Duration::from_millis(1));
-        }
+        assert_eq!(port.rx[0].sync().unwrap(), 7 + MOST, "a handle that is closed keeps nothing");
     }
 
     #[test]
@@ -248,7 +215,7 @@ mod tests {
         assert_eq!((errno(13), errno(1515)), (libc::EINVAL, libc::EMSGSIZE));
         while sender.send(&[0; 60]).is_ok() {}
         assert_eq!(errno(60), libc::ENOBUFS);
-        let deaf = Sender::new(None, 1514, None);
+        let deaf = Sender::new(None, 1514, Coalesce::new(None));
         assert_eq!(deaf.send(&[0; 60]).unwrap_err().errno, libc::EOPNOTSUPP);
     }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 unsafe extern "C-unwind" {
@@ -40,6 +40,30 @@ pub(crate) fn epoll_add(epoll: RawFd, fd: RawFd) -> io::Result<()> {
     }
 }
 
+/// A line on standard error. A program that closed it, or has no room there, goes on.
+pub(crate) fn tell(line: &str) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Whether there is an interface of that name.
+pub(crate) fn has_interface(name: &str) -> bool {
+    // SAFETY: a NUL-terminated name.
+    CString::new(name).is_ok_and(|name| unsafe { libc::if_nametoindex(name.as_ptr()) } != 0)
+}
+
+/// Whether an interface is up, with or without a carrier; one that can't be asked is.
+pub(crate) fn is_up(interface: &str) -> bool {
+    let Ok(socket) = socket(libc::AF_UNIX, libc::SOCK_DGRAM) else { return true };
+    // SAFETY: all zeroes is an empty request.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let name = interface.bytes().take(request.ifr_name.len() - 1);
+    request.ifr_name.iter_mut().zip(name).for_each(|(to, from)| *to = from as libc::c_char);
+    // SAFETY: the request that this call takes, with a NUL-terminated name; the kernel writes flags to it.
+    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) };
+    // SAFETY: the field that the call wrote; zero when it failed.
+    asked < 0 || i32::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_UP != 0
+}
+
 /// Sets what C programs find in `errno`.
 pub(crate) fn set_errno(errno: i32) {
     // SAFETY: the address of the calling thread's own errno.
@@ -52,42 +76,94 @@ pub(crate) fn at_exit(run: extern "C" fn()) {
     let _ = unsafe { atexit(run) };
 }
 
-/// Has the interface receive frames for every address, for as long as the result lives. The kernel counts who asked, also when
-/// one of them is killed.
-pub(crate) fn promiscuous(interface: &str) -> io::Result<OwnedFd> {
+/// Calls these before each fork, and after it in the parent and in the child.
+pub(crate) fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: extern "C" fn()) {
+    let wrap = |f: extern "C" fn()| -> unsafe extern "C" fn() { f };
+    // SAFETY: functions without arguments. They live as long as the library: its thread-local data keeps it loaded.
+    unsafe { libc::pthread_atfork(Some(wrap(before)), Some(wrap(in_parent)), Some(wrap(in_child))) };
+}
+
+/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals are plain data; both live across the calls.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let done = f();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        done
+    }
+}
+
+/// Has the calling thread's timers end when they should, instead of up to 50 us later.
+pub(crate) fn exact_timers() {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// A protocol that no frame has.
+const NO_PROTOCOL: u16 = 0xffff;
+
+/// A packet socket for an interface that receives nothing. It has an error, so that who waits for it wakes up, when the interface
+/// goes down or is deleted. With `promiscuous` the interface receives frames for every address for as long as it lives: the
+/// kernel counts who asked, also when one of them is killed.
+pub(crate) fn attend(interface: &str, promiscuous: bool) -> io::Result<OwnedFd> {
     let name = CString::new(interface)?;
     // SAFETY: a NUL-terminated name.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) } as i32;
     if index == 0 {
         return Err(io::Error::last_os_error());
     }
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-    // By number, so that a library that serves packet sockets leaves this one alone. Protocol 0 receives nothing.
+    let socket = socket(libc::AF_PACKET, libc::SOCK_RAW)?;
+    // SAFETY: all zeroes is an empty address.
+    let mut at: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    (at.sll_family, at.sll_protocol, at.sll_ifindex) = (libc::AF_PACKET as u16, NO_PROTOCOL, index);
+    // By number, as in `socket`.
+    // SAFETY: an address of that size.
+    let bound = unsafe { libc::syscall(libc::SYS_bind, socket.as_raw_fd(), &raw const at, size_of_val(&at)) };
+    if bound < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if promiscuous {
+        let kind = libc::PACKET_MR_PROMISC as u16;
+        let request = libc::packet_mreq { mr_ifindex: index, mr_type: kind, mr_alen: 0, mr_address: [0; 8] };
+        // SAFETY: the structure that this option takes, with its size.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_setsockopt,
+                socket.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_ADD_MEMBERSHIP,
+                &raw const request,
+                size_of_val(&request),
+            )
+        };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(socket)
+}
+
+/// Takes the error that a socket of [`attend`] has.
+pub(crate) fn clear_error(socket: &OwnedFd) {
+    let (mut error, mut size) = (0, size_of::<libc::c_int>() as libc::socklen_t);
+    let at = (&raw mut error).cast();
+    // SAFETY: a number and its size, which live across the call.
+    unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, at, &raw mut size) };
+}
+
+/// A socket, made by number, so that a library that serves packet sockets leaves it alone. Protocol 0 receives nothing.
+fn socket(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
-    let fd = unsafe { libc::syscall(libc::SYS_socket, libc::AF_PACKET, kind, 0) } as i32;
+    let fd = unsafe { libc::syscall(libc::SYS_socket, family, kind | libc::SOCK_CLOEXEC, 0) } as i32;
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: the descriptor was just made and has no other owner.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    let request = libc::packet_mreq {
-        mr_ifindex: index as i32,
-        mr_type: libc::PACKET_MR_PROMISC as u16,
-        mr_alen: 0,
-        mr_address: [0; 8],
-    };
-    // SAFETY: the structure that this option takes, with its size.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_setsockopt,
-            socket.as_raw_fd(),
-            libc::SOL_PACKET,
-            libc::PACKET_ADD_MEMBERSHIP,
-            &raw const request,
-            size_of::<libc::packet_mreq>(),
-        )
-    };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(socket) }
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Runs [`start`](crate::tally::start) when the library is loaded.

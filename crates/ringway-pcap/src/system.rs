@@ -120,7 +120,6 @@ functions! {
         fn pcap_freecode(program: *mut BpfProgram);
         fn pcap_init(options: c_uint, errbuf: *mut c_char) -> c_int;
         fn pcap_lookupdev(errbuf: *mut c_char) -> *mut c_char;
-        fn pcap_lookupnet(device: *const c_char, net: *mut u32, mask: *mut u32, errbuf: *mut c_char) -> c_int;
         fn pcap_nametoaddr(name: *const c_char) -> *mut *mut c_void;
         fn pcap_nametoaddrinfo(name: *const c_char) -> *mut libc::addrinfo;
         fn pcap_nametoeproto(name: *const c_char) -> c_int;
@@ -167,6 +166,7 @@ functions! {
         fn pcap_lib_version() -> *const c_char;
         fn pcap_list_datalinks(p: *mut PcapT, list: *mut *mut c_int) -> c_int;
         fn pcap_list_tstamp_types(p: *mut PcapT, list: *mut *mut c_int) -> c_int;
+        fn pcap_lookupnet(device: *const c_char, net: *mut u32, mask: *mut u32, errbuf: *mut c_char) -> c_int;
         fn pcap_loop(p: *mut PcapT, count: c_int, callback: Option<Callback>, user: *mut u8) -> c_int;
         fn pcap_major_version(p: *mut PcapT) -> c_int;
         fn pcap_minor_version(p: *mut PcapT) -> c_int;

@@ -124,7 +124,7 @@ fn tcpdump_on_a_port_of_a_switch() {
 fn a_bridge_written_for_libpcap_joins_two_switches() {
     let (Some(left), Some(right)) = (Temporary::new(), Temporary::new()) else { return };
     let program = support::compile("bridge");
-    for batch in ["0", "500"] {
+    for batch in ["0", "", "500"] {
         let (mut a, mut b) = (Port::open(&left.port("p1")).unwrap(), Port::open(&right.port("p1")).unwrap());
         let args = [program.to_str().unwrap(), &left.port("p2"), &right.port("p2")];
         let mut child =
@@ -150,6 +150,23 @@ fn a_bridge_written_for_libpcap_joins_two_switches() {
     }
 }
 
+/// What waits at a fork is sent once, and the child goes on with the handle.
+#[test]
+fn a_daemon_goes_on_with_its_parents_handle() {
+    let Some(switch) = Temporary::new() else { return };
+    let program = support::compile("daemon");
+    let mut far = Port::open(&switch.port("p1")).unwrap();
+    let child =
+        command(None, Pcap::Ringway(""), &[program.to_str().unwrap(), &switch.port("p2")]).spawn().unwrap();
+    let numbers: Vec<_> = receive(&mut far, 6).iter().map(|f| f[14]).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+    let question = [frame(77, 100)];
+    send(&mut far, question.iter().cloned());
+    assert_eq!(receive(&mut far, 1), question);
+    let ended = support::end(child);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("1\n", ""));
+}
+
 /// A program that is killed leaves a port that the next one opens.
 #[test]
 fn killed_programs_leave_nothing() {
@@ -166,38 +183,6 @@ fn killed_programs_leave_nothing() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-}
-
-/// Without rights: what libpcap says, and its own words for an interface that can't be copied.
-#[test]
-fn a_lack_of_rights_is_told_as_by_libpcap() {
-    let Some(lab) = support::lab() else { return };
-    if !has("tcpdump") || !has("setpriv") {
-        return;
-    }
-    // Where a user without rights can read it.
-    let library = std::env::temp_dir().join(format!("ringway-pcap-{}.so", std::process::id()));
-    std::fs::copy(support::library(), &library).unwrap();
-    let preload = format!("LD_PRELOAD={}", library.display());
-    let tcpdump = |env: &[&str], device: &str| {
-        let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "env"];
-        let args = [&user[..], env, &["tcpdump", "-i", device]].concat();
-        let ended = support::run(Some(&lab), Pcap::System, &args);
-        assert_eq!(ended.code, Some(1), "{ended:?}");
-        ended.stderr
-    };
-    let system = tcpdump(&[], "a1");
-    let denied = "You don't have permission to perform this capture on that device";
-    assert!(system.contains(denied), "{system}");
-    for device in ["ebpf:a1", "packet:a1"] {
-        let ours = tcpdump(&[&preload], device);
-        assert!(ours.contains(&format!("tcpdump: {device}: {denied}\n({device}: ")), "{ours}");
-    }
-    let copies = tcpdump(&[&preload, "RINGWAY_COPY=1"], "a1");
-    let (told, rest) = copies.split_once('\n').unwrap();
-    assert!(told.starts_with("ringway: a1 is served by the system's libpcap: ebpf:a1^: "), "{told}");
-    assert_eq!(rest, system);
-    std::fs::remove_file(library).unwrap();
 }
 
 /// Ports of switches and mapped names are listed after the interfaces.

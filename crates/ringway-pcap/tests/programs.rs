@@ -152,6 +152,70 @@ fn programs_that_look_into_packets_see_the_same() {
     }
 }
 
+/// Which hosts talked, and how much. It looks at its clock only when a packet comes.
+#[test]
+fn iftop_counts_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(300)) else { return };
+    if !has("iftop") || !has("nping") {
+        return;
+    }
+    let iftop =
+        ["iftop", "-t", "-s", "3", "-L", "200", "-nNPB", "-p", "-f", "tcp or udp or icmp", "-i", "a1"];
+    let flows = |way| {
+        let mut child = hosts.start_and_feed(way, &iftop, &traffic);
+        while child.try_wait().unwrap().is_none() {
+            let ping = ["nping", "--icmp", "-c", "1", "--delay", "1ms", "10.7.0.1"];
+            support::run(Some(&hosts.far), Pcap::System, &ping);
+        }
+        let ended = support::end(child);
+        // The rates between host and sum are of the moment.
+        let talk = |l: &str| {
+            let host = l.split_whitespace().find(|w| w.contains('.') && w.contains(':'))?;
+            let sum = l.split_whitespace().last()?;
+            (l.contains("=>") || l.contains("<=")).then(|| format!("{host} {sum}"))
+        };
+        let mut flows: Vec<_> = ended.stdout.lines().filter_map(talk).collect();
+        flows.sort();
+        assert_eq!(ended.code, Some(0), "{way:?} {ended:?}");
+        flows
+    };
+    let system = flows(Pcap::System);
+    assert!(system.len() > 10, "{system:?}");
+    for way in &CAPTURES[..2] {
+        assert_eq!(flows(*way), system, "{way:?}");
+    }
+}
+
+/// It counts the hosts' packets until it is told to end, and writes what it counted to a file.
+#[test]
+fn darkstat_counts_the_same() {
+    let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(600)) else { return };
+    if !has("darkstat") {
+        return;
+    }
+    let dir = directory().join("darkstat");
+    std::fs::create_dir_all(&dir).unwrap();
+    let dir = dir.to_str().unwrap();
+    let darkstat = [
+        &["darkstat", "-i", "a1", "--no-daemon", "--no-dns", "--no-macs", "-b", "127.0.0.1"][..],
+        &["--user", "root", "--chroot", dir, "--export", "hosts.db", "--verbose", "-f", "tcp or udp"],
+    ]
+    .concat();
+    let counted = |way| {
+        let child = hosts.start_and_feed(way, &darkstat, &traffic);
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        support::run(None, Pcap::System, &["kill", &child.id().to_string()]);
+        let ended = support::end(child);
+        let size = std::fs::metadata(format!("{dir}/hosts.db")).unwrap().len();
+        (ended.code, lines(&ended, &["pcap stats: ", "export successful"]), size)
+    };
+    let system = counted(Pcap::System);
+    assert!(system.1.len() == 2 && system.2 > 1000, "{system:?}");
+    for way in &CAPTURES {
+        assert_eq!(counted(*way), system, "{way:?}");
+    }
+}
+
 /// These send and wait for answers. What they receive is copied, as the host has to go on answering.
 #[test]
 fn programs_that_ask_get_the_same_answers() {

@@ -3,23 +3,20 @@
 //! | variable | meaning |
 //! | --- | --- |
 //! | `RINGWAY_MAP` | `eth0=vale0:p1,eth1=ebpf:eth1`: ports in place of interfaces ([`PortMap`]) |
-//! | `RINGWAY_BATCH_US` | frames may wait so many microseconds to leave together; 0, the default, sends each at once |
+//! | `RINGWAY_BATCH_US` | frames of a dense stream wait so many microseconds at most to leave together ([`Coalesce`]); 0: none waits |
 //! | `RINGWAY_VERBOSE` | not empty and not `0`: a summary of the calls served, on standard error at exit |
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ringway::PortMap;
-
-/// The longest that frames may wait.
-const MAX_BATCH_US: u64 = 1_000_000;
+use ringway::{Coalesce, PortMap};
 
 /// What the environment said when it was first asked.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Config {
     map: PortMap,
     /// How long frames may wait to leave together.
-    pub(crate) batch: Option<Duration>,
+    pub(crate) bound: Option<Duration>,
     pub(crate) verbose: bool,
 }
 
@@ -28,17 +25,12 @@ impl Config {
         static CONFIG: OnceLock<Config> = OnceLock::new();
         CONFIG.get_or_init(|| {
             let var = |name| std::env::var(name).unwrap_or_default();
-            Self::parse(&var("RINGWAY_MAP"), &var("RINGWAY_BATCH_US"), &var("RINGWAY_VERBOSE"))
+            Self::new(&var("RINGWAY_MAP"), &Coalesce::of_environment(), &var("RINGWAY_VERBOSE"))
         })
     }
 
-    fn parse(map: &str, batch: &str, verbose: &str) -> Self {
-        let us = batch.trim().parse().unwrap_or(0).min(MAX_BATCH_US);
-        Self {
-            map: PortMap::parse(map),
-            batch: (us > 0).then(|| Duration::from_micros(us)),
-            verbose: !matches!(verbose, "" | "0"),
-        }
+    fn new(map: &str, rule: &Coalesce, verbose: &str) -> Self {
+        Self { map: PortMap::parse(map), bound: rule.bound(), verbose: !matches!(verbose, "" | "0") }
     }
 
     /// The port that stands for an interface.
@@ -52,15 +44,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_and_numbers() {
-        let c = Config::parse("eth0=vale0:p1, eth1=pipe:x{1", "50", "1");
+    fn maps_bounds_and_words() {
+        let bound = Duration::from_micros(50);
+        let c = Config::new("eth0=vale0:p1, eth1=pipe:x{1", &Coalesce::new(Some(bound)), "1");
         assert_eq!(c.port_of("eth0"), Some("vale0:p1"));
         assert_eq!(c.port_of("eth1"), Some("pipe:x{1"));
-        assert_eq!((c.port_of("eth2"), c.batch, c.verbose), (None, Some(Duration::from_micros(50)), true));
-        let c = Config::parse("eth0=tap:file=a.pcap,port=eth0", "", "0");
+        assert_eq!((c.port_of("eth2"), c.bound, c.verbose), (None, Some(bound), true));
+        let c = Config::new("eth0=tap:file=a.pcap,port=eth0", &Coalesce::default(), "0");
         assert_eq!(c.port_of("eth0"), Some("tap:file=a.pcap,port=eth0"));
-        assert_eq!((c.batch, c.verbose), (None, false));
-        assert_eq!(Config::parse("nonsense", "-3", ""), Config::default());
-        assert_eq!(Config::parse("", "99999999999", "").batch, Some(Duration::from_secs(1)));
+        assert_eq!((c.bound, c.verbose), (None, false));
+        assert_eq!(Config::new("nonsense", &Coalesce::default(), ""), Config::default());
     }
 }

@@ -1,4 +1,4 @@
-//! The thread that sends frames which have waited long enough (`RINGWAY_BATCH_US`).
+//! The thread that sends frames of dense streams which have waited long enough (`RINGWAY_BATCH_US`).
 //!
 //! While frames come it sleeps for that time, sends, and sleeps again; so a frame waits so long at most, plus what the
 //! scheduler takes to run the thread. When none has come in a whole turn it sleeps until the next one does.
@@ -17,11 +17,11 @@ static IDLE: AtomicBool = AtomicBool::new(true);
 static MADE: AtomicU32 = AtomicU32::new(0);
 static THREAD: Mutex<Option<Thread>> = Mutex::new(None);
 
-/// Frames wait from now on.
-pub(crate) fn wake() {
+/// Frames wait from now on. False when nobody would send them.
+pub(crate) fn wake() -> bool {
     // Either this sees the thread idle, or the thread sees the link dirty before it sleeps.
     if !IDLE.swap(false, SeqCst) {
-        return;
+        return true;
     }
     let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
     let wanted = fork::count() + 1;
@@ -31,9 +31,9 @@ pub(crate) fn wake() {
     }
     match &*thread {
         Some(t) => t.unpark(),
-        // Without a thread nothing may wait: the next call sends.
-        None => flush_all(),
+        None => IDLE.store(true, SeqCst),
     }
+    thread.is_some()
 }
 
 /// In the child of a fork there is no such thread.
@@ -43,7 +43,7 @@ pub(crate) fn forget() {
 
 /// Sends all that waits.
 pub(crate) fn flush_all() {
-    if Config::get().batch.is_none() {
+    if Config::get().bound.is_none() {
         return;
     }
     let nth = |i| link::all().get(i).copied();
@@ -52,9 +52,10 @@ pub(crate) fn flush_all() {
 
 fn run() {
     let Some(_inside) = Inside::enter() else { return };
-    let Some(batch) = Config::get().batch else { return };
+    let Some(bound) = Config::get().bound else { return };
+    kernel::exact_timers();
     loop {
-        thread::sleep(batch);
+        thread::sleep(bound);
         let any = || link::all().iter().any(|l| l.dirty.load(SeqCst));
         if any() {
             flush_all();

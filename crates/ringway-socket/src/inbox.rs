@@ -4,17 +4,26 @@
 //! several, whoever looks first hands all that has arrived to the queues of each.
 
 use std::ffi::c_int;
+use std::time::Duration;
 
-use ringway::RxFrame;
+use ringway::{RxFrame, RxRing};
 
 use crate::frame::Frame;
 use crate::link::{Inner, errno_of};
 use crate::receiver::{Fanout, Receiver, Wish};
 use crate::tpacket::RxMap;
 
+/// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
+const EDGE_LOOKS: u32 = 16;
+
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
         let port = self.fd().ok_or(libc::ENETDOWN)?;
+        // What came before is for those who were there.
+        if !self.receivers.is_empty() {
+            self.sync()?;
+            self.hand_out();
+        }
         self.made += 1;
         self.receivers.push(Receiver::new(self.made, wish, port, buffer)?);
         Ok(self.made)
@@ -28,65 +37,110 @@ impl Inner {
         self.receivers.iter_mut().find(|r| r.id == id)
     }
 
-    /// The next frame for a socket, if one is there.
-    pub(crate) fn take<R>(
+    /// Gives `f` the frames that are there for a socket until it wants no more: that is what it returns. With `leave` they
+    /// stay, so `f` sees the first one each time.
+    pub(crate) fn take(
         &mut self,
         id: u64,
         leave: bool,
-        f: impl FnOnce(&Frame<'_>) -> R,
-    ) -> Result<Option<R>, c_int> {
-        let mut f = Some(f);
-        for round in 0..2 {
-            if round == 1 {
-                self.sync()?;
-            }
-            let alone = self.alone() && !leave;
-            if let Some(r) = self.receiver(id)
-                && r.has()
-                && let Some(f) = f.take()
-            {
-                return Ok(r.front(leave, f));
-            }
-            if !alone {
-                self.hand_out();
-                if self.receiver(id).is_some_and(Receiver::has)
-                    && let Some(f) = f.take()
-                {
-                    return Ok(self.receiver(id).and_then(|r| r.front(leave, f)));
-                }
-            } else if let Some(out) = self.straight(&mut f) {
-                return Ok(Some(out));
-            }
+        f: &mut dyn FnMut(&Frame<'_>) -> bool,
+    ) -> Result<(), c_int> {
+        let mut more = self.take_ready(id, leave, f);
+        if more {
+            self.sync()?;
+            more = self.take_ready(id, leave, f);
+        }
+        if more {
+            self.quiet(id);
+        }
+        self.pass_on();
+        Ok(())
+    }
+
+    /// The same without a look at the port; whether more is wanted.
+    fn take_ready(&mut self, id: u64, leave: bool, f: &mut dyn FnMut(&Frame<'_>) -> bool) -> bool {
+        if !self.alone() {
+            self.hand_out();
         }
         if let Some(r) = self.receiver(id) {
-            r.quiet();
+            while let Some(more) = r.front(leave, &mut *f) {
+                if !more {
+                    return false;
+                }
+            }
         }
-        Ok(None)
+        !self.alone() || self.straight(leave, f)
     }
 
     /// Whether a frame, or a filled part of the mapped ring, waits for the socket.
     pub(crate) fn has(&mut self, id: u64) -> Result<bool, c_int> {
-        for round in 0..2 {
-            if self.receiver(id).is_some_and(Receiver::has) {
+        let mut has = self.has_ready(id);
+        if !has {
+            self.sync()?;
+            has = self.has_ready(id);
+        }
+        if !has {
+            self.quiet(id);
+        }
+        self.pass_on();
+        Ok(has)
+    }
+
+    /// The same without a look at the port.
+    pub(crate) fn has_ready(&mut self, id: u64) -> bool {
+        if self.receiver(id).is_some_and(Receiver::has) {
+            return true;
+        }
+        if self.alone() {
+            return !self.straight(true, &mut |_| false);
+        }
+        self.hand_out();
+        self.receiver(id).is_some_and(Receiver::has)
+    }
+
+    /// Makes the descriptor of a socket that has frames readable.
+    pub(crate) fn ring(&mut self, id: u64) {
+        if let Some(r) = self.receiver(id) {
+            r.ring(None);
+        }
+    }
+
+    /// For who waits for edges: true when frames have come since this was last true, and the descriptor was made readable anew.
+    /// Else the port was asked for a wake-up; frames that were left behind don't keep it from giving one.
+    pub(crate) fn edge(&mut self, id: u64) -> Result<bool, c_int> {
+        for _ in 0..EDGE_LOOKS {
+            self.sync()?;
+            let (has, arrived) = (self.has_ready(id), self.arrived);
+            if has && self.receiver(id).is_some_and(|r| r.ring(Some(arrived))) {
                 return Ok(true);
             }
-            if round == 1 {
-                self.sync()?;
-            }
-            if self.alone() && self.receivers.iter().all(|r| r.takes_all() && r.map.is_none()) {
-                let rings = self.port.iter_mut().flat_map(|p| &mut p.rx);
-                if rings.map(|r| r.avail()).any(|n| n > 0) {
-                    return Ok(true);
-                }
-            } else {
-                self.hand_out();
+            self.hand_out();
+            if !self.arm()? {
+                return Ok(false);
             }
         }
-        let has = self.receiver(id).is_some_and(Receiver::has);
+        Ok(true)
+    }
+
+    /// Nothing waits for the socket.
+    fn quiet(&mut self, id: u64) {
         if let Some(r) = self.receiver(id) {
             r.quiet();
         }
-        Ok(has)
+    }
+
+    /// A look at the port takes away the wake-up that other threads asked for: those who have frames now are woken, and it is
+    /// asked for again.
+    fn pass_on(&mut self) {
+        if self.asleep == 0 {
+            return;
+        }
+        let all = self.arm() != Ok(false);
+        for r in &mut self.receivers {
+            if all || r.has() {
+                r.ring(None);
+            }
+        }
     }
 
     /// Asks the port for a wake-up; true when frames are there already.
@@ -104,31 +158,32 @@ impl Inner {
 
     fn sync(&mut self) -> Result<(), c_int> {
         for ring in self.port.iter_mut().flat_map(|p| &mut p.rx) {
-            ring.sync().map_err(|e| errno_of(e.kind()))?;
+            let before = ring.avail();
+            let now = ring.sync().map_err(|e| errno_of(e.kind()))?;
+            self.arrived = self.arrived.wrapping_add(now.wrapping_sub(before));
         }
         Ok(())
     }
 
-    /// The next frame that the only socket wants, from where it lies.
-    fn straight<R, F: FnOnce(&Frame<'_>) -> R>(&mut self, f: &mut Option<F>) -> Option<R> {
-        let (port, receiver) = (self.port.as_mut()?, self.receivers.first_mut()?);
+    /// Frames for the only socket, from where they lie; as [`take`](Self::take), and returns whether `f` wants more.
+    fn straight(&mut self, leave: bool, f: &mut dyn FnMut(&Frame<'_>) -> bool) -> bool {
+        let (Some(port), Some(receiver)) = (self.port.as_mut(), self.receivers.first_mut()) else {
+            return true;
+        };
         let rings = port.rx.len();
-        for k in 0..rings {
-            let ring = &mut port.rx[(self.turn + k) % rings];
-            let stamp = ring.timestamp();
-            while let Some(slot) = ring.burst(1).next() {
-                let mut chain = Vec::new();
-                let bytes = whole(&slot, &mut chain);
-                let frame = Frame::read(bytes, receiver.wish.own, stamp, &mut self.scratch);
-                if let Some(frame) = frame.and_then(|f| receiver.wants(&f)) {
-                    receiver.count(1);
-                    self.turn = (self.turn + k) % rings;
-                    return f.take().map(|f| f(&frame));
-                }
+        for _ in 0..rings {
+            let ring = &mut port.rx[self.turn % rings];
+            let more = if leave {
+                first(ring, receiver, &mut self.scratch, f)
+            } else {
+                each(ring, receiver, &mut self.scratch, f)
+            };
+            if !more {
+                return false;
             }
+            self.turn = self.turn.wrapping_add(1);
         }
-        self.turn = self.turn.wrapping_add(1);
-        None
+        true
     }
 
     /// Hands all frames that are there to those who want them.
@@ -152,6 +207,58 @@ impl Inner {
             map.publish();
         }
     }
+}
+
+/// Gives `f` frames of a ring that the socket wants until it wants no more; those before them are passed.
+fn each(
+    ring: &mut RxRing,
+    receiver: &mut Receiver,
+    scratch: &mut Vec<u8>,
+    f: &mut dyn FnMut(&Frame<'_>) -> bool,
+) -> bool {
+    let stamp = ring.timestamp();
+    for slot in ring.burst(u32::MAX) {
+        if let Some(more) = wanted(&slot, receiver, stamp, scratch, &mut *f) {
+            receiver.count(1);
+            if !more {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Shows `f` the first frame of a ring that the socket wants, which stays; those before it are passed. True when there is
+/// none.
+fn first(
+    ring: &mut RxRing,
+    receiver: &Receiver,
+    scratch: &mut Vec<u8>,
+    f: &mut dyn FnMut(&Frame<'_>) -> bool,
+) -> bool {
+    let stamp = ring.timestamp();
+    while let Some(slot) = ring.peek() {
+        let shown = wanted(&slot, receiver, stamp, scratch, |frame| while f(frame) {});
+        if shown.is_some() {
+            return false;
+        }
+        ring.burst(1).next();
+    }
+    true
+}
+
+/// Runs `f` on the frame as the socket sees it, if it wants it.
+#[inline]
+fn wanted<R>(
+    slot: &RxFrame<'_>,
+    receiver: &Receiver,
+    stamp: Duration,
+    scratch: &mut Vec<u8>,
+    f: impl FnOnce(&Frame<'_>) -> R,
+) -> Option<R> {
+    let mut chain = Vec::new();
+    let frame = Frame::read(whole(slot, &mut chain), receiver.wish.own, stamp, scratch)?;
+    receiver.wants(&frame).map(|frame| f(&frame))
 }
 
 /// Whether frames may be handed out: not while the only socket has a mapped ring that is full, for then they are better

@@ -1,4 +1,4 @@
-//! Calls that receive, up to the memory of the program: wait for a frame, take it, say what goes with it.
+//! Calls that receive, up to the memory of the program: wait for frames, take them, say what goes with each.
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
@@ -7,87 +7,227 @@ use std::time::{Duration, Instant};
 use ringway::offload::Offload;
 
 use crate::address;
+use crate::filter;
 use crate::flusher;
-use crate::frame::{Frame, HEADER, Meta};
-use crate::receiver::Receiver;
+use crate::frame::{Frame, HEADER};
+use crate::link::Asleep;
 use crate::report;
 use crate::socket::{Options, Socket, Stamps};
 use crate::sys::guard::Inside;
-use crate::sys::kernel;
-use crate::sys::memory::Scatter;
+use crate::sys::memory::{Control, Scatter};
+use crate::sys::{kernel, table};
 
-/// What a call got.
+/// Flags that change a receive here. Any other the kernel's socket answers: it refuses most, and `MSG_ERRQUEUE` asks for what
+/// only it has.
+const FLAGS: c_int = libc::MSG_PEEK | libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+
+/// What a call wants.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Got {
-    /// Bytes written, and bytes that there were.
-    pub(crate) copied: usize,
-    pub(crate) len: usize,
-    pub(crate) from: [u8; address::LEN],
-    pub(crate) meta: Meta,
-    pub(crate) options: Options,
-    /// Bytes of the frame before a filter cut it, and those before its network header, for `PACKET_AUXDATA`.
-    pub(crate) uncut: usize,
-    pub(crate) net: u16,
+pub(crate) struct Wanted {
+    pub(crate) flags: c_int,
+    /// Frames at most.
+    pub(crate) max: usize,
+    /// Whether to sleep until there are so many.
+    pub(crate) all: bool,
+    /// After which no more is wanted, once there is one.
+    pub(crate) until: Option<Instant>,
 }
 
-/// Receives one frame. `None`: the socket does not receive from a port, or its thread is inside already.
+impl Wanted {
+    pub(crate) fn one(flags: c_int) -> Self {
+        Self { flags, max: 1, all: true, until: None }
+    }
+}
+
+/// Receives frames: `write` takes each one, and ends the call where it fails. Returns how many there were. `None`: the socket
+/// does not receive from a port, or its thread is inside already, or the call is the kernel's to answer.
 pub(crate) fn receive(
     fd: RawFd,
     socket: &'static Socket,
-    flags: c_int,
-    room: Scatter<'_>,
-) -> Option<Result<Got, c_int>> {
-    let mut sleeper = Sleeper::new(flags);
-    while socket.receives() {
-        let inside = Inside::enter()?;
+    wanted: Wanted,
+    write: &mut dyn FnMut(&Frame<'_>, &View) -> Result<(), c_int>,
+) -> Option<Result<usize, c_int>> {
+    if wanted.flags & !FLAGS != 0 {
+        return None;
+    }
+    let mut sleeper = Sleeper::new(wanted.flags);
+    let mut done = 0;
+    let ended = |done: usize, code| {
+        if done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
+            socket.set_late(code);
+        }
+        Some(if done > 0 { Ok(done) } else { Err(code) })
+    };
+    if let Some(code) = socket.late() {
+        return Some(Err(code));
+    }
+    // Not a socket that took the place of a closed one while this slept.
+    while socket.receives() && table::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
+        let Some(inside) = Inside::enter() else { break };
         let state = socket.state();
-        let (dgram, options) = (state.dgram, state.options);
-        let inlet = state.inlet.as_ref()?;
+        let Some(inlet) = &state.inlet else { break };
         let (link, id) = (inlet.link.0, inlet.id);
+        let (dgram, options) = (state.dgram, state.options);
         drop(state);
         let mut inner = match link.ready() {
             Ok(inner) => inner,
-            Err(code) => return Some(Err(code)),
+            Err(code) => return ended(done, code),
         };
-        let about = inner.receiver(id)?.wish.about;
-        let leave = flags & libc::MSG_PEEK != 0;
-        let write = |frame: &Frame<'_>| {
-            let (copied, len) = copy(frame, dgram, options, room);
-            let from = address::of(frame, about.index, about.hardware);
-            let (hidden, net) = if dgram { (HEADER, 0) } else { (0, HEADER as u16) };
-            let uncut = frame.bytes.len() - hidden;
-            Got { copied, len, from, meta: frame.meta, options, uncut, net }
-        };
-        match inner.take(id, leave, write) {
-            Ok(Some(got)) => {
-                report::frames_received(1);
-                return Some(Ok(got));
+        let Some(about) = inner.receiver(id).map(|r| r.wish.about) else { continue };
+        let (view, before) = (View { dgram, options, about }, done);
+        let (mut failed, mut stamp) = (None, Duration::ZERO);
+        let leave = wanted.flags & libc::MSG_PEEK != 0;
+        let took = inner.take(id, leave, &mut |frame| match write(frame, &view) {
+            Ok(()) => {
+                (done, stamp) = (done + 1, frame.meta.stamp);
+                done < wanted.max && wanted.until.is_none_or(|t| Instant::now() < t)
             }
-            Ok(None) if sleeper.never(fd, socket) => return Some(Err(libc::EAGAIN)),
-            Ok(None) => {}
-            Err(code) => return Some(Err(code)),
+            Err(code) => {
+                failed = Some(code);
+                false
+            }
+        });
+        report::frames_received((done - before) as u32);
+        if let Some(r) = inner.receiver(id).filter(|_| done > before) {
+            r.received = stamp;
         }
-        let watch = match inner.arm() {
+        if let Some(code) = failed.or(took.err()) {
+            return ended(done, code);
+        }
+        let late = done > 0 && wanted.until.is_some_and(|t| Instant::now() >= t);
+        if done == wanted.max || late || done > 0 && !wanted.all {
+            return Some(Ok(done));
+        }
+        if done > before {
+            sleeper.again();
+        }
+        if sleeper.never(fd, socket) {
+            return ended(done, libc::EAGAIN);
+        }
+        match inner.arm() {
             Ok(true) => continue,
-            Ok(false) => inner.receiver(id).map(|r| Receiver::watch(r))?,
-            Err(code) => return Some(Err(code)),
-        };
+            Ok(false) => {}
+            Err(code) => return ended(done, code),
+        }
+        let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { continue };
+        let asleep = Asleep::new(link, &mut inner);
         drop(inner);
         flusher::flush_all();
         drop(inside);
-        if let Err(code) = sleeper.sleep(watch) {
-            return Some(Err(code));
+        let slept = sleeper.sleep(watch);
+        drop(asleep);
+        if let Err(code) = slept {
+            return ended(done, code);
         }
     }
-    None
+    (done > 0).then_some(Ok(done))
 }
 
-fn copy(frame: &Frame<'_>, dgram: bool, options: Options, room: Scatter<'_>) -> (usize, usize) {
-    let from = if dgram { HEADER } else { 0 };
-    let bytes = frame.bytes.get(from..frame.meta.snap.max(from)).unwrap_or_default();
-    let none = [0; Offload::HEADER_LEN];
-    let vnet: &[u8] = if options.vnet { &none } else { &[] };
-    (room.put(&[vnet, bytes]), vnet.len() + bytes.len())
+/// What an `ioctl` may ask about frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum About {
+    /// Bytes of the next one, 0 for none.
+    Length,
+    /// The time of the last one that was received.
+    Micros,
+    Nanos,
+}
+
+/// The answer, in two words for a time. `None` as for [`receive`].
+pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_int>> {
+    let _inside = Inside::enter()?;
+    let state = socket.state();
+    let inlet = state.inlet.as_ref()?;
+    let mut inner = match inlet.link.ready() {
+        Ok(inner) => inner,
+        Err(code) => return Some(Err(code)),
+    };
+    if what != About::Length {
+        let stamp = inner.receiver(inlet.id)?.received;
+        let part = if what == About::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
+        let time = [stamp.as_secs() as i64, part.into()];
+        return Some(if stamp.is_zero() { Err(libc::ENOENT) } else { Ok(time) });
+    }
+    let hidden = if state.dgram { HEADER } else { 0 };
+    let mut len = 0;
+    let looked = inner.take(inlet.id, true, &mut |frame| {
+        len = frame.meta.snap.saturating_sub(hidden) as i64;
+        false
+    });
+    Some(looked.map(|()| [len, 0]))
+}
+
+/// How a socket shows its frames.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    dgram: bool,
+    options: Options,
+    about: filter::About,
+}
+
+impl View {
+    /// Writes the bytes; returns how many, and how many there were.
+    pub(crate) fn write(&self, frame: &Frame<'_>, room: Scatter<'_>) -> Result<(usize, usize), c_int> {
+        let from = if self.dgram { HEADER } else { 0 };
+        let bytes = frame.bytes.get(from..frame.meta.snap.max(from)).unwrap_or_default();
+        if !self.options.vnet {
+            return Ok((room.put(&[bytes]), bytes.len()));
+        }
+        // Nothing is left to be done on what comes out of a port.
+        let none = [0; Offload::HEADER_LEN];
+        if room.len() < none.len() {
+            return Err(libc::EINVAL);
+        }
+        Ok((room.put(&[&none, bytes]), none.len() + bytes.len()))
+    }
+
+    pub(crate) fn sender(&self, frame: &Frame<'_>) -> [u8; address::LEN] {
+        address::of(frame, self.about.index, self.about.hardware)
+    }
+
+    /// Messages beside the bytes, in the kernel's order.
+    pub(crate) fn control(&self, frame: &Frame<'_>, out: &mut Control) {
+        let stamp = frame.meta.stamp;
+        match self.options.stamps {
+            Stamps::None => {}
+            Stamps::Micros(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_micros())),
+            Stamps::Nanos(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_nanos())),
+        }
+        if let Some(kind) = self.options.stamping {
+            // The time that software took, and two that hardware did not.
+            let mut times = [0; 48];
+            times[..16].copy_from_slice(&time(stamp, stamp.subsec_nanos()));
+            out.put(libc::SOL_SOCKET, kind, &times);
+        }
+        if self.options.auxdata {
+            out.put(libc::SOL_PACKET, libc::PACKET_AUXDATA, &self.auxdata(frame));
+        }
+    }
+
+    /// `struct tpacket_auxdata`.
+    fn auxdata(&self, frame: &Frame<'_>) -> [u8; 20] {
+        const USER: u32 = 1;
+        const VLAN: u32 = 1 << 4 | 1 << 6;
+        let hidden = if self.dgram { HEADER } else { 0 };
+        let (len, snap) = (frame.bytes.len() - hidden, frame.meta.snap.saturating_sub(hidden));
+        let (tci, tpid) = frame.meta.vlan.unwrap_or_default();
+        let status = USER | if frame.meta.vlan.is_some() { VLAN } else { 0 };
+        let mut out = [0; 20];
+        for (to, word) in out.chunks_exact_mut(4).zip([status, len as u32, snap as u32]) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        for (to, half) in out[12..].chunks_exact_mut(2).zip([0, (HEADER - hidden) as u16, tci, tpid]) {
+            to.copy_from_slice(&half.to_ne_bytes());
+        }
+        out
+    }
+}
+
+fn time(stamp: Duration, part: u32) -> [u8; 16] {
+    let mut out = [0; 16];
+    out[..8].copy_from_slice(&stamp.as_secs().to_ne_bytes());
+    out[8..].copy_from_slice(&u64::from(part).to_ne_bytes());
+    out
 }
 
 /// How a call waits: not at all, for a time, for ever.
@@ -103,6 +243,11 @@ impl Sleeper {
         Self { never: flags & libc::MSG_DONTWAIT != 0, asked: false, until: None }
     }
 
+    /// Another frame may take as long.
+    fn again(&mut self) {
+        self.asked = false;
+    }
+
     /// Whether the call must not sleep; if it may, finds out for how long.
     fn never(&mut self, fd: RawFd, socket: &Socket) -> bool {
         if self.never || socket.nonblocking() {
@@ -110,7 +255,7 @@ impl Sleeper {
         }
         if !self.asked {
             self.asked = true;
-            self.until = kernel::patience(fd).map(|p| Instant::now() + p);
+            self.until = kernel::patience(fd).and_then(|p| Instant::now().checked_add(p));
         }
         false
     }
@@ -126,47 +271,4 @@ impl Sleeper {
             Ok(_) => Ok(()),
         }
     }
-}
-
-/// Messages beside the bytes, as `cmsghdr`s.
-pub(crate) fn control(got: &Got) -> Vec<u8> {
-    let mut out = Vec::new();
-    let stamp = got.meta.stamp;
-    match got.options.stamps {
-        Stamps::None => {}
-        Stamps::Micros => {
-            message(&mut out, libc::SOL_SOCKET, libc::SCM_TIMESTAMP, &time(stamp, stamp.subsec_micros()))
-        }
-        Stamps::Nanos => {
-            message(&mut out, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS, &time(stamp, stamp.subsec_nanos()))
-        }
-    }
-    if got.options.auxdata {
-        message(&mut out, libc::SOL_PACKET, libc::PACKET_AUXDATA, &auxdata(got));
-    }
-    out
-}
-
-fn message(out: &mut Vec<u8>, level: c_int, kind: c_int, data: &[u8]) {
-    let len = 16 + data.len();
-    out.extend_from_slice(&len.to_ne_bytes());
-    out.extend_from_slice(&level.to_ne_bytes());
-    out.extend_from_slice(&kind.to_ne_bytes());
-    out.extend_from_slice(data);
-    out.resize(out.len().next_multiple_of(8), 0);
-}
-
-fn time(stamp: Duration, part: u32) -> Vec<u8> {
-    [(stamp.as_secs() as i64).to_ne_bytes(), i64::from(part).to_ne_bytes()].concat()
-}
-
-/// `struct tpacket_auxdata`.
-fn auxdata(got: &Got) -> Vec<u8> {
-    const USER: u32 = 1;
-    const VLAN: u32 = 1 << 4 | 1 << 6;
-    let (tci, tpid) = got.meta.vlan.unwrap_or_default();
-    let status = USER | if got.meta.vlan.is_some() { VLAN } else { 0 };
-    let words = [status, got.uncut as u32, got.len as u32];
-    let halves = [0, got.net, tci, tpid];
-    [words.map(u32::to_ne_bytes).concat(), halves.map(u16::to_ne_bytes).concat()].concat()
 }

@@ -7,7 +7,7 @@
 //! | `socket` | a packet socket: options, where its frames go |
 //! | `outgoing`, `flusher` | frames sent: checked, put into rings, left to wait for others (`RINGWAY_BATCH_US`) |
 //! | `incoming`, `inbox`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
-//! | `tpacket` | the program's mapped rings |
+//! | `tpacket`, `filler` | the program's mapped rings |
 //! | `link` | ports in place of interfaces |
 //! | `config`, `report`, `fork` | the environment, what is told, forks |
 //! | `sys` | libc's own functions, memory of the program |
@@ -28,19 +28,28 @@
 //! | --- | --- | --- |
 //! | frames received | from the port, for each socket of the process; fanout by flow or in turn | the kernel's socket |
 //! | one frame sent | to the port at once | the kernel's socket: a single frame leaves no faster by any of our ways |
-//! | `sendmmsg` of 32 or more, a tx ring, any frame with `RINGWAY_BATCH_US` | to the port in bursts | a port that only sends (`ebpf:`): past the queueing discipline, unseen by other packet sockets of the interface; then all later frames of the socket too |
+//! | a dense stream, `sendmmsg` of 32 or more, a tx ring | to the port in bursts | after 64 frames a port that only sends (`ebpf:`): past the queueing discipline, unseen by other packet sockets of the interface; then all later frames of the socket too |
 //! | mapped rings | filled and emptied here in the program's own mapping of the kernel's ring, versions 1 to 3 | rx: the kernel |
 //!
-//! With `RINGWAY_BATCH_US=N` a frame waits N microseconds at most, plus what the scheduler takes to run a thread; or until the
-//! ring is half full, the program polls or sleeps in a receive, or it ends by `exit` or `_exit`. A failure of frames that waited
-//! is told by the next send. Killed, or in an exec, the process loses what waited.
+//! In a dense stream ([`ringway::Coalesce`]) a frame waits for others: 100 us at most (`RINGWAY_BATCH_US=N`: N, 0: no frame ever
+//! waits), plus what the scheduler takes to run a thread; or until the ring is half full, the program polls or sleeps in a receive,
+//! or it ends by `exit` or `_exit`. A failure of frames that waited is told by the next send. Killed, or in an exec, the process
+//! loses what waited.
 //!
 //! # What differs from the kernel
 //!
 //! * Frames that the process itself, or another socket of it, sends on a mapped interface are not received as `PACKET_OUTGOING`.
 //! * A fanout group's program (`PACKET_FANOUT_CBPF`, `_EBPF`) is replaced by the flow, and an eBPF socket filter is refused.
-//! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended, until then its sends to
-//!   a mapped interface fail with `EBUSY`; to a plain interface they take the kernel's way.
+//! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended. Until then its calls on a
+//!   mapped interface fail with `EBUSY`, and a poll says at once that there is something to read; sends to a plain interface take
+//!   the kernel's way.
+//! * Opening a port may need rights that a bind does not: a program that has given its own up gets `EPERM`, and is told why.
+//! * A mapped receive ring is filled by poll, select and epoll_wait. For a program that only looks at the ring a thread does that,
+//!   each millisecond.
+//! * Room for a frame is written by this library: where its address is wrong, but not null, the program gets `SIGSEGV` in the place of
+//!   `EFAULT`.
+//! * An epoll that looks for more than frames to read may tell of a socket in two events. An epoll in another one wakes a program
+//!   that sleeps in poll, select or epoll_wait, not one that sleeps by other ways.
 //! * A port's ring that stays full for 10 ms fails a send with `ENOBUFS`.
 //! * Descriptors from 65536 on, `SOCK_PACKET`, sendfile, splice, io_uring and system calls that do not pass libc are the kernel's.
 //! * A socket of a mapped interface that is passed to another process, or through exec, receives nothing there.
@@ -48,13 +57,14 @@
 //! # Threads, signals, forks
 //!
 //! Every call may be made from any thread. A signal handler that interrupts a call of ours gets the kernel's function instead of
-//! waiting for itself; sending a frame that fits a buffer allocates nothing. The thread that sends waiting frames runs with all
+//! waiting for itself; sending a frame that fits a buffer allocates nothing. The threads of this library run with all
 //! signals blocked.
 #![deny(unsafe_code)]
 
 mod address;
 mod config;
 mod edge;
+mod filler;
 mod filter;
 mod flusher;
 mod fork;

@@ -6,14 +6,17 @@
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{ErrorKind, OpenOptions, Port, TxRing};
+use ringway::{Coalesce, ErrorKind, OpenOptions, Port, TxRing};
 
 use crate::config::Config;
 use crate::receiver::Receiver;
+use crate::sys::guard::Inside;
+use crate::sys::kernel;
 use crate::sys::memory::Gather;
 use crate::{edge, flusher, fork, report, sys};
 
@@ -35,8 +38,15 @@ pub(crate) struct Link {
     pub(crate) send_only: bool,
     /// Whether frames wait to leave together.
     pub(crate) dirty: AtomicBool,
+    /// How far [`Link::sender`] is: one of [`NEW`] and the others.
+    stage: AtomicU8,
     inner: Mutex<Inner>,
 }
+
+const NEW: u8 = 0;
+const OPENING: u8 = 1;
+const OPEN: u8 = 2;
+const FAILED: u8 = 3;
 
 /// The part of a link that needs its lock.
 #[derive(Debug, Default)]
@@ -46,13 +56,20 @@ pub(crate) struct Inner {
     /// Forks that the process had seen when the port was opened.
     born: u32,
     unsent: u32,
+    rule: Coalesce,
     /// A failure of frames that were taken over before; the next send tells it.
     late: Option<c_int>,
     looked: Option<Instant>,
+    /// Why the port could not be opened, as it was said last.
+    said: String,
     pub(crate) receivers: Vec<Receiver>,
     pub(crate) made: u64,
     pub(crate) turn: usize,
     pub(crate) handed: usize,
+    /// Frames that have come; it wraps.
+    pub(crate) arrived: u32,
+    /// Threads that sleep until frames come.
+    pub(crate) asleep: u32,
     lost: u64,
     pub(crate) scratch: Vec<u8>,
 }
@@ -91,6 +108,29 @@ impl Drop for Use {
     }
 }
 
+/// A thread that sleeps until frames come, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Asleep(&'static Link);
+
+impl Asleep {
+    /// Under the lock under which the port was asked for a wake-up.
+    pub(crate) fn new(link: &'static Link, inner: &mut Inner) -> Self {
+        inner.asleep += 1;
+        Self(link)
+    }
+}
+
+impl Drop for Asleep {
+    /// Must not be dropped inside. Where that fails the thread is taken to sleep for ever, which costs others wake-ups that
+    /// nobody needs.
+    fn drop(&mut self) {
+        if let Some(_inside) = Inside::enter() {
+            let mut inner = self.0.lock();
+            inner.asleep = inner.asleep.saturating_sub(1);
+        }
+    }
+}
+
 pub(crate) fn all() -> MutexGuard<'static, Vec<&'static Link>> {
     LINKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -108,17 +148,7 @@ pub(crate) fn prepare() {
 impl Link {
     /// Opens the port `name`, or shares it when another socket has it open.
     pub(crate) fn open(name: &str, send_only: bool) -> Result<Use, c_int> {
-        let mut links = all();
-        let link = match links.iter().find(|l| l.name == name && l.send_only == send_only) {
-            Some(link) => *link,
-            None => {
-                let (dirty, inner) = (AtomicBool::new(false), Mutex::default());
-                let link: &Self = Box::leak(Box::new(Self { name: name.into(), send_only, dirty, inner }));
-                links.push(link);
-                link
-            }
-        };
-        drop(links);
+        let link = Self::named(name, send_only);
         let mut inner = link.lock();
         if inner.port.is_none() {
             link.make(&mut inner)?;
@@ -128,16 +158,54 @@ impl Link {
         Ok(Use(link))
     }
 
+    /// The port `name` that only sends, or `None` until it is open: a thread does that, as it takes some 100 ms, in which the
+    /// program goes on.
+    pub(crate) fn sender(name: &str) -> Result<Option<Use>, c_int> {
+        let link = Self::named(name, true);
+        match link.stage.compare_exchange(NEW, OPENING, AcqRel, Acquire) {
+            Ok(_) => {
+                let open = || {
+                    let Some(_inside) = Inside::enter() else { return };
+                    // The use ends here; the port stays.
+                    let stage = if Self::open(&link.name, true).is_ok() { OPEN } else { FAILED };
+                    link.stage.store(stage, Release);
+                };
+                let made = kernel::without_signals(|| {
+                    thread::Builder::new().name("ringway-open".into()).spawn(open)
+                });
+                made.map(|_| None).map_err(|_| libc::EAGAIN)
+            }
+            Err(OPEN) => Self::open(name, true).map(Some),
+            Err(FAILED) => Err(libc::EIO),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn named(name: &str, send_only: bool) -> &'static Self {
+        let mut links = all();
+        if let Some(link) = links.iter().find(|l| l.name == name && l.send_only == send_only) {
+            return link;
+        }
+        let (dirty, stage, inner) = (AtomicBool::new(false), AtomicU8::new(NEW), Mutex::default());
+        let link: &Self = Box::leak(Box::new(Self { name: name.into(), send_only, dirty, stage, inner }));
+        links.push(link);
+        link
+    }
+
     fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
         let opened = OpenOptions::new().send_only(self.send_only).open(&self.name);
         let port = opened.map_err(|e| {
-            if !self.send_only || Config::get().verbose {
-                report::say(&e.to_string());
+            let text = e.to_string();
+            // Once: a program may try again and again.
+            if (!self.send_only || Config::get().verbose) && text != inner.said {
+                report::say(&text);
+                inner.said = text;
             }
             errno_of(e.kind())
         })?;
+        inner.said.clear();
         inner.born = fork::count();
-        (inner.unsent, inner.late) = (0, None);
+        (inner.unsent, inner.late, inner.rule) = (0, None, Coalesce::new(Config::get().bound));
         inner.lost = port.counters().rx.dropped();
         inner.port = Some(port);
         Ok(())
@@ -155,6 +223,8 @@ impl Link {
             return Ok(inner);
         }
         inner.port = None;
+        // Threads that sleep are the parent's.
+        inner.asleep = 0;
         self.make(&mut inner)?;
         if let Some(fd) = inner.fd() {
             inner.receivers.iter_mut().for_each(|r| r.renew(fd));
@@ -162,8 +232,16 @@ impl Link {
         Ok(inner)
     }
 
+    /// Bytes of the longest frame that the port sends.
+    pub(crate) fn longest(&self) -> usize {
+        self.lock().port.as_ref().map_or(0, |p| p.info().max_frame as usize)
+    }
+
     /// Sends what waits.
     pub(crate) fn flush(&self) {
+        if !self.dirty.load(Acquire) {
+            return;
+        }
         let mut inner = self.lock();
         // Under the lock: who sees it clean after this, sees frames that have left.
         self.dirty.store(false, Release);
@@ -185,11 +263,13 @@ impl Link {
 
     /// Ends a call that has put frames: sends them, or leaves them to wait for more.
     pub(crate) fn commit(&self, inner: &mut Inner) -> Result<(), c_int> {
-        if Config::get().batch.is_none() || inner.unsent >= inner.limit() {
+        let waits = self.dirty.load(Acquire) && inner.rule.bound().is_some();
+        if inner.unsent >= inner.limit() || !waits && !inner.rule.waits(Instant::now()) {
             return inner.flush();
         }
-        if inner.unsent > 0 && !self.dirty.swap(true, AcqRel) {
-            flusher::wake();
+        if inner.unsent > 0 && !self.dirty.swap(true, SeqCst) && !flusher::wake() {
+            self.dirty.store(false, Release);
+            return inner.flush();
         }
         Ok(())
     }
@@ -232,6 +312,7 @@ impl Inner {
         }
         report::frames_sent(sent);
         tx.sync().map(drop).map_err(|e| errno_of(e.kind()))?;
+        self.rule.left(Instant::now());
         self.look()
     }
 
@@ -294,7 +375,7 @@ fn make_room(tx: &mut TxRing) -> Result<(), c_int> {
         if start.elapsed() > PATIENCE {
             return if free > 0 { Ok(()) } else { Err(libc::ENOBUFS) };
         }
-        std::thread::yield_now();
+        thread::yield_now();
     }
 }
 

@@ -12,9 +12,6 @@ use crate::socket::{State, Way};
 use crate::sys::memory::Gather;
 use crate::tpacket::TxMap;
 
-/// Frames that a call has to bring for a port that only sends to be opened for it: from here on it pays.
-const BURST: usize = 32;
-
 const VNET: usize = Offload::HEADER_LEN;
 
 /// What became of a frame.
@@ -30,7 +27,7 @@ pub(crate) enum Put {
 pub(crate) struct Outgoing<'a> {
     fd: c_int,
     state: &'a mut State,
-    burst: bool,
+    frames: usize,
     /// The link of the last frame. The socket's routes keep it open while its lock is held.
     link: Option<&'static Link>,
     failed: Option<c_int>,
@@ -39,7 +36,7 @@ pub(crate) struct Outgoing<'a> {
 impl<'a> Outgoing<'a> {
     /// For a call of `frames` frames.
     pub(crate) fn new(fd: c_int, state: &'a mut State, frames: usize) -> Self {
-        Self { fd, state, burst: frames >= BURST, link: None, failed: None }
+        Self { fd, state, frames, link: None, failed: None }
     }
 
     /// Takes a frame. On a socket with a tx ring this takes what is in the ring, as the kernel does.
@@ -56,24 +53,25 @@ impl<'a> Outgoing<'a> {
             Some(Ok(route)) => route,
         };
         let (address, whole) = (route.address, frame.len());
-        let Some(link) = route.link(self.burst) else { return Put::Kernel };
+        let Some(link) = route.link(self.frames) else { return Put::Kernel };
         let link = link.0;
         let skip = if vnet { VNET } else { 0 };
         let mut header = [0; HEADER];
+        let fail = |code| Put::Done(Err(code));
         let head: &[u8] = if dgram {
-            header[..6].copy_from_slice(&to.map_or([0; 6], |t| t.address));
+            let Some(to) = to else { return fail(libc::EINVAL) };
+            header[..6].copy_from_slice(&to.address);
             header[6..12].copy_from_slice(&address);
             header[12..].copy_from_slice(&protocol.to_be_bytes());
             &header
         } else {
             &[]
         };
-        let fail = |code| Put::Done(Err(code));
         let Some(len) = (whole + head.len()).checked_sub(skip) else { return fail(libc::EINVAL) };
         if len < HEADER {
             return fail(libc::EINVAL);
         }
-        let large = vnet && whole > route.mtu;
+        let large = vnet && is_large(frame);
         if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
             return fail(libc::EMSGSIZE);
         }
@@ -122,7 +120,7 @@ impl<'a> Outgoing<'a> {
         let link = match self.state.route(self.fd, index) {
             None => return Put::Kernel,
             Some(Err(code)) => return Put::Done(Err(code)),
-            Some(Ok(route)) => match route.link(true) {
+            Some(Ok(route)) => match route.link(usize::MAX) {
                 Some(link) => link.0,
                 None => return Put::Kernel,
             },
@@ -177,6 +175,13 @@ fn tagged(frame: Gather<'_>, skip: usize) -> bool {
     let mut kind = [0; 2];
     frame.copy_from(skip + 12, &mut kind);
     matches!(u16::from_be_bytes(kind), 0x8100 | 0x88a8)
+}
+
+/// Whether the `virtio_net_hdr` before a frame says that it is to be cut, or makes no sense.
+fn is_large(frame: Gather<'_>) -> bool {
+    let mut header = [0; VNET];
+    frame.copy_from(0, &mut header);
+    Offload::parse(&header, usize::MAX).map_or(true, |left| left.gso.is_some())
 }
 
 /// A frame with a `virtio_net_hdr` before it: what that leaves to be done is done.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::filter::{self, About, Insn};
 use crate::frame::{self, Frame, Meta};
@@ -43,9 +44,13 @@ pub(crate) struct Receiver {
     waiting: usize,
     limit: usize,
     counts: Counts,
-    /// Readable while another socket's call has put frames into the queue, or a poll left one there.
+    /// The time of the last frame that was received.
+    pub(crate) received: Duration,
+    /// Readable while frames wait that another thread has found, or that an epoll is to tell of.
     alarm: OwnedFd,
     alarmed: bool,
+    /// Frames that had come when the alarm last rang for who waits for edges.
+    rung_at: u32,
     /// Readable when the alarm is, or the port.
     watch: OwnedFd,
 }
@@ -63,7 +68,7 @@ impl Receiver {
     pub(crate) fn new(id: u64, wish: Wish, port: RawFd, buffer: usize) -> Result<Self, c_int> {
         let alarm = kernel::eventfd()?;
         let watch = kernel::watch(&[port, alarm.as_raw_fd()])?;
-        Ok(Self {
+        let mut made = Self {
             id,
             wish,
             filter: None,
@@ -71,12 +76,21 @@ impl Receiver {
             map: None,
             queue: VecDeque::new(),
             waiting: 0,
-            limit: buffer.max(LEAST_BUFFER),
+            limit: 0,
             counts: Counts::default(),
+            received: Duration::ZERO,
             alarm,
             alarmed: false,
+            rung_at: 0,
             watch,
-        })
+        };
+        made.set_limit(buffer);
+        Ok(made)
+    }
+
+    /// Bytes of frames that may wait.
+    pub(crate) fn set_limit(&mut self, buffer: usize) {
+        self.limit = buffer.max(LEAST_BUFFER);
     }
 
     /// Sleeps on another port from now on.
@@ -88,11 +102,6 @@ impl Receiver {
 
     pub(crate) fn watch(&self) -> RawFd {
         self.watch.as_raw_fd()
-    }
-
-    /// Whether each frame is wanted, whatever it is.
-    pub(crate) fn takes_all(&self) -> bool {
-        self.filter.is_none() && self.wish.protocol == frame::ALL
     }
 
     /// The frame with the length that the filter wants, if it wants it.
@@ -135,7 +144,6 @@ impl Receiver {
         held.extend_from_slice(bytes);
         held.resize(frame.bytes.len(), 0);
         self.queue.push_back((held, frame.meta));
-        self.ring();
     }
 
     /// Counts a frame that did not have to be kept.
@@ -168,19 +176,21 @@ impl Receiver {
             self.waiting = self.waiting.saturating_sub(len);
             self.queue.pop_front();
         }
-        if self.queue.is_empty() && self.alarmed {
-            self.alarmed = false;
-            kernel::silence(&self.alarm);
-        }
         Some(out)
     }
 
-    /// Makes the descriptor readable until the queue is empty.
-    pub(crate) fn ring(&mut self) {
-        if !self.alarmed {
+    /// Makes the descriptor readable until a call finds nothing. With the number of frames that have come, does so for who
+    /// waits for edges: if it is another one than it was; tells whether.
+    pub(crate) fn ring(&mut self, arrived: Option<u32>) -> bool {
+        let due = match arrived {
+            Some(now) => std::mem::replace(&mut self.rung_at, now) != now,
+            None => !self.alarmed,
+        };
+        if due {
             self.alarmed = true;
             kernel::ring(&self.alarm);
         }
+        due
     }
 
     /// Nothing waits: the descriptor is readable no more.

@@ -2,13 +2,18 @@
 
 use std::ffi::c_int;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringway::Coalesce;
 
 use crate::config::Config;
+use crate::filler;
 use crate::filter::{About, Insn};
 use crate::link::{Inner, Link, Use};
 use crate::receiver::{Fanout, Wish};
+use crate::report;
 use crate::sys::kernel;
 use crate::sys::ring::Mapping;
 use crate::tpacket::{Geometry, RxMap, TxMap};
@@ -16,6 +21,12 @@ use crate::tpacket::{Geometry, RxMap, TxMap};
 /// A protocol that no frame has (IEEE 802 reserves it): the kernel's socket of a mapped interface is bound to it, so that
 /// it receives nothing, and everything that needs a bound socket works.
 const NOTHING: u16 = 0xffff;
+
+/// How long a stream stops when it leaves the kernel's socket for a port.
+const CHANGE: Duration = Duration::from_millis(1);
+
+pub(crate) const NO_EBPF: &str =
+    "a packet socket of a mapped interface can't run an eBPF filter; attach a classic one";
 
 /// Events that frames to read cause, and those that go with them to the descriptor that tells of frames.
 pub(crate) const INPUT: u32 = (libc::EPOLLIN | libc::EPOLLRDNORM) as u32;
@@ -53,6 +64,8 @@ pub(crate) struct Socket {
     receives: AtomicBool,
     /// Whether calls never sleep.
     nonblocking: AtomicBool,
+    /// A failure that ended a call which had frames already: the next one tells it. 0 for none.
+    late: AtomicI32,
     state: Mutex<State>,
 }
 
@@ -64,10 +77,14 @@ pub(crate) struct State {
     pub(crate) protocol: u16,
     /// The interface it is bound to; 0 for none.
     pub(crate) bound: c_int,
+    /// Whether the kernel's socket has [`NOTHING`] for a protocol.
+    pub(crate) hidden: bool,
     routes: Vec<Route>,
     pub(crate) inlet: Option<Inlet>,
     pub(crate) options: Options,
     pub(crate) filter: Option<Arc<[Insn]>>,
+    /// Whether the kernel's socket has a filter that can't be run here.
+    pub(crate) ebpf: bool,
     fanout: Option<Fanout>,
     pub(crate) rings: Rings,
     /// Where epolls of the program look at it.
@@ -88,6 +105,8 @@ pub(crate) struct Options {
     pub(crate) auxdata: bool,
     pub(crate) vnet: bool,
     pub(crate) stamps: Stamps,
+    /// `SO_TIMESTAMPING`, as far as it asks for the time at which a frame came.
+    pub(crate) stamping: Option<c_int>,
     /// `PACKET_VERSION`.
     pub(crate) version: c_int,
     /// `PACKET_RESERVE`.
@@ -96,13 +115,13 @@ pub(crate) struct Options {
     pub(crate) tx_offset: bool,
 }
 
-/// Whether a received message has its time beside it.
+/// Whether a received message has its time beside it, and in which kind of message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stamps {
     #[default]
     None,
-    Micros,
-    Nanos,
+    Micros(c_int),
+    Nanos(c_int),
 }
 
 /// Mapped rings that the program asked for.
@@ -144,9 +163,39 @@ pub(crate) struct Route {
 pub(crate) enum Way {
     /// To the port that stands for the interface.
     Mapped(Use),
-    /// To the interface itself, by a port that only sends, once a burst or waiting frames make it pay.
-    Plain(Option<Use>),
+    /// To the interface itself: by the kernel's socket, and by a port that only sends once that pays.
+    Plain(Stream),
+    Sender(Use),
     Kernel,
+}
+
+/// Frames that the kernel sends, as long as it does.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    rule: Coalesce,
+    dense: usize,
+}
+
+impl Stream {
+    /// Frames of a dense stream from which on a port is opened for it.
+    const PAYS: usize = 64;
+
+    /// Frames of one call that are a stream, however far it is from the one before.
+    const BURST: usize = 32;
+
+    fn new() -> Self {
+        Self { rule: Coalesce::new(Config::get().bound), dense: 0 }
+    }
+
+    /// Notes a frame that is sent in a call of `frames`, `usize::MAX` for what waits in a mapped ring. Whether it is part of a
+    /// stream that is long enough.
+    #[inline]
+    fn pays(&mut self, frames: usize) -> bool {
+        let dense = frames >= Self::BURST || self.rule.bound().is_some() && self.rule.waits(Instant::now());
+        let step = (frames / Self::BURST).max(1);
+        self.dense = if dense { self.dense.saturating_add(step) } else { 0 };
+        self.dense >= Self::PAYS
+    }
 }
 
 impl Socket {
@@ -159,6 +208,7 @@ impl Socket {
         drop(sockets);
         *self.state() = State { dgram, protocol, ..State::default() };
         self.receives.store(false, Release);
+        self.late.store(0, Relaxed);
         self.names.store(1, Release);
     }
 
@@ -191,29 +241,43 @@ impl Socket {
         self.nonblocking.load(Relaxed)
     }
 
+    /// The failure that an earlier call had to keep, once.
+    pub(crate) fn late(&self) -> Option<c_int> {
+        Some(self.late.load(Relaxed)).filter(|code| *code != 0).map(|_| self.late.swap(0, Relaxed))
+    }
+
+    pub(crate) fn set_late(&self, code: c_int) {
+        self.late.store(code, Relaxed);
+    }
+
     pub(crate) fn set_nonblocking(&self, on: bool) {
         self.nonblocking.store(on, Relaxed);
     }
 
-    /// Binds the socket, and the kernel's too; `None` leaves it to the kernel.
-    pub(crate) fn bind(&self, fd: RawFd, index: c_int, protocol: u16) -> Option<Result<(), c_int>> {
+    /// Binds the socket, and the kernel's too; whether its frames come from a port now.
+    pub(crate) fn bind(&self, fd: RawFd, index: c_int, protocol: u16) -> Result<bool, c_int> {
         let mut state = self.state();
         let wanted = if protocol == 0 { state.protocol } else { protocol };
         let mapped = match state.route(fd, index) {
-            Some(Ok(route)) => matches!(route.way, Way::Mapped(_)),
-            Some(Err(code)) => return Some(Err(code)),
+            Some(route) => matches!(route?.way, Way::Mapped(_)),
             None => false,
         };
-        (state.bound, state.protocol) = (index, wanted);
-        state.inlet = None;
-        self.receives.store(false, Release);
-        if !mapped {
-            return None;
+        if mapped && state.ebpf {
+            report::say(NO_EBPF);
+            return Err(libc::EOPNOTSUPP);
         }
-        let bound = kernel::bind(fd, index, NOTHING).and_then(|()| state.receive(fd, index, wanted));
+        // A failure leaves all as it was.
+        kernel::bind(fd, index, if mapped { NOTHING } else { wanted })?;
+        (state.bound, state.protocol) = (index, wanted);
+        state.hidden = mapped || state.hidden && wanted == 0;
+        let received = state.inlet.take().is_some();
+        self.receives.store(false, Release);
+        if mapped {
+            state.receive(fd, index, wanted)?;
+        }
         self.receives.store(state.inlet.is_some(), Release);
-        state.look_again(fd);
-        Some(bound)
+        state.look_again(fd, received);
+        Ok(mapped)
     }
 }
 
@@ -228,7 +292,7 @@ impl State {
         }
         let name = kernel::interface_name(fd, index).ok()?;
         let way = match Config::get().port_of(&name) {
-            None => Way::Plain(None),
+            None => Way::Plain(Stream::new()),
             Some(port) => match Link::open(port, false) {
                 Ok(link) => Way::Mapped(link),
                 Err(code) => return Some(Err(code)),
@@ -272,7 +336,10 @@ impl State {
             r.fanout = self.fanout;
             let about = r.wish.about;
             match (&r.map, map) {
-                (None, Some(map)) => r.map = Some(map.from(about.index, about.hardware)),
+                (None, Some(map)) => {
+                    r.map = Some(map.from(about.index, about.hardware));
+                    filler::start();
+                }
                 (Some(_), None) => r.map = None,
                 _ => {}
             }
@@ -302,12 +369,16 @@ impl State {
         self.with_inlet(|inner, id| inner.receiver(id).map(|r| r.watch()))?
     }
 
-    /// The socket was bound after epolls began to look at it.
-    fn look_again(&self, fd: RawFd) {
-        let Some(watch) = self.watch() else { return };
+    /// The socket was bound after epolls began to look at it; `received` says whether they saw frames of a port.
+    fn look_again(&self, fd: RawFd, received: bool) {
+        let watch = self.watch();
         for w in &self.watched {
-            kernel::epoll(w.epoll, libc::EPOLL_CTL_ADD, watch, w.events & READ, w.data);
-            kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events & !INPUT, w.data);
+            if let Some(watch) = watch {
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_ADD, watch, w.events & READ, w.data);
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events & !INPUT, w.data);
+            } else if received {
+                kernel::epoll(w.epoll, libc::EPOLL_CTL_MOD, fd, w.events, w.data);
+            }
         }
     }
 
@@ -320,20 +391,36 @@ impl State {
 }
 
 impl Route {
-    /// The link that takes a frame for this interface; `None` for the kernel. `burst` says that enough frames come at once.
-    pub(crate) fn link(&mut self, burst: bool) -> Option<&Use> {
-        if let Way::Plain(None) = self.way
-            && (burst || Config::get().batch.is_some())
+    /// The link that takes a frame for this interface, in a call of `frames`; `None` for the kernel.
+    #[inline]
+    pub(crate) fn link(&mut self, frames: usize) -> Option<&Use> {
+        if let Way::Plain(stream) = &mut self.way
+            && stream.pays(frames)
         {
-            self.way = match Link::open(&format!("ebpf:{}", self.name), true) {
-                Ok(link) => Way::Plain(Some(link)),
-                Err(_) => Way::Kernel,
-            };
+            self.change();
         }
         match &self.way {
-            Way::Mapped(link) | Way::Plain(Some(link)) => Some(link),
+            Way::Mapped(link) | Way::Sender(link) => Some(link),
             _ => None,
         }
+    }
+
+    #[cold]
+    fn change(&mut self) {
+        // One ring will do, unless its name is that of another interface.
+        let one = format!("{}-0", self.name);
+        let name = if kernel::exists(&one) { &self.name } else { &one };
+        self.way = match Link::sender(&format!("ebpf:{name}")) {
+            Ok(None) => return,
+            // Frames that fit into several buffers only, some drivers take from the kernel alone.
+            Ok(Some(link)) if link.longest() < self.mtu + crate::frame::HEADER => Way::Kernel,
+            Ok(Some(link)) => {
+                // What the kernel still has of frames sent before leaves before what follows.
+                std::thread::sleep(CHANGE);
+                Way::Sender(link)
+            }
+            Err(_) => Way::Kernel,
+        };
     }
 
     /// Whether a frame of `len` bytes with this type is too long for the interface; a tag is extra. Asks again for an MTU

@@ -13,6 +13,7 @@
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`vale`] | switches that run in their senders |
+//! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
 //!
 //! ```
 //! use ringway::Port;
@@ -28,6 +29,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod coalesce;
 mod cursor;
 mod error;
 mod filter;
@@ -50,6 +52,7 @@ mod wait;
 pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
+pub use coalesce::Coalesce;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};

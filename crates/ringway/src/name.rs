@@ -164,6 +164,24 @@ impl PortName {
         matches!(kind, Self::Auto { .. } | Self::Ebpf { .. } | Self::Xdp { .. } | Self::Packet { .. })
     }
 
+    /// Interface, when it is a port of one, also with others around it.
+    ///
+    /// ```
+    /// let name: ringway::PortName = "fault:drop=1%,port=ebpf:eth0-2".parse()?;
+    /// assert_eq!(name.interface(), Some("eth0"));
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn interface(&self) -> Option<&str> {
+        match self.innermost() {
+            Self::Auto { interface, .. }
+            | Self::Ebpf { interface, .. }
+            | Self::Xdp { interface, .. }
+            | Self::Packet { interface, .. } => Some(interface),
+            _ => None,
+        }
+    }
+
     /// Switch and port, when it is a port of a switch, also with others around it.
     ///
     /// ```

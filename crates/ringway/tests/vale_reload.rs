@@ -14,7 +14,7 @@ use ringway::vale::{Module, PortAccess, SwitchSpec};
 use ringway::{ErrorKind, Port};
 use switch::{Temporary, dir};
 
-const RELOADS: u32 = 50;
+const RELOADS: u32 = 25;
 /// Frames that may be under way: far fewer than a ring has.
 const WINDOW: u64 = 256;
 /// A test that waits longer than this has lost a frame.

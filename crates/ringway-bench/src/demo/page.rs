@@ -30,7 +30,7 @@ pub fn html(outcome: &Outcome) -> String {
     out + "</main>\n</body>\n</html>\n"
 }
 
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -126,12 +126,12 @@ mod tests {
         let frames = Frames::made(300).list;
         let integrity = bridged(|a, b| carry(a, b, &frames)).unwrap();
         assert!(integrity.is_perfect(), "{integrity:?}");
-        assert!(bridged(|a, b| pour(a, b, Duration::from_millis(20))).unwrap().value > 0.0);
+        assert!(bridged(|a, b| pour(a, b, Duration::from_millis(100))).unwrap().value > 0.0);
     }
 
     #[test]
     fn the_whole_without_root() {
-        let options = Options { seconds: 0.02, signals: Signals::new() };
+        let options = Options { seconds: 0.1, signals: Signals::new() };
         let outcome = run(&options, Conditions::read(), Frames::made(100), &mut |_| ());
         assert!(outcome.ok, "{outcome:?}");
         assert_eq!((outcome.flood.len(), outcome.left_out.len()), (1, 3));

@@ -92,9 +92,10 @@ mod tests {
                 n
             }
         };
-        let mut ticks = 0;
+        let (start, mut ticks) = (Instant::now(), 0);
         let results = supervise((0..3).rev().map(worker).collect(), Duration::from_millis(10), || ticks += 1);
         assert_eq!(results, [2, 1, 0]);
-        assert!((2..=9).contains(&ticks), "{ticks}");
+        let most = start.elapsed().as_millis() / 10 + 1;
+        assert!((2..=most).contains(&ticks), "{ticks}, at most {most}");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`apps`] | unmodified programs, with Ringway under them and without |
 //! | [`fib`] | route lookup |
+//! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`report`] | the results as JSON: the contract of all suites |
@@ -18,7 +18,6 @@
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
-pub mod apps;
 mod bed;
 pub mod conditions;
 mod duo;
@@ -27,6 +26,7 @@ pub mod fib;
 pub mod io;
 mod loops;
 mod meter;
+pub mod pcap;
 pub mod report;
 pub mod sides;
 pub mod statistics;

@@ -4,40 +4,40 @@
 //! gives the same result as the incremental update of RFC 1624 and has no special case for zero.
 
 /// Writes `bytes` at offset `at`.
-pub(super) fn put(buf: &mut [u8], at: usize, bytes: &[u8]) {
+pub(crate) fn put(buf: &mut [u8], at: usize, bytes: &[u8]) {
     buf[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
 /// Writes a big-endian 16-bit field at offset `at`.
-pub(super) fn put_u16(buf: &mut [u8], at: usize, value: u16) {
+pub(crate) fn put_u16(buf: &mut [u8], at: usize, value: u16) {
     put(buf, at, &value.to_be_bytes());
 }
 
 /// Reads a big-endian 16-bit field at offset `at`, if it is inside `buf`.
-pub(super) fn get_u16(buf: &[u8], at: usize) -> Option<u16> {
+pub(crate) fn get_u16(buf: &[u8], at: usize) -> Option<u16> {
     buf.get(at..)?.first_chunk().map(|&bytes| u16::from_be_bytes(bytes))
 }
 
 /// Sum of the 16-bit words of `bytes`; an odd last byte is padded with zero.
-pub(super) fn sum_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn sum_bytes(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<2>();
     let sum: u64 = words.iter().map(|&word| u64::from(u16::from_be_bytes(word))).sum();
     sum + rest.first().map_or(0, |&last| u64::from(last) << 8)
 }
 
 /// A sum equal to that of the four 16-bit words of `value` once folded.
-pub(super) fn sum_u64(value: u64) -> u64 {
+pub(crate) fn sum_u64(value: u64) -> u64 {
     (value >> 32) + (value & 0xffff_ffff)
 }
 
 /// A sum equal to that of the eight 16-bit words of `value` once folded.
-pub(super) fn sum_u128(value: u128) -> u64 {
+pub(crate) fn sum_u128(value: u128) -> u64 {
     sum_u64((value >> 64) as u64) + sum_u64(value as u64)
 }
 
 /// Folds a sum to 16 bits with end-around carry: adding a half to the other, twice in one word, brings its
 /// carry along. Zero only if the sum is zero.
-pub(super) fn fold(sum: u64) -> u16 {
+pub(crate) fn fold(sum: u64) -> u16 {
     let sum = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
     (sum.wrapping_add(sum.rotate_left(16)) >> 16) as u16
 }

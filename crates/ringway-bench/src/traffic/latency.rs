@@ -3,7 +3,7 @@
 use std::fmt;
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::report::duration;
 
@@ -44,6 +44,12 @@ impl Latencies {
         self.histogram.saturating_record(ns.min(MAX_NS));
     }
 
+    /// Adds one latency `n` times.
+    pub fn record_n(&mut self, ns: u64, n: u64) {
+        self.above_limit += if ns > MAX_NS { n } else { 0 };
+        self.histogram.saturating_record_n(ns.min(MAX_NS), n);
+    }
+
     /// Adds all latencies of another record, as of another thread.
     pub fn merge(&mut self, other: &Self) {
         // Both have the same bounds, the one thing that could fail.
@@ -63,10 +69,21 @@ impl Latencies {
             p90_ns: at(0.9),
             p99_ns: at(0.99),
             p99_9_ns: at(0.999),
+            p99_99_ns: at(0.9999),
             max_ns: self.histogram.max(),
             above_limit: self.above_limit,
             buckets: self.buckets(),
         }
+    }
+
+    /// Number of latencies.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The latency that a share of all does not exceed, nanoseconds.
+    pub fn quantile(&self, share: f64) -> u64 {
+        self.histogram.value_at_quantile(share)
     }
 
     /// Counts by powers of two, from the lowest to the highest that is not empty.
@@ -92,7 +109,7 @@ impl Default for Latencies {
 
 /// Percentiles and histogram of latencies; serialises for `--json` and displays as text. All zero if none were
 /// recorded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Number of latencies.
     pub count: u64,
@@ -110,6 +127,9 @@ pub struct LatencySummary {
     pub p99_ns: u64,
     /// 99.9 % are not longer.
     pub p99_9_ns: u64,
+    /// 99.99 % are not longer.
+    #[serde(default)]
+    pub p99_99_ns: u64,
     /// Longest.
     pub max_ns: u64,
     /// How many were above [`MAX_NS`].
@@ -119,7 +139,7 @@ pub struct LatencySummary {
 }
 
 /// One bar of the histogram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     /// Shortest latency in it.
     pub from_ns: u64,

@@ -31,7 +31,7 @@
 //! # Ok::<(), ringway_bench::traffic::template::SpecError>(())
 //! ```
 
-mod bytes;
+pub(crate) mod bytes;
 pub mod check;
 pub mod latency;
 pub mod pace;

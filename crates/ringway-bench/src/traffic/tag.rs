@@ -123,16 +123,16 @@ fn word(bytes: &[u8; Tag::LEN], at: usize) -> u64 {
 }
 
 /// Where the IP and UDP headers of a frame start.
-pub(super) struct Layers {
-    pub(super) ip: usize,
-    pub(super) udp: usize,
-    pub(super) ipv6: bool,
+pub(crate) struct Layers {
+    pub(crate) ip: usize,
+    pub(crate) udp: usize,
+    pub(crate) ipv6: bool,
 }
 
 impl Layers {
     /// Offsets in an unfragmented UDP frame; `None` for anything else. The IP header and the UDP ports are
     /// inside the frame.
-    pub(super) fn of(frame: &[u8]) -> Option<Self> {
+    pub(crate) fn of(frame: &[u8]) -> Option<Self> {
         let mut ip = 14;
         let mut ethertype = get_u16(frame, 12)?;
         for _ in 0..2 {

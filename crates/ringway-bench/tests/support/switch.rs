@@ -4,6 +4,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -14,12 +15,25 @@ use ringway_bench::lab;
 use super::{LIMIT, Random, frame, identify, whole};
 
 /// A switch that is removed at the end, also of a test that fails.
-pub(crate) struct Temporary(Option<Switch>);
+pub(crate) struct Temporary {
+    name: String,
+    switch: OnceLock<Switch>,
+}
 
 impl Temporary {
     pub(crate) fn new(spec: &SwitchSpec) -> Option<Self> {
         let name = unused_name()?;
-        Some(Self(Some(Switch::create(&name, spec).unwrap())))
+        let switch = Switch::create(&name, spec).unwrap().into();
+        Some(Self { name, switch })
+    }
+
+    /// One that somebody else makes: it is opened when it is first used.
+    pub(crate) fn of_another() -> Option<Self> {
+        Some(Self { name: unused_name()?, switch: OnceLock::new() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn add(&self, ports: &[&str]) {
@@ -44,13 +58,14 @@ pub(crate) fn unused_name() -> Option<String> {
 impl std::ops::Deref for Temporary {
     type Target = Switch;
     fn deref(&self) -> &Switch {
-        self.0.as_ref().unwrap()
+        self.switch.get_or_init(|| Switch::open(&self.name).unwrap())
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let deleted = self.0.take().unwrap().delete();
+        let switch = self.switch.take().map_or_else(|| Switch::open(&self.name), Ok);
+        let deleted = switch.and_then(Switch::delete);
         assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
     }
 }

@@ -35,9 +35,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WHAT")]
     only: Option<Only>,
 
-    /// Let a packet that is sent wait so long for others, at most; 0 sends each at once
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    batch_us: u32,
+    /// Bound of the time that a packet of a dense stream waits for others, to leave with them [default: 100]; 0 sends each at once
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    batch_us: Option<u32>,
 
     /// Tell what is set up, and at the program's end which calls were served
     #[arg(short, long)]
@@ -55,16 +55,22 @@ enum Only {
 }
 
 const EXAMPLES: &str = "\
-Programs that use libpcap find ports under their own names, such as vale0:p1 or pipe:x{1, and under the names that --map gives
-them. Interfaces that are not mapped stay with the system, unless --copy is given. The libraries lie beside this command, in ../lib/ringway, or in the
-directory that RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are
-started (setuid), can't be run so.
+Programs that use libpcap find ports under their own names, such as vale0:p1 or pipe:x{1, and
+under the names that --map gives them. Interfaces that are not mapped stay with the system, unless
+--copy is given; only dense streams that are sent there take a shorter way, on which other programs
+of this host that look at the interface do not see them (--batch-us 0 stops that for programs that
+send packet by packet).
+
+The libraries lie beside this command, in ../lib/ringway, or in the directory that RINGWAY_LIB
+names. Programs that are linked statically, and those that gain rights when they are started
+(setuid), can't be run so. The program takes this process over, with its signals and exit status.
 
 Examples:
-  ringway run -- tcpdump -ni vale0:p1                          # look at a port of a switch
-  ringway run --map eth0=vale0:p1 -- nmap -sS 10.0.0.2         # plug a program into a switch
-  ringway run --copy -- tcpdump -ni eth0                       # look on; packets sent and received at once may swap places
-  ringway run --map eth0=ebpf:eth0 -v -- tcpdump -i eth0 -w f  # take the interface from the host";
+  ringway run -- tcpdump -ni vale0:p1                    # look at a port of a switch
+  ringway run --map eth0=vale0:p1 -- nmap -sS 10.0.0.2   # plug a program into a switch
+  ringway run --copy -- tcpdump -ni eth0                 # look on; what is sent and received at
+                                                         # once may swap places
+  ringway run --map eth0=ebpf:eth0 -v -- tcpdump -i eth0 # take the interface from the host";
 
 fn mapping(text: &str) -> Result<String, String> {
     let (name, port) = text.split_once('=').ok_or("write NAME=PORT, e.g. eth0=vale0:p1")?;
@@ -75,10 +81,19 @@ fn mapping(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// The name that two mappings share.
+fn mapped_twice(map: &[String]) -> Option<&str> {
+    let names: Vec<_> = map.iter().filter_map(|m| Some(m.split_once('=')?.0)).collect();
+    names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| *name)
+}
+
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some((name, rest)) = args.program.split_first() else {
         return Err(Failure::Usage("name the program to run".into()));
     };
+    if let Some(name) = mapped_twice(&args.map) {
+        return Err(Failure::Usage(format!("--map gives {name} to two ports; name each interface once")));
+    }
     let file = program::find(name)?;
     program::check(&file)?;
     let found = libraries::find(args.only != Some(Only::Socket), args.only != Some(Only::Pcap))?;
@@ -107,8 +122,8 @@ fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsStrin
     if args.copy {
         all.push(("RINGWAY_COPY", "1".into()));
     }
-    if args.batch_us > 0 {
-        all.push(("RINGWAY_BATCH_US", args.batch_us.to_string().into()));
+    if let Some(us) = args.batch_us {
+        all.push(("RINGWAY_BATCH_US", us.to_string().into()));
     }
     if args.verbose {
         all.push(("RINGWAY_VERBOSE", "1".into()));
@@ -134,5 +149,8 @@ mod tests {
         for bad in ["eth0", "=vale0:p1", "eth0=what:ever", "a,b=null:"] {
             assert!(mapping(bad).is_err(), "{bad}");
         }
+        let map = |all: &[&str]| all.iter().map(|m| (*m).to_owned()).collect::<Vec<_>>();
+        assert_eq!(mapped_twice(&map(&["a=null:", "b=null:", "a=loop:"])), Some("a"));
+        assert_eq!(mapped_twice(&map(&["a=null:", "b=null:"])), None);
     }
 }

@@ -39,6 +39,12 @@ fn check_at(file: &Path, depth: u32) -> Result<(), Failure> {
         // One that may be run but not read is judged by its rights only.
         return if file.exists() { check_rights(file) } else { refuse("there is no such file") };
     };
+    if file.is_dir() {
+        return refuse("it is a directory");
+    }
+    if !is_executable(file) {
+        return refuse("it may not be executed; see its permissions");
+    }
     check_rights(file)?;
     let mut head = [0; 256];
     let got = open.read(&mut head).unwrap_or(0);
@@ -54,7 +60,9 @@ fn check_at(file: &Path, depth: u32) -> Result<(), Failure> {
         Some(false) => refuse(
             "it is linked statically: there is no dynamic linker to put libraries under it; use a dynamically linked build",
         ),
-        None => refuse("it is no program of this machine's architecture"),
+        None => {
+            refuse("it is neither a program of this machine's architecture nor a script that starts with #!")
+        }
     }
 }
 
@@ -112,7 +120,9 @@ mod tests {
         assert!(find(OsStr::new("sh")).is_ok_and(|f| f.ends_with("sh")));
         assert!(find(OsStr::new("no-such-program-here")).is_err());
         assert!(check(Path::new("/no/such/file")).unwrap_err().to_string().contains("no such file"));
-        assert!(check(Path::new("/etc/passwd")).unwrap_err().to_string().contains("no program"));
+        let why = |file| check(Path::new(file)).unwrap_err().to_string();
+        assert!(why("/etc/passwd").contains("may not be executed"));
+        assert!(why("/etc").contains("a directory"));
     }
 
     #[test]

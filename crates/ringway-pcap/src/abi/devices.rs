@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::ffi::{CString, c_char, c_int};
 use std::ptr::null_mut;
 
-use super::{copy_out, say, text};
+use super::{copy_out, say, store, text};
 use crate::types::{IF_READY, Interface};
-use crate::{devices, system};
+use crate::{devices, sys, system};
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_findalldevs(list: *mut *mut Interface, errbuf: *mut c_char) -> c_int {
@@ -19,6 +19,26 @@ extern "C-unwind" fn pcap_findalldevs(list: *mut *mut Interface, errbuf: *mut c_
         append(list);
     }
     status
+}
+
+/// The network of an interface, also when that is the name of a port. Ports that no interface goes by have none, which is no
+/// failure, as for libpcap's own devices that are no interfaces.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn pcap_lookupnet(
+    device: *const c_char,
+    net: *mut u32,
+    mask: *mut u32,
+    errbuf: *mut c_char,
+) -> c_int {
+    let status = system::pcap_lookupnet(device, net, mask, errbuf);
+    let name = text(device);
+    if status == 0 || sys::has_interface(&name) || devices::target(&name).is_none() {
+        return status;
+    }
+    store(net, 0);
+    store(mask, 0);
+    say(errbuf, "");
+    0
 }
 
 /// Puts the ports behind the list at `link`, unless a device has such a name already. The system's `pcap_freealldevs` frees

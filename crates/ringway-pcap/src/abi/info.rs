@@ -8,8 +8,8 @@ use super::{copy_out, own, store, text};
 use crate::handle::Handle;
 use crate::live::Live;
 use crate::receiver::Wanted;
-use crate::system;
 use crate::types::{DOCSIS, ETHERNET, PcapT, Stat, TSTAMP_HOST};
+use crate::{sys, system};
 
 /// Exports questions to an active handle that are answered by a number.
 macro_rules! answers {
@@ -157,7 +157,7 @@ extern "C-unwind" fn pcap_geterr(p: *mut PcapT) -> *mut c_char {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_perror(p: *mut PcapT, prefix: *const c_char) {
     match own(p) {
-        Some(handle) => eprintln!("{}: {}", text(prefix), handle.text.get()),
+        Some(handle) => sys::tell(&format!("{}: {}", text(prefix), handle.text.get())),
         None => system::pcap_perror(p, prefix),
     }
 }

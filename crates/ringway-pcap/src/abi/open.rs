@@ -39,6 +39,7 @@ pub(super) extern "C-unwind" fn pcap_open_live(
     let why = handle.text.get();
     match status {
         status::ERROR => say(errbuf, &format!("{name}: {why}")),
+        status::IFACE_NOT_UP => say(errbuf, &format!("{name}: {}", text(pcap_statustostr(status)))),
         _ => say(errbuf, &format!("{name}: {} ({why})", text(pcap_statustostr(status)))),
     }
     null_mut()

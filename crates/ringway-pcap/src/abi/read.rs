@@ -75,15 +75,17 @@ extern "C-unwind" fn pcap_next(p: *mut PcapT, header: *mut Header) -> *const u8 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_next_ex(p: *mut PcapT, header: *mut *mut Header, packet: *mut *const u8) -> c_int {
     let Some(handle) = shared(p) else { return system::pcap_next_ex(p, header, packet) };
-    match one(&handle.clone()) {
+    let handle = handle.clone();
+    match one(&handle) {
         Ok((at, bytes)) => {
             store(header, at);
             store(packet, bytes);
             1
         }
         Err(status) => {
-            store(header, std::ptr::null_mut());
-            store(packet, null());
+            // As in libpcap, there is a header to look at whatever is returned, and the packet is left as it is.
+            let own = handle.live_or_status().ok().and_then(|live| live.receiver());
+            store(header, own.map_or(std::ptr::null_mut(), |mut receiver| &raw mut receiver.last));
             status
         }
     }
@@ -122,7 +124,7 @@ fn call(callback: Option<Callback>, user: *mut u8, header: &Header, packet: &[u8
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_breakloop(p: *mut PcapT) {
     match own(p) {
-        Some(handle) => handle.live().into_iter().for_each(|live| live.break_loop()),
+        Some(handle) => handle.break_loop(),
         None => system::pcap_breakloop(p),
     }
 }

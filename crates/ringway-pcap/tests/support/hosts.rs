@@ -42,6 +42,11 @@ impl Hosts {
 
     /// Runs a program on the near host while the far one sends the frames of a capture, once the program listens.
     pub(crate) fn feed(&self, pcap: Pcap<'_>, args: &[&str], frames: &Path) -> Ended {
+        end(self.start_and_feed(pcap, args, frames))
+    }
+
+    /// The same for a program that goes on after that.
+    pub(crate) fn start_and_feed(&self, pcap: Pcap<'_>, args: &[&str], frames: &Path) -> Child {
         let mut child = command(Some(&self.near), pcap, args).spawn().unwrap();
         if !self.wait_listening(&mut child) {
             child.kill().unwrap();
@@ -50,7 +55,7 @@ impl Hosts {
         let replay = ["tcpreplay", "-q", "-i", "a0", "--pps", "2000", frames.to_str().unwrap()];
         let sent = run(Some(&self.far), Pcap::System, &replay);
         assert_eq!(sent.code, Some(0), "{sent:?}");
-        end(child)
+        child
     }
 
     /// Every way to listen has a packet socket, if only one that makes the interface promiscuous. What a program does between that

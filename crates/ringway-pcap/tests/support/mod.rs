@@ -161,9 +161,11 @@ pub(crate) fn compile(name: &str) -> PathBuf {
     program
 }
 
-/// The captures that tests may use; `None`, said loudly, where there are none.
+/// The captures that tests may use, in `$RINGWAY_DATA/pcap` or `shared/data/pcap` beside the workspace; `None`, said loudly, where there are none.
 pub(crate) fn captures(kind: &str) -> Option<Vec<PathBuf>> {
-    let dir = PathBuf::from(std::env::var("RINGWAY_DATA").unwrap_or_default()).join("pcap").join(kind);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let data = std::env::var_os("RINGWAY_DATA").map_or(beside, PathBuf::from);
+    let dir = data.join("pcap").join(kind);
     let Ok(entries) = std::fs::read_dir(&dir) else {
         eprintln!("SKIP: no captures in {}; set RINGWAY_DATA", dir.display());
         return None;

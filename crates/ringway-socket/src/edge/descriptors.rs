@@ -5,14 +5,22 @@ use std::ffi::{c_int, c_void};
 use libc::{off_t, size_t, sockaddr, socklen_t};
 
 use crate::address;
+use crate::incoming::About;
 use crate::report::{self, Call};
 use crate::sys::guard::{Inside, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{real, table};
-use crate::{flusher, fork, link, socket};
+use crate::{flusher, fork, incoming, link, socket};
 
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+
+/// The time of the last frame that was received (linux/sockios.h).
+const SIOCGSTAMP: libc::c_ulong = 0x8906;
+const SIOCGSTAMPNS: libc::c_ulong = 0x8907;
+
+/// Bytes of the longest address that the kernel takes.
+const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
 
 /// # Safety
 /// As socket(2); the others of this file as theirs.
@@ -40,18 +48,20 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
     if let Some(socket) = table::get(fd)
         && let Some(_inside) = Inside::enter()
         && !at.is_null()
+        && (address::LEN..=ADDRESS_MOST).contains(&(len as usize))
     {
         // SAFETY: the program's address has `len` bytes.
         let bytes = unsafe { std::slice::from_raw_parts(at.cast::<u8>(), len as usize) };
-        if let Some(to) = address::parse(bytes).filter(|_| bytes.len() >= address::LEN) {
-            match socket.bind(fd, to.index, to.protocol) {
-                None => {}
-                Some(Ok(())) => {
-                    report::served(Call::Bind);
-                    return 0;
+        if let Some(to) = address::parse(bytes).filter(|to| to.family == libc::AF_PACKET) {
+            return match socket.bind(fd, to.index, to.protocol) {
+                Ok(mapped) => {
+                    if mapped {
+                        report::served(Call::Bind);
+                    }
+                    0
                 }
-                Some(Err(code)) => return fail(code),
-            }
+                Err(code) => fail(code),
+            };
         }
     }
     // SAFETY: the caller's arguments.
@@ -64,9 +74,13 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
 pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
     // SAFETY: the caller's arguments.
     let done = unsafe { real::getsockname(fd, at, len) };
-    let Some(socket) = table::get(fd).filter(|s| s.receives() && done == 0) else { return done };
+    let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
     let Some(_inside) = Inside::enter() else { return done };
-    let protocol = socket.state().protocol.to_be();
+    let state = socket.state();
+    if !state.hidden {
+        return done;
+    }
+    let protocol = state.protocol.to_be();
     // SAFETY: the kernel just wrote an address here; the protocol lies in the first four of `*len` bytes.
     unsafe {
         if *len >= 4 {
@@ -88,6 +102,32 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
     }
     // SAFETY: the caller's argument.
     unsafe { real::close(fd) }
+}
+
+/// # Safety
+/// As close_range(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
+    let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
+    if closes && fork::is_here() {
+        for fd in from..=to.min(table::FDS as u32 - 1) {
+            if table::get(fd as c_int).is_some()
+                && let Some(_inside) = Inside::enter()
+            {
+                table::remove(fd as c_int);
+            }
+        }
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::close_range(from, to, flags) }
+}
+
+/// # Safety
+/// As closefrom(3).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn closefrom(from: c_int) {
+    // SAFETY: the caller's argument. It fails on old kernels only, on which there are no ports.
+    unsafe { close_range(from.max(0) as u32, u32::MAX, 0) };
 }
 
 /// `to` names what `from` names, once the kernel has said so.
@@ -145,10 +185,41 @@ fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
     done
 }
 
+/// What an `ioctl` asks about frames of a port; `None` leaves it to the kernel.
+///
+/// # Safety
+/// As ioctl(2).
+unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
+    let about = match what {
+        libc::FIONREAD => About::Length,
+        SIOCGSTAMP => About::Micros,
+        SIOCGSTAMPNS => About::Nanos,
+        _ => return None,
+    };
+    let socket = table::get(fd).filter(|s| s.receives() && arg != 0)?;
+    let answer = incoming::about(socket, about)?;
+    let words = match answer {
+        Ok(words) => words,
+        Err(code) => return Some(fail(code)),
+    };
+    // SAFETY: by the contract there is room for an `int`, or for a `timeval` or `timespec`.
+    unsafe {
+        match about {
+            About::Length => (arg as *mut c_int).write_unaligned(words[0] as c_int),
+            _ => (arg as *mut [i64; 2]).write_unaligned(words),
+        }
+    }
+    Some(0)
+}
+
 /// # Safety
 /// As ioctl(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    if let Some(done) = unsafe { asked(fd, what, arg) } {
+        return done;
+    }
     // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
     let done = unsafe { real::ioctl(fd, what, arg) };
     if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {

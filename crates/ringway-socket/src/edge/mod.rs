@@ -4,6 +4,7 @@
 #![allow(unreachable_pub, reason = "the dynamic linker reaches them")]
 
 mod descriptors;
+mod epoll;
 mod options;
 mod receive;
 mod send;

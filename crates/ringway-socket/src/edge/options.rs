@@ -9,14 +9,17 @@ use libc::{sock_fprog, socklen_t};
 use crate::filter::Insn;
 use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
-use crate::socket::{Stamps, State};
+use crate::socket::{NO_EBPF, Stamps, State};
 use crate::sys::guard::{Inside, fail};
-use crate::sys::{real, table};
+use crate::sys::{kernel, real, table};
 use crate::tpacket::Geometry;
 
 const PACKET_TX_HAS_OFF: c_int = 19;
 const SO_TIMESTAMP_NEW: c_int = 63;
 const SO_TIMESTAMPNS_NEW: c_int = 64;
+const SO_TIMESTAMPING_NEW: c_int = 65;
+/// The time of software is wanted in messages (linux/net_tstamp.h).
+const SOF_TIMESTAMPING_SOFTWARE: u32 = 1 << 4;
 
 /// # Safety
 /// As setsockopt(2).
@@ -33,7 +36,7 @@ pub unsafe extern "C" fn setsockopt(
         && table::get(fd).is_some_and(|s| s.receives())
         && let Some(_inside) = Inside::enter()
     {
-        report::say("a packet socket of a mapped interface can't run an eBPF filter; attach a classic one");
+        report::say(NO_EBPF);
         return fail(libc::EOPNOTSUPP);
     }
     // SAFETY: the caller's arguments.
@@ -46,7 +49,13 @@ pub unsafe extern "C" fn setsockopt(
             // SAFETY: the kernel has read and checked this program.
             let program = unsafe { program(value) };
             state.filter = Some(program.into());
+            state.ebpf = false;
             state.settle();
+            true
+        }
+        libc::SOL_SOCKET if matches!(name, libc::SO_RCVBUF | libc::SO_RCVBUFFORCE) => {
+            let bytes = kernel::receive_buffer(fd);
+            state.with_inlet(|inner, id| inner.receiver(id).map(|r| r.set_limit(bytes)));
             true
         }
         libc::SOL_SOCKET => note_plain(&mut state, name, word(value, len)),
@@ -63,10 +72,19 @@ fn note_plain(state: &mut State, name: c_int, value: u32) -> bool {
     match name {
         libc::SO_DETACH_FILTER => {
             state.filter = None;
+            state.ebpf = false;
             state.settle();
         }
-        libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW if value != 0 => state.options.stamps = Stamps::Micros,
-        libc::SO_TIMESTAMPNS | SO_TIMESTAMPNS_NEW if value != 0 => state.options.stamps = Stamps::Nanos,
+        libc::SO_ATTACH_BPF => {
+            state.filter = None;
+            state.ebpf = true;
+            state.settle();
+        }
+        libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW if value != 0 => state.options.stamps = Stamps::Micros(name),
+        libc::SO_TIMESTAMPNS | SO_TIMESTAMPNS_NEW if value != 0 => state.options.stamps = Stamps::Nanos(name),
+        libc::SO_TIMESTAMPING | SO_TIMESTAMPING_NEW => {
+            state.options.stamping = (value & SOF_TIMESTAMPING_SOFTWARE != 0).then_some(name);
+        }
         libc::SO_TIMESTAMP | SO_TIMESTAMP_NEW | libc::SO_TIMESTAMPNS | SO_TIMESTAMPNS_NEW => {
             state.options.stamps = Stamps::None;
         }

@@ -1,16 +1,21 @@
 //! Calls that receive.
 
 use std::ffi::{c_int, c_void};
+use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
 
-use crate::address;
-use crate::incoming::{Got, control, receive};
+use super::wait::{of_timespec, to_timespec};
+use crate::frame::Frame;
+use crate::incoming::{View, Wanted, receive};
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sys::guard::set_errno;
-use crate::sys::memory::Scatter;
+use crate::sys::memory::{Control, Scatter};
 use crate::sys::{real, table};
+
+/// Pieces and messages of a call at most: `UIO_MAXIOV`.
+const MOST: usize = libc::UIO_MAXIOV as usize;
 
 /// A socket whose frames come from a port.
 #[inline]
@@ -23,9 +28,9 @@ fn failed(code: c_int) -> ssize_t {
     -1
 }
 
-/// What a call returns: the bytes written, or those there were when it asks for that.
-fn length(got: &Got, flags: c_int) -> ssize_t {
-    (if flags & libc::MSG_TRUNC != 0 { got.len } else { got.copied }) as ssize_t
+/// What a call returns for a frame: the bytes written, or those there were when it asks for that.
+fn length((copied, len): (usize, usize), flags: c_int) -> usize {
+    if flags & libc::MSG_TRUNC != 0 { len } else { copied }
 }
 
 /// Receives into one piece or several; `None` leaves the call to the kernel.
@@ -41,22 +46,30 @@ unsafe fn one(
     fromlen: *mut socklen_t,
 ) -> Option<ssize_t> {
     let socket = ours(fd)?;
-    // SAFETY: by the contract.
-    let Some(room) = (unsafe { Scatter::new(pieces) }) else { return Some(failed(libc::EFAULT)) };
-    let got = match receive(fd, socket, flags, room)? {
-        Ok(got) => got,
-        Err(code) => return Some(failed(code)),
-    };
-    report::served(call);
-    if !from.is_null() && !fromlen.is_null() {
-        // SAFETY: by the contract there are `*fromlen` bytes at `from`.
-        unsafe {
-            let n = (*fromlen as usize).min(address::LEN);
-            std::ptr::copy_nonoverlapping(got.from.as_ptr(), from.cast(), n);
-            *fromlen = address::LEN as socklen_t;
+    let mut len = 0;
+    let mut write = |frame: &Frame<'_>, view: &View| {
+        // SAFETY: by the contract.
+        let room = unsafe { Scatter::new(pieces) }.ok_or(libc::EFAULT)?;
+        len = length(view.write(frame, room)?, flags);
+        if from.is_null() {
+            return Ok(());
         }
+        // SAFETY: by the contract.
+        let fromlen = unsafe { fromlen.as_mut() }.ok_or(libc::EFAULT)?;
+        let n = usize::try_from(*fromlen as c_int).map_err(|_| libc::EINVAL)?;
+        let sender = view.sender(frame);
+        // SAFETY: by the contract there are `n` bytes at `from`.
+        unsafe { std::ptr::copy_nonoverlapping(sender.as_ptr(), from.cast(), n.min(sender.len())) };
+        *fromlen = sender.len() as socklen_t;
+        Ok(())
+    };
+    match receive(fd, socket, Wanted::one(flags), &mut write)? {
+        Ok(_) => {
+            report::served(call);
+            Some(len as ssize_t)
+        }
+        Err(code) => Some(failed(code)),
     }
-    Some(length(&got, flags))
 }
 
 fn piece(bytes: *mut c_void, len: size_t) -> [iovec; 1] {
@@ -95,23 +108,31 @@ pub unsafe extern "C" fn recv(fd: c_int, bytes: *mut c_void, len: size_t, flags:
 /// As read(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssize_t {
-    let null = std::ptr::null_mut();
-    // SAFETY: the caller's memory.
-    let done = unsafe { one(Call::Read, fd, &piece(bytes, len), 0, null, std::ptr::null_mut()) };
+    // No bytes are read without a look at what is there.
+    if len > 0 {
+        let null = std::ptr::null_mut();
+        // SAFETY: the caller's memory.
+        if let Some(done) = unsafe { one(Call::Read, fd, &piece(bytes, len), 0, null, std::ptr::null_mut()) }
+        {
+            return done;
+        }
+    }
     // SAFETY: the caller's arguments.
-    done.unwrap_or_else(|| unsafe { real::read(fd, bytes, len) })
+    unsafe { real::read(fd, bytes, len) }
 }
 
 /// # Safety
 /// As readv(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
-    if ours(fd).is_some() && !iov.is_null() && n > 0 {
+    if ours(fd).is_some() && !iov.is_null() && (1..=MOST as c_int).contains(&n) {
         // SAFETY: the caller's pieces.
         let pieces = unsafe { std::slice::from_raw_parts(iov, n as usize) };
         let null = std::ptr::null_mut();
-        // SAFETY: the caller's memory.
-        if let Some(done) = unsafe { one(Call::Read, fd, pieces, 0, null, std::ptr::null_mut()) } {
+        if pieces.iter().any(|p| p.iov_len > 0)
+            // SAFETY: the caller's memory.
+            && let Some(done) = unsafe { one(Call::Read, fd, pieces, 0, null, std::ptr::null_mut()) }
+        {
             return done;
         }
     }
@@ -170,16 +191,16 @@ fn check(len: size_t, room: size_t) {
     }
 }
 
-/// Receives into a message; `None` leaves the call to the kernel.
+/// Whether the kernel would refuse the message before it looks for a frame.
+fn refused(msg: &msghdr) -> bool {
+    !msg.msg_name.is_null() && (msg.msg_namelen as c_int) < 0 || msg.msg_iovlen > MOST
+}
+
+/// Writes a frame to a message; returns what the call is to return for it.
 ///
 /// # Safety
 /// The message must be one that the kernel would fill.
-unsafe fn message(
-    fd: c_int,
-    socket: &'static Socket,
-    msg: &mut msghdr,
-    flags: c_int,
-) -> Option<Result<ssize_t, c_int>> {
+unsafe fn fill(msg: &mut msghdr, frame: &Frame<'_>, view: &View, flags: c_int) -> Result<usize, c_int> {
     let pieces: &[iovec] = if msg.msg_iov.is_null() {
         &[]
     } else {
@@ -187,39 +208,24 @@ unsafe fn message(
         unsafe { std::slice::from_raw_parts(msg.msg_iov, msg.msg_iovlen) }
     };
     // SAFETY: by the contract.
-    let Some(room) = (unsafe { Scatter::new(pieces) }) else { return Some(Err(libc::EFAULT)) };
-    let got = match receive(fd, socket, flags, room)? {
-        Ok(got) => got,
-        Err(code) => return Some(Err(code)),
-    };
-    msg.msg_flags = if got.copied < got.len { libc::MSG_TRUNC } else { 0 };
+    let room = unsafe { Scatter::new(pieces) }.ok_or(libc::EFAULT)?;
+    let (copied, len) = view.write(frame, room)?;
+    msg.msg_flags = if copied < len { libc::MSG_TRUNC } else { 0 };
     if !msg.msg_name.is_null() {
-        let n = (msg.msg_namelen as usize).min(address::LEN);
+        let sender = view.sender(frame);
+        let n = (msg.msg_namelen as usize).min(sender.len());
         // SAFETY: by the contract there are `msg_namelen` bytes.
-        unsafe { std::ptr::copy_nonoverlapping(got.from.as_ptr(), msg.msg_name.cast(), n) };
-        msg.msg_namelen = address::LEN as socklen_t;
+        unsafe { std::ptr::copy_nonoverlapping(sender.as_ptr(), msg.msg_name.cast(), n) };
+        msg.msg_namelen = sender.len() as socklen_t;
     }
-    // SAFETY: by the contract.
-    unsafe { put_control(msg, &got) };
-    Some(Ok(length(&got, flags)))
-}
-
-/// # Safety
-/// `msg_control` must be writable for `msg_controllen` bytes.
-unsafe fn put_control(msg: &mut msghdr, got: &Got) {
-    let room = if msg.msg_control.is_null() { 0 } else { msg.msg_controllen };
-    msg.msg_controllen = 0;
-    if !got.options.auxdata && got.options.stamps == crate::socket::Stamps::None {
-        return;
-    }
-    let messages = control(got);
-    if messages.len() > room {
+    // SAFETY: by the contract there are `msg_controllen` bytes.
+    let mut control = unsafe { Control::new(msg.msg_control.cast(), msg.msg_controllen) };
+    view.control(frame, &mut control);
+    msg.msg_controllen = control.used() as _;
+    if control.cut() {
         msg.msg_flags |= libc::MSG_CTRUNC;
-        return;
     }
-    // SAFETY: there is room, as just checked.
-    unsafe { std::ptr::copy_nonoverlapping(messages.as_ptr(), msg.msg_control.cast(), messages.len()) };
-    msg.msg_controllen = messages.len() as _;
+    Ok(length((copied, len), flags))
 }
 
 /// # Safety
@@ -228,12 +234,22 @@ unsafe fn put_control(msg: &mut msghdr, got: &Got) {
 pub unsafe extern "C" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
     if let Some(socket) = ours(fd)
         // SAFETY: the caller's message.
-        && let Some(m) = unsafe { msg.as_mut() }
-        // SAFETY: as above.
-        && let Some(done) = unsafe { message(fd, socket, m, flags) }
+        && let Some(m) = unsafe { msg.as_mut() }.filter(|m| !refused(m))
     {
-        report::served(Call::Recvmsg);
-        return done.unwrap_or_else(failed);
+        let mut len = 0;
+        let mut write = |frame: &Frame<'_>, view: &View| {
+            // SAFETY: as above.
+            len = unsafe { fill(m, frame, view, flags) }?;
+            Ok(())
+        };
+        match receive(fd, socket, Wanted::one(flags), &mut write) {
+            None => {}
+            Some(Ok(_)) => {
+                report::served(Call::Recvmsg);
+                return len as ssize_t;
+            }
+            Some(Err(code)) => return failed(code),
+        }
     }
     // SAFETY: the caller's arguments.
     unsafe { real::recvmsg(fd, msg, flags) }
@@ -250,19 +266,25 @@ pub unsafe extern "C" fn recvmmsg(
     wait: *mut timespec,
 ) -> c_int {
     if let Some(socket) = ours(fd).filter(|_| !msgs.is_null() && n > 0) {
-        // SAFETY: the caller's messages.
-        let slice =
-            unsafe { std::slice::from_raw_parts_mut(msgs, (n as usize).min(libc::UIO_MAXIOV as usize)) };
-        // SAFETY: as above; the time is only read.
-        if let Some(done) = unsafe { many(fd, socket, slice, flags, wait.as_ref()) } {
-            report::served(Call::Recvmmsg);
-            return done;
+        // SAFETY: the caller's messages and time.
+        let (msgs, wait) =
+            unsafe { (std::slice::from_raw_parts_mut(msgs, (n as usize).min(MOST)), wait.as_mut()) };
+        // SAFETY: as above.
+        match unsafe { many(fd, socket, msgs, flags, wait) } {
+            None => {}
+            Some(Ok(n)) => {
+                report::served(Call::Recvmmsg);
+                return n as c_int;
+            }
+            Some(Err(code)) => return failed(code) as c_int,
         }
     }
     // SAFETY: the caller's arguments.
     unsafe { real::recvmmsg(fd, msgs, n, flags, wait) }
 }
 
+/// Receives into several messages; `None` leaves the call to the kernel.
+///
 /// # Safety
 /// The messages must be those that the kernel would fill.
 unsafe fn many(
@@ -270,29 +292,30 @@ unsafe fn many(
     socket: &'static Socket,
     msgs: &mut [mmsghdr],
     flags: c_int,
-    wait: Option<&timespec>,
-) -> Option<c_int> {
-    use std::time::{Duration, Instant};
-    let until = wait
-        .map(|t| Instant::now() + Duration::new(t.tv_sec.unsigned_abs(), t.tv_nsec.unsigned_abs() as u32));
-    let mut each = flags & !libc::MSG_WAITFORONE;
-    let mut done = 0;
-    for m in msgs {
+    wait: Option<&mut timespec>,
+) -> Option<Result<usize, c_int>> {
+    let at = wait.as_deref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the caller's time.
+    let until = unsafe { of_timespec(at) }.ok()?.and_then(|l| Instant::now().checked_add(l));
+    let (all, flags) = (flags & libc::MSG_WAITFORONE == 0, flags & !libc::MSG_WAITFORONE);
+    // A message that makes no sense is met when those before it have their frames.
+    let max = msgs.iter().position(|m| refused(&m.msg_hdr)).unwrap_or(msgs.len());
+    if max == 0 {
+        return None;
+    }
+    let mut rest = msgs[..max].iter_mut();
+    let mut write = |frame: &Frame<'_>, view: &View| {
+        let Some(m) = rest.next() else { return Ok(()) };
         // SAFETY: by the contract.
-        match unsafe { message(fd, socket, &mut m.msg_hdr, each) } {
-            Some(Ok(len)) => m.msg_len = len as u32,
-            Some(Err(code)) if done == 0 => return Some(failed(code) as c_int),
-            None if done == 0 => return None,
-            _ => break,
-        }
-        done += 1;
-        if flags & libc::MSG_WAITFORONE != 0 {
-            each |= libc::MSG_DONTWAIT;
-        }
-        // As the kernel: the time is looked at after each frame.
-        if until.is_some_and(|t| Instant::now() >= t) {
-            break;
-        }
+        m.msg_len = unsafe { fill(&mut m.msg_hdr, frame, view, flags) }? as u32;
+        Ok(())
+    };
+    let done = receive(fd, socket, Wanted { flags, max, all, until }, &mut write)?;
+    if let Some(m) = msgs.get(max).filter(|_| done == Ok(max)) {
+        socket.set_late(if m.msg_hdr.msg_iovlen > MOST { libc::EMSGSIZE } else { libc::EINVAL });
+    }
+    if let (Some(t), Some(until), Ok(_)) = (wait, until, done) {
+        *t = to_timespec(until.saturating_duration_since(Instant::now()));
     }
     Some(done)
 }

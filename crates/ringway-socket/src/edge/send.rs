@@ -36,6 +36,10 @@ fn answer(result: Result<usize, c_int>) -> ssize_t {
     }
 }
 
+/// The longest name that a call may have (`struct sockaddr_storage`), and the most pieces. The kernel refuses the rest.
+const LONGEST: u32 = 128;
+const MOST: usize = libc::UIO_MAXIOV as usize;
+
 /// One frame; `None` leaves it to the kernel.
 ///
 /// # Safety
@@ -78,7 +82,7 @@ pub unsafe extern "C" fn sendto(
     to: *const sockaddr,
     tolen: socklen_t,
 ) -> ssize_t {
-    if let Some(socket) = table::get(fd) {
+    if let Some(socket) = table::get(fd).filter(|_| tolen <= LONGEST) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes and address.
         if let Some(done) = unsafe { one(Call::Send, fd, socket, &piece, (to.cast(), tolen)) } {
@@ -123,7 +127,7 @@ pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> 
 /// As writev(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
-    if let Some(socket) = table::get(fd).filter(|_| !iov.is_null() && n > 0) {
+    if let Some(socket) = table::get(fd).filter(|_| !iov.is_null() && n > 0 && n as usize <= MOST) {
         // SAFETY: the caller's pieces.
         let pieces = unsafe { std::slice::from_raw_parts(iov, n as usize) };
         // SAFETY: as above.
@@ -133,6 +137,11 @@ pub unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, n: c_int) -> ssize
     }
     // SAFETY: the caller's arguments.
     unsafe { real::writev(fd, iov, n) }
+}
+
+/// Whether the kernel refuses a message before it looks at its frame.
+fn refused(m: &msghdr) -> bool {
+    m.msg_iovlen > MOST || m.msg_namelen > i32::MAX as u32
 }
 
 /// The pieces of a message.
@@ -153,9 +162,9 @@ unsafe fn pieces(msg: &msghdr) -> &[iovec] {
 pub unsafe extern "C" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_int) -> ssize_t {
     if let Some(socket) = table::get(fd)
         // SAFETY: the caller's message.
-        && let Some(m) = unsafe { msg.as_ref() }
+        && let Some(m) = unsafe { msg.as_ref() }.filter(|m| !refused(m))
     {
-        let to = (m.msg_name.cast_const(), m.msg_namelen);
+        let to = (m.msg_name.cast_const(), m.msg_namelen.min(LONGEST));
         // SAFETY: as above.
         if let Some(done) = unsafe { one(Call::Sendmsg, fd, socket, pieces(m), to) } {
             return done;
@@ -194,7 +203,9 @@ unsafe fn many(fd: c_int, socket: &'static Socket, msgs: &mut [mmsghdr], flags: 
     for m in msgs.iter_mut() {
         // SAFETY: by the contract.
         let (to, frame) = unsafe {
-            (destination(m.msg_hdr.msg_name, m.msg_hdr.msg_namelen), Gather::new(pieces(&m.msg_hdr)))
+            let h = &m.msg_hdr;
+            let to = if refused(h) { Err(()) } else { destination(h.msg_name, h.msg_namelen.min(LONGEST)) };
+            (to, Gather::new(if refused(h) { &[] } else { pieces(h) }))
         };
         let put = match (to, frame) {
             (Ok(to), Some(frame)) => out.put(frame, to),

@@ -4,13 +4,16 @@ use std::ffi::{c_int, c_short};
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use libc::{epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
+use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
+use super::epoll::prepare;
+use crate::filler;
 use crate::flusher;
+use crate::link::Asleep;
 use crate::report::{self, Call};
-use crate::socket::{self, INPUT, READ, Socket, Watched};
+use crate::socket::{self, Socket};
 use crate::sys::guard::{Inside, set_errno};
-use crate::sys::{kernel, real, table};
+use crate::sys::{real, table};
 
 const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
 const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
@@ -20,22 +23,25 @@ fn ours(fd: c_int) -> Option<&'static Socket> {
     table::get(fd).filter(|s| s.receives())
 }
 
-/// Whether a frame is there; else the descriptor to sleep on, which wakes when one comes.
-fn look(socket: &Socket) -> Result<bool, RawFd> {
+/// Whether a frame is there.
+pub(super) fn has(socket: &Socket) -> bool {
+    filler::looked();
     let state = socket.state();
-    let watch = state.watch().unwrap_or(-1);
-    let Some(inlet) = &state.inlet else { return Err(watch) };
+    let Some(inlet) = &state.inlet else { return false };
     // What the port has to say when it fails, the next receive tells.
-    let Ok(mut inner) = inlet.link.ready() else { return Ok(true) };
-    let there = inner.has(inlet.id).and_then(|has| if has { Ok(true) } else { inner.arm() });
-    if there.unwrap_or(true) { Ok(true) } else { Err(watch) }
+    inlet.link.ready().and_then(|mut inner| inner.has(inlet.id)).unwrap_or(true)
 }
 
-/// Sends what waits before the program sleeps.
-fn before_sleep() {
-    if let Some(_inside) = Inside::enter() {
-        flusher::flush_all();
+/// Asks for a wake-up: the descriptor to sleep on, for as long as the other lives; `None` when a frame may be there already.
+pub(super) fn arm(socket: &Socket) -> Option<(RawFd, Asleep)> {
+    let state = socket.state();
+    let inlet = state.inlet.as_ref()?;
+    let mut inner = inlet.link.ready().ok()?;
+    if inner.arm() != Ok(false) {
+        return None;
     }
+    let watch = inner.receiver(inlet.id)?.watch();
+    Some((watch, Asleep::new(inlet.link.0, &mut inner)))
 }
 
 /// `ppoll`, with sockets of ours among the descriptors; `None` when there are none.
@@ -43,34 +49,24 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
     if socket::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
         return None;
     }
-    let until = timeout.map(|t| Instant::now() + t);
+    let until = timeout.and_then(|t| Instant::now().checked_add(t));
     let mut asked: Vec<pollfd> = fds.to_vec();
     loop {
         let inside = Inside::enter()?;
-        let mut ready = false;
-        for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
-            (*a, p.revents) = (*p, 0);
-            let Some(socket) = ours(p.fd) else { continue };
-            // Room to send there always is, as far as the program can know.
-            p.revents = p.events & OUT;
-            if p.events & IN != 0 {
-                match look(socket) {
-                    Ok(_) => p.revents |= p.events & IN,
-                    Err(watch) => (a.fd, a.events) = (watch, libc::POLLIN),
-                }
-            }
-            if p.revents != 0 {
-                (a.fd, ready) = (-1, true);
-            }
+        let mut asleep = Vec::new();
+        let mut ready = look(fds, &mut asked);
+        if !ready && timeout != Some(Duration::ZERO) {
+            ready = !fall_asleep(fds, &mut asked, &mut asleep);
         }
         flusher::flush_all();
         drop(inside);
         let left = until.map(|t| t.saturating_duration_since(Instant::now()));
         let left = if ready { Some(Duration::ZERO) } else { left };
-        let t = left.map(|l| timespec { tv_sec: l.as_secs() as _, tv_nsec: l.subsec_nanos().into() });
+        let t = left.map(to_timespec);
         let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: as many descriptors as there are; all live across the call.
         let n = unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) };
+        drop(asleep);
         if n < 0 && !ready {
             return Some(n);
         }
@@ -79,9 +75,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
             match ours(p.fd) {
                 None => p.revents = if n < 0 { 0 } else { a.revents },
                 // It woke, but a filter may have refused what came.
-                Some(socket) if a.fd != p.fd && a.revents != 0 && look(socket).is_ok() => {
-                    p.revents |= p.events & IN
-                }
+                Some(socket) if a.fd >= 0 && a.revents != 0 && has(socket) => p.revents |= p.events & IN,
                 Some(_) => {}
             }
         }
@@ -94,32 +88,74 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
     }
 }
 
-fn of_ms(ms: c_int) -> Option<Duration> {
+/// Looks at sockets of ours; `asked` is what is to be asked of the kernel: nothing about them. Whether one is ready.
+fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
+    let mut ready = false;
+    for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
+        (*a, p.revents) = (*p, 0);
+        let Some(socket) = ours(p.fd) else { continue };
+        // Room to send there always is, as far as the program can know.
+        p.revents = p.events & OUT;
+        if p.events & IN != 0 && has(socket) {
+            p.revents |= p.events & IN;
+        }
+        ready |= p.revents != 0;
+        a.fd = -1;
+    }
+    ready
+}
+
+/// Puts what wakes a sleeper in the place of sockets of ours; false when a frame has come meanwhile.
+fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<Asleep>) -> bool {
+    for (a, p) in asked.iter_mut().zip(fds) {
+        let Some(socket) = ours(p.fd).filter(|_| p.events & IN != 0) else { continue };
+        let Some((watch, guard)) = arm(socket) else { return false };
+        (a.fd, a.events) = (watch, libc::POLLIN);
+        asleep.push(guard);
+    }
+    true
+}
+
+pub(super) fn of_ms(ms: c_int) -> Option<Duration> {
     u64::try_from(ms).ok().map(Duration::from_millis)
 }
 
+/// A time of the program, null for none; fails where the kernel refuses it.
+///
 /// # Safety
 /// `t` must be null or valid.
-unsafe fn of_timespec(t: *const timespec) -> Option<Duration> {
+pub(super) unsafe fn of_timespec(t: *const timespec) -> Result<Option<Duration>, ()> {
     // SAFETY: by the contract.
-    unsafe { t.as_ref() }
-        .map(|t| Duration::new(t.tv_sec.unsigned_abs(), t.tv_nsec.unsigned_abs().min(999_999_999) as u32))
+    let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
+    let nanos = u32::try_from(t.tv_nsec).ok().filter(|n| *n < 1_000_000_000).ok_or(())?;
+    Ok(Some(Duration::new(u64::try_from(t.tv_sec).map_err(drop)?, nanos)))
+}
+
+pub(super) fn to_timespec(d: Duration) -> timespec {
+    timespec { tv_sec: d.as_secs() as _, tv_nsec: d.subsec_nanos().into() }
+}
+
+/// Descriptors of a call, unless there are more than any program may have: the kernel has the error for that.
+///
+/// # Safety
+/// As poll(2).
+unsafe fn descriptors<'a>(fds: *mut pollfd, n: nfds_t) -> Option<&'a mut [pollfd]> {
+    let ours = !fds.is_null() && (1..=table::FDS as nfds_t).contains(&n) && socket::receiving() > 0;
+    // SAFETY: by the contract.
+    ours.then(|| unsafe { std::slice::from_raw_parts_mut(fds, n as usize) })
 }
 
 /// # Safety
 /// As poll(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
-    if !fds.is_null() && n > 0 && socket::receiving() > 0 {
-        // SAFETY: the caller's descriptors.
-        let fds = unsafe { std::slice::from_raw_parts_mut(fds, n as usize) };
-        if let Some(done) = wait(fds, of_ms(ms), std::ptr::null()) {
-            return done;
-        }
+    // SAFETY: the caller's descriptors.
+    if let Some(fds) = unsafe { descriptors(fds, n) }
+        && let Some(done) = wait(fds, of_ms(ms), std::ptr::null())
+    {
+        return done;
     }
-    if ms != 0 {
-        before_sleep();
-    }
+    let _asleep = (ms != 0).then(prepare);
     // SAFETY: the caller's arguments.
     unsafe { real::poll(fds, n, ms) }
 }
@@ -133,14 +169,13 @@ pub unsafe extern "C" fn ppoll(
     t: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    if !fds.is_null() && n > 0 && socket::receiving() > 0 {
-        // SAFETY: the caller's descriptors and time.
-        let (fds, t) = unsafe { (std::slice::from_raw_parts_mut(fds, n as usize), of_timespec(t)) };
-        if let Some(done) = wait(fds, t, mask) {
-            return done;
-        }
+    // SAFETY: the caller's descriptors and time.
+    if let (Some(fds), Ok(limit)) = unsafe { (descriptors(fds, n), of_timespec(t)) }
+        && let Some(done) = wait(fds, limit, mask)
+    {
+        return done;
     }
-    before_sleep();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::ppoll(fds, n, t, mask) }
 }
@@ -193,6 +228,11 @@ const SHOWN: [c_short; 3] = [
 ];
 
 impl Sets {
+    /// `None` where no set can have a socket of ours.
+    fn new(sets: [*mut fd_set; 3], n: c_int) -> Option<Self> {
+        (socket::receiving() > 0 && n > 0).then_some(Self { sets, n: n as usize })
+    }
+
     /// The word and bit of a descriptor; sets may be longer than `fd_set`, if the program made them so.
     fn word(&self, set: usize, fd: usize) -> Option<(*mut u64, u64)> {
         let at = self.sets[set];
@@ -242,6 +282,17 @@ impl Sets {
     }
 }
 
+/// As [`of_timespec`]; microseconds may be more than a second.
+///
+/// # Safety
+/// `t` must be null or valid.
+unsafe fn of_timeval(t: *const timeval) -> Result<Option<Duration>, ()> {
+    // SAFETY: by the contract.
+    let Some(t) = (unsafe { t.as_ref() }) else { return Ok(None) };
+    let (s, us) = (u64::try_from(t.tv_sec).map_err(drop)?, u64::try_from(t.tv_usec).map_err(drop)?);
+    Ok(Duration::from_secs(s).checked_add(Duration::from_micros(us)))
+}
+
 /// `pselect`, with sockets of ours in the sets; `None` when there are none.
 fn wait_sets(sets: &Sets, timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
     if socket::receiving() == 0 || !(0..sets.n).any(|fd| sets.has(0, fd) && ours(fd as c_int).is_some()) {
@@ -269,13 +320,9 @@ pub unsafe extern "C" fn select(
     e: *mut fd_set,
     t: *mut timeval,
 ) -> c_int {
-    if socket::receiving() > 0 && n > 0 {
-        let sets = Sets { sets: [r, w, e], n: n as usize };
-        // SAFETY: the caller's time.
-        let limit = unsafe { t.as_ref() };
-        let limit = limit.map(|t| {
-            Duration::new(t.tv_sec.unsigned_abs(), 0) + Duration::from_micros(t.tv_usec.unsigned_abs())
-        });
+    let sets = Sets::new([r, w, e], n);
+    // SAFETY: the caller's time.
+    if let (Some(sets), Ok(limit)) = (sets, unsafe { of_timeval(t) }) {
         let start = Instant::now();
         if let Some(done) = wait_sets(&sets, limit, std::ptr::null()) {
             // Linux leaves in the time what is left of it.
@@ -287,7 +334,7 @@ pub unsafe extern "C" fn select(
             return done;
         }
     }
-    before_sleep();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
     unsafe { real::select(n, r, w, e, t) }
 }
@@ -303,105 +350,13 @@ pub unsafe extern "C" fn pselect(
     t: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    if socket::receiving() > 0 && n > 0 {
-        let sets = Sets { sets: [r, w, e], n: n as usize };
-        // SAFETY: the caller's time.
-        if let Some(done) = wait_sets(&sets, unsafe { of_timespec(t) }, mask) {
-            return done;
-        }
-    }
-    before_sleep();
-    // SAFETY: the caller's arguments.
-    unsafe { real::pselect(n, r, w, e, t, mask) }
-}
-
-/// # Safety
-/// As epoll_ctl(2).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
-    let Some(socket) = table::get(fd) else {
-        // SAFETY: the caller's arguments.
-        return unsafe { real::epoll_ctl(epoll, op, fd, event) };
-    };
-    let Some(_inside) = Inside::enter() else {
-        // SAFETY: the caller's arguments.
-        return unsafe { real::epoll_ctl(epoll, op, fd, event) };
-    };
-    let mut state = socket.state();
-    let watch = state.watch();
-    // SAFETY: the caller's event, which may lie anywhere: it is packed.
-    let asked = if event.is_null() { None } else { Some(unsafe { event.read_unaligned() }) };
-    let (events, data) = asked.map_or((0, 0), |a| (a.events, a.u64));
-    // The kernel's socket tells of everything but frames to read.
-    let mut rest = epoll_event { events: if watch.is_some() { events & !INPUT } else { events }, u64: data };
-    let at = if asked.is_some() { &raw mut rest } else { std::ptr::null_mut() };
-    // SAFETY: the event lives across the call.
-    let done = unsafe { real::epoll_ctl(epoll, op, fd, at) };
-    if done < 0 {
+    // SAFETY: the caller's time.
+    if let (Some(sets), Ok(limit)) = (Sets::new([r, w, e], n), unsafe { of_timespec(t) })
+        && let Some(done) = wait_sets(&sets, limit, mask)
+    {
         return done;
     }
-    state.watched.retain(|w| w.epoll != epoll);
-    if op != libc::EPOLL_CTL_DEL {
-        state.watched.push(Watched { epoll, events, data });
-    }
-    if let Some(watch) = watch {
-        let events = if events & INPUT == 0 { 0 } else { events & READ };
-        kernel::epoll(epoll, op, watch, events, data);
-    }
-    done
-}
-
-/// Before the program waits on an epoll: sockets that have frames are made readable there, others ask for a wake-up.
-fn prepare_epoll() {
-    let Some(_inside) = Inside::enter() else { return };
-    flusher::flush_all();
-    if socket::receiving() == 0 {
-        return;
-    }
-    let nth = |i| socket::all().get(i).copied();
-    for socket in (0..).map_while(nth).filter(|s| s.receives()) {
-        if socket.state().watched.is_empty() || look(socket).is_err() {
-            continue;
-        }
-        socket.state().with_inlet(|inner, id| inner.receiver(id).map(|r| r.ring()));
-    }
-}
-
-/// # Safety
-/// As epoll_wait(2).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_wait(epoll: c_int, events: *mut epoll_event, n: c_int, ms: c_int) -> c_int {
-    prepare_epoll();
+    let _asleep = prepare();
     // SAFETY: the caller's arguments.
-    unsafe { real::epoll_wait(epoll, events, n, ms) }
-}
-
-/// # Safety
-/// As epoll_pwait(2).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_pwait(
-    epoll: c_int,
-    events: *mut epoll_event,
-    n: c_int,
-    ms: c_int,
-    mask: *const sigset_t,
-) -> c_int {
-    prepare_epoll();
-    // SAFETY: the caller's arguments.
-    unsafe { real::epoll_pwait(epoll, events, n, ms, mask) }
-}
-
-/// # Safety
-/// As epoll_pwait2(2).
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn epoll_pwait2(
-    epoll: c_int,
-    events: *mut epoll_event,
-    n: c_int,
-    t: *const timespec,
-    mask: *const sigset_t,
-) -> c_int {
-    prepare_epoll();
-    // SAFETY: the caller's arguments.
-    unsafe { real::epoll_pwait2(epoll, events, n, t, mask) }
+    unsafe { real::pselect(n, r, w, e, t, mask) }
 }

@@ -157,6 +157,19 @@ pub(crate) fn restarts() -> bool {
     })
 }
 
+/// Whether there is an interface of this name.
+pub(crate) fn exists(interface: &str) -> bool {
+    let Ok(name) = std::ffi::CString::new(interface) else { return false };
+    // SAFETY: a NUL-terminated name.
+    unsafe { libc::if_nametoindex(name.as_ptr()) != 0 }
+}
+
+/// Has the calling thread's timers end when they should, instead of up to 50 us later.
+pub(crate) fn exact_timers() {
+    // SAFETY: no pointers are passed.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
 /// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: sets of signals are plain data; both live across the calls.

@@ -69,6 +69,7 @@ real! {
     "setsockopt" setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t) -> c_int;
     "getsockopt" getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t) -> c_int;
     "close" close(fd: c_int) -> c_int;
+    "close_range" close_range(from: u32, to: u32, flags: c_int) -> c_int;
     "dup" dup(fd: c_int) -> c_int;
     "dup2" dup2(from: c_int, to: c_int) -> c_int;
     "dup3" dup3(from: c_int, to: c_int, flags: c_int) -> c_int;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::socket::Socket;
 
 /// Descriptors from here on are left to the kernel.
-const FDS: usize = 1 << 16;
+pub(crate) const FDS: usize = 1 << 16;
 
 static TABLE: [AtomicPtr<Socket>; FDS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; FDS];
 

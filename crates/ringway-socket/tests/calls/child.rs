@@ -58,11 +58,11 @@ pub(crate) fn frame(n: u8, len: usize) -> Vec<u8> {
     f
 }
 
-fn piece(bytes: &mut [u8]) -> iovec {
+pub(crate) fn piece(bytes: &mut [u8]) -> iovec {
     iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
 }
 
-fn message(pieces: &mut [iovec], name: &mut [u8], control: &mut [u8]) -> msghdr {
+pub(crate) fn message(pieces: &mut [iovec], name: &mut [u8], control: &mut [u8]) -> msghdr {
     // SAFETY: plain data.
     let mut m: msghdr = unsafe { zeroed() };
     (m.msg_iov, m.msg_iovlen) = (pieces.as_mut_ptr(), pieces.len());
@@ -116,6 +116,12 @@ pub(crate) fn send() {
         let mut nowhere = address(TYPE);
         nowhere.sll_ifindex = 9999;
         let n = bytes_of(&nowhere);
+        let mut family = name.clone();
+        family[..2].fill(0);
+        show("another family", libc::sendto(fd, f.as_ptr().cast(), 101, 0, family.as_ptr().cast(), 20));
+        show("a short name", libc::sendto(fd, f.as_ptr().cast(), 101, 0, name.as_ptr().cast(), 19));
+        family[11] = 9;
+        show("a long address", libc::sendto(fd, f.as_ptr().cast(), 101, 0, family.as_ptr().cast(), 20));
         show("no interface", libc::sendto(fd, f.as_ptr().cast(), 60, 0, n.as_ptr().cast(), 20));
         let copy = libc::dup(fd);
         libc::close(fd);
@@ -126,22 +132,74 @@ pub(crate) fn send() {
         let fd = socket(libc::SOCK_DGRAM, 0);
         let f = frame(74, 80);
         show("dgram", libc::sendto(fd, f[14..].as_ptr().cast(), 66, 0, name.as_ptr().cast(), 20));
+        bind(fd, 0);
+        show("dgram to nobody", libc::send(fd, f[14..].as_ptr().cast(), 66, 0));
+        name[11] = 0;
+        show("dgram, no address", libc::sendto(fd, f[14..].as_ptr().cast(), 66, 0, name.as_ptr().cast(), 20));
         libc::close(fd);
+        too_many(&mut name);
     }
     for version in 0..3 {
         tx_ring(version, 80 + 10 * version as u8);
     }
 }
 
+/// Pieces and names beyond what the kernel takes.
+fn too_many(name: &mut [u8]) {
+    let fd = socket(libc::SOCK_RAW, 0);
+    bind(fd, 0);
+    let mut f = frame(75, 60);
+    let mut pieces: Vec<_> = f.chunks_mut(1).map(piece).collect();
+    pieces.resize_with(1025, || piece(&mut []));
+    name[11] = 6;
+    let mut long = [&*name, &[0; 140]].concat();
+    // SAFETY: all memory lives across the calls.
+    unsafe {
+        show("writev of many", libc::writev(fd, pieces.as_ptr(), 1024));
+        show("writev of too many", libc::writev(fd, pieces.as_ptr(), 1025));
+        let mut m = message(&mut pieces, &mut long, &mut []);
+        show("sendmsg of too many", libc::sendmsg(fd, &raw const m, 0));
+        m.msg_iovlen = 60;
+        show("sendmsg with a long name", libc::sendmsg(fd, &raw const m, 0));
+        m.msg_namelen = u32::MAX;
+        show("sendmsg with a negative name", libc::sendmsg(fd, &raw const m, 0));
+        show(
+            "sendto with a long name",
+            libc::sendto(fd, f.as_ptr().cast(), 60, 0, long.as_ptr().cast(), 160),
+        );
+        libc::close(fd);
+    }
+}
+
 /// `sendmmsg` of frames from `first` on.
 fn burst(fd: c_int, first: u8, count: u8) {
+    show("sendmmsg", send_burst(fd, first, count));
+}
+
+pub(crate) fn send_burst(fd: c_int, first: u8, count: u8) -> isize {
     let mut frames: Vec<_> = (first..first + count).map(|n| frame(n, 60 + usize::from(n))).collect();
     let mut pieces: Vec<_> = frames.iter_mut().map(|f| [piece(f)]).collect();
     let header = |p: &mut [iovec; 1]| mmsghdr { msg_hdr: message(p, &mut [], &mut []), msg_len: 0 };
     let mut messages: Vec<_> = pieces.iter_mut().map(header).collect();
     // SAFETY: all memory lives across the call.
-    show("sendmmsg", unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), messages.len() as u32, 0) } as isize);
-    assert!(messages.iter().zip(&frames).all(|(m, f)| m.msg_len as usize == f.len()));
+    let n = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), messages.len() as u32, 0) };
+    assert!(messages.iter().zip(&frames).take(n.max(0) as usize).all(|(m, f)| m.msg_len as usize == f.len()));
+    n as isize
+}
+
+/// Fills a tx ring and sends it, for ever.
+pub(crate) fn flood_ring(fd: c_int) {
+    let map = ring(fd, libc::PACKET_TX_RING, 1);
+    ready();
+    loop {
+        for k in (0..32).filter(|k| map.u32(k * 2048) == 0) {
+            map.put(k * 2048 + 32, &frame(k as u8, 60));
+            map.set(k * 2048 + 4, 60);
+            map.set(k * 2048, 1);
+        }
+        // SAFETY: no memory is involved.
+        unsafe { libc::send(fd, null(), 0, 0) };
+    }
 }
 
 /// Block size, blocks, frame size, frames; for version 3 also timeout, private bytes and features.
@@ -237,6 +295,9 @@ pub(crate) fn receive(words: &[&str]) {
     // As some programs do it: made for all protocols, and bound to the interface.
     let fd = socket(kind, 0);
     option(fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1);
+    if words.contains(&"vnet") {
+        assert_eq!(option(fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1), 0);
+    }
     if words.contains(&"filter") {
         filter(fd);
     }
@@ -244,7 +305,9 @@ pub(crate) fn receive(words: &[&str]) {
     name_of(fd);
     ready();
     match how {
-        "ring0" | "ring1" | "ring2" => return rx_ring(fd, how.as_bytes()[4] - b'0', count),
+        "ring0" | "ring1" | "ring2" => {
+            return rx_ring(fd, how.as_bytes()[4] - b'0', count, words.contains(&"spin"));
+        }
         _ => {}
     }
     for _ in 0..count {
@@ -278,7 +341,7 @@ pub(crate) fn receive(words: &[&str]) {
 }
 
 /// As Open vSwitch does: nothing that was sent here.
-fn filter(fd: c_int) {
+pub(crate) fn filter(fd: c_int) {
     let insn = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = [
         insn(0x28, 0, 0, (-0x1000i32 + 4) as u32),
@@ -404,7 +467,8 @@ fn statistics(fd: c_int) {
     println!("statistics: {done} {counts:?}");
 }
 
-fn rx_ring(fd: c_int, version: u8, count: usize) {
+/// With `spin` it never waits.
+fn rx_ring(fd: c_int, version: u8, count: usize, spin: bool) {
     let map = ring(fd, libc::PACKET_RX_RING, version.into());
     println!("ring");
     let mut seen = 0;
@@ -412,7 +476,7 @@ fn rx_ring(fd: c_int, version: u8, count: usize) {
     while seen < count {
         let mut p = pollfd { fd, events: libc::POLLIN, revents: 0 };
         // SAFETY: it lives across the call.
-        assert_eq!(unsafe { libc::poll(&raw mut p, 1, 10_000) }, 1);
+        assert!(spin || unsafe { libc::poll(&raw mut p, 1, 10_000) } == 1);
         if version < 2 {
             let base = at * 2048;
             if map.u32(base) & 1 != 0 {
@@ -444,7 +508,8 @@ fn show_slot(map: &Map, base: usize, version: u8) {
     let (len, snap) = (map.u32(base + len_at), map.u32(base + if version == 2 { 12 } else { len_at + 4 }));
     let (mac, net) = (map.u32(base + ends_at) & 0xffff, map.u32(base + ends_at) >> 16);
     let tag = [0, map.u32(base + 24), map.u32(base + 32)][usize::from(version)] & 0xffff;
-    let flags = map.u32(base + flags_at) & !(1 << 7);
+    // Not the kind of time stamp (TP_STATUS_TS_SOFTWARE), which depends on what other programs of the machine asked for.
+    let flags = map.u32(base + flags_at) & !(1 << 7 | 1 << 29);
     let from = map.bytes(base + address, 18);
     let bytes = digest(&map.bytes(base + mac as usize, snap as usize));
     println!("{len} at {mac} {net} flags {flags:x} tag {tag:04x} from {from:02x?} {bytes}");

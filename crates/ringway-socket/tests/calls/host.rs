@@ -89,6 +89,14 @@ impl Host {
         self.run(far, program, frames)
     }
 
+    /// Runs it with the library before libc, and `far` at the far end of the veth.
+    pub(crate) fn streamed(&self, words: &str, far: &str) -> Run {
+        let mut program = self.program(words);
+        program.env("LD_PRELOAD", library()).env("RINGWAY_VERBOSE", "1");
+        let far = self.lab.run(|| Ok::<_, LabError>(OpenOptions::new().slots(8192).open(far)?)).unwrap();
+        self.run(far, program, &[])
+    }
+
     /// Kills the program after a while. The next one gets the port, and nothing is attached to the interface.
     pub(crate) fn kill(&self, words: &str, map: bool, more: &[(&str, &str)]) {
         let mut program = self.program(words);
@@ -120,6 +128,62 @@ impl Host {
 
     pub(crate) fn ip(&self, words: &str) {
         self.lab.ip(words).unwrap();
+    }
+
+    pub(crate) fn exec(&self, program: &str, words: &[&str]) {
+        self.lab.exec(program, words).unwrap();
+    }
+
+    /// Runs a program that is installed while `answer` plays who is at the far end: it gets each frame. With `us` the library is
+    /// before libc; with `map` a port stands for a0.
+    pub(crate) fn answered_program(
+        &self,
+        words: &[&str],
+        map: bool,
+        us: Option<&str>,
+        answer: impl Fn(&[u8]) -> Option<Vec<u8>>,
+    ) -> Run {
+        let mut program = self.inside(words);
+        if let Some(us) = us {
+            program.env("LD_PRELOAD", library()).env("RINGWAY_VERBOSE", "1").env("RINGWAY_BATCH_US", us);
+        }
+        let mut far = if map {
+            program.env("RINGWAY_MAP", format!("a0={}", self.port("p1")));
+            Port::open(&self.port("p2")).unwrap()
+        } else {
+            self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap()
+        };
+        let mut running = Running(program.spawn().unwrap());
+        let mut out = BufReader::new(running.0.stdout.take().unwrap());
+        let mut err = running.0.stderr.take().unwrap();
+        let errors = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            err.read_to_end(&mut said).unwrap();
+            String::from_utf8_lossy(&said).into_owned()
+        });
+        let start = Instant::now();
+        let (mut frames, mut spoke) = (Vec::new(), start);
+        while !errors.is_finished() {
+            // A link is never silent; some programs look whether they are to end when a frame comes.
+            if spoke.elapsed() > Duration::from_millis(50) {
+                spoke = Instant::now();
+                let other = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 9], &[0x88, 0xb5], &[0; 46]].concat();
+                assert!(far.tx[0].push(&other));
+            }
+            far.rx[0].sync().unwrap();
+            let got = far.rx[0].burst(u32::MAX).map(|f| f.bytes().to_vec()).collect::<Vec<_>>();
+            for f in got.iter().filter_map(|f| answer(f)) {
+                assert!(far.tx[0].push(&f));
+            }
+            far.tx[0].sync().unwrap();
+            frames.extend(got);
+            assert!(start.elapsed() < LIMIT, "the program does not end: {words:?}");
+        }
+        let mut lines = Vec::new();
+        read_lines(&mut out, &mut lines, None);
+        let errors = errors.join().unwrap();
+        assert!(running.0.wait().unwrap().success(), "{errors}");
+        Run { lines, frames, errors }
     }
 
     /// Runs a program that is installed, on the kernel's sockets.
@@ -205,11 +269,16 @@ impl Host {
         let mut lines = Vec::new();
         if !frames.is_empty() {
             let wanted = if words_of(&program).contains("ring") { "ring" } else { "ready" };
-            read_lines(&mut out, &mut lines, Some(wanted));
-            for f in frames {
-                assert!(far.tx[0].push(f));
+            // Some want them twice.
+            for wanted in
+                [Some(wanted), words_of(&program).contains("twice").then_some("again")].into_iter().flatten()
+            {
+                read_lines(&mut out, &mut lines, Some(wanted));
+                for f in frames {
+                    assert!(far.tx[0].push(f));
+                }
+                far.tx[0].sync().unwrap();
             }
-            far.tx[0].sync().unwrap();
         }
         let mut got = Vec::new();
         let reader = std::thread::spawn(move || {
@@ -223,6 +292,8 @@ impl Host {
         }
         std::thread::sleep(Duration::from_millis(20));
         take(&mut far, &mut got);
+        // Gives back what was taken: who opens the port next begins behind it.
+        far.rx[0].sync().unwrap();
         let mut errors = String::new();
         running.0.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
         let ended = running.0.wait().unwrap();

@@ -22,7 +22,7 @@ fn receive(name: &str, fd: c_int, count: usize) {
 }
 
 /// Runs `f` in the child of a fork, and waits for it.
-fn in_fork(f: impl FnOnce()) {
+pub(crate) fn in_fork(f: impl FnOnce()) {
     // SAFETY: the child runs `f` and ends; no other thread of the parent holds what it needs.
     unsafe {
         let pid = libc::fork();
@@ -181,14 +181,35 @@ pub(crate) fn threads() {
     }
 }
 
-/// Sends for ever.
-pub(crate) fn flood() {
+/// Sends trains of numbered frames for a second, and tells how many.
+pub(crate) fn stream() {
     let fd = socket(libc::SOCK_RAW, 0);
     bind(fd, 0);
-    ready();
-    loop {
-        for n in 0..200 {
-            send(fd, n);
+    let (start, mut f, mut sent) = (std::time::Instant::now(), frame(0, 64), 0u32);
+    while start.elapsed() < Duration::from_secs(1) {
+        for _ in 0..80 {
+            f[20..24].copy_from_slice(&sent.to_ne_bytes());
+            // SAFETY: the frame lives across the call.
+            assert_eq!(unsafe { libc::send(fd, f.as_ptr().cast(), f.len(), 0) }, 64);
+            sent += 1;
         }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    println!("sent: {sent}");
+}
+
+/// Sends for ever.
+pub(crate) fn flood(by: &str) {
+    let fd = socket(libc::SOCK_RAW, 0);
+    bind(fd, 0);
+    match by {
+        "ring" => return crate::child::flood_ring(fd),
+        _ => ready(),
+    }
+    for n in (0..=255).cycle() {
+        match by {
+            "burst" => crate::child::send_burst(fd, 0, 64),
+            _ => send(fd, n),
+        };
     }
 }

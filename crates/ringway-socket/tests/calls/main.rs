@@ -5,8 +5,10 @@
 #![allow(dead_code, reason = "what the tests share has more")]
 
 mod child;
+mod edges;
 mod host;
 mod life;
+mod offload;
 
 use child::{TYPE, frame};
 use host::Host;
@@ -25,7 +27,21 @@ fn program() {
         "share" => life::share(&words[1..]),
         "epoll" => life::epoll(),
         "threads" => life::threads(),
-        "flood" => life::flood(),
+        "stream" => life::stream(),
+        "arguments" => edges::arguments(),
+        "control" => edges::control(),
+        "many" => edges::many(),
+        "edges" => edges::edges(),
+        "refused" => edges::refused(),
+        "nested" => edges::nested(),
+        "closed" => edges::closed(),
+        "sleepers" => edges::sleepers(),
+        "cancelled" => edges::cancelled(),
+        "heir" => edges::heir(),
+        "vnet" => offload::send(),
+        "vnet-receive" => offload::receive(),
+        "flood" => life::flood(words[1]),
+        "unprivileged" => edges::unprivileged(&words[1..]),
         other => panic!("{other}?"),
     }
 }
@@ -54,6 +70,29 @@ fn frames_that_wait_arrive_all_the_same() {
     }
 }
 
+/// A program that sends for a while gets a port for it, and nobody notices: nothing is lost, nothing overtakes.
+#[test]
+fn a_dense_stream_leaves_the_kernels_socket_for_a_port() {
+    let Some(host) = Host::new() else { return };
+    for far in ["packet:a1", "ebpf:a1"] {
+        let got = host.streamed("stream", far);
+        let numbers: Vec<_> =
+            got.frames.iter().map(|f| u32::from_ne_bytes(f[20..24].try_into().unwrap())).collect();
+        let wanted: Vec<_> = (0..numbers.len() as u32).collect();
+        assert!(numbers == wanted, "{far}: out of order, or lost: {numbers:?}");
+        assert_eq!(got.lines[1], format!("sent: {}", numbers.len()), "{far}");
+        let words: Vec<_> = got.errors.split(' ').collect();
+        let before = |what: &str| words.windows(2).find(|w| w[1] == what).unwrap()[0].parse::<u32>().unwrap();
+        let (by_port, by_kernel) = (before("frames"), before("calls"));
+        assert_eq!(
+            (by_port > 0, by_kernel > 0, by_port + by_kernel),
+            (true, true, wanted.len() as u32),
+            "{far}: {}",
+            got.errors
+        );
+    }
+}
+
 /// One of each kind that a receiver can tell apart.
 fn kinds() -> Vec<Vec<u8>> {
     let mut frames: Vec<_> = (0..10).map(|n| frame(n, 60 + 50 * usize::from(n))).collect();
@@ -71,8 +110,9 @@ fn same(words: &str, frames: &[Vec<u8>]) {
     let Some(host) = Host::new() else { return };
     let expected = host.plain(words, frames);
     let got = host.shimmed(words, frames, true, &[]);
+    let all = &got.lines;
     for (got, expected) in got.lines.iter().zip(&expected.lines) {
-        assert_eq!(got, expected, "{words}");
+        assert_eq!(got, expected, "{words}: {all:#?}");
     }
     assert_eq!(got.lines.len(), expected.lines.len(), "{words}");
     assert!(expected.lines.len() > 5 && got.errors.contains("received"), "{words}: {}", got.errors);
@@ -99,6 +139,15 @@ fn mapped_rings() {
     let all = kinds();
     for how in ["ring0", "ring1", "ring2"] {
         same(&format!("receive raw {how} {}", all.len()), &all);
+    }
+}
+
+/// Frames get into the ring of a program that only looks at it.
+#[test]
+fn mapped_rings_that_nobody_waits_for() {
+    let all = kinds();
+    for how in ["ring1", "ring2"] {
+        same(&format!("receive raw {how} {} spin", all.len()), &all);
     }
 }
 
@@ -132,6 +181,82 @@ fn an_epoll_that_looked_before_the_bind() {
 #[test]
 fn threads_signals_and_time() {
     same("threads", &six());
+}
+
+/// Twelve frames of the program's own type.
+fn twelve() -> Vec<Vec<u8>> {
+    (0..12).map(|n| frame(n, 60 + usize::from(n))).collect()
+}
+
+#[test]
+fn arguments_are_checked_as_the_kernel_does() {
+    same("arguments", &twelve());
+}
+
+#[test]
+fn messages_beside_the_bytes_and_several_frames_a_call() {
+    same("control", &twelve());
+    same("many", &twelve());
+}
+
+#[test]
+fn epolls_tell_of_edges_and_of_nothing_that_is_refused() {
+    same("edges twice", &six());
+    same("refused twice", &(0..3).map(|n| frame(n, 60)).collect::<Vec<_>>());
+    same("nested", &six());
+}
+
+#[test]
+fn descriptors_that_are_closed_or_fail_to_bind() {
+    same("closed", &six());
+}
+
+#[test]
+fn a_thread_that_looks_leaves_the_wake_up_to_who_sleeps() {
+    same("sleepers", &six());
+}
+
+#[test]
+fn a_thread_is_cancelled_in_a_receive() {
+    same("cancelled", &six());
+}
+
+#[test]
+fn the_child_of_a_fork_finds_a_mapped_port_busy() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("heir", &six(), true, &[]);
+    let busy = format!("child receives: errno {}", libc::EBUSY);
+    assert_eq!(got.lines[2..6], ["child polls: 1", &busy, &busy, &busy], "{}", got.errors);
+    let parent: Vec<_> = (0..6).flat_map(|n| [format!("parent: {}", 60 + n), format!("frame {n}")]).collect();
+    assert_eq!(got.lines[7..], parent, "what is its parent's stays there");
+    assert_eq!(got.errors.matches("has it open").count(), 1, "it is said once: {}", got.errors);
+}
+
+#[test]
+fn a_program_without_rights_is_told_what_the_kernel_tells() {
+    let Some(host) = Host::new() else { return };
+    let expected = host.plain("unprivileged", &[]);
+    assert_eq!(expected.lines, [format!("socket: errno {}", libc::EPERM)]);
+    assert_eq!(host.shimmed("unprivileged", &[], true, &[]).lines, expected.lines);
+    let got = host.shimmed("unprivileged later", &[], true, &[]);
+    assert_eq!(got.lines, [format!("bind: errno {}", libc::EPERM)]);
+    assert!(got.errors.contains("ringway vale"), "what is missing, and the cure: {}", got.errors);
+}
+
+#[test]
+fn what_is_left_to_be_done_is_done() {
+    let Some(host) = Host::new() else { return };
+    // The kernel does it too, rather than have a veth hand it on.
+    host.exec("ethtool", &["-K", "a0", "tx", "off", "tso", "off", "gso", "off"]);
+    let expected = host.plain("vnet", &[]);
+    let got = host.shimmed("vnet", &[], true, &[]);
+    assert_eq!(got.lines, expected.lines, "{}", got.errors);
+    assert_eq!(got.frames.len(), expected.frames.len(), "{:?}", expected.lines);
+    for (n, (got, expected)) in got.frames.iter().zip(&expected.frames).enumerate() {
+        assert_eq!(got, expected, "frame {n}");
+    }
+    assert!(got.frames.len() > 25, "cut into segments");
+    same("vnet-receive", &six());
 }
 
 #[test]
@@ -197,7 +322,10 @@ fn a_port_that_is_not_there_is_no_device() {
 #[test]
 fn killed_senders_leave_nothing() {
     let Some(host) = Host::new() else { return };
-    for (map, us) in [(true, "0"), (true, "200"), (false, "200")] {
-        host.kill("flood", map, &[("RINGWAY_BATCH_US", us)]);
+    let ways = [("send", true, "0"), ("send", true, "200"), ("send", false, "200")];
+    for (by, map, us) in
+        [&ways[..], &[("burst", true, "0"), ("burst", false, "0"), ("ring", true, "0")]].concat()
+    {
+        host.kill(&format!("flood {by}"), map, &[("RINGWAY_BATCH_US", us)]);
     }
 }

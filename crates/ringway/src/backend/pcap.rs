@@ -1,6 +1,7 @@
 //! `pcap:FILE`: replay of a capture file at its own times, faster or at top speed; or writing one.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +29,12 @@ pub(crate) fn shape(mode: PcapMode, options: &OpenOptions) -> PortShape {
 }
 
 fn failed(port: &str, e: PcapError) -> Error {
-    Error::new(ErrorKind::Io, port, e.to_string())
+    let kind = match &e {
+        PcapError::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => ErrorKind::Denied,
+        PcapError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => ErrorKind::NotFound,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, port, e.to_string())
 }
 
 /// Opens `file` for `mode`.

@@ -61,6 +61,27 @@ impl RxRing {
         RxBurst { view: &self.ring.view, stats: &self.ring.stats, head, tail: self.ring.tail, left: max }
     }
 
+    /// The next frame, which is not passed: the next burst begins with it.
+    ///
+    /// ```
+    /// let mut port = ringway::Port::open("loop:")?;
+    /// assert!(port.tx[0].push(b"a frame of at least 14 bytes"));
+    /// port.tx[0].sync()?;
+    /// port.rx[0].sync()?;
+    /// assert_eq!(port.rx[0].peek().map(|f| f.len()), Some(28));
+    /// assert_eq!(port.rx[0].avail(), 1);
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[inline]
+    pub fn peek(&mut self) -> Option<RxFrame<'_>> {
+        let mut burst = self.burst(u32::MAX);
+        let frame = burst.next();
+        if let Some(frame) = &frame {
+            burst.head = frame.at;
+        }
+        frame
+    }
+
     /// Asks for a wake-up: from now on [`fd`](Self::fd) becomes readable when a frame arrives, until the next
     /// sync. Returns true, and asks for nothing, when frames are there already.
     ///

@@ -2,12 +2,14 @@
 //! a model beside it, which must agree on every byte and every counter. Needs root; says so and passes without.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod frames;
 mod model;
 #[path = "../switch/mod.rs"]
 mod switch;
 
 use std::cell::RefCell;
 
+use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -15,6 +17,9 @@ use ringway::vale::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, 
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 use switch::{Temporary, receive};
+
+/// Of test frames: an EtherType that could be any.
+const IPV4: u16 = 0x0800;
 
 /// A switch with ports p0, p1 and so on, and its model. Removed at the end, also of a test that fails.
 struct Lab {
@@ -88,7 +93,7 @@ impl Lab {
     /// A frame that differs from all others.
     fn frame(&mut self, to: u8, from: u8, tags: &[u16], len: usize) -> Vec<u8> {
         self.serial = self.serial.wrapping_add(1);
-        frame(to, from, tags, len, self.serial)
+        frame(IPV4, [to, from], tags, len, self.serial)
     }
 
     fn drops(&self, port: usize, why: &str) -> u64 {
@@ -96,48 +101,9 @@ impl Lab {
     }
 }
 
-const BROADCAST: u8 = 0;
-const MULTICAST: u8 = 200;
-
-fn mac(station: u8) -> [u8; 6] {
-    match station {
-        BROADCAST => [0xff; 6],
-        MULTICAST => [1, 0, 0x5e, 0, 0, 1],
-        s => [2, 0, 0, 0, 0, s],
-    }
-}
-
-/// A frame with 802.1Q tags, cut or filled to `len` bytes.
-fn frame(to: u8, from: u8, tags: &[u16], len: usize, serial: u8) -> Vec<u8> {
-    let mut f = [mac(to), mac(from)].concat();
-    for tci in tags {
-        f.extend([0x81, 0]);
-        f.extend(tci.to_be_bytes());
-    }
-    f.extend([8, 0]);
-    let fill = f.len()..len.max(f.len());
-    f.extend(fill.map(|i| (i * 31 + i / 251) as u8 ^ serial));
-    f.truncate(len);
-    f
-}
-
 /// Lengths and starts of frames, to be read in a failure.
 fn brief(frames: &[Vec<u8>]) -> Vec<(usize, &[u8])> {
     frames.iter().map(|f| (f.len(), &f[..f.len().min(20)])).collect()
-}
-
-fn access(vid: u16) -> PortConf {
-    PortConf { vlan: VlanMode::Access(vid), ..PortConf::default() }
-}
-
-fn trunk(allowed: &[u16], native: Option<u16>) -> PortConf {
-    let mut set: ringway::vale::VlanSet = allowed.iter().copied().collect();
-    set.extend(native);
-    PortConf { vlan: VlanMode::Trunk { allowed: set, native }, ..PortConf::default() }
-}
-
-fn mirrored(to: usize, rx: bool, tx: bool) -> PortConf {
-    PortConf { mirror: Some(Mirror { to: format!("p{to}"), rx, tx }), ..PortConf::default() }
 }
 
 const LENGTHS: [usize; 15] =
@@ -180,22 +146,22 @@ fn every_pair_of_modes_passes_what_it_should() {
 fn tags_come_and_go_at_the_edge() {
     let Some(mut lab) = Lab::new(4) else { return };
     lab.start(&[access(5), trunk(&[5, 6], None), trunk(&[6], Some(5)), PortConf::default()]);
-    let plain = frame(BROADCAST, 1, &[], 2110, 1);
+    let plain = frame(IPV4, [BROADCAST, 1], &[], 2110, 1);
     lab.send(0, std::slice::from_ref(&plain));
     let got = lab.check();
     assert_eq!(got[1], [[&plain[..12], &[0x81, 0, 0, 5], &plain[12..]].concat()]);
     assert_eq!(got[2], [plain]);
     assert!(got[3].is_empty(), "a transparent port is in VLAN 0 alone");
-    let urgent = frame(BROADCAST, 2, &[0xe005], 100, 2);
+    let urgent = frame(IPV4, [BROADCAST, 2], &[0xe005], 100, 2);
     lab.send(1, std::slice::from_ref(&urgent));
     let got = lab.check();
     assert_eq!(got[0], [[&urgent[..12], &urgent[16..]].concat()]);
     assert_eq!(got[2], got[0]);
-    let priority = frame(1, 3, &[0xa000], 100, 3);
-    lab.send(2, &[priority.clone(), frame(BROADCAST, 3, &[0xa006], 60, 4)]);
+    let priority = frame(IPV4, [1, 3], &[0xa000], 100, 3);
+    lab.send(2, &[priority.clone(), frame(IPV4, [BROADCAST, 3], &[0xa006], 60, 4)]);
     let got = lab.check();
     assert_eq!(got[0], [[&priority[..12], &priority[16..]].concat()]);
-    assert_eq!(got[1], [frame(BROADCAST, 3, &[0xa006], 60, 4)], "priority from trunk to trunk");
+    assert_eq!(got[1], [frame(IPV4, [BROADCAST, 3], &[0xa006], 60, 4)], "priority from trunk to trunk");
     let vlans: Vec<_> = lab.switch.fdb().iter().map(|e| (e.vlan, e.mac.0[5], e.port.unwrap())).collect();
     assert_eq!(vlans, [(5, 1, 1), (5, 2, 2), (5, 3, 3), (6, 3, 3)]);
 }
@@ -225,7 +191,7 @@ fn storms_are_cut_to_a_tenth_of_a_second() {
     let storm = StormLimits { broadcast: Some(200), multicast: Some(3), unknown: None };
     lab.start(&[PortConf { storm, ..PortConf::default() }, PortConf::default()]);
     let kinds = [BROADCAST, MULTICAST, 9];
-    let burst: Vec<_> = (0..150).map(|i| frame(kinds[i % 3], 1, &[], 60, i as u8)).collect();
+    let burst: Vec<_> = (0..150).map(|i| frame(IPV4, [kinds[i % 3], 1], &[], 60, i as u8)).collect();
     for f in &burst {
         assert!(lab.ports[0].tx[0].push(f));
     }
@@ -260,7 +226,7 @@ fn a_limit_lets_frames_pass_again_with_time() {
     let start = std::time::Instant::now();
     let mut passed = 0;
     while passed < 15 {
-        lab.ports[0].tx[0].push(&frame(BROADCAST, 1, &[], 60, 0));
+        lab.ports[0].tx[0].push(&frame(IPV4, [BROADCAST, 1], &[], 60, 0));
         lab.ports[0].tx[0].sync().unwrap();
         passed += receive(&mut lab.ports[1]).len();
     }
@@ -405,7 +371,8 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
         1 => Just(9000usize),
         1 => 65500usize..65536,
     ];
-    (to, 1u8..9, tags, len, any::<u8>()).prop_map(|(to, from, tags, len, s)| frame(to, from, &tags, len, s))
+    (to, 1u8..9, tags, len, any::<u8>())
+        .prop_map(|(to, from, tags, len, s)| frame(IPV4, [to, from], &tags, len, s))
 }
 
 #[test]

@@ -104,7 +104,8 @@ impl Edges {
 /// The entries of a NIC, which name a program that a reload replaces.
 #[derive(Debug, Clone)]
 pub(in crate::vale) struct Entries {
-    /// The directory of the switch.
+    /// Name and directory of the switch.
+    pub(super) switch: String,
     pub(super) dir: PathBuf,
     /// Port and place of the NIC.
     pub(super) of: (u32, u32),
@@ -119,7 +120,7 @@ impl Entries {
     }
 
     fn open(&self) -> io::Result<(Edges, u32, OwnedFd)> {
-        let edges = Edges::open(&self.dir, "edges").map_err(|e| io::Error::other(e.to_string()))?;
+        let edges = Edges::open(&self.dir, &self.switch).map_err(|e| io::Error::other(e.to_string()))?;
         let (index, program) = edges.entry(self.of.0).ok_or(io::ErrorKind::NotFound)?;
         Ok((edges, index, program))
     }

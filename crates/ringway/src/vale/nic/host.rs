@@ -11,6 +11,7 @@
 //! What comes from the wire for it is passed on by the programs of NICs (bpf/vale_host.h).
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::shared::Shared;
@@ -82,12 +83,18 @@ impl Switch {
         let name = format!("{interface}^");
         let on = format!("{}:{name}", self.name);
         let number = self.make_port(&name, &PortAccess::default(), port::NIC | port::HOST)?;
-        self.attach_host(nic, shared, (number, beside), &on)
+        let dir = pins::port(&self.dir, &name);
+        self.attach_host(nic, shared, (number, beside), (&dir, &on))
             .inspect_err(|_| self.remove_host(interface, beside))
     }
 
-    fn attach_host(&self, nic: &Nic, shared: &Shared, (number, beside): (u32, u32), on: &str) -> Result<()> {
-        let dir = pins::port(&self.dir, on.rsplit(':').next().unwrap_or(on));
+    fn attach_host(
+        &self,
+        nic: &Nic,
+        shared: &Shared,
+        (number, beside): (u32, u32),
+        (dir, on): (&Path, &str),
+    ) -> Result<()> {
         let word = |of: u32, at: usize| self.ports.u32(of as usize * port::SIZE + at);
         for (at, value) in [
             (port::IFINDEX, nic.index),
@@ -99,11 +106,11 @@ impl Switch {
             word(number, at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
-        self.state_in(&dir).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
+        self.state_in(dir).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         shared.clear(number, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
-        programs::keep(&inject, &dir, on)?;
+        programs::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_host(&self.dir, number, nic.index), on)?;
         word(beside, port::BESIDE).store(number, Release);
         let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?;

@@ -171,6 +171,7 @@ impl Switch {
                 let Programs { wire, out, pass, edge } = self.load_nic(&shared, of.number, generation, on)?;
                 let word = |at| self.nic_word(of.number, at);
                 let entries = Entries {
+                    switch: self.name.clone(),
                     dir: self.dir.clone(),
                     of: (of.number, word(port::PLACE)),
                     netns: word(port::NETNS),

@@ -1,4 +1,4 @@
-//! The suite `apps`: programs that nobody recompiled, on Ringway beside themselves on what the system has.
+//! The suite `pcap`: programs that nobody recompiled, on Ringway beside themselves on what the system has.
 //!
 //! | case | what | counted |
 //! | --- | --- | --- |
@@ -7,6 +7,7 @@
 //! | `tcpdump` | `tcpdump -w` of a flood | by tcpdump |
 //! | `ovs` | Open vSwitch with its datapath in user space | at the far end |
 //! | `latency` | round trips of single frames through the forwarder | by a program on libpcap |
+//! | `latency-ovs` | the same through Open vSwitch | by a program on libpcap |
 //!
 //! All systems of a case are the same file with the same arguments: those of ours are started with the environment that
 //! `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with FCS.
@@ -29,5 +30,12 @@ const BURST: u32 = 256;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
-    vec![bridge::case(bed), replay::case(bed), dump::case(bed), ovs::case(bed), latency::case(bed)]
+    vec![
+        bridge::case(bed),
+        replay::case(bed),
+        dump::case(bed),
+        ovs::case(bed),
+        latency::bridge(bed),
+        latency::switch(bed),
+    ]
 }

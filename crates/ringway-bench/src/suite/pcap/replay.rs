@@ -15,8 +15,8 @@ use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
 const NOTE: &str = "tcpreplay --topspeed --preload-pcap of 1024 frames over and over, on CPU 0, into a veth. \
-                    kernel: as it is; ringway: ringway run; ringway-batched: --batch-us 100. The sink at the \
-                    far end is tc for kernel and ringway, XDP for ringway-batched: the better one for each";
+                    kernel: as it is; ringway-default: ringway run. The sink at the far end is tc for kernel, XDP \
+                    for ringway-default: the better one for each";
 
 /// In memory, so that reading costs no system what it does not cost the others.
 const PLACE: &str = "/dev/shm";
@@ -30,8 +30,7 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
     Case::new("tcpreplay", Unit::Mpps)
         .note(NOTE)
         .system("kernel", move || replay(bed, Under::System, "sink-skb"))
-        .system("ringway", move || replay(bed, Under::Default, "sink-skb"))
-        .system("ringway-batched", move || replay(bed, Under::Batched(""), "sink"))
+        .system("ringway-default", move || replay(bed, Under::Default, "sink"))
 }
 
 fn replay(bed: Bed<'_>, under: Under<'_>, sink: &str) -> Result<Sample, Fault> {

@@ -1,6 +1,7 @@
 //! `ovs`: Open vSwitch with its datapath in user space, on packet sockets.
 
 use super::BURST;
+use super::bridge::TAKEN;
 use super::launch::Under;
 use super::wires::Wires;
 use crate::lab::Lab;
@@ -11,7 +12,7 @@ use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
 const NOTE: &str = "datapath_type=netdev, one flow between two ports, the daemon on CPU 1. kernel: packet \
                     sockets on veths, a flood on CPU 0, counted by a tc sink; ringway-default: the same \
-                    under ringway run; ringway-switch: --map to ports of two switches, which a thread on CPU \
+                    under ringway run, counted by an XDP sink; ringway-taken: --map a1=ebpf:a1 --map b0=ebpf:b0; ringway-switch: --map to ports of two switches, which a thread on CPU \
                     0 floods and drains in turn";
 
 pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
@@ -19,12 +20,13 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
         .burst(BURST)
         .note(NOTE)
         .system("kernel", move || through(bed, "sink-skb", |lab| start(lab, Under::System)))
-        .system("ringway-default", move || through(bed, "sink-skb", |lab| start(lab, Under::Default)))
+        .system("ringway-default", move || through(bed, "sink", |lab| start(lab, Under::Default)))
+        .system("ringway-taken", move || through(bed, "sink", |lab| start(lab, Under::Map(TAKEN))))
         .system("ringway-switch", move || switches(bed))
 }
 
 /// Between `a1` and `b0`.
-fn start(lab: &Lab, under: Under<'_>) -> Result<OvsUserspace, Fault> {
+pub(super) fn start(lab: &Lab, under: Under<'_>) -> Result<OvsUserspace, Fault> {
     Ok(OvsUserspace::create_with(lab.name(), &["a1", "b0"], receiver(), &under.environment()?)?)
 }
 

@@ -9,8 +9,6 @@ use crate::suite::Fault;
 
 const LIBRARIES: [&str; 2] = ["libringway_pcap.so", "libringway_socket.so"];
 
-const BATCH: (&str, &str) = ("RINGWAY_BATCH_US", "100");
-
 /// Variables for a program's environment.
 pub(super) type Environment = Vec<(&'static str, OsString)>;
 
@@ -25,8 +23,8 @@ pub(super) enum Under<'a> {
     Copy,
     /// `ringway run --map NAME=PORT,...`.
     Map(&'a str),
-    /// `ringway run --batch-us 100`, and `--map NAME=PORT,...` unless it is empty.
-    Batched(&'a str),
+    /// The same with `--batch-us 0`.
+    AtOnce(&'a str),
 }
 
 impl Under<'_> {
@@ -37,8 +35,7 @@ impl Under<'_> {
             Self::Default => &[],
             Self::Copy => &[("RINGWAY_COPY", "1")],
             Self::Map(map) => &[("RINGWAY_MAP", map)],
-            Self::Batched("") => &[BATCH],
-            Self::Batched(map) => &[BATCH, ("RINGWAY_MAP", map)],
+            Self::AtOnce(map) => &[("RINGWAY_BATCH_US", "0"), ("RINGWAY_MAP", map)],
         };
         let settings = settings.iter().map(|(name, value)| (*name, value.into()));
         Ok([("LD_PRELOAD", libraries(&directories())?)].into_iter().chain(settings).collect())

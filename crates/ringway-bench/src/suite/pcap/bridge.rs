@@ -16,9 +16,9 @@ use crate::suite::{Bed, Case, Fault, Sample, Unit};
 const NOTE: &str = "one program on libpcap.so.0.8 that calls pcap_dispatch and pcap_inject. libpcap: on the \
                     system's; ringway-default: ringway run; ringway-copy: --copy; ringway-taken: --map \
                     a1=ebpf:a1 --map b0=ebpf:b0; ringway-switch: --map to ports of two switches, which a \
-                    thread on CPU 0 floods and drains in turn; batched: with --batch-us 100. Counted by an \
-                    XDP sink for ringway-taken-batched, which sends live frames, by a tc sink for the others \
-                    on veths";
+                    thread on CPU 0 floods and drains in turn; at-once: with --batch-us 0. Counted on veths by \
+                    a tc sink for libpcap and at-once, which send socket buffers, by an XDP sink for the \
+                    others, which send live frames: the better one for each";
 
 /// Both interfaces, taken from their hosts.
 pub(super) const TAKEN: &str = "a1=ebpf:a1,b0=ebpf:b0";
@@ -28,12 +28,12 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
         .burst(BURST)
         .note(NOTE)
         .system("libpcap", move || veths(bed, Under::System, "sink-skb"))
-        .system("ringway-default", move || veths(bed, Under::Default, "sink-skb"))
-        .system("ringway-copy", move || veths(bed, Under::Copy, "sink-skb"))
-        .system("ringway-taken", move || veths(bed, Under::Map(TAKEN), "sink-skb"))
-        .system("ringway-taken-batched", move || veths(bed, Under::Batched(TAKEN), "sink"))
+        .system("ringway-default", move || veths(bed, Under::Default, "sink"))
+        .system("ringway-copy", move || veths(bed, Under::Copy, "sink"))
+        .system("ringway-taken", move || veths(bed, Under::Map(TAKEN), "sink"))
+        .system("ringway-taken-at-once", move || veths(bed, Under::AtOnce(TAKEN), "sink-skb"))
         .system("ringway-switch", move || switches(bed, |map| Under::Map(map)))
-        .system("ringway-switch-batched", move || switches(bed, |map| Under::Batched(map)))
+        .system("ringway-switch-at-once", move || switches(bed, |map| Under::AtOnce(map)))
 }
 
 /// The forwarder between `a1` and `b0`.

@@ -1,0 +1,99 @@
+//! The receiving loop of a trial, one turn at a time.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ringway::Result;
+
+use super::ledger::Ledger;
+use super::pauses::Pauses;
+use super::port::RxPort;
+use super::rate::SECOND;
+use super::schedule::BURST;
+use super::transmit::Flight;
+
+/// Receives one stream until counting ends.
+#[derive(Debug)]
+pub(super) struct Collector<'a, R> {
+    port: &'a mut R,
+    flight: &'a Flight,
+    stream: u16,
+    ledger: Ledger,
+    pauses: Pauses,
+    /// Longest pause that loses nothing.
+    slack_ps: u64,
+    /// Frames that the port holds.
+    capacity: u64,
+    close_ps: u64,
+    dropped_before: u64,
+}
+
+/// What a receiver found.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) ledger: Ledger,
+    pub(super) pauses: Pauses,
+    pub(super) slack_ps: u64,
+    /// Frames that the port lost.
+    pub(super) dropped: u64,
+}
+
+impl<'a, R: RxPort> Collector<'a, R> {
+    /// A receiver of frames that come at `peak` a second at most, until `close_ps`.
+    pub(super) fn new(
+        port: &'a mut R,
+        flight: &'a Flight,
+        stream: u16,
+        peak: f64,
+        close_ps: u64,
+        latency: bool,
+    ) -> Self {
+        let mut ledger = Ledger::new(stream, 1);
+        if latency {
+            ledger = ledger.with_latencies();
+        }
+        ledger.close_at(close_ps);
+        let capacity = port.capacity();
+        let slack_ps = (capacity as f64 / peak.max(1e-9) * SECOND as f64) as u64;
+        let dropped_before = port.dropped();
+        let pauses = Pauses::default();
+        Self { port, flight, stream, ledger, pauses, slack_ps, capacity, close_ps, dropped_before }
+    }
+
+    /// One turn of the loop; false when counting has ended.
+    pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+        let limit = self.overfull().then_some(self.slack_ps);
+        self.pauses.turn(now_ps, limit);
+        if self.port.poll(now_ps, &mut self.ledger)? > 0 {
+            self.flight.received.store(self.ledger.stream(self.stream).unique, Relaxed);
+        }
+        if now_ps < self.close_ps {
+            return Ok(true);
+        }
+        // Frames that lay in the ring when counting ended came in time, for all that is known: it is the tester that is late.
+        self.pauses.too_long += u64::from(self.ledger.total().late > 0);
+        Ok(false)
+    }
+
+    /// Whether the ring may have had no room: of the frames sent more are missing than it holds. A burst may have left that
+    /// is not counted yet.
+    fn overfull(&self) -> bool {
+        let missing = self.flight.sent.load(Relaxed).saturating_sub(self.ledger.stream(self.stream).unique);
+        missing > self.capacity.saturating_sub(BURST)
+    }
+
+    /// Longest pause that loses nothing.
+    pub(super) fn slack_ps(&self) -> u64 {
+        self.slack_ps
+    }
+
+    /// The stream that is received.
+    pub(super) fn stream(&self) -> u16 {
+        self.stream
+    }
+
+    /// The account.
+    pub(super) fn into_report(self) -> Collected {
+        let dropped = self.port.dropped().saturating_sub(self.dropped_before);
+        Collected { ledger: self.ledger, pauses: self.pauses, slack_ps: self.slack_ps, dropped }
+    }
+}

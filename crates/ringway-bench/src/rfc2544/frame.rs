@@ -1,0 +1,403 @@
+//! Test frames: Ethernet, up to two VLAN tags, IPv4 or IPv6, UDP, a tag, a fixed pattern.
+//!
+//! Addresses are those of RFC 2544, C.2.2 (198.18.0.0/15, each side its half) and of RFC 5180 (2001:2::/48). The tag is
+//! [`Tag`] where the payload has 18 bytes (IPv4 from 64 bytes, with FCS), else a compact one of 12:
+//!
+//! ```text
+//!  0        2                 6                          12
+//!  +--------+-----------------+--------------------------+
+//!  | stream | sequence number | time, ns                 |    big-endian
+//!  +--------+-----------------+--------------------------+
+//!   16 bit   32 bit            48 bit
+//! ```
+//!
+//! which fits IPv6 at 78 bytes and IPv4 with a VLAN tag at 64. The UDP checksum is always computed, and tells changed payloads.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use ringway::wire::MacAddr;
+use serde::{Deserialize, Serialize};
+
+use super::flow::{Flow, Flows};
+use crate::traffic::bytes::{fold, get_u16, put, put_u16, sum_bytes};
+use crate::traffic::tag::{Layers, Tag};
+
+/// Bytes of the FCS: sizes count it, buffers do not hold it.
+pub const FCS: u32 = 4;
+
+/// Bytes of the compact tag.
+const COMPACT: usize = 12;
+
+/// Bits of times in tags.
+const TIME_MASK: u64 = (1 << 48) - 1;
+
+const UDP: u8 = 17;
+const HOPS: u8 = 64;
+
+/// What test frames look like.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Format {
+    /// IPv6 instead of IPv4.
+    pub ipv6: bool,
+    /// VLAN tags, outer first; two at most.
+    pub vlans: Vec<u16>,
+    /// Flows.
+    pub flows: Flows,
+    /// MAC addresses of the two sides, as text.
+    pub macs: [String; 2],
+    /// MAC addresses vary with the flow in their last three bytes (RFC 4814, 4.3).
+    pub vary_macs: bool,
+}
+
+impl Format {
+    /// Frames of these flows between two hosts with addresses of their own.
+    #[must_use]
+    pub fn new(flows: Flows) -> Self {
+        let macs = ["02:52:57:00:00:01", "02:52:57:00:00:02"].map(String::from);
+        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false }
+    }
+
+    fn ip_at(&self) -> usize {
+        14 + 4 * self.vlans.len()
+    }
+
+    fn payload_at(&self) -> usize {
+        self.ip_at() + if self.ipv6 { 48 } else { 28 }
+    }
+
+    /// Smallest size, FCS included, that a tag fits into.
+    #[must_use]
+    pub fn least(&self) -> u32 {
+        (self.payload_at() as u32 + COMPACT as u32 + FCS).max(64)
+    }
+
+    /// Checks a size against what frames and the port can hold.
+    ///
+    /// # Errors
+    /// When it is out of range, with the reason.
+    pub fn check(&self, size: u32, max_frame: u32) -> Result<(), String> {
+        if size < 64 {
+            return Err(format!("size {size} is below 64, the shortest Ethernet frame (FCS included)"));
+        }
+        if size < self.least() {
+            let what = if self.ipv6 { "IPv6" } else { "IPv4" };
+            let (tags, least) = (self.vlans.len(), self.least());
+            return Err(format!(
+                "size {size} has no room for a tag with {what} and {tags} VLAN tags; use {least} or more"
+            ));
+        }
+        if size - FCS > max_frame {
+            let most = max_frame + FCS;
+            return Err(format!(
+                "size {size} is longer than the port sends, {most} (FCS included); raise its MTU"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an address is one of the blocks for benchmarks.
+#[must_use]
+pub fn is_test_v4(address: Ipv4Addr) -> bool {
+    let [a, b, ..] = address.octets();
+    a == 198 && b & 0xfe == 18
+}
+
+/// As [`is_test_v4`].
+#[must_use]
+pub fn is_test_v6(address: Ipv6Addr) -> bool {
+    address.segments()[..3] == [0x2001, 2, 0]
+}
+
+/// IPv4 address of a host of a side.
+pub(super) fn v4(side: usize, host: u16) -> Ipv4Addr {
+    let [high, low] = (host + 2).to_be_bytes();
+    Ipv4Addr::new(198, 18 + side as u8, high, low)
+}
+
+/// IPv6 address of a host of a side.
+pub(super) fn v6(side: usize, host: u16) -> Ipv6Addr {
+    Ipv6Addr::new(0x2001, 2, 0, 1 + side as u16, 0, 0, 0, host + 2)
+}
+
+/// Writes frames of one stream.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    format: Format,
+    macs: [[u8; 6]; 2],
+    stream: u16,
+    /// Side that sends: 0 or 1.
+    from: usize,
+}
+
+impl Writer {
+    /// Frames of `stream` from side `from` to the other one.
+    ///
+    /// # Errors
+    /// When a MAC address can't be read.
+    pub fn new(format: &Format, stream: u16, from: usize) -> Result<Self, String> {
+        let mac = |text: &String| {
+            text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| format!("MAC address '{text}': {e}"))
+        };
+        let macs = [mac(&format.macs[0])?, mac(&format.macs[1])?];
+        Ok(Self { format: format.clone(), macs, stream, from: from & 1 })
+    }
+
+    /// Writes frame `seq` of `size` bytes, FCS included but not written, and returns its length.
+    ///
+    /// # Panics
+    /// If `buf` is shorter than that, or the size was not [checked](Format::check).
+    pub fn write(&self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
+        let frame = &mut buf[..(size - FCS) as usize];
+        let flow = self.format.flows.of(seq);
+        let ip = self.format.ip_at();
+        self.ethernet(frame, &flow);
+        let sum = if self.format.ipv6 {
+            self.ipv6(&mut frame[ip..], &flow)
+        } else {
+            self.ipv4(&mut frame[ip..], &flow)
+        };
+        let udp_at = self.format.payload_at() - 8;
+        let udp = &mut frame[udp_at..];
+        put_u16(udp, 0, flow.src_port);
+        put_u16(udp, 2, flow.dst_port);
+        put_u16(udp, 4, udp.len() as u16);
+        put_u16(udp, 6, 0);
+        self.payload(&mut udp[8..], seq, now_ns);
+        let checksum = !fold(sum + u64::from(UDP) + udp.len() as u64 + sum_bytes(udp));
+        put_u16(udp, 6, if checksum == 0 { 0xffff } else { checksum });
+        frame.len()
+    }
+
+    fn ethernet(&self, frame: &mut [u8], flow: &Flow) {
+        for (at, side) in [(0, self.from ^ 1), (6, self.from)] {
+            put(frame, at, &self.macs[side]);
+            if self.format.vary_macs {
+                put(frame, at + 3, &flow.mac.to_be_bytes()[1..]);
+                // The sides keep apart.
+                frame[at + 2] ^= side as u8;
+            }
+        }
+        for (k, id) in self.format.vlans.iter().enumerate() {
+            let outer = k + 1 < self.format.vlans.len();
+            put_u16(frame, 12 + 4 * k, if outer { 0x88a8 } else { 0x8100 });
+            put_u16(frame, 14 + 4 * k, *id);
+        }
+        put_u16(frame, self.format.ip_at() - 2, if self.format.ipv6 { 0x86dd } else { 0x0800 });
+    }
+
+    /// Writes the header and returns the sum of the addresses.
+    fn ipv4(&self, packet: &mut [u8], flow: &Flow) -> u64 {
+        let length = packet.len() as u16;
+        packet[..20].fill(0);
+        packet[0] = 0x45;
+        put_u16(packet, 2, length);
+        put_u16(packet, 6, 0x4000); // don't fragment; with it the identification may be zero (RFC 6864, 4.1)
+        put(packet, 8, &[HOPS, UDP]);
+        put(packet, 12, &v4(self.from, flow.src_host).octets());
+        put(packet, 16, &v4(self.from ^ 1, flow.dst_host).octets());
+        put_u16(packet, 10, !fold(sum_bytes(&packet[..20])));
+        sum_bytes(&packet[12..20])
+    }
+
+    /// As [`ipv4`](Self::ipv4).
+    fn ipv6(&self, packet: &mut [u8], flow: &Flow) -> u64 {
+        let length = packet.len() as u16 - 40;
+        put(packet, 0, &[0x60, 0, 0, 0]);
+        put_u16(packet, 4, length);
+        put(packet, 6, &[UDP, HOPS]);
+        put(packet, 8, &v6(self.from, flow.src_host).octets());
+        put(packet, 24, &v6(self.from ^ 1, flow.dst_host).octets());
+        sum_bytes(&packet[8..40])
+    }
+
+    fn payload(&self, payload: &mut [u8], seq: u64, now_ns: u64) {
+        let used = match payload.first_chunk_mut() {
+            Some(tag) => {
+                Tag { stream: self.stream, seq, time_ns: now_ns }.write(tag);
+                Tag::LEN
+            }
+            None => {
+                put_u16(payload, 0, self.stream);
+                put(payload, 2, &(seq as u32).to_be_bytes());
+                put(payload, 6, &now_ns.to_be_bytes()[2..]);
+                COMPACT
+            }
+        };
+        for (k, byte) in payload.iter_mut().enumerate().skip(used) {
+            *byte = k as u8;
+        }
+    }
+}
+
+/// What a received frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of ours.
+    Test {
+        /// Stream.
+        stream: u16,
+        /// Sequence number.
+        seq: u64,
+        /// When it was sent, nanoseconds modulo 2^48.
+        time_ns: u64,
+    },
+    /// One of ours that was changed on the way.
+    Corrupted,
+    /// Of somebody else.
+    Foreign,
+}
+
+/// Looks at a received frame. `next` is the number that is expected about now: compact tags carry 32 bits of it.
+#[must_use]
+pub fn classify(frame: &[u8], next: u64) -> Kind {
+    let Some(layers) = Layers::of(frame) else { return Kind::Foreign };
+    let Some(udp) = frame.get(layers.udp..).filter(|udp| udp.len() >= 8) else { return Kind::Foreign };
+    let ip = &frame[layers.ip..];
+    if !from_test_block(ip, layers.ipv6) {
+        return Kind::Foreign;
+    }
+    let length = usize::from(get_u16(udp, 4).unwrap_or(0));
+    let Some(udp) = udp.get(..length).filter(|udp| udp.len() >= 8 + COMPACT) else { return Kind::Corrupted };
+    let addresses = if layers.ipv6 { &ip[8..40] } else { &ip[12..20] };
+    let sum = sum_bytes(addresses) + u64::from(UDP) + length as u64 + sum_bytes(udp);
+    let checksum = get_u16(udp, 6).unwrap_or(0);
+    if (checksum == 0 && layers.ipv6) || (checksum != 0 && fold(sum) != 0xffff) {
+        return Kind::Corrupted;
+    }
+    let payload = &udp[8..];
+    if payload.len() >= Tag::LEN {
+        return match Tag::read(payload) {
+            Ok(tag) => Kind::Test { stream: tag.stream, seq: tag.seq, time_ns: tag.time_ns },
+            Err(_) => Kind::Corrupted,
+        };
+    }
+    compact(payload, next)
+}
+
+fn compact(payload: &[u8], next: u64) -> Kind {
+    let mut words = [0; 16];
+    words[4..].copy_from_slice(&payload[..COMPACT]);
+    let bits = u128::from_be_bytes(words);
+    let low = (bits >> 48) as u32;
+    // The number with these low bits that is nearest to the expected one.
+    let ahead = low.wrapping_sub(next as u32) as i32;
+    let seq = next.saturating_add_signed(ahead.into());
+    Kind::Test { stream: (bits >> 80) as u16, seq, time_ns: bits as u64 & TIME_MASK }
+}
+
+fn from_test_block(ip: &[u8], ipv6: bool) -> bool {
+    if ipv6 {
+        let address = ip.get(8..24).and_then(|a| a.first_chunk::<16>());
+        return ip.len() >= 40 && address.is_some_and(|&a| is_test_v6(Ipv6Addr::from(a)));
+    }
+    let address = ip.get(12..16).and_then(|a| a.first_chunk::<4>());
+    ip.len() >= 20 && address.is_some_and(|&a| is_test_v4(Ipv4Addr::from(a)))
+}
+
+/// Age of a time stamp, picoseconds: negative when it lies in the future.
+#[must_use]
+pub fn age_ps(now_ns: u64, time_ns: u64) -> i64 {
+    let ns = (now_ns.wrapping_sub(time_ns) << 16) as i64 >> 16;
+    ns * 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flow::FlowOrder;
+    use super::*;
+    use proptest::prelude::*;
+    use ringway::wire::{self, Transport};
+
+    fn formats() -> Vec<Format> {
+        let flows = Flows::new(5000, FlowOrder::Random, 4);
+        let mut all = Vec::new();
+        for ipv6 in [false, true] {
+            for vlans in [vec![], vec![100], vec![7, 4094]] {
+                all.push(Format { ipv6, vlans, vary_macs: ipv6, ..Format::new(flows) });
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn smallest_sizes() {
+        let least: Vec<u32> = formats().iter().map(Format::least).collect();
+        assert_eq!(least, [64, 64, 66, 78, 82, 86]);
+        let v4 = &formats()[0];
+        assert!(v4.check(63, 1514).unwrap_err().contains("below 64"));
+        assert!(v4.check(1519, 1514).unwrap_err().contains("longer than the port sends, 1518"));
+        assert!(
+            formats()[3]
+                .check(77, 1514)
+                .unwrap_err()
+                .contains("no room for a tag with IPv6 and 0 VLAN tags; use 78")
+        );
+        assert_eq!(v4.check(1518, 1514), Ok(()));
+    }
+
+    proptest! {
+        /// Frames are valid by the library's own parser, and read back, whatever the format and size.
+        #[test]
+        fn frames_are_valid_and_read_back(which in 0usize..6, more in 0u32..1500, seq in 0u64..1 << 47, time in 0u64..1 << 47) {
+            let format = &formats()[which];
+            let size = format.least() + more;
+            let mut buf = [0xee; 2048];
+            let writer = Writer::new(format, 3, which & 1).unwrap();
+            let len = writer.write(&mut buf, seq, time, size);
+            prop_assert_eq!(len as u32, size - FCS);
+            prop_assert_eq!(buf[len], 0xee);
+            let packet = wire::parse(&buf[..len]);
+            prop_assert!(packet.malformed.is_none(), "{:?}", packet.malformed);
+            prop_assert_eq!(packet.vlans().count(), format.vlans.len());
+            prop_assert!(matches!(packet.transport, Some(Transport::Udp(_))));
+            prop_assert_eq!(classify(&buf[..len], seq + 9), Kind::Test { stream: 3, seq, time_ns: time });
+        }
+
+        /// No changed bit behind the Ethernet header goes unnoticed; those of hop limit and header checksum may change.
+        #[test]
+        fn changed_payloads_are_noticed(which in 0usize..6, more in 0u32..300, bit: prop::sample::Index) {
+            let format = &formats()[which];
+            let mut buf = [0; 2048];
+            let len = Writer::new(format, 0, 0).unwrap().write(&mut buf, 77, 5, format.least() + more);
+            let bits = 8 * format.payload_at()..8 * len;
+            let bit = bits.start + bit.index(bits.len());
+            buf[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(classify(&buf[..len], 77), Kind::Corrupted);
+        }
+
+        #[test]
+        fn any_bytes_are_safe(frame in proptest::collection::vec(any::<u8>(), 0..200), start in 0usize..3) {
+            let mut frame = frame;
+            if frame.len() > 30 {
+                frame[12..15].copy_from_slice(&[[8, 0, 0x45], [0x86, 0xdd, 0x60], [0x81, 0, 0]][start]);
+                frame[26..30].copy_from_slice(&[198, 18, 0, 1]);
+            }
+            let _ = classify(&frame, 0);
+        }
+
+        #[test]
+        fn compact_numbers_are_extended(seq in 0u64..1 << 40, off in -1000i64..1000) {
+            let format = Format { vlans: vec![1], ..Format::new(Flows::new(1, FlowOrder::Sequential, 0)) };
+            let mut buf = [0; 64];
+            let len = Writer::new(&format, 0, 0).unwrap().write(&mut buf, seq, 0, 64);
+            let expected = seq.saturating_add_signed(off);
+            prop_assert_eq!(classify(&buf[..len], expected), Kind::Test { stream: 0, seq, time_ns: 0 });
+        }
+    }
+
+    #[test]
+    fn ages_are_signed_and_cross_the_wrap() {
+        assert_eq!((age_ps(10, 4), age_ps(4, 10)), (6000, -6000));
+        assert_eq!(age_ps(5, TIME_MASK), 6000);
+    }
+
+    #[test]
+    fn bad_addresses_are_named() {
+        let mut format = formats().remove(0);
+        format.macs[1] = "2:3".into();
+        assert!(Writer::new(&format, 0, 0).unwrap_err().contains("'2:3'"));
+        assert!(is_test_v4([198, 19, 255, 255].into()) && !is_test_v4([198, 20, 0, 0].into()));
+        assert!(is_test_v6("2001:2::5".parse().unwrap()) && !is_test_v6("2001:2:1::5".parse().unwrap()));
+    }
+}

@@ -1,0 +1,14 @@
+//! Trials over ports: in real time with threads that poll, or in lock step under a virtual clock.
+
+mod guard;
+mod neighbour;
+mod ports;
+mod rig;
+#[cfg(test)]
+mod tests;
+mod tsc;
+
+pub use guard::refuse;
+pub use ports::{RealRx, RealTx};
+pub use rig::{RealRig, RigSpec};
+pub use tsc::RealClock;

@@ -1,0 +1,300 @@
+//! Trials over ports that need no privilege.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use ringway::{DropReason, Result};
+
+use super::super::device::{DeviceSpec, lane};
+use super::super::flow::{FlowOrder, Flows};
+use super::super::frame::Format;
+use super::super::lanes::{Cpus, Lane, VirtualClock, lock_step, threads};
+use super::super::ledger::Ledger;
+use super::super::mix::Mix;
+use super::super::port::{Clock, RxPort, Train, TxPort};
+use super::super::rate::{MILLISECOND, Rate};
+use super::super::schedule::BURST;
+use super::super::session::Rig;
+use super::super::trial::{Fault, Order, Trial, Verdict};
+use super::*;
+
+fn rig(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut RigSpec)) -> RealRig {
+    let mut spec = RigSpec {
+        ports: [tx.into(), rx.into()],
+        format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
+        bidirectional: false,
+        slots: None,
+        cpus: Cpus::default(),
+        virtual_time,
+    };
+    change(&mut spec);
+    RealRig::open(&spec).unwrap()
+}
+
+fn burst(size: u32, frames: u64) -> Order {
+    Order::burst(&Mix::fixed(size), Rate::line(1_000_000_000, size), frames, 10 * MILLISECOND)
+}
+
+fn run(rig: &mut RealRig, order: &Order) -> Trial {
+    rig.run(order, &mut |_| true).unwrap()
+}
+
+#[test]
+fn bursts_in_lock_step_are_exact_at_every_size() {
+    for (ipv6, vlans) in [(false, vec![]), (true, vec![]), (false, vec![5]), (true, vec![5, 6])] {
+        let change = |spec: &mut RigSpec| {
+            (spec.format.ipv6, spec.format.vlans) = (ipv6, vlans.clone());
+            spec.format.flows = Flows::new(1000, FlowOrder::Random, 3);
+        };
+        let mut rig = rig("loop:", "loop:", true, change);
+        for size in [86, 128, 1518, 9000] {
+            let trial = run(&mut rig, &burst(size, 2501));
+            assert_eq!((trial.tx, trial.rx, trial.lost), (2501, 2501, 0), "{size} {trial:?}");
+            assert_eq!((&trial.faults[..], trial.received.foreign), (&[][..], 0), "{size}");
+        }
+    }
+}
+
+/// Each kind of fault alone, against the account of the port that makes it.
+#[test]
+fn impairments_in_lock_step_are_counted_exactly() {
+    for (fault, size) in [("drop=2%", 128), ("dup=3%", 64), ("corrupt=1%", 1518), ("reorder=2%,by=3", 256)] {
+        let port = format!("fault:{fault},seed=5,dir=tx,port=loop:");
+        let mut rig = rig(&port, &port, true, |_| ());
+        let trial = run(&mut rig, &burst(size, 20_000));
+        let (r, tx) = (trial.received, rig.counters().tx);
+        assert_eq!((trial.tx, &trial.faults[..]), (20_000, &[][..]), "{fault}");
+        let exact = |n: u64, expected: u64| n > 100 && n == expected;
+        match &fault[..3] {
+            "dro" => assert!(exact(trial.lost, tx.drops(DropReason::Injected)), "{trial:?} {tx:?}"),
+            "dup" => {
+                assert!(exact(r.duplicated, tx.frames_out - 20_000) && trial.lost == 0, "{trial:?} {tx:?}")
+            }
+            // What is changed in its Ethernet or IP header is foreign, or no loss at all.
+            "cor" => assert!(exact(trial.lost, r.corrupted + r.foreign), "{trial:?}"),
+            _ => assert!(trial.lost == 0 && r.reordered > 300 && r.duplicated == 0, "{trial:?}"),
+        }
+    }
+}
+
+#[test]
+fn both_directions_of_a_pipe() {
+    let name = format!("rfc{}", std::process::id());
+    let mut rig =
+        rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), true, |spec| spec.bidirectional = true);
+    let trial = run(&mut rig, &burst(64, 3000));
+    assert_eq!((trial.tx, trial.rx, trial.streams.len()), (6000, 6000, 2), "{trial:?}");
+    assert!(trial.streams.iter().all(|s| s.lost == 0 && s.tx == 3000));
+}
+
+#[test]
+fn ports_that_make_no_sense_are_refused() {
+    let spec = |tx: &str, rx: &str| RigSpec {
+        ports: [tx.into(), rx.into()],
+        format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
+        bidirectional: false,
+        slots: None,
+        cpus: Cpus::default(),
+        virtual_time: true,
+    };
+    let refused = |tx, rx| RealRig::open(&spec(tx, rx)).unwrap_err().to_string();
+    assert!(refused("null:", "null:").contains("can't send to itself"));
+    assert!(refused("nonsense", "loop:").contains("nonsense"));
+}
+
+#[test]
+fn a_trial_in_real_time_counts_and_stamps() {
+    let mut rig = rig("loop:", "loop:", false, |_| ());
+    let order =
+        Order::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 10 * MILLISECOND).with_latency();
+    let trial = run(&mut rig, &order);
+    assert_eq!(trial.scheduled, 1000);
+    assert_eq!(trial.tx, trial.rx + trial.lost);
+    assert_eq!(trial.received.negative, 0);
+    assert!(trial.latency.count == trial.rx && trial.latency.min_ns > 0, "{trial:?}");
+    // Disturbed or not, this is never a pass with frames missing.
+    assert!(trial.verdict(0) != Verdict::Pass || trial.rx == 1000);
+    // An interrupted one is no result.
+    let trial = rig.run(&order, &mut |_| false).unwrap();
+    assert!(trial.interrupted() && trial.verdict(1_000_000) == Verdict::Invalid);
+}
+
+/// A receiver that stands still once, when `at` has come.
+struct Lazy<R, C> {
+    inner: R,
+    clock: C,
+    at_ps: u64,
+    pause: Box<dyn FnMut() + Send>,
+    paused: bool,
+}
+
+impl<R: RxPort, C: Clock> RxPort for Lazy<R, C> {
+    fn poll(&mut self, now_ps: u64, ledger: &mut Ledger) -> Result<u64> {
+        if !self.paused && self.clock.now_ps() >= self.at_ps {
+            self.paused = true;
+            (self.pause)();
+        }
+        self.inner.poll(now_ps, ledger)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.inner.capacity()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.inner.dropped()
+    }
+}
+
+/// The receiver stands still for 5 ms at random, its ring lasts 3.4: every trial is invalid, whatever was lost.
+#[test]
+fn stalls_of_the_receiving_thread_are_always_noticed() {
+    for seed in 1..=12u64 {
+        let name = format!("stall{}n{seed}", std::process::id());
+        let rig = rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
+        let (mut lanes, clock) = rig.into_real_lanes().unwrap();
+        let lane = lanes.remove(0);
+        let at_ps = clock.now_ps() + (10 + seed * 7919 % 30) * MILLISECOND;
+        let pause = Box::new(|| std::thread::sleep(Duration::from_millis(5)));
+        let rx = Lazy { inner: lane.rx, clock, at_ps, pause, paused: false };
+        let order = Order::at(&Mix::fixed(64), Rate::new(300_000, 1), 50 * MILLISECOND, 5 * MILLISECOND);
+        let mut lanes = [Lane { tx: lane.tx, rx, stream: 0 }];
+        let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
+        assert!(lanes[0].rx.paused);
+        assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{seed}: {trial:?}");
+        // Unless the sender was held up for so long that nothing was left to be lost.
+        let held_up = trial.faults.iter().any(|f| matches!(f, Fault::Short { .. }));
+        let stalled = trial.faults.iter().any(|f| matches!(f, Fault::Stalled { .. }));
+        assert!(stalled || held_up, "{seed}: {:?}", trial.faults);
+    }
+}
+
+/// The receiver stands still at the end of a trial: what lies in its ring is neither lost nor received.
+#[test]
+fn a_stall_at_the_end_is_noticed() {
+    let rig = rig("loop:", "loop:", false, |_| ());
+    let (mut lanes, clock) = rig.into_real_lanes().unwrap();
+    let lane = lanes.remove(0);
+    let at_ps = clock.now_ps() + 45 * MILLISECOND;
+    let pause = Box::new(|| std::thread::sleep(Duration::from_millis(40)));
+    let rx = Lazy { inner: lane.rx, clock, at_ps, pause, paused: false };
+    let order = Order::at(&Mix::fixed(64), Rate::new(10_000, 1), 50 * MILLISECOND, 5 * MILLISECOND);
+    let mut lanes = [Lane { tx: lane.tx, rx, stream: 0 }];
+    let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
+    assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{trial:?}");
+}
+
+/// A sender whose frames go nowhere for a while.
+struct Blocked<T> {
+    inner: T,
+    until_ps: u64,
+}
+
+impl<T: TxPort> TxPort for Blocked<T> {
+    fn send(&mut self, train: &Train<'_>) -> Result<u64> {
+        if train.leaves_ps(0) < self.until_ps { Ok(0) } else { self.inner.send(train) }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Under a virtual clock, at any rate and over a ring that loses what it can't hold: no trial with a loss that the pause made
+    /// passes or fails, and a pause that the ring outlasts is no fault.
+    #[test]
+    fn a_pause_is_a_fault_when_the_ring_does_not_last(pps in 10_000u64..2_000_000, pause_us in 1u64..3000, slots in 64u64..2000) {
+        let clock = VirtualClock::default();
+        let mix = Mix::fixed(64);
+        let Lane { tx, rx, stream } = lane(DeviceSpec::link().build(None), &mix, 0);
+        let tx = Ahead { inner: tx, ahead_ps: Rate::new(pps, 1).offset_ps(8) };
+        let rx = SmallRing { inner: rx, slots, next: 0, clock: clock.clone(), at_ps: 3 * MILLISECOND, pause_ps: pause_us * 1_000_000 };
+        let order = Order::at(&mix, Rate::new(pps, 1), 10 * MILLISECOND, MILLISECOND);
+        let trial = lock_step(&mut [Lane { tx, rx, stream }], &order, &clock, &mut |_| true).unwrap();
+        let held = (pause_us * pps).div_ceil(1_000_000) + 16;
+        if trial.lost > 0 {
+            prop_assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{:?}", trial);
+        }
+        if held + BURST < slots {
+            prop_assert!(trial.faults.is_empty() && trial.lost == 0, "{:?}", trial.faults);
+        }
+    }
+
+    /// A sender that is held up is short, unless it can catch up within 64 frames.
+    #[test]
+    fn a_sender_that_was_held_up_is_short(pps in 100_000u64..1_000_000, hold_us in 0u64..2000) {
+        let rig = rig("loop:", "loop:", true, |_| ());
+        let (mut lanes, clock) = rig.into_virtual_lanes().unwrap();
+        let Lane { tx, rx, stream } = lanes.remove(0);
+        let tx = Blocked { inner: tx, until_ps: hold_us * 1_000_000 };
+        let order = Order::burst(&Mix::fixed(64), Rate::new(pps, 1), 3000, MILLISECOND);
+        let step = Rate::new(pps, 1).offset_ps(1);
+        let mut lanes = [Lane { tx: Stepped { inner: tx, clock: clock.clone(), step }, rx, stream }];
+        let trial = lock_step(&mut lanes, &order, &clock, &mut |_| true).unwrap();
+        let behind = hold_us * pps / 1_000_000;
+        prop_assert_eq!(trial.faults.is_empty(), trial.tx == 3000, "{:?}", trial.faults);
+        if behind < 60 {
+            prop_assert_eq!(trial.tx, 3000);
+        } else if behind > 70 {
+            prop_assert!(trial.tx + behind >= 3000 && trial.tx < 3000 && trial.only_short(), "{} {:?}", behind, trial.faults);
+        }
+    }
+}
+
+/// Moves the clock on by a step for each turn, as time does in a polling loop.
+struct Stepped<T> {
+    inner: T,
+    clock: VirtualClock,
+    step: u64,
+}
+
+impl<T: TxPort> TxPort for Stepped<T> {
+    fn send(&mut self, train: &Train<'_>) -> Result<u64> {
+        let sent = self.inner.send(train)?;
+        self.clock.advance(self.step);
+        Ok(sent)
+    }
+}
+
+/// Lets frames be handed over only so far ahead.
+struct Ahead<T> {
+    inner: T,
+    ahead_ps: u64,
+}
+
+impl<T: TxPort> TxPort for Ahead<T> {
+    fn send(&mut self, train: &Train<'_>) -> Result<u64> {
+        self.inner.send(train)
+    }
+
+    fn ahead_ps(&self) -> u64 {
+        self.ahead_ps
+    }
+}
+
+/// A receiver with a ring of a few slots, which stands still once. What the ring can't hold is lost; frames come in order.
+struct SmallRing<R> {
+    inner: R,
+    slots: u64,
+    next: u64,
+    clock: VirtualClock,
+    at_ps: u64,
+    pause_ps: u64,
+}
+
+impl<R: RxPort> RxPort for SmallRing<R> {
+    fn poll(&mut self, now_ps: u64, ledger: &mut Ledger) -> Result<u64> {
+        let arrived = self.inner.poll(now_ps, &mut Ledger::new(0, 1))?;
+        for seq in self.next..self.next + arrived.min(self.slots) {
+            ledger.frame(0, seq, now_ps, 0);
+        }
+        self.next += arrived;
+        if now_ps >= self.at_ps {
+            self.clock.advance(std::mem::take(&mut self.pause_ps));
+        }
+        Ok(arrived)
+    }
+
+    fn capacity(&self) -> u64 {
+        self.slots
+    }
+}

@@ -1,0 +1,201 @@
+//! What a benchmark found: as data, as tables, as a page.
+
+pub mod csv;
+pub mod diff;
+pub mod page;
+mod plot;
+pub mod text;
+
+use serde::{Deserialize, Serialize};
+
+use super::frame::Format;
+use super::measure::Results;
+use super::session::Record;
+use super::settings::Settings;
+use crate::suite::conditions::Conditions;
+
+/// Version of the format of [`Report`].
+pub const SCHEMA: u32 = 1;
+
+/// Whose time a benchmark ran in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeKind {
+    /// The real clock.
+    Real,
+    /// A virtual clock, a modelled device: exact, and nothing to do with speed.
+    Virtual,
+    /// A virtual clock, real ports in lock step with it: counts are exact, rates are those asked for.
+    LockStep,
+}
+
+/// Everything about a benchmark, as the JSON file has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// The command line.
+    pub command: String,
+    /// Whose time.
+    pub time: TimeKind,
+    /// What the real clock is read from.
+    pub clock_source: String,
+    /// What was measured: a modelled device, or two ports.
+    pub device: String,
+    /// Ports and what serves them.
+    pub ports: Vec<(String, String)>,
+    /// The machine.
+    pub conditions: Conditions,
+    /// What was asked for.
+    pub settings: Settings,
+    /// What frames look like.
+    pub format: Format,
+    /// What was found.
+    pub results: Results,
+    /// What keeps it from being an RFC 2544 benchmark without qualification.
+    pub partial: Vec<String>,
+    /// What a reader has to know.
+    pub notes: Vec<String>,
+    /// The user ended it, or something failed: the rest is missing.
+    pub interrupted: bool,
+    /// Each trial.
+    pub trials: Vec<Record>,
+}
+
+impl Report {
+    /// What it may be called.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let qualified = self.interrupted || !self.partial.is_empty() || !self.results.missing.is_empty();
+        match (self.time, qualified) {
+            (TimeKind::Real, false) => "RFC 2544 benchmark".into(),
+            (TimeKind::Real, true) => "Partial benchmark after RFC 2544".into(),
+            (_, false) => "RFC 2544 benchmark in virtual time".into(),
+            (_, true) => "Partial benchmark after RFC 2544, in virtual time".into(),
+        }
+    }
+
+    /// What has to stand next to every number of it.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels = Vec::new();
+        match self.time {
+            TimeKind::Real => labels.push(format!("real time, clock {}", self.clock_source)),
+            TimeKind::Virtual => {
+                labels.push("virtual time and a modelled device: exact, and no statement about speed".into())
+            }
+            TimeKind::LockStep => {
+                labels.push(
+                    "virtual time in lock step with real ports: counts are exact, rates are those asked for"
+                        .into(),
+                );
+            }
+        }
+        match self.settings.maximum.bits() {
+            Some(bits) => labels.push(format!("link speed {} Gbit/s, emulated", bits as f64 / 1e9)),
+            None => {
+                labels.push("no link speed: loads are shares of the frames a second that were given".into())
+            }
+        }
+        if self.interrupted {
+            labels.push("PARTIAL: it ended early".into());
+        }
+        labels.extend(self.partial.iter().map(|why| format!("partial: {why}")));
+        labels
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Fails for maps with keys that are not strings, which there are none of.
+        serde_json::to_string(self).unwrap_or_default() + "\n"
+    }
+
+    /// Reads a report.
+    ///
+    /// # Errors
+    /// When it is none, or of another version.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let report: Self =
+            serde_json::from_str(text).map_err(|e| format!("no report of ringway rfc2544: {e}"))?;
+        if report.schema != SCHEMA {
+            return Err(format!(
+                "the report has version {} of the format, this program reads {SCHEMA}",
+                report.schema
+            ));
+        }
+        Ok(report)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::device::{DeviceSpec, VirtualRig};
+    use super::super::flow::{FlowOrder, Flows};
+    use super::super::journal::Journal;
+    use super::super::measure;
+    use super::super::mix::Mix;
+    use super::super::session::Session;
+    use super::super::settings::{Maximum, Test};
+    use super::*;
+
+    /// A report of all tests over a modelled switch.
+    pub(crate) fn report(pps: &str) -> Report {
+        let mut settings =
+            Settings { tests: Test::ALL.to_vec(), ..Settings::new(Maximum::Link(1_000_000_000)) };
+        settings.sizes = vec![Mix::fixed(64), Mix::fixed(1518)];
+        (settings.burst_repeats, settings.latency_repeats) = (2, 2);
+        let device: DeviceSpec = format!("switch:pps={pps},buffer=100,latency=3us").parse().unwrap();
+        let mut rig = VirtualRig::new(device.clone(), settings.maximum.bits(), false);
+        let (mut results, mut journal) = (Results::default(), Journal::none());
+        let mut listener = |_: &super::super::session::Event<'_>| true;
+        let mut session = Session::new(&mut rig, &settings, &mut journal, &mut listener);
+        measure::run(&mut session, &mut results).unwrap();
+        let trials = session.into_records();
+        Report {
+            schema: SCHEMA,
+            version: "0".into(),
+            command: "ringway rfc2544 <x>".into(),
+            time: TimeKind::Virtual,
+            clock_source: String::new(),
+            device: device.to_string(),
+            ports: Vec::new(),
+            conditions: Conditions::default(),
+            partial: settings.shortcuts(),
+            settings,
+            format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
+            results,
+            notes: vec!["a & b".into()],
+            interrupted: false,
+            trials,
+        }
+    }
+
+    #[test]
+    fn json_is_read_back() {
+        let report = report("1M");
+        let text = report.to_json();
+        let again = Report::from_json(&text).unwrap();
+        assert_eq!(again.results.burst, report.results.burst);
+        assert_eq!((again.trials.len(), again.settings), (report.trials.len(), report.settings));
+        assert!(Report::from_json("{}").unwrap_err().contains("no report of ringway rfc2544"));
+        assert!(
+            Report::from_json(&text.replacen("\"schema\":1", "\"schema\":9", 1))
+                .unwrap_err()
+                .contains("version 9")
+        );
+    }
+
+    #[test]
+    fn only_what_met_all_conditions_is_called_rfc_2544() {
+        let mut report = report("1M");
+        assert_eq!(report.title(), "Partial benchmark after RFC 2544, in virtual time");
+        assert!(report.labels().iter().any(|l| l.contains("not all sizes")));
+        (report.time, report.partial) = (TimeKind::Real, Vec::new());
+        assert_eq!(report.title(), "RFC 2544 benchmark");
+        report.interrupted = true;
+        assert_eq!(report.title(), "Partial benchmark after RFC 2544");
+    }
+}

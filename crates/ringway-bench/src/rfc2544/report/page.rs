@@ -1,0 +1,289 @@
+//! The report as a page of its own: no script, no font, no request to anywhere.
+
+use std::fmt::Write;
+
+use super::super::mix::Mix;
+use super::super::settings::Test;
+use super::super::trial::Verdict;
+use super::plot::{Chart, Series, ticks};
+use super::{Report, text};
+use crate::demo::page::escape;
+
+const STYLE: [&str; 2] = [include_str!("../../demo/page.css"), include_str!("page.css")];
+
+/// The whole page.
+#[must_use]
+pub fn html(report: &Report) -> String {
+    let r = &report.results;
+    let [base, more] = STYLE;
+    let mut out = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{0}</title>\n<style>\n{base}{more}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{0}</h1>\n\
+         <p class=\"lead\"><code>{1}</code></p>\n<ul>\n",
+        escape(&report.title()),
+        escape(&report.device)
+    );
+    for label in report.labels() {
+        let _ = writeln!(out, "<li>{}</li>", escape(&label));
+    }
+    out += "</ul>\n</header>\n";
+    let parts = [
+        part("Throughput", throughput(report), text::THROUGHPUT, rows(&r.throughput, text::throughput)),
+        part("Latency", latency(report), text::LATENCY, rows(&r.latency, text::latency)),
+        part("Frame loss", loss(report), text::LOSS, rows(&r.loss, text::loss)),
+        part(
+            "Back-to-back",
+            back_to_back(report),
+            text::BACK_TO_BACK,
+            rows(&r.back_to_back, text::back_to_back),
+        ),
+        part("Bursts", String::new(), text::BURST, rows(&r.burst, text::burst)),
+        part("System recovery", String::new(), text::RECOVERY, rows(&r.recovery, text::recovery)),
+        part("Reset", String::new(), text::RESET, rows(&r.reset, text::reset)),
+        missing(report),
+        trace(report),
+        pauses(report),
+        footer(report),
+    ];
+    parts.into_iter().for_each(|part| out += &part);
+    out + "</main>\n</body>\n</html>\n"
+}
+
+fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
+    results.iter().flat_map(of).collect()
+}
+
+fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("<section>\n<h2>{title}</h2>\n{plot}{}</section>\n", table(heads, &rows))
+}
+
+fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
+    for head in heads {
+        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(head));
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        out += "<tr>";
+        for (k, cell) in row.iter().enumerate() {
+            let cell = escape(cell);
+            let _ = if k == 0 {
+                write!(out, "<th scope=\"row\">{cell}</th>")
+            } else {
+                write!(out, "<td>{cell}</td>")
+            };
+        }
+        out += "</tr>\n";
+    }
+    out + "</tbody>\n</table></div>\n"
+}
+
+/// Sizes at even distances.
+fn sizes<'a>(sizes: impl Iterator<Item = &'a Mix>) -> Vec<(f64, String)> {
+    sizes
+        .enumerate()
+        .map(|(k, size)| (k as f64, if size.is_fixed() { size.to_string() } else { "mix".into() }))
+        .collect()
+}
+
+fn series(name: impl Into<String>, points: Vec<(f64, f64)>) -> Series {
+    Series { name: name.into(), points, dots: false }
+}
+
+/// The graph of RFC 2544, 26.1: frame size, theoretical and measured frame rate.
+fn throughput(report: &Report) -> String {
+    let t = &report.results.throughput;
+    let most = t.iter().map(|t| t.line_fps).fold(0.0, f64::max);
+    let line = |of: fn(&super::super::measure::Throughput) -> f64| {
+        t.iter().enumerate().map(|(k, t)| (k as f64, of(t))).collect()
+    };
+    let chart = Chart {
+        label: "Frames per second by frame size".into(),
+        x_ticks: sizes(t.iter().map(|t| &t.size)),
+        y_ticks: ticks(most, |v| text::grouped(v as u64)),
+        series: vec![series("measured", line(|t| t.fps)), series("theoretical", line(|t| t.line_fps))],
+    };
+    chart.svg()
+}
+
+/// Percentiles at the throughput, both axes logarithmic.
+fn latency(report: &Report) -> String {
+    let nines = |share: f64| -(1.0 - share.min(0.999_999)).log10();
+    let lines: Vec<Series> = report
+        .results
+        .latency
+        .iter()
+        .filter_map(|l| {
+            let at = l.loads.last()?;
+            Some(series(
+                l.size.to_string(),
+                at.curve.iter().map(|&(share, ns)| (nines(share), (ns.max(1) as f64).log10())).collect(),
+            ))
+        })
+        .collect();
+    let logs = || lines.iter().flat_map(|s| &s.points).map(|p| p.1);
+    let (low, high) = (logs().fold(f64::INFINITY, f64::min).floor(), logs().fold(0.0, f64::max).ceil());
+    if !low.is_finite() {
+        return String::new();
+    }
+    let y_ticks = (low as i32..=(high as i32).max(low as i32 + 1))
+        .map(|p| (f64::from(p), text::short_time(10f64.powi(p))));
+    let x_ticks = [
+        (0.0, "0"),
+        (0.9, "90 %"),
+        (0.99, "99 %"),
+        (0.999, "99.9 %"),
+        (0.9999, "99.99 %"),
+        (0.99999, "99.999 %"),
+        (1.0, "all"),
+    ];
+    let chart = Chart {
+        label: "Latency that a share of the frames does not exceed, at the throughput".into(),
+        x_ticks: x_ticks.map(|(share, text)| (nines(share), text.to_owned())).to_vec(),
+        y_ticks: y_ticks.collect(),
+        series: lines,
+    };
+    chart.svg()
+}
+
+/// The graph of 26.3: load and loss, both in percent.
+fn loss(report: &Report) -> String {
+    let line = |l: &super::super::measure::Loss| {
+        series(
+            l.size.to_string(),
+            l.loads.iter().rev().map(|at| (at.load.as_percent(), at.percent)).collect(),
+        )
+    };
+    let percent = || (0..=5).map(|k| (f64::from(20 * k), format!("{} %", 20 * k))).collect::<Vec<_>>();
+    let series = report.results.loss.iter().map(line).collect();
+    Chart { label: "Loss by load".into(), x_ticks: percent(), y_ticks: percent(), series }.svg()
+}
+
+fn back_to_back(report: &Report) -> String {
+    let b: Vec<_> = report.results.back_to_back.iter().filter(|b| b.not_applicable.is_none()).collect();
+    let most = b.iter().map(|b| b.frames.max).fold(0.0, f64::max);
+    if b.is_empty() {
+        return String::new();
+    }
+    let points = b.iter().enumerate().map(|(k, b)| (k as f64, b.frames.mean)).collect();
+    let chart = Chart {
+        label: "Longest burst without loss, frames".into(),
+        x_ticks: sizes(b.iter().map(|b| &b.size)),
+        y_ticks: ticks(most, |v| text::grouped(v as u64)),
+        series: vec![series("frames", points)],
+    };
+    chart.svg()
+}
+
+fn missing(report: &Report) -> String {
+    if report.results.missing.is_empty() && report.notes.is_empty() {
+        return String::new();
+    }
+    let gaps = report.results.missing.iter().map(|m| format!("{}, size {}: {}", m.test, m.size, m.reason));
+    let items = gaps.chain(report.notes.iter().cloned()).map(|text| format!("<li>{}</li>\n", escape(&text)));
+    format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
+}
+
+/// Loads in the order in which the search of each size tried them.
+fn trace(report: &Report) -> String {
+    let trials: Vec<_> = report.trials.iter().filter(|r| r.test == Test::Throughput).collect();
+    if trials.is_empty() {
+        return String::new();
+    }
+    let dots = |verdict: Verdict| {
+        let of = trials.iter().enumerate().filter(move |(_, r)| {
+            r.trial.verdict(report.settings.search.goals.first().map_or(0, |g| g.loss_ppm)) == verdict
+        });
+        let points = of.filter_map(|(k, r)| Some((k as f64, r.load?.as_percent()))).collect();
+        Series { name: verdict.to_string(), points, dots: true }
+    };
+    let chart = Chart {
+        label: "Search: load of each trial".into(),
+        x_ticks: ticks(trials.len() as f64 - 1.0, |v| format!("{v:.0}")),
+        y_ticks: (0..=5).map(|k| (f64::from(20 * k), format!("{} %", 20 * k))).collect(),
+        series: [Verdict::Pass, Verdict::Invalid, Verdict::Fail].map(dots).into(),
+    };
+    format!("<section>\n<h2>Search</h2>\n{}</section>\n", chart.svg())
+}
+
+/// How long the tester's own loops stood still, over all trials.
+fn pauses(report: &Report) -> String {
+    let (mut tx, mut rx) = (super::super::pauses::Pauses::default(), super::super::pauses::Pauses::default());
+    for record in &report.trials {
+        tx.merge(&record.trial.tx_pauses);
+        rx.merge(&record.trial.rx_pauses);
+    }
+    if report.time != super::TimeKind::Real {
+        return String::new();
+    }
+    let len = tx.by_power_of_two_us.len().max(rx.by_power_of_two_us.len());
+    let count = |of: &[u64], k: usize| of.get(k).copied().unwrap_or(0);
+    let rows: Vec<Vec<String>> = (0..len)
+        .map(|k| {
+            let from = text::short_time(1000.0 * 2f64.powi(k as i32));
+            vec![
+                from,
+                count(&tx.by_power_of_two_us, k).to_string(),
+                count(&rx.by_power_of_two_us, k).to_string(),
+            ]
+        })
+        .collect();
+    let invalid = report.trials.iter().filter(|r| !r.trial.faults.is_empty()).count();
+    format!(
+        "<section>\n<h2>Pauses of the tester</h2>\n<p>{invalid} of {} trials were invalid. Gaps between two turns of a loop, at \
+         least so long and less than twice:</p>\n{}</section>\n",
+        report.trials.len(),
+        table(&["gap", "senders", "receivers"], &rows)
+    )
+}
+
+fn footer(report: &Report) -> String {
+    let s = &report.settings;
+    let seconds = super::super::ledger::seconds;
+    let machine = escape(&report.conditions.to_string());
+    format!(
+        "<footer>\n<p>Trials of {} s, {} s for stragglers, {} s between them. Search {}. Seed {}. {machine}. Ringway {}, made by \
+         <code>{}</code>.</p>\n</footer>\n",
+        seconds(s.trial_ps),
+        seconds(s.wait_ps),
+        seconds(s.pause_ps),
+        s.search.kind,
+        s.seed,
+        escape(&report.version),
+        escape(&report.command)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::report;
+    use super::*;
+
+    #[test]
+    fn the_page_is_whole_and_asks_nobody() {
+        let page = html(&report("1M"));
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        for tag in ["section", "table", "tr", "p", "ul", "main", "svg", "g", "text"] {
+            let count = |text: &str| page.matches(text).count();
+            let opened = count(&format!("<{tag}>")) + count(&format!("<{tag} "));
+            assert_eq!(opened, count(&format!("</{tag}>")), "{tag}");
+        }
+        for absent in ["http:", "https:", "<script", "<x>", "a & b", "NaN", "inf"] {
+            assert!(!page.contains(absent), "{absent}");
+        }
+        for plot in [
+            "Frames per second by frame size",
+            "Latency that a share",
+            "Loss by load",
+            "Longest burst",
+            "load of each trial",
+        ] {
+            assert!(page.contains(plot), "{plot}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Running trials one after the other: repeats of invalid ones, pauses, the journal, events.
+
+use std::fmt;
+
+use ringway::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::journal::Journal;
+use super::lanes::{Live, Watch};
+use super::mix::Mix;
+use super::rate::Load;
+use super::settings::{Settings, Test};
+use super::trial::{Order, Trial};
+
+/// What trials run on: ports or a model.
+pub trait Rig: fmt::Debug {
+    /// Runs one trial. `watch` is told live numbers; when it says no, the trial ends.
+    ///
+    /// # Errors
+    /// When a port is gone or refuses.
+    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial>;
+
+    /// Lets time pass; false when `go_on` said no meanwhile.
+    fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
+}
+
+/// A trial and what it was for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Number of the trial, from 1.
+    pub number: u64,
+    /// Test that it belongs to.
+    pub test: Test,
+    /// Sizes of its frames.
+    pub size: Mix,
+    /// Load, where it is one.
+    pub load: Option<Load>,
+    /// Repeats of an invalid trial count up from 0.
+    pub attempt: u32,
+    /// What was asked.
+    pub order: Order,
+    /// What was found.
+    pub trial: Trial,
+}
+
+/// What happens, for whoever shows it.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A trial begins.
+    Begins {
+        /// Number, test, sizes and load.
+        number: u64,
+        /// Test.
+        test: Test,
+        /// Sizes.
+        size: &'a Mix,
+        /// Load.
+        load: Option<Load>,
+        /// How long it takes with its wait, picoseconds.
+        duration_ps: u64,
+    },
+    /// Live numbers of a trial.
+    Live(Live),
+    /// A trial ended.
+    Ended(&'a Record),
+    /// Something to be told.
+    Note(String),
+}
+
+/// Called with events; false ends the benchmark.
+pub type Listener<'a> = dyn FnMut(&Event<'_>) -> bool + 'a;
+
+/// Why a benchmark ended early.
+#[derive(Debug)]
+pub enum Stop {
+    /// The user ended it.
+    Interrupted,
+    /// A port failed.
+    Port(Error),
+    /// Trials stayed invalid.
+    Unreliable(String),
+    /// The journal can't be written.
+    Journal(String),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::Port(e) => e.fmt(f),
+            Self::Unreliable(why) | Self::Journal(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(e: Error) -> Self {
+        Self::Port(e)
+    }
+}
+
+/// Runs the trials of a benchmark.
+pub struct Session<'a> {
+    rig: &'a mut dyn Rig,
+    settings: &'a Settings,
+    journal: &'a mut Journal,
+    listener: &'a mut Listener<'a>,
+    records: Vec<Record>,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("rig", &self.rig)
+            .field("trials", &self.records.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Session<'a> {
+    /// A session of trials on `rig`. Trials that the journal knows are not run again.
+    pub fn new(
+        rig: &'a mut dyn Rig,
+        settings: &'a Settings,
+        journal: &'a mut Journal,
+        listener: &'a mut Listener<'a>,
+    ) -> Self {
+        Self { rig, settings, journal, listener, records: Vec::new() }
+    }
+
+    /// What the benchmark is to do.
+    #[must_use]
+    pub fn settings(&self) -> &'a Settings {
+        self.settings
+    }
+
+    /// All trials so far.
+    #[must_use]
+    pub fn into_records(self) -> Vec<Record> {
+        self.records
+    }
+
+    /// Tells something.
+    pub fn note(&mut self, text: String) {
+        (self.listener)(&Event::Note(text));
+    }
+
+    /// Runs a trial, and again while it is invalid. The last one is valid, or short of frames only: then the tester is at
+    /// its limit, or was disturbed each time.
+    ///
+    /// # Errors
+    /// When the user ends it, a port fails, the journal can't be written, or all repeats are invalid.
+    pub fn trial(
+        &mut self,
+        test: Test,
+        load: Option<Load>,
+        order: &Order,
+    ) -> std::result::Result<Trial, Stop> {
+        self.hooked(test, load, order, None)
+    }
+
+    /// As [`trial`](Self::trial); `hook` runs once at a time after the start of each.
+    ///
+    /// # Errors
+    /// As [`trial`](Self::trial).
+    pub fn hooked(
+        &mut self,
+        test: Test,
+        load: Option<Load>,
+        order: &Order,
+        hook: Option<(u64, &mut dyn FnMut())>,
+    ) -> std::result::Result<Trial, Stop> {
+        let mut hook = hook;
+        for attempt in 0..=self.settings.retries {
+            let record = self.once(test, load, order, attempt, &mut hook)?;
+            let trial = record.trial.clone();
+            let usable = trial.faults.is_empty() || (attempt == self.settings.retries && trial.only_short());
+            self.records.push(record);
+            if trial.interrupted() {
+                return Err(Stop::Interrupted);
+            }
+            if usable {
+                return Ok(trial);
+            }
+        }
+        let why = self
+            .records
+            .last()
+            .and_then(|r| r.trial.faults.first())
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let times = self.settings.retries + 1;
+        Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}")))
+    }
+
+    fn once(
+        &mut self,
+        test: Test,
+        load: Option<Load>,
+        order: &Order,
+        attempt: u32,
+        hook: &mut Option<(u64, &mut dyn FnMut())>,
+    ) -> std::result::Result<Record, Stop> {
+        let number = self.records.len() as u64 + 1;
+        if let Some(known) = self.journal.replay(number, test, order, attempt) {
+            return Ok(known);
+        }
+        let duration_ps = order.duration_ps();
+        let begins = Event::Begins { number, test, size: &order.mix, load, duration_ps };
+        let listener = &mut *self.listener;
+        if !listener(&begins) {
+            return Err(Stop::Interrupted);
+        }
+        let mut fired = false;
+        let trial = self.rig.run(order, &mut |live| {
+            if let Some((at, act)) = hook
+                && !fired
+                && live.since_ps >= *at
+            {
+                act();
+                fired = true;
+            }
+            listener(&Event::Live(live))
+        })?;
+        let record =
+            Record { number, test, size: order.mix.clone(), load, attempt, order: order.clone(), trial };
+        self.journal.write(&record).map_err(Stop::Journal)?;
+        let go_on = listener(&Event::Ended(&record));
+        if record.trial.interrupted() {
+            return Ok(record);
+        }
+        let idle = Live::default();
+        if !go_on || !self.rig.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))) {
+            self.records.push(record);
+            return Err(Stop::Interrupted);
+        }
+        Ok(record)
+    }
+}

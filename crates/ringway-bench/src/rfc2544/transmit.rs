@@ -1,0 +1,150 @@
+//! The sending loop of a trial, one turn at a time.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use ringway::Result;
+
+use super::pauses::Pauses;
+use super::port::{Train, TxPort};
+use super::rate::MILLISECOND;
+use super::schedule::{BURST, Cursor, Schedule};
+use crate::traffic::latency::Latencies;
+
+/// How long after the end of the schedule the last frames may leave.
+const GRACE_PS: u64 = 20 * MILLISECOND;
+
+/// What sender and receiver of a stream, and whoever shows live numbers, know of each other.
+#[derive(Debug, Default)]
+pub(super) struct Flight {
+    /// Frames that left.
+    pub(super) sent: AtomicU64,
+    /// Different frames that arrived.
+    pub(super) received: AtomicU64,
+}
+
+/// Sends one stream by its schedule.
+#[derive(Debug)]
+pub(super) struct Transmitter<'a, T> {
+    port: &'a mut T,
+    schedule: &'a Schedule,
+    flight: &'a Flight,
+    stream: u16,
+    start_ps: u64,
+    cursor: Cursor,
+    done: bool,
+    report: Departures,
+}
+
+/// How the frames of a stream left.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Departures {
+    /// Frames that left.
+    pub(super) sent: u64,
+    /// Frames of the schedule that never left.
+    pub(super) short: u64,
+    /// When the first and the last left, picoseconds after the start.
+    pub(super) span_ps: (u64, u64),
+    /// Most frames that left in one turn.
+    pub(super) largest: u64,
+    /// How late turns were: for each turn the lateness of its first frame, the latest of it.
+    pub(super) lateness: Latencies,
+    pub(super) pauses: Pauses,
+}
+
+impl<'a, T: TxPort> Transmitter<'a, T> {
+    pub(super) fn new(
+        port: &'a mut T,
+        schedule: &'a Schedule,
+        flight: &'a Flight,
+        stream: u16,
+        start_ps: u64,
+    ) -> Self {
+        Self {
+            port,
+            schedule,
+            flight,
+            stream,
+            start_ps,
+            cursor: Cursor::new(),
+            done: false,
+            report: Departures::default(),
+        }
+    }
+
+    /// How far the port lets the sender run ahead.
+    pub(super) fn ahead_ps(&self) -> u64 {
+        self.port.ahead_ps()
+    }
+
+    /// One turn of the loop; false when the schedule is over.
+    pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+        if self.done || now_ps < self.start_ps {
+            return Ok(!self.done);
+        }
+        self.report.pauses.turn(now_ps, None);
+        let since = now_ps - self.start_ps;
+        let ahead = self.port.ahead_ps();
+        let due = match ahead {
+            0 => self.cursor.due(self.schedule, since).min(BURST),
+            _ => self.cursor.ahead(self.schedule, since + ahead - 1),
+        };
+        if due > 0 {
+            self.send(due, since, (ahead == 0).then_some(now_ps))?;
+        }
+        if self.cursor.place() >= self.schedule.frames() {
+            self.finish()?;
+        } else if since > self.schedule.end_ps() + GRACE_PS {
+            self.stop()?;
+        }
+        Ok(!self.done)
+    }
+
+    /// Ends before the schedule does: what was not sent counts as short.
+    pub(super) fn stop(&mut self) -> Result<()> {
+        if self.done { Ok(()) } else { self.finish() }
+    }
+
+    /// The account.
+    pub(super) fn into_report(self) -> Departures {
+        self.report
+    }
+
+    fn send(&mut self, due: u64, since_ps: u64, now_ps: Option<u64>) -> Result<()> {
+        let place = self.cursor.place();
+        let count = due.min(self.schedule.stretch_end(place) - place);
+        let train = Train {
+            stream: self.stream,
+            first: self.cursor.sent(),
+            count,
+            schedule: self.schedule,
+            place,
+            start_ps: self.start_ps,
+            now_ps,
+        };
+        let sent = self.port.send(&train)?;
+        if sent == 0 {
+            return Ok(());
+        }
+        let r = &mut self.report;
+        if self.cursor.sent() == 0 {
+            r.span_ps.0 = train.leaves_ps(0) - self.start_ps;
+        }
+        r.span_ps.1 = train.leaves_ps(sent - 1) - self.start_ps;
+        if now_ps.is_some() {
+            r.largest = r.largest.max(sent);
+            r.lateness.record(since_ps.saturating_sub(self.schedule.due_ps(place)) / 1000);
+        }
+        self.cursor.advance(sent);
+        self.flight.sent.store(self.cursor.sent(), Relaxed);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        let stuck = self.port.pending()?;
+        self.report.sent = self.cursor.sent().saturating_sub(stuck);
+        self.report.short = self.schedule.frames() - self.report.sent;
+        self.flight.sent.store(self.report.sent, Relaxed);
+        self.done = true;
+        Ok(())
+    }
+}

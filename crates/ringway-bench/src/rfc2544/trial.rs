@@ -1,0 +1,401 @@
+//! One trial: what is asked for, what was counted, and what it is worth.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::collect::Collected;
+use super::ledger::{Gap, Received, seconds};
+use super::mix::Mix;
+use super::pauses::Pauses;
+use super::rate::{MICROSECOND, Rate, SECOND, loss_ppm};
+use super::schedule::Schedule;
+use super::transmit::Departures;
+use crate::traffic::latency::{Latencies, LatencySummary};
+
+/// Shares of frames at which latencies are told, for a plot.
+const CURVE: [f64; 14] =
+    [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
+
+/// How long a leg of a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Length {
+    /// Picoseconds.
+    Time(u64),
+    /// Frames.
+    Frames(u64),
+}
+
+/// A part of a trial at one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leg {
+    /// Units of the mix a second.
+    pub rate: Rate,
+    /// How long.
+    pub length: Length,
+}
+
+/// What a trial is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Order {
+    /// Sizes of the frames.
+    pub mix: Mix,
+    /// Rates, one after the other.
+    pub legs: Vec<Leg>,
+    /// How long stragglers are waited for, picoseconds.
+    pub wait_ps: u64,
+    /// Each frame of the schedule has to leave, or the trial is invalid; otherwise 10 us worth of them may be missing.
+    pub exact: bool,
+    /// Latencies are recorded.
+    pub latency: bool,
+}
+
+impl Order {
+    /// A trial at one rate for a time.
+    #[must_use]
+    pub fn at(mix: &Mix, rate: Rate, length_ps: u64, wait_ps: u64) -> Self {
+        Self {
+            mix: mix.clone(),
+            legs: vec![Leg { rate, length: Length::Time(length_ps) }],
+            wait_ps,
+            exact: false,
+            latency: false,
+        }
+    }
+
+    /// A burst of `frames` at one rate.
+    #[must_use]
+    pub fn burst(mix: &Mix, rate: Rate, frames: u64, wait_ps: u64) -> Self {
+        Self {
+            mix: mix.clone(),
+            legs: vec![Leg { rate, length: Length::Frames(frames) }],
+            wait_ps,
+            exact: true,
+            latency: false,
+        }
+    }
+
+    /// The same, with latencies.
+    #[must_use]
+    pub fn with_latency(self) -> Self {
+        Self { latency: true, ..self }
+    }
+
+    /// The due times.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        let mut schedule = Schedule::new(self.mix.clone());
+        for leg in &self.legs {
+            match leg.length {
+                Length::Time(ps) => schedule.push(leg.rate, ps),
+                Length::Frames(n) => schedule.push_count(leg.rate, n),
+            }
+        }
+        schedule
+    }
+
+    /// How long it takes with the wait for stragglers, picoseconds.
+    #[must_use]
+    pub fn duration_ps(&self) -> u64 {
+        self.schedule().end_ps() + self.wait_ps
+    }
+}
+
+/// Why a trial says nothing about the device: the tester itself misbehaved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// Frames of the schedule never left.
+    Short {
+        /// So many.
+        frames: u64,
+        /// So many may.
+        allowed: u64,
+    },
+    /// The receiving thread did not run for longer than its ring lasts.
+    Stalled {
+        /// How often.
+        times: u64,
+        /// Longest pause of the trial, nanoseconds.
+        longest_ns: u64,
+        /// Longest that loses nothing, nanoseconds.
+        allowed_ns: u64,
+    },
+    /// The receiving port lost frames that had reached it.
+    Overrun {
+        /// So many.
+        frames: u64,
+    },
+    /// More different frames arrived than were sent: the tester's own account is wrong.
+    Excess {
+        /// So many.
+        frames: u64,
+    },
+    /// The link of a port went down.
+    LinkDown {
+        /// The port.
+        port: String,
+    },
+    /// The user ended it.
+    Interrupted,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short { frames, allowed } => {
+                write!(f, "the sender left out {frames} frames of the schedule; {allowed} may be missing")
+            }
+            Self::Stalled { times, longest_ns, allowed_ns } => write!(
+                f,
+                "the receiver stood still {times} times, up to {longest_ns} ns; its ring lasts {allowed_ns} ns"
+            ),
+            Self::Overrun { frames } => write!(f, "the receiving port itself lost {frames} frames"),
+            Self::Excess { frames } => write!(f, "{frames} more frames were counted than sent"),
+            Self::LinkDown { port } => write!(f, "the link of {port} is down"),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+/// What one stream of a trial counted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamCounts {
+    /// Number of the stream; one for each direction.
+    pub stream: u16,
+    /// Frames sent.
+    pub tx: u64,
+    /// Frames that never came.
+    pub lost: u64,
+    /// What came.
+    pub received: Received,
+    /// Latency of its frames.
+    pub latency: LatencySummary,
+}
+
+/// What a trial found. Rates are frames a second over all streams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Rate asked for.
+    pub intended_fps: f64,
+    /// Rate at which frames left, measured.
+    pub offered_fps: f64,
+    /// Rate at which they were forwarded: different frames received over the time of sending.
+    pub forwarded_fps: f64,
+    /// Frames that were to be sent.
+    pub scheduled: u64,
+    /// Frames sent.
+    pub tx: u64,
+    /// Different frames received.
+    pub rx: u64,
+    /// Frames that never came.
+    pub lost: u64,
+    /// Everything received.
+    pub received: Received,
+    /// Length of the schedule, picoseconds.
+    pub length_ps: u64,
+    /// Why it says nothing about the device; empty when it does.
+    pub faults: Vec<Fault>,
+    /// Latencies, first bit to first bit.
+    pub latency: LatencySummary,
+    /// Latencies that shares of all frames do not exceed: share, nanoseconds.
+    pub curve: Vec<(f64, u64)>,
+    /// Mean change of latency from one frame of a stream to the next, nanoseconds.
+    pub jitter_ns: f64,
+    /// When the last frame that never came was sent, picoseconds after the start.
+    pub last_lost_ps: Option<u64>,
+    /// Longest time without an arrival.
+    pub gap: Gap,
+    /// Most frames that left in one turn.
+    pub largest_burst: u64,
+    /// How late frames left; nothing when they left on schedule by construction.
+    pub lateness: LatencySummary,
+    /// Pauses of the sending loops.
+    pub tx_pauses: Pauses,
+    /// Pauses of the receiving loops.
+    pub rx_pauses: Pauses,
+    /// Each stream.
+    pub streams: Vec<StreamCounts>,
+}
+
+/// What a trial is worth for a loss goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The loss is within the goal.
+    Pass,
+    /// It is not.
+    Fail,
+    /// The tester misbehaved: not known.
+    Invalid,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Invalid => "invalid",
+        })
+    }
+}
+
+impl Trial {
+    /// The verdict for a goal of `goal_ppm` millionths of loss.
+    #[must_use]
+    pub fn verdict(&self, goal_ppm: u64) -> Verdict {
+        match (self.faults.is_empty(), self.loss_ppm() <= goal_ppm) {
+            (false, _) => Verdict::Invalid,
+            (true, true) => Verdict::Pass,
+            (true, false) => Verdict::Fail,
+        }
+    }
+
+    /// Loss in millionths of the frames sent, rounded up.
+    #[must_use]
+    pub fn loss_ppm(&self) -> u64 {
+        loss_ppm(self.tx, self.lost)
+    }
+
+    /// Whether the only fault is that fewer frames left than asked for: the tester is at its limit.
+    #[must_use]
+    pub fn only_short(&self) -> bool {
+        !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f, Fault::Short { .. }))
+    }
+
+    /// Whether the user ended it.
+    #[must_use]
+    pub fn interrupted(&self) -> bool {
+        self.faults.contains(&Fault::Interrupted)
+    }
+}
+
+/// A stream's two ends when its loops have ended.
+pub(super) struct Ends {
+    pub(super) stream: u16,
+    pub(super) departures: Departures,
+    pub(super) collected: Collected,
+}
+
+/// Adds the streams up and judges the tester.
+pub(super) fn conclude(order: &Order, schedule: &Schedule, ends: &[Ends], interrupted: bool) -> Trial {
+    let length_ps = schedule.end_ps();
+    let over = seconds(length_ps).max(1e-12);
+    let mut t = Trial {
+        intended_fps: schedule.frames() as f64 * ends.len() as f64 / over,
+        scheduled: schedule.frames() * ends.len() as u64,
+        length_ps,
+        ..Trial::nothing()
+    };
+    let (mut latencies, mut lateness) = (Latencies::new(), Latencies::new());
+    for e in ends {
+        t.add(e, schedule, &mut latencies, &mut lateness);
+        t.offered_fps += offered(&e.departures, schedule);
+        t.faults.extend(faults(order, schedule, e, interrupted));
+    }
+    if interrupted {
+        t.faults.push(Fault::Interrupted);
+    }
+    t.forwarded_fps = t.rx as f64 / over;
+    t.jitter_ns /= ends.len().max(1) as f64;
+    if latencies.count() > 0 {
+        t.latency = latencies.summary();
+        t.curve = CURVE.iter().map(|&share| (share, latencies.quantile(share))).collect();
+    }
+    if lateness.count() > 0 {
+        t.lateness = lateness.summary();
+    }
+    t
+}
+
+/// Frames a second while the stream was sent: `n` frames take `n - 1` gaps, and the last one its time on schedule.
+fn offered(d: &Departures, schedule: &Schedule) -> f64 {
+    let spaced = d.span_ps.1.saturating_sub(d.span_ps.0);
+    let last = schedule.end_ps().saturating_sub(schedule.due_ps(schedule.frames().saturating_sub(1)));
+    d.sent as f64 / seconds(spaced + last.max(1))
+}
+
+fn faults(order: &Order, schedule: &Schedule, e: &Ends, interrupted: bool) -> Vec<Fault> {
+    let allowed = if order.exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
+    let mut faults = Vec::new();
+    if e.departures.short > allowed && !interrupted {
+        faults.push(Fault::Short { frames: e.departures.short, allowed });
+    }
+    let (pauses, c) = (&e.collected.pauses, &e.collected);
+    if pauses.too_long > 0 {
+        let (longest_ns, allowed_ns) = (pauses.longest_ns, c.slack_ps / 1000);
+        faults.push(Fault::Stalled { times: pauses.too_long, longest_ns, allowed_ns });
+    }
+    if c.dropped > 0 {
+        faults.push(Fault::Overrun { frames: c.dropped });
+    }
+    let unique = c.ledger.stream(e.stream).unique;
+    if unique > e.departures.sent {
+        faults.push(Fault::Excess { frames: unique - e.departures.sent });
+    }
+    faults
+}
+
+impl Trial {
+    fn nothing() -> Self {
+        Self {
+            intended_fps: 0.0,
+            offered_fps: 0.0,
+            forwarded_fps: 0.0,
+            scheduled: 0,
+            tx: 0,
+            rx: 0,
+            lost: 0,
+            received: Received::default(),
+            length_ps: 0,
+            faults: Vec::new(),
+            latency: LatencySummary::default(),
+            curve: Vec::new(),
+            jitter_ns: 0.0,
+            last_lost_ps: None,
+            gap: Gap::default(),
+            largest_burst: 0,
+            lateness: LatencySummary::default(),
+            tx_pauses: Pauses::default(),
+            rx_pauses: Pauses::default(),
+            streams: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, e: &Ends, schedule: &Schedule, latencies: &mut Latencies, lateness: &mut Latencies) {
+        let (sent, ledger) = (e.departures.sent, &e.collected.ledger);
+        let received = ledger.total();
+        let lost = sent.saturating_sub(received.unique);
+        self.tx += sent;
+        self.rx += received.unique;
+        self.lost += lost;
+        self.received += received;
+        // Frames behind the last that came are lost too.
+        let last =
+            if ledger.next(e.stream) < sent { sent.checked_sub(1) } else { ledger.last_missing(e.stream) };
+        self.last_lost_ps = self.last_lost_ps.max(last.map(|n| schedule.due_ps(n)));
+        if ledger.gap(e.stream).ps > self.gap.ps {
+            self.gap = ledger.gap(e.stream);
+        }
+        self.largest_burst = self.largest_burst.max(e.departures.largest);
+        self.tx_pauses.merge(&e.departures.pauses);
+        self.rx_pauses.merge(&e.collected.pauses);
+        if e.departures.largest > 0 {
+            lateness.merge(&e.departures.lateness);
+        }
+        self.jitter_ns += ledger.jitter_ns(e.stream);
+        let mut latency = LatencySummary::default();
+        if let Some(of_stream) = ledger.latencies(e.stream) {
+            latencies.merge(of_stream);
+            latency = of_stream.summary();
+        }
+        self.streams.push(StreamCounts { stream: e.stream, tx: sent, lost, received, latency });
+    }
+}
+
+/// Picoseconds of a number of seconds.
+#[must_use]
+pub fn from_seconds(s: f64) -> u64 {
+    (s * SECOND as f64).round() as u64
+}

@@ -1,0 +1,360 @@
+//! The command line.
+
+// clap shows these texts as they stand, so brackets in them are no links.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use ringway_bench::rfc2544::device::DeviceSpec;
+use ringway_bench::rfc2544::flow::FlowOrder;
+use ringway_bench::rfc2544::mix::Mix;
+use ringway_bench::rfc2544::search::{Preset, SearchKind};
+use ringway_bench::rfc2544::settings::Test;
+
+use crate::units;
+
+/// Benchmark a device by RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+
+    /// Port that sends [default in virtual time: a modelled device]
+    #[arg(long, value_name = "PORT", requires = "rx")]
+    pub(super) tx: Option<String>,
+
+    /// Port that receives; the same as --tx for loop:, to measure the tester itself
+    #[arg(long, value_name = "PORT", requires = "tx")]
+    pub(super) rx: Option<String>,
+
+    /// Speed of the link, which the sender keeps to: 1G, 10G
+    #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
+    pub(super) link: Option<u64>,
+
+    /// Highest rate in frames per second, for ports without a speed
+    #[arg(long, value_name = "RATE", value_parser = units::count)]
+    pub(super) pps: Option<u64>,
+
+    /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
+    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes)]
+    pub(super) sizes: Sizes,
+
+    /// A mix of sizes besides, as WEIGHTxSIZE,...; imix is 7x64,4x570,1x1518
+    #[arg(long, value_name = "MIX", value_parser = mix)]
+    pub(super) imix: Option<Mix>,
+
+    /// Tests: throughput, latency, loss, back-to-back, burst, recovery, reset, or all
+    #[arg(long = "test", value_name = "LIST", default_value = "throughput", value_parser = tests)]
+    pub(super) tests: Tests,
+
+    /// How the throughput is searched
+    #[arg(long, value_enum, default_value_t = SearchName::Binary)]
+    pub(super) search: SearchName,
+
+    /// What a load has to meet; mlr takes several, separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "rfc2544")]
+    pub(super) preset: Vec<PresetName>,
+
+    /// Resolution of the search in percent of the maximum rate
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    pub(super) resolution: f64,
+
+    /// Length of a trial [default: 60]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) seconds: Option<f64>,
+
+    /// Length of the trials of a binary search before the last one [default: as --seconds]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) search_seconds: Option<f64>,
+
+    /// Wait for stragglers after each trial
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting)]
+    pub(super) wait: f64,
+
+    /// Pause between trials
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting)]
+    pub(super) pause: f64,
+
+    /// Repeats of a trial in which the tester itself stood still
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) retries: u32,
+
+    /// Length of the trials of the latency test [default: 120]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) latency_seconds: Option<f64>,
+
+    /// Repeats of the latency test at the throughput
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(super) latency_repeat: u32,
+
+    /// Step of the loss test in percent of the maximum rate
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
+    pub(super) loss_step: f64,
+
+    /// Length of the bursts of the burst test
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
+    pub(super) burst_seconds: f64,
+
+    /// Longest burst of the back-to-back test
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    pub(super) burst_limit: f64,
+
+    /// Resolution of the back-to-back test in frames
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) burst_step: u64,
+
+    /// Repeats of the back-to-back test
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(super) burst_repeat: u32,
+
+    /// Repeats of the recovery test
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) recovery_repeat: u32,
+
+    /// Command that restarts the device in the reset test; without it, restart it by hand
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) reset_command: Option<String>,
+
+    /// When the device is restarted, after the start of the trial
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    pub(super) reset_at: f64,
+
+    /// What is restarted, for the report
+    #[arg(long, value_name = "KIND", default_value = "software", value_parser = ["hardware", "software", "power"])]
+    pub(super) reset_kind: String,
+
+    /// Number of flows, 1 to 16M
+    #[arg(long, value_name = "N", default_value = "1", value_parser = flows)]
+    pub(super) flows: u32,
+
+    /// Order of flows: sequential, random, zipf
+    #[arg(long, default_value_t = FlowOrder::Sequential)]
+    pub(super) order: FlowOrder,
+
+    /// IPv6 instead of IPv4
+    #[arg(long)]
+    pub(super) ipv6: bool,
+
+    /// VLAN tag of all frames; two, separated by a comma, outer first
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..4095))]
+    pub(super) vlan: Vec<u16>,
+
+    /// MAC address of the sending side
+    #[arg(long, value_name = "MAC")]
+    pub(super) src_mac: Option<String>,
+
+    /// MAC address of the receiving side, or of the router before it
+    #[arg(long, value_name = "MAC")]
+    pub(super) dst_mac: Option<String>,
+
+    /// MAC addresses vary with the flow (RFC 4814)
+    #[arg(long)]
+    pub(super) vary_macs: bool,
+
+    /// Both directions at once
+    #[arg(long)]
+    pub(super) bidir: bool,
+
+    /// Start of all that is drawn at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// Virtual clock: exact on any machine, no statement about speed
+    #[arg(long)]
+    pub(super) virtual_time: bool,
+
+    /// Modelled device of virtual time without ports: link[:delay=1us] or
+    /// switch[:pps=1M,bps=8G,buffer=64,latency=5us,recovery=10ms,outage=10s+1s]
+    #[arg(long, value_name = "DEVICE", conflicts_with = "tx")]
+    pub(super) device: Option<DeviceSpec>,
+
+    /// Slots of each ring
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
+    pub(super) slots: Option<u32>,
+
+    /// CPUs of the polling threads: sender, receiver, and so on
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) cpus: Vec<usize>,
+
+    /// Send although an interface holds a default route or an address of a production network
+    #[arg(long)]
+    pub(super) allow_production: bool,
+
+    /// Read options from a file, one `name = value` a line; those of the command line count more
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+
+    /// Keep each trial in a file; the same command goes on where a run with it was stopped
+    #[arg(long, value_name = "FILE")]
+    pub(super) journal: Option<PathBuf>,
+
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub(super) page: Option<PathBuf>,
+
+    /// Write the report as JSON, for diff
+    #[arg(long, value_name = "FILE")]
+    pub(super) save: Option<PathBuf>,
+
+    /// Write a CSV file for each test into a directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) csv: Option<PathBuf>,
+
+    /// Say how long it will take, and send nothing
+    #[arg(long)]
+    pub(super) plan: bool,
+
+    /// Print a line for each trial on standard error
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub(super) enum Command {
+    /// Compare two reports written with --save
+    Diff {
+        /// The earlier report
+        before: PathBuf,
+        /// The later report
+        after: PathBuf,
+        /// Print the result as one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+const EXAMPLES: &str = "\
+Sizes count the FCS. A trial in which the tester itself stood still or fell short is invalid and repeated. In virtual time without
+ports the device is modelled: an ideal link, or what --device says. These are overload tests for isolated laboratories (RFC 6815).
+
+Examples:
+  ringway rfc2544 --virtual-time --link 1G --test burst,throughput   # exact counts of 20 s at line rate
+  ringway rfc2544 --virtual-time --link 10G --device switch:pps=8M,buffer=256 --test all --page report.html
+  sudo ringway rfc2544 --tx ebpf:eth1 --rx ebpf:eth2 --link 10G --search mlr --preset ndr,pdr --cpus 2,3
+  ringway rfc2544 --config lab.conf --journal lab.trials --save today.json
+  ringway rfc2544 diff yesterday.json today.json";
+
+/// Names of searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SearchName {
+    Binary,
+    BinaryVerify,
+    Mlr,
+}
+
+impl From<SearchName> for SearchKind {
+    fn from(name: SearchName) -> Self {
+        match name {
+            SearchName::Binary => Self::Binary,
+            SearchName::BinaryVerify => Self::BinaryVerify,
+            SearchName::Mlr => Self::Mlr,
+        }
+    }
+}
+
+/// Names of goals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum PresetName {
+    Rfc2544,
+    Tst009,
+    Ndr,
+    Pdr,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Rfc2544 => Self::Rfc2544,
+            PresetName::Tst009 => Self::Tst009,
+            PresetName::Ndr => Self::Ndr,
+            PresetName::Pdr => Self::Pdr,
+        }
+    }
+}
+
+/// A list that clap takes for one value.
+#[derive(Debug, Clone)]
+pub(super) struct Sizes(pub(super) Vec<u32>);
+
+/// A list that clap takes for one value.
+#[derive(Debug, Clone)]
+pub(super) struct Tests(pub(super) Vec<Test>);
+
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let rfc = ringway_bench::rfc2544::settings::SIZES;
+    let mut all = Vec::new();
+    for word in text.split(',') {
+        match word.trim() {
+            "rfc" => all.extend(rfc),
+            "jumbo" => all.extend(rfc.into_iter().chain([2048, 4096, 9000, 9216])),
+            "none" => {}
+            number => {
+                let size: u32 = number
+                    .parse()
+                    .map_err(|_| format!("'{number}' is no size; accepted: 64,128,..., rfc, jumbo, none"))?;
+                if !(64..=9216).contains(&size) {
+                    return Err(format!("size {size} is not between 64 and 9216 bytes, FCS included"));
+                }
+                all.push(size);
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(Sizes(all))
+}
+
+fn tests(text: &str) -> Result<Tests, String> {
+    let mut all = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        match Test::ALL.into_iter().find(|test| test.name() == word) {
+            Some(test) => all.push(test),
+            None if word == "all" => all.extend(Test::ALL),
+            None => {
+                let names = Test::ALL.map(Test::name).join(", ");
+                return Err(format!("'{word}' is no test; accepted: {names}, all"));
+            }
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(Tests(all))
+}
+
+fn mix(text: &str) -> Result<Mix, String> {
+    if text == "imix" { Ok(Mix::imix()) } else { text.parse() }
+}
+
+fn flows(text: &str) -> Result<u32, String> {
+    let most = ringway_bench::rfc2544::flow::MAX_FLOWS;
+    // 16M is meant as 2^24.
+    let n = if text == "16M" { most.into() } else { units::count(text)? };
+    u32::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| "accepted: 1 to 16M".into())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(p) if (0.0001..=100.0).contains(&p) => Ok(p),
+        _ => Err("accepted: a percentage from 0.0001 to 100".into()),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.001..=86_400.0).contains(&s) => Ok(s),
+        _ => Err("accepted: seconds from 0.001 to 86400".into()),
+    }
+}
+
+fn waiting(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.0..=3600.0).contains(&s) => Ok(s),
+        _ => Err("accepted: seconds from 0 to 3600".into()),
+    }
+}

@@ -1,0 +1,219 @@
+//! `ringway rfc2544`: benchmarks of RFC 2544 in real and in virtual time.
+
+mod args;
+mod config;
+mod plan;
+mod show;
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+
+use ringway_bench::engine::Signals;
+use ringway_bench::rfc2544::device::VirtualRig;
+use ringway_bench::rfc2544::journal::Journal;
+use ringway_bench::rfc2544::measure::{self, Results, estimate};
+use ringway_bench::rfc2544::rate::{Rate, SECOND};
+use ringway_bench::rfc2544::real::{RealClock, RealRig, refuse};
+use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
+use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
+use ringway_bench::rfc2544::trial::Order;
+use ringway_bench::suite::conditions::Conditions;
+use serde_json::{Value, json};
+
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::stop;
+
+pub(crate) use args::Args;
+use args::Command;
+use plan::{Plan, Target};
+use show::{Show, clock};
+
+/// Frames that are sent first, to see whether any comes back, and how fast.
+const PROBE: u64 = 20;
+const PROBE_PPS: u64 = 1000;
+
+/// Ports by name, and what serves them.
+type Served = Vec<(String, String)>;
+
+pub(crate) fn run(given: &Args) -> Result<(), Failure> {
+    if let Some(Command::Diff { before, after, json }) = &given.command {
+        return compare(before, after, *json);
+    }
+    let with_file;
+    let args = match &given.config {
+        None => given,
+        Some(path) => {
+            let file = config::words(path).map_err(Failure::Usage)?;
+            // What follows the name of the command.
+            let words = std::env::args().skip_while(|word| word != "rfc2544").skip(1);
+            with_file = config::merged(file, words).map_err(Failure::Usage)?;
+            &with_file
+        }
+    };
+    let plan = Plan::new(args).map_err(Failure::Usage)?;
+    if args.plan {
+        return tell(&plan, args.json);
+    }
+    measure(args, &plan)
+}
+
+/// Says what would be done.
+fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
+    let (trials, ps) = estimate(&plan.settings);
+    let seconds = ps / SECOND;
+    let mut lines =
+        vec![format!("{}: about {trials} trials, {} in real time", plan.device(), clock(seconds))];
+    lines.extend(plan.settings.shortcuts().iter().map(|why| format!("partial: {why}")));
+    let object = json!({ "trials": trials, "seconds": seconds, "partial": plan.settings.shortcuts(), "settings": plan.settings });
+    Ok(Console { json }.result(&lines.join("\n"), &object)?)
+}
+
+fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
+    let signals = stop::signals()?;
+    let (mut rig, ports) = open(args, plan)?;
+    let mut journal = match &args.journal {
+        Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
+        None => Journal::none(),
+    };
+    if journal.left() > 0 {
+        note(&format!("{} trials of an earlier run are taken over", journal.left()));
+    }
+    let real = matches!(plan.target, Target::Ports(_)) && !args.virtual_time;
+    let show = RefCell::new(Show::new(&plan.settings, args.verbose, real));
+    let mut listener = |event: &Event<'_>| {
+        show.borrow_mut().event(event);
+        !signals.stopped()
+    };
+    let mut results = Results::default();
+    let mut session = Session::new(rig.as_mut(), &plan.settings, &mut journal, &mut listener);
+    let ended = measure::run(&mut session, &mut results);
+    let trials = session.into_records();
+    show.borrow_mut().clear();
+    let report = Report {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        command: std::env::args().collect::<Vec<_>>().join(" "),
+        time: match (&plan.target, args.virtual_time) {
+            (Target::Model(_), _) => TimeKind::Virtual,
+            (_, true) => TimeKind::LockStep,
+            (_, false) => TimeKind::Real,
+        },
+        clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
+        device: plan.device(),
+        ports,
+        conditions: Conditions::read(),
+        settings: plan.settings.clone(),
+        format: plan.format.clone(),
+        partial: plan.settings.shortcuts(),
+        notes: notes(&results, real),
+        interrupted: ended.is_err(),
+        results,
+        trials,
+    };
+    let written = write(args, &report);
+    let object = serde_json::to_value(&report).unwrap_or(Value::Null);
+    Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
+    verdict(ended, &report, &signals)?;
+    written
+}
+
+/// Opens what is measured, and sees whether frames get through at all.
+fn open(args: &Args, plan: &Plan) -> Result<(Box<dyn Rig>, Served), Failure> {
+    match &plan.target {
+        Target::Model(device) => {
+            let rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            Ok((Box::new(rig), Vec::new()))
+        }
+        Target::Ports(spec) => {
+            if let Some(why) =
+                spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
+            {
+                return Err(Failure::Other(why));
+            }
+            let mut rig = RealRig::open(spec)?;
+            plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
+            probe(&mut rig, plan)?;
+            let ports = rig.describe();
+            Ok((Box::new(rig), ports))
+        }
+    }
+}
+
+/// Sends a few frames slowly: when none comes back there is nothing to measure.
+fn probe(rig: &mut RealRig, plan: &Plan) -> Result<(), Failure> {
+    let Some(size) = plan.settings.sizes.first() else { return Ok(()) };
+    let rate = Rate::new(PROBE_PPS, 1);
+    let rate = if size.is_fixed() { rate } else { size.pps(PROBE_PPS) };
+    let order = Order::burst(size, rate, PROBE, SECOND / 2);
+    let trial = rig.run(&order, &mut |_| true)?;
+    if trial.rx == 0 {
+        let (what, r) = (plan.device(), trial.received);
+        let hint = match (r.foreign, r.corrupted) {
+            (0, 0) => "is there a path between the ports?".to_owned(),
+            (f, c) => format!("{f} foreign and {c} damaged frames came instead"),
+        };
+        return Err(Failure::Other(format!("{what}: none of {PROBE} frames came back; {hint}")));
+    }
+    Ok(())
+}
+
+fn notes(results: &Results, real: bool) -> Vec<String> {
+    let limited = results.throughput.iter().filter(|t| t.limited);
+    let mut notes: Vec<String> = limited
+        .map(|t| format!("size {}: the tester could not send more; the device may do better", t.size))
+        .collect();
+    if real {
+        notes.push(
+            "gaps between frames are those of a thread that polls: see the pauses of the tester".into(),
+        );
+    }
+    notes
+}
+
+fn write(args: &Args, report: &Report) -> Result<(), Failure> {
+    let put = |path: &Path, text: &str| {
+        fs::write(path, text).map_err(|e| {
+            Failure::Other(format!("{}: {e}; the report on standard output is whole", path.display()))
+        })
+    };
+    if let Some(path) = &args.save {
+        put(path, &report.to_json())?;
+    }
+    if let Some(path) = &args.page {
+        put(path, &page::html(report))?;
+    }
+    if let Some(directory) = &args.csv {
+        fs::create_dir_all(directory).map_err(|e| Failure::Other(format!("{}: {e}", directory.display())))?;
+        for (name, text) in csv::files(report) {
+            put(&directory.join(name).with_extension("csv"), &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Result<(), Failure> {
+    match ended {
+        Ok(()) => {}
+        Err(Stop::Port(e)) => return Err(e.into()),
+        Err(_) if signals.stopped() => {
+            return Err(Failure::Other("interrupted: the results are partial".into()));
+        }
+        Err(stop) => return Err(Failure::Other(stop.to_string())),
+    }
+    match report.results.missing.first() {
+        Some(m) => Err(Failure::Other(format!("{}, size {}: {}", m.test, m.size, m.reason))),
+        None => Ok(()),
+    }
+}
+
+fn compare(before: &Path, after: &Path, json: bool) -> Result<(), Failure> {
+    let read = |path: &Path| {
+        let fail = |why: String| Failure::Other(format!("{}: {why}", path.display()));
+        Report::from_json(&fs::read_to_string(path).map_err(|e| fail(e.to_string()))?).map_err(fail)
+    };
+    let diff = diff::diff(&read(before)?, &read(after)?);
+    let object = serde_json::to_value(&diff).unwrap_or(Value::Null);
+    Ok(Console { json }.result(diff.text().trim_end(), &object)?)
+}

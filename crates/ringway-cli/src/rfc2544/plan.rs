@@ -1,0 +1,182 @@
+//! From the command line to what is to be done, with everything checked that can be before a frame is sent.
+
+use ringway_bench::rfc2544::device::DeviceSpec;
+use ringway_bench::rfc2544::flow::Flows;
+use ringway_bench::rfc2544::frame::{Format, Writer};
+use ringway_bench::rfc2544::lanes::Cpus;
+use ringway_bench::rfc2544::mix::Mix;
+use ringway_bench::rfc2544::rate::Load;
+use ringway_bench::rfc2544::real::RigSpec;
+use ringway_bench::rfc2544::search::{Preset, SearchKind, SearchPlan};
+use ringway_bench::rfc2544::settings::{Maximum, Settings};
+use ringway_bench::rfc2544::trial::from_seconds;
+
+use super::args::{Args, PresetName, SearchName};
+
+/// Longest frame of a modelled device, without FCS.
+const VIRTUAL_MTU: u32 = 65_531;
+
+/// Fastest link, bits a second: its rates are exact in 64 bits.
+const MAX_LINK: u64 = 10_000_000_000_000;
+
+/// What is measured.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A modelled device.
+    Model(DeviceSpec),
+    /// Two ports.
+    Ports(RigSpec),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) settings: Settings,
+    pub(super) format: Format,
+    pub(super) target: Target,
+}
+
+impl Plan {
+    /// Checks options against each other.
+    pub(super) fn new(args: &Args) -> Result<Self, String> {
+        let format = format(args)?;
+        let target = target(args, &format)?;
+        let settings = settings(args, &target)?;
+        let plan = Self { settings, format, target };
+        plan.check_sizes(VIRTUAL_MTU)?;
+        Ok(plan)
+    }
+
+    /// Checks sizes against the longest frame that ports send.
+    pub(super) fn check_sizes(&self, max_frame: u32) -> Result<(), String> {
+        for mix in &self.settings.sizes {
+            let (least, most) = mix.range();
+            for size in [least, most] {
+                self.format.check(size, max_frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is measured, in words.
+    pub(super) fn device(&self) -> String {
+        match &self.target {
+            Target::Model(device) => format!("modelled device {device}"),
+            Target::Ports(spec) => format!("{} to {}", spec.ports[0], spec.ports[1]),
+        }
+    }
+
+    /// All that has to be the same for a run to go on with the trials of another.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {}", self.device(), serde_json::to_string(&self.format).unwrap_or_default())
+    }
+}
+
+fn target(args: &Args, format: &Format) -> Result<Target, String> {
+    match (&args.tx, &args.rx) {
+        (Some(tx), Some(rx)) => Ok(Target::Ports(RigSpec {
+            ports: [tx.clone(), rx.clone()],
+            format: format.clone(),
+            bidirectional: args.bidir,
+            slots: args.slots,
+            cpus: Cpus(args.cpus.clone()),
+            virtual_time: args.virtual_time,
+        })),
+        _ if !args.virtual_time => Err(
+            "there are no ports; name them with --tx and --rx, or use --virtual-time for a modelled device"
+                .into(),
+        ),
+        _ => Ok(Target::Model(args.device.clone().unwrap_or_else(DeviceSpec::link))),
+    }
+}
+
+fn format(args: &Args) -> Result<Format, String> {
+    if args.vlan.len() > 2 {
+        return Err("--vlan takes two tags at most".into());
+    }
+    let mut format = Format::new(Flows::new(args.flows, args.order, args.seed));
+    (format.ipv6, format.vlans, format.vary_macs) = (args.ipv6, args.vlan.clone(), args.vary_macs);
+    for (mac, given) in format.macs.iter_mut().zip([&args.src_mac, &args.dst_mac]) {
+        if let Some(given) = given {
+            mac.clone_from(given);
+        }
+    }
+    Writer::new(&format, 0, 0).map(|_| format)
+}
+
+fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
+    let maximum = match (args.link, args.pps, target) {
+        (Some(bits), ..) if bits > MAX_LINK => return Err("--link is above 10000G".into()),
+        (Some(bits), ..) if bits >= 1_000_000 => Maximum::Link(bits),
+        (Some(_), ..) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
+        (_, Some(pps), _) if pps > 0 => Maximum::Pps(pps),
+        (_, Some(_), _) => return Err("--pps must be above 0".into()),
+        (None, None, Target::Model(_)) => Maximum::Link(10_000_000_000),
+        (None, None, Target::Ports(_)) => {
+            return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
+        }
+    };
+    let mut sizes: Vec<Mix> = args.sizes.0.iter().copied().map(Mix::fixed).collect();
+    if args.ipv6 {
+        // The smallest frame of IPv6 with a tag takes the place of 64.
+        let least = format(args)?.least();
+        sizes.iter_mut().filter(|mix| mix.range().1 == 64).for_each(|mix| *mix = Mix::fixed(least));
+    }
+    sizes.extend(args.imix.clone());
+    if sizes.is_empty() {
+        return Err("there is no size to measure; give --sizes or --imix".into());
+    }
+    if let (Maximum::Pps(pps), Some(most)) = (maximum, sizes.iter().map(Mix::max_pps).min())
+        && pps > most
+    {
+        return Err(format!("--pps is above {most}, the most for these sizes"));
+    }
+    let mut settings = Settings::new(maximum);
+    let trial_ps = args.seconds.map_or(settings.trial_ps, from_seconds);
+    settings.search = search(args)?;
+    settings.tests.clone_from(&args.tests.0);
+    Ok(Settings {
+        sizes,
+        trial_ps,
+        wait_ps: from_seconds(args.wait),
+        pause_ps: from_seconds(args.pause),
+        retries: args.retries,
+        latency_ps: args.latency_seconds.map_or(settings.latency_ps, from_seconds),
+        latency_repeats: args.latency_repeat.max(1),
+        loss_step: Load::percent(args.loss_step),
+        burst_limit_ps: from_seconds(args.burst_limit),
+        burst_repeats: args.burst_repeat.max(1),
+        burst_step: args.burst_step,
+        burst_ps: from_seconds(args.burst_seconds),
+        recovery_repeats: args.recovery_repeat.max(1),
+        reset_ps: trial_ps.max(from_seconds(2.0 * args.reset_at)),
+        reset_at_ps: from_seconds(args.reset_at),
+        reset_command: args.reset_command.clone(),
+        reset_kind: args.reset_kind.clone(),
+        bidirectional: args.bidir,
+        seed: args.seed,
+        ..settings
+    })
+}
+
+fn search(args: &Args) -> Result<SearchPlan, String> {
+    let presets: Vec<Preset> = args.preset.iter().map(|&p| p.into()).collect();
+    if presets.len() > 1 && args.search != SearchName::Mlr {
+        return Err("several presets need --search mlr".into());
+    }
+    let mut plan = SearchPlan::new(SearchKind::from(args.search), &presets, Load::percent(args.resolution));
+    // The presets of CSIT have lengths of their own.
+    let own = |p: &PresetName| matches!(p, PresetName::Ndr | PresetName::Pdr);
+    if let Some(seconds) = args.seconds {
+        for (goal, _) in plan.goals.iter_mut().zip(&args.preset).filter(|(_, p)| !own(p)) {
+            let sums = goal.sum_ps / goal.final_ps.max(1);
+            goal.final_ps = from_seconds(seconds);
+            goal.sum_ps = sums * goal.final_ps;
+        }
+        plan.short_ps = plan.goals.first().map_or(plan.short_ps, |goal| goal.final_ps);
+    }
+    if let Some(seconds) = args.search_seconds {
+        plan.short_ps = from_seconds(seconds);
+    }
+    Ok(plan)
+}

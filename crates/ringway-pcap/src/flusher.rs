@@ -1,0 +1,133 @@
+//! Senders whose packets wait for others, and the thread that sends them in time.
+//!
+//! While packets come the thread sleeps for the bound, sends, and sleeps again; so a packet waits so long at most, plus what the
+//! scheduler takes to run the thread. When none has come in a whole turn it sleeps until the next one does.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use crate::sender::Sender;
+use crate::sys;
+
+/// All senders that may have packets wait.
+static SENDERS: Mutex<Vec<Weak<Sender>>> = Mutex::new(Vec::new());
+
+/// Whether any of them has.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
+static IDLE: AtomicBool = AtomicBool::new(true);
+static THREAD: Mutex<Option<Thread>> = Mutex::new(None);
+
+/// Held by the thread while it is at senders, and across forks.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Remembers a sender. What it has waiting is sent at the end of the program too, and before a fork.
+pub(crate) fn add(sender: &Arc<Sender>) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        sys::at_exit(at_exit);
+        sys::at_fork(before_fork, after_fork, in_child);
+    });
+    let mut senders = lock(&SENDERS);
+    senders.retain(|s| s.strong_count() > 0);
+    senders.push(Arc::downgrade(sender));
+}
+
+/// Packets wait from now on, for `bound` at most. False when nobody would send them then.
+pub(crate) fn wake(bound: Duration) -> bool {
+    WAITING.store(true, SeqCst);
+    // Either this sees the thread idle, or the thread sees that packets wait before it sleeps.
+    if !IDLE.swap(false, SeqCst) {
+        return true;
+    }
+    let mut thread = lock(&THREAD);
+    if thread.is_none() {
+        let run = move || run(bound);
+        let made = sys::without_signals(|| thread::Builder::new().name("ringway-flush".into()).spawn(run));
+        *thread = made.ok().map(|t| t.thread().clone());
+    }
+    match &*thread {
+        Some(t) => t.unpark(),
+        None => IDLE.store(true, SeqCst),
+    }
+    thread.is_some()
+}
+
+/// Sends all that waits: before the program sleeps, or has read all that there is to read.
+#[inline]
+pub(crate) fn flush_all() {
+    if WAITING.load(SeqCst) {
+        flush_waiting();
+    }
+}
+
+#[cold]
+fn flush_waiting() {
+    WAITING.store(false, SeqCst);
+    let nth = |i| lock(&SENDERS).get(i).cloned();
+    (0..).map_while(nth).filter_map(|s| s.upgrade()).for_each(|s| s.flush());
+}
+
+fn run(bound: Duration) {
+    sys::exact_timers();
+    loop {
+        thread::sleep(bound);
+        if WAITING.load(SeqCst) {
+            let _turn = lock(&TURN);
+            flush_waiting();
+            continue;
+        }
+        IDLE.store(true, SeqCst);
+        if WAITING.load(SeqCst) {
+            IDLE.store(false, SeqCst);
+            continue;
+        }
+        while IDLE.load(SeqCst) {
+            thread::park();
+        }
+    }
+}
+
+/// Programs end without closing their handles.
+extern "C" fn at_exit() {
+    let senders = SENDERS.try_lock();
+    let waiting = senders.iter().flat_map(|s| s.iter()).filter_map(Weak::upgrade);
+    waiting.for_each(|s| s.flush_unless_busy());
+}
+
+/// What a fork finds locked, so that the child can unlock it.
+type Held =
+    (MutexGuard<'static, ()>, MutexGuard<'static, Vec<Weak<Sender>>>, MutexGuard<'static, Option<Thread>>);
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// What waits leaves before a fork, or both processes would send it.
+extern "C" fn before_fork() {
+    flush_all();
+    let held = (lock(&TURN), lock(&SENDERS), lock(&THREAD));
+    let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));
+}
+
+extern "C" fn after_fork() {
+    let _ = HELD.try_with(|h| h.borrow_mut().take());
+}
+
+/// In the child of a fork there is no such thread.
+extern "C" fn in_child() {
+    IDLE.store(true, SeqCst);
+    let _ = HELD.try_with(|h| {
+        if let Some((.., thread)) = &mut *h.borrow_mut() {
+            **thread = None;
+        }
+    });
+    after_fork();
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,111 @@
+//! Programs that are killed while they send and capture: nothing stays attached, and the port opens again.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use ringway::vale::{Switch, SwitchSpec};
+use ringway_bench::lab::Lab;
+use support::hosts::Hosts;
+use support::{Pcap, command, run};
+
+/// How often each way is killed, each time a little later in what it does.
+const KILLS: u64 = 3;
+
+/// Starts `tests/c/flood.c` and waits until it sends.
+fn start(lab: Option<&Lab>, way: Pcap<'_>, args: &[&str]) -> Child {
+    let mut child = command(lab, way, args).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n", "{way:?} {args:?}: {:?}", child.wait_with_output());
+    child
+}
+
+/// Kills it in the middle of what it does, `after` it was ready.
+fn kill(mut child: Child, after: Duration) {
+    sleep(after);
+    assert!(child.try_wait().unwrap().is_none(), "it ended by itself: {:?}", child.wait_with_output());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// What the kernel still has on the near link of a program: it detaches a little after the program is gone.
+fn attached(hosts: &Hosts) -> String {
+    let link = hosts.run(Pcap::System, &["ip", "-d", "link", "show", "a1"]).stdout;
+    let sockets = hosts.run(Pcap::System, &["cat", "/proc/net/packet"]).stdout;
+    let left = |line: &&str| line.contains("prog/xdp") || line.contains("promiscuity 1");
+    link.lines().filter(left).chain(sockets.lines().skip(1)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn interfaces_are_free_again() {
+    let Some(hosts) = Hosts::new() else { return };
+    let flood = support::compile("flood");
+    let flood = flood.to_str().unwrap();
+    let ways = [
+        Pcap::Ringway("a1=ebpf:a1"),
+        Pcap::Ringway("a1=packet:a1"),
+        Pcap::Ringway("a1=xdp:a1"),
+        Pcap::Copies,
+    ];
+    for way in ways {
+        for kills in 0..KILLS {
+            let child = start(Some(&hosts.near), way, &[flood, "a1"]);
+            assert_ne!(attached(&hosts), "", "{way:?}");
+            kill(child, Duration::from_millis(kills * 15));
+            let start = Instant::now();
+            while !attached(&hosts).is_empty() {
+                assert!(start.elapsed() < Duration::from_secs(10), "{way:?}: {}", attached(&hosts));
+                sleep(Duration::from_millis(10));
+            }
+        }
+        let again = hosts.run(way, &[flood, "a1", "1000"]);
+        assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "{way:?}");
+        // Nobody holds back what the host sends and receives.
+        if support::has("nping") {
+            let ping = ["nping", "--icmp", "-c", "1", "10.7.0.2"];
+            let answered = hosts.run(Pcap::System, &ping);
+            assert!(answered.stdout.contains("Rcvd: 1"), "{way:?}: {answered:?}");
+        }
+    }
+}
+
+/// Both ends of a pipe, and the sender's port of a switch, whose other ports go on.
+#[test]
+fn ports_are_free_again() {
+    if !ringway_bench::lab::is_root() {
+        return eprintln!("SKIP: switches need root; run these tests with sudo");
+    }
+    let flood = support::compile("flood");
+    let flood = flood.to_str().unwrap();
+    let name = format!("vale_k{}", std::process::id() % 10_000);
+    let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+    let [left, right] = ["p1", "p2"].map(|p| format!("{name}:{p}"));
+    let ports = || switch.ports().iter().map(|p| p.name.clone()).collect::<Vec<_>>();
+    let ended = std::panic::catch_unwind(|| {
+        for [one, other] in [[left.as_str(), &right], ["pipe:killed{1", "pipe:killed}1"]] {
+            let way = Pcap::Ringway("");
+            let stays = start(None, way, &[flood, other]);
+            for kills in 0..KILLS {
+                kill(start(None, way, &[flood, one]), Duration::from_millis(kills * 15));
+            }
+            let again = run(None, way, &[flood, one, "1000"]);
+            assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "{one}");
+            kill(stays, Duration::ZERO);
+            let again = run(None, way, &[flood, other, "10"]);
+            assert_eq!((again.code, again.stderr.as_str()), (Some(0), ""), "{other}");
+        }
+        ports()
+    });
+    switch.delete().unwrap();
+    assert_eq!(
+        ended.unwrap(),
+        Vec::<String>::new(),
+        "ports that were made by opening them go with their programs"
+    );
+    assert!(!std::path::Path::new("/sys/fs/bpf/ringway").join(name).exists());
+}
