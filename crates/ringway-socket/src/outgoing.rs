@@ -1,6 +1,7 @@
 //! Frames on their way out: checked as the kernel would, then put into the ring of the port that takes them.
 
 use std::ffi::c_int;
+use std::sync::MutexGuard;
 
 use ringway::offload::{Offload, Segments, finish_checksum};
 
@@ -28,15 +29,18 @@ pub(crate) struct Outgoing<'a> {
     fd: c_int,
     state: &'a mut State,
     frames: usize,
-    /// The link of the last frame. The socket's routes keep it open while its lock is held.
-    link: Option<&'static Link>,
+    /// The link of the last frame, with its lock, and the interface that it is for. The socket's routes keep it open.
+    held: Option<Held>,
+    index: c_int,
     failed: Option<c_int>,
 }
+
+type Held = (&'static Link, MutexGuard<'static, Inner>);
 
 impl<'a> Outgoing<'a> {
     /// For a call of `frames` frames.
     pub(crate) fn new(fd: c_int, state: &'a mut State, frames: usize) -> Self {
-        Self { fd, state, frames, link: None, failed: None }
+        Self { fd, state, frames, held: None, index: 0, failed: None }
     }
 
     /// Takes a frame. On a socket with a tx ring this takes what is in the ring, as the kernel does.
@@ -47,6 +51,11 @@ impl<'a> Outgoing<'a> {
         }
         let (index, protocol) = to.map_or((self.state.bound, self.state.protocol), |t| (t.index, t.protocol));
         let (dgram, vnet, fd) = (self.state.dgram, self.state.options.vnet, self.fd);
+        if self.index != index {
+            // Before another link may be opened: links are locked last.
+            leave(&mut self.held, &mut self.failed);
+            self.index = index;
+        }
         let route = match self.state.route(fd, index) {
             None => return Put::Kernel,
             Some(Err(code)) => return Put::Done(Err(code)),
@@ -75,7 +84,14 @@ impl<'a> Outgoing<'a> {
         if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
             return fail(libc::EMSGSIZE);
         }
-        let mut inner = match link.ready() {
+        let ready = match self.held.take() {
+            Some((held, inner)) if std::ptr::eq(held, link) => Ok(inner),
+            mut other => {
+                leave(&mut other, &mut self.failed);
+                link.ready()
+            }
+        };
+        let mut inner = match ready {
             Ok(inner) => inner,
             // In a fork, which could not open it anew: its frames take the ordinary way from now on.
             Err(_) if link.send_only => {
@@ -87,30 +103,13 @@ impl<'a> Outgoing<'a> {
         let put = inner.late().and_then(|()| {
             if vnet { put_offload(&mut inner, head, frame) } else { inner.put(head, frame, 0) }
         });
-        drop(inner);
-        self.change(link);
+        self.held = Some((link, inner));
         Put::Done(put.map(|()| whole))
-    }
-
-    /// Another link takes frames from now on; those of the one before leave.
-    fn change(&mut self, link: &'static Link) {
-        if let Some(before) = self.link.replace(link)
-            && !std::ptr::eq(before, link)
-        {
-            self.commit(before);
-        }
-    }
-
-    fn commit(&mut self, link: &'static Link) {
-        let done = link.ready().and_then(|mut inner| link.commit(&mut inner));
-        self.failed = self.failed.or(done.err());
     }
 
     /// Ends the call.
     pub(crate) fn finish(mut self) -> Result<(), c_int> {
-        if let Some(link) = self.link.take() {
-            self.commit(link);
-        }
+        leave(&mut self.held, &mut self.failed);
         self.failed.map_or(Ok(()), Err)
     }
 
@@ -137,10 +136,20 @@ impl<'a> Outgoing<'a> {
         }
         let mtu = self.state.route(self.fd, index).and_then(Result::ok).map_or(0, |r| r.mtu);
         let Some(ring) = self.state.rings.sender.as_mut() else { return Put::Kernel };
-        let sent = link.ready().and_then(|mut inner| drain(ring, &mut inner, mtu));
+        let ready = link.ready();
         report::served(Call::TxRing);
-        self.change(link);
-        Put::Done(sent)
+        Put::Done(ready.and_then(|mut inner| {
+            let sent = drain(ring, &mut inner, mtu);
+            leave(&mut Some((link, inner)), &mut self.failed);
+            sent
+        }))
+    }
+}
+
+/// Lets a link go: its frames leave, or wait for others.
+fn leave(held: &mut Option<Held>, failed: &mut Option<c_int>) {
+    if let Some((link, mut inner)) = held.take() {
+        *failed = failed.or(link.commit(&mut inner).err());
     }
 }
 
