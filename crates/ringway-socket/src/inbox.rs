@@ -16,6 +16,9 @@ use crate::tpacket::RxMap;
 /// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
 const EDGE_LOOKS: u32 = 16;
 
+/// Frames that are fetched ahead in a call.
+const FETCH: u32 = 16;
+
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
         let port = self.fd().ok_or(libc::ENETDOWN)?;
@@ -217,6 +220,7 @@ fn each(
     f: &mut dyn FnMut(&Frame<'_>) -> bool,
 ) -> bool {
     let stamp = ring.timestamp();
+    ring.fetch(FETCH);
     for slot in ring.burst(u32::MAX) {
         if let Some(more) = wanted(&slot, receiver, stamp, scratch, &mut *f) {
             receiver.count(1);

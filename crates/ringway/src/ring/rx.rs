@@ -82,6 +82,26 @@ impl RxRing {
         frame
     }
 
+    /// Has the CPU fetch the beginning of the next frames, `max` at most, for who does more with each frame than look at it:
+    /// what another CPU has written comes meanwhile. Changes nothing else.
+    ///
+    /// ```
+    /// let mut port = ringway::Port::open("loop:")?;
+    /// assert!(port.tx[0].push(&[7; 60]));
+    /// port.tx[0].sync()?;
+    /// port.rx[0].sync()?;
+    /// port.rx[0].fetch(16);
+    /// assert_eq!(port.rx[0].burst(16).next().map(|f| f.bytes()[0]), Some(7));
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn fetch(&mut self, max: u32) {
+        let head = self.ring.head();
+        let view = &self.ring.view;
+        for k in 0..view.dist(head, self.ring.tail).min(max) {
+            view.fetch(cursor::add(head, k, view.num()));
+        }
+    }
+
     /// Asks for a wake-up: from now on [`fd`](Self::fd) becomes readable when a frame arrives, until the next
     /// sync. Returns true, and asks for nothing, when frames are there already.
     ///
