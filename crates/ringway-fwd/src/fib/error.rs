@@ -25,6 +25,13 @@ pub enum FibError {
         /// How many units it has; all are in use, or readers may still look at them.
         limit: u32,
     },
+    /// More was asked for than a table can name.
+    Limits {
+        /// Of what: nodes or words.
+        part: &'static str,
+        /// How many there can be.
+        max: u32,
+    },
     /// As many readers as there can be.
     Readers {
         /// How many that are.
@@ -62,6 +69,8 @@ pub enum Part {
     Nodes,
     /// Words that hold leaves and buckets.
     Words,
+    /// Those words in which buckets of IPv6 can start.
+    Buckets,
 }
 
 impl fmt::Display for FibError {
@@ -80,6 +89,12 @@ impl fmt::Display for FibError {
             }
             Self::Full { part: Part::Words, limit } => {
                 write!(f, "table full: no room in {limit} leaf words; make it with larger Limits::words")
+            }
+            Self::Full { part: Part::Buckets, limit } => {
+                write!(f, "table full: no room for a bucket in the first {limit} words; withdraw prefixes")
+            }
+            Self::Limits { part, max } => {
+                write!(f, "Limits: at most {max} {part} can be named; ask for less")
             }
             Self::Readers { limit } => write!(f, "{limit} readers are registered already; drop some"),
             Self::Memory { what, need } => write!(f, "memory for a table: {what}; {need} bytes are needed"),

@@ -50,8 +50,7 @@ impl Layout {
 
 /// The memory of one table.
 ///
-/// Thread-safety: one writer, any number of readers. All access is by atomics, or by vector loads of words that the writer
-/// leaves alone as long as a reader may see them.
+/// Thread-safety: one writer, any number of readers. All access is by atomics, or by vector loads under the rules of `simd`.
 #[derive(Debug)]
 pub struct Memory {
     base: NonNull<u8>,

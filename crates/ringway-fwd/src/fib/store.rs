@@ -163,7 +163,7 @@ impl Store {
         }
         let first = self.take_words(key_words + runs.words())?;
         if first >= BUCKET_WORDS {
-            return Err(FibError::Full { part: Part::Words, limit: BUCKET_WORDS });
+            return Err(FibError::Full { part: Part::Buckets, limit: BUCKET_WORDS });
         }
         for (at, word) in (first as usize..).zip(packed_keys(keys).chain(runs.packed())) {
             self.memory.words()[at].store(word, Relaxed);

@@ -65,8 +65,10 @@ impl<A: Walk> Fib<A> {
     /// An empty table in memory of this process.
     ///
     /// # Errors
-    /// [`FibError::Os`] when the system has not so much memory to set aside.
+    /// [`FibError::Limits`] when they are above 2^29 words, or 2^30 nodes with the 2^16 that IPv4's root names. [`FibError::Os`] when
+    /// the system has not so much memory to set aside.
     pub fn new(limits: Limits) -> Result<Self, FibError> {
+        Self::check(limits)?;
         Self::with(Memory::new(Self::layout(limits))?, limits)
     }
 
@@ -75,15 +77,17 @@ impl<A: Walk> Fib<A> {
     /// Readers that are not registered with [`reader`](Self::reader) need [`hold`](Self::hold).
     ///
     /// # Errors
-    /// [`FibError::Memory`] when it is smaller than [`layout`](Self::layout) says, or does not start on 8 bytes.
+    /// As [`new`](Self::new), and [`FibError::Memory`] when it is smaller than [`layout`](Self::layout) says, or does not start on
+    /// 8 bytes.
     pub fn in_memory(place: Foreign, limits: Limits) -> Result<Self, FibError> {
+        Self::check(limits)?;
         Self::with(Memory::foreign(place, Self::layout(limits))?, limits)
     }
 
     /// Where the arrays of a table of this size start, and how long they are.
     pub fn layout(limits: Limits) -> Layout {
-        let nodes = limits.nodes + Self::top_nodes();
-        Layout::new(A::ROOT_ENTRY, nodes as usize, limits.words as usize)
+        let nodes = limits.nodes as usize + Self::top_nodes() as usize;
+        Layout::new(A::ROOT_ENTRY, nodes, limits.words as usize)
     }
 
     /// Makes a table of all routes at once; of two with the same prefix the later one counts.
@@ -213,6 +217,20 @@ impl<A: Walk> Fib<A> {
         })
     }
 
+    /// Handles have 30 bits for a node, and vector loads 31 for a byte of the words.
+    fn check(limits: Limits) -> Result<(), FibError> {
+        let (nodes, words) = ((1 << 30) - Self::top_nodes(), (1 << 29) - 1);
+        match limits {
+            Limits { nodes: asked, .. } if asked > nodes => {
+                Err(FibError::Limits { part: "nodes", max: nodes })
+            }
+            Limits { words: asked, .. } if asked > words => {
+                Err(FibError::Limits { part: "words", max: words })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Nodes that the root names, besides those of [`Limits`].
     fn top_nodes() -> u32 {
         if A::ROOT_ENTRY == 2 { 1 << 16 } else { 0 }
@@ -237,5 +255,50 @@ impl<A: Walk> Fib<A> {
         for (key, len, next_hop) in undo.into_iter().rev() {
             self.routes.set(key, len, next_hop);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fib::generate::Random;
+    use crate::fib::simd::portable;
+
+    #[test]
+    fn limits_are_what_can_be_named() {
+        let limits = |nodes, words| Limits { nodes, words };
+        for (wrong, part) in [(limits(u32::MAX, 9), "nodes"), (limits(9, 1 << 29), "words")] {
+            let e = Fib4::new(wrong).unwrap_err().to_string();
+            assert!(e.contains(part), "{e}");
+            assert!(Fib6::new(wrong).is_err());
+        }
+    }
+
+    /// Random prefixes of all lengths, some within each other; each answer by all ways, in bursts with trains.
+    fn every_walk_agrees<A: Walk>(portable: fn(&Memory, &[A]) -> Vec<u16>) {
+        let mut random = Random::new(7);
+        let mut key = || random.next_u128();
+        let mut fib = Fib::<A>::new(Limits::default()).unwrap();
+        let mut addrs = Vec::new();
+        for n in 1..=2000u32 {
+            let base = if n % 3 == 0 { addrs[n as usize / 4] } else { key() };
+            let len = (key() % (u128::from(A::BITS) + 1)) as u8;
+            let prefix = Prefix::new(A::of_key(base), len).unwrap();
+            fib.insert(prefix, NextHop::new((n % 700 + 1) as u16).unwrap()).unwrap();
+            addrs.push(prefix.addr().key());
+        }
+        let spread = key();
+        let mut all: Vec<A> =
+            addrs.iter().flat_map(|&a| [A::of_key(a), A::of_key(a ^ spread >> 9)]).collect();
+        all.extend([all[5]; 40]);
+        let wanted: Vec<u16> = all.iter().map(|&a| fib.lookup(a).map_or(0, NextHop::get)).collect();
+        assert!(wanted.iter().filter(|n| **n != 0).count() > 2000);
+        assert_eq!(portable(&fib.memory, &all), wanted);
+    }
+
+    #[test]
+    fn any_processor_walks_the_same_way() {
+        every_walk_agrees::<u32>(portable::walk4);
+        every_walk_agrees::<u128>(portable::walk6);
     }
 }

@@ -20,8 +20,8 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
     let (next_hops, next_hops_of_rest) = next_hops.split_at_mut(whole);
     scalar::burst4(memory.forms(), memory.root16(), rest, next_hops_of_rest);
     for (addrs, next_hops) in addrs.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
-        // SAFETY: chunks of 8. The root has an entry for any 16 bits, that are published nodes; the load of the last entry ends
-        // in the nodes.
+        // SAFETY: chunks of 8. The root has an entry for any 16 bits; the load of the last one ends in the nodes. Numbers of nodes
+        // come from the root and from leaves (see the module above).
         unsafe {
             let addrs = _mm256_loadu_si256(addrs.as_ptr().cast());
             let tops = _mm256_i32gather_epi32::<2>(root, _mm256_srli_epi32::<16>(addrs));
@@ -29,9 +29,10 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
             let slots = _mm256_and_si256(_mm256_srli_epi32::<8>(addrs), _mm256_set1_epi32(0xff));
             let mut leaves = node_leaves(arrays, tops, slots);
             if _mm256_movemask_ps(_mm256_castsi256_ps(leaves)) != 0 {
-                // Lanes without a handle look at node 0, which is always there.
+                // Lanes without a handle look at their top node again: no other is sure to stay as it is.
                 let deeper = _mm256_srai_epi32::<31>(leaves);
-                let numbers = _mm256_and_si256(leaves, _mm256_srli_epi32::<1>(deeper));
+                let handles = _mm256_and_si256(leaves, _mm256_set1_epi32(i32::MAX));
+                let numbers = _mm256_blendv_epi8(tops, handles, deeper);
                 let slots = _mm256_and_si256(addrs, _mm256_set1_epi32(0xff));
                 leaves = _mm256_blendv_epi8(leaves, node_leaves(arrays, numbers, slots), deeper);
             }

@@ -22,7 +22,7 @@ impl Arrays {
 }
 
 /// # Safety
-/// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ.
+/// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ, POPCNT, BMI1 and BMI2.
 /// * Both slices are equally long.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) {
@@ -124,7 +124,7 @@ pub(super) unsafe fn locate(
 #[inline(always)]
 pub(super) unsafe fn leaves_at(arrays: Arrays, bytes: __m256i, widths: __m256i, wanted: __mmask8) -> __m256i {
     // SAFETY: the caller's promise. A gather reads up to 3 bytes more, at the end of the words their tail. There are less than
-    // 2 GiB of words.
+    // 2 GiB of words ([`Limits`](crate::fib::Limits)).
     unsafe {
         let zero = _mm256_setzero_si256();
         let leaves = _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, arrays.words);

@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 
 use super::avx512::{Arrays, leaves_at, locate};
 use super::scalar::Steps;
@@ -85,13 +85,13 @@ impl List {
     unsafe fn lanes(&self, at: usize) -> (__mmask8, Lanes) {
         assert!(at < self.len && at < GROUP);
         let wanted = (u32::MAX >> (32 - (self.len - at).min(8) as u32)) as __mmask8;
-        // SAFETY: the caller's promise; 8 elements from `at` on are inside each array, and `add` stored vectors over the last one in use.
+        // SAFETY: the caller's promise; only elements below `len` are loaded, which `add` stored.
         let lanes = unsafe {
             Lanes {
-                addrs: _mm512_loadu_epi64(self.addrs.as_ptr().add(at).cast()),
-                leaves: _mm256_loadu_epi32(self.leaves.as_ptr().add(at).cast()),
-                widths: _mm256_loadu_epi32(self.widths.as_ptr().add(at).cast()),
-                places: _mm256_loadu_epi32(self.places.as_ptr().add(at).cast()),
+                addrs: _mm512_maskz_loadu_epi64(wanted, self.addrs.as_ptr().add(at).cast()),
+                leaves: _mm256_maskz_loadu_epi32(wanted, self.leaves.as_ptr().add(at).cast()),
+                widths: _mm256_maskz_loadu_epi32(wanted, self.widths.as_ptr().add(at).cast()),
+                places: _mm256_maskz_loadu_epi32(wanted, self.places.as_ptr().add(at).cast()),
             }
         };
         (wanted, lanes)
@@ -165,7 +165,7 @@ fn ask(base: *const u8, byte: usize) {
 }
 
 /// # Safety
-/// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ.
+/// * The processor has AVX-512 F, BW, DQ, VL and VPOPCNTDQ, POPCNT, BMI1 and BMI2.
 /// * Both slices are equally long.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u16]) {
@@ -348,8 +348,10 @@ impl Walk {
                 let value = _mm512_set1_epi16((addr >> shift) as i16);
                 let run = _mm512_mask_cmple_epu16_mask(valid, keys, value).count_ones();
                 let byte = run << width;
-                let word = words.add(first + count.div_ceil(2) + (byte >> 2) as usize).read_volatile();
-                (word as u32 >> (8 * (byte & 3))) & MASKS[width as usize & 3]
+                let word = words.add(first + count.div_ceil(2) + (byte >> 2) as usize);
+                // An atomic: the writer may store the leaf just now.
+                let word = AtomicU32::from_ptr(word.cast_mut().cast()).load(Acquire);
+                (word >> (8 * (byte & 3))) & MASKS[width as usize & 3]
             };
             self.found[place] = leaf;
             if leaf & HANDLE != 0 {

@@ -1,7 +1,13 @@
 //! Bursts of lookups, with the instructions that the processor has.
 //!
-//! These modules may use unsafe code: vector loads take addresses. Each of them starts from a node, a word or a root entry that the
-//! writer has published, so it lies inside the memory; the wide loads at its end stay inside its tail.
+//! These modules may use unsafe code: vector loads take addresses. What their SAFETY notes rest on:
+//!
+//! * A handle was loaded from the root or from a leaf while the reader's epoch is noted, or the table is borrowed. So the writer does
+//!   not use what it names again: head, bits and keys do not change, and they and the leaves that they name lie inside the memory.
+//!   Nothing else may be looked at, not even to be thrown away.
+//! * Root entries and leaves do change meanwhile. Each store is one aligned word, and of what a load brings only bits of one such
+//!   word are used.
+//! * Loads that are wider than what they are for stay inside the tail at the end of the memory.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86_64")]
@@ -52,8 +58,7 @@ impl Isa {
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512vpopcntdq")
-                    && is_x86_feature_detected!("popcnt")
-                    && is_x86_feature_detected!("bmi2")
+                    && has_bmi()
             }
         }
     }
@@ -120,7 +125,7 @@ pub(super) fn burst6(memory: &Memory, isa: Isa, addrs: &[u128], next_hops: &mut 
         // SAFETY: the processor has these instructions.
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 => unsafe { avx512_v6::burst6(memory, addrs, next_hops) },
-        // SAFETY: just asked.
+        // SAFETY: just asked; the slices are equally long.
         #[cfg(target_arch = "x86_64")]
         Isa::Scalar | Isa::Avx2 if has_bmi() => unsafe { bmi::burst6(memory, addrs, next_hops) },
         _ => scalar::burst6(memory.forms(), memory.root32(), addrs, next_hops),
@@ -132,4 +137,25 @@ pub(super) fn burst6(memory: &Memory, isa: Isa, addrs: &[u128], next_hops: &mut 
 #[inline]
 fn has_bmi() -> bool {
     is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
+}
+
+/// The walk of any processor, which those with better instructions pass by.
+#[cfg(test)]
+pub(super) mod portable {
+    use super::super::memory::Memory;
+    use super::scalar::{self, Steps};
+
+    pub(in crate::fib) fn walk4(memory: &Memory, addrs: &[u32]) -> Vec<u16> {
+        let mut out = vec![0; addrs.len()];
+        scalar::burst4(memory.forms(), memory.root16(), addrs, &mut out);
+        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one4(memory.root16(), *a) == *n));
+        out
+    }
+
+    pub(in crate::fib) fn walk6(memory: &Memory, addrs: &[u128]) -> Vec<u16> {
+        let mut out = vec![0; addrs.len()];
+        scalar::burst6(memory.forms(), memory.root32(), addrs, &mut out);
+        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one6(memory.root32(), *a) == *n));
+        out
+    }
 }
