@@ -146,12 +146,12 @@ impl Live {
             if pass.delivered > 0 {
                 return Read::Packets(pass.delivered);
             }
-            // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
             if !pass.seen
                 && let Some(e) = receiver.failure()
             {
                 return Read::Failed(receiver.told(&e));
             }
+            // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }

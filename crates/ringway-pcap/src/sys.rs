@@ -1,9 +1,11 @@
 //! System calls that have no safe form elsewhere.
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::net::if_::if_nametoindex;
+use nix::sys::signal::{SigSet, SigmaskHow};
 
 unsafe extern "C-unwind" {
     /// libc's, which a thread may be cancelled in: as in libpcap's own wait, a cancelled reader must end here.
@@ -47,8 +49,7 @@ pub(crate) fn tell(line: &str) {
 
 /// Whether there is an interface of that name.
 pub(crate) fn has_interface(name: &str) -> bool {
-    // SAFETY: a NUL-terminated name.
-    CString::new(name).is_ok_and(|name| unsafe { libc::if_nametoindex(name.as_ptr()) } != 0)
+    if_nametoindex(name).is_ok()
 }
 
 /// Whether an interface is up, with or without a carrier; one that can't be asked is.
@@ -83,24 +84,19 @@ pub(crate) fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_ch
     unsafe { libc::pthread_atfork(Some(wrap(before)), Some(wrap(in_parent)), Some(wrap(in_child))) };
 }
 
-/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
-pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: sets of signals are plain data; both live across the calls.
-    unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
-            (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let done = f();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        done
-    }
-}
-
 /// Has the calling thread's timers end when they should, instead of up to 50 us later.
 pub(crate) fn exact_timers() {
-    // SAFETY: no pointers are passed.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // Where that fails, frames wait a little longer.
+    let _ = nix::sys::prctl::set_timerslack(1);
+}
+
+/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let done = f();
+    // It fails for a wrong `how` only.
+    let _ = before.and_then(|mask| mask.thread_set_mask());
+    done
 }
 
 /// A protocol that no frame has.
@@ -110,12 +106,7 @@ const NO_PROTOCOL: u16 = 0xffff;
 /// goes down or is deleted. With `promiscuous` the interface receives frames for every address for as long as it lives: the
 /// kernel counts who asked, also when one of them is killed.
 pub(crate) fn attend(interface: &str, promiscuous: bool) -> io::Result<OwnedFd> {
-    let name = CString::new(interface)?;
-    // SAFETY: a NUL-terminated name.
-    let index = unsafe { libc::if_nametoindex(name.as_ptr()) } as i32;
-    if index == 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let index = if_nametoindex(interface)? as i32;
     let socket = socket(libc::AF_PACKET, libc::SOCK_RAW)?;
     // SAFETY: all zeroes is an empty address.
     let mut at: libc::sockaddr_ll = unsafe { std::mem::zeroed() };

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
+use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::guard::errno;
 use super::real;
@@ -159,27 +160,20 @@ pub(crate) fn restarts() -> bool {
 
 /// Whether there is an interface of this name.
 pub(crate) fn exists(interface: &str) -> bool {
-    let Ok(name) = std::ffi::CString::new(interface) else { return false };
-    // SAFETY: a NUL-terminated name.
-    unsafe { libc::if_nametoindex(name.as_ptr()) != 0 }
+    nix::net::if_::if_nametoindex(interface).is_ok()
 }
 
 /// Has the calling thread's timers end when they should, instead of up to 50 us later.
 pub(crate) fn exact_timers() {
-    // SAFETY: no pointers are passed.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+    // Where that fails, frames wait a little longer.
+    let _ = nix::sys::prctl::set_timerslack(1);
 }
 
 /// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    // SAFETY: sets of signals are plain data; both live across the calls.
-    unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
-            (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let done = f();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        done
-    }
+    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let done = f();
+    // It fails for a wrong `how` only.
+    let _ = before.and_then(|mask| mask.thread_set_mask());
+    done
 }

@@ -206,7 +206,7 @@ impl RingView {
         #[cfg(target_arch = "x86_64")]
         if self.valid(s) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a hint, which reads nothing as far as the program can see, whoever writes there now.
+            // SAFETY: a valid slot's buffer lies in the pool; a hint reads nothing that could race with who writes there.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(self.buf(s.buf).cast()) };
         }
         #[cfg(not(target_arch = "x86_64"))]
