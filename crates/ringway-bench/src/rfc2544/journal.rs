@@ -58,15 +58,18 @@ impl Journal {
             lines.push(line);
         }
         let head = Head { journal: VERSION, what: what.into(), settings: settings.clone() };
-        // The last line may be cut short: the process was killed while it wrote.
-        if whole > file.metadata().map_err(fail)?.len()
-            && let Some(cut) = lines.pop()
-        {
-            file.set_len(whole - 1 - cut.len() as u64).map_err(fail)?;
-        }
+        // The last line may be cut short: the process was killed while it wrote. It goes once this is known to be a journal.
+        let cut = if whole > file.metadata().map_err(fail)?.len() { lines.pop() } else { None };
+        let kept = whole - cut.as_ref().map_or(0, |line| line.len() as u64 + 1);
         let mut known = VecDeque::new();
         match lines.split_first() {
-            None => write_line(&mut file, &head).map_err(fail)?,
+            None if !serde_json::to_vec(&head).unwrap_or_default().starts_with(&cut.unwrap_or_default()) => {
+                return Err(format!("{}: is no journal of trials; use another file", path.display()));
+            }
+            None => {
+                file.set_len(0).map_err(fail)?;
+                write_line(&mut file, &head).map_err(fail)?;
+            }
             Some((first, records)) => {
                 match serde_json::from_slice::<Head>(first) {
                     Ok(found) if found == head => {}
@@ -88,6 +91,7 @@ impl Journal {
                     let bad = |e| format!("{}: line {}: {e}; delete it to start over", path.display(), k + 2);
                     known.push_back(record.map_err(bad)?);
                 }
+                file.set_len(kept).map_err(fail)?;
             }
         }
         // A trial that the user ended is run anew.

@@ -146,6 +146,12 @@ fn journals_of_others_are_refused() {
     assert!(Journal::open(&path, "x", &settings).unwrap_err().contains("line 2"));
     fs::write(&path, "nonsense\n").unwrap();
     assert!(Journal::open(&path, "x", &settings).unwrap_err().contains("no journal of trials"));
+    let notes = b"notes of mine, without an end of line";
+    for text in [&notes[..], &[b"first line\n", &notes[..]].concat()] {
+        fs::write(&path, text).unwrap();
+        assert!(Journal::open(&path, "x", &settings).unwrap_err().contains("no journal of trials"));
+        assert_eq!(fs::read(&path).unwrap(), text, "left as it is");
+    }
     assert!(Journal::open(&directory, "x", &settings).is_err());
     assert!(Journal::open("/dev/zero".as_ref(), "x", &settings).unwrap_err().contains("no regular file"));
     fs::remove_dir_all(directory).unwrap();

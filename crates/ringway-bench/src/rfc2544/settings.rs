@@ -197,6 +197,13 @@ impl Settings {
             "the search's last trials are shorter than 60 s",
         );
         unless(self.search.goals.iter().all(|g| g.loss_ppm == 0), "the search allows loss");
+        let forgives = self.search.kind == SearchKind::BinaryVerify
+            || self.search.kind == SearchKind::Mlr && self.search.goals.iter().any(|g| g.exceed_ppm > 0);
+        unless(!forgives, "the search forgives trials with loss");
+        unless(
+            self.maximum.bits().is_some(),
+            "loads are shares of a number of frames, not of a link's speed",
+        );
         unless(self.wait_ps >= 2 * SECOND, "stragglers are waited for less than 2 s");
         unless(self.pause_ps >= 5 * SECOND, "the pause between trials is shorter than 5 s");
         let all = |size: &u32| self.sizes.contains(&Mix::fixed(*size));
@@ -232,7 +239,7 @@ mod tests {
             loss_step: Load::percent(20.0),
             ..full
         };
-        assert_eq!(short.shortcuts().len(), 9, "{:?}", short.shortcuts());
+        assert_eq!(short.shortcuts().len(), 10, "{:?}", short.shortcuts());
     }
 
     #[test]

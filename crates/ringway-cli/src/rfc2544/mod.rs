@@ -47,7 +47,7 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
         Some(path) => {
             let file = config::words(path).map_err(Failure::Usage)?;
             // What follows the name of the command.
-            let words = std::env::args().skip_while(|word| word != "rfc2544").skip(1);
+            let words = words().skip_while(|word| word != "rfc2544").skip(1);
             with_file = config::merged(file, words).map_err(Failure::Usage)?;
             &with_file
         }
@@ -57,6 +57,11 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
         return tell(&plan, args.json);
     }
     measure(args, &plan)
+}
+
+/// The words of the command; what is no text in them is shown as such.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
 /// Says what would be done.
@@ -94,7 +99,7 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     let report = Report {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").into(),
-        command: std::env::args().collect::<Vec<_>>().join(" "),
+        command: words().collect::<Vec<_>>().join(" "),
         time: match (&plan.target, args.virtual_time) {
             (Target::Model(_), _) => TimeKind::Virtual,
             (_, true) => TimeKind::LockStep,
@@ -113,6 +118,9 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
         trials,
     };
     let written = write(args, &report);
+    if let Err(e) = &written {
+        note(&e.to_string());
+    }
     let object = serde_json::to_value(&report).unwrap_or(Value::Null);
     Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
     verdict(ended, &report, &signals)?;
@@ -172,25 +180,29 @@ fn notes(results: &Results, real: bool) -> Vec<String> {
     notes
 }
 
+/// Writes all files that were asked for, also when one of them can't be written.
 fn write(args: &Args, report: &Report) -> Result<(), Failure> {
-    let put = |path: &Path, text: &str| {
-        fs::write(path, text).map_err(|e| {
-            Failure::Other(format!("{}: {e}; the report on standard output is whole", path.display()))
-        })
+    let mut failed = Vec::new();
+    let mut put = |path: &Path, text: &str| {
+        failed.extend(fs::write(path, text).err().map(|e| format!("{}: {e}", path.display())));
     };
     if let Some(path) = &args.save {
-        put(path, &report.to_json())?;
+        put(path, &report.to_json());
     }
     if let Some(path) = &args.page {
-        put(path, &page::html(report))?;
+        put(path, &page::html(report));
     }
     if let Some(directory) = &args.csv {
-        fs::create_dir_all(directory).map_err(|e| Failure::Other(format!("{}: {e}", directory.display())))?;
+        // Where that fails, so does each file.
+        let _ = fs::create_dir_all(directory);
         for (name, text) in csv::files(report) {
-            put(&directory.join(name).with_extension("csv"), &text)?;
+            put(&directory.join(name).with_extension("csv"), &text);
         }
     }
-    Ok(())
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
 }
 
 fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Result<(), Failure> {

@@ -68,7 +68,17 @@ impl Plan {
 
     /// All that has to be the same for a run to go on with the trials of another.
     pub(super) fn identity(&self) -> String {
-        format!("{} {}", self.device(), serde_json::to_string(&self.format).unwrap_or_default())
+        let how = match &self.target {
+            Target::Model(_) => String::new(),
+            Target::Ports(s) => format!(
+                "{} with {:?} slots on CPUs {:?}",
+                if s.virtual_time { "in lock step" } else { "in real time" },
+                s.slots,
+                s.cpus
+            ),
+        };
+        let format = serde_json::to_string(&self.format).unwrap_or_default();
+        format!("{} {how} {format} {}", self.device(), env!("CARGO_PKG_VERSION"))
     }
 }
 

@@ -68,7 +68,9 @@ impl Report {
     /// What it may be called.
     #[must_use]
     pub fn title(&self) -> String {
-        let qualified = self.interrupted || !self.partial.is_empty() || !self.results.missing.is_empty();
+        let limited = self.results.throughput.iter().any(|t| t.limited);
+        let qualified =
+            self.interrupted || limited || !self.partial.is_empty() || !self.results.missing.is_empty();
         match (self.time, qualified) {
             (TimeKind::Real, false) => "RFC 2544 benchmark".into(),
             (TimeKind::Real, true) => "Partial benchmark after RFC 2544".into(),
