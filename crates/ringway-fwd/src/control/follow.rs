@@ -107,6 +107,9 @@ pub struct Follower {
     due: Instant,
 }
 
+/// For each family and route, what it is of and its item of the digest.
+type Items = [Vec<(u64, u64)>; 2];
+
 impl Follower {
     /// Opens sockets and reads all tables.
     ///
@@ -141,15 +144,14 @@ impl Follower {
 
     /// How long to wait for the descriptor before [`poll`](Self::poll) is due all the same.
     pub fn wait(&self, now: Instant) -> Duration {
-        let check = self.due.saturating_duration_since(now);
-        let sync = (self.synced + self.pause()).saturating_duration_since(now);
-        if self.doubtful { sync.min(check) } else { check }
+        let due = if self.doubtful { self.synced + self.pause() } else { self.due };
+        due.saturating_duration_since(now)
     }
 
     /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in doubt; compares
     /// the tables when it is time to.
     ///
-    /// Returns what may have changed for the data plane since the last call.
+    /// Returns what may have changed for the data plane since the last call. A comparison or a reading that is due ends before that.
     ///
     /// # Errors
     /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
@@ -170,21 +172,26 @@ impl Follower {
     /// As [`open`](Self::open); then the old state stays.
     pub fn sync(&mut self) -> Result<(), ControlError> {
         let started = Instant::now();
-        for attempt in 0..TRIES {
-            let Some(Reading { state, sure }) = self.read(attempt < PATIENT)? else {
-                self.health.restarts += 1;
-                continue;
-            };
-            self.merge(state);
-            self.health.syncs += 1;
-            self.health.sync_time = started.elapsed();
-            self.health.in_sync = sure;
-            self.doubtful = false;
-            self.synced = Instant::now();
-            self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
-            return Ok(());
-        }
+        // Reading drops what was told before: until it is done the old state lacks that.
+        (self.health.in_sync, self.doubtful) = (false, true);
+        let read = self.read_patiently();
+        self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
+        let Reading { state, sure } = read?;
+        self.merge(state);
+        self.health.syncs += 1;
+        (self.health.in_sync, self.doubtful) = (sure, false);
+        self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
+        Ok(())
+    }
+
+    fn read_patiently(&mut self) -> Result<Reading, ControlError> {
+        for attempt in 0..TRIES {
+            match self.read(attempt < PATIENT)? {
+                Some(reading) => return Ok(reading),
+                None => self.health.restarts += 1,
+            }
+        }
         Err(ControlError::Restless { tries: TRIES })
     }
 
@@ -300,14 +307,38 @@ impl Follower {
     fn compare(&mut self) -> Result<Check, ControlError> {
         self.hear()?;
         let mut later = Later::default();
+        let asked = self.ask(&mut later);
+        let others_held_still =
+            later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
+        let v6_moved = later.v6_routes();
+        // However the asking ended: these changes are told once.
+        let (touched, moved) = self.take_in(later);
+        let Some((others, theirs)) = asked? else { return Ok(Check::Busy) };
+        if self.doubtful || moved {
+            return Ok(Check::Busy);
+        }
+        let equal =
+            |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
+        Ok(match () {
+            () if others_held_still && others != self.state.other_digest() => Check::Differs,
+            () if !equal(Family::V4) => Check::Differs,
+            () if equal(Family::V6) => Check::Equal,
+            () if v6_moved => Check::Busy, // see `read`
+            () => Check::Differs,
+        })
+    }
+
+    /// The kernel's tables now: a digest of all but routes, and of each family's routes what they are of and their items; `None`
+    /// where they changed under a dump. What is told meanwhile goes to `later`.
+    fn ask(&mut self, later: &mut Later) -> Result<Option<(u64, Items)>, ControlError> {
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
             let take = |event| _ = probe.apply(event, &mut unused);
             if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
-                return Ok(Check::Busy);
+                return Ok(None);
             }
         }
-        let mut theirs: [Vec<(u64, u64)>; 2] = Default::default();
+        let mut theirs = Items::default();
         for dump in Dump::ROUTES {
             let take = |event| {
                 if let Event::Route(route, _) = event {
@@ -317,26 +348,11 @@ impl Follower {
                 }
             };
             if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
-                return Ok(Check::Busy);
+                return Ok(None);
             }
         }
         later.hear(&mut self.changing)?;
-        let others_held_still =
-            later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
-        let v6_moved = later.v6_routes();
-        let (touched, moved) = self.take_in(later);
-        if self.doubtful || moved {
-            return Ok(Check::Busy);
-        }
-        let equal =
-            |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
-        Ok(match () {
-            () if others_held_still && probe.other_digest() != self.state.other_digest() => Check::Differs,
-            () if !equal(Family::V4) => Check::Differs,
-            () if equal(Family::V6) => Check::Equal,
-            () if v6_moved => Check::Busy, // see `read`
-            () => Check::Differs,
-        })
+        Ok(Some((probe.other_digest(), theirs)))
     }
 
     /// Applies what came meanwhile: returns prefixes it touched, and whether it was more than routes that say so.

@@ -202,6 +202,15 @@ fn flows_stay_when_members_leave_and_come() {
     }
 }
 
+/// Ends a reader when it is dropped.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Flows of a route that is never touched find their next hop at all times, whatever else is lost, flaps and is read anew.
 #[test]
 fn forwarding_is_not_interrupted() {
@@ -213,6 +222,8 @@ fn forwarding_is_not_interrupted() {
     let mut reader = bed.tables.fib4.reader().unwrap();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Also when something here fails, or the scope would wait for the reader for ever.
+        let stop = Stop(&done);
         let looks = scope.spawn(|| {
             let mut looks = 0u64;
             while !done.load(Ordering::Relaxed) {
@@ -238,7 +249,7 @@ fn forwarding_is_not_interrupted() {
             bed.follower.sync().unwrap();
             bed.turn();
         }
-        done.store(true, Ordering::Relaxed);
+        drop(stop);
         assert!(looks.join().unwrap() > 0);
     });
     bed.equal();
