@@ -3,16 +3,10 @@
 //! The writer counts epochs. A reader notes the epoch it sees while it looks (`enter`) and takes the note back when it is done
 //! (`leave`). What the writer takes out of sight in epoch `e` may be used again once no note is `e` or less.
 //!
-//! Thread-safety: one writer, up to [`READERS`] readers; nobody waits for anybody.
+//! Thread-safety: one writer, up to [`READERS`] readers; nobody waits for anybody. `epoch_model` checks this very code with loom.
 
 use super::FibError;
-use super::sync::{AtomicBool, AtomicU64, Ordering, fence};
-
-/// Readers that can be registered at a time.
-#[cfg(not(loom))]
-pub const READERS: usize = 64;
-#[cfg(loom)]
-pub const READERS: usize = 2;
+use super::sync::{AtomicBool, AtomicU64, Ordering, READERS, fence};
 
 /// The epoch of a reader that does not look.
 const AWAY: u64 = 0;
@@ -76,75 +70,5 @@ impl Epochs {
         fence(Ordering::SeqCst);
         let notes = self.seats.iter().map(|s| s.epoch.load(Ordering::Acquire));
         notes.filter(|&epoch| epoch != AWAY).min().unwrap_or(u64::MAX)
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_waits_for_readers_that_may_see_it() {
-        let epochs = Epochs::new();
-        let (a, b) = (epochs.register().unwrap(), epochs.register().unwrap());
-        assert_eq!(epochs.oldest(), u64::MAX);
-        epochs.enter(a);
-        let gone = epochs.advance();
-        epochs.enter(b);
-        assert!(gone >= epochs.oldest());
-        epochs.leave(a);
-        assert!(gone < epochs.oldest());
-        epochs.leave(b);
-    }
-
-    #[test]
-    fn seats_are_bounded_and_come_back() {
-        let epochs = Epochs::new();
-        let all: Vec<usize> = (0..READERS).map(|_| epochs.register().unwrap()).collect();
-        let e = epochs.register().unwrap_err().to_string();
-        assert!(e.contains("64 readers"), "{e}");
-        epochs.unregister(all[5]);
-        assert_eq!(epochs.register().unwrap(), 5);
-    }
-}
-
-/// `RUSTFLAGS="--cfg loom" cargo test -p ringway-fwd --lib --release loom`
-#[cfg(all(test, loom))]
-mod loom_tests {
-    use super::*;
-    use loom::sync::Arc;
-    use loom::thread;
-
-    const DEAD: u64 = 99;
-
-    /// Two cells of which a root names one. The writer publishes the other, and overwrites the first one once it may.
-    #[test]
-    fn loom_nobody_reads_what_is_used_again() {
-        loom::model(|| {
-            let epochs = Arc::new(Epochs::new());
-            let cells = Arc::new([AtomicU64::new(10), AtomicU64::new(11)]);
-            let root = Arc::new(AtomicU64::new(0));
-            let reader = {
-                let (epochs, cells, root) = (epochs.clone(), cells.clone(), root.clone());
-                thread::spawn(move || {
-                    let me = epochs.register().unwrap();
-                    for _ in 0..2 {
-                        epochs.enter(me);
-                        let at = root.load(Ordering::Acquire) as usize;
-                        let value = cells[at].load(Ordering::Relaxed);
-                        assert_eq!(value, 10 + at as u64);
-                        epochs.leave(me);
-                    }
-                    epochs.unregister(me);
-                })
-            };
-            root.store(1, Ordering::Release);
-            let gone = epochs.advance();
-            if gone < epochs.oldest() {
-                cells[0].store(DEAD, Ordering::Relaxed);
-            }
-            reader.join().unwrap();
-            assert!(gone < epochs.oldest());
-        });
     }
 }

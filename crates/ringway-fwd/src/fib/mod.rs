@@ -51,6 +51,10 @@
 
 mod block;
 mod epoch;
+#[cfg(test)]
+mod epoch_model;
+#[cfg(test)]
+mod epoch_tests;
 mod error;
 mod form;
 pub mod generate;
@@ -69,7 +73,6 @@ mod sync;
 mod table;
 pub mod text;
 
-pub use epoch::READERS;
 pub use error::{FibError, Part};
 pub use lookup::Walk;
 pub use memory::{Foreign, Layout};
@@ -78,6 +81,7 @@ pub use prefix::{Address, Prefix, Prefix4, Prefix6};
 pub use reader::{Reader, View};
 pub use reference::Reference;
 pub use simd::Isa;
+pub use sync::READERS;
 pub use table::{Fib, Fib4, Fib6, Limits, Usage};
 
 /// Slots of a node: values of 8 bits.

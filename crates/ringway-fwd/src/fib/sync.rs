@@ -1,7 +1,6 @@
-//! Atomics, loom's under its model checker.
+//! What `epoch` is made of; its model has others in their place.
 
-#[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+/// Readers that can be registered at a time.
+pub const READERS: usize = 64;
