@@ -239,15 +239,17 @@ fn a_full_table_says_which_part_is_full() {
     let mut fib = Fib4::new(Limits { nodes: 1, words: 100 }).unwrap();
     let insert = |fib: &mut Fib4, text: &str| fib.insert(text.parse().unwrap(), NextHop::new(1).unwrap());
     insert(&mut fib, "10.0.0.1/32").unwrap();
-    let before = fib.bytes();
+    let used = |fib: &Fib4| (fib.usage().nodes, fib.usage().words);
+    let before = used(&fib);
     let e = insert(&mut fib, "10.0.1.1/32").unwrap_err().to_string();
     assert_eq!(e, "table full: all 1 nodes are in use; make it with larger Limits::nodes");
-    assert_eq!(fib.len(), 1);
+    assert_eq!((fib.len(), used(&fib)), (1, before));
     assert_eq!(fib.lookup(0x0a00_0101), None);
     assert_eq!(fib.lookup(0x0a00_0001), NextHop::new(1));
     insert(&mut fib, "10.0.0.0/8").unwrap();
+    assert_eq!(fib.lookup(0x0a00_0101), NextHop::new(1));
     fib.withdraw("10.0.0.0/8".parse().unwrap()).unwrap();
-    assert_eq!(before.len(), fib.bytes().len());
+    assert_eq!(fib.lookup(0x0a00_0101), None);
 }
 
 /// The same bytes in memory of somebody else's, and in a copy at another address.

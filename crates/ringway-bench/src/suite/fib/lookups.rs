@@ -52,7 +52,10 @@ impl<A: Family> Lazy<A> {
     fn full(&mut self, world: &World<A>) -> Result<&mut dyn Engine<A>, Fault> {
         if self.made.is_none() {
             let routes = world.routes()?;
-            self.bare()?.load(routes)?;
+            // One that could not load its routes has the same to say in later cases.
+            if let Err(fault) = self.bare()?.load(routes) {
+                self.made = Some(Err(fault));
+            }
         }
         self.bare()
     }
