@@ -47,7 +47,7 @@
 //!
 //! [`Limits`] says how large a table can be; its memory is set aside when it is made. There are at most 65,535 next hops, [`READERS`] readers,
 //! 2^30 nodes, 2^23 words that buckets start in. A default route touches up to 65,536 root entries, a route of /L up to 2^(16-L), a longer one one. The
-//! control plane keeps 0.5 MiB, about 4 bytes a route, and 80 bytes for each block of 8 bits (1 KiB more above 32 routes).
+//! control plane keeps 1 MiB, about 4 bytes a route, and some 100 bytes for each block of 8 bits (1 KiB more above 32 routes).
 
 mod block;
 mod epoch;
