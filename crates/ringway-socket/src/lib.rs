@@ -36,6 +36,9 @@
 //! or it ends by `exit` or `_exit`. A failure of frames that waited is told by the next send. Killed, or in an exec, the process
 //! loses what waited.
 //!
+//! `accept` of a process that receives from a port looks first whether somebody connects to a socket that does not block. The kernel
+//! looks last, when it has made a socket and a file: 3 us, which programs that ask on each turn of their loop pay for each burst.
+//!
 //! # What differs from the kernel
 //!
 //! * Frames that the process itself, or another socket of it, sends on a mapped interface are not received as `PACKET_OUTGOING`.

@@ -23,9 +23,10 @@ pub(crate) enum Call {
     Poll,
     Setsockopt,
     Getsockopt,
+    Accept,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "socket",
     "bind",
     "sendto",
@@ -40,6 +41,7 @@ const NAMES: [&str; 14] = [
     "poll",
     "setsockopt",
     "getsockopt",
+    "accept",
 ];
 
 static CALLS: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 #![allow(unreachable_pub, reason = "the dynamic linker reaches them")]
 
+mod accept;
 mod descriptors;
 mod epoll;
 mod options;

@@ -65,6 +65,8 @@ macro_rules! real {
 real! {
     "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
     "bind" bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int;
+    "accept" accept(fd: c_int, from: *mut sockaddr, len: *mut socklen_t) -> c_int;
+    "accept4" accept4(fd: c_int, from: *mut sockaddr, len: *mut socklen_t, flags: c_int) -> c_int;
     "getsockname" getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int;
     "setsockopt" setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: socklen_t) -> c_int;
     "getsockopt" getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, len: *mut socklen_t) -> c_int;

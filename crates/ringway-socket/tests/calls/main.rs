@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 #![allow(dead_code, reason = "what the tests share has more")]
 
+mod accepts;
 mod child;
 mod edges;
 mod host;
@@ -37,6 +38,7 @@ fn program() {
         "closed" => edges::closed(),
         "sleepers" => edges::sleepers(),
         "cancelled" => edges::cancelled(),
+        "accepts" => accepts::accepts(),
         "heir" => edges::heir(),
         "vnet" => offload::send(),
         "vnet-receive" => offload::receive(),
@@ -209,6 +211,14 @@ fn epolls_tell_of_edges_and_of_nothing_that_is_refused() {
 #[test]
 fn descriptors_that_are_closed_or_fail_to_bind() {
     same("closed", &six());
+}
+
+#[test]
+fn accepting_nobody_is_answered_as_the_kernel_would() {
+    let Some(host) = Host::new() else { return };
+    let got = host.shimmed("accepts", &six(), true, &[]);
+    assert_eq!(got.lines, host.plain("accepts", &six()).lines);
+    assert!(got.errors.contains(" 6 accept;"), "{}", got.errors);
 }
 
 #[test]
