@@ -97,6 +97,9 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
         ("--virtual-time --flows 17M", "accepted: 1 to 16M"),
         ("--virtual-time --device hub", "'hub' is no device"),
         ("--virtual-time --src-mac 1:2", "MAC address '1:2'"),
+        ("--virtual-time --slots 64", "--slots is for ports"),
+        ("--virtual-time --cpus 1", "--cpus is for ports"),
+        ("--virtual-time --reset-command true", "--reset-command needs real time"),
         (
             "--tx loop: --rx loop: --link 1G --sizes 9216 --slots 2 --imix 1x70000",
             "longer than the port sends",

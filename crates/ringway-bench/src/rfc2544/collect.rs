@@ -27,6 +27,15 @@ pub(super) struct Collector<'a, R> {
     dropped_before: u64,
 }
 
+/// When a trial takes place, picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    /// The first frame is due: what was sent before belongs to another trial.
+    pub(super) start_ps: u64,
+    /// Counting ends.
+    pub(super) close_ps: u64,
+}
+
 /// What a receiver found.
 #[derive(Debug)]
 pub(super) struct Collected {
@@ -38,25 +47,35 @@ pub(super) struct Collected {
 }
 
 impl<'a, R: RxPort> Collector<'a, R> {
-    /// A receiver of frames that come at `peak` a second at most, until `close_ps`.
+    /// A receiver of frames that come at `peak` a second at most.
     pub(super) fn new(
         port: &'a mut R,
         flight: &'a Flight,
         stream: u16,
         peak: f64,
-        close_ps: u64,
+        span: Span,
         latency: bool,
     ) -> Self {
         let mut ledger = Ledger::new(stream, 1);
         if latency {
             ledger = ledger.with_latencies();
         }
-        ledger.close_at(close_ps);
+        ledger.span(span.start_ps, span.close_ps);
         let capacity = port.capacity();
         let slack_ps = (capacity as f64 / peak.max(1e-9) * SECOND as f64) as u64;
         let dropped_before = port.dropped();
-        let pauses = Pauses::default();
-        Self { port, flight, stream, ledger, pauses, slack_ps, capacity, close_ps, dropped_before }
+        let pauses = Pauses::since(span.start_ps);
+        Self {
+            port,
+            flight,
+            stream,
+            ledger,
+            pauses,
+            slack_ps,
+            capacity,
+            close_ps: span.close_ps,
+            dropped_before,
+        }
     }
 
     /// One turn of the loop; false when counting has ended.
@@ -69,8 +88,6 @@ impl<'a, R: RxPort> Collector<'a, R> {
         if now_ps < self.close_ps {
             return Ok(true);
         }
-        // Frames that lay in the ring when counting ended came in time, for all that is known: it is the tester that is late.
-        self.pauses.too_long += u64::from(self.ledger.total().late > 0);
         Ok(false)
     }
 

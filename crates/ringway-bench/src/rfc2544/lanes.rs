@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ringway::Result;
 
-use super::collect::Collector;
+use super::collect::{Collector, Span};
 use super::port::{Clock, RxPort, TxPort};
 use super::rate::MILLISECOND;
 use super::schedule::Schedule;
@@ -220,7 +220,8 @@ fn ends<'a, T: TxPort, R: RxPort>(
     latency: bool,
 ) -> (Transmitter<'a, T>, Collector<'a, R>) {
     let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps);
-    let collector = Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), close_ps, latency);
+    let span = Span { start_ps, close_ps };
+    let collector = Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), span, latency);
     (transmitter, collector)
 }
 

@@ -24,6 +24,12 @@ pub struct Pauses {
 }
 
 impl Pauses {
+    /// Of a loop whose first turn is due at `start_ps`: a late one is a gap too.
+    #[must_use]
+    pub fn since(start_ps: u64) -> Self {
+        Self { last_ps: Some(start_ps), ..Self::default() }
+    }
+
     /// A turn of the loop at `now_ps`, of which `limit_ps` was the longest pause that loses nothing; `None` when nothing could be
     /// lost. Returns whether it was too long.
     pub fn turn(&mut self, now_ps: u64, limit_ps: Option<u64>) -> bool {
@@ -78,5 +84,15 @@ mod tests {
         sum.merge(&pauses);
         assert_eq!((sum.by_power_of_two_us[1], sum.longest_ns, sum.too_long), (2, u64::MAX / 4000, 4));
         assert!(!pauses.turn(u64::MAX, None));
+    }
+
+    #[test]
+    fn a_loop_that_begins_late_stood_still() {
+        let limit = Some(2 * MICROSECOND);
+        assert!(Pauses::since(MICROSECOND).turn(4 * MICROSECOND, limit));
+        let mut early = Pauses::since(4 * MICROSECOND);
+        assert!(!early.turn(MICROSECOND, limit), "before the start nothing can be lost");
+        assert!(!early.turn(2 * MICROSECOND, limit));
+        assert!(early.turn(5 * MICROSECOND, limit));
     }
 }

@@ -145,8 +145,8 @@ impl<'a> Session<'a> {
         (self.listener)(&Event::Note(text));
     }
 
-    /// Runs a trial, and again while it is invalid. The last one is valid, or short of frames only: then the tester is at
-    /// its limit, or was disturbed each time.
+    /// Runs a trial, and again while it is invalid. For throughput and loss, where what was sent is what counts, the last one may be
+    /// short of frames if all were: then the tester is at its limit.
     ///
     /// # Errors
     /// When the user ends it, a port fails, the journal can't be written, or all repeats are invalid.
@@ -171,10 +171,12 @@ impl<'a> Session<'a> {
         hook: Option<(u64, &mut dyn FnMut())>,
     ) -> std::result::Result<Trial, Stop> {
         let mut hook = hook;
+        let mut short = matches!(test, Test::Throughput | Test::Loss);
         for attempt in 0..=self.settings.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;
             let trial = record.trial.clone();
-            let usable = trial.faults.is_empty() || (attempt == self.settings.retries && trial.only_short());
+            short &= trial.only_short();
+            let usable = trial.faults.is_empty() || (attempt == self.settings.retries && short);
             self.records.push(record);
             if trial.interrupted() {
                 return Err(Stop::Interrupted);

@@ -98,6 +98,34 @@ fn a_tester_that_stays_disturbed_gives_no_result() {
     assert_eq!((results.loss.len(), results.throughput.len()), (1, 2), "the rest is measured");
 }
 
+/// What is sent at too low a rate says something of a search or a loss, and nothing of a latency.
+#[test]
+fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
+    let settings = Settings { tests: vec![Test::Latency], ..settings() };
+    let short = |n| (n, Fault::Short { frames: 9, allowed: 0 });
+    let trials = |tests: Vec<Test>, faults: Vec<(u64, Fault)>| {
+        let settings = Settings { tests, ..settings.clone() };
+        run(&mut rig(faults), &settings, &mut Journal::none(), u64::MAX).0
+    };
+    let all: Vec<_> = (1..=4).map(short).collect();
+    assert!(trials(vec![Test::Throughput], all.clone()).missing.is_empty());
+    assert!(trials(vec![Test::Loss], all).missing.is_empty());
+    let mixed = vec![short(1), (2, STALL), short(3), short(4)];
+    assert_eq!(trials(vec![Test::Throughput], mixed).missing.len(), 1);
+
+    let (_, _, searched) = run(
+        &mut rig(Vec::new()),
+        &Settings { sizes: vec![Mix::fixed(64)], tests: vec![Test::Throughput], ..settings.clone() },
+        &mut Journal::none(),
+        u64::MAX,
+    );
+    let first = searched as u64 + 1;
+    let after_the_search: Vec<_> = (first..first + 4).map(short).collect();
+    let settings = Settings { sizes: vec![Mix::fixed(64)], ..settings };
+    let (results, ..) = run(&mut rig(after_the_search), &settings, &mut Journal::none(), u64::MAX);
+    assert!(results.missing.iter().any(|m| m.test == Test::Latency), "{:?}", results.missing);
+}
+
 fn journal(name: &str) -> (PathBuf, PathBuf) {
     let directory = std::env::temp_dir().join(format!("ringway-journal-{name}-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();

@@ -49,6 +49,9 @@ pub struct Order {
     pub exact: bool,
     /// Latencies are recorded.
     pub latency: bool,
+    /// A link that goes down is the device's doing and no end of the trial.
+    #[serde(default)]
+    pub link_may_fall: bool,
 }
 
 impl Order {
@@ -61,6 +64,7 @@ impl Order {
             wait_ps,
             exact: false,
             latency: false,
+            link_may_fall: false,
         }
     }
 
@@ -73,6 +77,7 @@ impl Order {
             wait_ps,
             exact: true,
             latency: false,
+            link_may_fall: false,
         }
     }
 
@@ -122,6 +127,11 @@ pub enum Fault {
         /// Longest that loses nothing, nanoseconds.
         allowed_ns: u64,
     },
+    /// Frames lay in the receiver's ring when counting had ended: for all that is known they came in time.
+    Late {
+        /// So many.
+        frames: u64,
+    },
     /// The receiving port lost frames that had reached it.
     Overrun {
         /// So many.
@@ -150,6 +160,10 @@ impl fmt::Display for Fault {
             Self::Stalled { times, longest_ns, allowed_ns } => write!(
                 f,
                 "the receiver stood still {times} times, up to {longest_ns} ns; its ring lasts {allowed_ns} ns"
+            ),
+            Self::Late { frames } => write!(
+                f,
+                "{frames} frames were found when counting had ended: the receiver was late, or the device is; raise --wait"
             ),
             Self::Overrun { frames } => write!(f, "the receiving port itself lost {frames} frames"),
             Self::Excess { frames } => write!(f, "{frames} more frames were counted than sent"),
@@ -326,6 +340,10 @@ fn faults(order: &Order, schedule: &Schedule, e: &Ends, interrupted: bool) -> Ve
     if pauses.too_long > 0 {
         let (longest_ns, allowed_ns) = (pauses.longest_ns, c.slack_ps / 1000);
         faults.push(Fault::Stalled { times: pauses.too_long, longest_ns, allowed_ns });
+    }
+    let late = c.ledger.total().late;
+    if late > 0 {
+        faults.push(Fault::Late { frames: late });
     }
     if c.dropped > 0 {
         faults.push(Fault::Overrun { frames: c.dropped });

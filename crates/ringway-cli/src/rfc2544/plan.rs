@@ -83,6 +83,11 @@ impl Plan {
 }
 
 fn target(args: &Args, format: &Format) -> Result<Target, String> {
+    if args.virtual_time && args.reset_command.is_some() {
+        return Err("--reset-command needs real time: under --virtual-time no time passes while a device restarts; a modelled one \
+                    restarts by itself with --device switch:outage=10s+1s"
+            .into());
+    }
     match (&args.tx, &args.rx) {
         (Some(tx), Some(rx)) => Ok(Target::Ports(RigSpec {
             ports: [tx.clone(), rx.clone()],
@@ -96,7 +101,15 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
             "there are no ports; name them with --tx and --rx, or use --virtual-time for a modelled device"
                 .into(),
         ),
-        _ => Ok(Target::Model(args.device.clone().unwrap_or_else(DeviceSpec::link))),
+        _ => {
+            let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
+            match given.iter().find(|(_, given)| *given) {
+                Some((option, _)) => Err(format!(
+                    "{option} is for ports, and there are none: a modelled device has no rings and no threads"
+                )),
+                None => Ok(Target::Model(args.device.clone().unwrap_or_else(DeviceSpec::link))),
+            }
+        }
     }
 }
 

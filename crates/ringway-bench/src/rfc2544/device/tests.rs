@@ -57,7 +57,7 @@ fn spec() -> impl Strategy<Value = SwitchSpec> {
 /// Two legs, so that queues fill in the one and drain in the other; some at exactly the speed of the device.
 fn order(mix: Mix, rates: [Rate; 2]) -> Order {
     let legs = rates.map(|rate| Leg { rate, length: Length::Time(2 * MILLISECOND) });
-    Order { mix, legs: legs.into(), wait_ps: SECOND, exact: true, latency: true }
+    Order { mix, legs: legs.into(), wait_ps: SECOND, exact: true, latency: true, link_may_fall: false }
 }
 
 fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseError> {

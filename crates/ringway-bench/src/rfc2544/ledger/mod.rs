@@ -41,6 +41,9 @@ pub struct Received {
     pub misdirected: u64,
     /// Frames that came after counting had ended.
     pub late: u64,
+    /// Frames that had been sent before the trial began.
+    #[serde(default)]
+    pub stragglers: u64,
     /// Frames of others.
     pub foreign: u64,
     /// Frames that arrived before they were sent, by the clock: a fault of the clock, never of the network.
@@ -57,6 +60,7 @@ impl std::ops::AddAssign for Received {
         self.corrupted += other.corrupted;
         self.misdirected += other.misdirected;
         self.late += other.late;
+        self.stragglers += other.stragglers;
         self.foreign += other.foreign;
         self.negative += other.negative;
     }
@@ -129,6 +133,7 @@ pub struct Ledger {
     first_stream: u16,
     streams: Vec<Stream>,
     other: Received,
+    opens_ps: u64,
     closes_ps: u64,
 }
 
@@ -137,7 +142,7 @@ impl Ledger {
     #[must_use]
     pub fn new(first_stream: u16, streams: u16) -> Self {
         let streams = (0..streams).map(|_| Stream::new()).collect();
-        Self { first_stream, streams, other: Received::default(), closes_ps: u64::MAX }
+        Self { first_stream, streams, other: Received::default(), opens_ps: 0, closes_ps: u64::MAX }
     }
 
     /// Records latencies too.
@@ -147,15 +152,19 @@ impl Ledger {
         self
     }
 
-    /// Counting ends then: what arrives later is late.
-    pub fn close_at(&mut self, ps: u64) {
-        self.closes_ps = ps;
+    /// What is sent before `opens_ps` is a straggler of an earlier trial, what arrives after `closes_ps` late.
+    pub fn span(&mut self, opens_ps: u64, closes_ps: u64) {
+        (self.opens_ps, self.closes_ps) = (opens_ps, closes_ps);
     }
 
     /// A frame with a valid tag, `latency_ps` old; negative when it arrived before it was sent.
     pub fn frame(&mut self, stream: u16, seq: u64, at_ps: u64, latency_ps: i64) {
         if at_ps > self.closes_ps {
             self.other.late += 1;
+            return;
+        }
+        if at_ps.saturating_add_signed(latency_ps.saturating_neg()) < self.opens_ps {
+            self.other.stragglers += 1;
             return;
         }
         match self.index(stream) {

@@ -56,26 +56,29 @@ fn compare(sequence: &[u64]) {
 #[test]
 fn what_belongs_to_no_stream() {
     let mut ledger = Ledger::new(1, 2);
-    ledger.close_at(100);
-    ledger.frame(0, 0, 1, 1);
-    ledger.frame(3, 0, 1, 1);
+    ledger.span(1, 100);
+    ledger.frame(0, 0, 2, 1);
+    ledger.frame(3, 0, 2, 1);
     ledger.frame(2, 0, 100, 1);
     ledger.frame(2, 1, 101, 1);
+    ledger.frame(2, 7, 4, 4);
+    ledger.frame(2, 1, 4, 3);
     ledger.frame(1, 0, 5, -1);
     ledger.foreign();
     ledger.corrupted();
     let expected = Received {
-        received: 2,
-        unique: 2,
+        received: 3,
+        unique: 3,
         misdirected: 2,
         late: 1,
+        stragglers: 1,
         foreign: 1,
         corrupted: 1,
         negative: 1,
         ..Received::default()
     };
     assert_eq!(ledger.total(), expected);
-    assert_eq!((ledger.next(1), ledger.next(2), ledger.next(9)), (1, 1, 0));
+    assert_eq!((ledger.next(1), ledger.next(2), ledger.next(9)), (1, 2, 0));
 }
 
 #[test]

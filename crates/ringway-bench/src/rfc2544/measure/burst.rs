@@ -6,7 +6,7 @@ use crate::rfc2544::mix::Mix;
 use crate::rfc2544::rate::Load;
 use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
-use crate::rfc2544::trial::{Leg, Length, Order};
+use crate::rfc2544::trial::Order;
 
 /// A burst of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,9 +30,8 @@ pub struct Burst {
 pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Burst, Stop> {
     let settings = session.settings();
     let length_ps = settings.burst_ps;
-    let leg = Leg { rate: settings.maximum.rate(size), length: Length::Time(length_ps) };
     let order =
-        Order { mix: size.clone(), legs: vec![leg], wait_ps: settings.wait_ps, exact: true, latency: false };
+        Order { exact: true, ..Order::at(size, settings.maximum.rate(size), length_ps, settings.wait_ps) };
     let trial = session.trial(Test::Burst, Some(Load::MAX), &order)?;
     if trial.only_short() {
         let reason = trial.faults.first().map(ToString::to_string).unwrap_or_default();

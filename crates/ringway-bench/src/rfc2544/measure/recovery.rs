@@ -41,6 +41,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Re
         wait_ps: settings.wait_ps,
         exact: false,
         latency: false,
+        link_may_fall: false,
     };
     let (mut values, mut overloaded) = (Vec::new(), false);
     for _ in 0..settings.recovery_repeats.max(1) {

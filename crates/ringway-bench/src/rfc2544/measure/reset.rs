@@ -1,6 +1,8 @@
 //! Reset (RFC 6201): how long a restart of the device interrupts forwarding.
 
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,32 +31,32 @@ pub struct Reset {
     pub resolution_s: f64,
 }
 
+/// How long the command may go on after the trial.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<Reset, Stop> {
     let settings = session.settings();
     let rate = settings.maximum.rate(size).at(load);
-    let order = Order::at(size, rate, settings.reset_ps, settings.wait_ps);
-    let mut started: Vec<Child> = Vec::new();
-    let mut refused = None;
-    let mut hook = || {
-        let Some(command) = &settings.reset_command else { return };
-        let child =
-            Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        match child {
-            Ok(child) => started.push(child),
-            Err(e) => refused = Some(format!("reset command '{command}': {e}")),
-        }
-    };
+    let mut order = Order::at(size, rate, settings.reset_ps, settings.wait_ps);
+    order.link_may_fall = true;
+    let mut started = Vec::new();
+    let mut hook = || started.extend(settings.reset_command.as_deref().map(Restart::start));
     let trial = session.hooked(Test::Reset, Some(load), &order, Some((settings.reset_at_ps, &mut hook)));
-    for mut child in started {
-        let status = child.wait();
-        if !status.as_ref().is_ok_and(std::process::ExitStatus::success) {
-            session.note(format!("the reset command ended with {status:?}"));
-        }
-    }
-    if let Some(why) = refused {
-        return Err(Stop::Unreliable(why));
-    }
+    let ran = started.len();
+    // No command is left behind, whatever became of the trial, or of another command.
+    let ended: Vec<_> = started.into_iter().map(|restart| restart.and_then(Restart::end)).collect();
     let trial = trial?;
+    ended.into_iter().collect::<Result<(), _>>().map_err(Stop::Unreliable)?;
+    if settings.reset_command.is_some() && ran == 0 {
+        return Err(Stop::Unreliable("the trial ended before the reset command was run".into()));
+    }
+    if let Some(stream) = trial.streams.iter().find(|s| s.lost > 0 && trial.last_lost_ps >= last_due(&order))
+    {
+        return Err(Stop::Unreliable(format!(
+            "the last frames of stream {} never came: the device was not back when the trial ended; raise --reset-seconds",
+            stream.stream
+        )));
+    }
     let distance = size.units_per_frame() / rate.as_f64();
     // The gap contains the usual distance of two frames once.
     let by_time_s = if trial.lost > 0 { trial.gap.ps as f64 / SECOND as f64 } else { 0.0 };
@@ -68,4 +70,61 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<R
         lost: trial.lost,
         resolution_s: distance,
     })
+}
+
+/// When the last frame is due.
+fn last_due(order: &Order) -> Option<u64> {
+    let schedule = order.schedule();
+    schedule.frames().checked_sub(1).map(|last| schedule.due_ps(last))
+}
+
+/// The command that restarts the device.
+#[derive(Debug)]
+struct Restart {
+    command: String,
+    child: Child,
+}
+
+impl Restart {
+    fn start(command: &str) -> Result<Self, String> {
+        let child =
+            Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        let child = child.map_err(|e| format!("reset command '{command}': {e}"))?;
+        Ok(Self { command: command.to_owned(), child })
+    }
+
+    /// Waits for its end, within bounds; says what went wrong.
+    fn end(mut self) -> Result<(), String> {
+        let until = Instant::now() + PATIENCE;
+        let failed = |what: String| Err(format!("reset command '{}' {what}", self.command));
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return failed(format!("failed: {status}")),
+                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
+                Ok(None) => {
+                    let ended = self.child.kill().and_then(|()| self.child.wait());
+                    let seconds = PATIENCE.as_secs();
+                    return failed(match ended {
+                        Ok(_) => format!("was ended {seconds} s after the trial; it has to return by itself"),
+                        Err(e) => format!("runs on {seconds} s after the trial: {e}"),
+                    });
+                }
+                Err(e) => return failed(format!("can't be waited for: {e}")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_that_fail_say_so() {
+        let end = |command: &str| Restart::start(command).and_then(Restart::end);
+        assert_eq!(end("true"), Ok(()));
+        let why = end("exit 3").unwrap_err();
+        assert!(why.contains("'exit 3' failed: exit status: 3"), "{why}");
+    }
 }

@@ -3,9 +3,12 @@
 use super::*;
 use crate::rfc2544::device::{DeviceSpec, VirtualRig};
 use crate::rfc2544::journal::Journal;
+use crate::rfc2544::lanes::{Live, Watch};
 use crate::rfc2544::rate::{MICROSECOND, Rate, SECOND};
 use crate::rfc2544::search::{Preset, SearchKind, SearchPlan};
+use crate::rfc2544::session::Rig;
 use crate::rfc2544::settings::{Maximum, SIZES};
+use crate::rfc2544::trial::{Order, Trial};
 
 fn measure(device: &str, settings: &Settings) -> Results {
     let device: DeviceSpec = device.parse().unwrap();
@@ -193,6 +196,55 @@ fn a_restart_is_measured_by_time_and_by_loss() {
     let r = &results.reset[0];
     assert!((r.by_time_s - 1.5).abs() <= 2.0 * r.resolution_s, "{r:?}");
     assert!((r.by_loss_s - 1.5).abs() <= 2.0 * r.resolution_s, "{r:?}");
+
+    let results = measure("switch:pps=1M,buffer=100,outage=10s+1000s", &settings);
+    assert!(results.reset.is_empty());
+    assert!(results.missing[0].reason.contains("was not back"), "{:?}", results.missing);
+}
+
+#[test]
+fn the_command_that_restarts_is_run_once_in_its_time() {
+    let mark = std::env::temp_dir().join(format!("ringway-reset-{}", std::process::id()));
+    let mut settings = settings(G, &[Test::Reset]);
+    settings.sizes = vec![Mix::fixed(64)];
+    settings.search.goals[0].final_ps = SECOND;
+    settings.search.short_ps = SECOND;
+    settings.reset_command = Some(format!("echo once >> {}", mark.display()));
+    let results = measure("switch:pps=1M,buffer=100", &settings);
+    assert!(results.missing[0].reason.contains("before the reset command"), "{:?}", results.missing);
+
+    let mut rig = Watched(VirtualRig::new(DeviceSpec::link(), Some(G), false));
+    let mut restart = |settings: &Settings| {
+        let (mut journal, mut results) = (Journal::none(), Results::default());
+        let mut listener = |_: &crate::rfc2544::session::Event<'_>| true;
+        run(&mut Session::new(&mut rig, settings, &mut journal, &mut listener), &mut results).unwrap();
+        results
+    };
+    let results = restart(&settings);
+    assert_eq!((results.reset.len(), results.missing.len()), (1, 0), "{:?}", results.missing);
+    assert_eq!(std::fs::read_to_string(&mark).unwrap(), "once\n");
+    std::fs::remove_file(&mark).unwrap();
+
+    settings.reset_command = Some("exit 7".into());
+    let results = restart(&settings);
+    assert!(results.missing[0].reason.contains("'exit 7' failed"), "{:?}", results.missing);
+}
+
+/// A rig that shows live numbers in each second of a trial, as rigs in real time do.
+#[derive(Debug)]
+struct Watched(VirtualRig);
+
+impl Rig for Watched {
+    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> ringway::Result<Trial> {
+        for second in 1..order.duration_ps() / SECOND {
+            assert!(watch(Live { since_ps: second * SECOND, ..Live::default() }));
+        }
+        self.0.run(order, watch)
+    }
+
+    fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
+        self.0.pause(ps, go_on)
+    }
 }
 
 #[test]

@@ -234,9 +234,10 @@ impl Rig for RealRig {
                 Error::new(ErrorKind::LinkDown, port, "the link is down").cure("set it up and start again")
             );
         }
-        // A trial over a link that is down is over.
-        let ports = &self.ports;
-        let watch: &mut Watch<'_> = &mut |live| matches!(downed(ports), Ok(None)) && watch(live);
+        // A trial over a link that is down is over, unless it is about that.
+        let (ports, may_fall) = (&self.ports, order.link_may_fall);
+        let watch: &mut Watch<'_> =
+            &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
         let mut trial = match &mut self.lanes {
             Lanes::Real(lanes, clock) => {
                 prepare(lanes, order, self.buf_size, false)?;
@@ -247,7 +248,7 @@ impl Rig for RealRig {
                 lock_step(lanes, order, clock, watch)?
             }
         };
-        if let Some(port) = downed(&self.ports)? {
+        if let Some(port) = downed(&self.ports)?.filter(|_| !may_fall) {
             trial.faults.retain(|fault| *fault != Fault::Interrupted);
             trial.faults.push(Fault::LinkDown { port });
         }

@@ -108,7 +108,7 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
 
 fn trials(report: &Report) -> String {
     let mut out = String::from(
-        "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,corrupted,\
+        "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,stragglers,corrupted,\
          misdirected,foreign,seconds,verdict,faults\n",
     );
     for record in &report.trials {
@@ -119,7 +119,7 @@ fn trials(report: &Report) -> String {
         // Writing to a String can't fail.
         let _ = writeln!(
             out,
-            "{},{},{},{load},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{load},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             record.number,
             record.test,
             quoted(&record.size.to_string()),
@@ -133,6 +133,7 @@ fn trials(report: &Report) -> String {
             r.duplicated,
             r.reordered,
             r.late,
+            r.stragglers,
             r.corrupted,
             r.misdirected,
             r.foreign,
