@@ -199,6 +199,30 @@ impl<A: Walk> Fib<A> {
         self.store.release(mark);
     }
 
+    /// A mark of now: see [`readers_left`](Self::readers_left).
+    #[must_use]
+    pub fn readers_mark(&mut self) -> u64 {
+        self.epochs.advance()
+    }
+
+    /// Whether every view that a registered reader began before the mark has ended: nobody goes on with a next hop that was taken out
+    /// of the table before.
+    ///
+    /// ```
+    /// let mut fib = ringway_fwd::fib::Fib4::new(Default::default())?;
+    /// let mut reader = fib.reader()?;
+    /// let view = reader.view();
+    /// let mark = fib.readers_mark();
+    /// assert!(!fib.readers_left(mark));
+    /// drop(view);
+    /// assert!(fib.readers_left(mark));
+    /// # Ok::<(), ringway_fwd::fib::FibError>(())
+    /// ```
+    #[must_use]
+    pub fn readers_left(&self, mark: u64) -> bool {
+        self.epochs.oldest() > mark
+    }
+
     /// The lookup memory, byte by byte, as laid out by [`layout`](Self::layout): to be copied into another table's place.
     pub fn bytes(&self) -> Vec<u8> {
         self.memory.bytes(self.memory.layout.size)
