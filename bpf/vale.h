@@ -7,6 +7,7 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "loop.h"
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
@@ -276,22 +277,6 @@ static __always_inline void *buf_of(void *reg, __u32 idx)
 {
 	return reg + cfg.bufs_ofs + (__u64)idx * cfg.buf_size;
 }
-
-/* Leaves the loop when the kernel has had enough of it, which no loop here comes near (Linux 6.9, `may_goto`). The
- * verifier walks such a loop until its state repeats, and the jump costs less than a call for each iteration. clang 14 knows
- * the instruction by its bytes only. */
-#define can_loop                                                                              \
-	({                                                                                    \
-		__label__ l_break, l_continue;                                                \
-		int go_on = 1;                                                                \
-		asm volatile goto("1:.byte 0xe5; .byte 0; .long ((%l[l_break] - 1b - 8) / 8) & 0xffff; .short 0" \
-				  ::::l_break);                                               \
-		goto l_continue;                                                              \
-	l_break:                                                                              \
-		go_on = 0;                                                                    \
-	l_continue:;                                                                          \
-		go_on;                                                                        \
-	})
 
 /* A receiver sees what one sender reserved only after that sender is done with it, so it is not to be interrupted for
  * long by other tasks (Linux 6.10; before, a preempted sender delays its receivers). */

@@ -2,9 +2,8 @@
 /* Rules of VLANs, isolation and storm limits, the same for frames of virtual ports and of NICs. */
 #pragma once
 #include "vale.h"
+#include "sum.h"
 
-#define TYPE_VLAN 0x8100
-#define TAG_HLEN 18 /* of an Ethernet header with a tag */
 #define VID 0xfff
 
 /* 16ths of a ns in a tenth of a second: what passes at once. */

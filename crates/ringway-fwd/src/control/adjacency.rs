@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 use super::event::Family;
-use crate::fib::NextHop;
+use crate::fib::{Cells, FibError, Foreign, NextHop};
 
 /// Words of an entry.
 const WORDS: usize = 8;
@@ -84,12 +84,13 @@ impl Adjacency {
         Self::of_bytes(verdict, 0, 0, 0)
     }
 
-    pub(super) fn group(group: u32) -> Self {
+    /// One that leads to a group.
+    pub fn group(group: u32) -> Self {
         Self::of_bytes(Verdict::Group, 0, 0, group)
     }
 
-    /// One whose neighbour's link address is not known.
-    pub(super) fn incomplete(dev: u32, mtu: u32, gateway: Option<IpAddr>) -> Self {
+    /// One whose neighbour's link address is not known: egress interface, longest packet in bytes, gateway.
+    pub fn incomplete(dev: u32, mtu: u32, gateway: Option<IpAddr>) -> Self {
         let mut entry = Self::of_bytes(Verdict::Incomplete, mtu, dev, 0);
         let gateway = gateway.map_or([0; 16], |gateway| match gateway {
             IpAddr::V4(gateway) => gateway.to_ipv6_mapped().octets(),
@@ -100,7 +101,13 @@ impl Adjacency {
     }
 
     /// Completes it with the link addresses of neighbour and interface.
-    pub(super) fn ready(mut self, to: [u8; 6], from: [u8; 6], family: Family) -> Self {
+    ///
+    /// ```
+    /// use ringway_fwd::control::{Adjacency, Family, Verdict};
+    /// let entry = Adjacency::incomplete(3, 1500, None).ready([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], Family::V4);
+    /// assert_eq!((entry.verdict(), entry.egress()), (Verdict::Ready, 3));
+    /// ```
+    pub fn ready(mut self, to: [u8; 6], from: [u8; 6], family: Family) -> Self {
         self.put(0, &[Verdict::Ready as u8, 14]);
         self.put(16, &to);
         self.put(22, &from);
@@ -188,19 +195,33 @@ impl std::fmt::Debug for Adjacency {
 /// All next hops by number, one writer and any number of readers.
 #[derive(Debug)]
 pub struct Adjacencies {
-    words: Box<[AtomicU64]>,
+    words: Cells<AtomicU64>,
 }
 
 impl Default for Adjacencies {
     fn default() -> Self {
-        Self { words: (0..WORDS << 16).map(|_| AtomicU64::new(0)).collect() }
+        Self { words: Cells::new(WORDS << 16) }
     }
 }
 
 impl Adjacencies {
+    /// Bytes of all entries.
+    pub const SIZE: usize = WORDS << 19;
+
     /// 65,536 free entries, 4 MiB.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The entries in memory that others may read too, as they are there: zeroed memory holds free ones.
+    ///
+    /// # Errors
+    /// [`FibError::Memory`] when it is smaller than [`SIZE`](Self::SIZE), or does not start on 8 bytes.
+    pub fn in_memory(place: Foreign) -> Result<Self, FibError> {
+        let words = Cells::foreign(&place, WORDS << 16);
+        Ok(Self {
+            words: words.ok_or(FibError::Memory { what: "too small or not aligned", need: Self::SIZE })?,
+        })
     }
 
     /// The entry of a next hop. [`Verdict::Host`] when it is being written for too long.

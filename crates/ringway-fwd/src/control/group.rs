@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::fib::NextHop;
+use crate::fib::{Cells, FibError, Foreign, NextHop};
 
 /// Buckets of a group.
 pub const BUCKETS: usize = 256;
@@ -80,13 +80,25 @@ fn mix(hash: u64, word: u64) -> u64 {
 /// The buckets of all groups, one writer and any number of readers: 512 bytes for each group, a 16-bit next hop for each bucket.
 #[derive(Debug)]
 pub struct Groups {
-    buckets: Box<[AtomicU16]>,
+    buckets: Cells<AtomicU16>,
 }
 
 impl Groups {
     /// So many empty groups.
     pub fn new(groups: u32) -> Self {
-        Self { buckets: (0..groups as usize * BUCKETS).map(|_| AtomicU16::new(0)).collect() }
+        Self { buckets: Cells::new(groups as usize * BUCKETS) }
+    }
+
+    /// So many groups in memory that others may read too, as they are there.
+    ///
+    /// # Errors
+    /// [`FibError::Memory`] when it has less than 512 bytes for each, or does not start on 2 bytes.
+    pub fn in_memory(place: Foreign, groups: u32) -> Result<Self, FibError> {
+        let count = groups as usize * BUCKETS;
+        let buckets = Cells::foreign(&place, count);
+        Ok(Self {
+            buckets: buckets.ok_or(FibError::Memory { what: "too small or not aligned", need: 2 * count })?,
+        })
     }
 
     /// The next hop for a flow, by the upper 8 bits of its hash; `None` in an empty group.

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::ops::Deref;
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
@@ -64,7 +65,8 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
-/// Memory that others may read too, for [`Fib::in_memory`](super::Fib::in_memory): a mapped array of eBPF, or shared memory.
+/// Memory that others may read too, for [`Fib::in_memory`](super::Fib::in_memory), [`Adjacencies`](crate::control::Adjacencies) and
+/// [`Groups`](crate::control::Groups): a mapped array of eBPF, or shared memory.
 #[derive(Debug)]
 pub struct Foreign {
     base: NonNull<u8>,
@@ -78,10 +80,71 @@ impl Foreign {
     /// `len` bytes at `base`.
     ///
     /// # Safety
-    /// * They stay mapped, readable and writable, as long as a table in them, or a reader of it, lives.
+    /// * They stay mapped, readable and writable, as long as a table in them, or a reader of it, lives; so for next hops and groups.
     /// * Nobody else writes there meanwhile.
     pub unsafe fn new(base: NonNull<u8>, len: usize) -> Self {
         Self { base, len }
+    }
+}
+
+/// Atomics, in memory of this process or of somebody else's.
+///
+/// Thread-safety: that of the atomics; nothing else is reached.
+#[derive(Debug)]
+pub(crate) struct Cells<T: Cell> {
+    all: NonNull<[T]>,
+    own: bool,
+}
+
+/// What may lie in memory that others write: valid with any bits, changed by single accesses.
+pub(crate) trait Cell: Sync {
+    const ZERO: Self;
+}
+
+impl Cell for AtomicU64 {
+    const ZERO: Self = Self::new(0);
+}
+
+impl Cell for AtomicU16 {
+    const ZERO: Self = Self::new(0);
+}
+
+// SAFETY: plain memory without thread affinity, reached through atomics only.
+unsafe impl<T: Cell> Send for Cells<T> {}
+// SAFETY: as above.
+unsafe impl<T: Cell> Sync for Cells<T> {}
+
+impl<T: Cell> Cells<T> {
+    /// So many zeros in memory of this process.
+    pub(crate) fn new(count: usize) -> Self {
+        let all: Box<[T]> = (0..count).map(|_| T::ZERO).collect();
+        Self { all: NonNull::from(Box::leak(all)), own: true }
+    }
+
+    /// Those that lie in memory of somebody else's; `None` when there is not so much, or it is not aligned.
+    pub(crate) fn foreign(place: &Foreign, count: usize) -> Option<Self> {
+        let base = place.base.cast::<T>();
+        let fits = count.checked_mul(size_of::<T>()).is_some_and(|len| len <= place.len) && base.is_aligned();
+        fits.then(|| Self { all: NonNull::slice_from_raw_parts(base, count), own: false })
+    }
+}
+
+impl<T: Cell> Deref for Cells<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: our own box, or memory that stays mapped as `Foreign::new` was promised; in bounds, aligned, any bits are valid.
+        unsafe { self.all.as_ref() }
+    }
+}
+
+impl<T: Cell> Drop for Cells<T> {
+    fn drop(&mut self) {
+        if self.own {
+            // SAFETY: leaked from a box in `new`, and given back once.
+            drop(unsafe { Box::from_raw(self.all.as_ptr()) });
+        }
     }
 }
 
@@ -213,6 +276,19 @@ mod tests {
         assert_eq!(bytes[layout.nodes_at - 2..][..4], [0xcd, 0xab, 0x22, 0x11]);
         assert_eq!(bytes[layout.words_at + 3996], 7);
         assert_eq!(memory.base.as_ptr().align_offset(LARGE), 0);
+    }
+
+    #[test]
+    fn cells_lie_where_they_were_put() {
+        let mut bytes = vec![0u64; 4];
+        let base = NonNull::new(bytes.as_mut_ptr().cast::<u8>()).unwrap();
+        // SAFETY: `bytes` outlives the results.
+        let place = |at, len| unsafe { Foreign::new(base.add(at), len) };
+        assert!(Cells::<AtomicU64>::foreign(&place(0, 31), 4).is_none());
+        assert!(Cells::<AtomicU64>::foreign(&place(4, 28), 1).is_none());
+        let cells = Cells::<AtomicU64>::foreign(&place(8, 24), 3).unwrap();
+        cells[2].store(7, Relaxed);
+        assert_eq!((bytes[3], Cells::<AtomicU16>::new(5).len()), (7, 5));
     }
 
     #[test]

@@ -75,6 +75,7 @@ pub mod text;
 
 pub use error::{FibError, Part};
 pub use lookup::Walk;
+pub(crate) use memory::Cells;
 pub use memory::{Foreign, Layout};
 pub use next_hop::NextHop;
 pub use prefix::{Address, Prefix, Prefix4, Prefix6};

@@ -119,6 +119,14 @@ pub enum Peer {
     Elsewhere,
 }
 
+impl Interface {
+    /// Whether its driver passes on frames whose checksums a host left unfinished, as software interfaces do.
+    #[must_use]
+    pub fn leaves_checksums(&self) -> bool {
+        crate::ring::leaves_checksums(&self.driver)
+    }
+}
+
 /// Asks about the interface `name` of the present network namespace.
 ///
 /// # Errors

@@ -16,6 +16,7 @@
 
 mod conf;
 mod fdb;
+mod folder;
 mod gone;
 pub(crate) mod layout;
 #[cfg(test)]
@@ -39,9 +40,10 @@ use std::time::Duration;
 
 pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
+pub use folder::{Folder, FolderLock};
 pub use module::Module;
 pub use nic::NicOptions;
-pub use pins::{root, set_root};
+pub use pins::{is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
@@ -148,8 +150,6 @@ impl Switch {
         let _alone = pins::lock(&root).map_err(|e| {
             Error::io(name, "locking the directory of switches failed", e).cure("run as root")
         })?;
-        pins::clean(&root);
-        let dir = pins::switch(name);
         let maps = Maps::create(shape, name)?;
         let mut code = Code::new(&spec.module, name)?;
         if let Code::Custom(_) = code {
@@ -167,33 +167,27 @@ impl Switch {
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
-        let making = root.join(format!("~{name}"));
-        let pinned = pin_switch(&making, &maps, name).and_then(|()| code.pin(&making, name)).and_then(|()| {
-            // On a directory that is not empty, as that of a switch is, rename fails.
-            fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
-                Some(libc::ENOTEMPTY | libc::EEXIST) => {
-                    Error::new(ErrorKind::Busy, name, "there is a switch of that name")
-                        .cure("`ringway vale list` shows it; `ringway vale del` removes it")
-                }
-                _ => Error::io(name, format!("making {} failed", dir.display()), e),
-            })
-        });
-        if let Err(e) = pinned {
-            remove_tree(&making);
-            return Err(e);
-        }
+        let dir = pins::make_whole(&root, name, |making| {
+            pin_switch(making, &maps, name)?;
+            code.pin(making, name)
+        })?;
         Self::with(name, dir, maps)
     }
 
     /// Opens a switch to change or inspect it.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Denied`] without access to its objects.
+    /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is a router; [`ErrorKind::Denied`] without
+    /// access to its objects.
     pub fn open(name: &str) -> Result<Self> {
         check_name(name)?;
         let dir = pins::switch(name);
         if !dir.is_dir() {
             return Err(missing(name));
+        }
+        if is_router(name) {
+            return Err(Error::new(ErrorKind::Invalid, name, format!("{name} is a router"))
+                .cure("use `ringway route`, or `ringway vale del` to remove it"));
         }
         let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
             ErrorKind::Denied => e.cure("run as root: only ports can be given to others"),

@@ -10,6 +10,7 @@
 //!     port/p1/                owner and mode of the port; locked by the process that has it open
 //!         region state send bell0...
 //!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic/mod.rs
+//! <root>/vale1/router ...      not a switch but a router: crates/ringway-router
 //! ```
 //!
 //! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being
@@ -148,6 +149,38 @@ pub(crate) fn remove_tree(dir: &Path) {
     let _ = fs::remove_dir_all(dir);
 }
 
+/// Has `fill` make the directory of `name` under another name, then gives it its own; the caller holds the lock in `root`.
+pub(crate) fn make_whole(root: &Path, name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    clean(root);
+    let (making, dir) = (root.join(format!("~{name}")), root.join(name));
+    let made = fill(&making).and_then(|()| {
+        // On a directory that is not empty, as that of a switch is, rename fails.
+        fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
+            Some(libc::ENOTEMPTY | libc::EEXIST) => {
+                Error::new(ErrorKind::Busy, name, "there is a switch or router of that name")
+                    .cure("`ringway vale list` shows it; `ringway vale del` removes it")
+            }
+            _ => Error::io(name, format!("making {} failed", dir.display()), e),
+        })
+    });
+    match made {
+        Ok(()) => Ok(dir),
+        Err(e) => {
+            remove_tree(&making);
+            Err(e)
+        }
+    }
+}
+
+/// The file that tells a router from a switch.
+const ROUTER: &str = "router";
+
+/// Whether there is a router of that name.
+#[must_use]
+pub fn is_router(name: &str) -> bool {
+    is_switch(name) && switch(name).join(ROUTER).exists()
+}
+
 /// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.
 pub(crate) fn is_switch(name: &str) -> bool {
     name.starts_with("vale") && name.len() <= 15 && is_plain(name)
@@ -164,9 +197,23 @@ fn is_plain(name: &str) -> bool {
 
 /// Names of the switches that exist.
 pub(crate) fn switches() -> Vec<String> {
+    names(|name| !is_router(name))
+}
+
+/// Names of the routers that exist (crate `ringway-router`).
+///
+/// ```
+/// assert!(ringway::vale::routers().iter().all(|name| ringway::vale::is_router(name)));
+/// ```
+#[must_use]
+pub fn routers() -> Vec<String> {
+    names(is_router)
+}
+
+fn names(wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(root()).map(|d| d.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let names = entries.into_iter().filter_map(|e| e.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|n| is_switch(n)).collect();
+    let mut names: Vec<String> = names.filter(|n| is_switch(n) && wanted(n)).collect();
     names.sort();
     names
 }

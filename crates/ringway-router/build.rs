@@ -1,0 +1,43 @@
+//! Compiles the eBPF programs of routers with clang.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What `router.bpf.c` is made of.
+const PARTS: [&str; 10] = [
+    "router.bpf.c",
+    "router.h",
+    "router_fib.h",
+    "router_hop.h",
+    "router_packet.h",
+    "router_sum.h",
+    "router_taken.h",
+    "loop.h",
+    "netdev.h",
+    "sum.h",
+];
+
+fn main() {
+    let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("../../bpf");
+    for part in PARTS {
+        println!("cargo::rerun-if-changed={}", dir.join(part).display());
+    }
+    let status = Command::new("clang")
+        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
+        // Debian keeps asm/types.h in the directory of the host's architecture.
+        .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
+        .arg("-c")
+        .arg(dir.join(PARTS[0]))
+        .arg("-o")
+        .arg(PathBuf::from(env("OUT_DIR")).join("router.bpf.o"))
+        .status();
+    match status {
+        Ok(s) if s.success() => {}
+        Ok(s) => panic!("clang failed on {}: {s}; `make setup` installs what it needs", PARTS[0]),
+        Err(e) => panic!("clang can't be run: {e}; `make setup` installs it"),
+    }
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

@@ -1,0 +1,213 @@
+//! The control process' side: tables of its own, which it fills, publishes and looks after.
+
+use std::fs;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libbpf_rs::{Link, Object, ProgramInput};
+use ringway::vale::FolderLock;
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Plane};
+use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
+
+use super::layout::{TALLY, control as at};
+use super::maps::{Tables, refused};
+use super::program::{self, BEAT, Identity, ROUTER};
+use super::{Router, TABLES};
+use crate::sys::{self, Mapped, Mapping};
+
+/// Tables of a router in the hands of the one process that may change them.
+///
+/// They are new and empty, beside those of an earlier process, which go on serving until [`publish`](Self::publish). Changes made later
+/// are seen by programs at once, each packet before or after a change. When this is dropped, or its process dies, members go on
+/// forwarding for three seconds and then leave all to the kernel; another process can take over at any time.
+///
+/// ```no_run
+/// use ringway_fwd::control::{Follower, Limits, Options, Resolver};
+/// use ringway_router::kernel::{Interface, Router, Spec};
+/// use std::time::Instant;
+/// let router = Router::create("vale0", &Spec::default())?;
+/// let mut control = router.take_control()?;
+/// let mut follower = Follower::open(Options::default())?;
+/// let mut resolver = Resolver::new(Limits::default(), &mut control);
+/// resolver.update(follower.state(), follower.poll(Instant::now())?, &mut control)?;
+/// control.heartbeat(true)?;
+/// control.publish()?;
+/// router.add_member("eth1", &Interface { mac: [2, 0, 0, 0, 0, 1], forwards4: true, ..Default::default() })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Control {
+    fib4: Mapped<Fib4>,
+    fib6: Mapped<Fib6>,
+    adjacencies: Mapped<Adjacencies>,
+    groups: Mapped<Groups>,
+    page: Mapping,
+    tally: Mapping,
+    beat: Object,
+    tables: Tables,
+    router: Router,
+    /// Held as long as this lives.
+    _claim: FolderLock,
+}
+
+/// The directory whose lock the control process has.
+pub(super) const CLAIM: &str = "control";
+
+impl Router {
+    /// Becomes the process that writes the router's tables: makes new ones, of the router's [`Spec`](super::Spec).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when another process has that part, or this one; [`ErrorKind::Io`] when there is no memory for the tables.
+    pub fn take_control(&self) -> Result<Control> {
+        let on = self.name();
+        let Some(claim) = self.folder.claim(CLAIM)? else {
+            let who = self
+                .folder
+                .holder(CLAIM)
+                .map_or_else(|| "another process".into(), |pid| format!("process {pid}"));
+            return Err(
+                Error::new(ErrorKind::Busy, on, format!("{who} controls the router")).cure("end it first")
+            );
+        };
+        let spec = self.spec();
+        let tables = Tables::tables(&spec, self.cpus, on)?;
+        let made = |e: FibError| Error::new(ErrorKind::Io, on, e.to_string());
+        let of = |name| tables.mapping(name, on);
+        let mut control = Control {
+            fib4: sys::fib4(of("fib4")?, spec.limits4).map_err(made)?,
+            fib6: sys::fib6(of("fib6")?, spec.limits6).map_err(made)?,
+            adjacencies: sys::adjacencies(of("hops")?).map_err(made)?,
+            groups: sys::groups(of("groups")?, spec.groups).map_err(made)?,
+            page: of("control")?,
+            tally: of("tally")?,
+            beat: self.code(Some(&tables)).load(&[BEAT], Identity::default())?,
+            tables,
+            router: Self::open(on)?,
+            _claim: claim,
+        };
+        control.fib4.hold();
+        control.fib6.hold();
+        Ok(control)
+    }
+}
+
+/// Whether what was to go into a table did.
+type Tried<T> = std::result::Result<T, FibError>;
+
+impl Control {
+    /// Has all members, and those to come, use these tables: make before break. No packet is lost; each is forwarded by the old tables or
+    /// by these, for which [`heartbeat`](Self::heartbeat) should have been called. Publishing again does the same once more.
+    ///
+    /// # Errors
+    /// What the kernel said. Members either all use the old tables then, or as many as the error leaves room for use these.
+    pub fn publish(&mut self) -> Result<()> {
+        let router = &self.router;
+        let on = router.name();
+        let _lock = router.folder.lock()?;
+        let members: Vec<_> = router.members().into_iter().filter(|m| !m.gone).collect();
+        let code = router.code(Some(&self.tables));
+        let loaded: Vec<_> = members
+            .iter()
+            .map(|m| Ok((m, code.load(&[ROUTER], router.identity(m))?)))
+            .collect::<Result<_>>()?;
+        let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
+        let io = |e| Error::io(on, "exchanging the tables failed", e);
+        [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
+        fs::create_dir(&new).map_err(io)?;
+        self.tables.pin(&new, on)?;
+        for (member, object) in &loaded {
+            let program = program::program(object, ROUTER, on)?;
+            let update =
+                Link::open(router.link(&member.name)).and_then(|mut link| link.update_prog(&program));
+            update.map_err(|e| refused(&format!("{on}:{}", member.name), "exchanging its program", &e))?;
+        }
+        if tables.exists() {
+            fs::rename(&tables, &old).map_err(io)?;
+        }
+        fs::rename(&new, &tables).map_err(io)?;
+        let _ = fs::remove_dir_all(&old);
+        Ok(())
+    }
+
+    /// Tells programs that somebody looks after the tables, and whether they may be trusted: `false` leaves all packets to the kernel.
+    /// To be called once a second or more often; it takes some microseconds.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the kernel does not run the program that does it.
+    pub fn heartbeat(&mut self, ready: bool) -> Result<()> {
+        let on = self.router.name();
+        let mut context = u32::from(ready).to_ne_bytes();
+        let beat = self.beat.progs_mut().find(|p| p.name() == BEAT);
+        let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };
+        let ran = beat.map(|p| p.test_run(input).map(drop));
+        self.page.u64(at::NS).store(ringway::monotonic_ns(), Relaxed);
+        ran.unwrap_or(Ok(())).map_err(|e| refused(on, "the heartbeat", &e))
+    }
+
+    /// Waits until no program looks any more at what changes before this call put out of sight; its memory is used again then. It takes
+    /// 10 to 30 ms, in which nothing else waits: a few times a second at most, and only when something changed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] where the kernel has no `membarrier(MEMBARRIER_CMD_GLOBAL)`.
+    pub fn settle(&mut self) -> Result<()> {
+        let marks = (self.fib4.mark(), self.fib6.mark());
+        sys::wait_for_programs().map_err(|e| {
+            Error::io(self.router.name(), "waiting for running programs (membarrier) failed", e)
+                .cure("boot without nohz_full")
+        })?;
+        self.fib4.release(marks.0);
+        self.fib6.release(marks.1);
+        Ok(())
+    }
+
+    /// Packets and bytes, without link headers, that were forwarded to a next hop by these tables. The number of one that went away goes
+    /// on counting for the one that gets it.
+    #[must_use]
+    pub fn counters(&self, next_hop: NextHop) -> (u64, u64) {
+        let of = |cpu: usize| cpu * TALLY + 16 * usize::from(next_hop.get());
+        let sum = |at: usize| {
+            (0..self.router.cpus)
+                .map(|cpu| self.tally.u64(of(cpu) + at).load(Relaxed))
+                .fold(0, u64::wrapping_add)
+        };
+        (sum(0), sum(8))
+    }
+
+    /// What is in use of the tables of IPv4 and IPv6.
+    #[must_use]
+    pub fn usage(&self) -> (Usage, Usage) {
+        (self.fib4.usage(), self.fib6.usage())
+    }
+
+    /// The router.
+    #[must_use]
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// What is full may only wait for programs.
+    fn again<T>(&mut self, mut change: impl FnMut(&mut Self) -> Tried<T>) -> Tried<T> {
+        match change(self) {
+            Err(FibError::Full { .. }) if self.settle().is_ok() => change(self),
+            done => done,
+        }
+    }
+}
+
+impl Plane for Control {
+    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
+        self.adjacencies.store(next_hop, entry);
+    }
+
+    fn buckets(&mut self, group: u32, buckets: &Buckets) {
+        self.groups.store(group, buckets);
+    }
+
+    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Tried<()> {
+        self.again(|all| all.fib4.apply(changes.iter().copied()))
+    }
+
+    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Tried<()> {
+        self.again(|all| all.fib6.apply(changes.iter().copied()))
+    }
+}

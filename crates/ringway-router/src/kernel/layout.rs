@@ -1,0 +1,47 @@
+//! Where things are in the maps: bpf/router.h.
+
+/// Members at most.
+pub(super) const MEMBERS: usize = 256;
+
+/// `struct member`.
+pub(super) mod member {
+    pub(crate) const SIZE: usize = 64;
+    /// Link address and flags: what the program reads.
+    pub(crate) const WORD: usize = 0;
+    pub(crate) const IFINDEX: usize = 8;
+    pub(crate) const NETNS: usize = 12;
+    pub(crate) const NAME: usize = 16;
+    /// Bytes of a name, with a 0 at least.
+    pub(crate) const NAME_SIZE: usize = 16;
+    /// 1 where there is a member.
+    pub(crate) const FLAGS: usize = 32;
+    pub(crate) const SOFTWARE: usize = 36;
+}
+
+/// Bytes of what one CPU counts for one member.
+pub(super) const COUNTS: usize = 256;
+
+/// Bytes of the times at which packets to the host are due, of a member.
+pub(super) const BUDGET: usize = 64;
+
+/// Bytes of what one CPU counts for all next hops; a next hop has 16: packets and bytes.
+pub(super) const TALLY: usize = 16 << 16;
+
+/// `struct control`, and what follows it for those who ask.
+pub(super) mod control {
+    pub(crate) const BEAT: usize = 0;
+    /// Of the monotonic clock, in ns, when the control process was heard last.
+    pub(crate) const NS: usize = 8;
+    pub(crate) const SIZE: usize = 16;
+}
+
+/// The map that tells a router from a switch; the library's alone.
+pub(super) mod info {
+    pub(crate) const MAGIC: usize = 0;
+    pub(crate) const NETNS: usize = 8;
+    pub(crate) const CPUS: usize = 12;
+    pub(crate) const SPEC: usize = 16;
+    pub(crate) const SIZE: usize = 64;
+    /// Of this version of all layouts.
+    pub(crate) const IS: u64 = 0x0001_7265_7475_6f72;
+}

@@ -1,0 +1,326 @@
+//! Members: interfaces that a router's program is attached to.
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use libbpf_rs::{Link, MapCore, MapFlags};
+use ringway::{Error, ErrorKind, Result, probe};
+
+use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
+use super::program::{self, Identity, ROUTER};
+use super::{Counts, Outcome, Router};
+use crate::sys;
+
+/// What a router knows of a member; the control process keeps it as the kernel has it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// Link address, in the order of transmission.
+    pub mac: [u8; 6],
+    /// Whether IPv4 packets that come in may be forwarded.
+    pub forwards4: bool,
+    /// Whether IPv6 packets may.
+    pub forwards6: bool,
+    /// Reverse path filter of IPv4.
+    pub rpf4: Rpf,
+    /// The same for IPv6.
+    pub rpf6: Rpf,
+}
+
+/// Reverse path filter (RFC 3704).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Rpf {
+    /// None.
+    #[default]
+    Off,
+    /// The source has a route that leads somewhere.
+    Loose,
+    /// That route leads out of the interface that the packet came in by.
+    Strict,
+}
+
+impl Interface {
+    /// The word that programs read: bpf/router.h.
+    fn word(self) -> u64 {
+        let mut mac = [0; 8];
+        mac[..6].copy_from_slice(&self.mac);
+        let rpf = |rpf, at| match rpf {
+            Rpf::Off => 0,
+            Rpf::Loose => 1_u64 << at,
+            Rpf::Strict => 2_u64 << at,
+        };
+        let forwards = u64::from(self.forwards4) << 48 | u64::from(self.forwards6) << 49;
+        u64::from_le_bytes(mac) | forwards | rpf(self.rpf4, 50) | rpf(self.rpf6, 52)
+    }
+
+    fn of_word(word: u64) -> Self {
+        let mut mac = [0; 6];
+        mac.copy_from_slice(&word.to_le_bytes()[..6]);
+        let bit = |at: u32| word >> at & 1 != 0;
+        let rpf = |at| match (bit(at), bit(at + 1)) {
+            (_, true) => Rpf::Strict,
+            (true, _) => Rpf::Loose,
+            _ => Rpf::Off,
+        };
+        Self { mac, forwards4: bit(48), forwards6: bit(49), rpf4: rpf(50), rpf6: rpf(52) }
+    }
+}
+
+/// A member of a router.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its number, 0 to 255.
+    pub number: u32,
+    /// Name of the interface when it became a member.
+    pub name: String,
+    /// Index of the interface.
+    pub index: u32,
+    /// What the router knows of it.
+    pub interface: Interface,
+    /// Whether the interface was deleted: [`Router::remove_member`] is all that is left.
+    pub gone: bool,
+}
+
+/// What a member's packets became.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberStats {
+    /// The member.
+    pub member: Member,
+    /// Packets that came in by what became of them, and of those forwarded to it what its driver took.
+    pub counts: Counts,
+}
+
+impl Router {
+    /// All members.
+    #[must_use]
+    pub fn members(&self) -> Vec<Member> {
+        (0..MEMBERS as u32).filter_map(|number| self.member(number)).collect()
+    }
+
+    fn member(&self, number: u32) -> Option<Member> {
+        if self.word(number, at::FLAGS) & 1 == 0 {
+            return None;
+        }
+        let bytes = (0..at::NAME_SIZE / 8).flat_map(|i| {
+            self.members.u64(number as usize * at::SIZE + at::NAME + 8 * i).load(Relaxed).to_ne_bytes()
+        });
+        let name: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
+        let name = String::from_utf8_lossy(&name).into_owned();
+        let lives =
+            Link::open(self.link(&name)).is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0));
+        Some(Member {
+            number,
+            index: self.word(number, at::IFINDEX),
+            interface: Interface::of_word(
+                self.members.u64(number as usize * at::SIZE + at::WORD).load(Relaxed),
+            ),
+            gone: !lives,
+            name,
+        })
+    }
+
+    /// Makes an interface of the router's network namespace a member: attaches the router's program to it. From then on packets that
+    /// come in by it are forwarded as the tables say that were published last.
+    ///
+    /// The interface may be the egress of packets of all members. A veth takes them only while its far end runs NAPI: `ethtool -K PEER
+    /// gro on`, or an XDP program there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
+    /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
+    /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
+    pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {
+        let on = format!("{}:{interface}", self.name());
+        let found = probe::interface(interface)?;
+        self.check_netns(&on)?;
+        let _lock = self.folder.lock()?;
+        let number = self.free_number(interface, &on)?;
+        let of = Identity { number, index: found.index, software: found.leaves_checksums() };
+        self.enter(of, interface, to, &on)?;
+        self.attach(of, &found, &on).inspect_err(|_| self.forget(number, interface))?;
+        Ok(number)
+    }
+
+    /// Takes the program off an interface; packets that come in by it are the kernel's again.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when it is no member.
+    ///
+    /// ```no_run
+    /// ringway_router::kernel::Router::open("vale0")?.remove_member("eth1")?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn remove_member(&self, interface: &str) -> Result<()> {
+        let _lock = self.folder.lock()?;
+        let Some(member) = self.members().into_iter().find(|m| m.name == interface) else {
+            let what = format!("{interface} is no member");
+            return Err(Error::new(ErrorKind::NotFound, self.name(), what)
+                .cure("`ringway vale list` shows the members"));
+        };
+        self.forget(member.number, interface);
+        Ok(())
+    }
+
+    /// Tells the program of a member its link address, and what it may do. One store: each packet sees all of it or nothing.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when there is no member with that number.
+    pub fn set_interface(&self, member: u32, to: &Interface) -> Result<()> {
+        if member as usize >= MEMBERS || self.word(member, at::FLAGS) & 1 == 0 {
+            return Err(Error::new(ErrorKind::NotFound, self.name(), format!("there is no member {member}")));
+        }
+        self.members.u64(member as usize * at::SIZE + at::WORD).store(to.word(), Release);
+        Ok(())
+    }
+
+    /// What members' packets became, those of members that were removed left out.
+    #[must_use]
+    pub fn stats(&self) -> Vec<MemberStats> {
+        self.members()
+            .into_iter()
+            .map(|member| MemberStats { counts: self.counts(member.number), member })
+            .collect()
+    }
+
+    fn counts(&self, number: u32) -> Counts {
+        let mut sum = Counts::default();
+        for cpu in 0..self.cpus {
+            let of = (cpu * MEMBERS + number as usize) * COUNTS;
+            Outcome::ALL
+                .iter()
+                .for_each(|o| sum.add(*o, self.counts.u64(of + 8 * *o as usize).load(Relaxed)));
+        }
+        sum
+    }
+
+    /// Which program a member has.
+    pub(super) fn identity(&self, member: &Member) -> Identity {
+        let software = self.word(member.number, at::SOFTWARE) != 0;
+        Identity { number: member.number, index: member.index, software }
+    }
+
+    /// The link that attaches a member's program.
+    pub(super) fn link(&self, name: &str) -> PathBuf {
+        self.folder.path().join("member").join(name).join("xdp")
+    }
+
+    fn word(&self, number: u32, word: usize) -> u32 {
+        self.members.u32(number as usize * at::SIZE + word).load(Relaxed)
+    }
+
+    fn free_number(&self, interface: &str, on: &str) -> Result<u32> {
+        let members = self.members();
+        let busy = |what: String, cure: &str| Err(Error::new(ErrorKind::Busy, on, what).cure(cure));
+        if members.iter().any(|m| m.name == interface) {
+            return busy(
+                format!("{interface} is a member"),
+                "`ringway vale port del` removes it, also when it is gone",
+            );
+        }
+        let free = (0..MEMBERS as u32).find(|n| members.iter().all(|m| m.number != *n));
+        free.map_or_else(|| busy(format!("the router has {MEMBERS} members"), "remove one"), Ok)
+    }
+
+    /// Writes the entry of a member, with counters at 0.
+    fn enter(&self, of: Identity, name: &str, to: &Interface, on: &str) -> Result<()> {
+        let base = of.number as usize * at::SIZE;
+        let mut bytes = [0; at::NAME_SIZE];
+        let Some(place) = bytes[..at::NAME_SIZE - 1].get_mut(..name.len()) else {
+            return Err(Error::new(ErrorKind::BadName, on, "the name of the interface is too long"));
+        };
+        place.copy_from_slice(name.as_bytes());
+        for (i, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
+            self.members.u64(base + at::NAME + 8 * i).store(u64::from_ne_bytes(*word), Relaxed);
+        }
+        (0..self.cpus).flat_map(|cpu| (0..COUNTS / 8).map(move |i| (cpu, i))).for_each(|(cpu, i)| {
+            let of = (cpu * MEMBERS + of.number as usize) * COUNTS;
+            self.counts.u64(of + 8 * i).store(0, Relaxed);
+        });
+        (0..BUDGET / 8).for_each(|i| self.budgets.u64(of.number as usize * BUDGET + 8 * i).store(0, Relaxed));
+        let word = |at: usize, value| self.members.u32(base + at).store(value, Relaxed);
+        word(at::IFINDEX, of.index);
+        word(at::NETNS, self.netns);
+        word(at::SOFTWARE, of.software.into());
+        self.members.u64(base + at::WORD).store(to.word(), Relaxed);
+        self.members.u32(base + at::FLAGS).store(1, Release);
+        Ok(())
+    }
+
+    fn attach(&self, of: Identity, found: &probe::Interface, on: &str) -> Result<()> {
+        let tables = self.tables().map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::new(ErrorKind::Invalid, on, "the router has no tables yet")
+                .cure("publish some first, or start its control process"),
+            _ => e,
+        })?;
+        let object = self.code(Some(&tables)).load(&[ROUTER], of)?;
+        let program = program::program(&object, ROUTER, on)?;
+        let put = |map: &str, key: &[u8], value: u32| {
+            self.shared
+                .get(map)
+                .update(key, &value.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| super::maps::refused(on, "naming the interface to the programs", &e))
+        };
+        put("nics", &self.nic_key(of.index), of.number)?;
+        put("devs", &of.index.to_ne_bytes(), of.index)?;
+        let dir = self.folder.path().join("member").join(&found.name);
+        fs::create_dir(&dir).map_err(|e| Error::io(on, format!("making {} failed", dir.display()), e))?;
+        let link = sys::attach_xdp(program.as_fd(), of.index).map_err(|e| not_attached(found, on, e))?;
+        sys::pin(link.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning the link failed", e))
+    }
+
+    /// Takes everything of a member away; what is not there is gone already.
+    pub(super) fn forget(&self, number: u32, name: &str) {
+        let path = self.link(name);
+        if let Ok(link) = Link::open(&path) {
+            let _ = link.detach();
+        }
+        let _ = fs::remove_dir_all(self.folder.path().join("member").join(name));
+        let index = self.word(number, at::IFINDEX);
+        let _ = self.shared.get("devs").delete(&index.to_ne_bytes());
+        let _ = self.shared.get("nics").delete(&self.nic_key(index));
+        self.members.u32(number as usize * at::SIZE + at::FLAGS).store(0, Release);
+    }
+
+    /// `struct nic_key` of bpf/router_taken.h.
+    fn nic_key(&self, index: u32) -> [u8; 8] {
+        (u64::from(self.netns) << 32 | u64::from(index)).to_le_bytes()
+    }
+}
+
+/// Why a program could not be attached.
+fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error {
+    match e.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => {
+            let name =
+                found.programs.first().and_then(|p| p.name.clone()).unwrap_or_else(|| "unknown".into());
+            let what = format!("another XDP program ({name}) is attached to {}", found.name);
+            Error::io(on, what, e).cure("end what attached it, or `ip link set IF xdp off`")
+        }
+        Some(libc::EOPNOTSUPP) => {
+            let what = format!("the driver of {}, {}, has no native XDP", found.name, found.driver);
+            Error::io(on, what, e)
+                .cure("leave the interface to the kernel: packets still go out by it that way")
+        }
+        Some(libc::EINVAL | libc::ERANGE) => {
+            let what = format!("the driver of {} refuses the program", found.name);
+            Error::io(on, what, e)
+                .cure("`dmesg` tells why: often an MTU too large for XDP, or too few queues")
+        }
+        _ => Error::io(on, "attaching the program failed", e).cure("run as root"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_one_word() {
+        let (mac, rpf6) = ([2, 0x11, 0x22, 0x33, 0x44, 0x55], Rpf::Strict);
+        let interface = Interface { mac, forwards4: true, forwards6: false, rpf4: Rpf::Loose, rpf6 };
+        assert_eq!(interface.word(), 0x0025_5544_3322_1102);
+        assert_eq!(Interface::of_word(interface.word()), interface);
+        assert_eq!(Interface::of_word(0), Interface::default());
+    }
+}

@@ -1,0 +1,241 @@
+//! Routers in the kernel: an eBPF program on each member, tables that one process writes.
+//!
+//! A router is a folder of pinned objects, as a switch is, and needs no process to exist:
+//!
+//! ```text
+//! <root>/vale0/
+//!     lock/                 locked while members or tables change
+//!     control/              locked by the control process, as long as it has that part
+//!     router                what tells it from a switch; sizes, network namespace
+//!     members budgets counts devs nics
+//!     taken/router_taken, router_refused      links: what counts frames that drivers took or refused
+//!     tables/control fib4 fib6 hops tally groups      those published last
+//!     member/eth1/xdp       link: the program attached to the interface
+//! ```
+//!
+//! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables: it makes new ones
+//! beside those in use, fills them through [`Plane`](ringway_fwd::control::Plane), and has the links of all members go over to programs
+//! with the new tables. So a new process, which knows nothing of the old one's books, takes over without a gap.
+//!
+//! # Bounds
+//!
+//! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. With the default sizes
+//! tables take 34 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over; members 64 KiB for each CPU,
+//! and some 10 KiB for each program. Names of interfaces are those that they had when they became members. Only x86-64.
+
+mod control;
+mod layout;
+mod maps;
+mod member;
+mod outcome;
+mod program;
+mod spec;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use libbpf_rs::Link;
+use ringway::vale::Folder;
+use ringway::{Error, ErrorKind, Result};
+
+pub use control::Control;
+pub use member::{Interface, Member, MemberStats, Rpf};
+pub use outcome::{Counts, Kind, Outcome};
+pub use spec::{Budget, Budgets, Spec};
+
+use crate::sys::Mapping;
+use layout::{control as page, info};
+use maps::{Maps, Shared, Tables, refused};
+use program::{Code, Identity, STALE, TAKEN};
+
+/// The file that tells a router from a switch.
+const MARK: &str = "router";
+
+/// The directory of the tables published last.
+const TABLES: &str = "tables";
+
+/// A router that exists.
+///
+/// ```no_run
+/// use ringway_router::kernel::{Outcome, Router};
+/// for stats in Router::open("vale0")?.stats() {
+///     println!("{} forwarded {}", stats.member.name, stats.counts.get(Outcome::Forwarded));
+/// }
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Router {
+    folder: Folder,
+    name: String,
+    spec: Spec,
+    netns: u32,
+    cpus: usize,
+    shared: Shared,
+    members: Mapping,
+    counts: Mapping,
+    budgets: Mapping,
+}
+
+/// Whether a router does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Health {
+    /// Whether members forward: tables were published, and their control process called them good less than 3 s ago.
+    pub ready: bool,
+    /// How long ago it was heard; `None` when no tables were published, or it was never heard.
+    pub age: Option<Duration>,
+    /// The process that controls the router; `None` when there is none, or it is in another pid namespace.
+    pub controller: Option<u32>,
+}
+
+/// Names of the routers that exist.
+///
+/// ```
+/// assert!(ringway_router::kernel::routers().iter().all(|name| name.starts_with("vale")));
+/// ```
+#[must_use]
+pub fn routers() -> Vec<String> {
+    ringway::vale::routers()
+}
+
+impl Router {
+    /// Makes a router without members or tables, in the network namespace of the calling thread. Nothing is attached to interfaces.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`] when there is a router or switch of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`]
+    /// for sizes that programs can't use; [`ErrorKind::Unsupported`] on another processor than x86-64, whose loads keep their order.
+    /// Nothing half made stays.
+    pub fn create(name: &str, spec: &Spec) -> Result<Self> {
+        if cfg!(not(target_arch = "x86_64")) {
+            return Err(Error::new(ErrorKind::Unsupported, name, "routers need an x86-64 processor")
+                .cure("leave forwarding to the kernel on this machine"));
+        }
+        spec.check(name)?;
+        let netns = netns().map_err(|e| Error::io(name, "asking for the network namespace failed", e))?;
+        let folder = Folder::make(name, |dir| fill(dir, name, spec, netns))?;
+        Self::with(folder, name)
+    }
+
+    /// Opens a router.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] when it is a switch, or another version of Ringway made it; [`ErrorKind::Denied`]
+    /// without privilege.
+    pub fn open(name: &str) -> Result<Self> {
+        Self::with(Folder::open(name, MARK)?, name)
+    }
+
+    fn with(folder: Folder, name: &str) -> Result<Self> {
+        let shared = Shared::open_shared(folder.path(), name)?;
+        let info = shared.mapping(MARK, name)?;
+        if info.u64(info::MAGIC).load(Relaxed) != info::IS {
+            return Err(Error::new(ErrorKind::Invalid, name, "another version of Ringway made this router")
+                .cure("delete it with that version and make it again"));
+        }
+        let spec = Spec::of_words(std::array::from_fn(|i| info.u32(info::SPEC + 4 * i).load(Relaxed)));
+        Ok(Self {
+            name: name.to_owned(),
+            spec,
+            netns: info.u32(info::NETNS).load(Relaxed),
+            cpus: info.u32(info::CPUS).load(Relaxed) as usize,
+            members: shared.mapping("members", name)?,
+            counts: shared.mapping("counts", name)?,
+            budgets: shared.mapping("budgets", name)?,
+            shared,
+            folder,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How it was made.
+    #[must_use]
+    pub fn spec(&self) -> Spec {
+        self.spec
+    }
+
+    /// Removes the router: takes its programs off all interfaces, then all pins away.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Busy`], and nothing done, while a process controls it, this one included.
+    pub fn delete(self) -> Result<()> {
+        let Some(_claim) = self.folder.claim(control::CLAIM)? else {
+            return Err(Error::new(ErrorKind::Busy, &self.name, "a process controls the router")
+                .cure("end it first: `ringway vale list` shows it"));
+        };
+        self.folder.remove(|| {
+            self.members().iter().for_each(|m| self.forget(m.number, &m.name));
+            let links = TAKEN.map(|name| Link::open(self.folder.path().join("taken").join(name)));
+            links.into_iter().flatten().for_each(|link| _ = link.detach());
+        })
+    }
+
+    /// Whether it does its work.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let page = self.tables().and_then(|tables| tables.mapping("control", &self.name)).ok();
+        let heard = page.as_ref().map(|page| page.u64(page::NS).load(Relaxed)).filter(|ns| *ns != 0);
+        let age = heard.map(|ns| Duration::from_nanos(ringway::monotonic_ns().saturating_sub(ns)));
+        let trusted = page.is_some_and(|page| page.u64(page::BEAT).load(Relaxed) != 0);
+        Health {
+            ready: trusted && age.is_some_and(|age| age <= Duration::from_secs(STALE.into())),
+            age,
+            controller: self.folder.holder(control::CLAIM),
+        }
+    }
+
+    /// The tables published last.
+    fn tables(&self) -> Result<Tables> {
+        Tables::open_tables(&self.folder.path().join(TABLES), &self.name)
+    }
+
+    fn code<'a>(&'a self, tables: Option<&'a Tables>) -> Code<'a> {
+        Code { spec: &self.spec, cpus: self.cpus, shared: &self.shared, tables, on: &self.name }
+    }
+
+    /// Interfaces are known by index, which says nothing in another network namespace.
+    fn check_netns(&self, on: &str) -> Result<()> {
+        if netns().is_ok_and(|netns| netns == self.netns) {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Invalid, on, "the router was made in another network namespace")
+            .cure("run this in that one: `ip netns exec`"))
+    }
+}
+
+/// Makes what stays as long as the router lives.
+fn fill(dir: &Path, name: &str, spec: &Spec, netns: u32) -> Result<()> {
+    let cpus = maps::cpus(name)?;
+    let shared = Maps::shared(cpus, name)?;
+    let info = shared.mapping(MARK, name)?;
+    info.u32(info::NETNS).store(netns, Relaxed);
+    info.u32(info::CPUS).store(cpus as u32, Relaxed);
+    spec.words().iter().enumerate().for_each(|(i, word)| info.u32(info::SPEC + 4 * i).store(*word, Relaxed));
+    info.u64(info::MAGIC).store(info::IS, Relaxed);
+    shared.pin(dir, name)?;
+    let sub = |sub: &str| {
+        let dir = dir.join(sub);
+        fs::create_dir(&dir).map_err(|e| Error::io(name, format!("making {} failed", dir.display()), e))?;
+        Ok::<_, Error>(dir)
+    };
+    sub("member")?;
+    let taken = sub("taken")?;
+    let code = Code { spec, cpus, shared: &shared, tables: None, on: name };
+    let object = code.load(&TAKEN, Identity::default())?;
+    for program in object.progs_mut().filter(|p| TAKEN.iter().any(|name| p.name() == *name)) {
+        let pinned = program.attach_trace().and_then(|mut link| link.pin(taken.join(program.name())));
+        pinned.map_err(|e| refused(name, "attaching what counts frames that drivers took", &e))?;
+    }
+    Ok(())
+}
+
+/// Inode number of the thread's network namespace.
+fn netns() -> std::io::Result<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino() as u32)
+}

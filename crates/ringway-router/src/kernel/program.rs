@@ -1,0 +1,108 @@
+//! Loading the programs of a router, each with its constants and maps.
+
+use std::os::fd::AsFd;
+
+use libbpf_rs::{Object, ObjectBuilder, Program};
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::fib::Layout;
+
+use super::Spec;
+use super::maps::{Shared, Tables, quiet, refused};
+use crate::sys;
+
+/// The object; clang made it (build.rs).
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o"));
+
+/// The program of a member.
+pub(super) const ROUTER: &str = "router";
+/// Run by the control process.
+pub(super) const BEAT: &str = "router_beat";
+/// Attached once for a router.
+pub(super) const TAKEN: [&str; 2] = ["router_taken", "router_refused"];
+
+/// Seconds for which tables are trusted that nobody looks after.
+pub(super) const STALE: u32 = 3;
+
+/// Which member a program is for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Identity {
+    pub(super) number: u32,
+    pub(super) index: u32,
+    pub(super) software: bool,
+}
+
+/// What programs are made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Code<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) cpus: usize,
+    pub(super) shared: &'a Shared,
+    /// Programs that are attached once for a router need none.
+    pub(super) tables: Option<&'a Tables>,
+    pub(super) on: &'a str,
+}
+
+impl Code<'_> {
+    /// Loads the programs called `names`.
+    pub(super) fn load(&self, names: &[&str], of: Identity) -> Result<Object> {
+        quiet();
+        let prepare = |e: libbpf_rs::Error| refused(self.on, "preparing the router's programs", &e);
+        let mut open = ObjectBuilder::default()
+            .name("router")
+            .and_then(|b| b.open_memory(OBJECT))
+            .map_err(|e| refused(self.on, "reading the eBPF object", &e))?;
+        for mut program in open.progs_mut() {
+            let wanted = names.iter().any(|name| program.name() == *name);
+            program.set_autoload(wanted);
+        }
+        let config = self.config(of)?;
+        let own = || self.shared.iter().chain(self.tables.into_iter().flat_map(Tables::iter));
+        for mut map in open.maps_mut() {
+            let name = map.name().to_string_lossy().into_owned();
+            if name.ends_with(".rodata.cfg") {
+                let place = map.initial_value_mut().and_then(|v| v.get_mut(..config.len()));
+                place.expect("the object has room for its constants").copy_from_slice(&config);
+                continue;
+            }
+            let bare = name.rsplit('.').next().unwrap_or_default();
+            if let Some((_, real)) = own().find(|(name, _)| *name == bare) {
+                map.reuse_fd(real.as_fd()).map_err(prepare)?;
+            }
+        }
+        open.load().map_err(|e| refused(self.on, "loading the router's programs", &e))
+    }
+
+    /// `struct router_config` of bpf/router.h.
+    fn config(&self, of: Identity) -> Result<Vec<u8>> {
+        let ticks = sys::ticks_per_second()
+            .map_err(|e| Error::io(self.on, "asking for the steps of the kernel's clock failed", e))?;
+        let (four, six) = (self.spec.layout4(), self.spec.layout6());
+        let bits = |l: Layout| [l.nodes as u32 - 1, l.words as u32 - 1];
+        let (plain, costly) = (self.spec.budgets.plain, self.spec.budgets.costly);
+        let words = [
+            of.number,
+            of.index,
+            of.software.into(),
+            self.cpus as u32 - 1,
+            STALE * ticks,
+            self.spec.groups - 1,
+        ];
+        let all = words.into_iter().chain(bits(four)).chain(bits(six)).chain([
+            four.words_at as u32,
+            six.words_at as u32,
+            plain.step(),
+            costly.step(),
+        ]);
+        let mut bytes: Vec<u8> = all.flat_map(u32::to_ne_bytes).collect();
+        bytes.extend([plain.early(), costly.early()].into_iter().flat_map(u64::to_ne_bytes));
+        Ok(bytes)
+    }
+}
+
+/// A program of an object.
+pub(super) fn program<'a>(object: &'a Object, name: &str, on: &str) -> Result<Program<'a>> {
+    object.progs().find(|p| p.name() == name).ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, on, format!("the eBPF object lacks {name}"))
+            .cure("rebuild Ringway")
+    })
+}

@@ -1,0 +1,171 @@
+//! How a router is made.
+
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::fib::{Fib4, Fib6, Layout, Limits};
+
+/// Sizes and budgets of a router.
+///
+/// ```
+/// let spec = ringway_router::kernel::Spec::default();
+/// assert_eq!((spec.limits4.words, spec.budgets.plain.rate), (1 << 21, 200_000));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    /// Size of the IPv4 table. Words, and nodes with the 65,536 that each such table has besides, are powers of two.
+    pub limits4: Limits,
+    /// Size of the IPv6 table. Words and nodes are powers of two.
+    pub limits6: Limits,
+    /// Multipath groups, a power of two up to 65,536; 512 bytes each.
+    pub groups: u32,
+    /// What may go to the host from each member.
+    pub budgets: Budgets,
+}
+
+impl Default for Spec {
+    /// Tables of the sizes of [`Limits::default`], 4,096 groups.
+    fn default() -> Self {
+        Self {
+            limits4: Limits::default(),
+            limits6: Limits::default(),
+            groups: 4096,
+            budgets: Budgets::default(),
+        }
+    }
+}
+
+/// How many packets of a member may go to the host, by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    /// Those for the host, and what is no business of a router.
+    pub plain: Budget,
+    /// Those that the host has to answer or to hold.
+    pub costly: Budget,
+}
+
+impl Default for Budgets {
+    /// 200,000 a second and bursts of 20,000; 20,000 a second and bursts of 2,000.
+    fn default() -> Self {
+        Self { plain: Budget { rate: 200_000, burst: 20_000 }, costly: Budget { rate: 20_000, burst: 2_000 } }
+    }
+}
+
+/// A limit: packets are counted against a time at which the next one is due, which all CPUs share. Its clock has the steps of the
+/// kernel's timer, a few milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Packets a second, 1 to 1,000,000,000. A packet takes whole nanoseconds, rounded up.
+    pub rate: u32,
+    /// Packets at once, 1 or more.
+    pub burst: u32,
+}
+
+impl Budget {
+    /// Nanoseconds from one packet to the next.
+    pub(super) fn step(self) -> u32 {
+        1_000_000_000_u32.div_ceil(self.rate)
+    }
+
+    /// Nanoseconds that a packet may be early.
+    pub(super) fn early(self) -> u64 {
+        u64::from(self.step()) * u64::from(self.burst - 1)
+    }
+}
+
+/// The verifier follows no further into a value.
+const REACH: usize = 512 << 20;
+
+impl Spec {
+    /// # Errors
+    /// [`ErrorKind::Invalid`] when a size is not what the programs can do with.
+    pub(super) fn check(&self, on: &str) -> Result<()> {
+        let bad = |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
+        for (layout, family) in [(self.layout4(), "IPv4"), (self.layout6(), "IPv6")] {
+            if !layout.nodes.is_power_of_two() || !layout.words.is_power_of_two() {
+                let what = format!("room for {} nodes and {} words for {family}", layout.nodes, layout.words);
+                return bad(what, "take powers of two, for IPv4 nodes one less 65,536");
+            }
+            if layout.size > REACH {
+                return bad(
+                    format!("an {family} table of {} bytes", layout.size),
+                    "take less: 512 MiB can be reached",
+                );
+            }
+        }
+        if !self.groups.is_power_of_two() || self.groups > 1 << 16 {
+            return bad(format!("{} groups", self.groups), "take a power of two up to 65536");
+        }
+        for budget in [self.budgets.plain, self.budgets.costly] {
+            if !(1..=1_000_000_000).contains(&budget.rate) || budget.burst == 0 {
+                let what = format!("a budget of {} packets a second, {} at once", budget.rate, budget.burst);
+                return bad(what, "take 1 to 1000000000, and bursts of 1 or more");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn layout4(&self) -> Layout {
+        Fib4::layout(self.limits4)
+    }
+
+    pub(super) fn layout6(&self) -> Layout {
+        Fib6::layout(self.limits6)
+    }
+
+    /// The numbers that it consists of, as they are kept with the router.
+    pub(super) fn words(&self) -> [u32; 9] {
+        let Budgets { plain, costly } = self.budgets;
+        [
+            self.limits4.nodes,
+            self.limits4.words,
+            self.limits6.nodes,
+            self.limits6.words,
+            self.groups,
+            plain.rate,
+            plain.burst,
+            costly.rate,
+            costly.burst,
+        ]
+    }
+
+    pub(super) fn of_words(words: [u32; 9]) -> Self {
+        let [nodes4, words4, nodes6, words6, groups, rate, burst, costly_rate, costly_burst] = words;
+        Self {
+            limits4: Limits { nodes: nodes4, words: words4 },
+            limits6: Limits { nodes: nodes6, words: words6 },
+            groups,
+            budgets: Budgets {
+                plain: Budget { rate, burst },
+                costly: Budget { rate: costly_rate, burst: costly_burst },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_what_masks_can_bound() {
+        let spec = Spec::default();
+        spec.check("vale0").unwrap();
+        assert_eq!(Spec::of_words(spec.words()), spec);
+        let limits = |nodes, words| Limits { nodes, words };
+        for wrong in [
+            Spec { limits4: limits(1 << 17, 1 << 21), ..spec },
+            Spec { limits6: limits(1 << 16, 1000), ..spec },
+            Spec { limits6: limits(1 << 16, 1 << 28), ..spec },
+            Spec { groups: 5, ..spec },
+            Spec { budgets: Budgets { plain: Budget { rate: 0, burst: 1 }, ..spec.budgets }, ..spec },
+        ] {
+            assert_eq!(wrong.check("vale0").unwrap_err().kind(), ErrorKind::Invalid);
+        }
+    }
+
+    #[test]
+    fn a_budget_is_a_distance_between_packets() {
+        let Budgets { plain, costly } = Budgets::default();
+        assert_eq!((plain.step(), costly.step()), (5000, 50_000));
+        assert_eq!(plain.early(), 19_999 * 5000);
+    }
+}

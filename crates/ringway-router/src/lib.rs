@@ -1,0 +1,10 @@
+//! Routers: fast paths beside the kernel's own router. `docs/router.md` tells what becomes of a packet.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`kernel`] | eBPF programs on interfaces: made, changed, counted; the tables that a control process writes |
+//! | `sys` | system calls: the only code that may be unsafe |
+#![deny(unsafe_code)]
+
+pub mod kernel;
+mod sys;

@@ -1,0 +1,133 @@
+//! Folders of pinned objects beside those of switches: for other things that move packets and have a name, such as routers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::pins::{self, remove_tree};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::bpffs::DirLock;
+
+/// A folder in [`root`](super::root): made whole or not at all, locked while it is changed, removed whole.
+///
+/// Its name is one that a switch could have, and no switch can have it as well. A file in it tells what kind it is of.
+///
+/// ```no_run
+/// use ringway::vale::Folder;
+/// let folder = Folder::make("vale0", |dir| std::fs::create_dir(dir.join("router")).map_err(|e| ringway::Error::io("vale0", "mkdir failed", e)))?;
+/// assert_eq!(folder.path(), ringway::vale::root().join("vale0"));
+/// folder.remove(|| println!("nobody else changes it now"))?;
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Folder {
+    name: String,
+    dir: PathBuf,
+}
+
+/// An exclusive lock, held until it is dropped or the process ends, however it ends.
+#[derive(Debug)]
+pub struct FolderLock(#[expect(dead_code, reason = "held for its descriptor")] DirLock);
+
+impl Folder {
+    /// Makes a folder, filled by `fill` under another name first.
+    ///
+    /// # Errors
+    /// Those of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
+    /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
+    pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
+        super::check_name(name)?;
+        let root = pins::make_root()?;
+        let _alone = lock_root(&root, name)?;
+        let dir = pins::make_whole(&root, name, |making| {
+            let io =
+                |e| Error::io(name, format!("making {} failed", making.display()), e).cure("run as root");
+            fs::create_dir(making).map_err(io)?;
+            pins::make_lock(making).map_err(io)?;
+            fill(making)
+        })?;
+        Ok(Self { name: name.to_owned(), dir })
+    }
+
+    /// Opens the folder called `name` that has a file called `kind`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is of another kind.
+    pub fn open(name: &str, kind: &str) -> Result<Self> {
+        super::check_name(name)?;
+        let dir = pins::switch(name);
+        if !dir.is_dir() {
+            let what = format!("there is no such {kind} in {}", super::root().display());
+            return Err(
+                Error::new(ErrorKind::NotFound, name, what).cure("`ringway vale list` shows what there is")
+            );
+        }
+        if !dir.join(kind).exists() {
+            return Err(Error::new(ErrorKind::Invalid, name, format!("it is no {kind}"))
+                .cure("`ringway vale list` shows what it is"));
+        }
+        Ok(Self { name: name.to_owned(), dir })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Waits for the right to change it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] when it was removed meanwhile; [`ErrorKind::Denied`] without access.
+    pub fn lock(&self) -> Result<FolderLock> {
+        let at = self.dir.join(pins::LOCK);
+        match DirLock::take(&at, true) {
+            Ok(Some(lock)) if lock.is_at(&at) => Ok(FolderLock(lock)),
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io(&self.name, "locking it failed", e).cure("run as root"))
+            }
+            _ => Err(Error::new(ErrorKind::NotFound, &self.name, "it was removed meanwhile")),
+        }
+    }
+
+    /// Takes the lock on the directory `what` in it, which is made if it is missing; `None` when another process has it.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn claim(&self, what: &str) -> Result<Option<FolderLock>> {
+        let at = self.dir.join(what);
+        let io = |e| Error::io(&self.name, format!("locking {} failed", at.display()), e).cure("run as root");
+        match fs::create_dir(&at) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(e)),
+            _ => {}
+        }
+        Ok(DirLock::take(&at, false).map_err(io)?.map(FolderLock))
+    }
+
+    /// The process that has the lock on the directory `what`; `None` when nobody has, or one of another pid namespace.
+    #[must_use]
+    pub fn holder(&self, what: &str) -> Option<u32> {
+        DirLock::holder(&self.dir.join(what))
+    }
+
+    /// Removes it with all pins in it, after `empty` ended what they do.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn remove(&self, empty: impl FnOnce()) -> Result<()> {
+        let root = super::root();
+        let _alone = lock_root(&root, &self.name)?;
+        pins::clean(&root);
+        let _lock = self.lock()?;
+        empty();
+        let gone = root.join(format!("~{}", self.name));
+        fs::rename(&self.dir, &gone)
+            .map_err(|e| Error::io(&self.name, "removing it failed", e).cure("run as root"))?;
+        remove_tree(&gone);
+        Ok(())
+    }
+}
+
+fn lock_root(root: &Path, name: &str) -> Result<Option<DirLock>> {
+    pins::lock(root)
+        .map_err(|e| Error::io(name, "locking the directory of switches failed", e).cure("run as root"))
+}
