@@ -12,9 +12,9 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 fn main() -> Result<(), ControlError> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
-    let limits = Limits::default();
-    let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, limits);
-    let mut resolver = Resolver::new(limits, &mut tables);
+    let mut tables =
+        Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
+    let mut resolver = Resolver::new(&mut tables);
     let mut follower = Follower::open(Options { check_every: Duration::from_secs(5), ..Options::default() })?;
     let (start, mut line, mut before) = (Instant::now(), Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(seconds) {

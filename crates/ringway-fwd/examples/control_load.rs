@@ -18,9 +18,9 @@ fn main() -> Result<(), ControlError> {
     let mut follower = Follower::open(Options::default())?;
     println!("read {} routes in {:.2?}, {}", follower.state().routes(), start.elapsed(), memory());
     let start = Instant::now();
-    let limits = Limits::default();
-    let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, limits);
-    let mut resolver = Resolver::new(limits, &mut tables);
+    let mut tables =
+        Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
+    let mut resolver = Resolver::new(&mut tables);
     let changes = follower.poll(Instant::now())?;
     resolver.update(follower.state(), changes, &mut tables)?;
     println!("{} routes in the data plane after {:.2?}, {}", resolver.routes(), start.elapsed(), memory());

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use proptest::prelude::*;
-use ringway_fwd::control::event::{Address, Link, Mode, Neighbour, Object, Path, Route};
+use ringway_fwd::control::event::{Address, Link, Mode, Neighbour, Object, Path, Route, Setting};
 use ringway_fwd::control::{
     Adjacency, Buckets, Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Resolver, State,
     Verdict, Via,
@@ -22,9 +22,14 @@ struct Slow {
     v6: BTreeMap<Prefix6, NextHop>,
     /// Refuses routes of more prefixes than these.
     room: Option<usize>,
+    limits: Limits,
 }
 
 impl Plane for Slow {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.entries.insert(next_hop.get(), *entry);
     }
@@ -326,7 +331,7 @@ fn hop(family: Family) -> impl Strategy<Value = Hop> {
         gateway: gateway.map(|n| ip(family, n)),
         weight,
         onlink: false,
-        encap: false,
+        encap: 0,
     })
 }
 
@@ -340,7 +345,7 @@ fn via(family: Family) -> impl Strategy<Value = Via> {
                 hops.retain(|h| h.gateway.is_some());
             }
             if hops.is_empty() {
-                hops.push(Hop { dev: 1, gateway: None, weight: 1, onlink: false, encap: false });
+                hops.push(Hop { dev: 1, gateway: None, weight: 1, onlink: false, encap: 0 });
             }
         }
         if let [hop] = &mut hops[..] {
@@ -443,7 +448,7 @@ fn removal(state: &State, nth: usize) -> Option<Event> {
 
 fn fresh(state: &State) -> Vec<(Net, Vec<(String, usize)>)> {
     let mut plane = Slow::default();
-    let mut resolver = Resolver::new(Limits::default(), &mut plane);
+    let mut resolver = Resolver::new(&mut plane);
     resolver.update(state, Changes::everything(), &mut plane).unwrap();
     plane.meanings()
 }
@@ -458,7 +463,7 @@ proptest! {
     ) {
         let (mut state, mut obvious) = (State::default(), Obvious::default());
         let mut plane = Slow::default();
-        let mut resolver = Resolver::new(Limits::default(), &mut plane);
+        let mut resolver = Resolver::new(&mut plane);
         let mut changes = Changes::default();
         for (event, update, nth) in events {
             let event = match (&event, removal(&state, nth)) {
@@ -497,8 +502,8 @@ proptest! {
         room in 2..8usize,
     ) {
         let mut state = State::default();
-        let mut plane = Slow { room: Some(room), ..Slow::default() };
-        let mut resolver = Resolver::new(Limits { next_hops, groups }, &mut plane);
+        let mut plane = Slow { room: Some(room), limits: Limits { next_hops, groups }, ..Slow::default() };
+        let mut resolver = Resolver::new(&mut plane);
         for event in events {
             let mut changes = Changes::default();
             state.apply(event, &mut changes);
@@ -541,7 +546,7 @@ fn nth_route(n: u32) -> Route {
         gateway: Some((0x0a00_0000 + n).to_be_bytes().into()),
         weight: 1,
         onlink: false,
-        encap: false,
+        encap: 0,
     };
     let (kind, via) = (Kind::Unicast, Via::Hops(vec![hop]));
     let (family, source, from) = (Family::V4, None, None);
@@ -554,7 +559,7 @@ fn nth_route(n: u32) -> Route {
 fn more_next_hops_than_numbers() {
     let (mut state, mut changes) = (State::default(), Changes::default());
     let mut plane = Slow::default();
-    let mut resolver = Resolver::new(Limits::default(), &mut plane);
+    let mut resolver = Resolver::new(&mut plane);
     let fits = 65_535 - 5; // some are always there
     for n in 0..fits {
         state.apply(Event::Route(nth_route(n), Mode::New), &mut changes);
@@ -585,4 +590,33 @@ fn more_next_hops_than_numbers() {
     resolver.release(mark);
     resolver.update(&state, Changes::default(), &mut plane).unwrap();
     assert_eq!((resolver.pending(), resolver.audit(&state)), (0, 0));
+}
+
+/// A kernel that leaves routes without carrier out calls such hops dead, and says nothing when the carrier comes back.
+#[test]
+fn a_hop_without_carrier_is_used_again_when_it_comes_back() {
+    let (mut state, mut changes) = (State::default(), Changes::default());
+    let link = |index: u32, carrier| {
+        let (name, address) = (format!("a{index}"), Some([2, 0, 0, 0, 0, index as u8]));
+        let (hardware, up, running, loopback, mtu) = (1, true, true, false, 1500);
+        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address })
+    };
+    let setting = |dev| {
+        let (forwarding, ignore_linkdown, reverse_path) = (None, Some(true), None);
+        Event::Setting(Setting { family: Family::V4, dev, forwarding, ignore_linkdown, reverse_path })
+    };
+    for event in [link(1, true), link(2, false), setting(1), setting(2)] {
+        state.apply(event, &mut changes);
+    }
+    let hop = |dev| Hop { dev, gateway: Some(ip(Family::V4, 9)), weight: 1, onlink: false, encap: 0 };
+    let mut route = nth_route(0);
+    (route.path.via, route.dead) = (Via::Hops(vec![hop(1), hop(2)]), vec![2]);
+    state.apply(Event::Route(route.clone(), Mode::New), &mut changes);
+    let mut plane = Slow::default();
+    let mut resolver = Resolver::new(&mut plane);
+    resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
+    assert_eq!(plane.meanings()[0].1.len(), 1, "only that with a carrier");
+    state.apply(link(2, true), &mut changes);
+    resolver.update(&state, changes, &mut plane).unwrap();
+    assert_eq!(plane.meanings()[0].1.len(), 2);
 }

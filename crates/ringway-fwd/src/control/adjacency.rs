@@ -299,6 +299,8 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     const N: NextHop = NextHop::new(7).unwrap();
@@ -336,15 +338,26 @@ mod tests {
     fn readers_never_see_halves() {
         let table = Adjacencies::new();
         let entry = |i: u8| Adjacency::incomplete(i.into(), i.into(), None).ready([i; 6], [i; 6], Family::V4);
-        std::thread::scope(|scope| {
-            let writer = scope.spawn(|| (0..20_000u32).for_each(|i| table.store(N, &entry(i as u8))));
-            while !writer.is_finished() {
+        table.store(N, &entry(0));
+        let done = AtomicBool::new(false);
+        let changes = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let write = |i: u32| table.store(N, &entry(i as u8));
+                (0..).take_while(|_| !done.load(Relaxed)).for_each(write);
+            });
+            let (mut changes, mut before) = (0, entry(0));
+            while changes < 1000 && !writer.is_finished() {
                 let seen = table.load(N);
                 if seen.verdict() == Verdict::Ready {
                     assert_eq!(seen, entry(seen.mtu() as u8));
+                    changes += u32::from(seen != before);
+                    before = seen;
                 }
             }
+            done.store(true, Relaxed);
+            changes
         });
+        assert_eq!(changes, 1000, "the reader saw the entry change");
     }
 
     #[test]

@@ -217,17 +217,17 @@ fn via(path: &Path, object: Option<u32>, mut hops: Vec<Hop>) -> Via {
 struct One {
     dev: Option<u32>,
     gateway: Option<IpAddr>,
-    encap: bool,
+    encap: u64,
     flags: u32,
     weight: u16,
 }
 
 impl One {
     fn new(flags: u32) -> Self {
-        Self { dev: None, gateway: None, encap: false, flags, weight: 1 }
+        Self { dev: None, gateway: None, encap: 0, flags, weight: 1 }
     }
 
-    /// `RTA_OIF`, `RTA_GATEWAY`, `RTA_VIA`, `RTA_ENCAP_TYPE`.
+    /// `RTA_OIF`, `RTA_GATEWAY`, `RTA_VIA`, `RTA_ENCAP_TYPE`, `RTA_ENCAP`.
     fn attribute(&mut self, family: Family, kind: u16, value: &[u8]) -> Result<(), &'static str> {
         match kind {
             4 => self.dev = Some(u32_at(value, 0)?),
@@ -238,10 +238,17 @@ impl One {
                     u8::try_from(of).ok().and_then(self::family).ok_or("has a gateway of no family")?;
                 self.gateway = Some(ip(other, value.get(2..).unwrap_or_default())?);
             }
-            21 => self.encap = u16_at(value, 0)? != 0,
+            21 | 22 => self.wrap(kind == 21, value),
             _ => {}
         }
         Ok(())
+    }
+
+    /// What packets are wrapped into: its type or the rest, in any order.
+    fn wrap(&mut self, kind: bool, value: &[u8]) {
+        if !kind || value.iter().any(|b| *b != 0) {
+            self.encap ^= hash(value).rotate_left(kind.into());
+        }
     }
 
     /// The hop, and whether the kernel calls it dead.
@@ -280,7 +287,7 @@ fn next_hop(body: &[u8], gone: bool) -> Decoded {
             (4, _) => kind = Some(Object::Blackhole),
             (5, value) => one.dev = Some(u32_at(value, 0)?),
             (6, value) => one.gateway = Some(ip(family, value)?),
-            (7, value) => one.encap = u16_at(value, 0)? != 0,
+            (kind @ (7 | 8), value) => one.wrap(kind == 7, value),
             (11, _) => kind = Some(Object::Other),
             _ => {}
         }
@@ -321,11 +328,12 @@ fn rule(body: &[u8], gone: bool) -> Decoded {
 
 fn setting(body: &[u8]) -> Decoded {
     let Some(family) = family(u8_at(body, 0)?) else { return Ok(None) };
-    let mut setting = Setting { family, dev: 0, forwarding: None, ignore_linkdown: None };
+    let mut setting = Setting { family, dev: 0, forwarding: None, ignore_linkdown: None, reverse_path: None };
     for attribute in attributes(body, 4)? {
         match attribute? {
             (1, value) => setting.dev = u32_at(value, 0)?.cast_signed(),
             (2, value) => setting.forwarding = Some(u32_at(value, 0)? != 0),
+            (3, value) => setting.reverse_path = u8::try_from(u32_at(value, 0)?).ok(),
             (6, value) => setting.ignore_linkdown = Some(u32_at(value, 0)? != 0),
             _ => {}
         }

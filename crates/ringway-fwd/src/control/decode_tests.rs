@@ -10,8 +10,8 @@ use netlink_packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteLwEnCapType, RouteMessage, RouteMetric, RouteNextHop,
-    RouteNextHopFlags, RouteProtocol, RouteType, RouteVia,
+    MplsLabel, RouteAddress, RouteAttribute, RouteLwEnCapType, RouteLwTunnelEncap, RouteMessage, RouteMetric,
+    RouteMplsIpTunnel, RouteNextHop, RouteNextHopFlags, RouteProtocol, RouteType, RouteVia,
 };
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn a_route_with_all_that_counts() {
     let Path { kind, protocol, metric, source, mtu, via, .. } = route.path;
     assert_eq!((kind, protocol, metric, mtu), (Kind::Unicast, 4, 20, 1400));
     assert_eq!(source, Some(Ipv4Addr::LOCALHOST.into()));
-    let hop = Hop { dev: 7, gateway: Some(GATEWAY.into()), weight: 1, onlink: false, encap: false };
+    let hop = Hop { dev: 7, gateway: Some(GATEWAY.into()), weight: 1, onlink: false, encap: 0 };
     assert_eq!(via, Via::Hops(vec![hop]));
 }
 
@@ -98,9 +98,32 @@ fn several_hops_and_what_they_are_through() {
     let m = message(AddressFamily::Inet, 0, vec![RouteAttribute::MultiPath(vec![hop, second])]);
     let route = route_of(24, 0, &m);
     let via: IpAddr = "fe80::1".parse().unwrap();
-    let first = Hop { dev: 3, gateway: Some(via), weight: 5, onlink: true, encap: false };
-    let second = Hop { dev: 2, gateway: None, weight: 1, onlink: false, encap: true };
-    assert_eq!((route.path.via, route.dead), (Via::Hops(vec![first, second]), vec![3]));
+    let first = Hop { dev: 3, gateway: Some(via), weight: 5, onlink: true, encap: 0 };
+    let Via::Hops(hops) = route.path.via else { panic!() };
+    assert_eq!((&hops[0], route.dead), (&first, vec![3]));
+    assert!(hops[1].encap != 0 && (hops[1].dev, hops[1].gateway) == (2, None));
+}
+
+#[test]
+fn what_packets_are_wrapped_into_tells_routes_apart() {
+    let label = |label| {
+        let label = MplsLabel { label, traffic_class: 0, bottom_of_stack: true, ttl: 0 };
+        let to = RouteMplsIpTunnel::Destination(vec![label]);
+        RouteAttribute::Encap(vec![RouteLwTunnelEncap::Mpls(to)])
+    };
+    let kind = || RouteAttribute::EncapType(RouteLwEnCapType::Mpls);
+    let encap = |attributes: Vec<RouteAttribute>| {
+        let oif = RouteAttribute::Oif(7);
+        match route_of(24, 0, &message(AddressFamily::Inet, 0, [vec![oif], attributes].concat())).path.via {
+            Via::Hops(hops) => hops[0].encap,
+            Via::Object(_) => panic!(),
+        }
+    };
+    assert_eq!(encap(vec![]), 0);
+    assert_eq!(encap(vec![RouteAttribute::EncapType(RouteLwEnCapType::None)]), 0);
+    let one = encap(vec![label(1), kind()]);
+    assert_eq!(one, encap(vec![kind(), label(1)]));
+    assert!(one != 0 && one != encap(vec![label(2), kind()]));
 }
 
 #[test]

@@ -117,8 +117,8 @@ pub struct Hop {
     pub weight: u16,
     /// The gateway is taken to be on the link, whatever the routes say.
     pub onlink: bool,
-    /// Packets are wrapped into something on the way (`RTA_ENCAP`).
-    pub encap: bool,
+    /// Hash of what packets are wrapped into on the way (`RTA_ENCAP`), 0 if into nothing.
+    pub encap: u64,
 }
 
 /// Where a route leads.
@@ -222,6 +222,8 @@ pub struct Setting {
     pub forwarding: Option<bool>,
     /// Whether routes count as absent while their interface has no carrier.
     pub ignore_linkdown: Option<bool>,
+    /// Reverse path filter (`rp_filter`): 0 is off, 1 strict, 2 loose. IPv6 has none.
+    pub reverse_path: Option<u8>,
 }
 
 /// A change in the kernel, or an entry of a dump.

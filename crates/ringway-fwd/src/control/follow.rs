@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::ControlError;
 use super::decode::hash;
 use super::event::{Event, Family, Net};
+use super::later::{Later, Loss, Touched};
 use super::socket::{Asking, Changing, Dump, Heard};
 use super::state::{Changes, Doubt, State};
 use super::tables::item;
@@ -17,9 +18,6 @@ const TRIES: u32 = 8;
 
 /// Readings that are begun again when an IPv6 route changed meanwhile.
 const PATIENT: u32 = 4;
-
-/// Changes kept while the tables are read.
-const KEPT: usize = 1 << 18;
 
 /// Datagrams read by one call of [`Follower::poll`].
 const BURST: u32 = 4096;
@@ -242,22 +240,18 @@ impl Follower {
 
     fn hear(&mut self) -> Result<(), ControlError> {
         for _ in 0..BURST {
-            let Self { changing, state, changes, health, doubtful, .. } = self;
+            let Self { changing, state, changes, health, .. } = self;
+            let mut doubt = None;
             let heard = changing.hear(|event| {
                 health.events += 1;
-                if let Some(doubt) = state.apply(event, changes) {
-                    health.doubts += 1;
-                    health.doubt = Some(doubt);
-                    (health.in_sync, *doubtful) = (false, true);
-                }
+                doubt = state.apply(event, changes).or(doubt);
             })?;
+            doubt.into_iter().for_each(|doubt| self.note(Loss::Doubt(doubt)));
             match heard {
                 Heard::More => {}
                 Heard::All => break,
-                Heard::Lost => {
-                    health.overruns += 1;
-                    (health.in_sync, *doubtful) = (false, true);
-                }
+                Heard::Lost => self.note(Loss::Overrun),
+                Heard::Unread(why) => self.note(Loss::Doubt(why)),
             }
         }
         Ok(())
@@ -270,7 +264,7 @@ impl Follower {
     fn read(&mut self, patient: bool) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut later = Later::default();
-        while let Heard::More | Heard::Lost = self.changing.hear(drop)? {} // older than what is read now
+        while self.changing.hear(drop)? != Heard::All {} // older than what is read now
         for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
             let take = |event| _ = state.apply(event, &mut unused);
             let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing))?;
@@ -280,12 +274,15 @@ impl Follower {
             }
         }
         later.hear(&mut self.changing)?;
-        if later.lost {
-            self.health.overruns += 1;
+        if let Some(loss) = later.lost {
+            loss.count(&mut self.health);
+            return Ok(None);
+        }
+        let sure = !later.v6_routes() && !later.replaced();
+        if patient && !sure {
             return Ok(None);
         }
         self.health.events += later.events.len() as u64;
-        let sure = !later.v6_routes();
         for event in later.events {
             state.apply(event, &mut unused); // what came before its part of the dump does not fit, and does no harm
         }
@@ -308,19 +305,19 @@ impl Follower {
         self.hear()?;
         let mut later = Later::default();
         let asked = self.ask(&mut later);
-        let others_held_still =
-            later.events.iter().all(|e| matches!(e, Event::Route(..) | Event::RouteGone(_)));
         let v6_moved = later.v6_routes();
         // However the asking ended: these changes are told once.
-        let (touched, moved) = self.take_in(later);
-        let Some((others, theirs)) = asked? else { return Ok(Check::Busy) };
-        if self.doubtful || moved {
+        let Touched { routes: touched, neighbours, more } = self.take_in(later);
+        let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
+        if self.doubtful || more {
             return Ok(Check::Busy);
         }
         let equal =
             |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
         Ok(match () {
-            () if others_held_still && others != self.state.other_digest() => Check::Differs,
+            () if probe.other_digest_but(&neighbours) != self.state.other_digest_but(&neighbours) => {
+                Check::Differs
+            }
             () if !equal(Family::V4) => Check::Differs,
             () if equal(Family::V6) => Check::Equal,
             () if v6_moved => Check::Busy, // see `read`
@@ -328,9 +325,9 @@ impl Follower {
         })
     }
 
-    /// The kernel's tables now: a digest of all but routes, and of each family's routes what they are of and their items; `None`
+    /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
     /// where they changed under a dump. What is told meanwhile goes to `later`.
-    fn ask(&mut self, later: &mut Later) -> Result<Option<(u64, Items)>, ControlError> {
+    fn ask(&mut self, later: &mut Later) -> Result<Option<(State, Items)>, ControlError> {
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
             let take = |event| _ = probe.apply(event, &mut unused);
@@ -352,32 +349,36 @@ impl Follower {
             }
         }
         later.hear(&mut self.changing)?;
-        Ok(Some((probe.other_digest(), theirs)))
+        Ok(Some((probe, theirs)))
     }
 
-    /// Applies what came meanwhile: returns prefixes it touched, and whether it was more than routes that say so.
-    fn take_in(&mut self, later: Later) -> (HashSet<(u32, Net)>, bool) {
-        let (mut touched, mut moved) = (HashSet::new(), later.lost);
-        if later.lost {
-            self.health.overruns += 1;
-            (self.health.in_sync, self.doubtful) = (false, true);
+    /// Applies what came meanwhile.
+    fn take_in(&mut self, later: Later) -> Touched {
+        let mut touched = Touched { more: later.lost.is_some(), ..Touched::default() };
+        if let Some(loss) = later.lost {
+            self.note(loss);
         }
         for event in later.events {
             self.health.events += 1;
             match &event {
                 Event::Route(route, _) | Event::RouteGone(route) => {
-                    touched.insert((route.table, route.net));
+                    touched.routes.insert((route.table, route.net));
                 }
-                Event::Neighbour(_) | Event::NeighbourGone(..) => {}
-                _ => moved = true,
+                Event::Neighbour(neighbour) => _ = touched.neighbours.insert((neighbour.addr, neighbour.dev)),
+                Event::NeighbourGone(dev, addr) => _ = touched.neighbours.insert((*addr, *dev)),
+                _ => touched.more = true,
             }
             if let Some(doubt) = self.state.apply(event, &mut self.changes) {
-                self.health.doubts += 1;
-                self.health.doubt = Some(doubt);
-                (self.health.in_sync, self.doubtful) = (false, true);
+                self.note(Loss::Doubt(doubt));
             }
         }
-        (touched, moved)
+        touched
+    }
+
+    /// Something was missed: all is to be read anew.
+    fn note(&mut self, loss: Loss) {
+        loss.count(&mut self.health);
+        (self.health.in_sync, self.doubtful) = (false, true);
     }
 
     /// The digest of our routes of a family, but for those of some prefixes.
@@ -414,39 +415,19 @@ struct Reading {
     sure: bool,
 }
 
-/// Changes told while the tables are read.
-#[derive(Default)]
-struct Later {
-    events: Vec<Event>,
-    lost: bool,
-}
-
-impl Later {
-    fn v6_routes(&self) -> bool {
-        let v6 = |e: &Event| matches!(e, Event::Route(route, _) | Event::RouteGone(route) if route.path.family == Family::V6);
-        self.events.iter().any(v6)
-    }
-
-    fn hear(&mut self, changing: &mut Changing) -> Result<(), ControlError> {
-        loop {
-            match changing.hear(|event| self.events.push(event))? {
-                Heard::More if self.events.len() > KEPT => self.lost = true,
-                Heard::More => {}
-                Heard::Lost => self.lost = true,
-                Heard::All => return Ok(()),
-            }
-            if self.lost {
-                self.events.clear();
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::event::{Mode, Path, Route};
     use crate::control::{Kind, Via};
+
+    fn blackhole(family: Family, net: Net, table: u32, metric: u32) -> Route {
+        let (kind, via) = (Kind::Blackhole, Via::Hops(vec![]));
+        let (protocol, source, from) = (9, None, None);
+        let path =
+            Path { family, kind, protocol, scope: 0, tos: 0, metric, source, from, mtu: 0, other: 0, via };
+        Route { table, net, path, dead: vec![] }
+    }
 
     /// Reading needs no privilege: this looks at the namespace that the test runs in.
     #[test]
@@ -459,21 +440,7 @@ mod tests {
                 Family::V4 => Net::V4("192.0.2.7/32".parse().unwrap()),
                 Family::V6 => Net::V6("2001:db8::7/128".parse().unwrap()),
             };
-            let (kind, via) = (Kind::Blackhole, Via::Hops(vec![]));
-            let numbers = Path {
-                family,
-                kind,
-                protocol: 9,
-                scope: 0,
-                tos: 0,
-                metric: 3,
-                source: None,
-                from: None,
-                mtu: 0,
-                other: 0,
-                via,
-            };
-            let ours = Route { table: 77, net, path: numbers, dead: vec![] };
+            let ours = blackhole(family, net, 77, 3);
             follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default());
             assert_eq!(sure(&mut follower), Some(Check::Differs));
             assert!(follower.health().in_sync, "repaired");

@@ -12,7 +12,7 @@
 //! use ringway_fwd::control::{Follower, Limits, Options, Resolver, Tables};
 //! use ringway_fwd::fib::{Fib4, Fib6};
 //! let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
-//! let mut resolver = Resolver::new(Limits::default(), &mut tables);
+//! let mut resolver = Resolver::new(&mut tables);
 //! let mut follower = Follower::open(Options::default())?;
 //! loop {
 //!     let changes = follower.poll(Instant::now())?;
@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
-//! | reading, following, comparing, repairing ([`Follower`]) | `follow` |
+//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later` |
 //! | what a prefix leads to | `target` |
 //! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers` |
 //! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
@@ -73,6 +73,7 @@ mod decode;
 mod error;
 mod follow;
 mod group;
+mod later;
 mod numbers;
 mod paths;
 mod resolve;

@@ -58,9 +58,9 @@ enum Retired {
 
 impl Numbers {
     /// Writes the entries of what is always there.
-    pub(super) fn new(limits: Limits, plane: &mut dyn Plane) -> Self {
+    pub(super) fn new(plane: &mut dyn Plane) -> Self {
         let mut all = Self {
-            limits,
+            limits: plane.limits(),
             slots: vec![None],
             numbers: HashMap::new(),
             through: HashMap::new(),

@@ -33,6 +33,9 @@ impl Default for Limits {
 ///
 /// Calls come in the order in which things may be used: entries and buckets, then the routes that lead to them.
 pub trait Plane {
+    /// How much it has room for.
+    fn limits(&self) -> Limits;
+
     /// Writes the entry of a next hop.
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency);
 
@@ -69,7 +72,7 @@ pub trait Plane {
 /// use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
 /// use ringway_fwd::fib::{Fib4, Fib6};
 /// let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
-/// let mut resolver = Resolver::new(Limits::default(), &mut tables);
+/// let mut resolver = Resolver::new(&mut tables);
 /// resolver.update(&State::default(), Changes::default(), &mut tables)?;
 /// assert!(tables.find4(0x0a00_0001, 0).is_none());
 /// # Ok::<(), ringway_fwd::control::ControlError>(())
@@ -147,9 +150,9 @@ impl Side for u128 {
 
 impl Resolver {
     /// Without routes; writes the entries that are always there.
-    pub fn new(limits: Limits, plane: &mut dyn Plane) -> Self {
+    pub fn new(plane: &mut dyn Plane) -> Self {
         Self {
-            numbers: Numbers::new(limits, plane),
+            numbers: Numbers::new(plane),
             v4: Half::default(),
             v6: Half::default(),
             stale: BTreeSet::new(),
@@ -394,12 +397,13 @@ pub struct Tables {
     pub adjacencies: Arc<Adjacencies>,
     /// Buckets of groups.
     pub groups: Arc<Groups>,
+    limits: Limits,
 }
 
 impl Tables {
     /// Around two tables of routes.
     pub fn new(fib4: Fib4, fib6: Fib6, limits: Limits) -> Self {
-        Self { fib4, fib6, adjacencies: Arc::default(), groups: Arc::new(Groups::new(limits.groups)) }
+        Self { fib4, fib6, adjacencies: Arc::default(), groups: Arc::new(Groups::new(limits.groups)), limits }
     }
 
     /// The next hop of an address and a flow, members of groups instead of the group; `None` without a route.
@@ -423,6 +427,10 @@ impl Tables {
 }
 
 impl Plane for Tables {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.adjacencies.store(next_hop, entry);
     }

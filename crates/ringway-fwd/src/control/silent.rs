@@ -235,7 +235,7 @@ impl State {
 
     /// Whether routes count as absent while this interface has no carrier.
     pub(super) fn ignores_linkdown(&self, dev: u32) -> bool {
-        let on = |family, dev| self.settings.get(&(family, dev)).is_some_and(|s| s.1);
+        let on = |family, dev| self.settings.get(&(family, dev)).is_some_and(|s| s.ignore_linkdown);
         let dev = dev.cast_signed();
         on(Family::V4, -1) || on(Family::V4, dev) || on(Family::V6, dev)
     }
@@ -247,7 +247,7 @@ impl State {
 
     /// Whether an interface has a carrier, or needs none.
     pub(super) fn heard(&self, family: Family, dev: u32) -> bool {
-        let on = |of| self.settings.get(&(family, of)).is_some_and(|s| s.1);
+        let on = |of| self.settings.get(&(family, of)).is_some_and(|s| s.ignore_linkdown);
         let ignores = || on(dev.cast_signed()) || family == Family::V4 && on(-1);
         self.links.get(&dev).is_none_or(|link| link.carrier) || !ignores()
     }

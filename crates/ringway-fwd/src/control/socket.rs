@@ -45,8 +45,10 @@ pub(super) enum Heard {
     More,
     /// There is no more for now.
     All,
-    /// Messages were lost, or can't be read.
+    /// Messages were lost.
     Lost,
+    /// One can't be read: what is wrong with it.
+    Unread(&'static str),
 }
 
 /// A socket that hears changes.
@@ -77,16 +79,19 @@ impl Changing {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Heard::All),
             Err(e) if e.raw_os_error() == Some(NO_BUFFERS) => return Ok(Heard::Lost),
-            Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Heard::Lost),
+            Err(e) if e.kind() == ErrorKind::InvalidData => {
+                return Ok(Heard::Unread("a message is too long"));
+            }
             Err(e) => return Err(ControlError::os("reading changes from a netlink socket")(e)),
         };
+        let mut heard = Heard::More;
         for message in messages(bytes) {
             match message.and_then(|m| decode(m.kind, m.flags, m.body, false)) {
                 Ok(event) => event.into_iter().for_each(&mut take),
-                Err(_) => return Ok(Heard::Lost),
+                Err(why) => heard = Heard::Unread(why),
             }
         }
-        Ok(Heard::More)
+        Ok(heard)
     }
 }
 
@@ -145,14 +150,13 @@ pub(super) struct Asking {
     socket: Socket,
     serial: u32,
     buf: Box<[u8]>,
+    /// A dump is not at its end.
+    dumping: bool,
 }
 
 impl Asking {
     pub(super) fn open() -> Result<Self, ControlError> {
-        let socket = open(1 << 20)?;
-        sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))
-            .map_err(|e| ControlError::os("setting the patience of a netlink socket")(e.into()))?;
-        Ok(Self { socket, serial: 0, buf: vec![0; DATAGRAM].into() })
+        Ok(Self { socket: patient()?, serial: 0, buf: vec![0; DATAGRAM].into(), dumping: false })
     }
 
     /// Asks for all entries; each goes to `take`. `meanwhile` is called after each part.
@@ -168,6 +172,7 @@ impl Asking {
         let mut body = vec![0; header];
         body[0] = family;
         self.send(what, kind + 2, NLM_F_DUMP, &body)?;
+        self.dumping = true;
         let (mut whole, mut failed) = (true, Ok(()));
         loop {
             let bytes = receive(&self.socket, &mut self.buf).map_err(ControlError::os(what))?;
@@ -179,6 +184,7 @@ impl Asking {
                 }
                 whole &= message.flags & NLM_F_DUMP_INTR == 0;
                 if let DONE | ERROR = message.kind {
+                    self.dumping = false;
                     let finished = finished(message.body).or_else(absent);
                     return failed.and(finished.map_err(ControlError::os(what))).map(|()| whole);
                 }
@@ -187,7 +193,7 @@ impl Asking {
                     Err(why) => failed = failed.and(Err(wrong(why))),
                 }
             }
-            // read to its end in any case: the kernel takes no other request before
+            // read to its end in any case: the kernel takes no other dump before
             if failed.is_ok() {
                 failed = meanwhile();
             }
@@ -220,6 +226,10 @@ impl Asking {
     }
 
     fn send(&mut self, what: &'static str, kind: u16, flags: u16, body: &[u8]) -> Result<(), ControlError> {
+        if self.dumping {
+            // it was given up: the kernel refuses another one on this socket
+            (self.socket, self.dumping) = (patient()?, false);
+        }
         self.serial += 1;
         let mut request = vec![0; 16];
         let mut head = NetlinkHeader::default();
@@ -230,6 +240,14 @@ impl Asking {
         let sent = self.socket.send_to(&request, &SocketAddr::new(0, 0), 0);
         sent.map(|_| ()).map_err(ControlError::os(what))
     }
+}
+
+/// A socket on which answers are waited for, but not for ever.
+fn patient() -> Result<Socket, ControlError> {
+    let socket = open(1 << 20)?;
+    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))
+        .map_err(|e| ControlError::os("setting the patience of a netlink socket")(e.into()))?;
+    Ok(socket)
 }
 
 fn open(buffer: usize) -> Result<Socket, ControlError> {
@@ -314,6 +332,20 @@ mod tests {
             }
             let _ = messages(&bytes[bytes.len() / 2..]).count();
         }
+    }
+
+    /// Looks at the namespace that the test runs in, which needs no privilege.
+    #[test]
+    fn a_dump_that_was_given_up_does_not_stop_the_next() {
+        let mut asking = Asking::open().unwrap();
+        asking.send("x", kind::LINK + 2, NLM_F_DUMP, &[0; 16]).unwrap();
+        asking.dumping = true; // whose answer nobody reads
+        let mut links = 0;
+        assert!(asking.dump(Dump::Links, |_| links += 1, || Ok(())).unwrap());
+        assert!(links > 0, "at least the loopback interface");
+        assert!(!asking.dumping);
+        let refused = asking.dump(Dump::Links, |_| {}, || Err(ControlError::Restless { tries: 1 }));
+        assert!(refused.is_err() && !asking.dumping, "read to its end all the same");
     }
 
     #[test]

@@ -79,13 +79,24 @@ pub struct State {
     pub(super) neighbours: BTreeMap<(IpAddr, u32), [u8; 6]>,
     pub(super) objects: BTreeMap<u32, Object>,
     pub(super) rules: BTreeSet<Rule>,
-    pub(super) settings: BTreeMap<(Family, i32), (bool, bool)>,
+    pub(super) settings: BTreeMap<(Family, i32), Settings>,
     pub(super) routes: Routes,
     /// Interfaces whose hops the kernel calls dead.
     pub(super) dead: BTreeSet<(Family, u32)>,
     /// Routes removed with an address, which the kernel may still tell of.
     pub(super) ghosts: HashSet<u64>,
 }
+
+/// What is known of an interface's settings, or of all (-1) or future ones (-2).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Settings {
+    forwarding: bool,
+    pub(super) ignore_linkdown: bool,
+    reverse_path: u8,
+}
+
+/// Interface of settings that are for all.
+const ALL: i32 = -1;
 
 impl State {
     /// Takes a change in, and notes what may have to be brought to the data plane.
@@ -167,6 +178,9 @@ impl State {
             return;
         }
         for hop in hops {
+            if !self.heard(path.family, hop.dev) {
+                continue; // a hop without carrier is called dead, too, and comes back without a word
+            }
             let key = (path.family, hop.dev);
             changes.hops |=
                 if dead.contains(&hop.dev) { self.dead.insert(key) } else { self.dead.remove(&key) };
@@ -175,9 +189,11 @@ impl State {
 
     fn setting(&mut self, setting: Setting, changes: &mut Changes) {
         let held = self.settings.entry((setting.family, setting.dev)).or_default();
-        let new = (setting.forwarding.unwrap_or(held.0), setting.ignore_linkdown.unwrap_or(held.1));
-        changes.all |= new.1 != held.1;
-        *held = new;
+        let ignored = held.ignore_linkdown;
+        held.forwarding = setting.forwarding.unwrap_or(held.forwarding);
+        held.ignore_linkdown = setting.ignore_linkdown.unwrap_or(held.ignore_linkdown);
+        held.reverse_path = setting.reverse_path.unwrap_or(held.reverse_path);
+        changes.all |= held.ignore_linkdown != ignored;
     }
 
     /// How many routes there are, in all tables.
@@ -223,9 +239,22 @@ impl State {
         self.objects.iter().map(|(id, object)| (*id, object))
     }
 
-    /// Whether packets of a family that an interface receives may be forwarded (`net.ipv4.conf.IF.forwarding`).
+    /// Whether packets of a family that an interface receives may be forwarded: `net.ipv4.conf.IF.forwarding`; for IPv6
+    /// `net.ipv6.conf.all.forwarding`, which the kernel asks (`ip6_forward` of net/ipv6/ip6_output.c), and that of the interface.
     pub fn forwards(&self, family: Family, dev: u32) -> bool {
-        self.settings.get(&(family, dev.cast_signed())).is_some_and(|s| s.0)
+        let on = |dev| self.setting_of(family, dev).forwarding;
+        on(dev.cast_signed()) && (family == Family::V4 || on(ALL))
+    }
+
+    /// The reverse path filter of IPv4 for packets that an interface receives, 0 (off), 1 (strict) or 2 (loose): the larger of
+    /// `net.ipv4.conf.all.rp_filter` and its own.
+    pub fn reverse_path(&self, dev: u32) -> u8 {
+        let of = |dev| self.setting_of(Family::V4, dev).reverse_path;
+        of(ALL).max(of(dev.cast_signed()))
+    }
+
+    fn setting_of(&self, family: Family, dev: i32) -> Settings {
+        self.settings.get(&(family, dev)).copied().unwrap_or_default()
     }
 
     /// What the kernel takes into account and [`Resolver`](super::Resolver) does not: rules of policy routing beside those that
@@ -273,7 +302,13 @@ impl State {
     /// The same of all but routes. Left out is what the kernel tells late or not at all: carriers, and addresses of IPv6, which it
     /// examines anew without a word.
     pub fn other_digest(&self) -> u64 {
+        self.other_digest_but(&HashSet::new())
+    }
+
+    /// The same without some neighbours.
+    pub(super) fn other_digest_but(&self, without: &HashSet<(IpAddr, u32)>) -> u64 {
         let Self { links, addresses, neighbours, objects, rules, .. } = self;
+        let neighbours: Vec<_> = neighbours.iter().filter(|(key, _)| !without.contains(key)).collect();
         let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address));
         let links: Vec<_> = links.values().map(link).collect();
         let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
@@ -289,7 +324,10 @@ impl State {
         };
         neighbours(self, other, &mut changes);
         neighbours(other, self, &mut changes);
-        changes.all = self.settings != other.settings || self.dead != other.dead;
+        let carriers =
+            |state: &Self| -> Vec<_> { state.links.values().map(|l| (l.index, l.carrier)).collect() };
+        changes.all =
+            self.settings != other.settings || self.dead != other.dead || carriers(self) != carriers(other);
         self.differing::<u32>(other, &mut changes);
         self.differing::<u128>(other, &mut changes);
         changes
@@ -320,5 +358,61 @@ impl State {
         prefix: Prefix<A>,
     ) -> impl ExactSizeIterator<Item = &Arc<Path>> {
         self.routes.get(table, prefix).iter().map(|id| self.routes.paths.get(*id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(index: u32, carrier: bool) -> Event {
+        let (name, address) = (format!("a{index}"), None);
+        let (hardware, up, running, loopback, mtu) = (1, true, true, false, 1500);
+        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address })
+    }
+
+    fn state(events: impl IntoIterator<Item = Event>) -> State {
+        let mut state = State::default();
+        for event in events {
+            state.apply(event, &mut Changes::default());
+        }
+        state
+    }
+
+    #[test]
+    fn a_carrier_that_changed_unheard_is_a_difference() {
+        let (before, after) = (state([link(1, true)]), state([link(1, false)]));
+        assert!(after.differences(&before).all, "routes may be absent without a carrier");
+        assert!(!after.differences(&after).all);
+    }
+
+    #[test]
+    fn neighbours_that_moved_excuse_nothing_else() {
+        let neighbour = |n| Event::Neighbour(Neighbour { dev: 1, addr: [10, 0, 0, n].into(), link: [n; 6] });
+        let (ours, theirs) = (state([link(1, true), neighbour(1)]), state([link(1, true), neighbour(2)]));
+        let moved: HashSet<_> = [1, 2].map(|n| ([10, 0, 0, n].into(), 1)).into();
+        assert_ne!(ours.other_digest(), theirs.other_digest());
+        assert_eq!(ours.other_digest_but(&moved), theirs.other_digest_but(&moved));
+        let theirs = state([link(1, true), link(2, true), neighbour(2)]);
+        assert_ne!(ours.other_digest_but(&moved), theirs.other_digest_but(&moved));
+    }
+
+    #[test]
+    fn settings_of_all_interfaces_count() {
+        let setting = |family, dev, forwarding, reverse_path| {
+            let (forwarding, reverse_path) = (Some(forwarding), Some(reverse_path));
+            Event::Setting(Setting { family, dev, forwarding, ignore_linkdown: None, reverse_path })
+        };
+        let s = state([setting(Family::V4, 7, true, 1), setting(Family::V6, 7, true, 0)]);
+        assert!(s.forwards(Family::V4, 7) && !s.forwards(Family::V6, 7) && !s.forwards(Family::V4, 8));
+        assert_eq!((s.reverse_path(7), s.reverse_path(8)), (1, 0));
+        let s = state([
+            setting(Family::V4, ALL, false, 2),
+            setting(Family::V4, 7, true, 1),
+            setting(Family::V6, ALL, true, 0),
+            setting(Family::V6, 7, true, 0),
+        ]);
+        assert!(s.forwards(Family::V4, 7) && s.forwards(Family::V6, 7));
+        assert_eq!((s.reverse_path(7), s.reverse_path(8)), (2, 2));
     }
 }

@@ -88,7 +88,7 @@ impl State {
         match (fixed, &path.via) {
             (Some(verdict), _) => Some(Target::Fixed(verdict)),
             (None, Via::Object(id)) => Some(Target::Object(family, mtu, *id)),
-            (None, Via::Hops(hops)) if hops.is_empty() || hops.iter().any(|hop| hop.encap) => {
+            (None, Via::Hops(hops)) if hops.is_empty() || hops.iter().any(|hop| hop.encap != 0) => {
                 Some(Target::Fixed(Verdict::Host))
             }
             (None, Via::Hops(hops)) => match &hops[..] {
@@ -141,10 +141,12 @@ impl State {
         let host = || Content::Plain(Adjacency::plain(Verdict::Host));
         match self.objects.get(&id) {
             Some(Object::Blackhole) => Content::Plain(Adjacency::plain(Verdict::Blackhole)),
-            Some(Object::Hop(hop)) if !hop.encap => Content::Plain(self.entry(&way(family, mtu, hop))),
+            Some(Object::Hop(hop)) if hop.encap == 0 => Content::Plain(self.entry(&way(family, mtu, hop))),
             Some(Object::Group(members)) => {
                 let hop = |(id, weight): &(u32, u16)| match self.objects.get(id) {
-                    Some(Object::Hop(hop)) if !hop.encap => Some((way(family, mtu, hop), (*weight).into())),
+                    Some(Object::Hop(hop)) if hop.encap == 0 => {
+                        Some((way(family, mtu, hop), (*weight).into()))
+                    }
                     _ => None,
                 };
                 match members.iter().map(hop).collect::<Option<Vec<_>>>() {

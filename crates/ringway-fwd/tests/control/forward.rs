@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ringway_fwd::control::{Adjacency, Family, LOCAL, MAIN, Net, Options, Verdict};
+use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Verdict, Via};
 use ringway_fwd::fib::NextHop;
 use serde_json::Value;
 
@@ -35,6 +35,29 @@ fn addresses(bed: &Bed) -> BTreeSet<IpAddr> {
         Net::V6(p) => IpAddr::V6((p.addr() | u128::from(p.len() < 127)).into()),
     };
     looked.map(|(_, net, _)| addr(net)).chain(hosts).collect()
+}
+
+/// Whether the data plane leaves an address to the kernel: it is on a link only, or a route there is by type of service or source,
+/// is of a kind of its own, or wraps packets.
+fn for_the_kernel(bed: &Bed, addr: IpAddr) -> bool {
+    let on_link = match addr {
+        IpAddr::V4(addr) => addr.is_multicast(),
+        IpAddr::V6(addr) => addr.is_multicast() || addr.is_unicast_link_local(),
+    };
+    let covers = |net: Net| match (net, addr) {
+        (Net::V4(p), IpAddr::V4(addr)) => p.covers(addr.into()).then_some(p.len()),
+        (Net::V6(p), IpAddr::V6(addr)) => p.covers(addr.into()).then_some(p.len()),
+        _ => None,
+    };
+    let state = bed.follower.state();
+    let routes = state.all_routes().filter(|(table, ..)| [MAIN, LOCAL].contains(table));
+    let covering: Vec<_> = routes.filter_map(|(_, net, path)| Some((covers(net)?, path))).collect();
+    let longest = covering.iter().map(|(len, _)| *len).max();
+    on_link
+        || covering.iter().filter(|(len, _)| Some(*len) == longest).any(|(_, path)| {
+            let wraps = matches!(&path.via, Via::Hops(hops) if hops.iter().any(|hop| hop.encap != 0));
+            path.tos != 0 || path.from.is_some() || matches!(path.kind, Kind::Other(_)) || wraps
+        })
 }
 
 /// Each address leads where `ip route get` says.
@@ -67,7 +90,7 @@ pub(crate) fn as_the_kernel(bed: &Bed) {
             bed.follower.state().interfaces().find(|l| l.name == answer["dev"].as_str().unwrap()).unwrap();
         let via = answer["gateway"].as_str().or(answer["via"]["host"].as_str()).map(|g| g.parse().unwrap());
         let leads = |e: &Adjacency| match e.verdict() {
-            Verdict::Host => true, // the kernel does it
+            Verdict::Host => for_the_kernel(bed, addr),
             Verdict::Ready | Verdict::Incomplete => {
                 e.egress() == link.index && e.gateway().filter(|g| *g != addr) == via
             }

@@ -31,7 +31,7 @@ impl Bed {
         let follower = Follower::open(options).unwrap();
         let (fib4, fib6) = (Fib4::new(Default::default()).unwrap(), Fib6::new(Default::default()).unwrap());
         let mut tables = Tables::new(fib4, fib6, Limits::default());
-        let resolver = Resolver::new(Limits::default(), &mut tables);
+        let resolver = Resolver::new(&mut tables);
         let mut bed = Self { lab, follower, resolver, tables };
         bed.turn();
         Some(bed)
