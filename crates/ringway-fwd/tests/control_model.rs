@@ -400,6 +400,7 @@ fn link() -> impl Strategy<Value = Link> {
         loopback: false,
         mtu: 1500,
         address: Some([2, 0, 0, 0, index as u8, n]),
+        master: 0,
     })
 }
 
@@ -453,6 +454,34 @@ fn fresh(state: &State) -> Vec<(Net, Vec<(String, usize)>)> {
     plane.meanings()
 }
 
+/// What the resolver says that it told is what the data plane was told.
+fn views_are_the_planes(resolver: &Resolver, plane: &Slow) {
+    let all: Vec<_> = [Family::V4, Family::V6].iter().flat_map(|f| resolver.prefixes(*f, None)).collect();
+    let v4 = plane.v4.iter().map(|(prefix, n)| (Net::V4(*prefix), *n));
+    let told: Vec<_> = v4.chain(plane.v6.iter().map(|(prefix, n)| (Net::V6(*prefix), *n))).collect();
+    assert_eq!(all, told);
+    for (i, (net, next_hop)) in all.iter().enumerate() {
+        let family = net.family();
+        let rest: Vec<_> = all[i + 1..].iter().filter(|(n, _)| n.family() == family).copied().collect();
+        assert_eq!(resolver.prefixes(family, Some(*net)).collect::<Vec<_>>(), rest);
+        let host = match net {
+            Net::V4(p) => (p.len() == 32).then(|| IpAddr::V4(p.addr().into())),
+            Net::V6(p) => (p.len() == 128).then(|| IpAddr::V6(p.addr().into())),
+        };
+        if let Some(host) = host {
+            assert_eq!(resolver.find(host), Some((*net, *next_hop)));
+        }
+        assert_eq!(resolver.entry(*next_hop), plane.entries.get(&next_hop.get()));
+        if let Some(buckets) = plane.groups.get(&resolver.entry(*next_hop).unwrap().group_number())
+            && resolver.entry(*next_hop).unwrap().verdict() == Verdict::Group
+        {
+            assert_eq!(resolver.member(*next_hop, 7 << 24), NextHop::new(buckets[7]));
+            let members: Vec<_> = resolver.group(*next_hop).map(|(n, _)| n.get()).collect();
+            assert!(buckets.iter().all(|b| members.contains(b)));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -477,6 +506,7 @@ proptest! {
                 resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
                 prop_assert_eq!(plane.meanings(), fresh(&state), "after {:?}", event);
                 prop_assert_eq!((resolver.audit(&state), resolver.pending()), (0, 0));
+                views_are_the_planes(&resolver, &plane);
                 if release {
                     let mark = resolver.mark();
                     resolver.release(mark);
@@ -599,7 +629,7 @@ fn a_hop_without_carrier_is_used_again_when_it_comes_back() {
     let link = |index: u32, carrier| {
         let (name, address) = (format!("a{index}"), Some([2, 0, 0, 0, 0, index as u8]));
         let (hardware, up, running, loopback, mtu) = (1, true, true, false, 1500);
-        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address })
+        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master: 0 })
     };
     let setting = |dev| {
         let (forwarding, ignore_linkdown, reverse_path) = (None, Some(true), None);

@@ -91,6 +91,7 @@ fn link(body: &[u8], gone: bool) -> Decoded {
         loopback: flags & loopback != 0,
         mtu: 0,
         address: None,
+        master: 0,
     };
     for attribute in attributes(body, 16)? {
         match attribute? {
@@ -99,6 +100,7 @@ fn link(body: &[u8], gone: bool) -> Decoded {
                 link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into()
             }
             (4, value) => link.mtu = u32_at(value, 0)?,
+            (10, value) => link.master = u32_at(value, 0)?,
             _ => {}
         }
     }

@@ -63,6 +63,8 @@ pub struct Link {
     pub mtu: u32,
     /// Link address, where it has six bytes.
     pub address: Option<[u8; 6]>,
+    /// The interface that it is a port of (a bridge, a bond, a VRF); 0 without.
+    pub master: u32,
 }
 
 /// An address of an interface.

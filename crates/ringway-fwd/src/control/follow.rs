@@ -154,12 +154,20 @@ impl Follower {
     /// # Errors
     /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
     pub fn poll(&mut self, now: Instant) -> Result<Changes, ControlError> {
+        self.poll_alive(now, &mut || {})
+    }
+
+    /// The same; `alive` is called again and again while tables are read, which may take seconds.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll).
+    pub fn poll_alive(&mut self, now: Instant, alive: &mut dyn FnMut()) -> Result<Changes, ControlError> {
         self.hear()?;
         if self.doubtful && now >= self.synced + self.pause() {
-            self.sync()?;
+            self.sync_alive(alive)?;
         }
         if now >= self.due && !self.doubtful {
-            self.check()?;
+            self.check_alive(alive)?;
         }
         Ok(std::mem::take(&mut self.changes))
     }
@@ -169,10 +177,14 @@ impl Follower {
     /// # Errors
     /// As [`open`](Self::open); then the old state stays.
     pub fn sync(&mut self) -> Result<(), ControlError> {
+        self.sync_alive(&mut || {})
+    }
+
+    fn sync_alive(&mut self, alive: &mut dyn FnMut()) -> Result<(), ControlError> {
         let started = Instant::now();
         // Reading drops what was told before: until it is done the old state lacks that.
         (self.health.in_sync, self.doubtful) = (false, true);
-        let read = self.read_patiently();
+        let read = self.read_patiently(alive);
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
@@ -183,9 +195,9 @@ impl Follower {
         Ok(())
     }
 
-    fn read_patiently(&mut self) -> Result<Reading, ControlError> {
+    fn read_patiently(&mut self, alive: &mut dyn FnMut()) -> Result<Reading, ControlError> {
         for attempt in 0..TRIES {
-            match self.read(attempt < PATIENT)? {
+            match self.read(attempt < PATIENT, alive)? {
                 Some(reading) => return Ok(reading),
                 None => self.health.restarts += 1,
             }
@@ -209,11 +221,19 @@ impl Follower {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn check(&mut self) -> Result<Check, ControlError> {
+        self.check_alive(&mut || {})
+    }
+
+    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn check_alive(&mut self, alive: &mut dyn FnMut()) -> Result<Check, ControlError> {
         self.health.checks += 1;
         // a change that is in the dump, but told after it, looks like a difference the first time
-        let mut found = self.compare()?;
+        let mut found = self.compare(alive)?;
         if found == Check::Differs {
-            found = self.compare()?;
+            found = self.compare(alive)?;
         }
         self.due = Instant::now() + self.options.check_every;
         match found {
@@ -222,7 +242,7 @@ impl Follower {
             Check::Differs => {
                 self.health.in_sync = false;
                 self.health.repairs += 1;
-                self.sync()?;
+                self.sync_alive(alive)?;
             }
         }
         Ok(found)
@@ -261,13 +281,16 @@ impl Follower {
     ///
     /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
     /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
-    fn read(&mut self, patient: bool) -> Result<Option<Reading>, ControlError> {
+    fn read(&mut self, patient: bool, alive: &mut dyn FnMut()) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut later = Later::default();
         while self.changing.hear(drop)? != Heard::All {} // older than what is read now
         for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
             let take = |event| _ = state.apply(event, &mut unused);
-            let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing))?;
+            let whole = self.asking.dump(dump, take, || {
+                alive();
+                later.hear(&mut self.changing)
+            })?;
             unused = Changes::default();
             if !whole || patient && later.v6_routes() {
                 return Ok(None);
@@ -301,10 +324,10 @@ impl Follower {
         self.state = state;
     }
 
-    fn compare(&mut self) -> Result<Check, ControlError> {
+    fn compare(&mut self, alive: &mut dyn FnMut()) -> Result<Check, ControlError> {
         self.hear()?;
         let mut later = Later::default();
-        let asked = self.ask(&mut later);
+        let asked = self.ask(&mut later, alive);
         let v6_moved = later.v6_routes();
         // However the asking ended: these changes are told once.
         let Touched { routes: touched, neighbours, more } = self.take_in(later);
@@ -327,11 +350,20 @@ impl Follower {
 
     /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
     /// where they changed under a dump. What is told meanwhile goes to `later`.
-    fn ask(&mut self, later: &mut Later) -> Result<Option<(State, Items)>, ControlError> {
+    fn ask(
+        &mut self,
+        later: &mut Later,
+        alive: &mut dyn FnMut(),
+    ) -> Result<Option<(State, Items)>, ControlError> {
+        let changing = &mut self.changing;
+        let mut meanwhile = |later: &mut Later| {
+            alive();
+            later.hear(changing)
+        };
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
             let take = |event| _ = probe.apply(event, &mut unused);
-            if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
+            if !self.asking.dump(dump, take, || meanwhile(later))? {
                 return Ok(None);
             }
         }
@@ -344,11 +376,11 @@ impl Follower {
                     of.push((hash((route.table, route.net)), item(route.table, route.net, path)));
                 }
             };
-            if !self.asking.dump(dump, take, || later.hear(&mut self.changing))? {
+            if !self.asking.dump(dump, take, || meanwhile(later))? {
                 return Ok(None);
             }
         }
-        later.hear(&mut self.changing)?;
+        meanwhile(later)?;
         Ok(Some((probe, theirs)))
     }
 

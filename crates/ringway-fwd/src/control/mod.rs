@@ -32,7 +32,7 @@
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later` |
 //! | what a prefix leads to | `target` |
-//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers` |
+//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view` |
 //! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
 //!
 //! # Following
@@ -82,6 +82,7 @@ mod socket;
 mod state;
 mod tables;
 mod target;
+mod view;
 
 pub use adjacency::{Adjacencies, Adjacency, Counters, Verdict};
 pub use error::ControlError;

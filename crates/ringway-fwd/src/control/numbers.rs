@@ -118,6 +118,11 @@ impl Numbers {
         Some(&self.slot(number)?.group.as_ref()?.members)
     }
 
+    /// Buckets of a group.
+    pub(super) fn buckets(&self, number: u16) -> Option<&Buckets> {
+        Some(&self.slot(number)?.group.as_ref()?.buckets)
+    }
+
     /// The number of a target, which has one more use now. A new group takes after an old one: its flows stay where they are.
     ///
     /// # Errors

@@ -79,18 +79,18 @@ pub trait Plane {
 /// ```
 #[derive(Debug)]
 pub struct Resolver {
-    numbers: Numbers,
-    v4: Half<u32>,
-    v6: Half<u128>,
+    pub(super) numbers: Numbers,
+    pub(super) v4: Half<u32>,
+    pub(super) v6: Half<u128>,
     /// Numbers whose entries could not be brought up to date.
     stale: BTreeSet<u16>,
 }
 
 /// One family.
 #[derive(Debug)]
-struct Half<A> {
+pub(super) struct Half<A> {
     /// The number that each prefix leads to.
-    routes: BTreeMap<Prefix<A>, u16>,
+    pub(super) routes: BTreeMap<Prefix<A>, u16>,
     /// Prefixes that do not lead to where they should.
     pending: BTreeSet<Prefix<A>>,
 }

@@ -309,7 +309,7 @@ impl State {
     pub(super) fn other_digest_but(&self, without: &HashSet<(IpAddr, u32)>) -> u64 {
         let Self { links, addresses, neighbours, objects, rules, .. } = self;
         let neighbours: Vec<_> = neighbours.iter().filter(|(key, _)| !without.contains(key)).collect();
-        let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address));
+        let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address, l.master));
         let links: Vec<_> = links.values().map(link).collect();
         let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
         hash((links, addresses, neighbours, objects, rules))
@@ -368,7 +368,7 @@ mod tests {
     fn link(index: u32, carrier: bool) -> Event {
         let (name, address) = (format!("a{index}"), None);
         let (hardware, up, running, loopback, mtu) = (1, true, true, false, 1500);
-        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address })
+        Event::Link(Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master: 0 })
     }
 
     fn state(events: impl IntoIterator<Item = Event>) -> State {
