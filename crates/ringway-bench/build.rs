@@ -19,7 +19,7 @@ struct Program {
     packages: &'static str,
 }
 
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 6] = [
     Program {
         name: "pcap",
         bpf: false,
@@ -38,6 +38,7 @@ const PROGRAMS: [Program; 5] = [
     },
     bpf_program("afxdp"),
     bpf_program("xdp"),
+    bpf_program("l3"),
     Program {
         name: "fib",
         bpf: false,

@@ -6,8 +6,6 @@
 
 #include "peer-xdp.h"
 
-#include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #define BPF_TCX_INGRESS ((enum bpf_attach_type)46) // newer than Debian 12's linux/bpf.h
@@ -53,18 +51,22 @@ static void follow(int map, const char *a, const char *b)
 	}
 }
 
-// Counts what arrives and drops it, or lets it go on to the host.
-static void count(const char *interface, const char *program)
+static void attach_tc(int program, unsigned ifindex, const char *where)
 {
-	unsigned index = need_interface(interface);
+	int link = bpf_link_create(program, (int)ifindex, BPF_TCX_INGRESS, NULL);
+	if (link < 0 && errno == EINVAL) quit(EXIT_UNAVAILABLE, "no tcx in this kernel: Linux 6.6 has it");
+	if (link < 0) fail_os("cannot attach a tc program to %s", where);
+}
+
+// Counts what arrives at all of the interfaces and drops it, or lets it go on to the host.
+static void count(char **interfaces, const char *program)
+{
 	struct bpf_object *object = object_open("peer_sink");
 	object_load(object);
-	if (!strcmp(program, "sink_skb")) {
-		int link = bpf_link_create(program_fd(object, program), (int)index, BPF_TCX_INGRESS, NULL);
-		if (link < 0 && errno == EINVAL) quit(EXIT_UNAVAILABLE, "no tcx in this kernel: Linux 6.6 has it");
-		if (link < 0) fail_os("cannot attach a tc program to %s", interface);
-	} else {
-		attach_xdp(program_fd(object, program), index, interface, XDP_FLAGS_DRV_MODE);
+	for (; *interfaces; interfaces++) {
+		unsigned index = need_interface(*interfaces);
+		if (!strcmp(program, "sink_skb")) attach_tc(program_fd(object, program), index, *interfaces);
+		else attach_xdp(program_fd(object, program), index, *interfaces, XDP_FLAGS_DRV_MODE);
 	}
 	follow(map_fd(object, "counts"), NULL, NULL);
 }
@@ -79,18 +81,6 @@ static void redirect(const char *a, const char *b)
 	attach_xdp(program_fd(object, "first_to_second"), indexes[0], a, XDP_FLAGS_DRV_MODE);
 	attach_xdp(program_fd(object, "second_to_first"), indexes[1], b, XDP_FLAGS_DRV_MODE);
 	follow(map_fd(object, "counts"), a, b);
-}
-
-// Running a program that is attached nowhere costs two RCU grace periods (26 ms) per call. So it is attached to
-// the loopback interface of a network namespace that has no name and that nothing else uses.
-static void keep_attached(int program)
-{
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (home < 0 || unshare(CLONE_NEWNET)) fail_os("cannot make a network namespace");
-	attach_xdp(program, 1, "lo", XDP_FLAGS_SKB_MODE);
-	if (open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC) < 0) fail_os("cannot hold the network namespace");
-	if (setns(home, CLONE_NEWNET)) fail_os("cannot go back to the first network namespace");
-	close(home);
 }
 
 static int load_flood(unsigned ifindex, const uint8_t *frame)
@@ -145,10 +135,10 @@ int main(int argc, char **argv)
 {
 	peer_begin("peer-xdp");
 	const char *verb = argc > 1 ? argv[1] : "";
-	if (argc == 3 && (!strcmp(verb, "sink") || !strcmp(verb, "pass")))
-		count(argv[2], verb);
-	else if (argc == 3 && !strcmp(verb, "sink-skb"))
-		count(argv[2], "sink_skb");
+	if (argc >= 3 && (!strcmp(verb, "sink") || !strcmp(verb, "pass")))
+		count(argv + 2, verb);
+	else if (argc >= 3 && !strcmp(verb, "sink-skb"))
+		count(argv + 2, "sink_skb");
 	else if (argc == 4 && !strcmp(verb, "redirect"))
 		redirect(argv[2], argv[3]);
 	else if (argc >= 5 && argc <= 7 && !strcmp(verb, "flood"))
@@ -156,6 +146,6 @@ int main(int argc, char **argv)
 		      argc > 5 ? need_number(argv[5], "RATE_PPS", 0, 1000000000) : 0,
 		      argc > 6 ? need_number(argv[6], "BURST", 1, 65536) : RUN_BURST);
 	else
-		fail("usage: peer-xdp redirect A B | sink IF | sink-skb IF | pass IF"
+		fail("usage: peer-xdp redirect A B | sink IF... | sink-skb IF... | pass IF..."
 		     " | flood IF LEN SECONDS [RATE_PPS [BURST]]");
 }

@@ -29,6 +29,7 @@ static PCAP: Image = image!(c"peer-pcap", "peer-pcap", "PEER_PCAP_MISSING");
 static SOCKET: Image = image!(c"peer-socket", "peer-socket", "PEER_SOCKET_MISSING");
 static AF_XDP: Image = image!(c"peer-afxdp", "peer-afxdp", "PEER_AFXDP_MISSING");
 static XDP: Image = image!(c"peer-xdp", "peer-xdp", "PEER_XDP_MISSING");
+static L3: Image = image!(c"peer-l3", "peer-l3", "PEER_L3_MISSING");
 static FIB: Image = image!(c"peer-fib", "peer-fib", "PEER_FIB_MISSING");
 
 /// A program as a command. The file behind it is anonymous and must stay open until the child has executed it.
@@ -38,6 +39,7 @@ pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), PeerEr
         PeerKind::Socket => &SOCKET,
         PeerKind::AfXdp => &AF_XDP,
         PeerKind::Xdp => &XDP,
+        PeerKind::L3 => &L3,
         PeerKind::Fib => &FIB,
     };
     if image.bytes.is_empty() {

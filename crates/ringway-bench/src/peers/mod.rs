@@ -9,7 +9,8 @@
 //! | [`PeerKind::Pcap`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS`, `forward A B`, `forward1 A B`, `ping IF COUNT LEN INTERVAL_US`, `pong IF` |
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
-//! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF`, `sink-skb IF`, `pass IF`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
+//! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF...`, `sink-skb IF...`, `pass IF...`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
+//! | [`PeerKind::L3`] | `flood IF FLOWS SECONDS`, `forward IF...` |
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
@@ -23,6 +24,10 @@
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
+//!
+//! `FLOWS` is a file: a frame of 60 bytes with an IPv4 packet, whose checksum and addresses are 0, and behind it source and
+//! destination of each flow, in network order. Flows are a power of two, sent one after the other, again and again. `forward`
+//! sends what it gets by the kernel's own routes (`bpf_fib_lookup`) out of the others, in XDP.
 //!
 //! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
 //!
@@ -67,6 +72,8 @@ pub enum PeerKind {
     AfXdp,
     /// XDP in the kernel: redirect, sink, and the generator `flood`.
     Xdp,
+    /// Layer 3 in XDP: a generator of many flows, a router by the kernel's routes.
+    L3,
     /// DPDK's route lookup; only [`FibPeer`] speaks with it.
     Fib,
 }
@@ -78,6 +85,7 @@ impl fmt::Display for PeerKind {
             Self::Socket => "peer-socket",
             Self::AfXdp => "peer-afxdp",
             Self::Xdp => "peer-xdp",
+            Self::L3 => "peer-l3",
             Self::Fib => "peer-fib",
         })
     }
