@@ -86,6 +86,18 @@ impl Lab {
         self.ip(&format!("link set {b} up"))
     }
 
+    /// The same with the second end in another namespace.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said.
+    pub fn veth_to(&self, a: &str, other: &Self, b: &str) -> Result<(), LabError> {
+        let (queues, there) = ("numtxqueues 1 numrxqueues 1", &other.name);
+        self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues} netns {there}"))?;
+        self.ip(&format!("link set {a} up"))?;
+        other.ip(&format!("link set {b} up"))
+    }
+
     /// Sets the longest packet that both ends of a pair carry, without the Ethernet header.
     ///
     /// # Errors
@@ -230,6 +242,9 @@ mod tests {
         assert!(!labs().contains(&dead.to_owned()));
         lab.veth("a0", "a1").unwrap();
         lab.set_mtu(["a0", "a1"], 2000).unwrap();
+        let other = Lab::new().unwrap();
+        lab.veth_to("b0", &other, "b1").unwrap();
+        other.ip("link set b1 mtu 1400").unwrap();
         lab.run_napi("a1").unwrap();
         assert!(lab.ip("link set absent up").unwrap_err().to_string().contains("absent"));
         let mtu =
