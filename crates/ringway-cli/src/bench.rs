@@ -36,6 +36,9 @@ enum Suite {
     /// Route lookup: IPv4 and IPv6, lookups and updates
     #[command(after_help = FIB)]
     Fib(FibArgs),
+    /// Routers: beside the kernel's, few routes and a whole table, one flow to a million
+    #[command(after_help = L3)]
+    L3(FibArgs),
     /// One side of an exchange between two processes; a suite starts both
     #[command(hide = true)]
     Side { words: Vec<String> },
@@ -118,6 +121,16 @@ Examples:
   ringway bench fib --case ipv4-covered --json out.json  # one case, with its single runs
   ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
 
+const L3: &str = "\
+Cases: bed, routes-8, routes-1m. All need root and run in network namespaces of their own. Systems: linux-ip_forward, xdp-bpf_fib_lookup, and
+in case bed xdp-drop, xdp-redirect. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
+made. Loading it takes half a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 4 minutes.
+
+Examples:
+  sudo ringway bench l3                                      # everything
+  sudo ringway bench l3 --case routes-8 --json out.json      # one case, with its single runs
+  sudo ringway bench l3 --table routes.txt --runs 3 --seconds 0.3";
+
 /// A positive number of seconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -132,6 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Io(args) => measure("io", args, suite::io::cases),
         Suite::Vale(args) => measure("vale", args, suite::vale::cases),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases),
+        Suite::L3(args) => l3(args),
         Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
     }
 }
@@ -141,6 +155,12 @@ pub(crate) fn fib(args: &FibArgs) -> Result<(), Failure> {
     let source = suite::fib::Source::new(args.table.clone());
     note(&source.describe());
     measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source))
+}
+
+fn l3(args: &FibArgs) -> Result<(), Failure> {
+    let source = suite::fib::Source::new(args.table.clone());
+    note(&source.describe());
+    measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source))
 }
 
 /// Runs a suite: what its cases are depends on where they are measured.

@@ -6,6 +6,7 @@
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
+//! | [`l3`] | routers: of Ringway, and the kernel's |
 //! | [`report`] | the results as JSON: the contract of all suites |
 //! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
@@ -24,6 +25,7 @@ mod duo;
 mod fault;
 pub mod fib;
 pub mod io;
+pub mod l3;
 mod loops;
 mod meter;
 pub mod pcap;

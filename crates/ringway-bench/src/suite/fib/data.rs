@@ -29,6 +29,19 @@ impl Source {
         Self { table }
     }
 
+    /// The routes of IPv4.
+    pub(in crate::suite) fn routes4(&self) -> Result<Vec<(Prefix<u32>, NextHop)>, Fault> {
+        self.routes()
+    }
+
+    fn routes<A: Family>(&self) -> Result<Vec<(Prefix<A>, NextHop)>, Fault> {
+        match (&self.table, folder()) {
+            (Some(file), _) => table(file),
+            (None, Some(folder)) => table(&folder.join(A::FILE)),
+            (None, None) => Ok(generate::table(if A::BITS == 32 { MADE_4 } else { MADE_6 }, SEED)),
+        }
+    }
+
     /// Says where tables will come from.
     pub fn describe(&self) -> String {
         match (&self.table, folder()) {
@@ -67,12 +80,7 @@ impl<A: Family> World<A> {
     }
 
     pub(super) fn routes(&self) -> Result<&[(Prefix<A>, NextHop)], Fault> {
-        let read = || match (&self.source.table, folder()) {
-            (Some(file), _) => table(file),
-            (None, Some(folder)) => table(&folder.join(A::FILE)),
-            (None, None) => Ok(generate::table(if A::BITS == 32 { MADE_4 } else { MADE_6 }, SEED)),
-        };
-        self.routes.get_or_init(read).as_deref().map_err(Clone::clone)
+        self.routes.get_or_init(|| self.source.routes()).as_deref().map_err(Clone::clone)
     }
 
     /// The updates of the trace.

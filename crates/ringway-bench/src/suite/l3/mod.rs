@@ -1,0 +1,80 @@
+//! The suite `l3`: routers, by few routes and by a whole table of the Internet, for one flow up to a million.
+//!
+//! ```text
+//! flood -> a0|a1 -> router -> b0|b1 -> sink
+//!                          -> c0|c1 -> sink
+//! ```
+//!
+//! | case | what | counted |
+//! | --- | --- | --- |
+//! | `routes-8` | 8 routes | by sinks behind both egress interfaces |
+//! | `routes-1m` | the routes of the real table, or one that is made | by the same |
+//! | `bed` | the bed without a router: dropped where the router would be, or redirected from there | by the sink there |
+//!
+//! Frames of 64 bytes with FCS; 1, 256, 16,384 and 1,048,576 flows. A flow is a source, a random route and a random host of it; flows take turns, in random
+//! order of routes, all as often (uniform). Routes lead to 8 next hops behind two interfaces, with permanent neighbours. Routers in the kernel have no core of their own:
+//! they run in the generator's softirq on CPU 0, so that the rate is that of the generator, the router and the sink together, none is
+//! faster than another, and nothing is lost. What generator and sink take is case `bed`.
+//!
+//! Before each run up to 256 frames of all flows are sent one burst after the other, and compared byte by byte with what must come out (TTL, checksum,
+//! link addresses) on the right interface. After it, frames sent must be those that arrived and those counted as lost by name.
+
+mod check;
+mod flows;
+mod plan;
+mod run;
+mod world;
+
+use std::rc::Rc;
+
+use super::fib::Source;
+use super::{Bed, Case, Fault, Unit};
+use crate::peers::{Peer, PeerKind};
+use plan::{EGRESS, INGRESS};
+use run::{Sink, forwarded};
+use world::{FLOWS, Place, Size, World};
+
+/// Live frames that the generator hands over at a time.
+const BURST: u32 = 64;
+
+const NOTE: &str = "flood of live frames on CPU 0, routers in its softirq (rate of generator, router and sink together, see case bed); counted behind \
+                    two egress interfaces by an XDP sink, for socket buffers (linux-ip_forward) by a tc sink; flows take turns, uniform; every \
+                    router's frames compared, every loss has a name";
+
+const ALONE: &str = "the bed without a router: frames dropped by XDP where it would take them, or redirected from there to an XDP sink behind the \
+                     next link";
+
+/// All cases of the suite, in the order in which they are run.
+pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
+    let [few, full] = [Size::Few, Size::Full].map(|size| Rc::new(World::new(size, source.clone())));
+    let mut cases = vec![alone(bed, &few)];
+    cases.extend((0..FLOWS.len()).map(|flows| routers(bed, "routes-8", &few, flows)));
+    cases.extend((0..FLOWS.len()).map(|flows| routers(bed, "routes-1m", &full, flows)));
+    cases
+}
+
+fn routers<'a>(bed: Bed<'a>, name: &'static str, world: &Rc<World>, flows: usize) -> Case<'a> {
+    let [a, b] = std::array::from_fn(|_| Rc::clone(world));
+    Case::new(name, Unit::Mpps)
+        .variant(FLOWS[flows].1)
+        .burst(BURST)
+        .note(NOTE)
+        .system("linux-ip_forward", move || forwarded(bed, &a, flows, Sink::Tc, |_| Ok(())))
+        .system("xdp-bpf_fib_lookup", move || forwarded(bed, &b, flows, Sink::Xdp, fib_lookup))
+}
+
+fn alone<'a>(bed: Bed<'a>, world: &Rc<World>) -> Case<'a> {
+    let [a, b] = std::array::from_fn(|_| Rc::clone(world));
+    Case::new("bed", Unit::Mpps)
+        .burst(BURST)
+        .note(ALONE)
+        .system("xdp-drop", move || run::bed_alone(bed, &a, false))
+        .system("xdp-redirect", move || run::bed_alone(bed, &b, true))
+}
+
+/// XDP programs that ask the kernel's tables.
+fn fib_lookup(place: &Place) -> Result<Peer, Fault> {
+    let interfaces = [INGRESS.router, EGRESS[0].router, EGRESS[1].router];
+    let args = ["forward"].into_iter().chain(interfaces);
+    Ok(Peer::spawn(PeerKind::L3, args, Some(place.router.name()), None)?)
+}

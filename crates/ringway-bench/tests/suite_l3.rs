@@ -1,0 +1,48 @@
+//! The systems of `ringway bench l3`: each for one flow by eight routes, in a short run, and the bed alone. Routers need root; says so without.
+//!
+//! Objective: every router forwards a sample of frames rightly and loses none without a counter, the bed works, and nothing stays.
+//! Nothing here depends on speed.
+
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+
+use std::process;
+
+use ringway_bench::engine::Signals;
+use ringway_bench::lab::{Lab, is_root, labs};
+use ringway_bench::suite::conditions::Conditions;
+use ringway_bench::suite::fib::Source;
+use ringway_bench::suite::{Bed, Options, l3, names, run};
+
+/// On a busy machine neither end may get to run in much less.
+const SECONDS: f64 = 0.1;
+
+#[test]
+fn every_router_forwards_and_leaves_nothing() {
+    let (lab, signals) = (Lab::new(), Signals::new());
+    let mut cases = l3::cases(Bed::new(&lab, SECONDS, &signals), &Source::default());
+    cases.truncate(2); // the bed, and one flow
+    let (names, systems) = names(&cases);
+    assert_eq!(names, ["bed", "routes-8"]);
+    let options = Options { runs: 1, ..Options::default() };
+    let report = run("l3", cases, &options, Conditions::read(), |step| eprintln!("{step:?}"));
+    for m in &report.missing {
+        eprintln!("SKIP: {} {}: {}", m.case, m.system, m.reason);
+        assert!(m.skipped && !is_root(), "{m:?}");
+    }
+    assert_eq!(report.rows.len() + report.missing.len(), systems.len());
+    for row in &report.rows {
+        assert!(row.median > 0.0 && !row.note.is_empty(), "{row:?}");
+    }
+    drop(lab);
+    let us = process::id().to_string();
+    assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
+}
+
+#[test]
+fn without_root_all_is_skipped_by_name() {
+    let (lab, signals) = (Err(ringway_bench::lab::LabError::NotRoot), Signals::new());
+    let cases = l3::cases(Bed::new(&lab, SECONDS, &signals), &Source::default());
+    let report = run("l3", cases, &Options::default(), Conditions::read(), |_| ());
+    assert!(report.rows.is_empty() && report.missing.iter().all(|m| m.skipped && m.reason.contains("root")));
+    assert!(report.missing.iter().any(|m| m.system == "linux-ip_forward" && m.case == "routes-1m"));
+}
