@@ -142,6 +142,7 @@ fn link(index: u32, name: &str, mtu: u32) -> Link {
         running: true,
         loopback: false,
         mtu,
+        master: 0,
         address: Some(Links::mac(index)),
     }
 }
@@ -150,20 +151,20 @@ fn link(index: u32, name: &str, mtu: u32) -> Link {
 fn hop(text: &str, dev: impl Fn(&str) -> u32) -> Hop {
     let (gateway, link) = text.split_once('@').map_or((None, text), |(gateway, link)| (Some(gateway), link));
     let gateway = gateway.and_then(|gateway| gateway.parse::<IpAddr>().ok());
-    Hop { dev: dev(link), gateway, weight: 1, onlink: false, encap: false }
+    Hop { dev: dev(link), gateway, weight: 1, onlink: false, encap: 0 }
 }
 
 fn route(table: u32, prefix: &str, words: &[&str], dev: impl Fn(&str) -> u32) -> Route {
     let net = prefix.parse().map(Net::V4).or_else(|_| prefix.parse().map(Net::V6));
     let Ok(net) = net else { unreachable!("{prefix} is a constant of this file") };
-    let (mut kind, mut mtu, mut encap, mut hops) = (Kind::Unicast, 0, false, Vec::new());
+    let (mut kind, mut mtu, mut encap, mut hops) = (Kind::Unicast, 0, 0, Vec::new());
     for word in words {
         match *word {
             "blackhole" => kind = Kind::Blackhole,
             "unreachable" => kind = Kind::Unreachable,
             "prohibit" => kind = Kind::Prohibit,
             "local" => kind = Kind::Local(2),
-            "encap" => encap = true,
+            "encap" => encap = 1,
             "mtu" => {}
             number if number.parse::<u32>().is_ok() => mtu = number.parse().unwrap_or(0),
             _ => hops.push(Hop { encap, ..hop(word, &dev) }),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Decision, DropReason, Forward, HostReason, Interface, Rpf};
-use crate::control::{Adjacency, Buckets, Plane, Verdict, flow_hash};
+use crate::control::{Adjacency, Buckets, Limits, Plane, Verdict, flow_hash};
 use crate::fib::{self, FibError, NextHop, Prefix4, Prefix6};
 
 /// A router of plain maps, which a [`Resolver`](crate::control::Resolver) fills as it does any other [`Plane`].
@@ -31,6 +31,10 @@ pub struct Reference {
 }
 
 impl Plane for Reference {
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.entries.insert(next_hop.get(), *entry);
     }

@@ -35,6 +35,10 @@ struct Planes {
 }
 
 impl Plane for Planes {
+    fn limits(&self) -> Limits {
+        self.tables.limits()
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.tables.adjacency(next_hop, entry);
         self.reference.adjacency(next_hop, entry);
@@ -68,7 +72,7 @@ impl Pair {
         let members = LINKS.members();
         let reference = Reference::new(members.to_vec());
         let mut planes = Planes { tables: Tables::new(fib4, fib6, Limits::default()), reference };
-        let mut resolver = Resolver::new(Limits::default(), &mut planes);
+        let mut resolver = Resolver::new(&mut planes);
         let state = state(LINKS);
         resolver.update(&state, Changes::everything(), &mut planes).unwrap();
         assert_eq!((resolver.audit(&state), resolver.pending()), (0, 0));

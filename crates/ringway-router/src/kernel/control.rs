@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use libbpf_rs::{Link, Object, ProgramInput};
 use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
-use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Plane};
+use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
 use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 
 use super::layout::{TALLY, control as at};
@@ -22,13 +22,13 @@ use crate::sys::{self, Mapped, Mapping};
 /// forwarding for three seconds and then leave all to the kernel; another process can take over at any time.
 ///
 /// ```no_run
-/// use ringway_fwd::control::{Follower, Limits, Options, Resolver};
+/// use ringway_fwd::control::{Follower, Options, Resolver};
 /// use ringway_router::kernel::{Interface, Router, Spec};
 /// use std::time::Instant;
 /// let router = Router::create("vale0", &Spec::default())?;
 /// let mut control = router.take_control()?;
 /// let mut follower = Follower::open(Options::default())?;
-/// let mut resolver = Resolver::new(Limits::default(), &mut control);
+/// let mut resolver = Resolver::new(&mut control);
 /// resolver.update(follower.state(), follower.poll(Instant::now())?, &mut control)?;
 /// control.heartbeat(true)?;
 /// control.publish()?;
@@ -195,6 +195,10 @@ impl Control {
 }
 
 impl Plane for Control {
+    fn limits(&self) -> Limits {
+        Limits { groups: self.router.spec().groups, ..Limits::default() }
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.adjacencies.store(next_hop, entry);
     }
