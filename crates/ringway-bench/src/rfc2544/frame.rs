@@ -178,10 +178,8 @@ impl Writer {
                 frame[at + 2] ^= side as u8;
             }
         }
-        for (k, id) in self.format.vlans.iter().enumerate() {
-            let outer = k + 1 < self.format.vlans.len();
-            put_u16(frame, 12 + 4 * k, if outer { 0x88a8 } else { 0x8100 });
-            put_u16(frame, 14 + 4 * k, *id);
+        for k in 0..self.format.vlans.len() {
+            put(frame, 12 + 4 * k, &vlan_tag(&self.format.vlans, k));
         }
         put_u16(frame, self.format.ip_at() - 2, if self.format.ipv6 { 0x86dd } else { 0x0800 });
     }
@@ -300,6 +298,13 @@ fn from_test_block(ip: &[u8], ipv6: bool) -> bool {
 pub fn age_ps(now_ns: u64, time_ns: u64) -> i64 {
     let ns = (now_ns.wrapping_sub(time_ns) << 16) as i64 >> 16;
     ns * 1000
+}
+
+/// The `k`th tag of frames in these VLANs, outer one first (IEEE 802.1Q, 802.1ad).
+pub(super) fn vlan_tag(vlans: &[u16], k: usize) -> [u8; 4] {
+    let kind: u16 = if k + 1 < vlans.len() { 0x88a8 } else { 0x8100 };
+    let ([a, b], [c, d]) = (kind.to_be_bytes(), vlans[k].to_be_bytes());
+    [a, b, c, d]
 }
 
 #[cfg(test)]

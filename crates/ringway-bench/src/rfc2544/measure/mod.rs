@@ -154,14 +154,15 @@ pub fn estimate(settings: &Settings) -> (u64, u64) {
         trials += n;
         time += n * (length + each);
     };
-    for size in &settings.sizes {
+    let searching = [Test::Throughput, Test::Latency, Test::BackToBack, Test::Recovery];
+    for (k, size) in settings.sizes.iter().enumerate() {
         if wants(Test::Burst) {
             add(1, settings.burst_ps);
         }
         if wants(Test::Loss) {
             add((1_000_000 / u64::from(settings.loss_step.0.max(1))).min(1000) / 2 + 2, settings.trial_ps);
         }
-        if [Test::Throughput, Test::Latency, Test::BackToBack, Test::Recovery].into_iter().any(wants) {
+        if searching.into_iter().any(wants) || (wants(Test::Reset) && k == 0) {
             add(halvings(1_000_000, settings.search.resolution.0.into()), settings.search.short_ps);
             add(1, goal);
         }

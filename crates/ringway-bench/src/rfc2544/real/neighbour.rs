@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use ringway::wire::checksum::PseudoHeader;
 use ringway::wire::{Arp, ArpOperation, EtherType, Ethernet, IpProtocol, Ipv6, MacAddr};
 
-use super::super::frame::{is_test_v4, is_test_v6, v4};
+use super::super::frame::{is_test_v4, is_test_v6, v4, vlan_tag};
 
 /// Length of an ARP frame without FCS.
 const ARP_LEN: usize = 60;
@@ -17,6 +17,26 @@ const ADVERTISE: u8 = 136;
 /// Length of the message with one option: that of the link-layer address.
 const ND_LEN: usize = 32;
 
+/// Bytes of the two MAC addresses, which VLAN tags follow.
+const ADDRESSES: usize = 12;
+
+/// VLAN tags of a frame, two at most.
+fn tags_of(frame: &[u8]) -> &[u8] {
+    let rest = frame.get(ADDRESSES..).unwrap_or_default();
+    let (words, _) = rest.as_chunks::<4>();
+    let tags = words.iter().take(2).take_while(|tag| matches!(tag[..2], [0x81, 0x00] | [0x88, 0xa8])).count();
+    &rest[..4 * tags]
+}
+
+fn vlan_tags(vlans: &[u16]) -> Vec<u8> {
+    (0..vlans.len()).flat_map(|k| vlan_tag(vlans, k)).collect()
+}
+
+fn tagged(mut frame: Vec<u8>, tags: &[u8]) -> Vec<u8> {
+    frame.splice(ADDRESSES..ADDRESSES, tags.iter().copied());
+    frame
+}
+
 /// Hosts of one side, all behind one MAC address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
@@ -27,8 +47,17 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// The answer to a frame that asks for one of the hosts; `None` for every other frame.
+    /// The answer to a frame that asks for one of the hosts, in the same VLANs; `None` for every other frame.
     pub(crate) fn answer(&self, frame: &[u8]) -> Option<Vec<u8>> {
+        let tags = tags_of(frame);
+        if tags.is_empty() {
+            return self.answer_untagged(frame);
+        }
+        let untagged = [&frame[..ADDRESSES], &frame[ADDRESSES + tags.len()..]].concat();
+        self.answer_untagged(&untagged).map(|answer| tagged(answer, tags))
+    }
+
+    fn answer_untagged(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let ethernet = Ethernet::new_checked(frame).ok()?;
         match ethernet.ethertype() {
             EtherType::ARP => self.answer_arp(ethernet.payload()),
@@ -37,10 +66,13 @@ impl Side {
         }
     }
 
-    /// A frame from which a switch learns where the hosts are: ARP for an address of their own.
-    pub(crate) fn announce(&self) -> Vec<u8> {
+    /// A frame from which a switch learns where the hosts are in these VLANs, outer one first: ARP for an address of their own.
+    pub(crate) fn announce(&self, vlans: &[u16]) -> Vec<u8> {
         let own = v4(self.number, 0);
-        self.arp(MacAddr::BROADCAST, ArpOperation::REQUEST, own, MacAddr::ZERO, own)
+        tagged(
+            self.arp(MacAddr::BROADCAST, ArpOperation::REQUEST, own, MacAddr::ZERO, own),
+            &vlan_tags(vlans),
+        )
     }
 
     fn answer_arp(&self, packet: &[u8]) -> Option<Vec<u8>> {
@@ -138,7 +170,14 @@ mod tests {
             assert_eq!(US.answer(&ask(other)), None, "{other}");
         }
         assert_eq!(US.answer(&reply), None, "replies are not answered");
-        assert_eq!(US.answer(&US.announce()), None, "announcements are not answered");
+        assert_eq!(US.answer(&US.announce(&[])), None, "announcements are not answered");
+        for vlans in [&[7][..], &[9, 7]] {
+            let tags = vlan_tags(vlans);
+            let got = US.answer(&tagged(ask(v4(1, 700)), &tags));
+            assert_eq!(got, Some(tagged(reply.clone(), &tags)), "{vlans:?}");
+            let hello = US.announce(vlans);
+            assert!(hello[ADDRESSES..].starts_with(&tags) && hello.len() == ARP_LEN + tags.len());
+        }
         assert_eq!(US.answer(&ask(v4(1, 0))[..20]), None);
     }
 

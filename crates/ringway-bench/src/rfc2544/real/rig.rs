@@ -43,6 +43,7 @@ pub struct RealRig {
     cpus: Cpus,
     max_frame: u32,
     buf_size: u32,
+    vlans: Vec<u16>,
 }
 
 #[derive(Debug)]
@@ -109,7 +110,8 @@ impl RealRig {
             let clock = RealClock::new();
             Lanes::Real(lanes(spec, halves, &clock)?, clock)
         };
-        Ok(Self { ports, lanes, cpus: spec.cpus.clone(), max_frame, buf_size })
+        let (cpus, vlans) = (spec.cpus.clone(), spec.format.vlans.clone());
+        Ok(Self { ports, lanes, cpus, max_frame, buf_size, vlans })
     }
 
     /// Longest frame that both ports send, without FCS.
@@ -199,6 +201,7 @@ fn prepare<C: Clock>(
     order: &Order,
     buf_size: u32,
     virtual_time: bool,
+    vlans: &[u16],
 ) -> Result<()> {
     let longest = order.mix.range().1 - FCS;
     let peak = order.schedule().peak();
@@ -210,7 +213,7 @@ fn prepare<C: Clock>(
             let burst = BURST.min(lane.rx.capacity() / 2).max(1);
             lane.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
         }
-        lane.rx.outbox.put(lane.rx.side.announce());
+        lane.rx.outbox.put(lane.rx.side.announce(vlans));
         if let Some(ring) = &mut lane.rx.replies {
             lane.rx.outbox.flush(ring)?;
         }
@@ -240,11 +243,11 @@ impl Rig for RealRig {
             &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
         let mut trial = match &mut self.lanes {
             Lanes::Real(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, false)?;
+                prepare(lanes, order, self.buf_size, false, &self.vlans)?;
                 threads(lanes, order, clock, &self.cpus, watch)?
             }
             Lanes::Virtual(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, true)?;
+                prepare(lanes, order, self.buf_size, true, &self.vlans)?;
                 lock_step(lanes, order, clock, watch)?
             }
         };
