@@ -108,31 +108,54 @@ __noinline int pick(struct xdp_md *ctx, __u32 group)
 	return READ_ONCE(all[(group & cfg.groups) << 8 | hash >> 24]);
 }
 
-/* Whether one of the group's members leads out of the interface that the packet came in by. */
-static __always_inline int leads_here(__u32 group)
+/* What an entry says of packets that come in here from where it leads: 0, or why not. Only the kernel knows where some lead. */
+static __always_inline __u32 why_not_back(struct way *w)
 {
-	__u16 *all = START(groups);
-
-	for (__u32 i = 0; i < 256 && can_loop; i++) {
-		struct way w;
-		read_hop(READ_ONCE(all[((group & cfg.groups) << 8 | i) & (cfg.groups << 8 | 0xff)]), &w);
-		if (w.egress == cfg.ifindex && (w.verdict == READY || w.verdict == INCOMPLETE || w.verdict == BY_HOST))
-			return 1;
-	}
-	return 0;
+	if (w->verdict == BY_HOST || w->verdict == FREE)
+		return KERNEL_ROUTE;
+	return (w->verdict == READY || w->verdict == INCOMPLETE) && w->egress == cfg.ifindex ? 0 : REVERSE_PATH;
 }
 
-/* Whether a packet whose source has this next hop passes the reverse path filter (RFC 3704). */
-__noinline int is_reverse(__u32 number, __u32 strict)
+__noinline int why_member_not_back(__u32 number)
+{
+	struct way w;
+
+	read_hop(number, &w);
+	return why_not_back(&w);
+}
+
+/* The best that a member of a group says. */
+__noinline int why_none_back(__u32 group)
+{
+	__u16 *all = START(groups);
+	__u32 last = 0, unknown = 0;
+
+	/* The verifier does not know that it starts from 0: it need not follow each turn. */
+	for (__u32 i = zero() & 0xff; i < 256 && can_loop; i++) {
+		__u32 number = READ_ONCE(all[(group & cfg.groups) << 8 | (i & 0xff)]);
+		if (!number || number == last)
+			continue;
+		last = number;
+		asm volatile("" : "+r"(last));
+		int why = why_member_not_back(number);
+		if (!why)
+			return 0;
+		unknown |= why == KERNEL_ROUTE;
+	}
+	return unknown ? KERNEL_ROUTE : REVERSE_PATH;
+}
+
+/* Why a packet whose source has this next hop fails the reverse path filter (RFC 3704), or 0. */
+__noinline int why_reverse(__u32 number, __u32 strict)
 {
 	struct way w;
 
 	if (!(number & 0xffff))
-		return 0;
+		return REVERSE_PATH;
 	read_hop(number, &w);
-	if (w.verdict == GROUP)
-		return !strict || leads_here(w.group);
-	if (w.verdict != READY && w.verdict != INCOMPLETE && w.verdict != BY_HOST)
+	if (w.verdict == FOR_HOST || w.verdict == HOLE || w.verdict == NO_ROUTE || w.verdict == PROHIBITED)
+		return REVERSE_PATH;
+	if (!strict)
 		return 0;
-	return !strict || w.egress == cfg.ifindex;
+	return w.verdict == GROUP ? why_none_back(w.group) : (int)why_not_back(&w);
 }

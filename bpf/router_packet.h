@@ -77,10 +77,10 @@ __noinline int odd4(struct xdp_md *ctx, __u32 first)
 	return finish(why ? why : OPTIONS);
 }
 
-/* What becomes of a packet that is not forwarded by its verdict; rules 15 to 19. */
+/* What a verdict says of a packet, or 0. Rules 15 and 16. */
 static __always_inline __u32 why_not(__u32 verdict)
 {
-	return verdict == HOLE ? BLACKHOLE : verdict == NO_ROUTE || verdict == PROHIBITED || verdict == FREE ? UNREACHABLE : 0;
+	return verdict == HOLE ? BLACKHOLE : verdict == NO_ROUTE || verdict == PROHIBITED ? UNREACHABLE : 0;
 }
 
 /* Counts a packet of a next hop. */
@@ -107,7 +107,7 @@ static __always_inline int send(struct xdp_md *ctx, void *pkt, struct way *w, st
 }
 
 /* Rules 12 to 20: finds the way of a packet. Returns why it has none, or 0. `reverse` is evaluated where the reverse path filter
- * has its turn. */
+ * has its turn: why it fails, or 0. */
 #define FIND_WAY(ctx, p, w, reverse)                                                          \
 	({                                                                                    \
 		__label__ done_;                                                              \
@@ -124,8 +124,8 @@ static __always_inline int send(struct xdp_md *ctx, void *pkt, struct way *w, st
 		why_ = LOCAL;                                                                 \
 		if ((w)->verdict == FOR_HOST)                                                 \
 			goto done_;                                                           \
-		why_ = REVERSE_PATH;                                                          \
-		if (((p)->strict || (p)->loose) && !(reverse))                                \
+		why_ = (p)->strict || (p)->loose ? (reverse) : 0;                             \
+		if (why_)                                                                     \
 			goto done_;                                                           \
 		why_ = why_not((w)->verdict);                                                 \
 		if (why_)                                                                     \
@@ -134,7 +134,7 @@ static __always_inline int send(struct xdp_md *ctx, void *pkt, struct way *w, st
 		if ((p)->ttl <= 1)                                                            \
 			goto done_;                                                           \
 		why_ = KERNEL_ROUTE;                                                          \
-		if ((w)->verdict == BY_HOST || (w)->verdict == GROUP ||                       \
+		if (((w)->verdict != READY && (w)->verdict != INCOMPLETE) ||                  \
 		    bpf_redirect_map(&devs, (w)->egress, XDP_PASS) != XDP_REDIRECT)           \
 			goto done_;                                                           \
 		why_ = (w)->verdict == INCOMPLETE ? UNRESOLVED : (p)->len > (w)->mtu ? TOO_BIG : 0; \
@@ -173,7 +173,7 @@ static __always_inline int forward4(struct xdp_md *ctx, __u64 me)
 	}
 	p.ttl = third & 0xff;
 	p.number = find4(target);
-	__u32 why = FIND_WAY(ctx, &p, &w, is_reverse(find4(source), p.strict));
+	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find4(source), p.strict));
 	if (why)
 		return finish(why);
 	if (cfg.software && !finish_sum4(ctx))
@@ -219,7 +219,7 @@ static __always_inline int forward6(struct xdp_md *ctx, __u64 me)
 		return to_host(OPTIONS);
 	p.ttl = second >> 24;
 	p.number = find6(to_high, to_low);
-	__u32 why = FIND_WAY(ctx, &p, &w, is_reverse(find6(from_high, from_low), p.strict));
+	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find6(from_high, from_low), p.strict));
 	if (why)
 		return finish(why);
 	if (cfg.software && !finish_sum6(ctx))
@@ -241,7 +241,7 @@ int router(struct xdp_md *ctx)
 	if (bpf_jiffies64() - READ_ONCE(control[0].beat) > cfg.stale)
 		return to_host(NOT_READY);
 	if (pkt + ETH_HLEN > end)
-		return to_host(NOT_IP);
+		return drop(MALFORMED);
 	__u64 to = *(__u64 *)pkt;
 	if ((to ^ me) & MAC)
 		return to_host(to & 1 ? LINK_MULTICAST : OTHER_STATION);

@@ -3,12 +3,6 @@
 #pragma once
 #include "router.h"
 
-/* Not known to the verifier: 0. */
-static __always_inline __u32 zero(void)
-{
-	return READ_ONCE(budgets[cfg.member].unused[0]);
-}
-
 /* Finishes the checksum of a packet. Returns 0 when that can't be done: not all of it is in one piece. */
 __noinline int finish_sum(struct xdp_md *ctx)
 {

@@ -186,6 +186,11 @@ impl Control {
         &self.router
     }
 
+    #[cfg(test)]
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     /// What is full may only wait for programs.
     fn again<T>(&mut self, mut change: impl FnMut(&mut Self) -> Tried<T>) -> Tried<T> {
         match change(self) {

@@ -42,7 +42,7 @@ pub enum Rpf {
 
 impl Interface {
     /// The word that programs read: bpf/router.h.
-    fn word(self) -> u64 {
+    pub(super) fn word(self) -> u64 {
         let mut mac = [0; 8];
         mac[..6].copy_from_slice(&self.mac);
         let rpf = |rpf, at| match rpf {

@@ -30,6 +30,8 @@ mod member;
 mod outcome;
 mod program;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use libbpf_rs::{Object, ObjectBuilder, Program};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, Program};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::fib::Layout;
 
@@ -66,6 +66,8 @@ impl Code<'_> {
             }
             let bare = name.rsplit('.').next().unwrap_or_default();
             if let Some((_, real)) = own().find(|(name, _)| *name == bare) {
+                // libbpf takes what it mapped for a section to be as long as the map that stands in for it.
+                map.set_value_size(real.value_size()).map_err(prepare)?;
                 map.reuse_fd(real.as_fd()).map_err(prepare)?;
             }
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::pins::{self, remove_tree};
 use crate::error::{Error, ErrorKind, Result};
@@ -100,7 +101,7 @@ impl Folder {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(e)),
             _ => {}
         }
-        Ok(DirLock::take(&at, false).map_err(io)?.map(FolderLock))
+        Ok(DirLock::take_soon(&at, FORK_MAX).map_err(io)?.map(FolderLock))
     }
 
     /// The process that has the lock on the directory `what`; `None` when nobody has, or one of another pid namespace.
@@ -126,6 +127,9 @@ impl Folder {
         Ok(())
     }
 }
+
+/// How long a lock may outlive its holder: a process that is being started holds all descriptors of its parent for a moment.
+const FORK_MAX: Duration = Duration::from_millis(100);
 
 fn lock_root(root: &Path, name: &str) -> Result<Option<DirLock>> {
     pins::lock(root)

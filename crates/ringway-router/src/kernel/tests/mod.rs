@@ -1,0 +1,62 @@
+//! Programs run on single frames (`BPF_PROG_RUN`): every rule of `docs/router.md`, and made-up frames beside the slow reference.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod rules;
+mod trial;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use ringway_bench::lab;
+
+use super::{Router, Spec};
+
+/// Runs `test` in a network namespace with three interfaces, which goes away with its thread; skips it without root.
+fn in_namespace(test: impl FnOnce([u32; 3]) + Send) {
+    if !lab::is_root() {
+        eprintln!("SKIP: programs need root; run these tests with sudo");
+        return;
+    }
+    thread::scope(|scope| {
+        let inside = scope.spawn(|| {
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+            test(["rt0", "rt1", "rt2"].map(|name| {
+                let made = Command::new("ip").args(["link", "add", name, "type", "veth"]).status().unwrap();
+                assert!(made.success());
+                nix::net::if_::if_nametoindex(name).unwrap()
+            }));
+        });
+        inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+/// A router that goes away with its test, also one that fails.
+struct Made(Option<Router>);
+
+impl Made {
+    fn new(spec: &Spec) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let root = PathBuf::from(format!("/sys/fs/bpf/rw-router-unit-{}", std::process::id()));
+        let _ = ringway::vale::set_root(root); // the same for all tests of the process
+        let name = format!("vale{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        Self(Some(Router::create(&name, spec).unwrap()))
+    }
+
+    fn get(&self) -> &Router {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.0.take().unwrap().delete().unwrap();
+        // The last one has the root empty but for its lock.
+        let root = ringway::vale::root();
+        if std::fs::read_dir(&root).unwrap().count() == 1 {
+            let _ = std::fs::remove_dir_all(root);
+        }
+    }
+}
