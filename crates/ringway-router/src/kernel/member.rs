@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{Link, MapCore, MapFlags};
 use ringway::{Error, ErrorKind, Result, probe};
+use ringway_fwd::router::Rpf;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
 use super::program::{self, Identity, ROUTER};
@@ -26,18 +27,6 @@ pub struct Interface {
     pub rpf4: Rpf,
     /// The same for IPv6.
     pub rpf6: Rpf,
-}
-
-/// Reverse path filter (RFC 3704).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Rpf {
-    /// None.
-    #[default]
-    Off,
-    /// The source has a route that leads somewhere.
-    Loose,
-    /// That route leads out of the interface that the packet came in by.
-    Strict,
 }
 
 impl Interface {

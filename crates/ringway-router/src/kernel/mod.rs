@@ -43,8 +43,9 @@ use ringway::vale::Folder;
 use ringway::{Error, ErrorKind, Result};
 
 pub use control::Control;
-pub use member::{Interface, Member, MemberStats, Rpf};
+pub use member::{Interface, Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
+pub use ringway_fwd::router::Rpf;
 pub use spec::{Budget, Budgets, Spec};
 
 use crate::sys::Mapping;
