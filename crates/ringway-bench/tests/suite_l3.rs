@@ -12,6 +12,7 @@ use ringway_bench::lab::{Lab, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::fib::Source;
 use ringway_bench::suite::{Bed, Options, l3, names, run};
+use ringway_router::kernel::routers;
 
 /// On a busy machine neither end may get to run in much less.
 const SECONDS: f64 = 0.1;
@@ -36,6 +37,7 @@ fn every_router_forwards_and_leaves_nothing() {
     drop(lab);
     let us = process::id().to_string();
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());
+    assert!(!routers().iter().any(|name| name.contains(&us)), "{:?}", routers());
 }
 
 #[test]

@@ -122,8 +122,8 @@ Examples:
   ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
 
 const L3: &str = "\
-Cases: bed, routes-8, routes-1m. All need root and run in network namespaces of their own. Systems: linux-ip_forward, xdp-bpf_fib_lookup, and
-in case bed xdp-drop, xdp-redirect. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
+Cases: bed, routes-8, routes-1m. All need root and run in network namespaces of their own. Systems: ringway-xdp-router, linux-ip_forward,
+xdp-bpf_fib_lookup, and in case bed xdp-drop, xdp-redirect. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
 made. Loading it takes half a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 4 minutes.
 
 Examples:

@@ -24,6 +24,7 @@ mod flows;
 mod plan;
 mod run;
 mod world;
+mod xdp;
 
 use std::rc::Rc;
 
@@ -33,6 +34,7 @@ use crate::peers::{Peer, PeerKind};
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
 use world::{FLOWS, Place, Size, World};
+use xdp::Members;
 
 /// Live frames that the generator hands over at a time.
 const BURST: u32 = 64;
@@ -54,11 +56,12 @@ pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
 }
 
 fn routers<'a>(bed: Bed<'a>, name: &'static str, world: &Rc<World>, flows: usize) -> Case<'a> {
-    let [a, b] = std::array::from_fn(|_| Rc::clone(world));
+    let [a, b, c] = std::array::from_fn(|_| Rc::clone(world));
     Case::new(name, Unit::Mpps)
         .variant(FLOWS[flows].1)
         .burst(BURST)
         .note(NOTE)
+        .system("ringway-xdp-router", move || forwarded(bed, &c, flows, Sink::Xdp, ours))
         .system("linux-ip_forward", move || forwarded(bed, &a, flows, Sink::Tc, |_| Ok(())))
         .system("xdp-bpf_fib_lookup", move || forwarded(bed, &b, flows, Sink::Xdp, fib_lookup))
 }
@@ -77,4 +80,9 @@ fn fib_lookup(place: &Place) -> Result<Peer, Fault> {
     let interfaces = [INGRESS.router, EGRESS[0].router, EGRESS[1].router];
     let args = ["forward"].into_iter().chain(interfaces);
     Ok(Peer::spawn(PeerKind::L3, args, Some(place.router.name()), None)?)
+}
+
+/// Ours, in XDP.
+fn ours(place: &Place) -> Result<Members<'_>, Fault> {
+    place.ours()?.attach(place)
 }

@@ -43,12 +43,12 @@ impl Sink {
 }
 
 /// The rate behind a router, flooded with the flows of an index in [`FLOWS`](super::world::FLOWS).
-pub(super) fn forwarded<R: Router>(
+pub(super) fn forwarded<'a, R: Router>(
     bed: Bed<'_>,
-    world: &World,
+    world: &'a World,
     flows: usize,
     sink: Sink,
-    set_up: impl FnOnce(&Place) -> Result<R, Fault>,
+    set_up: impl FnOnce(&'a Place) -> Result<R, Fault>,
 ) -> Result<Sample, Fault> {
     bed.lab()?; // root and tools
     let (place, flows) = (world.place()?, world.flows(flows)?);

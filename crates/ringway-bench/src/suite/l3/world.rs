@@ -9,6 +9,7 @@ use ringway_fwd::fib::{NextHop, Prefix, Reference};
 
 use super::flows::Flows;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
+use super::xdp::OwnRouter;
 use crate::lab::{Lab, LabError};
 use crate::peers::OwnFolder;
 use crate::suite::Fault;
@@ -98,6 +99,8 @@ const ROUTER: [&str; 4] =
 /// Namespaces and links.
 #[derive(Debug)]
 pub(super) struct Place {
+    /// First, so that it goes before its namespace.
+    ours: Once<OwnRouter>,
     /// Generator and sinks.
     pub(super) outside: Lab,
     /// The router.
@@ -109,7 +112,7 @@ impl Place {
     fn new(routes: &[(Prefix<u32>, NextHop)]) -> Result<Self, Fault> {
         let folder = OwnFolder::create(&std::env::temp_dir())
             .map_err(|e| Fault::Failed(format!("no folder can be made for the flows: {e}")))?;
-        let place = Self { outside: Lab::new()?, router: Lab::new()?, folder };
+        let place = Self { ours: OnceCell::new(), outside: Lab::new()?, router: Lab::new()?, folder };
         place.router.exec("sysctl", &ROUTER)?;
         for link in [INGRESS, EGRESS[0], EGRESS[1]] {
             place.router.veth_to(link.router, &place.outside, link.outside)?;
@@ -117,6 +120,11 @@ impl Place {
         place.router.run_napi(INGRESS.router)?; // takes what the generator redirects, whoever forwards
         place.batch(&tables(routes))?;
         Ok(place)
+    }
+
+    /// Our router in the kernel, whose tables are filled.
+    pub(super) fn ours(&self) -> Result<&OwnRouter, Fault> {
+        get(&self.ours, || OwnRouter::new(&self.router))
     }
 
     fn batch(&self, commands: &str) -> Result<(), Fault> {
