@@ -29,9 +29,18 @@ struct router_config {
 	__u32 nodes6, words6;
 	__u32 words4_at, words6_at; /* where words start, in bytes; nodes start behind the root */
 	__u32 step[2];  /* ns between packets to the host: plain ones, costly ones */
+	__u32 cut, unused; /* where each packet ends, for measuring */
 	__u64 early[2]; /* ns that they may be early: bursts */
 };
 const volatile struct router_config cfg SEC(".rodata.cfg") = {};
+
+/* Where a packet may end, in the order of `Cut` in program.rs. Only a program that was loaded with a cut has the instructions for it. */
+enum cut { WHOLE, RECEIVED, CHECKED, FOUND, WRITTEN };
+#define CUT(at)                                                                               \
+	do {                                                                                  \
+		if (cfg.cut == at)                                                            \
+			return XDP_DROP;                                                      \
+	} while (0)
 
 /* What became of a packet, in the order of `Outcome` in outcome.rs. */
 enum outcome {

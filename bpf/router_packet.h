@@ -103,6 +103,7 @@ static __always_inline int send(struct xdp_md *ctx, void *pkt, struct way *w, st
 	count(FORWARDED);
 	if (p->trim)
 		bpf_xdp_adjust_tail(ctx, -p->trim);
+	CUT(WRITTEN);
 	return XDP_REDIRECT;
 }
 
@@ -172,7 +173,9 @@ static __always_inline int forward4(struct xdp_md *ctx, __u64 me)
 			return finish(why);
 	}
 	p.ttl = third & 0xff;
+	CUT(CHECKED);
 	p.number = find4(target);
+	CUT(FOUND);
 	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find4(source), p.strict));
 	if (why)
 		return finish(why);
@@ -218,7 +221,9 @@ static __always_inline int forward6(struct xdp_md *ctx, __u64 me)
 	if (!(second >> 16 & 0xff) || p.len == 40)
 		return to_host(OPTIONS);
 	p.ttl = second >> 24;
+	CUT(CHECKED);
 	p.number = find6(to_high, to_low);
+	CUT(FOUND);
 	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find6(from_high, from_low), p.strict));
 	if (why)
 		return finish(why);
@@ -236,6 +241,7 @@ SEC("xdp.frags")
 int router(struct xdp_md *ctx)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	CUT(RECEIVED);
 	__u64 me = READ_ONCE(members[cfg.member].word);
 
 	if (bpf_jiffies64() - READ_ONCE(control[0].beat) > cfg.stale)

@@ -10,7 +10,7 @@ use ringway::{Error, ErrorKind, Result, probe};
 use ringway_fwd::router::Rpf;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
-use super::program::{self, Identity, ROUTER};
+use super::program::{self, Cut, Identity, ROUTER};
 use super::{Counts, Outcome, Router};
 use crate::sys;
 
@@ -120,12 +120,20 @@ impl Router {
     /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
     /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
     pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {
+        self.add_member_cut(interface, to, Cut::Whole)
+    }
+
+    /// The same for measuring: packets that come in by it end at some point, until tables are published the next time.
+    ///
+    /// # Errors
+    /// Those of [`add_member`](Self::add_member).
+    pub fn add_member_cut(&self, interface: &str, to: &Interface, cut: Cut) -> Result<u32> {
         let on = format!("{}:{interface}", self.name());
         let found = probe::interface(interface)?;
         self.check_netns(&on)?;
         let _lock = self.folder.lock()?;
         let number = self.free_number(interface, &on)?;
-        let of = Identity { number, index: found.index, software: found.leaves_checksums() };
+        let of = Identity { number, index: found.index, software: found.leaves_checksums(), cut };
         self.enter(of, interface, to, &on)?;
         self.attach(of, &found, &on).inspect_err(|_| self.forget(number, interface))?;
         Ok(number)
@@ -186,7 +194,7 @@ impl Router {
     /// Which program a member has.
     pub(super) fn identity(&self, member: &Member) -> Identity {
         let software = self.word(member.number, at::SOFTWARE) != 0;
-        Identity { number: member.number, index: member.index, software }
+        Identity { number: member.number, index: member.index, software, cut: Cut::Whole }
     }
 
     /// The link that attaches a member's program.

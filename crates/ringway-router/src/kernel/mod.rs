@@ -45,6 +45,7 @@ use ringway::{Error, ErrorKind, Result};
 pub use control::Control;
 pub use member::{Interface, Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
+pub use program::Cut;
 pub use ringway_fwd::router::Rpf;
 pub use spec::{Budget, Budgets, Spec};
 

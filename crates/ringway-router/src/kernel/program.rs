@@ -23,12 +23,30 @@ pub(super) const TAKEN: [&str; 2] = ["router_taken", "router_refused"];
 /// Seconds for which tables are trusted that nobody looks after.
 pub(super) const STALE: u32 = 3;
 
+/// Where packets end, so that the cost of what lies between two such points can be told from the rates (vantage points). A program
+/// without a cut has no trace of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cut {
+    /// Nowhere: they are forwarded.
+    #[default]
+    Whole,
+    /// Dropped as they come.
+    Received,
+    /// After the checks of rules 1 to 11 of docs/router.md.
+    Checked,
+    /// After the lookup of the destination.
+    Found,
+    /// Rewritten and counted, instead of being sent.
+    Written,
+}
+
 /// Which member a program is for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Identity {
     pub(super) number: u32,
     pub(super) index: u32,
     pub(super) software: bool,
+    pub(super) cut: Cut,
 }
 
 /// What programs are made of.
@@ -94,6 +112,8 @@ impl Code<'_> {
             six.words_at as u32,
             plain.step(),
             costly.step(),
+            of.cut as u32,
+            0,
         ]);
         let mut bytes: Vec<u8> = all.flat_map(u32::to_ne_bytes).collect();
         bytes.extend([plain.early(), costly.early()].into_iter().flat_map(u64::to_ne_bytes));

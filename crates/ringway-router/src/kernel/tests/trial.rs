@@ -39,7 +39,9 @@ impl Trial {
             tables: Some(control.tables()),
             on: "trial",
         };
-        let object = code.load(&[ROUTER], Identity { number: NUMBER, index, software }).unwrap();
+        let object = code
+            .load(&[ROUTER], Identity { number: NUMBER, index, software, ..Identity::default() })
+            .unwrap();
         let counts = shared.mapping("counts", "trial").unwrap();
         let before = vec![0; router.cpus * COUNTS / 8];
         Self { object, members: shared.mapping("members", "trial").unwrap(), counts, before, _shared: shared }
