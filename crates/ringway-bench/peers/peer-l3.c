@@ -84,6 +84,13 @@ static void flood(const char *interface, const char *path, uint64_t period)
 	meter_print(&m, interface_sent(interface).drops - before.drops);
 }
 
+static void wait_for_end(void)
+{
+	struct timespec nap = { .tv_nsec = POLL_NS };
+	peer_ready();
+	while (!stopping) nanosleep(&nap, NULL);
+}
+
 static void forward(int count, char **interfaces)
 {
 	struct bpf_object *object = object_open("peer_l3_forward");
@@ -94,10 +101,23 @@ static void forward(int count, char **interfaces)
 		if (bpf_map_update_elem(map_fd(object, "ports"), &index, &index, 0)) fail_os("devmap");
 		attach_xdp(program_fd(object, "forward"), index, interfaces[i], XDP_FLAGS_DRV_MODE);
 	}
-	struct timespec nap = { .tv_nsec = POLL_NS };
-	peer_ready();
-	while (!stopping) nanosleep(&nap, NULL);
+	wait_for_end();
 	meter_print(&(struct meter){}, 0);
+}
+
+// How often the XDP program of an interface ran, and how long, by the kernel's own clock around each run.
+static void clock_runs(const char *interface)
+{
+	int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME); // as long as the descriptor is open
+	if (statistics < 0) fail_os("cannot have the kernel time programs");
+	wait_for_end();
+	struct bpf_prog_info info = {};
+	uint32_t id, len = sizeof info;
+	int program = bpf_xdp_query_id((int)need_interface(interface), 0, &id) ? -1 : bpf_prog_get_fd_by_id(id);
+	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &len)) fail_os("no XDP program on %s", interface);
+	printf("{\"packets\":%llu,\"bytes\":0,\"seconds\":%.9f,\"drops\":0,\"total_packets\":%llu}\n", info.run_cnt,
+	       (double)info.run_time_ns / 1e9, info.run_cnt);
+	fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -108,6 +128,8 @@ int main(int argc, char **argv)
 		flood(argv[2], argv[3], need_seconds(argv[4]));
 	else if (argc >= 3 && !strcmp(verb, "forward"))
 		forward(argc - 2, argv + 2);
+	else if (argc == 3 && !strcmp(verb, "clock"))
+		clock_runs(argv[2]);
 	else
-		fail("usage: peer-l3 flood IF FLOWS SECONDS | forward IF...");
+		fail("usage: peer-l3 flood IF FLOWS SECONDS | forward IF... | clock IF");
 }

@@ -21,19 +21,24 @@ const SECONDS: f64 = 0.1;
 fn every_router_forwards_and_leaves_nothing() {
     let (lab, signals) = (Lab::new(), Signals::new());
     let mut cases = l3::cases(Bed::new(&lab, SECONDS, &signals), &Source::default());
+    let stages = cases.drain(9..11); // by eight routes
+    let stages: Vec<_> = stages.collect();
     cases.truncate(2); // the bed, and one flow
-    let (names, systems) = names(&cases);
-    assert_eq!(names, ["bed", "routes-8"]);
+    cases.extend(stages);
+    let (names, _) = names(&cases);
+    assert_eq!(names, ["bed", "routes-8", "stages", "stages-clock"]);
     let options = Options { runs: 1, ..Options::default() };
     let report = run("l3", cases, &options, Conditions::read(), |step| eprintln!("{step:?}"));
     for m in &report.missing {
         eprintln!("SKIP: {} {}: {}", m.case, m.system, m.reason);
         assert!(m.skipped && !is_root(), "{m:?}");
     }
-    assert_eq!(report.rows.len() + report.missing.len(), systems.len());
+    assert_eq!(report.rows.len() + report.missing.len(), 2 + 3 + 6 + 4);
     for row in &report.rows {
-        assert!(row.median > 0.0 && !row.note.is_empty(), "{row:?}");
+        // The difference of two rates may be anything on a busy machine.
+        assert!((row.median > 0.0 || row.case.starts_with("stages")) && !row.note.is_empty(), "{row:?}");
     }
+    assert_eq!(l3::agreement(&report).len(), if is_root() { 4 } else { 0 });
     drop(lab);
     let us = process::id().to_string();
     assert!(!labs().iter().any(|name| name.contains(&us)), "{:?}", labs());

@@ -122,9 +122,9 @@ Examples:
   ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
 
 const L3: &str = "\
-Cases: bed, routes-8, routes-1m. All need root and run in network namespaces of their own. Systems: ringway-xdp-router, linux-ip_forward,
-xdp-bpf_fib_lookup, and in case bed xdp-drop, xdp-redirect. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
-made. Loading it takes half a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 4 minutes.
+Cases: bed, routes-8, routes-1m, stages, stages-clock. All need root and run in network namespaces of their own. Systems: ringway-xdp-router, linux-ip_forward,
+xdp-bpf_fib_lookup, and in case bed xdp-drop, xdp-redirect; in stages those of ringway-xdp-router. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
+made. Loading it takes half a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 6 minutes.
 
 Examples:
   sudo ringway bench l3                                      # everything
@@ -142,9 +142,9 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.suite {
         Suite::Fib(args) => fib(args),
-        Suite::Io(args) => measure("io", args, suite::io::cases),
-        Suite::Vale(args) => measure("vale", args, suite::vale::cases),
-        Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases),
+        Suite::Io(args) => measure("io", args, suite::io::cases, |_| Vec::new()),
+        Suite::Vale(args) => measure("vale", args, suite::vale::cases, |_| Vec::new()),
+        Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
         Suite::L3(args) => l3(args),
         Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
     }
@@ -154,20 +154,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 pub(crate) fn fib(args: &FibArgs) -> Result<(), Failure> {
     let source = suite::fib::Source::new(args.table.clone());
     note(&source.describe());
-    measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source))
+    measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source), |_| Vec::new())
 }
 
 fn l3(args: &FibArgs) -> Result<(), Failure> {
     let source = suite::fib::Source::new(args.table.clone());
     note(&source.describe());
-    measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source))
+    measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source), suite::l3::agreement)
 }
 
-/// Runs a suite: what its cases are depends on where they are measured.
+/// Runs a suite: what its cases are depends on where they are measured. Remarks on the report are printed behind it.
 fn measure(
     name: &str,
     args: &SuiteArgs,
     cases: impl for<'a> Fn(Bed<'a>) -> Vec<Case<'a>>,
+    remarks: impl Fn(&Report) -> Vec<String>,
 ) -> Result<(), Failure> {
     let to_stdout = args.json.as_ref().is_some_and(|f| f.as_os_str() == "-");
     let console = Console { json: to_stdout };
@@ -195,6 +196,7 @@ fn measure(
         None => {}
     }
     console.line(table::text(&report).trim_end())?;
+    remarks(&report).iter().try_for_each(|remark| console.line(remark))?;
     verdict(&report)
 }
 

@@ -10,7 +10,7 @@
 //! | [`PeerKind::Socket`] | `tx IF LEN BURST SECONDS`, `rx IF SECONDS` |
 //! | [`PeerKind::AfXdp`] | `tx IF LEN BURST SECONDS`, `rx IF BURST SECONDS`, `forward A B BURST`, `forward1 A B BURST` |
 //! | [`PeerKind::Xdp`] | `redirect A B`, `sink IF...`, `sink-skb IF...`, `pass IF...`, `flood IF LEN SECONDS [RATE_PPS [BURST]]` |
-//! | [`PeerKind::L3`] | `flood IF FLOWS SECONDS`, `forward IF...` |
+//! | [`PeerKind::L3`] | `flood IF FLOWS SECONDS`, `forward IF...`, `clock IF` |
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
@@ -27,7 +27,8 @@
 //!
 //! `FLOWS` is a file: a frame of 60 bytes with an IPv4 packet, whose checksum and addresses are 0, and behind it source and
 //! destination of each flow, in network order. Flows are a power of two, sent one after the other, again and again. `forward`
-//! sends what it gets by the kernel's own routes (`bpf_fib_lookup`) out of the others, in XDP.
+//! sends what it gets by the kernel's own routes (`bpf_fib_lookup`) out of the others, in XDP. `clock` tells how often an XDP
+//! program ran and for how long.
 //!
 //! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
 //!

@@ -9,6 +9,8 @@
 //! | --- | --- | --- |
 //! | `routes-8` | 8 routes | by sinks behind both egress interfaces |
 //! | `routes-1m` | the routes of the real table, or one that is made | by the same |
+//! | `stages` | ns for each stage of ours: the difference of two rates, one with packets that end before it and one with packets that end behind it (vantage points) | by the generator |
+//! | `stages-clock` | the same stages by the time that the kernel sees our program run ([`agreement`] of both) | by the kernel |
 //! | `bed` | the bed without a router: dropped where the router would be, or redirected from there | by the sink there |
 //!
 //! Frames of 64 bytes with FCS; 1, 256, 16,384 and 1,048,576 flows. A flow is a source, a random route and a random host of it; flows take turns, in random
@@ -23,6 +25,7 @@ mod check;
 mod flows;
 mod plan;
 mod run;
+mod stages;
 mod world;
 mod xdp;
 
@@ -31,8 +34,11 @@ use std::rc::Rc;
 use super::fib::Source;
 use super::{Bed, Case, Fault, Unit};
 use crate::peers::{Peer, PeerKind};
+use ringway_router::kernel::Cut;
+
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
+pub use stages::agreement;
 use world::{FLOWS, Place, Size, World};
 use xdp::Members;
 
@@ -52,6 +58,8 @@ pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     let mut cases = vec![alone(bed, &few)];
     cases.extend((0..FLOWS.len()).map(|flows| routers(bed, "routes-8", &few, flows)));
     cases.extend((0..FLOWS.len()).map(|flows| routers(bed, "routes-1m", &full, flows)));
+    cases.extend(stages::cases(bed, &few, 0, "8 routes, 1 flow"));
+    cases.extend(stages::cases(bed, &full, FLOWS.len() - 1, "1 M routes, 1 Mi flows"));
     cases
 }
 
@@ -84,5 +92,5 @@ fn fib_lookup(place: &Place) -> Result<Peer, Fault> {
 
 /// Ours, in XDP.
 fn ours(place: &Place) -> Result<Members<'_>, Fault> {
-    place.ours()?.attach(place)
+    place.ours()?.attach(place, Cut::Whole)
 }

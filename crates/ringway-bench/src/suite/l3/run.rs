@@ -89,7 +89,7 @@ pub(super) fn bed_alone(bed: Bed<'_>, world: &World, redirect: bool) -> Result<S
     rate(*arrived.traffic().unwrap_or(&Traffic::default()))
 }
 
-fn flood(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, Fault> {
+pub(super) fn flood(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, Fault> {
     let seconds = bed.seconds.to_string();
     let args = ["flood", INGRESS.outside, file, &seconds];
     let flood = Peer::spawn(PeerKind::L3, args, Some(place.outside.name()), Some(SENDER))?;
@@ -98,7 +98,7 @@ fn flood(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, Fault> {
     Ok(sent)
 }
 
-fn spawn(place: &Place, args: &[&str], cpu: usize) -> Result<Peer, Fault> {
+pub(super) fn spawn(place: &Place, args: &[&str], cpu: usize) -> Result<Peer, Fault> {
     Ok(Peer::spawn(PeerKind::Xdp, args, Some(place.outside.name()), Some(cpu))?)
 }
 

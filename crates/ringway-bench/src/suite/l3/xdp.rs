@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
 use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver};
-use ringway_router::kernel::{Control, Interface, Outcome, Router, Spec, routers};
+use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec, routers};
 
 use super::plan::{EGRESS, INGRESS};
 use super::run;
@@ -62,13 +62,13 @@ impl OwnRouter {
         }
     }
 
-    /// Has all links of the place be members, until it is dropped.
-    pub(super) fn attach<'a>(&'a self, place: &'a Place) -> Result<Members<'a>, Fault> {
+    /// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `cut`.
+    pub(super) fn attach<'a>(&'a self, place: &'a Place, cut: Cut) -> Result<Members<'a>, Fault> {
         let members = Members { own: self, place };
         members.with(|router| {
             [INGRESS, EGRESS[0], EGRESS[1]].into_iter().try_for_each(|link| {
                 let to = Interface { mac: link.mac(), forwards4: true, ..Interface::default() };
-                router.add_member(link.router, &to).map(drop)
+                router.add_member_cut(link.router, &to, cut).map(drop)
             })
         })?;
         Ok(members)
