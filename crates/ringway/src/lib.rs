@@ -60,7 +60,7 @@ pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;
 pub use region::{Backing, Buf, Region, RegionSpec};
-pub use registry::{OpenInterface, OpenPort, OpenRing, open_ports};
+pub use registry::{OpenInterface, OpenPort, OpenRing, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use stats::{Counters, DropReason};
 pub use sys::time::monotonic_ns;

@@ -161,8 +161,13 @@ fn text(mem: &Mmap, at: usize, end: usize) -> String {
 }
 
 /// Where Ringway keeps what processes share: `$RINGWAY_DIR`, else `/run/ringway` for root, else
-/// `$XDG_RUNTIME_DIR/ringway`.
-pub(crate) fn directory() -> Option<PathBuf> {
+/// `$XDG_RUNTIME_DIR/ringway`; `None` without either. It need not exist.
+///
+/// ```
+/// assert!(ringway::run_directory().is_none_or(|dir| dir.file_name().is_some()));
+/// ```
+#[must_use]
+pub fn run_directory() -> Option<PathBuf> {
     if let Some(d) = std::env::var_os("RINGWAY_DIR") {
         return Some(d.into());
     }
@@ -175,7 +180,7 @@ pub(crate) fn directory() -> Option<PathBuf> {
 /// Makes a private subdirectory of [`directory`].
 pub(crate) fn subdirectory(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
-    let dir = directory()?.join(name);
+    let dir = run_directory()?.join(name);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).ok()?;
     Some(dir)
 }
@@ -302,7 +307,7 @@ pub struct OpenInterface {
 /// ```
 #[must_use]
 pub fn open_ports() -> Vec<OpenPort> {
-    let Some(dir) = directory() else { return Vec::new() };
+    let Some(dir) = run_directory() else { return Vec::new() };
     let dir = dir.join("ports");
     let mut ports: Vec<OpenPort> = files(&dir).iter().filter_map(|p| read(p)).collect();
     ports.sort_by(|a, b| (&a.name, a.pid, a.number).cmp(&(&b.name, b.pid, b.number)));

@@ -44,6 +44,15 @@ impl Resolver {
         }
     }
 
+    /// The next hop that a prefix leads to.
+    pub fn prefix(&self, net: Net) -> Option<NextHop> {
+        let number = match net {
+            Net::V4(prefix) => self.v4.routes.get(&prefix),
+            Net::V6(prefix) => self.v6.routes.get(&prefix),
+        };
+        NextHop::new(*number?)
+    }
+
     /// The longest prefix of an address and the next hop it leads to.
     pub fn find(&self, addr: IpAddr) -> Option<(Net, NextHop)> {
         fn longest<A: Address>(

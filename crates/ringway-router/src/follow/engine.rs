@@ -1,0 +1,369 @@
+//! The engine: a router with all that keeps its tables right.
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::control::{self, Changes, Check, ControlError, Follower, Health, Resolver, State};
+
+use super::examine::Examiner;
+use super::members::{self, Members};
+use super::obstacles::{self, Bypass};
+use crate::kernel::{Control, Router, Rpf, Spec};
+
+/// From one taking in of changes to the next: they are published together.
+const PACE: Duration = Duration::from_millis(5);
+/// From one heartbeat to the next.
+const BEAT: Duration = Duration::from_millis(250);
+/// From one grace period to the next, while there is something to release.
+const SETTLE: Duration = Duration::from_millis(250);
+/// From one look at the members to the next, and from one try at what did not fit to the next.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long the tables are trusted when the kernel's can't be read.
+const TRUST: Duration = Duration::from_secs(10);
+
+/// How to make a router, or to go on with one.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Interfaces to be members; none: all Ethernet interfaces that are up, forward, and are no ports of others.
+    pub nics: Vec<String>,
+    /// Reverse path filter of IPv6, for which the kernel has no setting.
+    pub rpf6: Rpf,
+    /// How to follow.
+    pub follow: control::Options,
+    /// What may be there though the fast path goes around it.
+    pub bypass: Vec<Bypass>,
+}
+
+impl Default for Options {
+    /// All interfaces, no filter of IPv6, nothing to be gone around.
+    fn default() -> Self {
+        let follow = control::Options::default();
+        Self { nics: Vec::new(), rpf6: Rpf::Off, follow, bypass: Vec::new() }
+    }
+}
+
+/// A router and its control process' part, for one thread.
+///
+/// ```no_run
+/// use ringway_router::follow::{Engine, Options};
+/// use ringway_router::kernel::Spec;
+/// let (mut engine, warnings) = Engine::create("vale0", &Spec::default(), &Options::default())?;
+/// loop {
+///     engine.turn()?;
+///     engine.notes().iter().for_each(|note| println!("{note}"));
+///     // ... wait until the engine is readable, for `engine.wait()` at most
+/// }
+/// # #[allow(unreachable_code)]
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    pub(super) router: Router,
+    pub(super) control: Control,
+    pub(super) follower: Follower,
+    pub(super) resolver: Resolver,
+    pub(super) members: Members,
+    examiner: Examiner,
+    heart: Heart,
+    notes: Vec<String>,
+    /// What went wrong in the last turn, so that it is said once.
+    trouble: Option<String>,
+    /// Something waits for a grace period.
+    dirty: bool,
+    settled: Instant,
+    looked: Instant,
+    /// When changes are taken in again.
+    next: Instant,
+}
+
+/// Heartbeats.
+#[derive(Debug)]
+struct Heart {
+    last: Instant,
+    /// When the kernel's tables could be followed last.
+    followed: Instant,
+}
+
+impl Heart {
+    fn beat(&mut self, control: &mut Control) -> Result<()> {
+        let now = Instant::now();
+        if now - self.last < BEAT {
+            return Ok(());
+        }
+        self.last = now;
+        control.heartbeat(now - self.followed < TRUST)
+    }
+}
+
+/// What there is before the loop begins, and what to tell people.
+type Started = (Control, Resolver, Members, Vec<String>);
+
+impl Engine {
+    /// Makes a router: reads the kernel's tables, fills those of the router, then attaches its program to the interfaces. Returns warnings, too:
+    /// interfaces that can't be members and were not named.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] when the fast path would go around something, or no interface can be a member; else as
+    /// [`Router::create`] and [`Router::add_member`]. Nothing is left then.
+    pub fn create(name: &str, spec: &Spec, options: &Options) -> Result<(Self, Vec<String>)> {
+        let follower = open(name, options)?;
+        let nics = match &options.nics[..] {
+            [] => members::forwarding(follower.state()),
+            named => named.to_vec(),
+        };
+        if nics.is_empty() {
+            return Err(Error::new(ErrorKind::NotFound, name, "no interface that is up forwards packets")
+                .cure("`sysctl -w net.ipv4.ip_forward=1` (net.ipv6.conf.all.forwarding=1), or name some with --nic"));
+        }
+        obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
+        let router = Router::create(name, spec)?;
+        let started = fill(&router, follower.state(), options, &[])
+            .and_then(|started| attach(&router, &follower, nics, options, started));
+        match started {
+            Ok(started) => Ok(Self::with(router, follower, started)),
+            Err(e) => {
+                router.delete()?;
+                Err(e)
+            }
+        }
+    }
+
+    /// Goes on with a router whose process is gone: fills new tables and has the members use them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] without such a router, [`ErrorKind::Busy`] while a process has it; else as [`create`](Self::create). The
+    /// router is then as it was.
+    pub fn take_over(name: &str, options: &Options) -> Result<(Self, Vec<String>)> {
+        let router = Router::open(name)?;
+        let follower = open(name, options)?;
+        let nics: Vec<_> = router.members().into_iter().map(|m| m.name).chain(options.nics.clone()).collect();
+        obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
+        let started = fill(&router, follower.state(), options, &nics)?;
+        Ok(Self::with(router, follower, started))
+    }
+
+    fn with(
+        router: Router,
+        follower: Follower,
+        (control, resolver, members, warnings): Started,
+    ) -> (Self, Vec<String>) {
+        let now = Instant::now();
+        let engine = Self {
+            router,
+            control,
+            follower,
+            resolver,
+            members,
+            examiner: Examiner::new(now),
+            heart: Heart { last: now, followed: now },
+            notes: Vec::new(),
+            trouble: None,
+            dirty: true,
+            settled: now,
+            looked: now - LOOK,
+            next: now,
+        };
+        (engine, warnings)
+    }
+
+    /// Gives everything back.
+    ///
+    /// # Errors
+    /// As [`Router::delete`].
+    pub fn delete(self) -> Result<()> {
+        let Self { router, control, .. } = self;
+        drop(control);
+        router.delete()
+    }
+
+    /// The router.
+    pub fn router(&self) -> &Router {
+        &self.router
+    }
+
+    /// The kernel's tables.
+    pub fn state(&self) -> &State {
+        self.follower.state()
+    }
+
+    /// How following goes.
+    pub fn health(&self) -> Health {
+        self.follower.health()
+    }
+
+    /// Whether the fast path's tables are the kernel's, as far as is known.
+    pub fn in_sync(&self) -> bool {
+        self.follower.health().in_sync && self.resolver.pending() == 0
+    }
+
+    /// What happened since the last call, a line each, for a log.
+    pub fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// Whether the descriptor is worth waiting for now; changes are taken in every 5 ms at most.
+    pub fn listens(&self) -> bool {
+        Instant::now() >= self.next
+    }
+
+    /// How long to wait for the descriptor at most.
+    pub fn wait(&self) -> Duration {
+        let now = Instant::now();
+        let follow = (now + self.follower.wait(now)).max(self.next);
+        let settle = if self.dirty { self.settled + SETTLE } else { now + BEAT };
+        let due = [follow, settle, self.heart.last + BEAT, self.looked + LOOK, self.examiner.due(now)];
+        let due = due.into_iter().min().map_or(BEAT, |due| due.saturating_duration_since(now));
+        if self.listens() { due } else { due.min(self.next.saturating_duration_since(now)) }
+    }
+
+    /// Does what is due: takes in changes, looks after members and neighbours, releases memory, beats.
+    ///
+    /// # Errors
+    /// What the kernel says to a heartbeat: the router can't be kept. What else goes wrong is tried again, and in the notes.
+    pub fn turn(&mut self) -> Result<()> {
+        let now = Instant::now();
+        if now >= self.next {
+            self.follow(now);
+        }
+        if now >= self.looked + LOOK {
+            self.look(now);
+        }
+        let control = &self.control;
+        self.examiner.step(now, &mut self.follower, &self.resolver, |next_hop| control.counters(next_hop).0);
+        if self.dirty && now >= self.settled + SETTLE {
+            self.settle();
+        }
+        self.heart.beat(&mut self.control)
+    }
+
+    fn follow(&mut self, now: Instant) {
+        let Self { follower, control, heart, .. } = self;
+        // what a heartbeat says while tables are read it says again in this turn
+        let polled = follower.poll_alive(now, &mut || _ = heart.beat(control));
+        self.next = Instant::now() + PACE;
+        match polled {
+            Ok(changes) => {
+                self.heart.followed = Instant::now();
+                if !changes.is_empty() {
+                    self.bring(changes);
+                    self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes);
+                }
+            }
+            Err(e) => {
+                self.next = Instant::now() + LOOK;
+                self.complain(&e);
+            }
+        }
+    }
+
+    /// Brings changes to the fast path.
+    fn bring(&mut self, changes: Changes) {
+        self.dirty = true;
+        match self.resolver.update(self.follower.state(), changes, &mut self.control) {
+            Ok(()) => self.trouble = None,
+            Err(e) => self.complain(&e),
+        }
+    }
+
+    /// What is done every second: members that are to be, and what did not fit.
+    fn look(&mut self, now: Instant) {
+        self.looked = now;
+        self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes);
+        if self.resolver.pending() > 0 {
+            self.bring(Changes::default());
+        }
+    }
+
+    fn settle(&mut self) {
+        self.settled = Instant::now();
+        let mark = self.resolver.mark();
+        match self.control.settle() {
+            Ok(()) => {
+                self.resolver.release(mark);
+                self.dirty = false;
+            }
+            Err(e) => self.notes.push(e.to_string()),
+        }
+    }
+
+    /// Compares the kernel's tables with ours and those of the fast path, and repairs what differs. Tells what the comparison found, and how
+    /// many prefixes and next hops of the fast path were not what they should be.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] when the kernel's tables can't be read.
+    pub fn sync(&mut self) -> Result<(Check, usize)> {
+        let Self { follower, control, heart, .. } = self;
+        let found = follower.check_alive(&mut || _ = heart.beat(control));
+        let found = found.map_err(|e| failed(self.router.name(), &e))?;
+        self.next = Instant::now();
+        self.follow(Instant::now());
+        self.heart.beat(&mut self.control)?;
+        let wrong = self.resolver.audit(self.follower.state());
+        if wrong > 0 {
+            self.bring(Changes::everything());
+        }
+        Ok((found, wrong))
+    }
+
+    fn complain(&mut self, e: &ControlError) {
+        let what = e.to_string();
+        if self.trouble.as_ref() != Some(&what) {
+            self.notes.push(what.clone());
+        }
+        self.trouble = Some(what);
+    }
+}
+
+impl AsFd for Engine {
+    /// Readable when the kernel told something.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.follower.as_fd()
+    }
+}
+
+fn open(name: &str, options: &Options) -> Result<Follower> {
+    Follower::open(options.follow).map_err(|e| failed(name, &e))
+}
+
+fn failed(name: &str, e: &ControlError) -> Error {
+    Error::new(ErrorKind::Io, name, e.to_string())
+}
+
+/// Fills new tables, and has the members there are use them.
+fn fill(router: &Router, state: &State, options: &Options, nics: &[String]) -> Result<Started> {
+    let mut control = router.take_control()?;
+    let mut resolver = Resolver::new(&mut control);
+    let filled = resolver.update(state, Changes::everything(), &mut control);
+    filled.map_err(|e| failed(router.name(), &e))?;
+    control.heartbeat(true)?;
+    control.publish()?;
+    Ok((control, resolver, Members::new(options.rpf6, nics.to_vec()), Vec::new()))
+}
+
+/// Makes interfaces members. Of those that were not named some may be unable to be.
+fn attach(
+    router: &Router,
+    follower: &Follower,
+    nics: Vec<String>,
+    options: &Options,
+    (control, resolver, mut members, mut warnings): Started,
+) -> Result<Started> {
+    let mut joined = 0;
+    for nic in nics {
+        match members.join(router, follower.state(), &nic) {
+            Ok(_) => joined += 1,
+            Err(e) if !options.nics.is_empty() => return Err(e),
+            Err(e) => warnings.push(e.to_string()),
+        }
+    }
+    if joined == 0 {
+        let why = warnings.pop().unwrap_or_default();
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            router.name(),
+            format!("no interface can be a member: {why}"),
+        ));
+    }
+    Ok((control, resolver, members, warnings))
+}

@@ -1,0 +1,58 @@
+//! Where a router's process keeps its things.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+use ringway::{Error, ErrorKind, Result};
+
+/// Paths of the process of one router, in `/run/ringway` or `$RINGWAY_DIR`.
+///
+/// ```
+/// let files = ringway_router::follow::Files::of("vale0")?;
+/// assert!(files.socket.ends_with("vale0.sock"));
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Files {
+    /// Where it answers questions.
+    pub socket: PathBuf,
+    /// What it says.
+    pub log: PathBuf,
+    /// Its process id, in decimal.
+    pub pid: PathBuf,
+    /// How it was started, for whoever takes over.
+    pub setup: PathBuf,
+}
+
+impl Files {
+    /// Those of a router. Nothing is made.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] for users that have no place for such files.
+    pub fn of(name: &str) -> Result<Self> {
+        let dir = ringway::run_directory().ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, name, "there is no directory for its files")
+                .cure("run as root, or set RINGWAY_DIR")
+        })?;
+        let file = |suffix| dir.join(format!("{name}.{suffix}"));
+        Ok(Self { socket: file("sock"), log: file("log"), pid: file("pid"), setup: file("json") })
+    }
+
+    /// Makes the directory.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_directory(&self) -> Result<()> {
+        let Some(dir) = self.socket.parent() else { return Ok(()) };
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(|e| Error::io(dir.display().to_string(), "making the directory failed", e))
+    }
+
+    /// Removes all but the log.
+    pub fn remove(&self) {
+        for file in [&self.socket, &self.pid, &self.setup] {
+            let _ = fs::remove_file(file); // it may never have been made
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Members: which interfaces are, and what the programs know of them.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::control::event::Link;
+use ringway_fwd::control::{Family, State};
+
+use crate::kernel::{Interface, Router, Rpf};
+
+/// `ARPHRD_ETHER`.
+const ETHERNET: u16 = 1;
+
+/// How long to wait before an interface that could not join is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The interfaces that are to be members.
+#[derive(Debug)]
+pub(super) struct Members {
+    rpf6: Rpf,
+    /// Names, and why they are not members now.
+    wanted: BTreeMap<String, Wanted>,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    retry: Option<Instant>,
+    why: Option<String>,
+}
+
+impl Members {
+    pub(super) fn new(rpf6: Rpf, names: impl IntoIterator<Item = String>) -> Self {
+        Self { rpf6, wanted: names.into_iter().map(|name| (name, Wanted::default())).collect() }
+    }
+
+    /// Makes an interface a member, and tells the programs what it may do.
+    pub(super) fn join(&mut self, router: &Router, state: &State, name: &str) -> Result<u32> {
+        let number = attach(router, state, name, self.rpf6)?;
+        self.wanted.insert(name.to_owned(), Wanted::default());
+        Ok(number)
+    }
+
+    /// Gives an interface back.
+    pub(super) fn leave(&mut self, router: &Router, name: &str) -> Result<()> {
+        router.remove_member(name)?;
+        self.wanted.remove(name);
+        Ok(())
+    }
+
+    /// Brings the interface table up to date, and joins interfaces that came back. What went wrong goes to `notes`.
+    pub(super) fn refresh(&mut self, router: &Router, state: &State, now: Instant, notes: &mut Vec<String>) {
+        let members = router.members();
+        for m in members.iter().filter(|m| !m.gone) {
+            let Some(link) = state.interface(m.index) else { continue };
+            let to = interface(state, link, self.rpf6);
+            if to != m.interface
+                && let Err(e) = router.set_interface(m.number, &to)
+            {
+                notes.push(e.to_string());
+            }
+        }
+        for (name, wanted) in &mut self.wanted {
+            let Some(link) = state.interfaces().find(|l| l.name == *name) else { continue };
+            let is_member = members.iter().any(|m| m.index == link.index && !m.gone);
+            if is_member || wanted.retry.is_some_and(|at| now < at) {
+                continue;
+            }
+            let stale = members.iter().any(|m| m.name == *name);
+            let removed = if stale { router.remove_member(name) } else { Ok(()) };
+            match removed.and_then(|()| attach(router, state, name, self.rpf6)) {
+                Ok(_) => {
+                    notes.push(format!("{name}: member again"));
+                    *wanted = Wanted::default();
+                }
+                Err(e) => {
+                    let why = e.to_string();
+                    if wanted.why.as_ref() != Some(&why) {
+                        notes.push(why.clone());
+                    }
+                    *wanted = Wanted { retry: Some(now + RETRY), why: Some(why) };
+                }
+            }
+        }
+    }
+}
+
+/// `NETDEV_XDP_ACT_NDO_XMIT`.
+const TAKES_FRAMES: u64 = 4;
+
+fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> {
+    let probe = ringway::probe::interface(name)?;
+    if probe.driver == "veth" && probe.xdp_features.is_some_and(|f| f & TAKES_FRAMES == 0) {
+        let on = format!("{}:{name}", router.name());
+        let what = "the far end of the veth does not run NAPI, so it would take no packet from the fast path";
+        return Err(Error::new(ErrorKind::Unsupported, on, what)
+            .cure("`ethtool -K PEER gro on` where the far end is, then add the interface"));
+    }
+    let link = state.interfaces().find(|l| l.name == name);
+    // of one that is not known yet a message will tell; until then all goes to the host
+    let to = link.map_or_else(Interface::default, |link| interface(state, link, rpf6));
+    router.add_member(name, &to)
+}
+
+/// What the programs are to know of an interface. A port of a bridge, a bond or a VRF forwards nothing: its packets are its master's.
+fn interface(state: &State, link: &Link, rpf6: Rpf) -> Interface {
+    let may = link.up && link.master == 0;
+    let forwards = |family| may && state.forwards(family, link.index);
+    let rpf4 = match state.reverse_path(link.index) {
+        0 => Rpf::Off,
+        1 => Rpf::Strict,
+        _ => Rpf::Loose,
+    };
+    Interface {
+        mac: link.address.unwrap_or_default(),
+        forwards4: forwards(Family::V4),
+        forwards6: forwards(Family::V6),
+        rpf4,
+        rpf6,
+    }
+}
+
+/// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.
+pub(super) fn forwarding(state: &State) -> Vec<String> {
+    let forwards = |l: &&Link| [Family::V4, Family::V6].iter().any(|f| state.forwards(*f, l.index));
+    let plain = |l: &&Link| l.hardware == ETHERNET && !l.loopback && l.up && l.master == 0;
+    state.interfaces().filter(plain).filter(forwards).map(|l| l.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ringway_fwd::control::event::Setting;
+    use ringway_fwd::control::{Changes, Event};
+
+    use super::*;
+
+    fn state(links: &[(u32, u16, bool, u32)]) -> State {
+        let mut state = State::default();
+        for &(index, hardware, up, master) in links {
+            let (name, address) = (format!("e{index}"), Some([2, 0, 0, 0, 0, index as u8]));
+            let (carrier, running, loopback, mtu) = (true, true, false, 1500);
+            let link = Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master };
+            state.apply(Event::Link(link), &mut Changes::default());
+            let (forwarding, reverse_path) = (Some(index != 9), Some(index as u8 % 3));
+            let dev = index.cast_signed();
+            let setting =
+                Setting { family: Family::V4, dev, forwarding, ignore_linkdown: None, reverse_path };
+            state.apply(Event::Setting(setting), &mut Changes::default());
+        }
+        state
+    }
+
+    #[test]
+    fn a_router_is_made_of_what_forwards() {
+        let all = [(1, 1, true, 0), (2, 1, false, 0), (3, 1, true, 1), (4, 65534, true, 0), (9, 1, true, 0)];
+        assert_eq!(forwarding(&state(&all)), ["e1"]);
+    }
+
+    #[test]
+    fn ports_of_others_and_what_is_down_forward_nothing() {
+        let s = state(&[(1, 1, true, 0), (2, 1, true, 1), (3, 1, false, 0)]);
+        let of = |index| interface(&s, s.interface(index).unwrap(), Rpf::Loose);
+        assert_eq!(
+            (of(1).forwards4, of(1).forwards6, of(1).rpf4, of(1).rpf6),
+            (true, false, Rpf::Strict, Rpf::Loose)
+        );
+        assert_eq!((of(2).forwards4, of(2).rpf4), (false, Rpf::Loose));
+        assert_eq!((of(3).forwards4, of(3).rpf4, of(3).mac), (false, Rpf::Off, [2, 0, 0, 0, 0, 3]));
+    }
+}

@@ -1,0 +1,46 @@
+//! The control process of a router: it follows the kernel's tables and keeps those of the fast path right.
+//!
+//! ```text
+//! kernel's tables -- netlink --> Engine { Follower, Resolver, Members, Examiner } -- Control --> eBPF programs
+//!                                  ^
+//!                ringway route -- Server: one line of JSON asks, one answers
+//! ```
+//!
+//! | part | module |
+//! | --- | --- |
+//! | making a router or taking one over; what is done in each turn ([`Engine`]) | `engine` |
+//! | which interfaces are members, and what the programs know of them | `members` |
+//! | neighbours in use are examined, which the kernel does not see being used | `examine` |
+//! | what the fast path would go around: rules, packet filters ([`Obstacle`]) | `obstacles`, `netlink` |
+//! | questions and answers ([`Request`], [`Ask`], [`Server`]) | `protocol`, `client`, `serve`, `answer` |
+//! | what becomes of packets to an address, by rule | `trace` |
+//! | where log, socket and settings lie ([`Files`]) | `files` |
+//!
+//! # When it dies
+//! Programs, tables and members stay. The kernel forwards again 3 s after the last heartbeat (rule 1 of `docs/router.md`). Whoever calls
+//! [`Engine::take_over`] fills new tables beside the old ones and goes over to them: no packet is lost by that.
+//!
+//! # Times
+//! Changes are taken in 5 ms after the one before at the earliest, so that bursts are published together. Memory that readers may still see
+//! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read. Without a
+//! word from the kernel's sockets that could be read for 10 s the tables are called not ready. A neighbour in use is examined every
+//! 5 s. An interface that comes back is a member again within a second.
+
+mod answer;
+mod client;
+mod engine;
+mod examine;
+mod files;
+mod members;
+mod netlink;
+mod obstacles;
+mod protocol;
+mod serve;
+mod trace;
+
+pub use client::Ask;
+pub use engine::{Engine, Options};
+pub use files::Files;
+pub use obstacles::{Bypass, Obstacle};
+pub use protocol::{Flow, Request};
+pub use serve::Server;

@@ -1,0 +1,201 @@
+//! What the kernel does to packets that it forwards, and the fast path does not do.
+
+use std::{fmt, fs};
+
+use ringway::{Error, ErrorKind, Result};
+use ringway_fwd::control::State;
+
+use super::netlink::{attributes, dump, number, text};
+
+/// A kind of thing that packets may be taken around.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Bypass {
+    /// Rules of policy routing, and routes in table `default`.
+    Rules,
+    /// Packet filters: chains of nftables with rules, tables of iptables.
+    Netfilter,
+    /// Policies of IPsec for packets that are forwarded.
+    Xfrm,
+    /// Filters of traffic control at the ingress of members.
+    Tc,
+}
+
+impl Bypass {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Rules, Self::Netfilter, Self::Xfrm, Self::Tc];
+
+    /// Its name in commands.
+    ///
+    /// ```
+    /// assert_eq!(ringway_router::follow::Bypass::Netfilter.name(), "netfilter");
+    /// ```
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Netfilter => "netfilter",
+            Self::Xfrm => "xfrm",
+            Self::Tc => "tc",
+        }
+    }
+
+    fn cure(self) -> &'static str {
+        match self {
+            Self::Rules => "remove the rules (`ip rule`)",
+            Self::Netfilter => "remove the chains (`nft list ruleset`, `iptables-save`)",
+            Self::Xfrm => "remove the policies (`ip xfrm policy`)",
+            Self::Tc => "remove the filters (`tc qdisc del dev IF clsact`)",
+        }
+    }
+}
+
+/// Something that the fast path would go around.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// Its kind.
+    pub kind: Bypass,
+    /// Which it is, in words.
+    pub what: String,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+/// Refuses what may not be gone around.
+pub(super) fn refuse(name: &str, state: &State, nics: &[String], bypass: &[Bypass]) -> Result<()> {
+    let found = find(name, state, nics)?;
+    let Some(kind) = found.iter().map(|o| o.kind).find(|kind| !bypass.contains(kind)) else { return Ok(()) };
+    let those: Vec<_> = found.iter().filter(|o| o.kind == kind).map(Obstacle::to_string).collect();
+    let what = format!("packets would go around what the kernel does to them: {}", those.join(", "));
+    let cure = format!("{}, or accept it with --bypass {}", kind.cure(), kind.name());
+    Err(Error::new(ErrorKind::Unsupported, name, what).cure(cure))
+}
+
+/// All that there is in the thread's network namespace.
+fn find(name: &str, state: &State, nics: &[String]) -> Result<Vec<Obstacle>> {
+    let io = |what: &'static str| move |e| Error::io(name, what, e).cure("run as root");
+    let of = |kind| move |what| Obstacle { kind, what };
+    let mut found: Vec<_> = state.unsupported().into_iter().map(of(Bypass::Rules)).collect();
+    found.extend(
+        chains(nics)
+            .map_err(io("asking for chains of nftables failed"))?
+            .into_iter()
+            .map(of(Bypass::Netfilter)),
+    );
+    found.extend(legacy().into_iter().map(of(Bypass::Netfilter)));
+    found.extend(
+        policies().map_err(io("asking for IPsec policies failed"))?.into_iter().map(of(Bypass::Xfrm)),
+    );
+    found.extend(
+        filters(state, nics)
+            .map_err(io("asking for queueing disciplines failed"))?
+            .into_iter()
+            .map(of(Bypass::Tc)),
+    );
+    Ok(found)
+}
+
+/// `NETLINK_NETFILTER`, `NFNL_SUBSYS_NFTABLES` with `NFT_MSG_GETCHAIN`, bytes of `struct nfgenmsg` (linux/netfilter/nf_tables.h).
+const NETFILTER: isize = 12;
+const GET_CHAIN: u16 = 10 << 8 | 4;
+const NFGENMSG: usize = 4;
+
+/// Base chains of nftables that forwarded packets pass and that do something: they have rules, or drop by policy.
+fn chains(nics: &[String]) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    dump(NETFILTER, GET_CHAIN, &[0; NFGENMSG], |_, body| found.extend(chain(body, nics)))?;
+    Ok(found)
+}
+
+/// `NFPROTO_*`.
+const PROTOCOLS: [(u8, &str); 4] = [(1, "inet"), (2, "ip"), (5, "netdev"), (10, "ip6")];
+/// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`, `NF_INET_INGRESS`; both hooks of netdev concern members.
+const HOOKS: [u32; 4] = [0, 2, 4, 5];
+
+fn chain(body: &[u8], nics: &[String]) -> Option<String> {
+    let (mut table, mut name, mut hook, mut drops, mut rules) =
+        (String::new(), String::new(), None, false, 0);
+    for (kind, value) in attributes(body, NFGENMSG) {
+        match kind {
+            1 => table = text(value),
+            3 => name = text(value),
+            4 => hook = Some(Hook::read(value)),
+            5 => drops = number(value) == 0,
+            6 => rules = number(value),
+            _ => {}
+        }
+    }
+    let number = body.first()?;
+    let (_, family) = PROTOCOLS.into_iter().find(|(of, _)| of == number)?;
+    let hook = hook?;
+    let concerns = match family {
+        "netdev" => hook.devices.iter().any(|dev| nics.contains(dev)),
+        _ => HOOKS.contains(&hook.number),
+    };
+    (concerns && (rules > 0 || drops)).then(|| format!("chain {family} {table} {name}"))
+}
+
+/// Where a base chain is: `NFTA_CHAIN_HOOK`.
+struct Hook {
+    number: u32,
+    devices: Vec<String>,
+}
+
+impl Hook {
+    fn read(value: &[u8]) -> Self {
+        let mut hook = Self { number: u32::MAX, devices: Vec::new() };
+        for (kind, value) in attributes(value, 0) {
+            match kind {
+                1 => hook.number = number(value),
+                3 => hook.devices.push(text(value)),
+                4 => hook.devices.extend(attributes(value, 0).map(|(_, value)| text(value))),
+                _ => {}
+            }
+        }
+        hook
+    }
+}
+
+/// Tables of the older iptables, which are there from their first use on; what is in them it does not tell.
+fn legacy() -> Vec<String> {
+    let tables = [("ip_tables_names", "iptables"), ("ip6_tables_names", "ip6tables")];
+    let of = |(file, program): (&str, &str)| {
+        let names = fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
+        names.lines().map(|table| format!("table {table} of {program}-legacy")).collect::<Vec<_>>()
+    };
+    tables.into_iter().flat_map(of).collect()
+}
+
+/// `NETLINK_XFRM`, `XFRM_MSG_GETPOLICY`; where in `struct xfrm_userpolicy_info` the direction is (linux/xfrm.h).
+const XFRM: isize = 6;
+const GET_POLICY: u16 = 0x15;
+const DIRECTION: usize = 160;
+
+/// Policies for packets that leave or are forwarded.
+fn policies() -> std::io::Result<Vec<String>> {
+    let mut count = 0;
+    dump(XFRM, GET_POLICY, &[], |_, body| count += u32::from(matches!(body.get(DIRECTION), Some(1 | 2))))?;
+    Ok(if count == 0 { Vec::new() } else { vec![format!("{count} IPsec policies")] })
+}
+
+/// `RTM_GETQDISC`, bytes of `struct tcmsg` (linux/rtnetlink.h).
+const ROUTE: isize = 0;
+const GET_QDISC: u16 = 38;
+const TCMSG: usize = 20;
+
+/// Members with a place for filters at their ingress.
+fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    dump(ROUTE, GET_QDISC, &[0; TCMSG], |_, body| {
+        let index = body.get(4..8).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
+        let kind = attributes(body, TCMSG).find(|(kind, _)| *kind == 1).map(|(_, value)| text(value));
+        let name = state.interface(index).map(|link| &link.name).filter(|name| nics.contains(name));
+        if let (Some(name), Some("ingress" | "clsact")) = (name, kind.as_deref()) {
+            found.push(format!("filters at the ingress of {name}"));
+        }
+    })?;
+    Ok(found)
+}

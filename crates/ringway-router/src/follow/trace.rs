@@ -1,0 +1,119 @@
+//! What becomes of packets to an address: the rules of `docs/router.md` one by one, as far as they ask for addresses.
+
+use std::net::IpAddr;
+
+use ringway_fwd::control::{Adjacency, Family, Net, Resolver, Verdict, flow_hash};
+use ringway_fwd::fib::NextHop;
+
+use super::protocol::Flow;
+use crate::kernel::{Member, Outcome, Rpf};
+
+/// What becomes of the packets, by which rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdicts {
+    pub(super) rule: u8,
+    pub(super) outcome: Outcome,
+}
+
+/// What becomes of packets, and what they matched.
+#[derive(Debug)]
+pub(super) struct Trace {
+    pub(super) verdict: Verdicts,
+    /// The longest prefix and what it leads to, where the rules look.
+    pub(super) found: Option<(Net, NextHop)>,
+    /// The member of the group for this flow, else the same next hop.
+    pub(super) next_hop: Option<NextHop>,
+    /// Hash that picks the member.
+    pub(super) hash: u32,
+}
+
+/// Follows the rules. `members` are those whose interfaces exist.
+pub(super) fn trace(flow: &Flow, ingress: Option<&Member>, resolver: &Resolver, members: &[Member]) -> Trace {
+    let hash = hash_of(flow);
+    let found = resolver.find(flow.to);
+    let next_hop = found.and_then(|(_, next_hop)| resolver.member(next_hop, hash));
+    let (rule, outcome) = before(flow, ingress).unwrap_or_else(|| {
+        let Some((_, first)) = found else { return (12, Outcome::Unreachable) };
+        let entry = next_hop.and_then(|n| resolver.entry(n));
+        let Some(entry) = entry else { return (12, Outcome::Unreachable) };
+        let local = resolver.entry(first).is_some_and(|e| e.verdict() == Verdict::Local);
+        if local {
+            return (13, Outcome::Local);
+        }
+        if let (Some(from), Some(ingress)) = (flow.from, ingress)
+            && !passes(from, ingress, resolver)
+        {
+            return (14, Outcome::ReversePath);
+        }
+        behind(entry, members)
+    });
+    Trace { verdict: Verdicts { rule, outcome }, found, next_hop, hash }
+}
+
+/// Rules 5 to 10.
+fn before(flow: &Flow, ingress: Option<&Member>) -> Option<(u8, Outcome)> {
+    let family = Family::of(flow.to);
+    let may = |m: &Member| if family == Family::V4 { m.interface.forwards4 } else { m.interface.forwards6 };
+    if ingress.is_some_and(|m| !may(m)) {
+        return Some((5, Outcome::NotForwarding));
+    }
+    if flow.from.is_some_and(no_source) {
+        return Some((8, Outcome::MartianSource));
+    }
+    let link_local = |addr| matches!(addr, IpAddr::V6(addr) if addr.is_unicast_link_local());
+    match flow.to {
+        IpAddr::V4(to) if to.octets()[0] == 0 || to.is_loopback() => Some((9, Outcome::MartianDestination)),
+        IpAddr::V6(to) if to.is_unspecified() || to.is_loopback() => Some((9, Outcome::MartianDestination)),
+        IpAddr::V4(to) if to.is_multicast() || to.is_broadcast() || to.is_link_local() => {
+            Some((10, Outcome::Local))
+        }
+        to if to.is_multicast() || link_local(to) || flow.from.is_some_and(link_local) => {
+            Some((10, Outcome::Local))
+        }
+        _ => None,
+    }
+}
+
+fn no_source(from: IpAddr) -> bool {
+    match from {
+        IpAddr::V4(a) => a.octets()[0] == 0 || a.is_loopback() || a.is_multicast() || a.is_broadcast(),
+        IpAddr::V6(a) => a.is_unspecified() || a.is_loopback() || a.is_multicast(),
+    }
+}
+
+/// Rules 15 to 21.
+fn behind(entry: &Adjacency, members: &[Member]) -> (u8, Outcome) {
+    let is_member = members.iter().any(|m| m.index == entry.egress());
+    match entry.verdict() {
+        Verdict::Blackhole => (15, Outcome::Blackhole),
+        Verdict::Unreachable | Verdict::Prohibit => (16, Outcome::Unreachable),
+        Verdict::Ready if is_member => (21, Outcome::Forwarded),
+        Verdict::Incomplete if is_member => (19, Outcome::Unresolved),
+        _ => (18, Outcome::KernelRoute),
+    }
+}
+
+/// Rule 14.
+fn passes(from: IpAddr, ingress: &Member, resolver: &Resolver) -> bool {
+    let filter = if from.is_ipv4() { ingress.interface.rpf4 } else { ingress.interface.rpf6 };
+    if filter == Rpf::Off {
+        return true;
+    }
+    let Some((_, next_hop)) = resolver.find(from) else { return false };
+    let Some(entry) = resolver.entry(next_hop) else { return false };
+    let nowhere = [Verdict::Local, Verdict::Blackhole, Verdict::Unreachable, Verdict::Prohibit];
+    if nowhere.contains(&entry.verdict()) {
+        return false;
+    }
+    let leads = |n| resolver.entry(n).is_some_and(|e| e.egress() == ingress.index);
+    filter == Rpf::Loose || leads(next_hop) || resolver.group(next_hop).any(|(n, _)| leads(n))
+}
+
+fn hash_of(flow: &Flow) -> u32 {
+    let bits = |addr| match addr {
+        IpAddr::V4(addr) => u128::from(addr.to_bits()),
+        IpAddr::V6(addr) => addr.to_bits(),
+    };
+    let from = flow.from.map_or(0, bits);
+    flow_hash((from, flow.ports.0), (bits(flow.to), flow.ports.1), flow.protocol)
+}
