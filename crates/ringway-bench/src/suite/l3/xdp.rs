@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
-use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver};
+use ringway_fwd::control::{ControlError, Follower, Options, Resolver};
 use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec, routers};
 
 use super::plan::{EGRESS, INGRESS};
@@ -97,7 +97,7 @@ struct Tables {
 impl Tables {
     fn new(mut control: Control) -> Result<Self, Fault> {
         let follower = Follower::open(Options::default()).map_err(broken)?;
-        let resolver = Resolver::new(Limits::default(), &mut control);
+        let resolver = Resolver::new(&mut control);
         let mut tables = Self { control, follower, resolver };
         tables.follow()?;
         tables.control.publish()?;
