@@ -24,6 +24,10 @@ struct Planes {
 }
 
 impl Plane for Planes {
+    fn limits(&self) -> Limits {
+        self.control.limits()
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.control.adjacency(next_hop, entry);
         self.reference.adjacency(next_hop, entry);
@@ -61,7 +65,7 @@ impl Pair {
         let router = Made::new(&spec);
         let control = router.get().take_control().unwrap();
         let mut planes = Planes { control, reference: Reference::new(links.members().to_vec()) };
-        let mut resolver = Resolver::new(Limits::default(), &mut planes);
+        let mut resolver = Resolver::new(&mut planes);
         resolver.update(&state(links), Changes::everything(), &mut planes).unwrap();
         let trials = [lan, wan].map(|index| Trial::new(&planes.control, index, false, &[lan, wan]));
         let mut pair = Self { trials, planes, seen: BTreeMap::new(), _router: router };
@@ -155,7 +159,7 @@ fn changed_frames() {
             if turn % 500 == 0 {
                 pair.filter(filters[turn / 500 % 4], filters[turn / 2000 % 4]);
             }
-            pair.same(turn % 2, &sources[turn % 2].next_frame().to_vec());
+            pair.same(turn % 2, sources[turn % 2].next_frame());
         }
         println!("{count} frames: {:?}", pair.seen);
         for name in [
