@@ -1,0 +1,174 @@
+//! Processes that come and go: a router outlives those that made it, and is taken over without a gap.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ringway::ErrorKind;
+use ringway::vale::{Switch, SwitchSpec};
+use ringway_router::kernel::{Interface, Outcome, Router, Spec};
+use support::{Bed, LIMIT, fill, join, mac, root, total};
+
+/// Has the child below make a router.
+const CHILD: &str = "RINGWAY_TEST_ROUTER";
+
+/// Not a test of its own: the process that is killed.
+#[test]
+fn child() {
+    let Ok(all) = std::env::var(CHILD) else { return };
+    let (name, netns) = all.split_once(' ').unwrap();
+    let netns = std::fs::File::open(format!("/run/netns/{netns}")).unwrap();
+    nix::sched::setns(netns, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+    let router = Router::create(name, &Spec::default()).unwrap();
+    let mut control = router.take_control().unwrap();
+    fill(&mut control);
+    control.publish().unwrap();
+    ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link));
+    println!("ready");
+    loop {
+        control.heartbeat(true).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Ends the child with the test.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn start_child(bed: &Bed) -> Killed {
+    let me = std::env::current_exe().unwrap();
+    let mut child = Killed(
+        Command::new(me)
+            .args(["--exact", "child", "--nocapture"])
+            .env(CHILD, format!("{} {}", bed.name, bed.r.name()))
+            .env("RINGWAY_BPFFS", root())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
+    let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line.ends_with("ready")), "the child failed");
+    child
+}
+
+#[test]
+fn a_router_outlives_its_process_and_is_taken_over_without_a_gap() {
+    let Some(bed) = Bed::new("vale1") else { return };
+    let child = start_child(&bed);
+    let router = Router::open("vale1").unwrap();
+    assert!(router.health().ready);
+    assert!(bed.answers("10.0.1.2"));
+    assert_eq!(router.take_control().unwrap_err().kind(), ErrorKind::Busy);
+    drop(child);
+    let killed = Instant::now();
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    assert!(killed.elapsed() < Duration::from_secs(2), "too slow to tell");
+    assert_eq!(bed.kernel_forwarded(), before, "the fast path goes on");
+    assert!(router.health().controller.is_none());
+    while router.health().ready {
+        assert!(killed.elapsed() < LIMIT);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_millis(50)); // steps of the kernel's clock
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    assert_eq!(bed.kernel_forwarded(), before + 12, "the kernel does");
+    assert!(total(&router.stats(), Outcome::NotReady) >= 12);
+
+    let control = bed.control(&router);
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    assert_eq!(bed.kernel_forwarded(), before);
+    drop(control);
+}
+
+#[test]
+fn tables_are_exchanged_under_traffic_without_loss() {
+    const PACKETS: u32 = 4000;
+    let Some(bed) = Bed::new("vale2") else { return };
+    let (router, first) = bed.start();
+    let (sender, receiver) = (Bed::udp(&bed.a, "10.0.0.2:20000"), Bed::udp(&bed.b, "10.0.1.2:9000"));
+    let before = bed.kernel_forwarded();
+    let mut next = Some(first);
+    let got = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0..PACKETS {
+                sender.send_to(&i.to_ne_bytes(), "10.0.1.2:9000").unwrap();
+                std::thread::sleep(Duration::from_micros(300));
+            }
+        });
+        let receiving = scope.spawn(|| {
+            let mut got = std::collections::BTreeSet::new();
+            let mut bytes = [0; 4];
+            while got.len() < PACKETS as usize && receiver.recv(&mut bytes).is_ok() {
+                got.insert(u32::from_ne_bytes(bytes));
+            }
+            got.len() as u32
+        });
+        for _ in 0..5 {
+            drop(next.take());
+            next = Some(bed.control(&router));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        receiving.join().unwrap()
+    });
+    assert_eq!(got, PACKETS);
+    assert_eq!(bed.kernel_forwarded(), before, "all by the fast path");
+    drop(next);
+}
+
+#[test]
+fn what_can_not_be_is_refused_with_a_cure() {
+    let Some(bed) = Bed::new("vale3") else { return };
+    let refused = |found: Result<(), ringway::Error>, kind, word: &str| {
+        let e = found.unwrap_err();
+        assert!(e.kind() == kind && e.to_string().contains(word), "{:?} {e}", e.kind());
+    };
+    let router = bed.inside(|| Router::create("vale3", &Spec::default())).unwrap();
+    let again = Router::create("vale3", &Spec::default());
+    refused(again.map(drop), ErrorKind::Busy, "there is a switch or router of that name");
+    refused(Switch::open("vale3").map(drop), ErrorKind::Invalid, "vale3 is a router");
+    assert!(!ringway::vale::switches().contains(&"vale3".into()) && ringway::vale::is_router("vale3"));
+    refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such router");
+    refused(Router::create("eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
+
+    let switch = Switch::create("vale4", &SwitchSpec::default()).unwrap();
+    refused(Router::open("vale4").map(drop), ErrorKind::Invalid, "it is no router");
+    let taken = Router::create("vale4", &Spec::default());
+    refused(taken.map(drop), ErrorKind::Busy, "there is a switch");
+    switch.delete().unwrap();
+
+    let to = Interface { mac: mac("r0"), ..Interface::default() };
+    let add = |link: &str| bed.inside(|| router.add_member(link, &to).map(drop));
+    refused(add("r0"), ErrorKind::Invalid, "no tables yet");
+    let control = bed.control(&router);
+    refused(add("nothing"), ErrorKind::NotFound, "no such interface");
+    refused(add("lo"), ErrorKind::Unsupported, "native XDP");
+    refused(router.take_control().map(drop), ErrorKind::Busy, "controls the router");
+    refused(
+        bed.b.run(|| Ok::<_, support::Any>(router.add_member("b0", &to).map(drop))).unwrap(),
+        ErrorKind::Invalid,
+        "namespace",
+    );
+    add("r0").unwrap();
+    refused(add("r0"), ErrorKind::Busy, "r0 is a member");
+    refused(router.remove_member("r1"), ErrorKind::NotFound, "r1 is no member");
+    refused(router.set_interface(7, &to), ErrorKind::NotFound, "no member 7");
+    let other = bed.inside(|| Router::create("vale5", &Spec::default())).unwrap();
+    let control_of_other = bed.control(&other);
+    let busy = bed.inside(|| other.add_member("r0", &to).map(drop));
+    refused(busy, ErrorKind::Busy, "another XDP program (router)");
+    assert!(other.members().is_empty(), "nothing half made stays");
+    drop(control_of_other);
+    other.delete().unwrap();
+    drop(control);
+}

@@ -1,0 +1,128 @@
+//! Hosts that talk through a router: the fast path forwards, the kernel does the rest.
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use ringway_fwd::fib::NextHop;
+use ringway_router::kernel::Outcome;
+use support::{B4, Bed, C4, LIMIT, join, total};
+
+#[test]
+fn hosts_talk_over_the_fast_path_alone() {
+    let Some(bed) = Bed::new("vale1") else { return };
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"), "without a router");
+    let (router, mut control) = bed.start();
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    for to in ["10.0.1.2", "fd00:b::2"] {
+        control.heartbeat(true).unwrap();
+        bed.tcp(to, 3 << 20);
+    }
+    assert_eq!(bed.kernel_forwarded(), before, "the kernel forwarded");
+    let stats = router.stats();
+    let [r0, r1] = [0, 1].map(|i| &stats[i].counts);
+    assert!(r0.get(Outcome::Forwarded) > 1000 && r1.get(Outcome::Forwarded) > 100, "{stats:?}");
+    assert_eq!(total(&stats, Outcome::Forwarded), total(&stats, Outcome::Sent), "{stats:?}");
+    let (packets, bytes) = control.counters(NextHop::new(B4).unwrap());
+    assert!(packets > 500 && bytes > 3 << 20, "{packets} {bytes}");
+    // What is for the router itself is answered by its kernel.
+    assert!(Bed::echo(&bed.a, &bed.r, "10.0.0.1") && Bed::echo(&bed.a, &bed.r, "fd00:a::1"));
+    assert!(router.stats()[0].counts.get(Outcome::Local) >= 6);
+    assert!(router.health().ready);
+}
+
+#[test]
+fn deleting_gives_all_back() {
+    let Some(bed) = Bed::new("vale2") else { return };
+    let (router, control) = bed.start();
+    assert!(bed.answers("10.0.1.2"));
+    let programs =
+        |link: &'static str| bed.inside(|| ringway::probe::interface(link).unwrap().programs.len());
+    assert_eq!([programs("r0"), programs("r1"), programs("r2")], [1; 3]);
+    assert!(router.delete().is_err(), "a process controls it");
+    drop(control);
+    ringway_router::kernel::Router::open("vale2").unwrap().delete().unwrap();
+    assert_eq!([programs("r0"), programs("r1"), programs("r2")], [0; 3]);
+    assert!(!ringway_router::kernel::routers().contains(&"vale2".into()));
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    assert!(bed.kernel_forwarded() >= before + 12, "the kernel forwards");
+}
+
+#[test]
+fn flows_to_a_group_take_all_its_ways() {
+    let Some(bed) = Bed::new("vale3") else { return };
+    let (router, control) = bed.start();
+    assert!(bed.answers("10.0.1.2"));
+    let receiver = Bed::udp(&bed.b, "10.9.9.9:9000");
+    let mut from = std::collections::BTreeMap::new();
+    for port in 20_000..20_064 {
+        let sender = Bed::udp(&bed.a, &format!("10.0.0.2:{port}"));
+        for _ in 0..4 {
+            sender.send_to(b"x", "10.9.9.9:9000").unwrap();
+            let (_, sender) = receiver.recv_from(&mut [0; 9]).unwrap();
+            *from.entry(sender.port()).or_insert(0) += 1;
+        }
+    }
+    assert!(from.len() == 64 && from.values().all(|n| *n == 4), "{from:?}");
+    let ways = [B4, C4].map(|number| control.counters(NextHop::new(number).unwrap()).0);
+    let ways = [ways[0] - 3, ways[1]]; // the questions before
+    assert!(ways.iter().all(|n| *n > 40 && n % 4 == 0) && ways.iter().sum::<u64>() == 256, "{ways:?}");
+    let sent = [1, 2].map(|i| router.stats()[i].counts.get(Outcome::Sent));
+    assert_eq!(sent, [ways[0] + 3, ways[1]]);
+}
+
+#[test]
+fn what_an_egress_does_not_take_is_counted_there() {
+    let Some(bed) = Bed::new("vale4") else { return };
+    let (router, mut control) = bed.start();
+    // Without NAPI at its far end a veth takes no frame.
+    bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
+    let sender = Bed::udp(&bed.a, "10.0.0.2:20000");
+    let send = |frames: u64| (0..frames).for_each(|_| _ = sender.send_to(b"x", "10.0.1.2:9").unwrap());
+    let wait_for = |wanted: u64| {
+        let start = Instant::now();
+        loop {
+            let counts = router.stats()[1].counts;
+            let [refused, full] = [Outcome::DeviceRefused, Outcome::DeviceFull].map(|o| counts.get(o));
+            if refused == wanted {
+                return;
+            }
+            assert!(start.elapsed() < LIMIT, "refused {refused} of {wanted}, full {full}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    send(20);
+    wait_for(20);
+    bed.r.ip("link set r1 down").unwrap();
+    control.heartbeat(true).unwrap();
+    send(7);
+    wait_for(27);
+    let stats = router.stats();
+    assert_eq!(stats[0].counts.get(Outcome::Forwarded), 27 + stats[0].counts.get(Outcome::Sent));
+}
+
+#[test]
+fn a_member_comes_and_goes() {
+    let Some(bed) = Bed::new("vale5") else { return };
+    let (router, mut control) = bed.start();
+    router.remove_member("r1").unwrap();
+    // What leads out of it is the kernel's now.
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2"));
+    assert_eq!(bed.kernel_forwarded(), before + 6);
+    assert!(router.stats()[0].counts.get(Outcome::KernelRoute) >= 3);
+    assert_eq!(bed.inside(|| join(&router, "r1")), 1);
+    control.heartbeat(true).unwrap();
+    assert!(bed.answers("10.0.1.2"));
+    assert_eq!(bed.kernel_forwarded(), before + 6);
+    assert_eq!(router.stats()[1].counts.get(Outcome::Forwarded), 3, "counters begin at 0");
+    // One whose interface is deleted stays in the list until it is removed.
+    bed.b.ip("link del b1").unwrap();
+    let gone: Vec<bool> = router.members().iter().map(|m| m.gone).collect();
+    assert_eq!(gone, [false, false, true]);
+    router.remove_member("r2").unwrap();
+    assert_eq!(router.members().len(), 2);
+}
