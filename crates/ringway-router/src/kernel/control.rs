@@ -100,7 +100,8 @@ impl Control {
     /// by these, for which [`heartbeat`](Self::heartbeat) should have been called. Publishing again does the same once more.
     ///
     /// # Errors
-    /// What the kernel said. Members either all use the old tables then, or as many as the error leaves room for use these.
+    /// What the kernel said. Before the first member goes over everything that can fail was tried; if one does not go, those before it use
+    /// these tables, and to publish again is the cure.
     pub fn publish(&mut self) -> Result<()> {
         let router = &self.router;
         let on = router.name();
@@ -138,11 +139,11 @@ impl Control {
     pub fn heartbeat(&mut self, ready: bool) -> Result<()> {
         let on = self.router.name();
         let mut context = u32::from(ready).to_ne_bytes();
-        let beat = self.beat.progs_mut().find(|p| p.name() == BEAT);
         let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };
-        let ran = beat.map(|p| p.test_run(input).map(drop));
+        let beat = program::program_mut(&self.beat, BEAT, on)?;
+        beat.test_run(input).map_err(|e| refused(on, "the heartbeat", &e))?;
         self.page.u64(at::NS).store(ringway::monotonic_ns(), Relaxed);
-        ran.unwrap_or(Ok(())).map_err(|e| refused(on, "the heartbeat", &e))
+        Ok(())
     }
 
     /// Waits until no program looks any more at what changes before this call put out of sight; its memory is used again then. It takes

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use libbpf_rs::{MapCore, Object, ObjectBuilder, Program};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramMut};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::fib::Layout;
 
@@ -123,8 +123,14 @@ impl Code<'_> {
 
 /// A program of an object.
 pub(super) fn program<'a>(object: &'a Object, name: &str, on: &str) -> Result<Program<'a>> {
-    object.progs().find(|p| p.name() == name).ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, on, format!("the eBPF object lacks {name}"))
-            .cure("rebuild Ringway")
-    })
+    object.progs().find(|p| p.name() == name).ok_or_else(|| lacks(name, on))
+}
+
+/// One to be run.
+pub(super) fn program_mut<'a>(object: &'a Object, name: &str, on: &str) -> Result<ProgramMut<'a>> {
+    object.progs_mut().find(|p| p.name() == name).ok_or_else(|| lacks(name, on))
+}
+
+fn lacks(name: &str, on: &str) -> Error {
+    Error::new(ErrorKind::Unsupported, on, format!("the eBPF object lacks {name}")).cure("rebuild Ringway")
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod changes;
 mod reference;
 mod rules;
 mod trial;

@@ -31,6 +31,7 @@ const LAN6: u16 = 308;
 const WAN6: u16 = 309;
 const GROUP6: u16 = 310;
 const NEVER: u16 = 311;
+const BIG: u16 = 312;
 
 fn n(number: u16) -> NextHop {
     NextHop::new(number).unwrap()
@@ -56,6 +57,7 @@ fn fill(control: &mut Control, [lan, wan, away]: [u32; 3]) {
         (LAN6, ready(lan, 1500, Family::V6)),
         (WAN6, ready(wan, 1500, Family::V6)),
         (GROUP6, Adjacency::group(10)),
+        (BIG, ready(wan, 9000, Family::V4)),
     ] {
         control.adjacency(n(number), &entry);
     }
@@ -77,6 +79,7 @@ fn fill(control: &mut Control, [lan, wan, away]: [u32; 3]) {
         ("10.11.0.0/16", EMPTY),
         ("10.12.0.0/16", MIXED),
         ("10.13.0.0/16", NEVER),
+        ("10.14.0.0/16", BIG),
         ("10.20.30.128/25", LAN),
     ];
     let to4 = to4.map(|(prefix, number)| (prefix.parse().unwrap(), Some(n(number))));
@@ -401,6 +404,39 @@ fn unfinished_checksums_are_finished_where_a_driver_leaves_them() {
             let (_, _, again) = software.run(&finished);
             assert_eq!(again[14 + field..16 + field], left[14 + field..16 + field], "spoilt");
         }
+    });
+}
+
+/// What is longer than a page comes in several pieces.
+#[test]
+fn frames_in_pieces_are_routed_as_others_are() {
+    in_namespace(|links| {
+        let mut bed = Bed::new(links, &Spec::default());
+        let long = |len: u16| {
+            v4("10.1.0.9", "10.14.0.1", |ip| {
+                ip.resize(len.into(), 0x77);
+                ip[2..4].copy_from_slice(&len.to_be_bytes());
+            })
+        };
+        for (len, padding) in [(6000, 0), (6000, 100), (4000, 3000), (60, 5000), (9000, 1)] {
+            let frame = [long(len), vec![0xcd; padding]].concat();
+            let left = bed.leaves(&frame);
+            assert_eq!(left.len(), 14 + usize::from(len), "{len} and {padding}");
+            assert_eq!(
+                (&left[..6], left[22], &left[34..]),
+                (&FAR[..], 63, &frame[34..14 + usize::from(len)])
+            );
+        }
+        assert_eq!(bed.stays(&long(9001)), TooBig);
+        assert_eq!(bed.stays(&long(6000)[..5000]), Malformed);
+        // A sum over all pieces is not made.
+        let mut software = Trial::new(&bed.control, links[0], true, &links[..2]);
+        software.set(&bed.lan);
+        let mut frame = long(6000);
+        let pseudo = [&frame[26..34], &[0, 17], &5980_u16.to_be_bytes()[..]].concat();
+        assert_eq!(software.run(&frame).0, Forwarded);
+        frame[40..42].copy_from_slice(&(!checksum::of(&pseudo)).to_be_bytes());
+        assert_eq!(software.run(&frame).0, KernelRoute);
     });
 }
 

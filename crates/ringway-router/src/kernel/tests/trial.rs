@@ -8,7 +8,7 @@ use crate::kernel::control::Control;
 use crate::kernel::layout::{COUNTS, MEMBERS, member as at};
 use crate::kernel::maps::{Maps, Shared};
 use crate::kernel::program::{Code, Identity, ROUTER};
-use crate::kernel::{Interface, Outcome};
+use crate::kernel::{Cut, Interface, Outcome};
 use crate::sys::Mapping;
 
 /// Its number: any.
@@ -25,6 +25,11 @@ pub(super) struct Trial {
 impl Trial {
     /// With the tables of a control process, but members, budgets and counters of its own.
     pub(super) fn new(control: &Control, index: u32, software: bool, members: &[u32]) -> Self {
+        Self::cut(control, index, (software, Cut::Whole), members)
+    }
+
+    /// The same, with a program that ends earlier.
+    pub(super) fn cut(control: &Control, index: u32, (software, cut): (bool, Cut), members: &[u32]) -> Self {
         let router = control.router();
         let shared = Maps::shared(router.cpus, "trial").unwrap();
         for index in members {
@@ -39,9 +44,7 @@ impl Trial {
             tables: Some(control.tables()),
             on: "trial",
         };
-        let object = code
-            .load(&[ROUTER], Identity { number: NUMBER, index, software, ..Identity::default() })
-            .unwrap();
+        let object = code.load(&[ROUTER], Identity { number: NUMBER, index, software, cut }).unwrap();
         let counts = shared.mapping("counts", "trial").unwrap();
         let before = vec![0; router.cpus * COUNTS / 8];
         Self { object, members: shared.mapping("members", "trial").unwrap(), counts, before, _shared: shared }
@@ -51,13 +54,18 @@ impl Trial {
         self.members.u64(NUMBER as usize * at::SIZE + at::WORD).store(to.word(), Relaxed);
     }
 
-    /// What becomes of a frame, what the program returned, and the frame that it left.
-    pub(super) fn run(&mut self, frame: &[u8]) -> (Outcome, u32, Vec<u8>) {
+    /// What the program returns for a frame, and the frame that it left.
+    pub(super) fn run_only(&self, frame: &[u8]) -> (u32, Vec<u8>) {
         let mut out = vec![0; frame.len() + 256];
         let input = ProgramInput { data_in: Some(frame), data_out: Some(&mut out), ..Default::default() };
         let program = self.object.progs_mut().find(|p| p.name() == ROUTER).unwrap();
         let ran = program.test_run(input).unwrap_or_else(|e| panic!("{} bytes: {e}", frame.len()));
-        let (verdict, left) = (ran.return_value, ran.data.unwrap().to_vec());
+        (ran.return_value, ran.data.unwrap().to_vec())
+    }
+
+    /// What becomes of a frame, what the program returned, and the frame that it left.
+    pub(super) fn run(&mut self, frame: &[u8]) -> (Outcome, u32, Vec<u8>) {
+        let (verdict, left) = self.run_only(frame);
         (self.counted(), verdict, left)
     }
 
