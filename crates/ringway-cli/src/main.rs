@@ -19,6 +19,7 @@ mod link;
 mod metrics;
 mod pkt_gen;
 mod rfc2544;
+mod route;
 mod run;
 mod selection;
 mod stats;
@@ -50,6 +51,7 @@ enum Command {
     Capture(capture::Args),
     Run(run::Args),
     Vale(vale::Args),
+    Route(route::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Command::Capture(args) => capture::run(args),
         Command::Run(args) => run::run(args),
         Command::Vale(args) => vale::run(args),
+        Command::Route(args) => route::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),

@@ -35,6 +35,11 @@ impl Signals {
         self.stop.load(Relaxed)
     }
 
+    /// What [`stop`](Self::stop) sets, for loops that know no signals.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
     /// The port has [ended](ringway::Port::ended): a receiver ends when its rings are empty.
     pub fn end_of_input(&self) {
         self.ended.store(true, Relaxed);

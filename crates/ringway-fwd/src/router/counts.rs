@@ -8,7 +8,7 @@ use super::decision::{Decision, DropReason, HostReason};
 const HOST: usize = HostReason::ALL.len();
 const DROP: usize = DropReason::ALL.len();
 
-/// Counters of an interface: what came in by it, and what it did not take of what was to leave by it.
+/// Counters of an interface: what came in by it, and what found no room in its port. What a port did not deliver is in its own counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InterfaceCounts {
     /// Frames received: `forwarded`, and all for the host, and all dropped.
@@ -17,13 +17,15 @@ pub struct InterfaceCounts {
     pub forwarded: u64,
     host: [u64; HOST],
     drops: [u64; DROP],
-    /// Frames that were to leave here, for which there was no room.
+    /// Frames that were to leave by this interface, and those for its host, for which there was no room.
     pub device_full: u64,
-    /// Frames that were to leave here, which the interface did not take.
-    pub device_refused: u64,
 }
 
 impl InterfaceCounts {
+    pub(super) fn full(frames: u64) -> Self {
+        Self { device_full: frames, ..Self::default() }
+    }
+
     /// Frames that went to the host for a reason.
     pub fn host(&self, why: HostReason) -> u64 {
         self.host[why as usize]
@@ -54,11 +56,11 @@ impl InterfaceCounts {
     /// ```
     pub fn named(&self) -> impl Iterator<Item = (String, u64)> + use<> {
         let of = |name: &str, value| (name.to_owned(), value);
-        let ends = [of("device_full", self.device_full), of("device_refused", self.device_refused)];
+        let end = [of("device_full", self.device_full)];
         let host = HostReason::ALL.map(|why| (format!("host_{}", why.name()), self.host(why)));
         let drops = DropReason::ALL.map(|why| of(why.name(), self.drops(why)));
         let begins = [of("frames_in", self.frames_in), of("forwarded", self.forwarded)];
-        begins.into_iter().chain(host).chain(drops).chain(ends)
+        begins.into_iter().chain(host).chain(drops).chain(end)
     }
 
     fn words(&self) -> [u64; WORDS] {
@@ -66,7 +68,7 @@ impl InterfaceCounts {
         words[..2].copy_from_slice(&[self.frames_in, self.forwarded]);
         words[2..2 + HOST].copy_from_slice(&self.host);
         words[2 + HOST..2 + HOST + DROP].copy_from_slice(&self.drops);
-        words[WORDS - 2..].copy_from_slice(&[self.device_full, self.device_refused]);
+        words[WORDS - 1] = self.device_full;
         words
     }
 
@@ -74,12 +76,12 @@ impl InterfaceCounts {
         let mut counts = Self { frames_in: words[0], forwarded: words[1], ..Self::default() };
         counts.host.copy_from_slice(&words[2..2 + HOST]);
         counts.drops.copy_from_slice(&words[2 + HOST..2 + HOST + DROP]);
-        (counts.device_full, counts.device_refused) = (words[WORDS - 2], words[WORDS - 1]);
+        counts.device_full = words[WORDS - 1];
         counts
     }
 }
 
-const WORDS: usize = 2 + HOST + DROP + 2;
+const WORDS: usize = 2 + HOST + DROP + 1;
 
 /// Counters of all interfaces: one writer, a forwarding thread, and any number of readers.
 #[derive(Debug)]
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn counters_go_into_words_and_back() {
-        let mut one = InterfaceCounts { device_full: 7, device_refused: 8, ..Default::default() };
+        let mut one = InterfaceCounts { device_full: 7, ..Default::default() };
         HostReason::ALL.into_iter().for_each(|why| one.count(Decision::Host(why)));
         DropReason::ALL.into_iter().for_each(|why| one.count(Decision::Drop(why)));
         let all = Counts::new(2);
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!((all.get(0), all.get(1)), (InterfaceCounts::default(), one));
         all.add(1, &one);
         assert_eq!(all.get(1).drops(DropReason::Budget), 2);
-        assert_eq!(one.named().map(|(_, n)| n).sum::<u64>(), 2 * 19 + 15);
+        assert_eq!(one.named().map(|(_, n)| n).sum::<u64>(), 2 * 19 + 7);
         assert_eq!(one.named().count(), WORDS);
     }
 }

@@ -292,13 +292,11 @@ impl Engine {
         self.decision(0)
     }
 
-    /// Counts frames that were to leave by the interface at a position: for which there was no room, and which it did not take.
+    /// Counts frames for which there was no room: that were to leave by the interface at a position, or were for its host.
     ///
     /// # Panics
     /// When there is no such interface.
-    pub fn not_taken(&self, position: usize, full: u64, refused: u64) {
-        let mut counts = InterfaceCounts::default();
-        (counts.device_full, counts.device_refused) = (full, refused);
-        self.counts.add(position, &counts);
+    pub fn no_room(&self, position: usize, frames: u64) {
+        self.counts.add(position, &InterfaceCounts::full(frames));
     }
 }

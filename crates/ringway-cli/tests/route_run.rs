@@ -1,0 +1,115 @@
+//! `ringway route run` in a namespace, to its end by Ctrl-C. Needs root; says so and passes without.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_bench::lab::{self, Lab, LabError};
+use support::{run, spawn};
+
+/// A frame from behind a1 that R's routes lead out of b0.
+fn frame() -> Vec<u8> {
+    let mut frame =
+        vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 8, 0, 0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 253, 0, 0];
+    frame.extend([10, 0, 0, 2, 192, 0, 2, 1]);
+    frame.resize(60, 7);
+    let sum = ringway::wire::checksum::of(&frame[14..34]);
+    frame[24..26].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+/// R: a0 and b0, whose far ends a1 and b1 are in the same namespace without addresses.
+fn lab() -> Option<Lab> {
+    if !lab::is_root() {
+        eprintln!("SKIP: routing needs root (namespaces, XDP); run these tests with sudo");
+        return None;
+    }
+    let lab = Lab::new().unwrap();
+    for (a, b) in [("a0", "a1"), ("b0", "b1")] {
+        lab.veth(a, b).unwrap();
+        lab.run_napi(b).unwrap();
+    }
+    for command in [
+        "link set a0 address 02:00:00:00:00:01",
+        "link set b0 address 02:00:00:00:00:02",
+        "addr add 10.0.0.1/24 dev a0",
+        "addr add 10.1.0.1/24 dev b0",
+        "neigh add 10.1.0.2 lladdr 06:00:00:00:00:02 dev b0",
+        "route add 192.0.2.0/24 via 10.1.0.2",
+    ] {
+        lab.ip(command).unwrap();
+    }
+    lab.exec("sysctl", &["-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0"]).unwrap();
+    Some(lab)
+}
+
+/// `ringway ARGS` inside the namespace.
+fn inside(lab: &Lab, args: &[&str]) -> Command {
+    let outside = support::command(args);
+    let mut command = Command::new("ip");
+    command.args(["netns", "exec", lab.name()]).arg(outside.get_program()).args(args);
+    outside.get_envs().for_each(|(name, value)| _ = command.env(name, value.unwrap_or_default()));
+    command.stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn routes_until_interrupted_and_leaves_nothing() {
+    let Some(lab) = lab() else { return };
+    let (sender, mut receiver) =
+        (RawSender::open(&lab, "a1").unwrap(), RawReceiver::open(&lab, "b1").unwrap());
+    let router = spawn(&mut inside(
+        &lab,
+        &["route", "run", "-p", "a0", "-p", "b0=ebpf:b0,ebpf:b0^", "-w", "1", "--json"],
+    ));
+    let end = Instant::now() + Duration::from_secs(20);
+    let is_there = || {
+        lab.run(|| {
+            let links = Command::new("ip").args(["-d", "link"]).output().unwrap();
+            Ok::<_, LabError>(String::from_utf8(links.stdout).unwrap().contains("prog/xdp"))
+        })
+    };
+    while !is_there().unwrap() {
+        assert!(Instant::now() < end, "the router does not start");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500)); // tables are filled behind that
+    for _ in 0..10 {
+        sender.send(&frame()).unwrap();
+    }
+    for _ in 0..10 {
+        let got = receiver.next(Duration::from_secs(5)).unwrap().expect("a frame comes through");
+        assert_eq!((&got[..12], got[22]), (&[6, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 2][..], 63));
+    }
+    let result = router.interrupt().json();
+    assert_eq!(
+        (&result["command"], &result["trouble"], &result["pending"]),
+        (&"route run".into(), &().into(), &0.into())
+    );
+    let a0 = &result["interfaces"][0];
+    assert_eq!(
+        (&a0["interface"], &a0["port"], &a0["host_port"]),
+        (&"a0".into(), &"ebpf:a0".into(), &"ebpf:a0^".into())
+    );
+    assert_eq!((&a0["counts"]["forwarded"], &a0["zero_copy"]), (&10.into(), &true.into()), "{result}");
+    assert_eq!(result["interfaces"][1]["wire"]["tx"]["frames_out"], 10, "{result}");
+    assert!(!is_there().unwrap(), "nothing stays attached");
+    sender.send(&frame()).unwrap();
+    assert!(receiver.next(Duration::from_secs(5)).unwrap().is_some(), "the kernel forwards again");
+}
+
+#[test]
+fn refusals_are_one_line() {
+    for (args, code, says) in [
+        (&["route", "run"][..], 2, "--port"),
+        (&["route", "run", "-p", "eth0=pipe:"], 2, "pipe:"),
+        (&["route", "run", "-p", "absent"], 1, "absent: there is no such interface"),
+    ] {
+        let ended = run(args);
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(ended.stderr.contains(says) && ended.stderr.trim_end().lines().count() == 1, "{ended:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Follows the kernel's tables beside the thread that forwards.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ringway::{Error, ErrorKind, Result, monotonic_ns};
+use ringway_fwd::control::{
+    Changes, ControlError, Counters, Family, Follower, Resolver, State, Tables, Verdict,
+};
+use ringway_fwd::fib::NextHop;
+use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Longest wait: heartbeats and settings that nothing tells of are due.
+const TICK: Duration = Duration::from_millis(500);
+
+/// While readers are to leave, or the kernel's tables are to be read again.
+const SOON: Duration = Duration::from_millis(10);
+
+/// How often the kernel is told which neighbours are in use: it would think them idle.
+const EXAMINE_EVERY: Duration = Duration::from_secs(5);
+
+/// How the tables are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The last comparison found the kernel's tables equal to ours, and all of it is in the lookup tables.
+    pub in_sync: bool,
+    /// Routes in the lookup tables.
+    pub routes: usize,
+    /// Next hops in use.
+    pub next_hops: usize,
+    /// Prefixes and next hops that are not what they should be, because something did not fit.
+    pub pending: usize,
+    /// What went wrong last, with the cure; what was there before is kept.
+    pub trouble: Option<String>,
+}
+
+/// The control plane of a router.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) follower: Follower,
+    pub(super) resolver: Resolver,
+    pub(super) tables: Tables,
+    pub(super) interfaces: Arc<Interfaces>,
+    pub(super) names: Vec<String>,
+    pub(super) rpf6: Rpf,
+    pub(super) heartbeat: Arc<Heartbeat>,
+    pub(super) next_hops: Arc<Counters>,
+    pub(super) status: Arc<Mutex<Status>>,
+    /// Marks of readers and of the resolver, oldest first: once the readers have left, the resolver may go on.
+    pub(super) leaving: VecDeque<(u64, u64)>,
+    /// Packets of each next hop when neighbours were last examined.
+    pub(super) seen: Box<[u64]>,
+    pub(super) examined: Instant,
+}
+
+impl Control {
+    /// Brings all that the kernel has to the tables; from now on they are to be trusted.
+    pub(super) fn begin(&mut self) {
+        self.update(Changes::everything());
+    }
+
+    /// Follows until told to stop. Then the tables are not to be trusted any more.
+    pub(super) fn run(&mut self, stop: &AtomicBool) {
+        while !stop.load(Relaxed) {
+            self.wait();
+            match self.follower.poll(Instant::now()) {
+                Ok(changes) => self.update(changes),
+                // No heartbeat: when this lasts, all goes to the host.
+                Err(e) => self.tell(Some(&e)),
+            }
+            self.examine();
+        }
+        self.heartbeat.stop();
+    }
+
+    fn wait(&self) {
+        let longest = if self.leaving.is_empty() { TICK } else { SOON };
+        let left = self.follower.wait(Instant::now()).clamp(SOON, longest);
+        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
+        // An interrupted or failed wait is a short one.
+        let _ = poll(&mut [PollFd::new(&self.follower, PollFlags::IN)], Some(&timeout));
+    }
+
+    fn update(&mut self, changes: Changes) {
+        let done = self.resolver.update(self.follower.state(), changes, &mut self.tables);
+        self.refresh();
+        self.heartbeat.beat(monotonic_ns());
+        self.leaving.push_back((self.tables.fib4.readers_mark(), self.resolver.mark()));
+        while let Some(&(readers, numbers)) = self.leaving.front()
+            && self.tables.fib4.readers_left(readers)
+        {
+            self.resolver.release(numbers);
+            self.leaving.pop_front();
+        }
+        self.tell(done.err().as_ref());
+    }
+
+    fn refresh(&self) {
+        for (position, name) in self.names.iter().enumerate() {
+            let index = self.interfaces.get(position).index;
+            self.interfaces.set(position, &interface(self.follower.state(), index, name, self.rpf6));
+        }
+    }
+
+    fn tell(&self, trouble: Option<&ControlError>) {
+        let pending = self.resolver.pending();
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.in_sync = self.follower.health().in_sync && pending == 0;
+        (status.routes, status.next_hops) = (self.resolver.routes(), self.resolver.next_hops());
+        status.pending = pending;
+        if let Some(e) = trouble {
+            status.trouble = Some(e.to_string());
+        }
+    }
+
+    /// The kernel does not see what we send: has it examine the neighbours that got packets since the last time.
+    fn examine(&mut self) {
+        if self.examined.elapsed() < EXAMINE_EVERY {
+            return;
+        }
+        self.examined = Instant::now();
+        for (number, seen) in (0..=u16::MAX).zip(&mut self.seen) {
+            let Some(next_hop) = NextHop::new(number) else { continue };
+            let (packets, _) = self.next_hops.get(next_hop);
+            if std::mem::replace(seen, packets) == packets {
+                continue;
+            }
+            let entry = self.tables.adjacencies.load(next_hop);
+            if let (Verdict::Ready, Some(gateway)) = (entry.verdict(), entry.gateway()) {
+                // A neighbour that went away meanwhile is no trouble: its going is told.
+                let _ = self.follower.examine(entry.egress(), gateway);
+            }
+        }
+    }
+}
+
+/// What the kernel says of an interface; of one that is gone, that it forwards nothing.
+pub(super) fn interface(state: &State, index: u32, name: &str, rpf6: Rpf) -> Interface {
+    let Some(link) = state.interface(index) else { return Interface { index, ..Interface::default() } };
+    let filter = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
+        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    };
+    Interface {
+        index,
+        mac: link.address.unwrap_or_default(),
+        forwards4: state.forwards(Family::V4, index),
+        forwards6: state.forwards(Family::V6, index),
+        // As the kernel does (IN_DEV_RPFILTER): the larger one.
+        rpf4: Rpf::of_sysctl(filter("all").max(filter(name))),
+        rpf6,
+    }
+}
+
+/// The kernel's number of an interface.
+pub(super) fn index_of(state: &State, name: &str) -> Result<u32> {
+    let found = state.interfaces().find(|link| link.name == name);
+    found.map(|link| link.index).ok_or_else(|| {
+        Error::new(ErrorKind::NotFound, name, "there is no such interface here")
+            .cure("`ip link` shows those that there are")
+    })
+}

@@ -1,0 +1,244 @@
+//! The loop over rings.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use ringway::{
+    Buf, Pairing, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, monotonic_ns,
+};
+use ringway_fwd::router::{BURST, Decision, Engine};
+
+/// Longest sleep: within this time the loop sees that it is to end.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Longest sleep while frames wait in a tx ring: no doorbell tells when they can leave.
+const PENDING_NAP: Duration = Duration::from_millis(1);
+
+/// Bursts of one ring in a round: sending costs a system call for each ring and round.
+const BURSTS: usize = 16;
+
+/// Longest frame: 64 slots of the largest buffers, and all that IP can be.
+const LONGEST: usize = 1 << 18;
+
+/// All rings of a router, and what decides.
+#[derive(Debug)]
+pub(super) struct Path {
+    engine: Engine,
+    /// Rings of received frames, with the position of their side and their number there.
+    wires: Vec<(usize, usize, RxRing)>,
+    hosts: Vec<(usize, usize, RxRing)>,
+    out: Out,
+    waiter: Waiter,
+    /// The ports: what they attached stays as long as they do.
+    _ports: Vec<Port>,
+}
+
+/// Where frames go: rings to send by, by side.
+#[derive(Debug)]
+struct Out {
+    wires: Vec<Vec<TxRing>>,
+    hosts: Vec<Vec<TxRing>>,
+    /// A buffer that is exchanged on the way, for each side's region; there is none in some.
+    spares: Vec<Option<Buf>>,
+    /// A frame of several slots.
+    scratch: Box<[u8]>,
+}
+
+/// What a frame leaves by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Wire(usize),
+    Host(usize),
+}
+
+impl Path {
+    /// Of ports in pairs: wire and host of each side.
+    pub(super) fn new(engine: Engine, mut ports: Vec<Port>, spin: Duration) -> Result<Self> {
+        let mut out = Out {
+            wires: Vec::new(),
+            hosts: Vec::new(),
+            spares: Vec::new(),
+            scratch: vec![0; LONGEST].into_boxed_slice(),
+        };
+        let (mut wires, mut hosts) = (Vec::new(), Vec::new());
+        let numbered = |side, rx: Vec<RxRing>| rx.into_iter().enumerate().map(move |(n, rx)| (side, n, rx));
+        for (side, pair) in ports.chunks_exact_mut(2).enumerate() {
+            wires.extend(numbered(side, std::mem::take(&mut pair[0].rx)));
+            hosts.extend(numbered(side, std::mem::take(&mut pair[1].rx)));
+            out.wires.push(std::mem::take(&mut pair[0].tx));
+            out.hosts.push(std::mem::take(&mut pair[1].tx));
+            out.spares.push(pair[0].region().take_buf());
+        }
+        Ok(Self { engine, wires, hosts, out, waiter: Waiter::new(spin)?, _ports: ports })
+    }
+
+    /// Forwards until told to stop.
+    pub(super) fn run(&mut self, stop: &AtomicBool) -> Result<()> {
+        while !stop.load(Relaxed) {
+            if self.round()? == 0 {
+                self.sleep()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some bursts of each ring; returns the frames or slots moved.
+    fn round(&mut self) -> Result<usize> {
+        let mut moved = 0;
+        for wire in 0..self.wires.len() {
+            moved += self.receive(wire)?;
+        }
+        for (side, number, rx) in &mut self.hosts {
+            rx.sync()?;
+            let rings = &mut self.out.wires[*side];
+            let ring = *number % rings.len().max(1);
+            if let Some(tx) = rings.get_mut(ring) {
+                let pairing = Pairing::of(rx, tx);
+                moved += forward(rx, tx, (BURST * BURSTS) as u32, pairing) as usize;
+            }
+        }
+        self.out.sync()?;
+        Ok(moved)
+    }
+
+    /// What has come in by a ring of a wire.
+    fn receive(&mut self, wire: usize) -> Result<usize> {
+        let Self { engine, wires, out, .. } = self;
+        let (side, number, rx) = &mut wires[wire];
+        rx.sync()?;
+        let mut all = 0;
+        for _ in 0..BURSTS {
+            rx.fetch(BURST as u32);
+            let mut frames = [const { None }; BURST];
+            engine.begin(*side, monotonic_ns());
+            for (frame, place) in rx.burst(BURST as u32).zip(&mut frames) {
+                engine.push(frame.bytes(), frame.len());
+                *place = Some(frame);
+            }
+            let frames = &mut frames[..engine.len()];
+            if frames.is_empty() {
+                break;
+            }
+            engine.decide();
+            all += frames.len();
+            out.send(engine, *side, *number, frames)?;
+        }
+        Ok(all)
+    }
+
+    fn sleep(&mut self) -> Result<bool> {
+        let pending = self.out.rings().any(|tx| tx.pending() > 0);
+        let rings = self.wires.iter_mut().chain(&mut self.hosts).map(|(.., rx)| rx as &mut dyn Wakeable);
+        let mut rings: Vec<_> = rings.collect();
+        self.waiter.wait(&mut rings, if pending { PENDING_NAP } else { NAP })
+    }
+}
+
+impl Out {
+    fn rings(&mut self) -> impl Iterator<Item = &mut TxRing> {
+        self.wires.iter_mut().chain(&mut self.hosts).flatten()
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.rings().filter_map(|tx| (tx.pending() > 0).then(|| tx.sync().map(|_| ()))).collect()
+    }
+
+    /// Puts the frames of a decided burst into the rings that they leave by: runs of frames for one ring together, so that those of a flow
+    /// keep their order.
+    fn send(
+        &mut self,
+        engine: &Engine,
+        side: usize,
+        number: usize,
+        frames: &mut [Option<RxFrame<'_>>],
+    ) -> Result<()> {
+        let exit = |at: usize| match engine.decision(at) {
+            Decision::Forward(to) => Some(Exit::Wire(usize::from(to.egress))),
+            Decision::Host(_) => Some(Exit::Host(side)),
+            Decision::Drop(_) => None,
+        };
+        let mut at = 0;
+        while at < frames.len() {
+            let first = at;
+            let to = exit(first);
+            while at < frames.len() && exit(at) == to {
+                at += 1;
+            }
+            let (rings, position) = match to {
+                Some(Exit::Wire(egress)) => (&mut self.wires[egress], egress),
+                Some(Exit::Host(side)) => (&mut self.hosts[side], side),
+                None => continue,
+            };
+            let ring = number % rings.len().max(1);
+            let sent = match rings.get_mut(ring) {
+                Some(tx) => {
+                    let mut run = Run { engine, spare: &mut self.spares[side], scratch: &mut self.scratch };
+                    run.send(first, &mut frames[first..at], tx)?
+                }
+                None => 0,
+            };
+            engine.no_room(position, (at - first - sent) as u64);
+        }
+        Ok(())
+    }
+}
+
+/// Frames that follow each other to one ring.
+struct Run<'a> {
+    engine: &'a Engine,
+    spare: &'a mut Option<Buf>,
+    scratch: &'a mut [u8],
+}
+
+impl Run<'_> {
+    /// Rewrites and sends; returns how many there was room for.
+    fn send(&mut self, first: usize, frames: &mut [Option<RxFrame<'_>>], tx: &mut TxRing) -> Result<usize> {
+        for (at, frame) in (first..).zip(frames.iter_mut().flatten()) {
+            self.engine.rewrite(at, frame.bytes_mut());
+        }
+        let sent = self.fill(first, frames, tx);
+        if sent == frames.len() {
+            return Ok(sent);
+        }
+        tx.sync()?;
+        Ok(sent + self.fill(first + sent, &mut frames[sent..], tx))
+    }
+
+    /// Fills free slots; returns how many frames went in.
+    fn fill(&mut self, first: usize, frames: &mut [Option<RxFrame<'_>>], tx: &mut TxRing) -> usize {
+        let swap = self.spare.as_ref().is_some_and(|spare| spare.region().is(tx.region()));
+        let mut burst = tx.burst();
+        let mut sent = 0;
+        for (at, frame) in (first..).zip(frames.iter_mut().flatten()) {
+            let len = match self.engine.decision(at) {
+                Decision::Forward(to) => to.len as usize,
+                _ => frame.len(),
+            };
+            if !self.put(&mut burst, frame, len, swap) {
+                break;
+            }
+            sent += 1;
+        }
+        sent
+    }
+
+    /// The first `len` bytes of a frame into the next slot, or slots; false without room.
+    fn put(&mut self, burst: &mut TxBurst<'_>, frame: &mut RxFrame<'_>, len: usize, swap: bool) -> bool {
+        if frame.is_chained() {
+            let len = len.min(frame.copy_to(self.scratch));
+            return burst.push(&self.scratch[..len]);
+        }
+        match self.spare {
+            Some(spare) if swap => {
+                let Some(mut slot) = burst.next_slot() else { return false };
+                // The frame's buffer to the slot, by way of the spare one, which is the slot's old one then.
+                if !frame.exchange(spare) || !slot.exchange(spare) {
+                    return false;
+                }
+                slot.send(len);
+                true
+            }
+            _ => burst.push(&frame.bytes()[..len]),
+        }
+    }
+}
