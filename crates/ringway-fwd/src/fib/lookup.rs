@@ -10,6 +10,10 @@ pub trait Walk: Address {
     #[doc(hidden)]
     const ROOT_ENTRY: usize;
 
+    /// The instructions that bursts are looked up the fastest with.
+    #[doc(hidden)]
+    fn fastest() -> Isa;
+
     /// The next hop of an address, 0 without a route.
     #[doc(hidden)]
     fn one(memory: &Memory, addr: Self) -> u16;
@@ -21,6 +25,10 @@ pub trait Walk: Address {
 
 impl Walk for u32 {
     const ROOT_ENTRY: usize = 2;
+
+    fn fastest() -> Isa {
+        simd::fastest4()
+    }
 
     #[inline]
     fn one(memory: &Memory, addr: Self) -> u16 {
@@ -35,6 +43,10 @@ impl Walk for u32 {
 
 impl Walk for u128 {
     const ROOT_ENTRY: usize = 4;
+
+    fn fastest() -> Isa {
+        simd::fastest6()
+    }
 
     #[inline]
     fn one(memory: &Memory, addr: Self) -> u16 {

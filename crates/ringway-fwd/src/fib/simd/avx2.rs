@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::avx512::masks;
-use super::scalar;
+use super::bmi;
 use crate::fib::memory::{Memory, NODE};
 
 const LANES: usize = 8;
@@ -18,7 +18,8 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
     let whole = addrs.len() / LANES * LANES;
     let (addrs, rest) = addrs.split_at(whole);
     let (next_hops, next_hops_of_rest) = next_hops.split_at_mut(whole);
-    scalar::burst4(memory.forms(), memory.root16(), rest, next_hops_of_rest);
+    // SAFETY: the processor has these instructions; both slices are equally long.
+    unsafe { bmi::burst4(memory, rest, next_hops_of_rest) };
     for (addrs, next_hops) in addrs.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
         // SAFETY: chunks of 8. The root has an entry for any 16 bits; the load of the last one ends in the nodes. Numbers of nodes
         // come from the root and from leaves (see the module above).

@@ -6,11 +6,12 @@
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use super::scalar::{self, Steps};
-use crate::fib::form::{BUCKET, HANDLE, bucket_parts};
-use crate::fib::memory::{Memory, NODE, ROOT};
+use super::scalar_v6;
+use crate::fib::form::{HANDLE, bucket_parts};
+use crate::fib::memory::{Memory, NODE};
 
 /// The forms of a table, by address. Made only where the processor has POPCNT, BMI1 and BMI2.
 #[derive(Debug, Clone, Copy)]
@@ -46,22 +47,50 @@ impl<'a> Raw<'a> {
         (first & !3, first & 3, u32::from(below) + (bits << (!slot & 63)).count_ones())
     }
 
-    /// The leaf of a slot, where most leaves have 8 bits: worth a branch.
+    /// The leaf of a slot.
     ///
     /// # Safety
     /// As for [`run_of`](Self::run_of).
     #[inline(always)]
-    unsafe fn narrow_leaf(self, number: u32, slot: u8) -> u32 {
+    unsafe fn any_leaf(self, number: u32, slot: u8) -> u32 {
         // SAFETY: the run is one of the node's leaves, which begin at this byte of the words.
         unsafe {
             let (first, width, run) = self.run_of(number, slot);
-            if width == 0 {
-                return AtomicU8::from_ptr(self.words.add((first + run) as usize).cast_mut())
-                    .load(Acquire)
-                    .into();
-            }
             self.leaf_at(first + (run << width), width)
         }
+    }
+
+    /// The leaf of a slot, where most leaves have this width, 0 or 2: worth a branch.
+    ///
+    /// # Safety
+    /// As for [`run_of`](Self::run_of).
+    #[inline(always)]
+    unsafe fn leaf_of_width<const WIDTH: u32>(self, number: u32, slot: u8) -> u32 {
+        const { assert!(WIDTH == 0 || WIDTH == 2) };
+        // SAFETY: as in `any_leaf`; leaves start on a word, so those of 32 bits are words.
+        unsafe {
+            let (first, width, run) = self.run_of(number, slot);
+            if width != WIDTH {
+                return self.leaf_at(first + (run << width), width);
+            }
+            match WIDTH {
+                0 => self.narrow_at(first + run).into(),
+                _ => {
+                    let word = self.words.add((first + (run << 2)) as usize).cast_mut();
+                    AtomicU32::from_ptr(word.cast()).load(Acquire)
+                }
+            }
+        }
+    }
+
+    /// The leaf of 8 bits at a byte of the words.
+    ///
+    /// # Safety
+    /// As for [`leaf_at`](Self::leaf_at).
+    #[inline(always)]
+    unsafe fn narrow_at(self, byte: u32) -> u8 {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU8::from_ptr(self.words.add(byte as usize).cast_mut()).load(Acquire) }
     }
 
     /// The leaf that begins with a byte of the words.
@@ -108,34 +137,21 @@ impl<'a> Raw<'a> {
 
 impl Steps for Raw<'_> {
     #[inline(always)]
-    fn locate(self, handle: u32, slot: u8) -> (u32, u32) {
+    fn leaf(self, handle: u32, slot: u8) -> u32 {
         // SAFETY: handles come from the root or a leaf of the table.
-        let (first, width, run) = unsafe { self.run_of(handle & !HANDLE, slot) };
-        (first + (run << width), width)
+        unsafe { self.any_leaf(handle & !HANDLE, slot) }
     }
 
     #[inline(always)]
-    fn load(self, at: u32, width: u32) -> u32 {
-        // SAFETY: what was located is a leaf.
-        unsafe { self.leaf_at(at, width) }
+    fn wide_leaf(self, handle: u32, slot: u8) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.leaf_of_width::<2>(handle & !HANDLE, slot) }
     }
 
     #[inline(always)]
-    fn expect(self, handle: u32) {
-        if handle & BUCKET != 0 {
-            let (_, keys, first) = bucket_parts(handle);
-            Self::ask(self.words, 4 * first);
-            Self::ask(self.words, 4 * first + 2 * keys);
-        } else if handle & HANDLE != 0 {
-            let node = (handle & !HANDLE) as usize * (NODE * 8);
-            Self::ask(self.nodes, node);
-            Self::ask(self.nodes, node + NODE * 8 - 1);
-        }
-    }
-
-    #[inline(always)]
-    fn expect_leaf(self, at: u32) {
-        Self::ask(self.words, at as usize);
+    fn narrow_leaf(self, handle: u32, slot: u8) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.leaf_of_width::<0>(handle & !HANDLE, slot) }
     }
 
     #[inline(always)]
@@ -149,14 +165,38 @@ impl Steps for Raw<'_> {
     }
 
     #[inline(always)]
-    fn one4(self, root: &[AtomicU16; ROOT], addr: u32) -> u16 {
-        let top = root[(addr >> 16) as usize].load(Acquire);
-        // SAFETY: nodes that the root and leaves name are published.
-        let leaf = unsafe {
-            let leaf = self.narrow_leaf(u32::from(top), (addr >> 8) as u8);
-            if leaf & HANDLE == 0 { leaf } else { self.narrow_leaf(leaf & !HANDLE, addr as u8) }
-        };
-        leaf as u16
+    fn expect_slot(self, number: u32, slot: u8) {
+        let node = number as usize * (NODE * 8);
+        Self::ask(self.nodes, node);
+        Self::ask(self.nodes, node + 8 + 8 * usize::from(slot >> 6));
+    }
+
+    #[inline(always)]
+    fn expect_node(self, handle: u32) {
+        let node = (handle & !HANDLE) as usize * (NODE * 8);
+        Self::ask(self.nodes, node);
+        Self::ask(self.nodes, node + NODE * 8 - 1);
+    }
+
+    #[inline(always)]
+    fn expect_bucket(self, handle: u32) {
+        let (_, keys, first) = bucket_parts(handle);
+        Self::ask(self.words, 4 * first);
+        Self::ask(self.words, 4 * first + 2 * keys);
+    }
+
+    #[inline(always)]
+    fn below4(self, top: u16, addr: u32) -> u16 {
+        // SAFETY: nodes that the root and leaves name are published; leaves are where runs say.
+        unsafe {
+            let (first, width, run) = self.run_of(top.into(), (addr >> 8) as u8);
+            if width == 0 {
+                return self.narrow_at(first + run).into(); // 8 bits: no handle
+            }
+            let leaf = self.leaf_at(first + (run << width), width);
+            (if leaf & HANDLE == 0 { leaf } else { self.leaf_of_width::<0>(leaf & !HANDLE, addr as u8) })
+                as u16
+        }
     }
 }
 
@@ -185,5 +225,5 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// The processor has POPCNT, BMI1 and BMI2.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u16]) {
-    scalar::burst6(Raw::of(memory), memory.root32(), addrs, next_hops);
+    scalar_v6::burst6(Raw::of(memory), memory.root32(), addrs, next_hops);
 }
