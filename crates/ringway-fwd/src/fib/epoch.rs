@@ -59,6 +59,11 @@ impl Epochs {
         self.seats[reader].epoch.store(AWAY, Ordering::Release);
     }
 
+    /// The epoch, for the writer, who alone ends it.
+    pub(super) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
     /// Ends the epoch and returns it: that of everything taken out of sight so far. Release: a reader that notes the next
     /// epoch sees none of that.
     pub(super) fn advance(&self) -> u64 {

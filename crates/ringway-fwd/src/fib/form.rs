@@ -71,9 +71,35 @@ impl Runs {
         if let [value] = self.values[..] { Some(value) } else { None }
     }
 
+    /// The runs of a node's slots, which start at these.
+    pub(super) fn set(&mut self, slots: &[u32; SLOTS], starts: &[u64; 4]) {
+        self.clear();
+        self.push(slots[0]);
+        ones(*starts).for_each(|at| self.push(slots[at]));
+    }
+
+    /// Those of `runs`, which start at `keys` but for the first one, split where more keys are stored; false: not all are stored.
+    pub(super) fn split(&mut self, runs: &Self, keys: &[u16], stored: impl Iterator<Item = u16>) -> bool {
+        self.clear();
+        self.push(runs.values[0]);
+        let mut found = 0;
+        for key in stored {
+            found += usize::from(keys.get(found) == Some(&key));
+            self.push(runs.values[found]);
+        }
+        found == keys.len()
+    }
+
+    /// Whether `count` stored leaves of a width can be these, and waste little: a route that goes and comes back then costs but
+    /// a store.
+    pub(super) fn fit(&self, count: usize, width: u32) -> bool {
+        let (wanted, stored) = (self.words(), leaf_words(count, width));
+        width >= self.width && stored <= wanted + wanted / 4 + 2
+    }
+
     /// Words that the leaves take.
     pub(super) fn words(&self) -> usize {
-        (self.values.len() << self.width).div_ceil(4)
+        leaf_words(self.values.len(), self.width)
     }
 
     /// The leaves as words.
@@ -84,6 +110,11 @@ impl Runs {
             chunk.iter().enumerate().fold(0, place)
         })
     }
+}
+
+/// Words that leaves of a width take.
+pub(super) fn leaf_words(count: usize, width: u32) -> usize {
+    (count << width).div_ceil(4)
 }
 
 /// The slots at which a run starts, but for the first one, as bits.

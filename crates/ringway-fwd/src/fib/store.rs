@@ -117,21 +117,28 @@ impl Store {
     pub(super) fn node(&mut self, old: u32, top: bool, slots: &[u32; SLOTS]) -> Result<(u32, u16), FibError> {
         let starts = run_starts(slots);
         let mut runs = std::mem::take(&mut self.runs);
-        runs.clear();
-        runs.push(slots[0]);
-        ones(starts).for_each(|at| runs.push(slots[at]));
-        let leaf = self.node_of(old, top, &starts, &runs);
+        runs.set(slots, &starts);
         let len = runs.len() as u16;
+        let leaf = self.node_of(old, top, slots, &starts, &mut runs);
         self.runs = runs;
         Ok((leaf?, len))
     }
 
-    fn node_of(&mut self, old: u32, top: bool, starts: &[u64; 4], runs: &Runs) -> Result<u32, FibError> {
+    fn node_of(
+        &mut self,
+        old: u32,
+        top: bool,
+        slots: &[u32; SLOTS],
+        starts: &[u64; 4],
+        runs: &mut Runs,
+    ) -> Result<u32, FibError> {
         if let Some(value) = runs.only() {
             self.forget(old);
             return Ok(value);
         }
-        if let Some(first) = self.same_node(old, starts, runs) {
+        if let Some((first, width, stored)) = self.fitting_node(old, starts, runs) {
+            runs.set(slots, &stored);
+            runs.width = width;
             self.replace_leaves(first, runs);
             return Ok(old);
         }
@@ -155,12 +162,10 @@ impl Store {
             self.forget(old);
             return Ok(value);
         }
-        let key_words = keys.len().div_ceil(2);
-        if self.same_bucket(old, keys, runs) {
-            let (_, _, first) = bucket_parts(old);
-            self.replace_leaves(first + key_words, runs);
+        if self.replace_in_bucket(old, keys, runs) {
             return Ok(old);
         }
+        let key_words = keys.len().div_ceil(2);
         let first = self.take_words(key_words + runs.words())?;
         if first >= BUCKET_WORDS {
             return Err(FibError::Full { part: Part::Buckets, limit: BUCKET_WORDS });
@@ -287,26 +292,38 @@ impl Store {
         Ok(node)
     }
 
-    /// The first word of the leaves of `old`, if that is a node whose runs start at the same slots.
-    fn same_node(&self, old: u32, starts: &[u64; 4], runs: &Runs) -> Option<usize> {
-        if old & HANDLE == 0 || old & BUCKET != 0 {
+    /// First word and width of the leaves of `old` and the slots at which its runs start, if that is a node whose runs can have
+    /// the wanted leaves.
+    fn fitting_node(&self, old: u32, starts: &[u64; 4], runs: &Runs) -> Option<(usize, u32, [u64; 4])> {
+        if old & (HANDLE | BUCKET) != HANDLE {
             return None;
         }
         let node = &self.memory.nodes()[(old & !HANDLE) as usize * NODE..][..NODE];
-        let same = node[1..].iter().zip(starts).all(|(a, b)| a.load(Relaxed) == *b);
+        let stored: [u64; 4] = std::array::from_fn(|k| node[k + 1].load(Relaxed));
         let (width, first) = node_leaves(node[0].load(Relaxed));
-        (same && width == runs.width).then_some(first as usize)
+        let count = 1 + stored.iter().map(|w| w.count_ones() as usize).sum::<usize>();
+        let inside = stored.iter().zip(starts).all(|(stored, wanted)| wanted & !stored == 0);
+        (inside && runs.fit(count, width)).then_some((first as usize, width, stored))
     }
 
-    fn same_bucket(&self, old: u32, keys: &[u16], runs: &Runs) -> bool {
-        if old & HANDLE == 0 || old & BUCKET == 0 {
+    /// Stores the leaves in place if `old` is a bucket that has all keys, and perhaps more.
+    fn replace_in_bucket(&mut self, old: u32, keys: &[u16], runs: &Runs) -> bool {
+        if old & (HANDLE | BUCKET) != HANDLE | BUCKET {
             return false;
         }
         let (width, count, first) = bucket_parts(old);
-        let stored = &self.memory.words()[first..first + count.div_ceil(2)];
-        width == runs.width
-            && count == keys.len()
-            && packed_keys(keys).zip(stored).all(|(a, b)| b.load(Relaxed) == a)
+        if !runs.fit(count + 1, width) {
+            return false;
+        }
+        let key = |k: usize| (self.memory.words()[first + k / 2].load(Relaxed) >> (16 * (k & 1))) as u16;
+        let mut split = std::mem::take(&mut self.runs);
+        let all_found = split.split(runs, keys, (0..count).map(key));
+        split.width = width;
+        if all_found {
+            self.replace_leaves(first + count.div_ceil(2), &split);
+        }
+        self.runs = split;
+        all_found
     }
 
     /// Each word is stored at once, so that a reader finds the old leaf or the new one.
@@ -371,15 +388,16 @@ impl Store {
         if self.plan.gone.is_empty() {
             return;
         }
-        let epoch = self.epochs.advance();
+        let epoch = self.epochs.now();
         self.retired.extend(self.plan.gone.drain(..).map(|piece| (epoch, piece)));
         if self.retired.len() >= WAITING {
             self.collect();
         }
     }
 
-    /// Takes back what no reader can see any more.
+    /// Takes back what no reader can see any more. Epochs are ended here only: each end costs the readers a cache miss.
     fn collect(&mut self) {
+        self.epochs.advance();
         let bound = self.epochs.oldest().min(self.hold.unwrap_or(u64::MAX));
         let free = self.retired.partition_point(|(epoch, _)| *epoch < bound);
         for (_, piece) in self.retired.drain(..free).collect::<Vec<_>>() {
