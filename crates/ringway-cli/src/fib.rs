@@ -173,7 +173,7 @@ fn family<A: Walk>(name: &str, file: &Path, text: &str) -> Result<Option<(String
 fn table<A: Walk>(file: &Path, text: &str) -> Result<(Fib<A>, f64), Failure> {
     let routes = text::table::<A>(text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
     let start = Instant::now();
-    let fib = Fib::build(Limits::default(), routes).map_err(failure)?;
+    let fib = Fib::build(Limits::for_routes(routes.len()), routes).map_err(failure)?;
     Ok((fib, start.elapsed().as_secs_f64()))
 }
 

@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 use ringway_fwd::fib::{
     Address, Fib, Fib4, Fib6, FibError, Foreign, Isa, Layout, Limits, NextHop, Prefix, Reference, Walk,
+    generate,
 };
 
 /// A change: which prefix, of which length, to which next hop; 0 withdraws.
@@ -191,6 +192,12 @@ fn buckets_become_nodes_and_nodes_buckets() {
             model.withdraw(prefix);
         }
         check(&fib, &model, &probes);
+        fib.release(fib.mark()); // takes back what went out of sight
+        match n {
+            9 | 289 => assert_eq!(fib.usage().nodes, 0, "ten routes are a bucket"),
+            149 => assert!(fib.usage().nodes > 0, "150 routes are nodes"),
+            _ => {}
+        }
     }
     assert!(fib.is_empty());
 }
@@ -250,6 +257,25 @@ fn a_full_table_says_which_part_is_full() {
     assert_eq!(fib.lookup(0x0a00_0101), NextHop::new(1));
     fib.withdraw("10.0.0.0/8".parse().unwrap()).unwrap();
     assert_eq!(fib.lookup(0x0a00_0101), None);
+}
+
+/// Routes that share nothing need the most memory.
+#[test]
+fn limits_for_routes_hold_scattered_hosts() {
+    fn fill<A: Walk>(count: usize) {
+        let mut random = generate::Random::new(11);
+        let mut host = || {
+            let key = random.next_u128();
+            let next_hop = NextHop::new(1 + (key >> 100) as u16 % 5000).unwrap(); // the same for one that comes twice
+            (Prefix::new(A::of_key(key), A::BITS).unwrap(), next_hop)
+        };
+        let routes: Vec<_> = (0..count).map(|_| host()).collect();
+        let fib = Fib::build(Limits::for_routes(count), routes.iter().copied()).unwrap();
+        assert!(fib.usage().words > Limits::default().words || fib.usage().nodes > Limits::default().nodes);
+        assert!(routes.iter().all(|(prefix, next_hop)| fib.lookup(prefix.addr()) == Some(*next_hop)));
+    }
+    fill::<u32>(120_000);
+    fill::<u128>(100_000);
 }
 
 /// The same bytes in memory of somebody else's, and in a copy at another address.

@@ -40,7 +40,7 @@ fn readers_see_old_or_new<A: Walk>(changes: usize, limits: impl Fn(&Fib<A>) -> L
     let mut fib = Fib::build(limits(&roomy), routes.iter().copied()).unwrap();
     let (stop, bursts) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
-        for isa in Isa::available() {
+        let start = |isa: Isa| {
             let mut reader = fib.reader().unwrap().with_isa(isa);
             let (keys, first, second, stop, bursts) = (&keys, &first, &second, &stop, &bursts);
             scope.spawn(move || {
@@ -55,8 +55,9 @@ fn readers_see_old_or_new<A: Walk>(changes: usize, limits: impl Fn(&Fib<A>) -> L
                         bursts.fetch_add(1, Relaxed);
                     }
                 }
-            });
-        }
+            })
+        };
+        let readers: Vec<_> = Isa::available().into_iter().map(start).collect();
         for _ in 0..changes {
             let (prefix, next_hop) = routes[random.below(routes.len())];
             // A table this full may refuse: then nothing has changed.
@@ -66,7 +67,8 @@ fn readers_see_old_or_new<A: Walk>(changes: usize, limits: impl Fn(&Fib<A>) -> L
                 }
             }
         }
-        while bursts.load(Relaxed) < 1000 {
+        // One that ended has found something wrong, and says so when it is joined.
+        while bursts.load(Relaxed) < 1000 && !readers.iter().any(|r| r.is_finished()) {
             thread::yield_now();
         }
         stop.store(true, Relaxed);

@@ -10,6 +10,9 @@ use ringway_fwd::fib::{Fib, Isa, Limits, NextHop, Prefix, Reference, Walk, text}
 /// Updates between two comparisons.
 const BATCH: usize = 2000;
 
+/// Bytes of a whole table at most: the second cache of a processor.
+const SIZE: usize = 2 << 20;
+
 /// Addresses compared each time.
 const PROBES: usize = 20_000;
 
@@ -64,6 +67,8 @@ fn follows_the_real_trace<A: Walk>(table: &str) {
     let sample: Vec<A> = (0..PROBES).map(|_| probes[random.below(probes.len())]).collect();
 
     let mut fib = Fib::build(Limits::default(), routes.iter().copied()).unwrap();
+    let usage = fib.usage();
+    assert!(usage.bytes <= SIZE && usage.spread <= SIZE, "{usage:?}");
     let mut reference = Reference::new();
     reference.extend(routes.iter().copied());
     compare(&fib, &reference, &probes);

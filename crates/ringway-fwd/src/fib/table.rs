@@ -27,6 +27,28 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Room for so many routes of any lengths, and at least that of [`default`](Self::default). A route of the Internet needs a tenth
+    /// of a node and a word, a scattered host route two nodes or up to 28 words; what is not used costs addresses, not memory.
+    ///
+    /// ```
+    /// use ringway_fwd::fib::Limits;
+    /// assert_eq!(Limits::for_routes(100), Limits::default());
+    /// assert!(Limits::for_routes(1_000_000).words > Limits::default().words);
+    /// ```
+    pub fn for_routes(routes: usize) -> Self {
+        let least = Self::default();
+        let times = |n: usize, max: u32| u32::try_from(routes.saturating_mul(n)).unwrap_or(max).min(max);
+        Self { nodes: times(2, MAX_NODES).max(least.nodes), words: times(32, MAX_WORDS).max(least.words) }
+    }
+}
+
+/// Nodes that handles can name, less those that an IPv4 root names.
+const MAX_NODES: u32 = (1 << 30) - (1 << 16);
+
+/// Words whose bytes vector loads can name, by 31 bits.
+const MAX_WORDS: u32 = (1 << 29) - 1;
+
 /// What of the lookup memory is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
@@ -65,7 +87,7 @@ impl<A: Walk> Fib<A> {
     /// An empty table in memory of this process.
     ///
     /// # Errors
-    /// [`FibError::Limits`] when they are above 2^29 words, or 2^30 nodes with the 2^16 that IPv4's root names. [`FibError::Os`] when
+    /// [`FibError::Limits`] when they are above 2^29 - 1 words, or 2^30 - 2^16 nodes. [`FibError::Os`] when
     /// the system has not so much memory to set aside.
     pub fn new(limits: Limits) -> Result<Self, FibError> {
         Self::check(limits)?;
@@ -247,9 +269,8 @@ impl<A: Walk> Fib<A> {
         })
     }
 
-    /// Handles have 30 bits for a node, and vector loads 31 for a byte of the words.
     fn check(limits: Limits) -> Result<(), FibError> {
-        let (nodes, words) = ((1 << 30) - Self::top_nodes(), (1 << 29) - 1);
+        let (nodes, words) = (MAX_NODES, MAX_WORDS);
         match limits {
             Limits { nodes: asked, .. } if asked > nodes => {
                 Err(FibError::Limits { part: "nodes", max: nodes })
