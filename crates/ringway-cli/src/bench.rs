@@ -113,8 +113,8 @@ pub(crate) const FIB: &str = "\
 Cases: ipv4-uniform, ipv4-covered, ipv4-sorted, ipv4-repeat, ipv4-zipf, ipv4-latency, ipv4-build, ipv4-update-trace, ipv4-update-random,
 ipv4-meanwhile, and the same for ipv6. Systems: ringway, ringway-scalar, dpdk-rte_fib, dpdk-rte_fib-scalar (IPv6: dpdk-rte_fib6), prefix-trie,
 treebitmap, linear-reference. DPDK is there when the program was built beside libdpdk-dev. Tables and the trace of updates are read from
-fib/ in $RINGWAY_DATA, ../shared/data or ./data; without them tables are made. Every answer is compared. Root is not needed. A full run
-takes about 12 minutes.
+fib/ in $RINGWAY_DATA or ./data; without them tables are made. Every answer is compared. rte_fib is left out of IPv4 tables with next hops above
+32767, where its entries of 2 bytes end. Root is not needed. A full run takes about 12 minutes.
 
 Examples:
   ringway bench fib                                      # everything

@@ -55,7 +55,7 @@ impl Source {
 /// The first folder that has tables.
 fn folder() -> Option<PathBuf> {
     let data = env::var_os("RINGWAY_DATA").map(PathBuf::from);
-    let folders = [data, Some("../shared/data".into()), Some("data".into())];
+    let folders = [data, Some("data".into())];
     folders.into_iter().flatten().map(|f| f.join("fib")).find(|f| f.join(<u32 as Family>::FILE).exists())
 }
 

@@ -1,4 +1,7 @@
 //! DPDK's tables as engines: they run in a process of their own and are given files.
+//!
+//! Entries of `rte_fib` have 2 bytes here, its fastest form that holds more than 127 next hops; one bit tells what they are, so next
+//! hops end at 32,767. Tables with larger ones can't be compared with it. Those of `rte_fib6` have 4 bytes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,6 +14,9 @@ use super::stream::Stream;
 use crate::peers::{FibPeer, OwnFolder};
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
+
+/// The largest next hop in entries of 2 bytes.
+const MAX_NEXT_HOP: u16 = 32_767;
 
 /// `rte_fib` or `rte_fib6`.
 pub(super) struct Dpdk {
@@ -47,6 +53,12 @@ impl Dpdk {
 
 impl<A: Family> Engine<A> for Dpdk {
     fn load(&mut self, routes: &[(Prefix<A>, NextHop)]) -> Result<f64, Fault> {
+        let largest = routes.iter().map(|r| r.1.get()).max().unwrap_or(0);
+        if A::BITS == 32 && largest > MAX_NEXT_HOP {
+            return Err(Fault::Unavailable(format!(
+                "rte_fib with entries of 2 bytes has next hops up to {MAX_NEXT_HOP}, the table up to {largest}"
+            )));
+        }
         let file = self.routes(routes.iter().map(|&(prefix, next_hop)| (prefix, Some(next_hop))))?;
         Ok(self.peer.load(&file)?)
     }

@@ -18,8 +18,9 @@
 //! length ([`Reference`](ringway_fwd::fib::Reference)), also after updates, and during them (`meanwhile`), where it must be that of the
 //! table before or after the change. All systems ask for large pages. `linear-reference` is that hash table itself.
 //!
-//! Tables: the file that `--table` names, or `fib/*.xz` in `$RINGWAY_DATA`, `../shared/data`, `./data`; else they are
-//! [made](ringway_fwd::fib::generate).
+//! Tables: the file that `--table` names, or `fib/*.xz` in `$RINGWAY_DATA` or `./data`; else they are
+//! [made](ringway_fwd::fib::generate). DPDK's `rte_fib` is left out of IPv4 tables with next hops above 32,767, where its entries of 2
+//! bytes end.
 
 mod data;
 mod dpdk;

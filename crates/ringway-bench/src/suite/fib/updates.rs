@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringway_fwd::fib::generate::Random;
 use ringway_fwd::fib::text::Update;
-use ringway_fwd::fib::{Fib, Isa, NextHop, Reader, Reference};
+use ringway_fwd::fib::{Fib, NextHop, Reader, Reference};
 
 use super::BURST;
 use super::data::{World, broken};
@@ -69,7 +69,7 @@ fn random<A: Family>(world: &World<A>) -> Result<Vec<Update<A>>, Fault> {
 
 fn updates<'a, A: Family>(world: &Arc<World<A>>, name: &'static str, changes: Changes<A>) -> Case<'a> {
     let dpdk = if A::BITS == 32 { "dpdk-rte_fib" } else { "dpdk-rte_fib6" };
-    let ours: MakeEngine<A> = || Ok(Box::new(Ours::new(Isa::best())));
+    let ours: MakeEngine<A> = || Ok(Box::new(Ours::new(None)));
     let peer: MakeEngine<A> = || Ok(Box::new(Dpdk::start::<A>(true)?));
     let mut systems = vec![("ringway", ours), (dpdk, peer)];
     systems.extend(A::crates());
@@ -102,7 +102,7 @@ fn meanwhile<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Case<'a> {
         }
         let stream = world.stream(Kind::Covered)?;
         let second = second_best(stream, world.reference()?);
-        let mut ours = Ours::new(Isa::best());
+        let mut ours = Ours::new(None);
         ours.load(world.routes()?)?;
         let (fib, reader) = ours.parts()?;
         let period = Duration::from_secs_f64(bed.seconds);
