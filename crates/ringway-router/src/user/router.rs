@@ -142,7 +142,7 @@ impl Router {
         let fib4 = Fib4::new(sizes.fib4).map_err(|e| invalid(&e))?;
         let fib6 = Fib6::new(sizes.fib6).map_err(|e| invalid(&e))?;
         let mut tables = ringway_fwd::control::Tables::new(fib4, fib6, sizes.next_hops);
-        let resolver = Resolver::new(sizes.next_hops, &mut tables);
+        let resolver = Resolver::new(&mut tables);
         let readers = Readers::new(&tables).map_err(|e| invalid(&e))?;
         let engine = Engine::new(readers, interfaces.clone(), options.budgets);
 
