@@ -19,10 +19,7 @@ const CHILD: &str = "RINGWAY_TEST_ROUTER";
 #[test]
 fn child() {
     let Ok(all) = std::env::var(CHILD) else { return };
-    let (name, netns) = all.split_once(' ').unwrap();
-    let netns = std::fs::File::open(format!("/run/netns/{netns}")).unwrap();
-    nix::sched::setns(netns, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
-    let router = Router::create(name, &Spec::default()).unwrap();
+    let router = Router::create(enter(&all), &Spec::default()).unwrap();
     let mut control = router.take_control().unwrap();
     fill(&mut control);
     control.publish().unwrap();
@@ -32,6 +29,31 @@ fn child() {
         control.heartbeat(true).unwrap();
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// Nor this one: it changes a router without end, and begins with whatever another one left.
+#[test]
+fn restless_child() {
+    let Ok(all) = std::env::var(CHILD) else { return };
+    let router = Router::open(enter(&all)).unwrap();
+    println!("ready");
+    loop {
+        let mut control = router.take_control().unwrap();
+        fill(&mut control);
+        control.publish().unwrap();
+        for link in ["r0", "r1", "r2"] {
+            let _ = router.remove_member(link);
+            join(&router, link);
+        }
+    }
+}
+
+/// Enters the namespace that the parent named behind the router, whose name it returns.
+fn enter(all: &str) -> &str {
+    let (name, netns) = all.split_once(' ').unwrap();
+    let netns = std::fs::File::open(format!("/run/netns/{netns}")).unwrap();
+    nix::sched::setns(netns, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+    name
 }
 
 /// Ends the child with the test.
@@ -44,11 +66,11 @@ impl Drop for Killed {
     }
 }
 
-fn start_child(bed: &Bed) -> Killed {
+fn start(test: &str, bed: &Bed) -> Killed {
     let me = std::env::current_exe().unwrap();
     let mut child = Killed(
         Command::new(me)
-            .args(["--exact", "child", "--nocapture"])
+            .args(["--exact", test, "--nocapture"])
             .env(CHILD, format!("{} {}", bed.name, bed.r.name()))
             .env("RINGWAY_BPFFS", root())
             .stdout(Stdio::piped())
@@ -63,7 +85,7 @@ fn start_child(bed: &Bed) -> Killed {
 #[test]
 fn a_router_outlives_its_process_and_is_taken_over_without_a_gap() {
     let Some(bed) = Bed::new("vale1") else { return };
-    let child = start_child(&bed);
+    let child = start("child", &bed);
     let router = Router::open("vale1").unwrap();
     assert!(router.health().ready);
     assert!(bed.answers("10.0.1.2"));
@@ -89,6 +111,38 @@ fn a_router_outlives_its_process_and_is_taken_over_without_a_gap() {
     assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
     assert_eq!(bed.kernel_forwarded(), before);
     drop(control);
+}
+
+/// At any instruction: the next one finds nothing that it can't go on from.
+#[test]
+fn whoever_is_killed_leaves_a_router_that_goes_on() {
+    const ROUNDS: u64 = 20;
+    let Some(bed) = Bed::new("vale6") else { return };
+    let router = bed.inside(|| Router::create("vale6", &Spec::default())).unwrap();
+    for round in 0..ROUNDS {
+        let child = start("restless_child", &bed);
+        std::thread::sleep(Duration::from_millis(3 + round * 37 % 150));
+        drop(child);
+    }
+    let mut control = bed.control(&router);
+    bed.inside(|| {
+        for link in ["r0", "r1", "r2"] {
+            let _ = router.remove_member(link);
+            join(&router, link);
+        }
+    });
+    control.heartbeat(true).unwrap();
+    let before = bed.kernel_forwarded();
+    assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
+    assert_eq!(bed.kernel_forwarded(), before);
+    assert_eq!(router.members().len(), 3);
+    drop(control);
+    router.delete().unwrap();
+    let left = |link: &str| ringway::probe::interface(link).unwrap().programs.len();
+    assert_eq!(bed.inside(|| ["r0", "r1", "r2"].map(left)), [0; 3]);
+    let names = std::fs::read_dir(root()).unwrap().map(|e| e.unwrap().file_name());
+    let halves: Vec<_> = names.filter(|n| n.to_string_lossy().contains("vale6")).collect();
+    assert!(halves.is_empty(), "{halves:?}");
 }
 
 #[test]
