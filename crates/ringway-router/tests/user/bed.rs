@@ -185,7 +185,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// Bytes through TCP from A to B, which arrive as they were sent.
 pub(crate) fn transfer(bed: &Bed, to: &str, len: usize) {
-    let data: Vec<u8> = (0..len).map(|i| (i * 31 >> 3) as u8).collect();
+    let data: Vec<u8> = (0..len).map(|i| ((i * 31) >> 3) as u8).collect();
     let listener = bed.b.run(|| Ok::<_, LabError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let port = listener.local_addr().unwrap().port();
     let got = thread::scope(|scope| {
