@@ -37,13 +37,19 @@ static __always_inline int finish_sum4(struct xdp_md *ctx)
 	return field != fold(sum) || finish_sum(ctx);
 }
 
-/* And for IPv6. */
+/* And for IPv6 without extension headers. */
 static __always_inline int finish_sum6(struct xdp_md *ctx)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 
-	if (ip + 40 > end)
+	if (ip + 58 > end)
+		return finish_sum(ctx);
+	__u32 protocol = *(__u8 *)(ip + 6), field = *(__u16 *)(ip + (protocol == PROTO_TCP ? 56 : 46));
+	if (protocol != PROTO_TCP && protocol != PROTO_UDP)
 		return 1;
-	__u32 protocol = *(__u8 *)(ip + 6);
-	return (protocol != PROTO_TCP && protocol != PROTO_UDP) || finish_sum(ctx);
+	__u64 sum = *(__u16 *)(ip + 4) + __builtin_bswap16(protocol);
+#pragma unroll
+	for (int i = 8; i < 40; i += 4)
+		sum += *(__u32 *)(ip + i);
+	return field != fold(sum) || finish_sum(ctx);
 }

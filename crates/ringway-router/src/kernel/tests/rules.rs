@@ -404,6 +404,22 @@ fn unfinished_checksums_are_finished_where_a_driver_leaves_them() {
             let (_, _, again) = software.run(&finished);
             assert_eq!(again[14 + field..16 + field], left[14 + field..16 + field], "spoilt");
         }
+        for (protocol, field) in [(17_u8, 46), (6, 56)] {
+            let pseudo = |ip: &[u8]| {
+                let length = (ip.len() as u32 - 40).to_be_bytes();
+                [&ip[8..40], &length, &[0, 0, 0, protocol]].concat()
+            };
+            let unfinished = v6("2001:db8:1::9", "2001:db8::1", |ip| {
+                ip[6] = protocol;
+                let sum = !checksum::of(&pseudo(ip));
+                ip[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+            });
+            let (_, _, left) = software.run(&unfinished);
+            let ip = &left[14..];
+            assert_eq!(checksum::of(&[&pseudo(ip)[..], &ip[40..]].concat()), 0, "protocol {protocol}");
+            let (_, _, again) = software.run(&[&MAC[..], &FAR, &left[12..]].concat());
+            assert_eq!(again[14 + field..16 + field], left[14 + field..16 + field], "spoilt");
+        }
     });
 }
 
