@@ -199,3 +199,47 @@ fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
     })?;
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = [(4 + value.len() as u16).to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// A base chain, as the kernel tells of it.
+    fn told(family: u8, hook: u32, dev: &str, policy: u32, rules: u32) -> Vec<u8> {
+        let mut place = attribute(1, &hook.to_be_bytes());
+        place.extend(attribute(3, format!("{dev}\0").as_bytes()));
+        let mut body = vec![family, 0, 0, 0];
+        body.extend(attribute(1, b"filter\0"));
+        body.extend(attribute(3, b"fwd\0"));
+        body.extend(attribute(4 | 0x8000, &place)); // NLA_F_NESTED
+        body.extend(attribute(5, &policy.to_be_bytes()));
+        body.extend(attribute(6, &rules.to_be_bytes()));
+        body
+    }
+
+    #[test]
+    fn chains_that_do_something_to_forwarded_packets() {
+        let nics = ["e0".to_owned()];
+        let found = |body: &[u8]| chain(body, &nics);
+        assert_eq!(found(&told(2, 2, "", 1, 3)).as_deref(), Some("chain ip filter fwd"));
+        assert_eq!(found(&told(1, 0, "", 0, 0)).as_deref(), Some("chain inet filter fwd"), "drops by policy");
+        assert_eq!(found(&told(5, 0, "e0", 1, 1)).as_deref(), Some("chain netdev filter fwd"));
+        for other in [
+            told(2, 2, "", 1, 0),   // without rules
+            told(2, 1, "", 1, 1),   // for the host itself
+            told(7, 2, "", 1, 1),   // of a bridge
+            told(5, 0, "e1", 1, 1), // of an interface that is no member
+            vec![2, 0, 0, 0],       // no base chain
+            vec![],
+        ] {
+            assert_eq!(found(&other), None, "{other:?}");
+        }
+    }
+}
