@@ -20,6 +20,7 @@ mod metrics;
 mod pkt_gen;
 mod rfc2544;
 mod route;
+mod routers;
 mod run;
 mod selection;
 mod stats;
@@ -50,7 +51,7 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Run(run::Args),
-    Vale(vale::Args),
+    Vale(Box<vale::Args>),
     Route(route::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),

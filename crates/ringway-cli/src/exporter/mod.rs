@@ -21,7 +21,7 @@ use ringway::open_ports;
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::{metrics, stop, switches};
+use crate::{metrics, routers, stop, switches};
 
 /// Serve the counters of open ports as OpenMetrics, by HTTP
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         ));
     }
     Console { json: false }.line(&format!("listening on http://{address}/metrics"))?;
-    let page = || metrics::page(&open_ports(), &switches::readable());
+    let page = || metrics::page(&open_ports(), &switches::readable(), &routers::readable());
     let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
     server::Server::new(listener, page).and_then(|mut server| server.serve(&signals)).map_err(failed)
 }

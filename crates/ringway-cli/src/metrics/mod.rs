@@ -1,13 +1,13 @@
 //! Counters as OpenMetrics text 1.0, for `ringway stats --openmetrics` and `ringway exporter`.
 //!
 //! [`Family`] is plain data: a name, what it means, and samples with labels. Each kind of thing that counts has a module
-//! that turns what was read into families, [`ports`] and [`switches`]; [`page`] joins them, and [`text`] writes them. For another
+//! that turns what was read into families, [`ports`], [`switches`] and [`routers`]; [`page`] joins them, and [`text`] writes them. For another
 //! kind, write such a module and add it to [`page`]:
 //!
 //! ```text
-//! let mut frames = Family::counter("ringway_router_frames", "Frames that entered and left the router");
-//! for router in routers {
-//!     frames.add(&[("router", &router.name), ("dir", "in")], router.frames_in);
+//! let mut frames = Family::counter("ringway_flow_frames", "Frames that entered and left a flow");
+//! for flow in flows {
+//!     frames.add(&[("flow", &flow.name), ("dir", "in")], flow.frames_in);
 //! }
 //! ```
 //!
@@ -16,6 +16,7 @@
 //! is there once, no two of its samples have the same labels, and its help is one line without a backslash.
 
 pub(crate) mod ports;
+mod routers;
 mod switches;
 
 use std::fmt;
@@ -27,15 +28,16 @@ use prometheus_client::registry::Registry;
 
 pub(crate) use prometheus_client::registry::Unit;
 
-use crate::switches::Reading;
+use crate::{routers::Reading as Router, switches::Reading as Switch};
 
-/// All there is to tell: the ports that are open now, and switches.
-pub(crate) fn page(ports: &[ringway::OpenPort], switches: &[Reading]) -> String {
+/// All there is to tell: the ports that are open now, switches and routers.
+pub(crate) fn page(ports: &[ringway::OpenPort], switches: &[Switch], routers: &[Router]) -> String {
     let mut build = Family::info("ringway_build", "Version of the ringway command that read the counters");
     build.add(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     let mut families = vec![build];
     families.extend(ports::families(ports));
     families.extend(switches::families(switches));
+    families.extend(routers::families(routers));
     text(families)
 }
 

@@ -32,10 +32,6 @@ pub(super) struct Run {
     /// Print what was forwarded every so many seconds
     #[arg(short, long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     watch: Option<u32>,
-
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -74,8 +70,7 @@ Examples:
   ringway route run -p eth0=xdp:eth0,null: -p eth1       # AF_XDP; nothing for the host of eth0";
 
 impl Run {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let console = Console { json: self.json };
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let mut options = Options::new(self.ports.clone());
         (options.rpf6, options.spin) = (self.rpf6.into(), Duration::from_micros(self.spin_us));
         let signals = stop::signals()?;

@@ -13,7 +13,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::switches::Reading;
 use crate::units::printable;
-use crate::{counters, link, metrics, stop, switches};
+use crate::{counters, link, metrics, routers, stop, switches};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
@@ -72,7 +72,8 @@ each port p1 and, over all ports there are and were, rx, tx and copies (in: as s
 
 --openmetrics: ringway_port_* are the accounts of whole ports, ringway_ring_* of each ring; labels port, pid and nr (which
 of the ports of that process) name a port, side (rx, tx) or ring (rx0) the part, dir (in, out) and reason the kind.
-ringway_switch_* are switches, with label switch, and ringway_switch_port_* their ports, with label port.
+ringway_switch_* are switches, with label switch, and ringway_switch_port_* their ports, with label port. ringway_router_* are
+routers, with label router; ringway_router_packets has labels member and outcome.
 
 Examples:
   ringway stats                  # all ports that you may see
@@ -85,7 +86,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let console = Console { json: args.json };
     if args.openmetrics {
-        let page = metrics::page(&selected(args)?, &all_switches(args));
+        let page = metrics::page(&selected(args)?, &all_switches(args), &all_routers(args));
         std::io::stdout().write_all(page.as_bytes())?;
         return Ok(());
     }
@@ -118,6 +119,11 @@ fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
 /// The switches, unless a port was asked for.
 fn all_switches(args: &Args) -> Vec<Reading> {
     if args.port.is_none() { switches::readable() } else { Vec::new() }
+}
+
+/// The routers, unless a port was asked for.
+fn all_routers(args: &Args) -> Vec<routers::Reading> {
+    if args.port.is_none() { routers::readable() } else { Vec::new() }
 }
 
 fn show(args: &Args, console: Console) -> Result<(), Failure> {

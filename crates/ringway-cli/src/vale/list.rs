@@ -6,12 +6,13 @@ use ringway::vale::{Module, SwitchPortStats};
 use serde_json::{Value, json};
 
 use super::port::{access_keys, rights};
-use super::{chosen, many};
+use super::{chosen, many, router};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::routers::Reading as Routers;
 use crate::switches::Reading;
 
-/// Show switches and their ports
+/// Show switches and their ports, routers and their members
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Of each port: number, name, whether it stays or goes away with its last user, is an interface, the host's side of one or \
@@ -32,22 +33,33 @@ Keys of --json, which stay as they are; new ones may be added:
       owner, uid, group, gid, mode (octal, as text)
       open, pid     whether a process has it open, and which;
                     pid is null for one of another pid namespace
+  routers[]         by name
+    name, groups    (multipath groups that there is room for)
+    ready           whether members forward, rather than leave all to the kernel
+    fib_in_sync     whether the tables are known to be the kernel's
+    heartbeat_age   seconds since the process was heard; null: never
+    pid             process that follows the kernel's tables, or null
+    status          what that process says: routes, next_hops, pending, events, syncs, overruns, repairs and more; or null
+    members[]       number, name, index, gone (the interface was deleted), forwards4, forwards6, frames_in, counters (by name)
 
 Examples:
   ringway vale list
   ringway vale list vale0 --json | jq '.switches[0].ports[].name'")]
 pub(super) struct Args {
-    /// Only this switch
+    /// Only this switch or router
     switch: Option<String>,
 }
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
-        let text: Vec<String> = switches.iter().map(describe).collect();
+        let routers = router::chosen(self.switch.as_deref())?;
+        let text = switches.iter().map(describe).chain(routers.iter().map(router::list));
+        let text: Vec<String> = text.collect();
         let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
-        console.result(&text, &json!({ "switches": objects }))?;
+        let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
+        console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
-//! `ringway vale`: switches, their ports and tables.
+//! `ringway vale`: switches, their ports and tables; routers.
 //!
-//! Each group of commands has a file: [`switch`] for those on switches, [`port`], [`conf`], [`fdb`], [`list`], [`stats`]. [`access`]
+//! Each group of commands has a file: [`switch`] for those on switches, [`port`], [`conf`], [`fdb`], [`list`], [`stats`]; [`router`] for those on routers. [`access`]
 //! turns users, groups and modes into what the library takes. All print with [`Console`]: text, or one JSON object whose keys the
 //! help of each command lists.
 
@@ -9,13 +9,14 @@ mod conf;
 mod fdb;
 mod list;
 mod port;
+mod router;
 mod stats;
 mod switch;
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ringway::vale::{Switch, set_root, switches};
+use ringway::vale::{Switch, is_router, set_root, switches};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Add(switch::Add),
+    Add(Box<switch::Add>),
     Del(switch::Del),
     Reload(switch::Reload),
     #[command(subcommand, arg_required_else_help = true)]
@@ -58,6 +59,7 @@ Commands on another directory than the default find the ports there with RINGWAY
 
 Examples:
   ringway vale add vale0                                   # a switch
+  ringway vale add vale1 --module router                   # a router beside the kernel's: ringway route --help
   ringway vale port add vale0:p1 --owner alice             # a port that alice may use
   ringway pkt-gen -i vale0:p1 -f rx                        # alice receives; no root
   ringway pkt-gen -i vale0:p2 -f tx                        # root sends from an ephemeral port
@@ -82,8 +84,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The switch of that name, or all.
+/// The switch of that name, or all. None for the name of a router.
 fn chosen(name: Option<&str>) -> Result<Vec<Switch>, Failure> {
+    if name.is_some_and(is_router) {
+        return Ok(Vec::new());
+    }
     let names = name.map_or_else(switches, |name| vec![name.to_owned()]);
     Ok(names.iter().map(|name| Switch::open(name)).collect::<Result<_, _>>()?)
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use ringway::vale::{PortAccess, Switch, SwitchPort};
+use ringway::vale::{PortAccess, Switch, SwitchPort, is_router};
 use serde_json::{Value, json};
 
 use super::conf::Conf;
-use super::{PortOf, access};
+use super::{PortOf, access, router};
 use crate::console::{Console, note};
 use crate::failure::Failure;
 
@@ -128,7 +128,8 @@ impl Set {
 #[command(after_help = "\
 Frames to it are then dropped as no_destination, or go to all when its addresses are forgotten. A port that a process has \
 open stays; with --force it goes, and that process is told at its next sync. An interface is no longer promiscuous, wherever it \
-is; a warning tells when its network namespace can't be found.
+is; a warning tells when its network namespace can't be found. With ROUTER:IF the interface is no member any more, and the kernel \
+forwards what comes in by it.
 
 Keys of --json: switch, port, number.
 
@@ -148,6 +149,9 @@ pub(super) struct Del {
 impl Del {
     fn run(&self, console: Console) -> Result<(), Failure> {
         let PortOf { switch: name, port } = &self.port;
+        if is_router(name) {
+            return router::leave(name, port, console);
+        }
         let switch = Switch::open(name)?;
         let number = find(&switch, &self.port)?.number;
         let stays = switch.nics_out_of_reach().into_iter().find(|p| p.name == *port);

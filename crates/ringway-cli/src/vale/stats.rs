@@ -6,13 +6,15 @@ use ringway::PortCounters;
 use ringway::vale::{SwitchPortStats, SwitchSum};
 use serde_json::{Value, json};
 
-use super::chosen;
+use super::{chosen, router};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::routers::Reading as Routers;
 use crate::switches::Reading;
+
 use crate::{counters, link, stop};
 
-/// Show what ports of switches sent and received
+/// Show what ports of switches sent and received, and what became of packets to routers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Counters are kept by the kernel, from when a port was made; no process needs to have it open. Of each port:
@@ -32,6 +34,7 @@ Keys of --json, which stay as they are; new ones may be added:
       rx, tx                 as in ringway stats --help
     totals                   rx and tx with frames_in, frames_out, dropped; copies
                              (ports that went away are in these sums, not in ports[])
+  routers[]                  as in ringway vale list --help
 
 For a live view of open ports see also ringway top.
 
@@ -40,7 +43,7 @@ Examples:
   ringway vale stats vale0 -w 1     # every second
   ringway vale stats vale0 --json | jq '.switches[0].ports[] | {name, waiting}'")]
 pub(super) struct Args {
-    /// Only this switch
+    /// Only this switch or router
     switch: Option<String>,
 
     /// Print again every SECONDS, until Ctrl-C
@@ -65,10 +68,14 @@ impl Args {
 
     fn show(&self, console: Console) -> Result<(), Failure> {
         let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
-        let text: Vec<String> = switches.iter().map(|s| describe(s, self.verbose)).collect();
+        let routers = router::chosen(self.switch.as_deref())?;
+        let text =
+            switches.iter().map(|s| describe(s, self.verbose)).chain(routers.iter().map(router::stats));
+        let text: Vec<String> = text.collect();
         let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
-        console.result(&text, &json!({ "switches": objects }))?;
+        let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
+        console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
         Ok(())
     }
 }

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use ringway::vale::{Module, NicOptions, Switch, SwitchSpec};
+use ringway::vale::{Module, NicOptions, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
 use super::list::{bytes, seconds};
+use super::router;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Make a switch, or with SWITCH:IF make an interface a port of one
+/// Make a switch or a router, or with SWITCH:IF make an interface a port of one
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames \
@@ -21,13 +22,23 @@ switch. All interfaces of the switch must then be in one network namespace. To v
 `ip link set dev IF gso_max_segs 1`; those left to the interface to cut are dropped as too_long. What virtual ports send to \
 the host arrives from processes in the interface's network namespace only.
 
+With --module router the interfaces become members of a router: an eBPF program on each forwards IPv4 and IPv6 as the kernel's \
+routes and neighbours say, several times faster, and leaves to the kernel all that it is not sure of (docs/router.md). Members are the \
+Ethernet interfaces of this network namespace that are up and forward, or those named with --nic; `ringway vale add vale0:eth3` adds \
+one later. A process stays behind that follows the kernel's tables (log: /run/ringway/NAME.log); if it dies, the kernel forwards again 3 s \
+later, and `ringway route sync` or this command starts it again. With --foreground it is this process, for systemd (Type=notify). A \
+router is refused where packets would go around rules of policy routing, packet filters, IPsec policies or tc filters.
+
 Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF: \
-switch, port, number, host (number of the host's port, or null).
+switch, port, number, host (number of the host's port, or null); of a router: name, pid, members, warnings, taken_over (whether \
+it was there without a process).
 
 Examples:
   ringway vale add vale0
   ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
   ringway vale add vale1 --module hub
+  ringway vale add vale2 --module router           # all interfaces that forward
+  ringway vale add vale2 --module router --nic eth0 --nic eth1 --rpf6 strict
   ringway vale add vale0:eth1                      # eth1 becomes a port
   ringway vale add vale0:eth2 --host               # and eth2, with its host's stack as eth2^")]
 pub(super) struct Add {
@@ -50,20 +61,48 @@ pub(super) struct Add {
     #[arg(long, default_value_t = SwitchSpec::default().quota)]
     quota: u32,
 
-    /// What decides where frames go: bridge (learns addresses), hub (all to all), or the file of a module, a compiled eBPF
-    /// object (docs/modules.md)
+    /// What decides where frames go: bridge (learns addresses), hub (all to all), router (the kernel's routes), or the file of a
+    /// module, a compiled eBPF object (docs/modules.md)
     #[arg(long, default_value = "bridge")]
-    module: Module,
+    module: Decider,
 
     /// With SWITCH:IF: the host's own stack on the interface becomes a port, too
     #[arg(long)]
     host: bool,
+
+    #[command(flatten)]
+    router: router::Options,
+}
+
+/// What decides where frames go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Decider {
+    Router,
+    Switch(Module),
+}
+
+impl std::str::FromStr for Decider {
+    type Err = std::convert::Infallible;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text == "router" { Self::Router } else { Self::Switch(text.parse()?) })
+    }
 }
 
 impl Add {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         if let Some((switch, interface)) = self.switch.split_once(':') {
             return self.add_nic(switch, interface, console);
+        }
+        if self.module == Decider::Router {
+            if self.host || self.spec() != SwitchSpec::default() {
+                return Err(Failure::Usage(
+                    "--slots, --rings, --ageing, --quota and --host are for switches".into(),
+                ));
+            }
+            return self.router.make(&self.switch, console);
+        }
+        if self.router != router::Options::default() {
+            return Err(Failure::Usage(format!("{} are for routers: add --module router", router::NAMES)));
         }
         if self.host {
             return Err(Failure::Usage(
@@ -92,15 +131,21 @@ impl Add {
             rings: self.rings,
             ageing: self.ageing,
             quota: self.quota,
-            module: self.module.clone(),
+            module: match &self.module {
+                Decider::Switch(module) => module.clone(),
+                Decider::Router => Module::default(),
+            },
         }
     }
 
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
-        if self.spec() != SwitchSpec::default() {
+        if self.spec() != SwitchSpec::default() || self.router != router::Options::default() {
             return Err(Failure::Usage(
                 "options are for making a switch; SWITCH:IF takes --host only".into(),
             ));
+        }
+        if is_router(switch) {
+            return router::join(switch, interface, self.host, console);
         }
         let open = Switch::open(switch)?;
         let number = open.add_nic_with(interface, &NicOptions { host: self.host })?;
@@ -112,10 +157,11 @@ impl Add {
     }
 }
 
-/// Remove a switch and its ports
+/// Remove a switch and its ports, or a router
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Nothing is removed while a process has a port of it open. `ringway vale port del` removes a single port.
+Nothing is removed while a process has a port of it open. `ringway vale port del` removes a single port. Of a router the process that \
+follows the kernel's tables is ended, and the kernel forwards all packets again; no route changes.
 
 Keys of --json: name, ports (how many it had).
 
@@ -128,6 +174,9 @@ pub(super) struct Del {
 
 impl Del {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        if is_router(&self.switch) {
+            return router::remove(&self.switch, console);
+        }
         let switch = Switch::open(&self.switch)?;
         let ports = switch.ports().len();
         let stay = switch.nics_out_of_reach();

@@ -1,0 +1,207 @@
+//! The process of a router: made or taken over, in the background or in the foreground.
+//!
+//! A command that is to leave a process behind runs itself again, with `--foreground --report`. The child makes the router,
+//! writes one line of JSON to its standard output, and goes on in a session of its own; what it says later goes to the log.
+
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use ringway_router::follow::{Engine, Files, Options, Server};
+use ringway_router::kernel::{Router, Spec};
+use rustix::stdio;
+use serde_json::{Value, json};
+
+use crate::console::{Console, note};
+use crate::failure::Failure;
+use crate::stop;
+
+/// Options that a child has and its parent has not.
+const CHILD: [&str; 2] = ["--foreground", "--report"];
+
+/// A log longer than this is begun anew.
+const LOG: u64 = 1 << 20;
+
+/// Runs the process until it is told to stop. `report`: it is a child whose parent waits for a word.
+pub(crate) fn run(
+    name: &str,
+    spec: &Spec,
+    options: &Options,
+    report: bool,
+    console: Console,
+) -> Result<(), Failure> {
+    let files = Files::of(name)?;
+    if report {
+        // a session of its own, which no terminal ends; fails only where it has one
+        let _ = nix::unistd::setsid();
+    }
+    let (mut engine, mut server, object) = match begin(name, spec, options, &files) {
+        Ok(begun) => begun,
+        Err(e) if report => {
+            std::io::stdout().write_all(format!("{}\n", json!({ "error": e.to_string() })).as_bytes())?;
+            return Ok(());
+        }
+        Err(e) => return Err(e),
+    };
+    let told = tell(&object, report, console);
+    if told.is_err() && object["taken_over"] == false {
+        // nobody knows of it
+        drop(server);
+        engine.delete()?;
+        files.remove();
+        return told;
+    }
+    let signals = stop::signals()?;
+    while !signals.stopped() {
+        server.wait(&engine);
+        engine.turn()?;
+        server.serve(&mut engine);
+        engine.notes().iter().for_each(|line| note(line));
+    }
+    Ok(())
+}
+
+/// Makes the router, or takes it over from a process that died, and says what was done.
+fn begin(
+    name: &str,
+    spec: &Spec,
+    options: &Options,
+    files: &Files,
+) -> Result<(Engine, Server, Value), Failure> {
+    let orphan = Router::open(name).is_ok_and(|router| router.health().controller.is_none());
+    let (engine, warnings) = match orphan {
+        true => Engine::take_over(name, options)?,
+        false => Engine::create(name, spec, options)?,
+    };
+    let listening = Server::open(name, files).map_err(Failure::from).and_then(|server| {
+        keep(files)?;
+        Ok(server)
+    });
+    let server = match listening {
+        Ok(server) => server,
+        Err(e) if orphan => return Err(e),
+        Err(e) => {
+            engine.delete()?;
+            files.remove();
+            return Err(e);
+        }
+    };
+    let members: Vec<_> = engine.router().members().into_iter().map(|m| m.name).collect();
+    let object = json!({
+        "name": name,
+        "pid": std::process::id(),
+        "taken_over": orphan,
+        "members": members,
+        "warnings": warnings,
+    });
+    Ok((engine, server, object))
+}
+
+/// Notes its process id, and how it was started.
+fn keep(files: &Files) -> Result<(), Failure> {
+    let own: Vec<String> = env::args().skip(1).filter(|arg| !CHILD.contains(&arg.as_str())).collect();
+    let setup = json!({ "arguments": own, "bpffs": ringway::vale::root() });
+    let wrote = fs::write(&files.setup, format!("{setup}\n"))
+        .and_then(|()| fs::write(&files.pid, format!("{}\n", std::process::id())));
+    wrote.map_err(|e| Failure::Other(format!("{}: writing it failed: {e}", files.setup.display())))
+}
+
+/// Tells parent, systemd or people that it is ready.
+fn tell(object: &Value, report: bool, console: Console) -> Result<(), Failure> {
+    notify();
+    if !report {
+        return announce(object, console);
+    }
+    let mut out = std::io::stdout();
+    out.write_all(format!("{}\n", json!({ "ok": object })).as_bytes())?;
+    out.flush()?;
+    // the parent's pipe ends here: standard error is the log
+    stdio::dup2_stdout(stdio::stderr()).map_err(|e| Failure::Output(e.into()))
+}
+
+/// sd_notify(3), for services of `Type=notify`.
+fn notify() {
+    let Some(path) = env::var_os("NOTIFY_SOCKET") else { return };
+    // where nobody listens, nobody waits
+    let _ = UnixDatagram::unbound().and_then(|socket| socket.send_to(b"READY=1", PathBuf::from(path)));
+}
+
+/// Runs this command again as a process in the background, and waits until its router is ready.
+pub(crate) fn in_background(name: &str, console: Console) -> Result<(), Failure> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let object = spawn(name, &arguments, None)?;
+    announce(&object, console)
+}
+
+/// Starts the process of a router again, as it was started the time before.
+pub(crate) fn again(name: &str) -> Result<(), Failure> {
+    let files = Files::of(name)?;
+    let lost = || {
+        let what =
+            format!("{name}: how its process was started is not known: {} is missing", files.setup.display());
+        Failure::Other(format!("{what}; `ringway vale add {name} --module router` goes on with it"))
+    };
+    let setup = fs::read_to_string(&files.setup).map_err(|_| lost())?;
+    let setup: Value = serde_json::from_str(&setup).map_err(|_| lost())?;
+    let arguments = setup["arguments"].as_array().ok_or_else(lost)?;
+    let arguments: Vec<String> = arguments.iter().filter_map(|a| a.as_str().map(str::to_owned)).collect();
+    spawn(name, &arguments, setup["bpffs"].as_str()).map(drop)
+}
+
+/// What the child says when it is ready.
+fn spawn(name: &str, arguments: &[String], bpffs: Option<&str>) -> Result<Value, Failure> {
+    let files = Files::of(name)?;
+    files.make_directory()?;
+    let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
+    let log = open_log(&files).map_err(|e| failed("opening its log", e))?;
+    let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
+    let mut command = Command::new(exe);
+    command.args(arguments).args(CHILD).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+    if let Some(dir) = bpffs {
+        command.env("RINGWAY_BPFFS", dir);
+    }
+    let mut child = command.spawn().map_err(|e| failed("starting its process", e))?;
+    let mut line = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut line).map_err(|e| failed("hearing of its process", e))?;
+    }
+    let said: Value = serde_json::from_str(&line).unwrap_or_default();
+    match (said["error"].as_str(), said["ok"].clone()) {
+        (Some(why), _) => {
+            let _ = child.wait();
+            Err(Failure::Other(why.to_owned()))
+        }
+        (None, Value::Null) => {
+            let _ = child.wait();
+            Err(Failure::Other(format!("{name}: its process ended; {} tells why", files.log.display())))
+        }
+        (None, ok) => Ok(ok),
+    }
+}
+
+fn open_log(files: &Files) -> std::io::Result<File> {
+    if fs::metadata(&files.log).is_ok_and(|m| m.len() > LOG) {
+        fs::remove_file(&files.log)?;
+    }
+    OpenOptions::new().create(true).append(true).mode(0o600).open(&files.log)
+}
+
+/// Says what was made.
+fn announce(object: &Value, console: Console) -> Result<(), Failure> {
+    let name = object["name"].as_str().unwrap_or("?");
+    let list = |key: &str| {
+        object[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    for warning in list("warnings") {
+        note(&format!("ringway: {warning}; the kernel forwards what comes in there"));
+    }
+    let done = if object["taken_over"] == true { "taken over" } else { "made" };
+    let text =
+        format!("{name}: router {done}, process {}; members {}", object["pid"], list("members").join(" "));
+    console.result(&text, object)?;
+    Ok(())
+}

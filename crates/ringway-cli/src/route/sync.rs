@@ -1,0 +1,70 @@
+//! `ringway route sync`.
+
+use std::time::{Duration, Instant};
+
+use ringway_router::follow::{Ask, Request};
+use ringway_router::kernel::Router;
+use serde_json::{Value, json};
+
+use super::{Of, start};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Compare the fast path's tables with the kernel's, and repair them; exit code 1 if they are not in sync then
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Where no process looks after the router, one is started first, as it was the time before: it fills new tables and takes over, and no packet \
+is lost by that.
+
+Keys of --json: name, fib_in_sync, found (equal, differs: and was repaired, busy: routes change too fast to tell), wrong (prefixes and \
+next hops of the fast path that were not as they should be, and were repaired), pending (what does not fit), started (whether a process \
+was).
+
+Examples:
+  ringway route sync
+  ringway route sync -r vale0 --json")]
+pub(super) struct Args {
+    #[command(flatten)]
+    of: Of,
+}
+
+/// How long routes that change all the time are compared again.
+const TRY: Duration = Duration::from_secs(30);
+
+impl Args {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let name = self.of.name()?;
+        let started = Router::open(&name)?.health().controller.is_none();
+        if started {
+            start::again(&name)?;
+        }
+        let mut ask = Ask::open(&name, Duration::from_secs(120))?;
+        let end = Instant::now() + TRY;
+        let mut answer = ask.ask(&Request::Sync)?;
+        while answer["fib_in_sync"] != true && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(200));
+            answer = ask.ask(&Request::Sync)?;
+        }
+        (answer["name"], answer["started"]) = (json!(name), json!(started));
+        console.result(&describe(&answer), &answer)?;
+        match answer["fib_in_sync"].as_bool() {
+            Some(true) => Ok(()),
+            _ => Err(Failure::Other(format!("{name}: not in sync; its log tells why"))),
+        }
+    }
+}
+
+fn describe(answer: &Value) -> String {
+    let state = if answer["fib_in_sync"] == true { "in sync" } else { "not in sync" };
+    let mut text = format!("{}: {state} with the kernel's tables", answer["name"].as_str().unwrap_or("?"));
+    if answer["started"] == true {
+        text += "; a process that follows them was started";
+    }
+    if answer["wrong"] != 0 {
+        text += &format!("; {} entries repaired", answer["wrong"]);
+    }
+    if answer["pending"] != 0 {
+        text += &format!("; {} prefixes and next hops do not fit", answer["pending"]);
+    }
+    text
+}

@@ -1,0 +1,134 @@
+//! A kernel's router becomes fast by one command, and is what it was by another.
+
+use std::time::Duration;
+
+use crate::bed::{B4, B6, Bed};
+use crate::support::openmetrics;
+
+const GAP: Duration = Duration::from_millis(1);
+
+#[test]
+fn a_router_of_the_kernel_becomes_fast_and_is_given_back() {
+    let Some(bed) = Bed::new() else { return };
+    assert_eq!([B4, B6].map(|to| bed.exchange(to, 20, GAP)), [0, 0], "the kernel forwards");
+    let made = bed.make("vale0");
+    assert_eq!((&made["members"], &made["taken_over"]), (&serde_json::json!(["ra", "rb"]), &false.into()));
+    assert!(bed.has_program("ra") && bed.has_program("rb"));
+
+    let before = bed.count("vale0", "forwarded");
+    assert_eq!([B4, B6].map(|to| bed.exchange(to, 500, GAP)), [0, 0]);
+    let forwarded = bed.count("vale0", "forwarded") - before;
+    assert!(forwarded >= 2000, "{forwarded} of 2,000 packets there and back");
+    let router = bed.router("vale0");
+    assert_eq!((&router["fib_in_sync"], &router["ready"]), (&true.into(), &true.into()), "{router}");
+
+    let removed = bed.room.json(&["vale", "del", "vale0"]);
+    assert_eq!(removed["ports"], 2);
+    assert!(!bed.has_program("ra") && !bed.has_program("rb"));
+    let left: Vec<_> =
+        std::fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["vale0.log"], "and its process is gone");
+    assert_eq!(
+        std::fs::read_to_string(bed.room.path("run/vale0.log")).unwrap(),
+        "",
+        "with nothing to complain about"
+    );
+    assert_eq!([B4, B6].map(|to| bed.exchange(to, 20, GAP)), [0, 0], "the kernel forwards again");
+}
+
+#[test]
+fn routes_are_shown_and_explained() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    bed.ip("route add 192.0.2.0/24 nexthop via 10.0.2.2 nexthop via 10.0.1.2 weight 3
+        route add blackhole 198.51.100.0/24\nroute add unreachable 2001:db8::/32");
+    let room = &bed.room;
+    assert_eq!(room.json(&["route", "sync"])["fib_in_sync"], true);
+
+    let shown = room.run(&["route", "show"]).stdout;
+    for line in ["198.51.100.0/24 blackhole\n", "2001:db8::/32 unreachable\n", "10.0.1.1/32 local\n"] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.contains("10.0.2.2/32 via 10.0.2.2 dev rb lladdr "), "{shown}");
+    assert!(shown.contains("\tnexthop via 10.0.1.2 dev ra lladdr "), "{shown}");
+    let within = room.run(&["route", "show", "198.51.0.0/16", "-r", "vale0"]).stdout;
+    assert_eq!(within, "198.51.100.0/24 blackhole\n");
+    let json = room.run(&["route", "show", "--json", "192.0.2.0/24"]).stdout;
+    let route: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&route["kind"], route["group"].as_array().unwrap().len()), (&"group".into(), 2));
+
+    for (question, answer) in [
+        ("10.0.2.2 from 10.0.1.2 iif ra", ("forward", "forwarded", 21)),
+        ("fd00:2::2 from fd00:1::2 iif ra", ("forward", "forwarded", 21)),
+        ("192.0.2.7 ipproto udp sport 5 dport 7", ("forward", "forwarded", 21)),
+        ("10.0.2.9", ("host", "unresolved", 19)),
+        ("198.51.100.1", ("drop", "blackhole", 15)),
+        ("2001:db8::1", ("host", "unreachable", 16)),
+        ("10.0.2.1", ("host", "local", 13)),
+        ("203.0.113.1", ("host", "unreachable", 12)),
+        ("127.0.0.1", ("drop", "martian_destination", 9)),
+        ("10.0.2.2 from 127.0.0.1", ("drop", "martian_source", 8)),
+        ("224.0.0.1", ("host", "local", 10)),
+    ] {
+        let words: Vec<_> = ["route", "get"].into_iter().chain(question.split(' ')).collect();
+        let said = room.json(&words);
+        let said = (
+            said["verdict"].as_str().unwrap(),
+            said["reason"].as_str().unwrap(),
+            said["rule"].as_u64().unwrap(),
+        );
+        assert_eq!(said, answer, "{question}");
+    }
+    let text = room.run(&["route", "get", "192.0.2.7"]).stdout;
+    assert!(text.contains("the member for this flow, of\n"), "{text}");
+    let wrong = room.run(&["route", "get", "10.0.2.2", "iif", "lo"]);
+    assert!(wrong.error(1).contains("lo is no member"), "{wrong:?}");
+}
+
+#[test]
+fn counters_are_shown_everywhere() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    bed.ip("route add blackhole 198.51.100.0/24");
+    assert_eq!(bed.room.json(&["route", "sync"])["fib_in_sync"], true);
+    assert_eq!(bed.exchange("198.51.100.1", 10, GAP), 10);
+    assert_eq!(bed.exchange(B4, 100, GAP), 0);
+    let room = &bed.room;
+    let stats = room.json(&["route", "stats"]);
+    assert_eq!(stats["reasons"]["blackhole"], 10, "{stats}");
+    let hops = stats["next_hops"].as_array().unwrap();
+    let to_b = hops.iter().find(|h| h["via"] == B4).unwrap();
+    assert!(to_b["packets"].as_u64() >= Some(100) && to_b["bytes"].as_u64() >= Some(3200), "{to_b}");
+    let text = room.run(&["route", "stats"]).stdout;
+    assert!(text.contains("10 dropped: blackhole\n"), "{text}");
+    let text = room.run(&["vale", "stats", "vale0"]).stdout;
+    assert!(text.contains("vale0:ra\n") && text.contains("dropped: 10 blackhole;"), "{text}");
+    assert!(room.run(&["vale", "list"]).stdout.contains("vale0: router, "));
+
+    let page = room.run(&["stats", "--openmetrics"]).stdout;
+    openmetrics::parse(&page);
+    for line in [
+        "ringway_router_fib_in_sync{router=\"vale0\"} 1\n",
+        "ringway_router_packets_total{router=\"vale0\",member=\"ra\",outcome=\"blackhole\"} 10\n",
+        "ringway_router_pending{router=\"vale0\"} 0\n",
+    ] {
+        assert!(page.contains(line), "{line}: {page}");
+    }
+}
+
+#[test]
+fn members_come_and_go() {
+    let Some(bed) = Bed::new() else { return };
+    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--nic", "ra"]);
+    assert_eq!(made["members"], serde_json::json!(["ra"]));
+    assert_eq!(bed.exchange(B4, 50, GAP), 0);
+    assert!(bed.count("vale0", "kernel_route") >= 50, "the way out is no member");
+    assert_eq!(bed.room.json(&["vale", "add", "vale0:rb"])["number"], 1);
+    assert_eq!(bed.exchange(B4, 50, GAP), 0);
+    assert!(bed.count("vale0", "forwarded") >= 100);
+    bed.room.json(&["vale", "port", "del", "vale0:ra"]);
+    assert!(!bed.has_program("ra") && bed.has_program("rb"));
+    assert_eq!(bed.exchange(B4, 50, GAP), 0);
+    let twice = bed.room.run(&["vale", "port", "del", "vale0:ra"]);
+    assert!(twice.error(1).contains("ra is no member"));
+}

@@ -1,0 +1,10 @@
+//! Routers by commands, in network namespaces: hosts a and b on both sides of a router that the kernel was before. Needs root; says so and
+//! passes without.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod bed;
+mod follow;
+mod made;
+mod refused;
+#[path = "../support/mod.rs"]
+mod support;

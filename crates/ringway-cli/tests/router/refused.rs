@@ -1,0 +1,111 @@
+//! What would not be right is refused, and leaves nothing.
+
+use std::fs;
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use crate::bed::{B4, Bed};
+
+/// Tries to make a router; what is said, and that nothing is left.
+fn refused(bed: &Bed, more: &[&str]) -> String {
+    let tried = bed.room.run(&[&["vale", "add", "vale0", "--module", "router"], more].concat());
+    let said = tried.error(1).to_owned();
+    let pinned = fs::read_dir(bed.room.path("bpf/ringway")).into_iter().flatten().flatten();
+    let pinned: Vec<_> = pinned.map(|e| e.file_name()).filter(|name| name != "lock").collect();
+    assert!(pinned.is_empty(), "{said}: {pinned:?}");
+    assert!(!bed.has_program("ra") && !bed.has_program("rb"), "{said}");
+    let left: Vec<_> = fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
+    assert!(left.iter().all(|name| name == "vale0.log"), "{said}: {left:?}");
+    said
+}
+
+#[test]
+fn what_packets_would_go_around_is_refused() {
+    let Some(bed) = Bed::new() else { return };
+    bed.ip("rule add from 10.9.0.0/16 lookup 100 priority 500");
+    let said = refused(&bed, &[]);
+    assert!(said.contains("rule at priority 500") && said.contains("--bypass rules"), "{said}");
+    bed.r.exec("tc", &["qdisc", "add", "dev", "ra", "clsact"]).unwrap();
+    let said = refused(&bed, &["--bypass", "rules"]);
+    assert!(said.contains("ingress of ra") && said.contains("--bypass tc"), "{said}");
+    bed.ip("xfrm policy add src 10.0.1.0/24 dst 10.0.2.0/24 dir fwd");
+    let said = refused(&bed, &["--bypass", "rules,tc"]);
+    assert!(said.contains("1 IPsec policies") && said.contains("--bypass xfrm"), "{said}");
+    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--bypass", "rules,tc,xfrm"]);
+    assert_eq!(made["taken_over"], false);
+}
+
+#[test]
+fn interfaces_that_can_not_be_members() {
+    let Some(bed) = Bed::new() else { return };
+    // no NAPI at the far end: it would take no packet
+    bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
+    let said = refused(&bed, &["--nic", "ra", "--nic", "rb"]);
+    assert!(said.contains("vale0:rb") && said.contains("gro on"), "{said}");
+    let said = refused(&bed, &["--nic", "absent"]);
+    assert!(said.contains("absent"), "{said}");
+    bed.ip("link add x0 type veth peer name x1\nlink set x0 up\nlink set x1 up");
+
+    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router"]);
+    assert_eq!(made["members"], serde_json::json!(["ra"]), "the others stay with the kernel");
+    assert_eq!(made["warnings"].as_array().unwrap().len(), 3, "{made}");
+    let twice = bed.room.run(&["vale", "add", "vale0", "--module", "router"]);
+    assert!(twice.error(1).contains("there is a"), "{twice:?}");
+}
+
+#[test]
+fn nothing_forwards() {
+    let Some(bed) = Bed::new() else { return };
+    bed.r.exec("sysctl", &["-qw", "net.ipv4.ip_forward=0", "net.ipv6.conf.all.forwarding=0"]).unwrap();
+    let said = refused(&bed, &[]);
+    assert!(said.contains("net.ipv4.ip_forward=1"), "{said}");
+}
+
+#[test]
+fn options_of_routers_and_switches_do_not_mix() {
+    for args in [
+        &["vale", "add", "vale0", "--nic", "ra"][..],
+        &["vale", "add", "vale0", "--module", "router", "--slots", "128"],
+        &["vale", "add", "vale0", "--module", "router", "--rpf6", "maybe"],
+        &["vale", "add", "vale0", "--module", "router", "--bypass", "all"],
+    ] {
+        crate::support::run(args).error(2);
+    }
+}
+
+/// Lines that are no questions, and clients that say nothing, hold nothing up.
+#[test]
+fn questions_are_bounded() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    let socket = bed.room.path("run/vale0.sock");
+    let open = || {
+        let stream = UnixStream::connect(&socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+    };
+    let hear = |stream: UnixStream| {
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).map(|_| line)
+    };
+    let mut wrong = open();
+    wrong.write_all(b"{\"ask\":\"nonsense\"}\n").unwrap();
+    assert!(hear(wrong).unwrap().contains("that is no question"));
+    let mut long = open();
+    let sent = (0..3).try_for_each(|_| long.write_all(&[b'x'; 4096]));
+    let closed = |e: &std::io::Error| matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe);
+    let end = sent.and_then(|()| hear(long));
+    assert!(end.as_ref().map_or_else(closed, String::is_empty), "a line without end: {end:?}");
+    let silent: Vec<_> = (0..16).map(|_| open()).collect();
+    let waiting = bed.room.start(&["route", "sync", "--json"]);
+    let nobody = bed
+        .room
+        .command_of_nobody(&["route", "show", "-r", "vale0"])
+        .env("RINGWAY_DIR", bed.room.path("run"))
+        .output();
+    assert!(!nobody.unwrap().status.success());
+    assert_eq!(bed.exchange(B4, 200, Duration::from_millis(1)), 0);
+    drop(silent);
+    assert_eq!(waiting.end().json()["fib_in_sync"], true, "it was answered when there was room");
+}
