@@ -17,7 +17,8 @@ const PACE: Duration = Duration::from_millis(5);
 const BEAT: Duration = Duration::from_millis(250);
 /// From one grace period to the next, while there is something to release.
 const SETTLE: Duration = Duration::from_millis(250);
-/// From one look at the members to the next, and from one try at what did not fit to the next.
+/// From one look at the members to the next, and from one try at what did not fit to the next: the first after the kernel told something.
+const SOON: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
 /// How long the tables are trusted when the kernel's can't be read.
 const TRUST: Duration = Duration::from_secs(10);
@@ -73,6 +74,8 @@ pub struct Engine {
     dirty: bool,
     settled: Instant,
     looked: Instant,
+    /// When members were looked at, how many changes there had been.
+    events: u64,
     /// When changes are taken in again.
     next: Instant,
 }
@@ -161,7 +164,8 @@ impl Engine {
             trouble: None,
             dirty: true,
             settled: now,
-            looked: now - LOOK,
+            looked: now,
+            events: 0,
             next: now,
         };
         (engine, warnings)
@@ -212,7 +216,7 @@ impl Engine {
         let now = Instant::now();
         let follow = (now + self.follower.wait(now)).max(self.next);
         let settle = if self.dirty { self.settled + SETTLE } else { now + BEAT };
-        let due = [follow, settle, self.heart.last + BEAT, self.looked + LOOK, self.examiner.due(now)];
+        let due = [follow, settle, self.heart.last + BEAT, self.look_due(), self.examiner.due(now)];
         let due = due.into_iter().min().map_or(BEAT, |due| due.saturating_duration_since(now));
         if self.listens() { due } else { due.min(self.next.saturating_duration_since(now)) }
     }
@@ -226,7 +230,7 @@ impl Engine {
         if now >= self.next {
             self.follow(now);
         }
-        if now >= self.looked + LOOK {
+        if now >= self.look_due() {
             self.look(now);
         }
         let control = &self.control;
@@ -247,7 +251,6 @@ impl Engine {
                 self.heart.followed = Instant::now();
                 if !changes.is_empty() {
                     self.bring(changes);
-                    self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes);
                 }
             }
             Err(e) => {
@@ -266,9 +269,15 @@ impl Engine {
         }
     }
 
-    /// What is done every second: members that are to be, and what did not fit.
+    /// Members are looked at soon after a change, which may be one of theirs.
+    fn look_due(&self) -> Instant {
+        let told = self.follower.health().events != self.events;
+        self.looked + if told { SOON } else { LOOK }
+    }
+
+    /// Interfaces of members, those that are to be members, and what did not fit.
     fn look(&mut self, now: Instant) {
-        self.looked = now;
+        (self.looked, self.events) = (now, self.follower.health().events);
         self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes);
         if self.resolver.pending() > 0 {
             self.bring(Changes::default());

@@ -24,7 +24,8 @@
 //! Changes are taken in 5 ms after the one before at the earliest, so that bursts are published together. Memory that readers may still see
 //! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read. Without a
 //! word from the kernel's sockets that could be read for 10 s the tables are called not ready. A neighbour in use is examined every
-//! 5 s. An interface that comes back is a member again within a second.
+//! 5 s. Members are looked at 50 ms after a change, and every second: an interface that
+//! comes back is a member again by then.
 
 mod answer;
 mod client;
