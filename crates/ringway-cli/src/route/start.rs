@@ -6,9 +6,10 @@
 use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::net::UnixDatagram;
-use std::path::PathBuf;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
 
 use ringway_router::follow::{Engine, Files, Options, Server};
@@ -126,8 +127,12 @@ fn tell(object: &Value, report: bool, console: Console) -> Result<(), Failure> {
 /// sd_notify(3), for services of `Type=notify`.
 fn notify() {
     let Some(path) = env::var_os("NOTIFY_SOCKET") else { return };
+    let to = match path.as_bytes() {
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&path),
+    };
     // where nobody listens, nobody waits
-    let _ = UnixDatagram::unbound().and_then(|socket| socket.send_to(b"READY=1", PathBuf::from(path)));
+    let _ = to.and_then(|to| UnixDatagram::unbound()?.send_to_addr(b"READY=1", &to));
 }
 
 /// Runs this command again as a process in the background, and waits until its router is ready.

@@ -167,3 +167,40 @@ fn neighbours_in_use_are_examined() {
     }
     assert!(state().contains("REACHABLE"), "{}", state());
 }
+
+#[test]
+fn settings_and_link_addresses_are_followed() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    let sysctl = |setting: &str| bed.r.exec("sysctl", &["-qw", setting]).unwrap();
+    let forwards = || {
+        bed.router("vale0")["members"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|m| m["name"] == "ra" && m["forwards4"] == true)
+    };
+    let get = |words: &str| {
+        let words: Vec<_> = ["route", "get"].into_iter().chain(words.split(' ')).collect();
+        bed.room.json(&words)["reason"].as_str().unwrap().to_owned()
+    };
+    sysctl("net.ipv4.conf.ra.rp_filter=1");
+    bed.room.until(|| get("10.0.2.2 from 10.0.2.9 iif ra") == "reverse_path");
+    assert_eq!(get("10.0.2.2 from 10.0.1.9 iif ra"), "forwarded");
+    sysctl("net.ipv4.conf.ra.rp_filter=0");
+    sysctl("net.ipv4.conf.all.rp_filter=2");
+    bed.room.until(|| get("10.0.2.2 from 10.0.2.9 iif ra") == "forwarded");
+    assert_eq!(get("10.0.2.2 from 203.0.113.1 iif ra"), "reverse_path", "loose");
+    sysctl("net.ipv4.conf.ra.forwarding=0");
+    bed.room.until(|| !forwards());
+    assert_eq!(get("10.0.2.2 from 10.0.1.9 iif ra"), "not_forwarding");
+    sysctl("net.ipv4.conf.ra.forwarding=1");
+    bed.room.until(forwards);
+    bed.ip("link set ra address 02:00:00:00:00:77");
+    // the host asks for the new address before it is of use
+    bed.a.ip("neigh flush dev a0").unwrap();
+    bed.room.until(|| bed.exchange(B4, 5, GAP) == 0);
+    let before = bed.count("vale0", "forwarded");
+    assert_eq!(bed.exchange(B4, 100, GAP), 0);
+    assert!(bed.count("vale0", "forwarded") - before >= 200);
+}

@@ -1,9 +1,10 @@
 //! A kernel's router becomes fast by one command, and is what it was by another.
 
+use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 use crate::bed::{B4, B6, Bed};
-use crate::support::openmetrics;
+use crate::support::{openmetrics, spawn};
 
 const GAP: Duration = Duration::from_millis(1);
 
@@ -131,4 +132,27 @@ fn members_come_and_go() {
     assert_eq!(bed.exchange(B4, 50, GAP), 0);
     let twice = bed.room.run(&["vale", "port", "del", "vale0:ra"]);
     assert!(twice.error(1).contains("ra is no member"));
+}
+
+#[test]
+fn a_service_of_systemd() {
+    let Some(bed) = Bed::new() else { return };
+    let at = bed.room.path("run/notify");
+    let notified = UnixDatagram::bind(&at).unwrap();
+    notified.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut command =
+        bed.room.command(&["vale", "add", "vale0", "--module", "router", "--foreground", "--check", "0.2"]);
+    let service = spawn(command.env("NOTIFY_SOCKET", &at));
+    let mut word = [0; 64];
+    let len = notified.recv(&mut word).unwrap();
+    assert_eq!(&word[..len], b"READY=1");
+    assert_eq!(bed.exchange(B4, 50, GAP), 0);
+    assert_eq!(bed.pid("vale0"), Some(service.pid().into()));
+    bed.room.until(|| bed.router("vale0")["status"]["checks"].as_u64() > Some(2));
+    service.signal(libc::SIGTERM);
+    let ended = service.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(bed.has_program("ra"), "the next one goes on with it");
+    bed.room.json(&["vale", "del", "vale0"]);
+    assert!(!bed.has_program("ra"));
 }
