@@ -123,6 +123,23 @@ fn a_member_comes_and_goes() {
     bed.b.ip("link del b1").unwrap();
     let gone: Vec<bool> = router.members().iter().map(|m| m.gone).collect();
     assert_eq!(gone, [false, false, true]);
+    // Another one may get its index, and keeps it.
+    let index = router.members()[2].index;
+    let far = format!("b1 address 02:00:00:00:00:05 netns {}", bed.b.name());
+    bed.r.ip(&format!("link add r3 index {index} type veth peer name {far}")).unwrap();
+    bed.b.ip("link set b1 up").unwrap();
+    bed.r.ip("link set r3 up").unwrap();
+    bed.b.run_napi("b1").unwrap();
+    assert_eq!(bed.inside(|| router.add_member("r3", &router.members()[0].interface)).unwrap(), 3);
+    assert_eq!(router.members()[2].index, router.members()[3].index);
     router.remove_member("r2").unwrap();
-    assert_eq!(router.members().len(), 2);
+    control.heartbeat(true).unwrap();
+    let names: Vec<String> = router.members().into_iter().map(|m| m.name).collect();
+    assert_eq!(names, ["r0", "r1", "r3"]);
+    let receiver = Bed::udp(&bed.b, "10.9.9.9:9000");
+    for port in 20_000..20_016 {
+        Bed::udp(&bed.a, &format!("10.0.0.2:{port}")).send_to(b"x", "10.9.9.9:9000").unwrap();
+        receiver.recv_from(&mut [0; 9]).unwrap();
+    }
+    assert!(router.stats()[2].counts.get(Outcome::Sent) > 0, "{:?}", router.stats());
 }

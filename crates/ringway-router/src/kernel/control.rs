@@ -117,6 +117,9 @@ impl Control {
         [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
         fs::create_dir(&new).map_err(io)?;
         self.tables.pin(&new, on)?;
+        if self.page.u64(at::BEAT).load(Relaxed) != 0 {
+            self.beat_once(true)?; // loading programs of many members takes a while
+        }
         for (member, object) in &loaded {
             let program = program::program(object, ROUTER, on)?;
             let update =
@@ -137,6 +140,10 @@ impl Control {
     /// # Errors
     /// [`ErrorKind::Io`] when the kernel does not run the program that does it.
     pub fn heartbeat(&mut self, ready: bool) -> Result<()> {
+        self.beat_once(ready)
+    }
+
+    fn beat_once(&self, ready: bool) -> Result<()> {
         let on = self.router.name();
         let mut context = u32::from(ready).to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };

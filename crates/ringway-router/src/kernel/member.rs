@@ -274,8 +274,11 @@ impl Router {
         }
         let _ = fs::remove_dir_all(self.folder.path().join("member").join(name));
         let index = self.word(number, at::IFINDEX);
-        let _ = self.shared.get("devs").delete(&index.to_ne_bytes());
-        let _ = self.shared.get("nics").delete(&self.nic_key(index));
+        // Another one may have the index of an interface that was deleted.
+        if !self.members().iter().any(|m| m.number != number && m.index == index) {
+            let _ = self.shared.get("devs").delete(&index.to_ne_bytes());
+            let _ = self.shared.get("nics").delete(&self.nic_key(index));
+        }
         self.members.u32(number as usize * at::SIZE + at::FLAGS).store(0, Release);
     }
 

@@ -21,7 +21,8 @@
 //!
 //! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. With the default sizes
 //! tables take 30 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over; members 64 KiB for each CPU,
-//! and some 10 KiB for each program. Names of interfaces are those that they had when they became members. Only x86-64.
+//! and some 10 KiB for each program. Names of interfaces are those that they had when they became members; one
+//! that is to move to another namespace is removed first. Only x86-64.
 
 mod control;
 mod layout;
