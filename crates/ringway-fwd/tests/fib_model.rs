@@ -202,6 +202,39 @@ fn buckets_become_nodes_and_nodes_buckets() {
     assert!(fib.is_empty());
 }
 
+/// A route that goes and comes back is stored in place: nothing goes out of sight.
+#[test]
+fn flapping_routes_make_nothing_anew() {
+    fn flap<A: Walk>(routes: &[&str], flapping: &str) {
+        let flapping: Prefix<A> = flapping.parse().unwrap();
+        let routes = routes
+            .iter()
+            .enumerate()
+            .map(|(k, text)| (text.parse().unwrap(), NextHop::new(1 + k as u16).unwrap()));
+        let mut model = Reference::new();
+        model.extend(routes.clone());
+        let mut fib = Fib::<A>::build(Limits::default(), routes).unwrap();
+        let key = flapping.addr().key();
+        let probes: Vec<A> = (0..128).map(|bit| A::of_key(key ^ 1 << bit)).collect();
+        let next_hop = NextHop::new(99).unwrap();
+        fib.insert(flapping, next_hop).unwrap();
+        let waiting = fib.usage().waiting;
+        for _ in 0..50 {
+            fib.withdraw(flapping).unwrap();
+            check(&fib, &model, &probes);
+            fib.insert(flapping, next_hop).unwrap();
+            assert_eq!(fib.lookup(flapping.addr()), Some(next_hop));
+        }
+        assert_eq!(fib.usage().waiting, waiting);
+    }
+    flap::<u32>(&["10.1.0.0/16", "10.1.7.0/24", "10.1.200.0/22"], "10.1.80.0/21");
+    flap::<u32>(&["10.1.2.0/24", "10.1.2.16/28"], "10.1.2.64/27");
+    flap::<u128>(&["2001:db8::/32", "2001:db8:7::/48"], "2001:db8:8000::/40");
+    flap::<u128>(&["2001:db8::/32", "2001:db8:7::/48"], "2001:db8:8040::/44");
+    let dense: Vec<String> = (0..100).map(|k| format!("2001:db8:{k:x}00::/42")).collect();
+    flap::<u128>(&dense.iter().map(String::as_str).collect::<Vec<_>>(), "2001:db8:1080::/45");
+}
+
 /// 16 bits with about as many runs as a bucket has room for: whether they fit is only known once all are counted.
 #[test]
 fn longer_prefixes_below_steps_that_nearly_fit() {

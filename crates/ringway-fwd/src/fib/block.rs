@@ -17,8 +17,8 @@ pub(super) struct Block {
     touched: Vec<u8>,
     /// Among the touched of the block above.
     pub(super) queued: bool,
-    /// Routes or leaves of children changed since the form was made.
-    pub(super) dirty: bool,
+    /// Slots whose routes, or leaves of children, changed since the form was made.
+    pub(super) dirty: Span,
     pub(super) form: Form,
 }
 
@@ -31,6 +31,42 @@ pub(super) struct Form {
     pub(super) runs: u16,
     /// Next hop of what the block has no route for.
     pub(super) default: u16,
+    /// How often it was amended since it was made.
+    pub(super) amended: u8,
+}
+
+/// Slots from one up to another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) from: u16,
+    pub(super) to: u16,
+}
+
+impl Span {
+    pub(super) const ALL: Self = Self { from: 0, to: SLOTS as u16 };
+
+    /// Those of a route.
+    fn of(route: u16) -> Self {
+        let bits = 8 - route.ilog2();
+        let from = (route << bits) - SLOTS as u16;
+        Self { from, to: from + (1 << bits) }
+    }
+
+    pub(super) fn len(self) -> u16 {
+        self.to - self.from
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// These slots and those of another span, with all between.
+    fn and(self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        Self { from: self.from.min(other.from), to: self.to.max(other.to) }
+    }
 }
 
 /// The block for prefixes longer still, below one slot.
@@ -77,7 +113,7 @@ impl Block {
 
     /// Sets the next hop of a route, 0 to remove it; returns the one before.
     pub(super) fn set(&mut self, route: u16, next_hop: u16) -> u16 {
-        self.dirty = true;
+        self.dirty = self.dirty.and(Span::of(route));
         match &mut self.routes {
             Routes::Few(list) => match (list.binary_search_by_key(&route, |r| r.0), next_hop) {
                 (Ok(at), 0) => list.remove(at).1,
@@ -133,6 +169,17 @@ impl Block {
         }
     }
 
+    /// The next hop of one slot, `default` where no route covers it.
+    pub(super) fn longest(&self, default: u16, slot: u8) -> u16 {
+        (1..=8).rev().map(|len| self.get(route(slot, len))).find(|&n| n != 0).unwrap_or(default)
+    }
+
+    /// Whether a block for longer prefixes is below one of these slots.
+    pub(super) fn has_child_in(&self, span: Span) -> bool {
+        let at = self.children.partition_point(|c| u16::from(c.slot) < span.from);
+        self.children.get(at).is_some_and(|c| u16::from(c.slot) < span.to)
+    }
+
     pub(super) fn children(&self) -> &[Child] {
         &self.children
     }
@@ -159,6 +206,14 @@ impl Block {
     /// A child that was not queued yet has changed.
     pub(super) fn touch(&mut self, slot: u8) {
         self.touched.push(slot);
+    }
+
+    /// The only child that changed, and nothing else did.
+    pub(super) fn only_touched(&self) -> Option<&Child> {
+        match self.touched[..] {
+            [slot] if self.dirty.is_empty() => self.child(slot),
+            _ => None,
+        }
     }
 
     /// The slots of children that changed.

@@ -18,7 +18,7 @@
 //! | what is stored where ([`Layout`]): root, nodes, buckets, leaves | `memory`, `form` |
 //! | lookups: one, bursts by the instructions there are ([`Isa`]) | `lookup`, `simd` |
 //! | routes, as the control plane keeps them | `routes`, `block` |
-//! | from routes to lookup forms, and publishing them | `render`, `store`, `space` |
+//! | from routes to lookup forms, and publishing them | `render`, `amend`, `store`, `space` |
 //! | when memory may be used again | `epoch` |
 //! | the slow and obvious match ([`Reference`]), tables as text, made-up tables | `reference`, [`text`], [`generate`] |
 //!
@@ -49,6 +49,7 @@
 //! 2^30 nodes, 2^23 words that buckets start in. A default route touches up to 65,536 root entries, a route of /L up to 2^(16-L), a longer one one. The
 //! control plane keeps 1 MiB, about 4 bytes a route, and some 100 bytes for each block of 8 bits (1 KiB more above 32 routes).
 
+mod amend;
 mod block;
 mod epoch;
 #[cfg(test)]

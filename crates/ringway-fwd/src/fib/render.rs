@@ -3,7 +3,8 @@
 //! A **step** is 16 bits behind those of the root or of another step: a block (the upper one) and those right below it (the lower
 //! ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
 
-use super::block::{Child, Form, UNKNOWN};
+use super::amend::Part;
+use super::block::{Child, Form, Span, UNKNOWN};
 use super::form::{BUCKET, HANDLE, KEYS, Runs, ones, run_starts};
 use super::routes::{NONE, Routes};
 use super::store::Store;
@@ -11,6 +12,12 @@ use super::{FibError, SLOTS};
 
 /// Runs beyond the room of a bucket from which on nodes are not tried to be put into one again.
 const SLACK: usize = 8;
+
+/// Slots that are looked at one by one at most, to amend a form.
+const NARROW: u16 = 32;
+
+/// Times that a form is amended before it is made anew, so that few of its runs are needless.
+const AMENDED: u8 = 16;
 
 /// Brings the lookup forms up to date with the routes.
 #[derive(Debug)]
@@ -26,6 +33,8 @@ pub(super) struct Renderer<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     forms: Vec<(u32, Form)>,
+    /// What forms are amended by.
+    parts: Vec<Part>,
     children: Vec<(u32, Child)>,
     /// Blocks without a route, with the one above each.
     hollow: Vec<(u32, u32)>,
@@ -71,6 +80,9 @@ impl Renderer<'_> {
 
     /// The leaf for a step.
     fn step(&mut self, id: u32, default: u16, top: bool) -> Result<u32, FibError> {
+        if self.amend_bucket(id, default) {
+            return Ok(self.routes.block(id).form.leaf);
+        }
         if self.buckets && self.may_fit(id) {
             let mut runs = Runs::default();
             let mut keys = Vec::with_capacity(KEYS + 1);
@@ -144,12 +156,12 @@ impl Renderer<'_> {
         self.untouch(id);
         for child in self.routes.block(id).children().to_vec() {
             let runs = self.routes.block(child.block).form.runs;
-            self.forget(child.block, Form { leaf: 0, runs, default: 0 });
+            self.forget(child.block, Form { runs, ..Form::default() });
             self.note_child(id, child, UNKNOWN, 0);
         }
         let old = self.take_over(id, |leaf| leaf & BUCKET != 0);
         let leaf = self.store.bucket(old, keys, runs)?;
-        self.note(id, Form { leaf, runs: runs.len() as u16, default });
+        self.note(id, Form { leaf, runs: runs.len() as u16, default, amended: 0 });
         Ok(leaf)
     }
 
@@ -158,15 +170,76 @@ impl Renderer<'_> {
         let block = self.routes.block(id);
         let form = block.form;
         let is_node = form.leaf & (HANDLE | BUCKET) == HANDLE;
-        if !block.dirty && is_node && form.default == default && self.patch(id, half)? {
-            return Ok(form.leaf);
+        if is_node && form.default == default {
+            let enough = if block.dirty.is_empty() { self.patch(id, half)? } else { self.amend_node(id) };
+            if enough {
+                return Ok(form.leaf);
+            }
         }
         let mut slots = [0; SLOTS];
         self.fill(id, default, half, &mut slots)?;
         let old = self.take_over(id, |leaf| leaf & BUCKET == 0);
         let (leaf, runs) = self.store.node(old, top, &slots)?;
-        self.note(id, Form { leaf, runs, default });
+        self.note(id, Form { leaf, runs, default, amended: 0 });
         Ok(leaf)
+    }
+
+    /// Amends the node of a block whose routes changed in a few slots.
+    fn amend_node(&mut self, id: u32) -> bool {
+        let block = self.routes.block(id);
+        let form = block.form;
+        if block.is_touched() || !self.find_parts(id, form.default, 0, 0) || !self.amend(form) {
+            return false;
+        }
+        self.note(id, Form { amended: form.amended + 1, ..form });
+        true
+    }
+
+    /// Amends the bucket of a step in which routes of one block changed, in a few slots.
+    fn amend_bucket(&mut self, id: u32, default: u16) -> bool {
+        let block = self.routes.block(id);
+        let form = block.form;
+        if form.leaf & (HANDLE | BUCKET) != HANDLE | BUCKET || form.default != default {
+            return false;
+        }
+        let (lower, found) = match block.only_touched() {
+            Some(&Child { slot, block: lower, .. }) => {
+                let default = block.longest(default, slot);
+                let found = !self.is_hollow(lower) && !self.routes.block(lower).is_touched();
+                (Some(lower), found && self.find_parts(lower, default, slot.into(), 0))
+            }
+            None => (None, !block.is_touched() && self.find_parts(id, default, 0, 8)),
+        };
+        if !found || !self.amend(form) {
+            return false;
+        }
+        self.untouch(id);
+        if let Some(lower) = lower {
+            self.note(lower, self.routes.block(lower).form);
+        }
+        self.note(id, Form { amended: form.amended + 1, ..form });
+        true
+    }
+
+    /// Finds what the slots that changed lead to; false: they are many, or longer prefixes are below one. `before` is what the
+    /// block's bits stand behind, each of them is 2^`bits` values.
+    fn find_parts(&mut self, id: u32, default: u16, before: u32, bits: u32) -> bool {
+        let block = self.routes.block(id);
+        let span = block.dirty;
+        if span.len() > NARROW || block.has_child_in(span) {
+            return false;
+        }
+        self.notes.parts.clear();
+        for slot in span.from..span.to {
+            let next_hop = u32::from(block.longest(default, slot as u8));
+            let from = before << 8 | u32::from(slot) << bits;
+            self.notes.parts.push(Part { from, to: from + (1 << bits), next_hop });
+        }
+        true
+    }
+
+    fn amend(&mut self, form: Form) -> bool {
+        form.amended < AMENDED && self.store.amend(form.leaf, &self.notes.parts)
     }
 
     /// Brings the children that changed up to date; true if the block's node needs no more than other handles for them.
@@ -186,7 +259,7 @@ impl Renderer<'_> {
                 let node = self.routes.block(id).form.leaf;
                 self.store.replace_handle(node, child.slot, new);
             } else {
-                self.routes.block_mut(id).dirty = true;
+                self.routes.block_mut(id).dirty = Span::ALL;
                 enough = false;
             }
         }
@@ -207,7 +280,7 @@ impl Renderer<'_> {
                 *value = child.leaf;
                 continue;
             }
-            self.routes.block_mut(id).dirty = true; // until it has its form
+            self.routes.block_mut(id).dirty = Span::ALL; // until it has its form
             if !self.drop_if_hollow(id, child.block) {
                 *value = self.below(child.block, default, half)?;
                 self.note_child(id, child, *value, default);
@@ -275,7 +348,7 @@ impl Renderer<'_> {
     fn note(&mut self, id: u32, form: Form) {
         let block = self.routes.block_mut(id);
         let before = std::mem::replace(&mut block.form, form);
-        block.dirty = false;
+        block.dirty = Span::default();
         self.notes.forms.push((id, before));
     }
 
@@ -292,11 +365,11 @@ impl Renderer<'_> {
             if let Some(entry) = self.routes.block_mut(id).child_mut(before.slot) {
                 *entry = before;
             }
-            self.routes.block_mut(id).dirty = true;
+            self.routes.block_mut(id).dirty = Span::ALL;
         }
         for (id, before) in self.notes.forms.drain(..).rev() {
             let block = self.routes.block_mut(id);
-            (block.form, block.dirty) = (before, true);
+            (block.form, block.dirty) = (before, Span::ALL);
         }
         self.notes.hollow.clear();
         self.notes.hollow_tops.clear();

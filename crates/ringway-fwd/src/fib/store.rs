@@ -22,7 +22,7 @@ const WAITING: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Store {
-    memory: Arc<Memory>,
+    pub(super) memory: Arc<Memory>,
     epochs: Arc<Epochs>,
     words: Words,
     /// Nodes that entries of a 16-bit root can name.
@@ -32,7 +32,7 @@ pub(super) struct Store {
     roots: Box<[u32]>,
     /// For roots that name nodes only: nodes of one run, by next hop.
     plain: HashMap<u16, Plain>,
-    plan: Plan,
+    pub(super) plan: Plan,
     /// Out of sight since an epoch, but perhaps still looked at.
     retired: VecDeque<(u64, Piece)>,
     /// Nothing retired in this epoch or later may be used again, whatever the registered readers say.
@@ -55,8 +55,9 @@ enum Piece {
 
 /// A change that is not published yet.
 #[derive(Debug, Default)]
-struct Plan {
-    words: Vec<(u32, u32)>,
+pub(super) struct Plan {
+    /// Words to store, each once.
+    pub(super) words: Vec<(u32, u32)>,
     roots: Vec<(u16, u32)>,
     taken: Vec<Piece>,
     gone: Vec<Piece>,
