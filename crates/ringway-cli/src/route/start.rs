@@ -4,6 +4,7 @@
 //! writes one line of JSON to its standard output, and goes on in a session of its own; what it says later goes to the log.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -11,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ringway_router::follow::{Engine, Files, Options, Server};
 use ringway_router::kernel::{Router, Spec};
@@ -61,9 +63,16 @@ pub(crate) fn run(
         server.wait(&engine);
         engine.turn()?;
         server.serve(&mut engine);
-        engine.notes().iter().for_each(|line| note(line));
+        engine.notes().iter().for_each(|line| log(line, report));
     }
+    let _ = fs::remove_file(&files.pid); // nobody reads it any more
     Ok(())
+}
+
+/// A line of the log, with seconds since 1970; systemd has times of its own.
+fn log(line: &str, timed: bool) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    note(&if timed { format!("{now} {line}") } else { line.to_owned() });
 }
 
 /// Makes the router, or takes it over from a process that died, and says what was done.
@@ -104,8 +113,10 @@ fn begin(
 
 /// Notes its process id, and how it was started.
 fn keep(files: &Files) -> Result<(), Failure> {
-    let own: Vec<String> = env::args().skip(1).filter(|arg| !CHILD.contains(&arg.as_str())).collect();
-    let setup = json!({ "arguments": own, "bpffs": ringway::vale::root() });
+    let arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    let own: Vec<_> = arguments.filter(|arg| !CHILD.contains(&arg.as_str())).collect();
+    let setup =
+        json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::vale::root() });
     let wrote = fs::write(&files.setup, format!("{setup}\n"))
         .and_then(|()| fs::write(&files.pid, format!("{}\n", std::process::id())));
     wrote.map_err(|e| Failure::Other(format!("{}: writing it failed: {e}", files.setup.display())))
@@ -137,8 +148,8 @@ fn notify() {
 
 /// Runs this command again as a process in the background, and waits until its router is ready.
 pub(crate) fn in_background(name: &str, console: Console) -> Result<(), Failure> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let object = spawn(name, &arguments, None)?;
+    let arguments: Vec<_> = env::args_os().skip(1).collect();
+    let object = spawn(name, &arguments, &Value::Null)?;
     announce(&object, console)
 }
 
@@ -153,12 +164,12 @@ pub(crate) fn again(name: &str) -> Result<(), Failure> {
     let setup = fs::read_to_string(&files.setup).map_err(|_| lost())?;
     let setup: Value = serde_json::from_str(&setup).map_err(|_| lost())?;
     let arguments = setup["arguments"].as_array().ok_or_else(lost)?;
-    let arguments: Vec<String> = arguments.iter().filter_map(|a| a.as_str().map(str::to_owned)).collect();
-    spawn(name, &arguments, setup["bpffs"].as_str()).map(drop)
+    let arguments: Vec<_> = arguments.iter().filter_map(|a| a.as_str().map(OsString::from)).collect();
+    spawn(name, &arguments, &setup).map(drop)
 }
 
-/// What the child says when it is ready.
-fn spawn(name: &str, arguments: &[String], bpffs: Option<&str>) -> Result<Value, Failure> {
+/// Starts the process, where and as `setup` says; what it says when it is ready.
+fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Failure> {
     let files = Files::of(name)?;
     files.make_directory()?;
     let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
@@ -166,8 +177,11 @@ fn spawn(name: &str, arguments: &[String], bpffs: Option<&str>) -> Result<Value,
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
     let mut command = Command::new(exe);
     command.args(arguments).args(CHILD).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    if let Some(dir) = bpffs {
+    if let Some(dir) = setup["bpffs"].as_str() {
         command.env("RINGWAY_BPFFS", dir);
+    }
+    if let Some(dir) = setup["directory"].as_str() {
+        command.current_dir(dir);
     }
     let mut child = command.spawn().map_err(|e| failed("starting its process", e))?;
     let mut line = String::new();

@@ -34,13 +34,8 @@ const TRY: Duration = Duration::from_secs(30);
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let name = self.of.name()?;
-        let started = Router::open(&name)?.health().controller.is_none();
-        if started {
-            start::again(&name)?;
-        }
-        let mut ask = Ask::open(&name, Duration::from_secs(120))?;
+        let (mut ask, mut answer, started) = first(&name)?;
         let end = Instant::now() + TRY;
-        let mut answer = ask.ask(&Request::Sync)?;
         while answer["fib_in_sync"] != true && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(200));
             answer = ask.ask(&Request::Sync)?;
@@ -53,6 +48,30 @@ impl Args {
         }
     }
 }
+
+/// The process, which is started where there is none, its first answer, and whether it was started. One that was killed just now may still
+/// seem to be there.
+fn first(name: &str) -> Result<(Ask, Value, bool), Failure> {
+    let asked = |started| {
+        let mut ask = Ask::open(name, Duration::from_secs(120))?;
+        let answer = ask.ask(&Request::Sync)?;
+        Ok::<_, Failure>((ask, answer, started))
+    };
+    let end = Instant::now() + DYING;
+    loop {
+        if Router::open(name)?.health().controller.is_none() {
+            start::again(name)?;
+            return asked(true);
+        }
+        match asked(false) {
+            Err(_) if Instant::now() < end => std::thread::sleep(Duration::from_millis(50)),
+            done => return done,
+        }
+    }
+}
+
+/// How long a process may take to die, or to begin to listen.
+const DYING: Duration = Duration::from_secs(3);
 
 fn describe(answer: &Value) -> String {
     let state = if answer["fib_in_sync"] == true { "in sync" } else { "not in sync" };

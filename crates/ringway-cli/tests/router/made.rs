@@ -3,6 +3,8 @@
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use crate::bed::{B4, B6, Bed};
 use crate::support::{openmetrics, spawn};
 
@@ -13,7 +15,7 @@ fn a_router_of_the_kernel_becomes_fast_and_is_given_back() {
     let Some(bed) = Bed::new() else { return };
     assert_eq!([B4, B6].map(|to| bed.exchange(to, 20, GAP)), [0, 0], "the kernel forwards");
     let made = bed.make("vale0");
-    assert_eq!((&made["members"], &made["taken_over"]), (&serde_json::json!(["ra", "rb"]), &false.into()));
+    assert_eq!((&made["members"], &made["taken_over"]), (&json!(["ra", "rb"]), &false.into()));
     assert!(bed.has_program("ra") && bed.has_program("rb"));
 
     let before = bed.count("vale0", "forwarded");
@@ -55,7 +57,7 @@ fn routes_are_shown_and_explained() {
     let within = room.run(&["route", "show", "198.51.0.0/16", "-r", "vale0"]).stdout;
     assert_eq!(within, "198.51.100.0/24 blackhole\n");
     let json = room.run(&["route", "show", "--json", "192.0.2.0/24"]).stdout;
-    let route: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let route: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&route["kind"], route["group"].as_array().unwrap().len()), (&"group".into(), 2));
 
     for (question, answer) in [
@@ -121,7 +123,7 @@ fn counters_are_shown_everywhere() {
 fn members_come_and_go() {
     let Some(bed) = Bed::new() else { return };
     let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--nic", "ra"]);
-    assert_eq!(made["members"], serde_json::json!(["ra"]));
+    assert_eq!(made["members"], json!(["ra"]));
     assert_eq!(bed.exchange(B4, 50, GAP), 0);
     assert!(bed.count("vale0", "kernel_route") >= 50, "the way out is no member");
     assert_eq!(bed.room.json(&["vale", "add", "vale0:rb"])["number"], 1);
@@ -155,4 +157,27 @@ fn a_service_of_systemd() {
     assert!(bed.has_program("ra"), "the next one goes on with it");
     bed.room.json(&["vale", "del", "vale0"]);
     assert!(!bed.has_program("ra"));
+}
+
+/// All keys of an object are named in the help of one of the commands.
+fn told(bed: &Bed, commands: &[&[&str]], object: &Value) {
+    let help: String = commands.iter().map(|c| bed.room.run(&[c, &["--help"][..]].concat()).stdout).collect();
+    for key in object.as_object().unwrap().keys() {
+        assert!(help.contains(key.as_str()), "{commands:?} tell of {key}: {help}");
+    }
+}
+
+#[test]
+fn keys_are_told_of_in_the_help() {
+    let Some(bed) = Bed::new() else { return };
+    told(&bed, &[&["vale", "add"]], &bed.make("vale0"));
+    let (get, show) = (&["route", "get"][..], &["route", "show"][..]);
+    told(&bed, &[get, show], &bed.room.json(&["route", "get", B4]));
+    let shown = bed.room.run(&["route", "show", "--json", B4]).stdout;
+    told(&bed, &[show], &serde_json::from_str(&shown).unwrap());
+    told(&bed, &[&["route", "sync"]], &bed.room.json(&["route", "sync"]));
+    told(&bed, &[&["route", "stats"]], &bed.room.json(&["route", "stats"]));
+    let router = bed.router("vale0");
+    told(&bed, &[&["vale", "list"]], &router);
+    told(&bed, &[&["vale", "list"]], &router["members"][0]);
 }

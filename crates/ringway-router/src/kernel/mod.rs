@@ -209,7 +209,7 @@ impl Router {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Invalid, on, "the router was made in another network namespace")
-            .cure("run this in that one: `ip netns exec`"))
+            .cure("run this in that one: `nsenter --net=/run/netns/NAME`"))
     }
 }
 
