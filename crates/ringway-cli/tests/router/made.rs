@@ -159,6 +159,30 @@ fn a_service_of_systemd() {
     assert!(!bed.has_program("ra"));
 }
 
+#[test]
+fn an_interface_that_moves_away_is_no_member() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    bed.ip(&format!("link set rb netns {}", bed.a.name()));
+    let names = || {
+        bed.router("vale0")["members"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["name"].clone())
+            .collect::<Vec<_>>()
+    };
+    bed.room.until(|| names() == ["ra"]);
+    let shown =
+        std::process::Command::new("ip").args(["-n", bed.a.name(), "link", "show", "rb"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("rb") && !shown.contains("xdp"), "{shown}");
+    bed.a.ip(&format!("link set rb netns {}", bed.r.name())).unwrap();
+    bed.ip("link set rb up\naddr add 10.0.2.1/24 dev rb");
+    bed.room.until(|| names() == ["ra", "rb"]);
+    assert_eq!(bed.exchange(B4, 50, GAP), 0);
+}
+
 /// All keys of an object are named in the help of one of the commands.
 fn told(bed: &Bed, commands: &[&[&str]], object: &Value) {
     let help: String = commands.iter().map(|c| bed.room.run(&[c, &["--help"][..]].concat()).stdout).collect();

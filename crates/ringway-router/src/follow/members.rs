@@ -1,6 +1,6 @@
 //! Members: which interfaces are, and what the programs know of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, Result};
@@ -21,6 +21,8 @@ pub(super) struct Members {
     rpf6: Rpf,
     /// Names, and why they are not members now.
     wanted: BTreeMap<String, Wanted>,
+    /// Members whose interfaces the kernel told nothing of at the last look: they left, or came a moment ago.
+    absent: BTreeSet<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -31,7 +33,8 @@ struct Wanted {
 
 impl Members {
     pub(super) fn new(rpf6: Rpf, names: impl IntoIterator<Item = String>) -> Self {
-        Self { rpf6, wanted: names.into_iter().map(|name| (name, Wanted::default())).collect() }
+        let wanted = names.into_iter().map(|name| (name, Wanted::default())).collect();
+        Self { rpf6, wanted, absent: BTreeSet::new() }
     }
 
     /// Makes an interface a member, and tells the programs what it may do.
@@ -51,8 +54,20 @@ impl Members {
     /// Brings the interface table up to date, and joins interfaces that came back. What went wrong goes to `notes`.
     pub(super) fn refresh(&mut self, router: &Router, state: &State, now: Instant, notes: &mut Vec<String>) {
         let members = router.members();
+        let absent = members.iter().filter(|m| !m.gone && state.interface(m.index).is_none());
+        let absent = absent.map(|m| m.number).collect();
+        let before = std::mem::replace(&mut self.absent, absent);
         for m in members.iter().filter(|m| !m.gone) {
-            let Some(link) = state.interface(m.index) else { continue };
+            let Some(link) = state.interface(m.index) else {
+                if before.contains(&m.number) {
+                    let left = router.remove_member(&m.name);
+                    notes.push(left.map_or_else(
+                        |e| e.to_string(),
+                        |()| format!("{}: it left the network namespace", m.name),
+                    ));
+                }
+                continue;
+            };
             let to = interface(state, link, self.rpf6);
             if to != m.interface
                 && let Err(e) = router.set_interface(m.number, &to)
