@@ -39,8 +39,8 @@
 //!
 //! # Changes
 //!
-//! A change makes new forms aside and publishes them by single stores, of root entries or leaves; where only next hops change, leaves are stored
-//! in place. So a reader finds for each address what was there before or after the change. Nothing is published when not all fits
+//! A change makes new forms aside and publishes them by single stores, of root entries or leaves; where the runs are there already, leaves are
+//! stored in place: a form may keep up to a quarter more of them than it needs, or what 16 single changes left. So a reader finds for each address what was there before or after the change. Nothing is published when not all fits
 //! ([`FibError::Full`]). What went out of sight is used again once all readers that may see it have left.
 //!
 //! # Bounds
