@@ -37,8 +37,8 @@ impl Links {
     }
 }
 
-/// Routes of table main: prefix, kind, hops as gateway and link, MTU. A link without gateway is the prefix's own.
-const ROUTES: &str = "\
+/// Routes of [`state`], one a line, in table main: prefix, kind, MTU, hops as `GATEWAY@LINK`. A link without gateway is the prefix's own.
+pub const ROUTES: &str = "\
 10.0.0.0/24 lan
 10.1.0.0/24 wan
 10.2.0.0/24 other
@@ -81,8 +81,8 @@ fc00::/8 fd01::2@wan";
 const LOCALS: &str = "\
 10.0.0.1/32 10.1.0.1/32 10.2.0.1/32 fd00::1/128 fd01::1/128 fd02::1/128";
 
-/// Neighbours whose link addresses are known.
-const NEIGHBOURS: &str = "\
+/// Neighbours of [`state`] whose link addresses are known, as `ADDRESS@LINK`.
+pub const NEIGHBOURS: &str = "\
 10.0.0.2@lan 10.0.0.3@lan 10.1.0.2@wan 10.1.0.3@wan 10.2.0.2@other fd00::2@lan fd01::2@wan \
 fd01::3@wan fd02::2@other fd00::3@lan";
 
@@ -91,12 +91,12 @@ const ADDRESSES4: &str = "\
 10.0.0.1 10.0.0.2 10.0.0.77 10.1.0.2 10.1.0.200 10.2.0.2 20.0.0.1 20.1.0.1 20.1.2.3 20.1.2.200 \
 21.9.9.9 22.1.2.3 22.200.3.4 23.0.0.1 24.0.0.1 25.0.0.1 26.0.0.1 27.1.1.1 28.0.0.1 30.0.0.1 31.0.0.1 \
 32.0.0.1 40.0.0.1 100.1.1.1 150.1.1.1 0.1.2.3 127.0.0.1 224.0.0.5 239.1.1.1 255.255.255.255 \
-169.254.1.1 240.0.0.1 192.0.2.7 203.0.113.9";
+169.254.1.1 240.0.0.1 192.0.2.7 203.0.113.9 10.0.0.255";
 const ADDRESSES6: &str = "\
 fd00::1 fd00::2 fd00::77 fd01::2 fd01::200 fd02::2 2001:db8:20::1 2001:db8:20:1::1 2001:db8:21::9 \
 2001:db8:22::1 2001:db8:22::9:1 2001:db8:23::1 2001:db8:24::1 2001:db8:25::1 2001:db8:26::1 \
 2001:db8:30::1 2001:db8:31::1 2001:db8:32::1 2001:db8:40::1 2600::1 fc11::1 :: ::1 ff02::1 ff0e::5 \
-fe80::2";
+fe80::2 ::ffff:10.0.0.2";
 
 /// Tables with everything that rules tell apart: neighbours known and not, groups, routes of all kinds, out of members and of others.
 ///

@@ -13,7 +13,7 @@ use ringway_router::user::{Options, Router, Side, Watch};
 /// No single wait takes longer.
 pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
-const SYSCTLS: [&str; 6] = [
+pub(crate) const SYSCTLS: [&str; 6] = [
     "net.ipv6.conf.all.disable_ipv6=0",
     "net.ipv6.conf.default.disable_ipv6=0",
     "net.ipv6.conf.default.accept_dad=0",

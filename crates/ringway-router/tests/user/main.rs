@@ -5,4 +5,5 @@
 
 mod bed;
 mod forward;
+mod kernel;
 mod limits;
