@@ -32,8 +32,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut engine = Engine::new(Readers::new(&tables)?, interfaces, Default::default());
     engine.heartbeat().beat(1);
     let mut random = generate::Random::new(2);
-    let spread = |_| table[random.below(table.len())].0.addr() | 1;
-    let random: Vec<u32> = (0..FRAMES).map(spread).filter(|addr| is_plain(*addr)).collect();
+    let plain: Vec<u32> =
+        table.iter().map(|(prefix, _)| prefix.addr() | 1).filter(|addr| is_plain(*addr)).collect();
+    if plain.is_empty() {
+        return Err("none of the routes is for plain destinations; ask for more".into());
+    }
+    let random: Vec<u32> = (0..FRAMES).map(|_| plain[random.below(plain.len())]).collect();
     for (what, addresses) in [("one flow", &vec![0x1400_0001; FRAMES]), ("random destinations", &random)] {
         let frames: Vec<[u8; 60]> =
             addresses.iter().map(|addr| frame(Links::mac(links.lan), *addr)).collect();

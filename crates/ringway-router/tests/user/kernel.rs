@@ -192,7 +192,6 @@ fn why_not(injected: &Injected) -> Option<&'static str> {
         IpAddr::V4(source) if matches!(source.octets(), [10, 0..=2, 0, 255]) => {
             Some("source is a broadcast address")
         }
-        IpAddr::V6(source) if source.to_ipv4_mapped().is_some() => Some("source is mapped IPv4"),
         _ if mixed && injected.frame.len() > 1280 => Some("too big for another next hop of the group"),
         _ => None,
     }
@@ -257,7 +256,7 @@ fn forwarded(injected: &Injected, outputs: &mut Outputs) -> String {
     for wait in waits {
         outputs.collect(Duration::from_millis(*wait));
         if outputs.take(|egress, frame| egress == usize::from(to.egress) && frame == *out) {
-            return "the same".into();
+            return may_not.map_or("the same".into(), |why| format!("the same, though {why}"));
         }
         if outputs.take(|_, frame| is_other_member(out, frame)) {
             return "the same, by another next hop".into();
