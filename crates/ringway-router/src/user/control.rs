@@ -59,7 +59,11 @@ pub(super) struct Control {
 impl Control {
     /// Brings all that the kernel has to the tables; from now on they are to be trusted.
     pub(super) fn begin(&mut self) {
-        self.update(Changes::everything());
+        // The follower's first poll brings all that there is: left for later, all would be brought twice.
+        match self.follower.poll(Instant::now()) {
+            Ok(changes) => self.update(changes),
+            Err(e) => self.tell(Some(&e)),
+        }
     }
 
     /// Follows until told to stop. Then the tables are not to be trusted any more.
