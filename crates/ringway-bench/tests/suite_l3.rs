@@ -33,7 +33,7 @@ fn every_router_forwards_and_leaves_nothing() {
         eprintln!("SKIP: {} {}: {}", m.case, m.system, m.reason);
         assert!(m.skipped && !is_root(), "{m:?}");
     }
-    assert_eq!(report.rows.len() + report.missing.len(), 2 + 3 + 6 + 4);
+    assert_eq!(report.rows.len() + report.missing.len(), 2 + 4 + 6 + 4);
     for row in &report.rows {
         // The difference of two rates may be anything on a busy machine.
         assert!((row.median > 0.0 || row.case.starts_with("stages")) && !row.note.is_empty(), "{row:?}");

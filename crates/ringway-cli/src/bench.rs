@@ -122,9 +122,10 @@ Examples:
   ringway bench fib --table routes.txt --only ringway --runs 3 --seconds 0.3";
 
 const L3: &str = "\
-Cases: bed, routes-8, routes-1m, stages, stages-clock. All need root and run in network namespaces of their own. Systems: ringway-xdp-router, linux-ip_forward,
-xdp-bpf_fib_lookup, and in case bed xdp-drop, xdp-redirect; in stages those of ringway-xdp-router. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is
-made. Loading it takes half a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 6 minutes.
+Cases: bed, routes-8, routes-1m, stages, stages-clock. All need root and run in network namespaces of their own. Systems:
+ringway-xdp-router, ringway-user-router, linux-ip_forward, xdp-bpf_fib_lookup, in case bed xdp-drop and xdp-redirect, in stages those of
+ringway-xdp-router. The large table is read from fib/ in $RINGWAY_DATA, ../shared/data or ./data; without it one is made. Loading it takes half
+a minute and 1 GB. Frame sizes count the FCS: 64 is 60 bytes in a buffer. A full run takes about 10 minutes.
 
 Examples:
   sudo ringway bench l3                                      # everything

@@ -7,25 +7,28 @@
 //!
 //! | case | what | counted |
 //! | --- | --- | --- |
+//! | `bed` | the bed without a router: dropped where the router would be, or redirected from there | by the sink there |
 //! | `routes-8` | 8 routes | by sinks behind both egress interfaces |
 //! | `routes-1m` | the routes of the real table, or one that is made | by the same |
-//! | `stages` | ns for each stage of ours: the difference of two rates, one with packets that end before it and one with packets that end behind it (vantage points) | by the generator |
+//! | `stages` | ns for each stage of ours in the kernel, by vantage points: two rates, with packets that end before it and behind it | by the generator |
 //! | `stages-clock` | the same stages by the time that the kernel sees our program run ([`agreement`] of both) | by the kernel |
-//! | `bed` | the bed without a router: dropped where the router would be, or redirected from there | by the sink there |
 //!
-//! Frames of 64 bytes with FCS; 1, 256, 16,384 and 1,048,576 flows. A flow is a source, a random route and a random host of it; flows take turns, in random
-//! order of routes, all as often (uniform). Routes lead to 8 next hops behind two interfaces, with permanent neighbours. Routers in the kernel have no core of their own:
-//! they run in the generator's softirq on CPU 0, so that the rate is that of the generator, the router and the sink together, none is
-//! faster than another, and nothing is lost. What generator and sink take is case `bed`.
+//! Frames of 64 bytes with FCS; 1, 256, 16,384 and 1,048,576 flows. A flow is a source, a random route and a random host of it; flows take
+//! turns, in random order of routes, all as often (uniform). Routes lead to 8 next hops behind two interfaces, with permanent neighbours.
 //!
-//! Before each run up to 256 frames of all flows are sent one burst after the other, and compared byte by byte with what must come out (TTL, checksum,
-//! link addresses) on the right interface. After it, frames sent must be those that arrived and those counted as lost by name.
+//! Routers in the kernel have no core of their own: they run in the generator's softirq on CPU 0, so that the rate is that of the
+//! generator, the router and the sink together, none is faster than another, and nothing is lost. What generator and sink take is case `bed`.
+//! The router in a process has CPU 1 for itself; frames that find its ring full are lost.
+//!
+//! Before each run up to 256 frames of all flows are sent one burst after the other, and compared byte by byte with what must come out
+//! (TTL, checksum, link addresses) on the right interface. After it, frames sent must be those that arrived and those counted as lost by name.
 
 mod check;
 mod flows;
 mod plan;
 mod run;
 mod stages;
+mod user;
 mod world;
 mod xdp;
 
@@ -39,13 +42,14 @@ use ringway_router::kernel::Cut;
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
 pub use stages::agreement;
+use user::UserRouter;
 use world::{FLOWS, Place, Size, World};
 use xdp::Members;
 
 /// Live frames that the generator hands over at a time.
 const BURST: u32 = 64;
 
-const NOTE: &str = "flood of live frames on CPU 0, routers in its softirq (rate of generator, router and sink together, see case bed); counted behind \
+const NOTE: &str = "flood of live frames on CPU 0, routers in its softirq (rate of generator, router and sink together, see case bed), ringway-user-router a thread on CPU 1; counted behind \
                     two egress interfaces by an XDP sink, for socket buffers (linux-ip_forward) by a tc sink; flows take turns, uniform; every \
                     router's frames compared, every loss has a name";
 
@@ -64,12 +68,13 @@ pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
 }
 
 fn routers<'a>(bed: Bed<'a>, name: &'static str, world: &Rc<World>, flows: usize) -> Case<'a> {
-    let [a, b, c] = std::array::from_fn(|_| Rc::clone(world));
+    let [a, b, c, d] = std::array::from_fn(|_| Rc::clone(world));
     Case::new(name, Unit::Mpps)
         .variant(FLOWS[flows].1)
         .burst(BURST)
         .note(NOTE)
         .system("ringway-xdp-router", move || forwarded(bed, &c, flows, Sink::Xdp, ours))
+        .system("ringway-user-router", move || forwarded(bed, &d, flows, Sink::Xdp, UserRouter::start))
         .system("linux-ip_forward", move || forwarded(bed, &a, flows, Sink::Tc, |_| Ok(())))
         .system("xdp-bpf_fib_lookup", move || forwarded(bed, &b, flows, Sink::Xdp, fib_lookup))
 }

@@ -1,7 +1,7 @@
 //! One measurement: a router is set up, shown to work, and flooded; each lost frame must have a name.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::check;
 use super::plan::{EGRESS, INGRESS};
@@ -10,8 +10,11 @@ use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Fault, Sample};
 
-/// How long the last frames may be on their way.
-const AFTER: Duration = Duration::from_millis(20);
+/// How long the last frames may be on their way on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// From one look at the counters to the next.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A router that is set up; dropping it takes it away.
 pub(super) trait Router {
@@ -56,13 +59,19 @@ pub(super) fn forwarded<'a, R: Router>(
     let mut router = set_up(place)?;
     check::sample(place, &trips)?;
     let ends = EGRESS.map(|link| link.outside);
-    let sink = spawn(place, &[sink.verb(), ends[0], ends[1]], receiver())?;
-    let before = place.dropped()? + router.lost()?;
+    let mut sink = spawn(place, &[sink.verb(), ends[0], ends[1]], receiver())?;
+    let mut lost = || Ok::<_, Fault>(place.dropped()? + router.lost()?);
+    let before = lost()?;
     let sent = flood(bed, place, &flows.file.to_string_lossy())?;
-    let lost = place.dropped()? + router.lost()? - before;
-    let arrived = *sink.stop()?.traffic().unwrap_or(&Traffic::default());
-    explain(sent.total_packets, arrived.total_packets, lost)?;
-    rate(arrived)
+    let end = Instant::now() + PATIENCE;
+    // The last frames may be on their way.
+    while let Err(e) = explain(sent.total_packets, sink.snapshot()?.total_packets, lost()? - before) {
+        if Instant::now() > end {
+            return Err(e);
+        }
+        thread::sleep(PAUSE);
+    }
+    rate(*sink.stop()?.traffic().unwrap_or(&Traffic::default()))
 }
 
 /// What the generator sends into `a1`, dropped or redirected there by a program of `peer-xdp`.
@@ -93,9 +102,7 @@ pub(super) fn flood(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, 
     let seconds = bed.seconds.to_string();
     let args = ["flood", INGRESS.outside, file, &seconds];
     let flood = Peer::spawn(PeerKind::L3, args, Some(place.outside.name()), Some(SENDER))?;
-    let sent = *flood.finish()?.traffic().unwrap_or(&Traffic::default());
-    thread::sleep(AFTER);
-    Ok(sent)
+    Ok(*flood.finish()?.traffic().unwrap_or(&Traffic::default()))
 }
 
 pub(super) fn spawn(place: &Place, args: &[&str], cpu: usize) -> Result<Peer, Fault> {
