@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let links = Links { lan: 2, wan: 3, other: 4 };
     let fib4 = Fib4::new(fib::Limits::default())?;
     let mut tables = Tables::new(fib4, Fib6::new(fib::Limits::default())?, Limits::default());
-    let mut resolver = Resolver::new(Limits::default(), &mut tables);
+    let mut resolver = Resolver::new(&mut tables);
     resolver.update(&state(links), Changes::everything(), &mut tables)?;
     let hops: Vec<NextHop> = ["20.0.0.1", "20.1.0.1", "20.1.2.3"]
         .iter()
