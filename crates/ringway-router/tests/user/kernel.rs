@@ -10,7 +10,7 @@ use std::time::Duration;
 use ringway::pcapfile::Reader;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{self, Lab, LabError};
-use ringway_fwd::control::{Changes, Follower, Limits, Resolver};
+use ringway_fwd::control::{Changes, Follower, Resolver};
 use ringway_fwd::router::generate::{Frames, NEIGHBOURS, ROUTES};
 use ringway_fwd::router::reference::Reference;
 use ringway_fwd::router::{Decision, DropReason, Interface, Rpf};
@@ -69,7 +69,7 @@ impl Beside {
                 ..Interface::default()
             });
             let mut reference = Reference::new(members.to_vec());
-            let mut resolver = Resolver::new(Limits::default(), &mut reference);
+            let mut resolver = Resolver::new(&mut reference);
             resolver.update(follower.state(), Changes::everything(), &mut reference).unwrap();
             Ok::<_, LabError>(reference)
         });
