@@ -5,6 +5,7 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use ringway_bench::lab::{self, Lab};
@@ -39,6 +40,9 @@ pub(crate) fn root() -> PathBuf {
     PathBuf::from(format!("/sys/fs/bpf/rw-router-{}", std::process::id()))
 }
 
+/// Beds that there are: the last one takes the folder of routers away.
+static LIVE: Mutex<usize> = Mutex::new(0);
+
 pub(crate) struct Bed {
     pub(crate) a: Lab,
     pub(crate) r: Lab,
@@ -55,6 +59,7 @@ impl Bed {
         }
         let _ = ringway::vale::set_root(root()); // the same for all tests of a process
         let [a, r, b] = [(); 3].map(|()| Lab::new().unwrap());
+        *LIVE.lock().unwrap() += 1;
         let bed = Self { a, r, b, name: name.to_owned() };
         for lab in [&bed.a, &bed.r, &bed.b] {
             let keys =
@@ -194,7 +199,9 @@ impl Drop for Bed {
             let deleted = router.delete();
             assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
         }
-        if std::fs::read_dir(root()).is_ok_and(|entries| entries.count() == 1) {
+        let mut live = LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *live -= 1;
+        if *live == 0 {
             let _ = std::fs::remove_dir_all(root()); // all but the lock is gone
         }
     }

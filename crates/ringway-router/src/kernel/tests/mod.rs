@@ -9,6 +9,7 @@ mod trial;
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
@@ -35,6 +36,9 @@ fn in_namespace(test: impl FnOnce([u32; 3]) + Send) {
     });
 }
 
+/// Routers that there are: the last one takes their folder away.
+static LIVE: Mutex<usize> = Mutex::new(0);
+
 /// A router that goes away with its test, also one that fails.
 struct Made(Option<Router>);
 
@@ -43,6 +47,7 @@ impl Made {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let root = PathBuf::from(format!("/sys/fs/bpf/rw-router-unit-{}", std::process::id()));
         let _ = ringway::vale::set_root(root); // the same for all tests of the process
+        *LIVE.lock().unwrap() += 1;
         let name = format!("vale{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         Self(Some(Router::create(&name, spec).unwrap()))
     }
@@ -55,10 +60,10 @@ impl Made {
 impl Drop for Made {
     fn drop(&mut self) {
         self.0.take().unwrap().delete().unwrap();
-        // The last one has the root empty but for its lock.
-        let root = ringway::vale::root();
-        if std::fs::read_dir(&root).unwrap().count() == 1 {
-            let _ = std::fs::remove_dir_all(root);
+        let mut live = LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *live -= 1;
+        if *live == 0 {
+            let _ = std::fs::remove_dir_all(ringway::vale::root()); // all but the lock is gone
         }
     }
 }
