@@ -126,6 +126,73 @@ fn a_program_never_sees_a_change_half_made() {
     });
 }
 
+/// An entry that is written all the time is seen as it was at one moment, or the packet is the host's.
+#[test]
+fn an_entry_is_never_seen_half() {
+    in_namespace(|[lan, wan, _]| {
+        let made = Made::new(&Spec::default());
+        let mut control = made.get().take_control().unwrap();
+        control.routes4(&[("10.9.0.0/16".parse().unwrap(), Some(n(250)))]).unwrap();
+        control.adjacency(n(250), &entry(wan, 1, Family::V4));
+        control.heartbeat(true).unwrap();
+        let trial = Trial::new(&control, lan, false, &[lan, wan]);
+        trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                let mut seen = std::collections::BTreeSet::new();
+                for _ in 0..50_000 {
+                    let (verdict, left) = trial.run_only(&frame([10, 9, 0, 1]));
+                    let number = left[6];
+                    let whole = left[..12] == [[number & 0xfe; 6], [number; 6]].concat();
+                    assert!(whole || verdict == 2, "{verdict} {left:02x?}");
+                    seen.insert((verdict == 4).then_some(number));
+                }
+                stop.store(true, Relaxed);
+                seen
+            });
+            for round in 0_u32.. {
+                for number in 0..250 {
+                    control.adjacency(
+                        n(250),
+                        &entry(if number % 5 == 0 { lan } else { wan }, number, Family::V4),
+                    );
+                }
+                if round % 1000 == 0 {
+                    control.heartbeat(true).unwrap();
+                }
+                if stop.load(Relaxed) || looking.is_finished() {
+                    break;
+                }
+            }
+            let seen = looking.join().unwrap();
+            assert!(seen.len() > 50, "{seen:?}");
+        });
+    });
+}
+
+/// What programs may still look at is kept until they have been waited for, however much it is.
+#[test]
+fn nothing_is_used_again_before_programs_left() {
+    in_namespace(|_| {
+        let made = Made::new(&Spec::default());
+        let mut control = made.get().take_control().unwrap();
+        control.routes4(&[("10.1.2.0/25".parse().unwrap(), Some(n(7)))]).unwrap();
+        control.routes6(&[("2001:db8::/32".parse().unwrap(), Some(n(7)))]).unwrap();
+        for round in 0..5000_u32 {
+            let next_hop = (round % 2 > 0).then(|| n(8));
+            let host = format!("10.1.{}.{}/32", round % 256, 2 * (round / 256));
+            control.routes4(&[(host.parse().unwrap(), Some(n(8)))]).unwrap();
+            control.routes6(&[("2001:db8::7:0/112".parse().unwrap(), next_hop)]).unwrap();
+        }
+        let (four, six) = control.usage();
+        assert!(four.waiting >= 5000 && six.waiting >= 5000, "{} {}", four.waiting, six.waiting);
+        control.settle().unwrap();
+        let (four, six) = control.usage();
+        assert_eq!((four.waiting, six.waiting), (0, 0));
+    });
+}
+
 /// The verifier takes programs for tables of the smallest and the largest sizes, and with each cut.
 #[test]
 fn programs_load_for_tables_of_all_sizes() {
