@@ -19,6 +19,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// While readers are to leave, or the kernel's tables are to be read again.
 const SOON: Duration = Duration::from_millis(10);
 
+/// How often interfaces are looked at while routes change all the time; settings like `rp_filter` are files to read.
+const REFRESH_EVERY: Duration = Duration::from_millis(100);
+
 /// How often the kernel is told which neighbours are in use: it would think them idle.
 const EXAMINE_EVERY: Duration = Duration::from_secs(5);
 
@@ -54,6 +57,7 @@ pub(super) struct Control {
     /// Packets of each next hop when neighbours were last examined.
     pub(super) seen: Box<[u64]>,
     pub(super) examined: Instant,
+    pub(super) refreshed: Option<Instant>,
 }
 
 impl Control {
@@ -102,7 +106,11 @@ impl Control {
         self.tell(done.err().as_ref());
     }
 
-    fn refresh(&self) {
+    fn refresh(&mut self) {
+        if self.refreshed.is_some_and(|last| last.elapsed() < REFRESH_EVERY) {
+            return;
+        }
+        self.refreshed = Some(Instant::now());
         for (position, name) in self.names.iter().enumerate() {
             let index = self.interfaces.get(position).index;
             self.interfaces.set(position, &interface(self.follower.state(), index, name, self.rpf6));

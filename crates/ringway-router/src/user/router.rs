@@ -173,6 +173,7 @@ impl Router {
             leaving: VecDeque::new(),
             seen: vec![0; 1 << 16].into(),
             examined: Instant::now(),
+            refreshed: None,
         };
         control.begin();
         Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })
