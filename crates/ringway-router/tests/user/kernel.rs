@@ -51,6 +51,7 @@ impl Beside {
             hosts[host].ip(&format!("link set {far} up")).unwrap();
         }
         r.exec("sysctl", &["-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]).unwrap();
+        r.ip("route add 0.0.0.0/8 via 10.1.0.2").unwrap();
         neighbours().chain(ROUTES.lines().filter_map(route)).for_each(|command| r.ip(&command).unwrap());
         Some(Self { hosts, r })
     }
@@ -199,12 +200,17 @@ fn why_not(injected: &Injected) -> Option<&'static str> {
 
 /// Why the kernel may forward what the fast path drops.
 fn why_all_the_same(out: &[u8], decision: Decision) -> Option<&'static str> {
-    let martian = decision == Decision::Drop(DropReason::MartianSource);
-    match addresses(out)?.0 {
-        IpAddr::V4(source) if martian && source.octets()[0] == 0 => {
-            Some("forwarded all the same: source in 0.0.0.0/8")
+    let Decision::Drop(why) = decision else { return None };
+    let zero = |addr: IpAddr| matches!(addr, IpAddr::V4(addr) if addr.octets()[0] == 0 && addr != Ipv4Addr::UNSPECIFIED);
+    let (source, destination) = addresses(out)?;
+    match why {
+        DropReason::MartianSource if zero(source) => Some("forwarded all the same: source in 0.0.0.0/8"),
+        DropReason::MartianSource if source == Ipv6Addr::UNSPECIFIED => {
+            Some("forwarded all the same: source is ::")
         }
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) if martian => Some("forwarded all the same: source is ::"),
+        DropReason::MartianDestination if zero(destination) => {
+            Some("forwarded all the same: destination in 0.0.0.0/8")
+        }
         _ => None,
     }
 }
