@@ -5,24 +5,24 @@
 //! other two; all flows arrive again, at the servers that they had before. Prints how long flows were silent and what was lost. Nothing
 //! here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
 
 use std::collections::HashMap;
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{self, Child, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use ringway::vale::{root, set_root};
 use ringway_bench::lab::{Lab, LabError};
-use ringway_router::follow::{Engine, Options};
-use ringway_router::kernel::{Outcome, Router, Spec, routers};
+use serde_json::json;
+use support::room::Room;
 
 const ROUTERS: usize = 3;
+const NAMES: [&str; ROUTERS] = ["vale1", "vale2", "vale3"];
 const SERVERS: usize = 2;
 
 /// Flows, and how often each sends a packet.
@@ -163,10 +163,10 @@ fn receive(stop: &AtomicBool) -> Result<HashMap<u16, Vec<Seen>>, LabError> {
     }
 }
 
-/// The namespaces, their links and their daemons. Field order: daemons and routers end before their namespaces go.
+/// The namespaces, their links and their daemons. Dropping it deletes the routers first; daemons end before their namespaces go.
 struct Net {
     birds: HashMap<String, Bird>,
-    fast: Vec<FastPath>,
+    room: Room,
     edge: Lab,
     routers: [Lab; ROUTERS],
     servers: [Lab; SERVERS],
@@ -178,24 +178,20 @@ impl Net {
             eprintln!("SKIP: no bird here; install the package bird2");
             return None;
         }
-        let Ok(edge) = Lab::new() else {
-            eprintln!("SKIP: labs need root (namespaces); run these tests with sudo");
+        if !ringway_bench::lab::is_root() {
+            eprintln!("SKIP: routers need root (eBPF, namespaces); run these tests with sudo");
             return None;
-        };
+        }
         let lab = |_| Lab::new().unwrap();
-        let mut net = Self {
-            birds: HashMap::new(),
-            fast: Vec::new(),
-            edge,
-            routers: std::array::from_fn(lab),
-            servers: std::array::from_fn(lab),
-        };
+        let (edge, routers, servers) = (lab(0), std::array::from_fn(lab), std::array::from_fn(lab));
+        // Behind the labs: what is mounted then is seen by this test alone.
+        let net = Self { birds: HashMap::new(), room: Room::new()?, edge, routers, servers };
         net.link_up();
-        net.fast = ["vale1", "vale2", "vale3"]
-            .into_iter()
-            .zip(&net.routers)
-            .map(|(name, lab)| FastPath::start(lab, name))
-            .collect();
+        for (name, lab) in NAMES.into_iter().zip(&net.routers) {
+            let add = || Ok::<_, LabError>(net.room.json(&["vale", "add", name, "--module", "router"]));
+            let made = lab.run(add).unwrap();
+            assert_eq!((&made["members"], &made["warnings"]), (&json!(["edge", "s1", "s2"]), &json!([])));
+        }
         Some(net.with_birds())
     }
 
@@ -257,7 +253,12 @@ impl Net {
 
     /// Packets from the edge that each router has forwarded without its kernel.
     fn carried(&self) -> [u64; ROUTERS] {
-        std::array::from_fn(|k| self.fast[k].forwarded("edge"))
+        NAMES.map(|name| {
+            let router = self.room.json(&["vale", "list", name]);
+            let members = router["routers"][0]["members"].as_array().unwrap();
+            let edge = members.iter().find(|m| m["name"] == "edge").unwrap();
+            edge["counters"]["forwarded"].as_u64().unwrap()
+        })
     }
 
     /// Packets that the routers' kernels have forwarded.
@@ -280,56 +281,18 @@ impl Net {
     }
 }
 
+impl Drop for Net {
+    fn drop(&mut self) {
+        NAMES.iter().for_each(|name| _ = self.room.run(&["vale", "del", name]));
+    }
+}
+
 /// A link between two namespaces, with addresses. Both ends take what XDP redirects to them.
 fn link(a: &Lab, name_a: &str, b: &Lab, name_b: &str, addresses: [String; 2]) {
     a.veth_to(name_a, b, name_b).unwrap();
     for ((lab, name), address) in [(a, name_a), (b, name_b)].into_iter().zip(addresses) {
         lab.run_napi(name).unwrap();
         lab.ip(&format!("addr add {address} dev {name}")).unwrap();
-    }
-}
-
-/// A router of Ringway on all links of a namespace, as `ringway vale add NAME --module router` makes it; deleted when dropped.
-struct FastPath {
-    name: &'static str,
-    stop: Option<Sender<()>>,
-    follower: Option<JoinHandle<()>>,
-}
-
-impl FastPath {
-    fn start(lab: &Lab, name: &'static str) -> Self {
-        let _ = set_root(format!("/sys/fs/bpf/rw-scale-{}", process::id())); // the same for all of them
-        let (stop, stopped) = mpsc::channel();
-        let (made, ready) = mpsc::channel();
-        let follow = move || {
-            let (mut engine, warnings) = Engine::create(name, &Spec::default(), &Options::default()).unwrap();
-            assert_eq!(warnings, [""; 0]);
-            made.send(()).unwrap();
-            while stopped.recv_timeout(Duration::from_millis(5)) == Err(RecvTimeoutError::Timeout) {
-                engine.turn().unwrap();
-            }
-            engine.delete().unwrap();
-        };
-        // A thread begins in the namespace of the one that made it.
-        let follower = lab.run(|| Ok::<_, LabError>(thread::spawn(follow))).unwrap();
-        let fast = Self { name, stop: Some(stop), follower: Some(follower) };
-        ready.recv().unwrap();
-        fast
-    }
-
-    fn forwarded(&self, member: &str) -> u64 {
-        let stats = Router::open(self.name).unwrap().stats();
-        stats.iter().find(|s| s.member.name == member).unwrap().counts.get(Outcome::Forwarded)
-    }
-}
-
-impl Drop for FastPath {
-    fn drop(&mut self) {
-        self.stop = None;
-        let _ = self.follower.take().unwrap().join(); // its panic has been printed
-        if routers().is_empty() {
-            let _ = fs::remove_dir_all(root());
-        }
     }
 }
 
