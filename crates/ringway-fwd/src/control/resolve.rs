@@ -205,13 +205,23 @@ impl Resolver {
     /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
     /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
     pub fn audit(&mut self, state: &State) -> usize {
-        let entries = self.numbers.used().into_iter().filter(|n| !self.is_current(*n, state)).count();
-        entries + self.wrong::<u32>(state) + self.wrong::<u128>(state)
+        self.audit_alive(state, &mut || {})
     }
 
-    fn wrong<A: Side>(&mut self, state: &State) -> usize {
+    /// The same; `alive` is called again and again, since it may take seconds.
+    pub fn audit_alive(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
+        let entries = self.numbers.used().into_iter().filter(|n| !self.is_current(*n, state)).count();
+        entries + self.wrong::<u32>(state, alive) + self.wrong::<u128>(state, alive)
+    }
+
+    fn wrong<A: Side>(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
         let prefixes = self.every::<A>(state);
+        let mut looked = 0u32;
         let wrong = |prefix: &Prefix<A>| {
+            if looked.is_multiple_of(1 << 14) {
+                alive();
+            }
+            looked += 1;
             let held = A::half(self).routes.get(prefix).copied();
             held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
         };

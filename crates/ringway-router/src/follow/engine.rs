@@ -308,7 +308,8 @@ impl Engine {
         self.next = Instant::now();
         self.follow(Instant::now());
         self.heart.beat(&mut self.control)?;
-        let wrong = self.resolver.audit(self.follower.state());
+        let Self { follower, resolver, control, heart, .. } = self;
+        let wrong = resolver.audit_alive(follower.state(), &mut || _ = heart.beat(control));
         if wrong > 0 {
             self.bring(Changes::everything());
         }
