@@ -21,10 +21,10 @@ pub struct BudgetLimits {
 }
 
 impl Default for BudgetLimits {
-    /// 200,000 a second and 20,000 at once; 20,000 and 2,000.
+    /// 1,000,000 a second and 100,000 at once; 20,000 and 2,000.
     fn default() -> Self {
         Self {
-            own: Rate { per_second: 200_000, burst: 20_000 },
+            own: Rate { per_second: 1_000_000, burst: 100_000 },
             answered: Rate { per_second: 20_000, burst: 2_000 },
         }
     }
@@ -97,8 +97,8 @@ mod tests {
     #[test]
     fn a_second_of_flood_gets_the_rate_and_one_burst() {
         let mut budget = Budget::new(BudgetLimits::default());
-        for (why, rate, burst) in [(HostReason::NotIp, 200_000, 20_000), (HostReason::Ttl, 20_000, 2_000)] {
-            let taken = (0..1_000_000u64).filter(|i| budget.take(why, i * 1000)).count();
+        for (why, rate, burst) in [(HostReason::NotIp, 1_000_000, 100_000), (HostReason::Ttl, 20_000, 2_000)] {
+            let taken = (0..4_000_000u64).filter(|i| budget.take(why, i * 250)).count();
             assert!((rate + burst - 2..=rate + burst).contains(&taken), "{taken} {}", why.name());
         }
     }

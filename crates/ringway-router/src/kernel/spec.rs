@@ -7,7 +7,7 @@ use ringway_fwd::fib::{Fib4, Fib6, Layout, Limits};
 ///
 /// ```
 /// let spec = ringway_router::kernel::Spec::default();
-/// assert_eq!((spec.limits4.words, spec.budgets.plain.rate), (1 << 21, 200_000));
+/// assert_eq!((spec.limits4.words, spec.budgets.plain.rate), (1 << 21, 1_000_000));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
@@ -43,9 +43,9 @@ pub struct Budgets {
 }
 
 impl Default for Budgets {
-    /// 200,000 a second and bursts of 20,000; 20,000 a second and bursts of 2,000.
+    /// 1,000,000 a second and bursts of 100,000; 20,000 a second and bursts of 2,000.
     fn default() -> Self {
-        Self { plain: Budget { rate: 200_000, burst: 20_000 }, costly: Budget { rate: 20_000, burst: 2_000 } }
+        Self { plain: Budget { rate: 1_000_000, burst: 100_000 }, costly: Budget { rate: 20_000, burst: 2_000 } }
     }
 }
 
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_budget_is_a_distance_between_packets() {
         let Budgets { plain, costly } = Budgets::default();
-        assert_eq!((plain.step(), costly.step()), (5000, 50_000));
-        assert_eq!(plain.early(), 19_999 * 5000);
+        assert_eq!((plain.step(), costly.step()), (1000, 50_000));
+        assert_eq!(plain.early(), 99_999 * 1000);
     }
 }
