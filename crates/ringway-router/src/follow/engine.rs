@@ -332,8 +332,12 @@ impl AsFd for Engine {
     }
 }
 
+/// What was read is brought to the fast path as a whole: no changes of it are left.
 fn open(name: &str, options: &Options) -> Result<Follower> {
-    Follower::open(options.follow).map_err(|e| failed(name, &e))
+    let mut follower = Follower::open(options.follow).map_err(|e| failed(name, &e))?;
+    let read = follower.poll(Instant::now()).map_err(|e| failed(name, &e))?;
+    drop(read);
+    Ok(follower)
 }
 
 fn failed(name: &str, e: &ControlError) -> Error {
