@@ -193,6 +193,8 @@ fn settings_and_link_addresses_are_followed() {
     sysctl("net.ipv4.conf.ra.rp_filter=1");
     bed.room.until(|| get("10.0.2.2 from 10.0.2.9 iif ra") == "reverse_path");
     assert_eq!(get("10.0.2.2 from 10.0.1.9 iif ra"), "forwarded");
+    bed.ip("route add 192.0.2.0/24 tos 0x10 via 10.0.1.2");
+    bed.room.until(|| get("10.0.2.2 from 192.0.2.1 iif ra") == "kernel_route");
     sysctl("net.ipv4.conf.ra.rp_filter=0");
     sysctl("net.ipv4.conf.all.rp_filter=2");
     bed.room.until(|| get("10.0.2.2 from 10.0.2.9 iif ra") == "forwarded");

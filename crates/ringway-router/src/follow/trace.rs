@@ -41,9 +41,9 @@ pub(super) fn trace(flow: &Flow, ingress: Option<&Member>, resolver: &Resolver, 
             return (13, Outcome::Local);
         }
         if let (Some(from), Some(ingress)) = (flow.from, ingress)
-            && !passes(from, ingress, resolver)
+            && let Some(why) = reverse(from, ingress, resolver)
         {
-            return (14, Outcome::ReversePath);
+            return (14, why);
         }
         behind(entry, members)
     });
@@ -93,20 +93,29 @@ fn behind(entry: &Adjacency, members: &[Member]) -> (u8, Outcome) {
     }
 }
 
-/// Rule 14.
-fn passes(from: IpAddr, ingress: &Member, resolver: &Resolver) -> bool {
+/// Rule 14: why packets with this source are not forwarded.
+fn reverse(from: IpAddr, ingress: &Member, resolver: &Resolver) -> Option<Outcome> {
     let filter = if from.is_ipv4() { ingress.interface.rpf4 } else { ingress.interface.rpf6 };
     if filter == Rpf::Off {
-        return true;
+        return None;
     }
-    let Some((_, next_hop)) = resolver.find(from) else { return false };
-    let Some(entry) = resolver.entry(next_hop) else { return false };
-    let nowhere = [Verdict::Local, Verdict::Blackhole, Verdict::Unreachable, Verdict::Prohibit];
-    if nowhere.contains(&entry.verdict()) {
-        return false;
+    let failed = Some(Outcome::ReversePath);
+    let Some((_, next_hop)) = resolver.find(from) else { return failed };
+    let Some(entry) = resolver.entry(next_hop) else { return failed };
+    let members: Vec<_> = resolver.group(next_hop).filter_map(|(n, _)| resolver.entry(n)).collect();
+    match entry.verdict() {
+        Verdict::Local | Verdict::Blackhole | Verdict::Unreachable | Verdict::Prohibit => return failed,
+        Verdict::Group if members.is_empty() => return failed,
+        _ if filter == Rpf::Loose => return None,
+        _ => {}
     }
-    let leads = |n| resolver.entry(n).is_some_and(|e| e.egress() == ingress.index);
-    filter == Rpf::Loose || leads(next_hop) || resolver.group(next_hop).any(|(n, _)| leads(n))
+    let ways = if members.is_empty() { vec![entry] } else { members };
+    let known = |e: &Adjacency| matches!(e.verdict(), Verdict::Ready | Verdict::Incomplete);
+    if ways.iter().any(|e| known(e) && e.egress() == ingress.index) {
+        return None;
+    }
+    // where they lead only the kernel knows
+    if ways.iter().all(|e| known(e)) { failed } else { Some(Outcome::KernelRoute) }
 }
 
 fn hash_of(flow: &Flow) -> u32 {
