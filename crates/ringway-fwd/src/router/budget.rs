@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn a_second_of_flood_gets_the_rate_and_one_burst() {
         let mut budget = Budget::new(BudgetLimits::default());
-        for (why, rate, burst) in [(HostReason::NotIp, 1_000_000, 100_000), (HostReason::Ttl, 20_000, 2_000)] {
+        for (why, rate, burst) in [(HostReason::NotIp, 1_000_000, 100_000), (HostReason::Ttl, 20_000, 2_000)]
+        {
             let taken = (0..4_000_000u64).filter(|i| budget.take(why, i * 250)).count();
             assert!((rate + burst - 2..=rate + burst).contains(&taken), "{taken} {}", why.name());
         }

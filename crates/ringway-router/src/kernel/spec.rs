@@ -45,7 +45,10 @@ pub struct Budgets {
 impl Default for Budgets {
     /// 1,000,000 a second and bursts of 100,000; 20,000 a second and bursts of 2,000.
     fn default() -> Self {
-        Self { plain: Budget { rate: 1_000_000, burst: 100_000 }, costly: Budget { rate: 20_000, burst: 2_000 } }
+        Self {
+            plain: Budget { rate: 1_000_000, burst: 100_000 },
+            costly: Budget { rate: 20_000, burst: 2_000 },
+        }
     }
 }
 
