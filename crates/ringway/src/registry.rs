@@ -177,7 +177,7 @@ pub fn run_directory() -> Option<PathBuf> {
     Some(PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?).join("ringway"))
 }
 
-/// Makes a private subdirectory of [`directory`].
+/// Makes a private subdirectory of [`run_directory`].
 pub(crate) fn subdirectory(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::DirBuilderExt;
     let dir = run_directory()?.join(name);
