@@ -88,6 +88,11 @@ impl Numbers {
         number
     }
 
+    /// Whether it is the number of the host.
+    pub(super) fn is_host(&self, number: u16) -> bool {
+        self.target(number) == Some(&Target::Fixed(Verdict::Host))
+    }
+
     /// One use more; returns whether it is the first.
     fn keep(&mut self, number: u16) -> bool {
         let Some(slot) = self.slot_mut(number) else { return false };

@@ -66,7 +66,8 @@ pub trait Plane {
 /// [`State::unsupported`].
 ///
 /// When next hops, groups or routes do not fit, what was there stays: the prefix keeps its next hop, or leads to the host if it
-/// had none, and is tried again with each update; the new has to fit beside the old. See [`pending`](Self::pending).
+/// had none, and is tried again with each update; the new has to fit beside the old. See [`pending`](Self::pending) and
+/// [`unplaced`](Self::unplaced).
 ///
 /// ```
 /// use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
@@ -93,13 +94,18 @@ pub(super) struct Half<A> {
     pub(super) routes: BTreeMap<Prefix<A>, u16>,
     /// Prefixes that do not lead to where they should.
     pending: BTreeSet<Prefix<A>>,
+    /// How many of them the tables had no room for.
+    unplaced: usize,
 }
 
 impl<A: Address> Default for Half<A> {
     fn default() -> Self {
-        Self { routes: BTreeMap::new(), pending: BTreeSet::new() }
+        Self { routes: BTreeMap::new(), pending: BTreeSet::new(), unplaced: 0 }
     }
 }
+
+/// Routes that are refused one after the other before the rest of a batch is put off.
+const TRIES: usize = 32;
 
 type Change<A> = (Prefix<A>, Option<NextHop>);
 
@@ -173,6 +179,13 @@ impl Resolver {
         first = first.and(self.side::<u32>(state, &mut changes, plane));
         first = first.and(self.side::<u128>(state, &mut changes, plane));
         first
+    }
+
+    /// Routes and next hops that the tables have no room for: packets to them take the way of a shorter prefix, or the old
+    /// one. A data plane that can leave packets to the host does well to leave all of them while there are any.
+    #[must_use]
+    pub fn unplaced(&self) -> usize {
+        self.v4.unplaced + self.v6.unplaced + self.stale.len()
     }
 
     /// How many prefixes and next hops are not what they should be, because something did not fit. `fib_in_sync` is false then.
@@ -275,6 +288,7 @@ impl Resolver {
         plane: &mut dyn Plane,
     ) -> Result<(), ControlError> {
         let prefixes = self.affected::<A>(state, changes);
+        A::half(self).unplaced = 0; // all pending ones are tried again
         let mut first = Ok(());
         let mut batch = Vec::new();
         for prefix in prefixes {
@@ -283,6 +297,9 @@ impl Resolver {
                 Err(e) => {
                     A::half(self).pending.insert(prefix);
                     let host = self.stand_in(prefix);
+                    let held = A::half(self).routes.get(&prefix).copied();
+                    let wrong = held.is_some_and(|number| !self.numbers.is_host(number));
+                    A::half(self).unplaced += usize::from(wrong);
                     batch.extend(host);
                     first = first.and(Err(e));
                 }
@@ -356,15 +373,22 @@ impl Resolver {
             batch.iter().for_each(|change| self.done(*change));
             return Ok(());
         }
-        let mut first = Ok(());
-        for change in batch {
-            match A::push(plane, std::slice::from_ref(change)) {
-                Ok(()) => self.done(*change),
-                Err(e) => {
-                    A::half(self).pending.insert(change.0);
-                    self.give(change.1);
-                    first = first.and(Err(e.into()));
-                }
+        // Withdrawals make room.
+        let (gone, there): (Vec<_>, Vec<_>) = batch.iter().copied().partition(|change| change.1.is_none());
+        let (mut first, mut refused) = (Ok(()), 0);
+        for change in gone.into_iter().chain(there) {
+            // Each try takes its time, and where many do not fit the next ones won't either.
+            let tried = (refused < TRIES).then(|| A::push(plane, &[change]));
+            if matches!(tried, Some(Ok(()))) {
+                self.done(change);
+                continue;
+            }
+            refused += 1;
+            A::half(self).pending.insert(change.0);
+            A::half(self).unplaced += 1;
+            self.give(change.1);
+            if let Some(Err(e)) = tried {
+                first = first.and(Err(e.into()));
             }
         }
         first

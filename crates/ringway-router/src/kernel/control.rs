@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object, ProgramInput};
 use ringway::vale::FolderLock;
@@ -43,6 +44,8 @@ pub struct Control {
     adjacencies: Mapped<Adjacencies>,
     groups: Mapped<Groups>,
     page: Mapping,
+    /// When programs were waited for last to make room.
+    waited: Instant,
     tally: Mapping,
     beat: Object,
     tables: Tables,
@@ -51,6 +54,9 @@ pub struct Control {
     _claim: FolderLock,
 }
 
+/// From one wait for programs to the next where something does not fit.
+const AGAIN: Duration = Duration::from_millis(250);
+
 /// The directory whose lock the control process has.
 pub(super) const CLAIM: &str = "control";
 
@@ -58,9 +64,11 @@ impl Router {
     /// Becomes the process that writes the router's tables: makes new ones, of the router's [`Spec`](super::Spec).
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when another process has that part, or this one; [`ErrorKind::Io`] when there is no memory for the tables.
+    /// [`ErrorKind::Busy`] when another process has that part, or this one; [`ErrorKind::Io`] when there is no memory for the
+    /// tables, or the kernel can't wait for running programs.
     pub fn take_control(&self) -> Result<Control> {
         let on = self.name();
+        wait_for_programs(on)?;
         let Some(claim) = self.folder.claim(CLAIM)? else {
             let who = self
                 .folder
@@ -80,6 +88,7 @@ impl Router {
             adjacencies: sys::adjacencies(of("hops")?).map_err(made)?,
             groups: sys::groups(of("groups")?, spec.groups).map_err(made)?,
             page: of("control")?,
+            waited: Instant::now(),
             tally: of("tally")?,
             beat: self.code(Some(&tables)).load(&[BEAT], Identity::default())?,
             tables,
@@ -90,6 +99,12 @@ impl Router {
         control.fib6.hold();
         Ok(control)
     }
+}
+
+fn wait_for_programs(on: &str) -> Result<()> {
+    sys::wait_for_programs().map_err(|e| {
+        Error::io(on, "waiting for running programs (membarrier) failed", e).cure("boot without nohz_full")
+    })
 }
 
 /// Whether what was to go into a table did.
@@ -160,10 +175,7 @@ impl Control {
     /// [`ErrorKind::Io`] where the kernel has no `membarrier(MEMBARRIER_CMD_GLOBAL)`.
     pub fn settle(&mut self) -> Result<()> {
         let marks = (self.fib4.mark(), self.fib6.mark());
-        sys::wait_for_programs().map_err(|e| {
-            Error::io(self.router.name(), "waiting for running programs (membarrier) failed", e)
-                .cure("boot without nohz_full")
-        })?;
+        wait_for_programs(self.router.name())?;
         self.fib4.release(marks.0);
         self.fib6.release(marks.1);
         Ok(())
@@ -199,10 +211,17 @@ impl Control {
         &self.tables
     }
 
-    /// What is full may only wait for programs.
+    /// What is full may only wait for programs. They are waited for now and then, not for each of many routes that do not fit.
     fn again<T>(&mut self, mut change: impl FnMut(&mut Self) -> Tried<T>) -> Tried<T> {
         match change(self) {
-            Err(FibError::Full { .. }) if self.settle().is_ok() => change(self),
+            Err(full @ FibError::Full { .. }) if self.waited.elapsed() >= AGAIN => {
+                let settled = self.settle();
+                self.waited = Instant::now();
+                if settled.is_err() {
+                    return Err(full);
+                }
+                change(self)
+            }
             done => done,
         }
     }

@@ -25,6 +25,9 @@ const REFRESH_EVERY: Duration = Duration::from_millis(100);
 /// How often the kernel is told which neighbours are in use: it would think them idle.
 const EXAMINE_EVERY: Duration = Duration::from_secs(5);
 
+/// How long that may take.
+const LONGEST: Duration = Duration::from_millis(500);
+
 /// How the tables are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -50,6 +53,8 @@ pub(super) struct Control {
     pub(super) names: Vec<String>,
     pub(super) rpf6: Rpf,
     pub(super) heartbeat: Arc<Heartbeat>,
+    /// Each route is in the tables.
+    pub(super) complete: bool,
     pub(super) next_hops: Arc<Counters>,
     pub(super) status: Arc<Mutex<Status>>,
     /// Marks of readers and of the resolver, oldest first: once the readers have left, the resolver may go on.
@@ -74,7 +79,14 @@ impl Control {
     pub(super) fn run(&mut self, stop: &AtomicBool) {
         while !stop.load(Relaxed) {
             self.wait();
-            match self.follower.poll(Instant::now()) {
+            let Self { follower, heartbeat, complete, .. } = self;
+            // Reading all takes longer than a heart may stand still.
+            let mut alive = || {
+                if *complete {
+                    heartbeat.beat(monotonic_ns())
+                }
+            };
+            match follower.poll_alive(Instant::now(), &mut alive) {
                 Ok(changes) => self.update(changes),
                 // No heartbeat: when this lasts, all goes to the host.
                 Err(e) => self.tell(Some(&e)),
@@ -95,7 +107,13 @@ impl Control {
     fn update(&mut self, changes: Changes) {
         let done = self.resolver.update(self.follower.state(), changes, &mut self.tables);
         self.refresh();
-        self.heartbeat.beat(monotonic_ns());
+        self.complete = self.resolver.unplaced() == 0;
+        if self.complete {
+            self.heartbeat.beat(monotonic_ns());
+        } else {
+            // Packets of a route that is not there would take the way of a shorter one: all go to the host.
+            self.heartbeat.stop();
+        }
         self.leaving.push_back((self.tables.fib4.readers_mark(), self.resolver.mark()));
         while let Some(&(readers, numbers)) = self.leaving.front()
             && self.tables.fib4.readers_left(readers)
@@ -133,8 +151,10 @@ impl Control {
         if self.examined.elapsed() < EXAMINE_EVERY {
             return;
         }
-        self.examined = Instant::now();
-        for (number, seen) in (0..=u16::MAX).zip(&mut self.seen) {
+        let begun = Instant::now();
+        self.examined = begun;
+        // Each question waits for the kernel: those that are left are asked the next time.
+        for (number, seen) in (0..=u16::MAX).zip(&mut self.seen).take_while(|_| begun.elapsed() < LONGEST) {
             let Some(next_hop) = NextHop::new(number) else { continue };
             let (packets, _) = self.next_hops.get(next_hop);
             if std::mem::replace(seen, packets) == packets {
@@ -156,11 +176,13 @@ pub(super) fn interface(state: &State, index: u32, name: &str, rpf6: Rpf) -> Int
         let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     };
+    // Packets of a port of a bridge, a bond or a VRF are its master's.
+    let forwards = |family| link.up && link.master == 0 && state.forwards(family, index);
     Interface {
         index,
         mac: link.address.unwrap_or_default(),
-        forwards4: state.forwards(Family::V4, index),
-        forwards6: state.forwards(Family::V6, index),
+        forwards4: forwards(Family::V4),
+        forwards6: forwards(Family::V6),
         // As the kernel does (IN_DEV_RPFILTER): the larger one.
         rpf4: Rpf::of_sysctl(filter("all").max(filter(name))),
         rpf6,

@@ -14,7 +14,7 @@ use super::Side;
 use super::control::{Control, Status, index_of, interface};
 use super::path::Path;
 
-/// How large the tables may become. What does not fit is told ([`Status::trouble`]), and goes to the host.
+/// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// IPv4 routes.
@@ -174,6 +174,7 @@ impl Router {
             seen: vec![0; 1 << 16].into(),
             examined: Instant::now(),
             refreshed: None,
+            complete: false,
         };
         control.begin();
         Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })
