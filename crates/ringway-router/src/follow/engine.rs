@@ -86,6 +86,8 @@ struct Heart {
     last: Instant,
     /// When the kernel's tables could be followed last.
     followed: Instant,
+    /// Each route is in the fast path's tables: where one is not, its packets would take the way of a shorter one.
+    complete: bool,
 }
 
 impl Heart {
@@ -95,7 +97,7 @@ impl Heart {
             return Ok(());
         }
         self.last = now;
-        control.heartbeat(now - self.followed < TRUST)
+        control.heartbeat(self.complete && now - self.followed < TRUST)
     }
 }
 
@@ -111,10 +113,7 @@ impl Engine {
     /// [`Router::create`] and [`Router::add_member`]. Nothing is left then.
     pub fn create(name: &str, spec: &Spec, options: &Options) -> Result<(Self, Vec<String>)> {
         let follower = open(name, options)?;
-        let nics = match &options.nics[..] {
-            [] => members::forwarding(follower.state()),
-            named => named.to_vec(),
-        };
+        let nics = named_or_forwarding(&follower, options);
         if nics.is_empty() {
             return Err(Error::new(ErrorKind::NotFound, name, "no interface that is up forwards packets")
                 .cure("`sysctl -w net.ipv4.ip_forward=1` (net.ipv6.conf.all.forwarding=1), or name some with --nic"));
@@ -139,8 +138,14 @@ impl Engine {
     /// router is then as it was.
     pub fn take_over(name: &str, options: &Options) -> Result<(Self, Vec<String>)> {
         let router = Router::open(name)?;
+        // Interfaces of another namespace have the same numbers and other meanings.
+        router.check_netns(name)?;
         let follower = open(name, options)?;
-        let nics: Vec<_> = router.members().into_iter().map(|m| m.name).chain(options.nics.clone()).collect();
+        let mut nics: Vec<_> = router.members().into_iter().map(|m| m.name).collect();
+        if nics.is_empty() {
+            // its process died before it made members
+            nics = named_or_forwarding(&follower, options);
+        }
         obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
         let started = fill(&router, follower.state(), options, &nics)?;
         Ok(Self::with(router, follower, started))
@@ -159,7 +164,7 @@ impl Engine {
             resolver,
             members,
             examiner: Examiner::new(now),
-            heart: Heart { last: now, followed: now },
+            heart: Heart { last: now, followed: now, complete: true },
             notes: Vec::new(),
             trouble: None,
             dirty: true,
@@ -267,6 +272,7 @@ impl Engine {
             Ok(()) => self.trouble = None,
             Err(e) => self.complain(&e),
         }
+        self.heart.complete = self.resolver.unplaced() == 0;
     }
 
     /// Members are looked at soon after a change, which may be one of theirs.
@@ -278,7 +284,9 @@ impl Engine {
     /// Interfaces of members, those that are to be members, and what did not fit.
     fn look(&mut self, now: Instant) {
         (self.looked, self.events) = (now, self.follower.health().events);
-        self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes);
+        if self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes) {
+            self.looked = now.checked_sub(LOOK - SOON).unwrap_or(now);
+        }
         if self.resolver.pending() > 0 {
             self.bring(Changes::default());
         }
@@ -292,7 +300,7 @@ impl Engine {
                 self.resolver.release(mark);
                 self.dirty = false;
             }
-            Err(e) => self.notes.push(e.to_string()),
+            Err(e) => self.tell_once(e.to_string()),
         }
     }
 
@@ -317,7 +325,10 @@ impl Engine {
     }
 
     fn complain(&mut self, e: &ControlError) {
-        let what = e.to_string();
+        self.tell_once(e.to_string());
+    }
+
+    fn tell_once(&mut self, what: String) {
         if self.trouble.as_ref() != Some(&what) {
             self.notes.push(what.clone());
         }
@@ -329,6 +340,13 @@ impl AsFd for Engine {
     /// Readable when the kernel told something.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.follower.as_fd()
+    }
+}
+
+fn named_or_forwarding(follower: &Follower, options: &Options) -> Vec<String> {
+    match &options.nics[..] {
+        [] => members::forwarding(follower.state()),
+        named => named.to_vec(),
     }
 }
 

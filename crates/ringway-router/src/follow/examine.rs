@@ -9,8 +9,9 @@ use ringway_fwd::fib::NextHop;
 /// From one walk over all next hops to the next.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Next hops looked at in one turn.
+/// Next hops looked at in one turn, and how long it may take: each question waits for the kernel.
 const STEP: usize = 1024;
+const LONGEST: Duration = Duration::from_millis(100);
 
 /// A walk over the counters of all next hops.
 #[derive(Debug)]
@@ -48,8 +49,11 @@ impl Examiner {
             let known: std::collections::HashSet<_> = self.left.iter().copied().collect();
             self.seen.retain(|next_hop, _| known.contains(next_hop));
         }
-        let rest = self.left.len().saturating_sub(STEP);
-        for next_hop in self.left.drain(rest..) {
+        for _ in 0..STEP {
+            if now.elapsed() > LONGEST {
+                return;
+            }
+            let Some(next_hop) = self.left.pop() else { return };
             let Some(entry) = resolver.entry(next_hop).filter(|e| e.verdict() == Verdict::Ready) else {
                 continue;
             };

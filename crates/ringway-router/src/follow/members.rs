@@ -46,13 +46,23 @@ impl Members {
 
     /// Gives an interface back.
     pub(super) fn leave(&mut self, router: &Router, name: &str) -> Result<()> {
-        router.remove_member(name)?;
-        self.wanted.remove(name);
-        Ok(())
+        let waits = self.wanted.remove(name).is_some();
+        match router.remove_member(name) {
+            // it is away, and does not join any more when it returns
+            Err(e) if waits && e.kind() == ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
     }
 
-    /// Brings the interface table up to date, and joins interfaces that came back. What went wrong goes to `notes`.
-    pub(super) fn refresh(&mut self, router: &Router, state: &State, now: Instant, notes: &mut Vec<String>) {
+    /// Brings the interface table up to date, and joins an interface that came back: one in a call, since attaching takes its time. Whether
+    /// there may be more. What went wrong goes to `notes`.
+    pub(super) fn refresh(
+        &mut self,
+        router: &Router,
+        state: &State,
+        now: Instant,
+        notes: &mut Vec<String>,
+    ) -> bool {
         let members = router.members();
         let absent = members.iter().filter(|m| !m.gone && state.interface(m.index).is_none());
         let absent = absent.map(|m| m.number).collect();
@@ -81,12 +91,19 @@ impl Members {
             if is_member || wanted.retry.is_some_and(|at| now < at) {
                 continue;
             }
-            let stale = members.iter().any(|m| m.name == *name);
-            let removed = if stale { router.remove_member(name) } else { Ok(()) };
+            // One of its name may be a member that is called otherwise now.
+            let old = members.iter().find(|m| m.name == *name);
+            let removed = match old {
+                Some(m) if m.gone => router.remove_member(name),
+                Some(_) => Err(Error::new(ErrorKind::Busy, name, "a member that was renamed had this name")
+                    .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
+                None => Ok(()),
+            };
             match removed.and_then(|()| attach(router, state, name, self.rpf6)) {
                 Ok(_) => {
                     notes.push(format!("{name}: member again"));
                     *wanted = Wanted::default();
+                    return true;
                 }
                 Err(e) => {
                     let why = e.to_string();
@@ -97,6 +114,7 @@ impl Members {
                 }
             }
         }
+        false
     }
 }
 
@@ -110,6 +128,13 @@ fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> 
         let what = "the far end of the veth does not run NAPI, so it would take no packet from the fast path";
         return Err(Error::new(ErrorKind::Unsupported, on, what)
             .cure("`ethtool -K PEER gro on` where the far end is, then add the interface"));
+    }
+    if probe.driver != "veth" && probe.offloads.iter().any(|o| o == "rx-vlan-hw-parse") {
+        let on = format!("{}:{name}", router.name());
+        let what =
+            "it takes VLAN tags out of frames before XDP, so packets of VLANs would be taken for its own";
+        return Err(Error::new(ErrorKind::Unsupported, on, what)
+            .cure(format!("`ethtool -K {name} rxvlan off`, then add the interface")));
     }
     let link = state.interfaces().find(|l| l.name == name);
     // of one that is not known yet a message will tell; until then all goes to the host

@@ -204,7 +204,7 @@ impl Router {
     }
 
     /// Interfaces are known by index, which says nothing in another network namespace.
-    fn check_netns(&self, on: &str) -> Result<()> {
+    pub(crate) fn check_netns(&self, on: &str) -> Result<()> {
         if netns().is_ok_and(|netns| netns == self.netns) {
             return Ok(());
         }
