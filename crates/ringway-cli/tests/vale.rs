@@ -93,7 +93,7 @@ fn switches_and_ports_come_and_go() {
     assert!(room.run(&["vale", "list"]).stdout.starts_with("vale1: hub, 0 ports, "));
     room.json(&["vale", "del", "vale1"]);
     assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch\n");
-    assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [] }));
+    assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [], "routers": [] }));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn what_can_not_be_done_is_told_in_a_line() {
     assert_eq!(room.run(&["vale", "add", "vale0"]).code, Some(0));
     assert_eq!(room.run(&["vale", "port", "add", "vale0:p1"]).code, Some(0));
     for (args, code, says) in [
-        ("add vale0", 1, "there is a switch of that name; `ringway vale list` shows it"),
+        ("add vale0", 1, "there is a switch or router of that name; `ringway vale list` shows it"),
         ("add eth0", 1, "not the name of a switch; vale and up to 11"),
         ("add vale0123456789ab", 1, "not the name of a switch"),
         ("add vale1 --slots 100", 1, "100 slots a ring; take a power of two"),
@@ -383,7 +383,7 @@ fn switches_of_other_directories_are_apart() {
     let there = format!("{closed}/switches");
     assert_eq!(room.run(&["vale", "add", "vale0", "--bpffs", &there]).code, Some(0));
     assert!(fs::exists(format!("{there}/vale0")).unwrap());
-    assert_eq!(room.json(&["vale", "list"]), json!({ "switches": [] }));
+    assert_eq!(room.json(&["vale", "list"]), json!({ "switches": [], "routers": [] }));
     assert_eq!(room.json(&["vale", "list", "--bpffs", &there])["switches"][0]["name"], "vale0");
 
     // Another user can't get there, which is said with the cure; the cure cures.

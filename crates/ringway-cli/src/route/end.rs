@@ -20,8 +20,9 @@ pub(crate) fn remove(name: &str) -> Result<usize, Failure> {
     if let Some(pid) = router.health().controller {
         stop(&router, pid)?;
     }
-    router.delete()?;
+    // While the router is there nobody makes another one, whose files these would be.
     Files::of(name)?.remove();
+    router.delete()?;
     Ok(members)
 }
 

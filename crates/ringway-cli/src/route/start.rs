@@ -42,6 +42,7 @@ pub(crate) fn run(
         // a session of its own, which no terminal ends; fails only where it has one
         let _ = nix::unistd::setsid();
     }
+    let signals = stop::signals()?;
     let (mut engine, mut server, object) = match begin(name, spec, options, &files) {
         Ok(begun) => begun,
         Err(e) if report => {
@@ -50,15 +51,18 @@ pub(crate) fn run(
         }
         Err(e) => return Err(e),
     };
-    let told = tell(&object, report, console);
+    let told = if signals.stopped() {
+        Err(Failure::Other(format!("{name}: interrupted")))
+    } else {
+        tell(&object, report, console)
+    };
     if told.is_err() && object["taken_over"] == false {
-        // nobody knows of it
+        // nobody knows of it, or wants it any more
         drop(server);
         engine.delete()?;
         files.remove();
         return told;
     }
-    let signals = stop::signals()?;
     while !signals.stopped() {
         server.wait(&engine);
         engine.turn()?;
@@ -82,7 +86,14 @@ fn begin(
     options: &Options,
     files: &Files,
 ) -> Result<(Engine, Server, Value), Failure> {
-    let orphan = Router::open(name).is_ok_and(|router| router.health().controller.is_none());
+    let left = Router::open(name).ok().filter(|router| router.health().controller.is_none());
+    let orphan = left.is_some();
+    if left.is_some_and(|router| *spec != Spec::default() && *spec != router.spec()) {
+        let what = "the router that is there has other sizes or budgets, which stay as they were made";
+        return Err(Failure::Other(format!(
+            "{name}: {what}; leave out --tables, --groups and --budget, or remove it first (`ringway vale del {name}`)"
+        )));
+    }
     let (engine, warnings) = match orphan {
         true => Engine::take_over(name, options)?,
         false => Engine::create(name, spec, options)?,
@@ -146,15 +157,25 @@ fn notify() {
     let _ = to.and_then(|to| UnixDatagram::unbound()?.send_to_addr(b"READY=1", &to));
 }
 
-/// Runs this command again as a process in the background, and waits until its router is ready.
-pub(crate) fn in_background(name: &str, console: Console) -> Result<(), Failure> {
-    let arguments: Vec<_> = env::args_os().skip(1).collect();
-    let object = spawn(name, &arguments, &Value::Null)?;
+/// Runs this command again as a process in the background, and waits until its router is ready. Without options of its own (`plain`) it
+/// goes on with a router as that was started the time before.
+pub(crate) fn in_background(name: &str, plain: bool, console: Console) -> Result<(), Failure> {
+    let left = plain && Router::open(name).is_ok_and(|router| router.health().controller.is_none());
+    let object = match left.then(|| kept(name)).and_then(Result::ok) {
+        Some((arguments, setup)) => spawn(name, &arguments, &setup)?,
+        None => spawn(name, &env::args_os().skip(1).collect::<Vec<_>>(), &Value::Null)?,
+    };
     announce(&object, console)
 }
 
 /// Starts the process of a router again, as it was started the time before.
 pub(crate) fn again(name: &str) -> Result<(), Failure> {
+    let (arguments, setup) = kept(name)?;
+    spawn(name, &arguments, &setup).map(drop)
+}
+
+/// How the process of a router was started.
+fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
     let files = Files::of(name)?;
     let lost = || {
         let what =
@@ -164,8 +185,8 @@ pub(crate) fn again(name: &str) -> Result<(), Failure> {
     let setup = fs::read_to_string(&files.setup).map_err(|_| lost())?;
     let setup: Value = serde_json::from_str(&setup).map_err(|_| lost())?;
     let arguments = setup["arguments"].as_array().ok_or_else(lost)?;
-    let arguments: Vec<_> = arguments.iter().filter_map(|a| a.as_str().map(OsString::from)).collect();
-    spawn(name, &arguments, &setup).map(drop)
+    let arguments = arguments.iter().filter_map(|a| a.as_str().map(OsString::from)).collect();
+    Ok((arguments, setup))
 }
 
 /// Starts the process, where and as `setup` says; what it says when it is ready.
@@ -203,10 +224,11 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
 }
 
 fn open_log(files: &Files) -> std::io::Result<File> {
-    if fs::metadata(&files.log).is_ok_and(|m| m.len() > LOG) {
-        fs::remove_file(&files.log)?;
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&files.log)?;
+    if log.metadata()?.len() > LOG {
+        log.set_len(0)?; // a process that has it open writes on at its end
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(&files.log)
+    Ok(log)
 }
 
 /// Says what was made.

@@ -81,7 +81,7 @@ impl Options {
     /// Makes the router, or goes on with it where its process died.
     pub(super) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
         if !self.foreground {
-            return start::in_background(name, console);
+            return start::in_background(name, *self == Self::default(), console);
         }
         let mut options = follow::Options { nics: self.nic.clone(), rpf6: self.rpf6, ..Default::default() };
         options.bypass.clone_from(&self.bypass);

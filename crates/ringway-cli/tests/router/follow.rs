@@ -213,3 +213,32 @@ fn settings_and_link_addresses_are_followed() {
     };
     bed.room.until(fast);
 }
+
+#[test]
+fn who_goes_on_goes_on_as_it_was() {
+    let Some(bed) = Bed::new() else { return };
+    let add = ["vale", "add", "vale0", "--module", "router"];
+    bed.room.json(&[&add[..], &["--rpf6", "strict", "--nic", "ra", "--nic", "rb"]].concat());
+    let orphan = || {
+        kill(bed.pid("vale0").unwrap(), Signal::SIGKILL);
+        bed.room.until(|| bed.pid("vale0").is_none());
+    };
+    orphan();
+    bed.a.enter().unwrap();
+    let elsewhere = bed.room.run(&add);
+    bed.r.enter().unwrap();
+    assert!(elsewhere.error(1).contains("made in another network namespace"), "{elsewhere:?}");
+    let larger = bed.room.run(&[&add[..], &["--tables", "2"]].concat());
+    assert!(larger.error(1).contains("has other sizes or budgets"), "{larger:?}");
+    assert_eq!(bed.room.json(&add)["taken_over"], true);
+    let spoofed = ["route", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
+    assert_eq!(bed.room.json(&spoofed)["reason"], "reverse_path", "its options are those of the time before");
+
+    bed.room.json(&["vale", "port", "del", "vale0:rb"]);
+    orphan();
+    assert_eq!(
+        bed.room.json(&add)["members"],
+        serde_json::json!(["ra"]),
+        "a port that was taken out stays out"
+    );
+}
