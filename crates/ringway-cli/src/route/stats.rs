@@ -62,7 +62,8 @@ impl Args {
             }))
             .collect();
         let object = json!({ "name": name, "next_hops": hops, "reasons": routers::reasons(&sum) });
-        console.result(&text.join("\n"), &object)?;
+        let text = if text.is_empty() { format!("{name}: no packets yet") } else { text.join("\n") };
+        console.result(&text, &object)?;
         Ok(())
     }
 

@@ -36,7 +36,8 @@ pub(super) struct Options {
     #[arg(long, default_value_t = Spec::default().groups)]
     groups: u32,
 
-    /// Router: packets a second to the host from each member, and how many at once: plain=RATE:BURST,costly=RATE:BURST
+    /// Router: packets a second to the host from each member, and how many at once (docs/router.md): plain=RATE:BURST,costly=RATE:BURST
+    /// [default: plain=1000000:100000,costly=20000:2000]
     #[arg(long, default_value = "", value_parser = budgets, hide_default_value = true)]
     budget: Kept<Budgets>,
 
