@@ -26,6 +26,10 @@ fn what_packets_would_go_around_is_refused() {
     bed.ip("rule add from 10.9.0.0/16 lookup 100 priority 500");
     let said = refused(&bed, &[]);
     assert!(said.contains("rule at priority 500") && said.contains("--bypass rules"), "{said}");
+    let program = ringway::Port::open("ebpf:rb^").unwrap();
+    let said = refused(&bed, &["--bypass", "rules"]);
+    assert!(said.contains("(tcx) on rb") && said.contains("--bypass tc"), "{said}");
+    drop(program);
     bed.r.exec("tc", &["qdisc", "add", "dev", "ra", "clsact"]).unwrap();
     let said = refused(&bed, &["--bypass", "rules"]);
     assert!(said.contains("ingress of ra") && said.contains("--bypass tc"), "{said}");

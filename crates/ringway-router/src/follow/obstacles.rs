@@ -5,6 +5,8 @@ use std::{fmt, fs};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::State;
 
+use crate::sys;
+
 use super::netlink::{attributes, dump, number, text};
 
 /// A kind of thing that packets may be taken around.
@@ -17,7 +19,7 @@ pub enum Bypass {
     Netfilter,
     /// Policies of IPsec for packets that are forwarded.
     Xfrm,
-    /// Filters of traffic control at the ingress of members.
+    /// Filters of traffic control at the ingress of members, and programs at their tcx hooks.
     Tc,
 }
 
@@ -44,7 +46,7 @@ impl Bypass {
             Self::Rules => "remove the rules (`ip rule`)",
             Self::Netfilter => "remove the chains (`nft list ruleset`, `iptables-save`)",
             Self::Xfrm => "remove the policies (`ip xfrm policy`)",
-            Self::Tc => "remove the filters (`tc qdisc del dev IF clsact`)",
+            Self::Tc => "remove the filters (`tc qdisc del dev IF clsact`; for tcx, whatever attached them)",
         }
     }
 }
@@ -186,7 +188,7 @@ const ROUTE: isize = 0;
 const GET_QDISC: u16 = 38;
 const TCMSG: usize = 20;
 
-/// Members with a place for filters at their ingress.
+/// Members with a place for filters at their ingress, or programs at their tcx hooks, for which no queueing discipline is needed.
 fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     dump(ROUTE, GET_QDISC, &[0; TCMSG], |_, body| {
@@ -197,6 +199,11 @@ fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
             found.push(format!("filters at the ingress of {name}"));
         }
     })?;
+    for link in state.interfaces().filter(|link| nics.contains(&link.name)) {
+        if sys::tcx_programs(link.index)? > 0 {
+            found.push(format!("eBPF programs of tc (tcx) on {}", link.name));
+        }
+    }
     Ok(found)
 }
 
