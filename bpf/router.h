@@ -54,7 +54,7 @@ enum outcome {
 	SENT, DEVICE_FULL, DEVICE_REFUSED,
 };
 
-/* Written by root. The first word: link address in its lower 48 bits, flags above. */
+/* Written by root. The first word is that of `ringway_fwd::router::Interface`: link address in its lower 48 bits, flags above. */
 struct member {
 	__u64 word;
 	__u32 ifindex, netns;
@@ -68,10 +68,10 @@ _Static_assert(sizeof(struct member) == 64, "layout.rs");
 #define MAC 0xffffffffffffULL
 #define FORWARDS4 (1ULL << 48)
 #define FORWARDS6 (1ULL << 49)
-#define LOOSE4 (1ULL << 50)
-#define STRICT4 (1ULL << 51)
-#define LOOSE6 (1ULL << 52)
-#define STRICT6 (1ULL << 53)
+#define STRICT4 (1ULL << 50)
+#define LOOSE4 (1ULL << 51)
+#define STRICT6 (1ULL << 52)
+#define LOOSE6 (1ULL << 53)
 
 /* One for each CPU and member. Programs run with softirqs off, so each has a single writer. */
 struct counts {

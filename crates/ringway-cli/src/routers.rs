@@ -1,6 +1,6 @@
 //! What there is to know of routers, read at one moment, for all commands that show it.
 
-use ringway_router::kernel::{Counts, Health, Kind, MemberStats, Outcome, Router, Spec, routers};
+use ringway_router::kernel::{Counts, Health, Kind, MemberStats, Outcome, Router, Rpf, Spec, routers};
 use serde_json::{Map, Value, json};
 
 use crate::route;
@@ -44,7 +44,7 @@ impl Reading {
             let mut object = json!({
                 "number": m.member.number,
                 "name": m.member.name,
-                "index": m.member.index,
+                "index": m.member.interface.index,
                 "gone": m.member.gone,
                 "forwards4": m.member.interface.forwards4,
                 "forwards6": m.member.interface.forwards6,
@@ -85,6 +85,16 @@ impl Reading {
             told("next_hops"),
             told("pending")
         )
+    }
+}
+
+/// A reverse path filter, as options have it.
+pub(crate) fn rpf(text: &str) -> Result<Rpf, String> {
+    match text {
+        "off" => Ok(Rpf::Off),
+        "loose" => Ok(Rpf::Loose),
+        "strict" => Ok(Rpf::Strict),
+        _ => Err("accepted: off, loose, strict".into()),
     }
 }
 

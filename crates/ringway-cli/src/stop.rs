@@ -26,6 +26,20 @@ pub(crate) fn signals() -> Result<Signals, Failure> {
     Ok(Signals::with_stop(stop))
 }
 
+/// Does something once, or every `period` seconds until told to stop.
+pub(crate) fn repeat(
+    period: Option<f64>,
+    mut turn: impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let Some(period) = period else { return turn() };
+    let signals = signals()?;
+    while !signals.stopped() {
+        turn()?;
+        rest(Duration::from_secs_f64(period), &signals);
+    }
+    Ok(())
+}
+
 /// Sleeps for `period`, or until told to stop.
 pub(crate) fn rest(period: Duration, signals: &Signals) {
     let end = Instant::now() + period;

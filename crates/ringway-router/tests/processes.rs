@@ -124,7 +124,7 @@ fn whoever_is_killed_leaves_a_router_that_goes_on() {
         std::thread::sleep(Duration::from_millis(3 + round * 37 % 150));
         drop(child);
     }
-    let mut control = bed.control(&router);
+    let control = bed.control(&router);
     bed.inside(|| {
         for link in ["r0", "r1", "r2"] {
             let _ = router.remove_member(link);

@@ -13,7 +13,7 @@ use support::{B4, Bed, C4, LIMIT, join, total};
 fn hosts_talk_over_the_fast_path_alone() {
     let Some(bed) = Bed::new("vale1") else { return };
     assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"), "without a router");
-    let (router, mut control) = bed.start();
+    let (router, control) = bed.start();
     let before = bed.kernel_forwarded();
     assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
     for to in ["10.0.1.2", "fd00:b::2"] {
@@ -77,7 +77,7 @@ fn flows_to_a_group_take_all_its_ways() {
 #[test]
 fn what_an_egress_does_not_take_is_counted_there() {
     let Some(bed) = Bed::new("vale4") else { return };
-    let (router, mut control) = bed.start();
+    let (router, control) = bed.start();
     // Without NAPI at its far end a veth takes no frame.
     bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
     let sender = Bed::udp(&bed.a, "10.0.0.2:20000");
@@ -107,7 +107,7 @@ fn what_an_egress_does_not_take_is_counted_there() {
 #[test]
 fn a_member_comes_and_goes() {
     let Some(bed) = Bed::new("vale5") else { return };
-    let (router, mut control) = bed.start();
+    let (router, control) = bed.start();
     router.remove_member("r1").unwrap();
     // What leads out of it is the kernel's now.
     let before = bed.kernel_forwarded();
@@ -124,14 +124,14 @@ fn a_member_comes_and_goes() {
     let gone: Vec<bool> = router.members().iter().map(|m| m.gone).collect();
     assert_eq!(gone, [false, false, true]);
     // Another one may get its index, and keeps it.
-    let index = router.members()[2].index;
+    let index = router.members()[2].interface.index;
     let far = format!("b1 address 02:00:00:00:00:05 netns {}", bed.b.name());
     bed.r.ip(&format!("link add r3 index {index} type veth peer name {far}")).unwrap();
     bed.b.ip("link set b1 up").unwrap();
     bed.r.ip("link set r3 up").unwrap();
     bed.b.run_napi("b1").unwrap();
     assert_eq!(bed.inside(|| router.add_member("r3", &router.members()[0].interface)).unwrap(), 3);
-    assert_eq!(router.members()[2].index, router.members()[3].index);
+    assert_eq!(router.members()[2].interface.index, router.members()[3].interface.index);
     router.remove_member("r2").unwrap();
     control.heartbeat(true).unwrap();
     let names: Vec<String> = router.members().into_iter().map(|m| m.name).collect();

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use clap::ValueEnum;
 use ringway::monotonic_ns;
 use ringway_bench::engine::supervise;
 use ringway_fwd::router::Rpf;
@@ -11,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{counters, stop};
+use crate::{counters, routers, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
@@ -21,9 +20,9 @@ pub(super) struct Run {
     #[arg(short, long = "port", value_name = "IF[=PORT[,HOSTPORT]]", required = true)]
     ports: Vec<Side>,
 
-    /// Reverse path filter of IPv6; that of IPv4 is the kernel's rp_filter
-    #[arg(long, value_enum, default_value = "off")]
-    rpf6: Filter,
+    /// Reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
+    #[arg(long, default_value = "off", value_parser = routers::rpf)]
+    rpf6: Rpf,
 
     /// Look for frames this long before sleeping
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
@@ -32,23 +31,6 @@ pub(super) struct Run {
     /// Print what was forwarded every so many seconds
     #[arg(short, long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     watch: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Filter {
-    Off,
-    Strict,
-    Loose,
-}
-
-impl From<Filter> for Rpf {
-    fn from(filter: Filter) -> Self {
-        match filter {
-            Filter::Off => Self::Off,
-            Filter::Strict => Self::Strict,
-            Filter::Loose => Self::Loose,
-        }
-    }
 }
 
 const HELP: &str = "\
@@ -72,7 +54,7 @@ Examples:
 impl Run {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let mut options = Options::new(self.ports.clone());
-        (options.rpf6, options.spin) = (self.rpf6.into(), Duration::from_micros(self.spin_us));
+        (options.rpf6, options.spin) = (self.rpf6, Duration::from_micros(self.spin_us));
         let signals = stop::signals()?;
         let mut router = Router::open(&options)?;
         let watch = router.watch();

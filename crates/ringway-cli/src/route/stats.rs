@@ -1,7 +1,5 @@
 //! `ringway route stats`.
 
-use std::time::Duration;
-
 use ringway_router::follow::Request;
 use ringway_router::kernel::{Kind, Router};
 use serde_json::{Value, json};
@@ -36,13 +34,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let Some(period) = self.watch else { return self.show(console) };
-        let signals = stop::signals()?;
-        while !signals.stopped() {
-            self.show(console)?;
-            stop::rest(Duration::from_secs_f64(period), &signals);
-        }
-        Ok(())
+        stop::repeat(self.watch, || self.show(console))
     }
 
     fn show(&self, console: Console) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringway_router::follow::{self, Ask, Bypass, Request};
-use ringway_router::kernel::{Budget, Budgets, Router, Rpf, Spec};
+use ringway_router::kernel::{BudgetLimits, Rate, Router, Rpf, Spec};
 use serde_json::json;
 
 use super::many;
@@ -25,7 +25,7 @@ pub(super) struct Options {
     nic: Vec<String>,
 
     /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
-    #[arg(long, default_value = "off", value_parser = rpf)]
+    #[arg(long, default_value = "off", value_parser = routers::rpf)]
     rpf6: Rpf,
 
     /// Router: room for routes, times that of a full table of the Internet: 1, 2, 4, 8
@@ -39,7 +39,7 @@ pub(super) struct Options {
     /// Router: packets a second to the host from each member, and how many at once (docs/router.md): plain=RATE:BURST,costly=RATE:BURST
     /// [default: plain=1000000:100000,costly=20000:2000]
     #[arg(long, default_value = "", value_parser = budgets, hide_default_value = true)]
-    budget: Kept<Budgets>,
+    budget: Kept<BudgetLimits>,
 
     /// Router: what packets may go around: rules, netfilter, xfrm, tc, separated by commas
     #[arg(long, value_delimiter = ',', value_parser = bypass)]
@@ -65,7 +65,7 @@ impl Default for Options {
             rpf6: Rpf::Off,
             tables: 1,
             groups: Spec::default().groups,
-            budget: Kept(Budgets::default()),
+            budget: Kept(BudgetLimits::default()),
             bypass: Vec::new(),
             check: 60.0,
             foreground: false,
@@ -104,15 +104,6 @@ impl Options {
 /// Nodes that an IPv4 table has besides.
 const ROOT: u32 = 1 << 16;
 
-fn rpf(text: &str) -> Result<Rpf, String> {
-    match text {
-        "off" => Ok(Rpf::Off),
-        "loose" => Ok(Rpf::Loose),
-        "strict" => Ok(Rpf::Strict),
-        _ => Err("accepted: off, loose, strict".into()),
-    }
-}
-
 fn tables(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(n @ (1 | 2 | 4 | 8)) => Ok(n),
@@ -125,8 +116,8 @@ fn bypass(text: &str) -> Result<Bypass, String> {
     found.ok_or_else(|| format!("accepted: {}", Bypass::ALL.map(Bypass::name).join(", ")))
 }
 
-fn budgets(text: &str) -> Result<Kept<Budgets>, String> {
-    let mut budgets = Budgets::default();
+fn budgets(text: &str) -> Result<Kept<BudgetLimits>, String> {
+    let mut budgets = BudgetLimits::default();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let wrong = || format!("{part}: expected plain=RATE:BURST or costly=RATE:BURST, each 1 or more");
         let (kind, limit) = part.split_once('=').ok_or_else(wrong)?;
@@ -137,7 +128,7 @@ fn budgets(text: &str) -> Result<Kept<Budgets>, String> {
             "costly" => &mut budgets.costly,
             _ => return Err(wrong()),
         };
-        *to = Budget { rate: number(rate)?, burst: number(burst)? };
+        *to = Rate { per_second: number(rate)?, burst: number(burst)? };
     }
     Ok(Kept(budgets))
 }
@@ -231,7 +222,7 @@ mod tests {
     #[test]
     fn budgets_are_read_whole_or_refused() {
         let Kept(b) = budgets("costly=100:10").unwrap();
-        assert_eq!((b.costly, b.plain), (Budget { rate: 100, burst: 10 }, Budgets::default().plain));
+        assert_eq!((b.costly, b.plain), (Rate { per_second: 100, burst: 10 }, BudgetLimits::default().plain));
         for wrong in ["costly", "costly=5", "costly=0:1", "x=1:1", "plain=1:-1"] {
             assert!(budgets(wrong).is_err(), "{wrong}");
         }

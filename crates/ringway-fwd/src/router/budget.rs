@@ -14,18 +14,18 @@ pub struct Rate {
 /// The limits of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetLimits {
-    /// For what is the host's own, or not for routing: `local`, `link_multicast`, `other_station`, `not_ip`.
-    pub own: Rate,
+    /// For what is the host's plain, or not for routing: `local`, `link_multicast`, `other_station`, `not_ip`.
+    pub plain: Rate,
     /// For what the host answers or completes: `options`, `unreachable`, `ttl`, `unresolved`, `too_big`.
-    pub answered: Rate,
+    pub costly: Rate,
 }
 
 impl Default for BudgetLimits {
     /// 1,000,000 a second and 100,000 at once; 20,000 and 2,000.
     fn default() -> Self {
         Self {
-            own: Rate { per_second: 1_000_000, burst: 100_000 },
-            answered: Rate { per_second: 20_000, burst: 2_000 },
+            plain: Rate { per_second: 1_000_000, burst: 100_000 },
+            costly: Rate { per_second: 20_000, burst: 2_000 },
         }
     }
 }
@@ -35,7 +35,7 @@ impl Default for BudgetLimits {
 /// ```
 /// use ringway_fwd::router::{Budget, BudgetLimits, HostReason, Rate};
 /// let two = Rate { per_second: 1000, burst: 2 };
-/// let mut budget = Budget::new(BudgetLimits { own: two, ..BudgetLimits::default() });
+/// let mut budget = Budget::new(BudgetLimits { plain: two, ..BudgetLimits::default() });
 /// let taken: Vec<bool> = (0..3).map(|_| budget.take(HostReason::Local, 0)).collect();
 /// assert_eq!(taken, [true, true, false]);
 /// assert!(budget.take(HostReason::Local, 1_000_000));
@@ -43,14 +43,14 @@ impl Default for BudgetLimits {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Budget {
-    own: Bucket,
-    answered: Bucket,
+    plain: Bucket,
+    costly: Bucket,
 }
 
 impl Budget {
     /// A full one.
     pub fn new(limits: BudgetLimits) -> Self {
-        Self { own: Bucket::new(limits.own), answered: Bucket::new(limits.answered) }
+        Self { plain: Bucket::new(limits.plain), costly: Bucket::new(limits.costly) }
     }
 
     /// Takes a frame from what is left at a time in nanoseconds; false if there is nothing.
@@ -58,8 +58,8 @@ impl Budget {
     pub fn take(&mut self, why: HostReason, now_ns: u64) -> bool {
         use HostReason as H;
         match why {
-            H::Local | H::LinkMulticast | H::OtherStation | H::NotIp => self.own.take(now_ns),
-            H::Options | H::Unreachable | H::Ttl | H::Unresolved | H::TooBig => self.answered.take(now_ns),
+            H::Local | H::LinkMulticast | H::OtherStation | H::NotIp => self.plain.take(now_ns),
+            H::Options | H::Unreachable | H::Ttl | H::Unresolved | H::TooBig => self.costly.take(now_ns),
             H::NotReady | H::NotForwarding | H::KernelRoute => true,
         }
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::budget::{Budget, BudgetLimits};
 use super::counts::{Counts, InterfaceCounts};
-use super::decision::HostReason;
-use super::decision::{Decision, DropReason};
+use super::decision::{Decision, DropReason, HostReason};
 use super::heartbeat::Heartbeat;
 use super::interface::{Interface, Interfaces, Rpf};
 use super::packet::{LINK, Packet, examine, rewrite};

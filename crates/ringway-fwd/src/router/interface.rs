@@ -4,6 +4,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::{error, fmt};
 
+use crate::control::{Family, State};
+
 /// Reverse path filter (RFC 3704).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
@@ -18,12 +20,12 @@ pub enum Rpf {
 }
 
 impl Rpf {
-    /// What the kernel's `rp_filter` says: 1 is strict, 2 loose, everything else off.
+    /// What the kernel's `rp_filter` says: 0 is off, 1 strict, everything else loose.
     pub const fn of_sysctl(value: u8) -> Self {
         match value {
+            0 => Self::Off,
             1 => Self::Strict,
-            2 => Self::Loose,
-            _ => Self::Off,
+            _ => Self::Loose,
         }
     }
 }
@@ -46,18 +48,48 @@ pub struct Interface {
 }
 
 impl Interface {
-    /// All but the number, in one word.
-    fn word(&self) -> u64 {
+    /// What the kernel says of an interface; of one that it has not told of, that it forwards nothing. A port of a bridge, a bond or a
+    /// VRF forwards nothing either: its packets are its master's.
+    pub fn of(state: &State, index: u32, rpf6: Rpf) -> Self {
+        let Some(link) = state.interface(index) else { return Self { index, ..Self::default() } };
+        let forwards = |family| link.up && link.master == 0 && state.forwards(family, index);
+        Self {
+            index,
+            mac: link.address.unwrap_or_default(),
+            forwards4: forwards(Family::V4),
+            forwards6: forwards(Family::V6),
+            rpf4: Rpf::of_sysctl(state.reverse_path(index)),
+            rpf6,
+        }
+    }
+
+    /// All but the number, in one word, the same for Rust and eBPF.
+    ///
+    /// | bits | |
+    /// | --- | --- |
+    /// | 47-0 | link address, its first byte lowest |
+    /// | 48, 49 | whether IPv4, IPv6 may be forwarded |
+    /// | 51-50, 53-52 | reverse path filter of IPv4, IPv6, as [`Rpf`] has them |
+    ///
+    /// ```
+    /// use ringway_fwd::router::{Interface, Rpf};
+    /// let mac = [2, 0x11, 0x22, 0x33, 0x44, 0x55];
+    /// let interface = Interface { index: 3, mac, forwards4: true, forwards6: false, rpf4: Rpf::Loose, rpf6: Rpf::Strict };
+    /// assert_eq!(interface.word(), 0x0019_5544_3322_1102);
+    /// assert_eq!(Interface::of_word(3, interface.word()), interface);
+    /// ```
+    pub fn word(&self) -> u64 {
         let [a, b, c, d, e, f] = self.mac;
         let flags = u8::from(self.forwards4)
             | u8::from(self.forwards6) << 1
             | (self.rpf4 as u8) << 2
             | (self.rpf6 as u8) << 4;
-        u64::from_be_bytes([0, flags, a, b, c, d, e, f])
+        u64::from_le_bytes([a, b, c, d, e, f, flags, 0])
     }
 
-    fn of_word(index: u32, word: u64) -> Self {
-        let [_, flags, a, b, c, d, e, f] = word.to_be_bytes();
+    /// The interface of a number and a [`word`](Self::word).
+    pub fn of_word(index: u32, word: u64) -> Self {
+        let [a, b, c, d, e, f, flags, _] = word.to_le_bytes();
         Self {
             index,
             mac: [a, b, c, d, e, f],
@@ -179,6 +211,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::control::event::{Link, Setting};
+    use crate::control::{Changes, Event};
 
     proptest! {
         #[test]
@@ -187,6 +221,28 @@ mod tests {
             let interface = Interface { index, mac, forwards4: f4, forwards6: f6, rpf4, rpf6 };
             prop_assert_eq!(Interface::of_word(index, interface.word()), interface);
         }
+    }
+
+    #[test]
+    fn ports_of_others_and_what_is_down_forward_nothing() {
+        let mut state = State::default();
+        for (index, up, master) in [(1, true, 0), (2, true, 1), (3, false, 0)] {
+            let (name, address) = (format!("e{index}"), Some([2, 0, 0, 0, 0, index as u8]));
+            let (hardware, carrier, running, loopback, mtu) = (1, true, true, false, 1500);
+            let link = Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master };
+            state.apply(Event::Link(link), &mut Changes::default());
+            let (forwarding, reverse_path) = (Some(true), Some(index as u8 % 3));
+            let dev = index.cast_signed();
+            let setting =
+                Setting { family: Family::V4, dev, forwarding, ignore_linkdown: None, reverse_path };
+            state.apply(Event::Setting(setting), &mut Changes::default());
+        }
+        let of = |index| Interface::of(&state, index, Rpf::Loose);
+        let one = Interface { index: 1, mac: [2, 0, 0, 0, 0, 1], forwards4: true, ..Interface::default() };
+        assert_eq!(of(1), Interface { rpf4: Rpf::Strict, rpf6: Rpf::Loose, ..one });
+        assert_eq!((of(2).forwards4, of(2).rpf4), (false, Rpf::Loose));
+        assert_eq!((of(3).forwards4, of(3).rpf4, of(3).mac), (false, Rpf::Off, [2, 0, 0, 0, 0, 3]));
+        assert_eq!(of(4), Interface { index: 4, ..Interface::default() });
     }
 
     #[test]

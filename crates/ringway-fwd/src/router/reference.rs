@@ -64,6 +64,41 @@ impl Plane for Reference {
     }
 }
 
+/// Another plane and the reference, which get the same changes: for tests that compare the two.
+#[derive(Debug)]
+pub struct Both<P> {
+    /// The other one. Its limits hold for both, and what it refuses the reference does not get.
+    pub plane: P,
+    /// The reference.
+    pub reference: Reference,
+}
+
+impl<P: Plane> Plane for Both<P> {
+    fn limits(&self) -> Limits {
+        self.plane.limits()
+    }
+
+    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
+        self.plane.adjacency(next_hop, entry);
+        self.reference.adjacency(next_hop, entry);
+    }
+
+    fn buckets(&mut self, group: u32, buckets: &Buckets) {
+        self.plane.buckets(group, buckets);
+        self.reference.buckets(group, buckets);
+    }
+
+    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError> {
+        self.plane.routes4(changes)?;
+        self.reference.routes4(changes)
+    }
+
+    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError> {
+        self.plane.routes6(changes)?;
+        self.reference.routes6(changes)
+    }
+}
+
 /// What the rules look at in a packet.
 struct Seen {
     source: IpAddr,

@@ -6,10 +6,10 @@ mod rules;
 
 use std::sync::Arc;
 
-use ringway_fwd::control::{Adjacency, Buckets, Changes, Limits, Plane, Resolver, State, Tables};
-use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
+use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
+use ringway_fwd::fib::{Fib4, Fib6, NextHop};
 use ringway_fwd::router::generate::{Links, state};
-use ringway_fwd::router::reference::Reference;
+use ringway_fwd::router::reference::{Both, Reference};
 use ringway_fwd::router::{
     BudgetLimits, Decision, Engine, Interface, InterfaceCounts, Interfaces, Rate, Readers, Rpf,
 };
@@ -22,62 +22,30 @@ struct Pair {
     interfaces: Arc<Interfaces>,
     reference: Reference,
     state: State,
-    planes: Planes,
+    planes: Both<Tables>,
     resolver: Resolver,
     /// What should have been counted, by position.
     expected: [InterfaceCounts; 2],
-}
-
-/// Both data planes.
-struct Planes {
-    tables: Tables,
-    reference: Reference,
-}
-
-impl Plane for Planes {
-    fn limits(&self) -> Limits {
-        self.tables.limits()
-    }
-
-    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
-        self.tables.adjacency(next_hop, entry);
-        self.reference.adjacency(next_hop, entry);
-    }
-
-    fn buckets(&mut self, group: u32, buckets: &Buckets) {
-        self.tables.buckets(group, buckets);
-        self.reference.buckets(group, buckets);
-    }
-
-    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError> {
-        self.tables.routes4(changes)?;
-        self.reference.routes4(changes)
-    }
-
-    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError> {
-        self.tables.routes6(changes)?;
-        self.reference.routes6(changes)
-    }
 }
 
 impl Pair {
     /// With the made-up tables, and budgets that are never used up.
     fn new() -> Self {
         let endless = Rate { per_second: 1_000_000_000, burst: u32::MAX };
-        Self::with(BudgetLimits { own: endless, answered: endless })
+        Self::with(BudgetLimits { plain: endless, costly: endless })
     }
 
     fn with(limits: BudgetLimits) -> Self {
         let (fib4, fib6) = (Fib4::new(Default::default()).unwrap(), Fib6::new(Default::default()).unwrap());
         let members = LINKS.members();
         let reference = Reference::new(members.to_vec());
-        let mut planes = Planes { tables: Tables::new(fib4, fib6, Limits::default()), reference };
+        let mut planes = Both { plane: Tables::new(fib4, fib6, Limits::default()), reference };
         let mut resolver = Resolver::new(&mut planes);
         let state = state(LINKS);
         resolver.update(&state, Changes::everything(), &mut planes).unwrap();
         assert_eq!((resolver.audit(&state), resolver.pending()), (0, 0));
         let interfaces = Arc::new(Interfaces::new(&members).unwrap());
-        let engine = Engine::new(Readers::new(&planes.tables).unwrap(), interfaces.clone(), limits);
+        let engine = Engine::new(Readers::new(&planes.plane).unwrap(), interfaces.clone(), limits);
         engine.heartbeat().beat(1);
         let reference = planes.reference.clone();
         Self { engine, interfaces, reference, state, planes, resolver, expected: Default::default() }

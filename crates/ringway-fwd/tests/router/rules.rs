@@ -335,7 +335,7 @@ fn nothing_is_forwarded_on_tables_that_are_not_to_be_trusted() {
 #[test]
 fn what_goes_to_the_host_has_a_budget_for_each_interface() {
     let rate = |burst| Rate { per_second: 10, burst };
-    let pair = &mut Pair::with(BudgetLimits { own: rate(3), answered: rate(2) });
+    let pair = &mut Pair::with(BudgetLimits { plain: rate(3), costly: rate(2) });
     let (ttl, arp) = (with(good4(), 22, 1), with(good4(), 13, 6));
     let mut count = |position, frame: &Vec<u8>, now_ns| {
         let mut frame = frame.clone();

@@ -27,7 +27,7 @@ impl Ask {
         let stream = UnixStream::connect(&files.socket).map_err(|e| match e.kind() {
             Io::NotFound | Io::ConnectionRefused => {
                 Error::new(ErrorKind::NotFound, name, "no process follows the kernel's tables for it").cure(
-                    format!("`ringway route sync {name}` starts one, `ringway vale list` shows routers"),
+                    format!("`ringway route sync -r {name}` starts one, `ringway vale list` shows routers"),
                 )
             }
             _ => Error::io(name, format!("connecting to {} failed", files.socket.display()), e)

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{self, Changes, Check, ControlError, Follower, Health, Resolver, State};
 
-use super::examine::Examiner;
 use super::members::{self, Members};
 use super::obstacles::{self, Bypass};
+use crate::examine::Examiner;
 use crate::kernel::{Control, Router, Rpf, Spec};
 
 /// From one taking in of changes to the next: they are published together.
@@ -260,7 +260,7 @@ impl Engine {
             }
             Err(e) => {
                 self.next = Instant::now() + LOOK;
-                self.complain(&e);
+                self.tell_once(e.to_string());
             }
         }
     }
@@ -270,7 +270,7 @@ impl Engine {
         self.dirty = true;
         match self.resolver.update(self.follower.state(), changes, &mut self.control) {
             Ok(()) => self.trouble = None,
-            Err(e) => self.complain(&e),
+            Err(e) => self.tell_once(e.to_string()),
         }
         self.heart.complete = self.resolver.unplaced() == 0;
     }
@@ -285,7 +285,7 @@ impl Engine {
     fn look(&mut self, now: Instant) {
         (self.looked, self.events) = (now, self.follower.health().events);
         if self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes) {
-            self.looked = now.checked_sub(LOOK - SOON).unwrap_or(now);
+            self.looked = now.checked_sub(LOOK - SOON).unwrap_or(now); // again soon
         }
         if self.resolver.pending() > 0 {
             self.bring(Changes::default());
@@ -322,10 +322,6 @@ impl Engine {
             self.bring(Changes::everything());
         }
         Ok((found, wrong))
-    }
-
-    fn complain(&mut self, e: &ControlError) {
-        self.tell_once(e.to_string());
     }
 
     fn tell_once(&mut self, what: String) {

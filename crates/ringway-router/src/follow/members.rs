@@ -64,11 +64,11 @@ impl Members {
         notes: &mut Vec<String>,
     ) -> bool {
         let members = router.members();
-        let absent = members.iter().filter(|m| !m.gone && state.interface(m.index).is_none());
+        let absent = members.iter().filter(|m| !m.gone && state.interface(m.interface.index).is_none());
         let absent = absent.map(|m| m.number).collect();
         let before = std::mem::replace(&mut self.absent, absent);
         for m in members.iter().filter(|m| !m.gone) {
-            let Some(link) = state.interface(m.index) else {
+            if state.interface(m.interface.index).is_none() {
                 if before.contains(&m.number) {
                     let left = router.remove_member(&m.name);
                     notes.push(left.map_or_else(
@@ -77,8 +77,8 @@ impl Members {
                     ));
                 }
                 continue;
-            };
-            let to = interface(state, link, self.rpf6);
+            }
+            let to = Interface::of(state, m.interface.index, self.rpf6);
             if to != m.interface
                 && let Err(e) = router.set_interface(m.number, &to)
             {
@@ -87,7 +87,7 @@ impl Members {
         }
         for (name, wanted) in &mut self.wanted {
             let Some(link) = state.interfaces().find(|l| l.name == *name) else { continue };
-            let is_member = members.iter().any(|m| m.index == link.index && !m.gone);
+            let is_member = members.iter().any(|m| m.interface.index == link.index && !m.gone);
             if is_member || wanted.retry.is_some_and(|at| now < at) {
                 continue;
             }
@@ -136,28 +136,8 @@ fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> 
         return Err(Error::new(ErrorKind::Unsupported, on, what)
             .cure(format!("`ethtool -K {name} rxvlan off`, then add the interface")));
     }
-    let link = state.interfaces().find(|l| l.name == name);
     // of one that is not known yet a message will tell; until then all goes to the host
-    let to = link.map_or_else(Interface::default, |link| interface(state, link, rpf6));
-    router.add_member(name, &to)
-}
-
-/// What the programs are to know of an interface. A port of a bridge, a bond or a VRF forwards nothing: its packets are its master's.
-fn interface(state: &State, link: &Link, rpf6: Rpf) -> Interface {
-    let may = link.up && link.master == 0;
-    let forwards = |family| may && state.forwards(family, link.index);
-    let rpf4 = match state.reverse_path(link.index) {
-        0 => Rpf::Off,
-        1 => Rpf::Strict,
-        _ => Rpf::Loose,
-    };
-    Interface {
-        mac: link.address.unwrap_or_default(),
-        forwards4: forwards(Family::V4),
-        forwards6: forwards(Family::V6),
-        rpf4,
-        rpf6,
-    }
+    router.add_member(name, &Interface::of(state, probe.index, rpf6))
 }
 
 /// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.
@@ -194,17 +174,5 @@ mod tests {
     fn a_router_is_made_of_what_forwards() {
         let all = [(1, 1, true, 0), (2, 1, false, 0), (3, 1, true, 1), (4, 65534, true, 0), (9, 1, true, 0)];
         assert_eq!(forwarding(&state(&all)), ["e1"]);
-    }
-
-    #[test]
-    fn ports_of_others_and_what_is_down_forward_nothing() {
-        let s = state(&[(1, 1, true, 0), (2, 1, true, 1), (3, 1, false, 0)]);
-        let of = |index| interface(&s, s.interface(index).unwrap(), Rpf::Loose);
-        assert_eq!(
-            (of(1).forwards4, of(1).forwards6, of(1).rpf4, of(1).rpf6),
-            (true, false, Rpf::Strict, Rpf::Loose)
-        );
-        assert_eq!((of(2).forwards4, of(2).rpf4), (false, Rpf::Loose));
-        assert_eq!((of(3).forwards4, of(3).rpf4, of(3).mac), (false, Rpf::Off, [2, 0, 0, 0, 0, 3]));
     }
 }

@@ -10,7 +10,6 @@
 //! | --- | --- |
 //! | making a router or taking one over; what is done in each turn ([`Engine`]) | `engine` |
 //! | which interfaces are members, and what the programs know of them | `members` |
-//! | neighbours in use are examined, which the kernel does not see being used | `examine` |
 //! | what the fast path would go around: rules, packet filters ([`Obstacle`]) | `obstacles`, `netlink` |
 //! | questions and answers ([`Request`], [`Ask`], [`Server`]) | `protocol`, `client`, `serve`, `answer` |
 //! | what becomes of packets to an address, by rule | `trace` |
@@ -30,7 +29,6 @@
 mod answer;
 mod client;
 mod engine;
-mod examine;
 mod files;
 mod members;
 mod netlink;

@@ -83,7 +83,7 @@ fn no_source(from: IpAddr) -> bool {
 
 /// Rules 15 to 21.
 fn behind(entry: &Adjacency, members: &[Member]) -> (u8, Outcome) {
-    let is_member = members.iter().any(|m| m.index == entry.egress());
+    let is_member = members.iter().any(|m| m.interface.index == entry.egress());
     match entry.verdict() {
         Verdict::Blackhole => (15, Outcome::Blackhole),
         Verdict::Unreachable | Verdict::Prohibit => (16, Outcome::Unreachable),
@@ -105,13 +105,12 @@ fn reverse(from: IpAddr, ingress: &Member, resolver: &Resolver) -> Option<Outcom
     let members: Vec<_> = resolver.group(next_hop).filter_map(|(n, _)| resolver.entry(n)).collect();
     match entry.verdict() {
         Verdict::Local | Verdict::Blackhole | Verdict::Unreachable | Verdict::Prohibit => return failed,
-        Verdict::Group if members.is_empty() => return failed,
         _ if filter == Rpf::Loose => return None,
         _ => {}
     }
-    let ways = if members.is_empty() { vec![entry] } else { members };
+    let ways = if entry.verdict() == Verdict::Group { members } else { vec![entry] };
     let known = |e: &Adjacency| matches!(e.verdict(), Verdict::Ready | Verdict::Incomplete);
-    if ways.iter().any(|e| known(e) && e.egress() == ingress.index) {
+    if ways.iter().any(|e| known(e) && e.egress() == ingress.interface.index) {
         return None;
     }
     // where they lead only the kernel knows
@@ -125,4 +124,69 @@ fn hash_of(flow: &Flow) -> u32 {
     };
     let from = flow.from.map_or(0, bits);
     flow_hash((from, flow.ports.0), (bits(flow.to), flow.ports.1), flow.protocol)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ringway_fwd::control::{Changes, Resolver};
+    use ringway_fwd::router::Decision;
+    use ringway_fwd::router::generate::{Frames, Links, state};
+    use ringway_fwd::router::reference::Reference;
+
+    use super::*;
+    use crate::kernel::Interface;
+
+    /// What `route get` would be asked about a whole packet.
+    fn flow_of(frame: &[u8]) -> Flow {
+        let u16_at = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        let (to, from, protocol, len, at, whole): (IpAddr, IpAddr, _, _, _, _) = if frame[12] == 0x08 {
+            let address = |at: usize| <[u8; 4]>::try_from(&frame[at..at + 4]).unwrap();
+            (address(30).into(), address(26).into(), frame[23], u16_at(16), 34, u16_at(20) & 0x3fff == 0)
+        } else {
+            let address = |at: usize| <[u8; 16]>::try_from(&frame[at..at + 16]).unwrap();
+            (address(38).into(), address(22).into(), frame[20], 40 + u16_at(18), 54, true)
+        };
+        let ports = whole && [6, 17, 33, 132].contains(&protocol) && usize::from(len) + 14 >= at + 4;
+        let ports = if ports { (u16_at(at), u16_at(at + 2)) } else { (0, 0) };
+        Flow { to, from: Some(from), interface: None, protocol, ports }
+    }
+
+    /// Of everything that addresses decide, a question gets the answer that a packet gets from the slow reference.
+    #[test]
+    fn questions_are_answered_as_packets_are() {
+        let links = Links { lan: 2, wan: 3, other: 4 };
+        let mut reference = Reference::new(links.members().to_vec());
+        let mut resolver = Resolver::new(&mut reference);
+        resolver.update(&state(links), Changes::everything(), &mut reference).unwrap();
+        let mut frames = Frames::new(7, Links::mac(links.lan), Vec::new());
+        let mut seen = BTreeSet::new();
+        for turn in 0..60_000 {
+            let rpf = [Rpf::Off, Rpf::Loose, Rpf::Strict][turn % 3];
+            let lan = Interface { rpf4: rpf, rpf6: rpf, ..links.members()[0] };
+            reference.interfaces[0] = lan;
+            let members = [lan, links.members()[1]].map(|interface| Member {
+                number: interface.index,
+                name: format!("if{}", interface.index),
+                interface,
+                gone: false,
+            });
+            let frame = frames.next_frame();
+            let (decision, _) = reference.decide(0, frame);
+            // Other parts of the packet decided these.
+            let other = ["malformed", "bad_checksum", "link_multicast", "other_station", "not_ip", "options"];
+            if other.contains(&decision.name()) || ["ttl", "too_big"].contains(&decision.name()) {
+                continue;
+            }
+            let found = trace(&flow_of(frame), Some(&members[0]), &resolver, &members);
+            assert_eq!(found.verdict.outcome.name(), decision.name(), "{rpf:?} {:?}", flow_of(frame));
+            if let Decision::Forward(to) = decision {
+                assert_eq!(found.next_hop, Some(to.next_hop), "{:?}", flow_of(frame));
+            }
+            seen.insert((found.verdict.rule, decision.name()));
+        }
+        let rules: BTreeSet<_> = seen.iter().map(|(rule, _)| *rule).collect();
+        assert_eq!(rules, BTreeSet::from([8, 9, 10, 12, 13, 14, 15, 16, 18, 19, 21]), "{seen:?}");
+    }
 }

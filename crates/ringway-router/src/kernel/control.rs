@@ -68,7 +68,7 @@ impl Router {
     /// tables, or the kernel can't wait for running programs.
     pub fn take_control(&self) -> Result<Control> {
         let on = self.name();
-        wait_for_programs(on)?;
+        wait_for_programs(on)?; // where that can't be done, nothing is begun
         let Some(claim) = self.folder.claim(CLAIM)? else {
             let who = self
                 .folder
@@ -133,7 +133,7 @@ impl Control {
         fs::create_dir(&new).map_err(io)?;
         self.tables.pin(&new, on)?;
         if self.page.u64(at::BEAT).load(Relaxed) != 0 {
-            self.beat_once(true)?; // loading programs of many members takes a while
+            self.heartbeat(true)?; // loading programs of many members takes a while
         }
         for (member, object) in &loaded {
             let program = program::program(object, ROUTER, on)?;
@@ -154,11 +154,7 @@ impl Control {
     ///
     /// # Errors
     /// [`ErrorKind::Io`] when the kernel does not run the program that does it.
-    pub fn heartbeat(&mut self, ready: bool) -> Result<()> {
-        self.beat_once(ready)
-    }
-
-    fn beat_once(&self, ready: bool) -> Result<()> {
+    pub fn heartbeat(&self, ready: bool) -> Result<()> {
         let on = self.router.name();
         let mut context = u32::from(ready).to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };

@@ -7,54 +7,12 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{Link, MapCore, MapFlags};
 use ringway::{Error, ErrorKind, Result, probe};
-use ringway_fwd::router::Rpf;
+use ringway_fwd::router::Interface;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
 use super::program::{self, Cut, Identity, ROUTER};
 use super::{Counts, Outcome, Router};
 use crate::sys;
-
-/// What a router knows of a member; the control process keeps it as the kernel has it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Interface {
-    /// Link address, in the order of transmission.
-    pub mac: [u8; 6],
-    /// Whether IPv4 packets that come in may be forwarded.
-    pub forwards4: bool,
-    /// Whether IPv6 packets may.
-    pub forwards6: bool,
-    /// Reverse path filter of IPv4.
-    pub rpf4: Rpf,
-    /// The same for IPv6.
-    pub rpf6: Rpf,
-}
-
-impl Interface {
-    /// The word that programs read: bpf/router.h.
-    pub(super) fn word(self) -> u64 {
-        let mut mac = [0; 8];
-        mac[..6].copy_from_slice(&self.mac);
-        let rpf = |rpf, at| match rpf {
-            Rpf::Off => 0,
-            Rpf::Loose => 1_u64 << at,
-            Rpf::Strict => 2_u64 << at,
-        };
-        let forwards = u64::from(self.forwards4) << 48 | u64::from(self.forwards6) << 49;
-        u64::from_le_bytes(mac) | forwards | rpf(self.rpf4, 50) | rpf(self.rpf6, 52)
-    }
-
-    fn of_word(word: u64) -> Self {
-        let mut mac = [0; 6];
-        mac.copy_from_slice(&word.to_le_bytes()[..6]);
-        let bit = |at: u32| word >> at & 1 != 0;
-        let rpf = |at| match (bit(at), bit(at + 1)) {
-            (_, true) => Rpf::Strict,
-            (true, _) => Rpf::Loose,
-            _ => Rpf::Off,
-        };
-        Self { mac, forwards4: bit(48), forwards6: bit(49), rpf4: rpf(50), rpf6: rpf(52) }
-    }
-}
 
 /// A member of a router.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,9 +21,7 @@ pub struct Member {
     pub number: u32,
     /// Name of the interface when it became a member.
     pub name: String,
-    /// Index of the interface.
-    pub index: u32,
-    /// What the router knows of it.
+    /// The interface, as the control process says that it is.
     pub interface: Interface,
     /// Whether the interface was deleted: [`Router::remove_member`] is all that is left.
     pub gone: bool,
@@ -100,8 +56,8 @@ impl Router {
             Link::open(self.link(&name)).is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0));
         Some(Member {
             number,
-            index: self.word(number, at::IFINDEX),
             interface: Interface::of_word(
+                self.word(number, at::IFINDEX),
                 self.members.u64(number as usize * at::SIZE + at::WORD).load(Relaxed),
             ),
             gone: !lives,
@@ -110,7 +66,7 @@ impl Router {
     }
 
     /// Makes an interface of the router's network namespace a member: attaches the router's program to it. From then on packets that
-    /// come in by it are forwarded as the tables say that were published last.
+    /// come in by it are forwarded as the tables say that were published last. Its number is found by its name: that of `to` is not asked for.
     ///
     /// The interface may be the egress of packets of all members. A veth takes them only while its far end runs NAPI: `ethtool -K PEER
     /// gro on`, or an XDP program there.
@@ -194,7 +150,7 @@ impl Router {
     /// Which program a member has.
     pub(super) fn identity(&self, member: &Member) -> Identity {
         let software = self.word(member.number, at::SOFTWARE) != 0;
-        Identity { number: member.number, index: member.index, software, cut: Cut::Whole }
+        Identity { number: member.number, index: member.interface.index, software, cut: Cut::Whole }
     }
 
     /// The link that attaches a member's program.
@@ -275,7 +231,7 @@ impl Router {
         let _ = fs::remove_dir_all(self.folder.path().join("member").join(name));
         let index = self.word(number, at::IFINDEX);
         // Another one may have the index of an interface that was deleted.
-        if !self.members().iter().any(|m| m.number != number && m.index == index) {
+        if !self.members().iter().any(|m| m.number != number && m.interface.index == index) {
             let _ = self.shared.get("devs").delete(&index.to_ne_bytes());
             let _ = self.shared.get("nics").delete(&self.nic_key(index));
         }
@@ -308,19 +264,5 @@ fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error 
                 .cure("`dmesg` tells why: often an MTU too large for XDP, or too few queues")
         }
         _ => Error::io(on, "attaching the program failed", e).cure("run as root"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interface_is_one_word() {
-        let (mac, rpf6) = ([2, 0x11, 0x22, 0x33, 0x44, 0x55], Rpf::Strict);
-        let interface = Interface { mac, forwards4: true, forwards6: false, rpf4: Rpf::Loose, rpf6 };
-        assert_eq!(interface.word(), 0x0025_5544_3322_1102);
-        assert_eq!(Interface::of_word(interface.word()), interface);
-        assert_eq!(Interface::of_word(0), Interface::default());
     }
 }

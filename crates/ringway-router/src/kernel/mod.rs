@@ -44,11 +44,11 @@ use ringway::vale::Folder;
 use ringway::{Error, ErrorKind, Result};
 
 pub use control::Control;
-pub use member::{Interface, Member, MemberStats};
+pub use member::{Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
 pub use program::Cut;
-pub use ringway_fwd::router::Rpf;
-pub use spec::{Budget, Budgets, Spec};
+pub use ringway_fwd::router::{BudgetLimits, Interface, Rate, Rpf};
+pub use spec::Spec;
 
 use crate::sys::Mapping;
 use layout::{control as page, info};

@@ -2,6 +2,8 @@
 
 use std::ops::{Add, Sub};
 
+use ringway_fwd::router::{DropReason, HostReason};
+
 /// What became of a packet, or of a forwarded one at its egress: names and rules are in `docs/router.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -104,28 +106,14 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",
-            Self::NotReady => "not_ready",
-            Self::LinkMulticast => "link_multicast",
-            Self::OtherStation => "other_station",
-            Self::NotIp => "not_ip",
-            Self::NotForwarding => "not_forwarding",
-            Self::Local => "local",
-            Self::Options => "options",
-            Self::Unreachable => "unreachable",
-            Self::Ttl => "ttl",
-            Self::KernelRoute => "kernel_route",
-            Self::Unresolved => "unresolved",
-            Self::TooBig => "too_big",
-            Self::Malformed => "malformed",
-            Self::BadChecksum => "bad_checksum",
-            Self::MartianSource => "martian_source",
-            Self::MartianDestination => "martian_destination",
-            Self::ReversePath => "reverse_path",
-            Self::Blackhole => "blackhole",
-            Self::Budget => "budget",
             Self::Sent => "sent",
             Self::DeviceFull => "device_full",
             Self::DeviceRefused => "device_refused",
+            // The rules have the others, in the same order.
+            other => match HostReason::ALL.get(other as usize - 1) {
+                Some(why) => why.name(),
+                None => DropReason::ALL[other as usize - 1 - HostReason::ALL.len()].name(),
+            },
         }
     }
 
@@ -204,5 +192,9 @@ mod tests {
         assert!(Outcome::ALL.iter().enumerate().all(|(i, outcome)| *outcome as usize == i));
         assert_eq!((Outcome::TooBig.kind(), Outcome::Malformed.kind()), (Kind::Host, Kind::Drop));
         assert_eq!((Outcome::Budget.kind(), Outcome::Sent.kind()), (Kind::Drop, Kind::Egress));
+        for outcome in Outcome::ALL {
+            let letters = outcome.name().replace('_', "");
+            assert_eq!(format!("{outcome:?}").to_lowercase(), letters);
+        }
     }
 }

@@ -8,6 +8,7 @@ use ringway_fwd::fib::Layout;
 
 use super::Spec;
 use super::maps::{Shared, Tables, quiet, refused};
+use super::spec::{early, step};
 use crate::sys;
 
 /// The object; clang made it (build.rs).
@@ -110,13 +111,13 @@ impl Code<'_> {
         let all = words.into_iter().chain(bits(four)).chain(bits(six)).chain([
             four.words_at as u32,
             six.words_at as u32,
-            plain.step(),
-            costly.step(),
+            step(plain),
+            step(costly),
             of.cut as u32,
             0,
         ]);
         let mut bytes: Vec<u8> = all.flat_map(u32::to_ne_bytes).collect();
-        bytes.extend([plain.early(), costly.early()].into_iter().flat_map(u64::to_ne_bytes));
+        bytes.extend([early(plain), early(costly)].into_iter().flat_map(u64::to_ne_bytes));
         Ok(bytes)
     }
 }

@@ -2,12 +2,13 @@
 
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::fib::{Fib4, Fib6, Layout, Limits};
+use ringway_fwd::router::{BudgetLimits, Rate};
 
 /// Sizes and budgets of a router.
 ///
 /// ```
 /// let spec = ringway_router::kernel::Spec::default();
-/// assert_eq!((spec.limits4.words, spec.budgets.plain.rate), (1 << 21, 1_000_000));
+/// assert_eq!((spec.limits4.words, spec.budgets.plain.per_second), (1 << 21, 1_000_000));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
@@ -17,8 +18,8 @@ pub struct Spec {
     pub limits6: Limits,
     /// Multipath groups, a power of two up to 65,536; 512 bytes each.
     pub groups: u32,
-    /// What may go to the host from each member.
-    pub budgets: Budgets,
+    /// What may go to the host from each member; rates up to 1,000,000,000 a second.
+    pub budgets: BudgetLimits,
 }
 
 impl Default for Spec {
@@ -28,50 +29,20 @@ impl Default for Spec {
             limits4: Limits::default(),
             limits6: Limits::default(),
             groups: 4096,
-            budgets: Budgets::default(),
+            budgets: BudgetLimits::default(),
         }
     }
 }
 
-/// How many packets of a member may go to the host, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
-    /// Those for the host, and what is no business of a router.
-    pub plain: Budget,
-    /// Those that the host has to answer or to hold.
-    pub costly: Budget,
+/// Nanoseconds from one packet to the next at a rate, rounded up. Packets are counted against a time at which the next one is due, which all
+/// CPUs share; its clock has the steps of the kernel's timer, a few milliseconds.
+pub(super) fn step(rate: Rate) -> u32 {
+    1_000_000_000_u32.div_ceil(rate.per_second)
 }
 
-impl Default for Budgets {
-    /// 1,000,000 a second and bursts of 100,000; 20,000 a second and bursts of 2,000.
-    fn default() -> Self {
-        Self {
-            plain: Budget { rate: 1_000_000, burst: 100_000 },
-            costly: Budget { rate: 20_000, burst: 2_000 },
-        }
-    }
-}
-
-/// A limit: packets are counted against a time at which the next one is due, which all CPUs share. Its clock has the steps of the
-/// kernel's timer, a few milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// Packets a second, 1 to 1,000,000,000. A packet takes whole nanoseconds, rounded up.
-    pub rate: u32,
-    /// Packets at once, 1 or more.
-    pub burst: u32,
-}
-
-impl Budget {
-    /// Nanoseconds from one packet to the next.
-    pub(super) fn step(self) -> u32 {
-        1_000_000_000_u32.div_ceil(self.rate)
-    }
-
-    /// Nanoseconds that a packet may be early.
-    pub(super) fn early(self) -> u64 {
-        u64::from(self.step()) * u64::from(self.burst - 1)
-    }
+/// Nanoseconds that a packet may be early.
+pub(super) fn early(rate: Rate) -> u64 {
+    u64::from(step(rate)) * u64::from(rate.burst - 1)
 }
 
 /// The verifier follows no further into a value.
@@ -97,9 +68,9 @@ impl Spec {
         if !self.groups.is_power_of_two() || self.groups > 1 << 16 {
             return bad(format!("{} groups", self.groups), "take a power of two up to 65536");
         }
-        for budget in [self.budgets.plain, self.budgets.costly] {
-            if !(1..=1_000_000_000).contains(&budget.rate) || budget.burst == 0 {
-                let what = format!("a budget of {} packets a second, {} at once", budget.rate, budget.burst);
+        for Rate { per_second, burst } in [self.budgets.plain, self.budgets.costly] {
+            if !(1..=1_000_000_000).contains(&per_second) || burst == 0 {
+                let what = format!("a budget of {per_second} packets a second, {burst} at once");
                 return bad(what, "take 1 to 1000000000, and bursts of 1 or more");
             }
         }
@@ -116,30 +87,28 @@ impl Spec {
 
     /// The numbers that it consists of, as they are kept with the router.
     pub(super) fn words(&self) -> [u32; 9] {
-        let Budgets { plain, costly } = self.budgets;
+        let BudgetLimits { plain, costly } = self.budgets;
         [
             self.limits4.nodes,
             self.limits4.words,
             self.limits6.nodes,
             self.limits6.words,
             self.groups,
-            plain.rate,
+            plain.per_second,
             plain.burst,
-            costly.rate,
+            costly.per_second,
             costly.burst,
         ]
     }
 
     pub(super) fn of_words(words: [u32; 9]) -> Self {
-        let [nodes4, words4, nodes6, words6, groups, rate, burst, costly_rate, costly_burst] = words;
+        let [nodes4, words4, nodes6, words6, groups, plain, burst, costly, costly_burst] = words;
+        let rate = |per_second, burst| Rate { per_second, burst };
         Self {
             limits4: Limits { nodes: nodes4, words: words4 },
             limits6: Limits { nodes: nodes6, words: words6 },
             groups,
-            budgets: Budgets {
-                plain: Budget { rate, burst },
-                costly: Budget { rate: costly_rate, burst: costly_burst },
-            },
+            budgets: BudgetLimits { plain: rate(plain, burst), costly: rate(costly, costly_burst) },
         }
     }
 }
@@ -159,7 +128,10 @@ mod tests {
             Spec { limits6: limits(1 << 16, 1000), ..spec },
             Spec { limits6: limits(1 << 16, 1 << 28), ..spec },
             Spec { groups: 5, ..spec },
-            Spec { budgets: Budgets { plain: Budget { rate: 0, burst: 1 }, ..spec.budgets }, ..spec },
+            Spec {
+                budgets: BudgetLimits { plain: Rate { per_second: 0, burst: 1 }, ..spec.budgets },
+                ..spec
+            },
         ] {
             assert_eq!(wrong.check("vale0").unwrap_err().kind(), ErrorKind::Invalid);
         }
@@ -167,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_budget_is_a_distance_between_packets() {
-        let Budgets { plain, costly } = Budgets::default();
-        assert_eq!((plain.step(), costly.step()), (1000, 50_000));
-        assert_eq!(plain.early(), 99_999 * 1000);
+        let BudgetLimits { plain, costly } = BudgetLimits::default();
+        assert_eq!((step(plain), step(costly)), (1000, 50_000));
+        assert_eq!(early(plain), 99_999 * 1000);
     }
 }

@@ -6,27 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, Result, monotonic_ns};
-use ringway_fwd::control::{
-    Changes, ControlError, Counters, Family, Follower, Resolver, State, Tables, Verdict,
-};
-use ringway_fwd::fib::NextHop;
+use ringway_fwd::control::{Changes, ControlError, Counters, Follower, Resolver, State, Tables};
 use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Longest wait: heartbeats and settings that nothing tells of are due.
+use crate::examine::Examiner;
+
+/// Longest wait: heartbeats are due.
 const TICK: Duration = Duration::from_millis(500);
 
 /// While readers are to leave, or the kernel's tables are to be read again.
 const SOON: Duration = Duration::from_millis(10);
-
-/// How often interfaces are looked at while routes change all the time; settings like `rp_filter` are files to read.
-const REFRESH_EVERY: Duration = Duration::from_millis(100);
-
-/// How often the kernel is told which neighbours are in use: it would think them idle.
-const EXAMINE_EVERY: Duration = Duration::from_secs(5);
-
-/// How long that may take.
-const LONGEST: Duration = Duration::from_millis(500);
 
 /// How the tables are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +40,6 @@ pub(super) struct Control {
     pub(super) resolver: Resolver,
     pub(super) tables: Tables,
     pub(super) interfaces: Arc<Interfaces>,
-    pub(super) names: Vec<String>,
     pub(super) rpf6: Rpf,
     pub(super) heartbeat: Arc<Heartbeat>,
     /// Each route is in the tables.
@@ -59,10 +48,7 @@ pub(super) struct Control {
     pub(super) status: Arc<Mutex<Status>>,
     /// Marks of readers and of the resolver, oldest first: once the readers have left, the resolver may go on.
     pub(super) leaving: VecDeque<(u64, u64)>,
-    /// Packets of each next hop when neighbours were last examined.
-    pub(super) seen: Box<[u64]>,
-    pub(super) examined: Instant,
-    pub(super) refreshed: Option<Instant>,
+    pub(super) examiner: Examiner,
 }
 
 impl Control {
@@ -91,14 +77,17 @@ impl Control {
                 // No heartbeat: when this lasts, all goes to the host.
                 Err(e) => self.tell(Some(&e)),
             }
-            self.examine();
+            let Self { follower, resolver, next_hops, examiner, .. } = self;
+            examiner.step(Instant::now(), follower, resolver, |next_hop| next_hops.get(next_hop).0);
         }
         self.heartbeat.stop();
     }
 
     fn wait(&self) {
         let longest = if self.leaving.is_empty() { TICK } else { SOON };
-        let left = self.follower.wait(Instant::now()).clamp(SOON, longest);
+        let now = Instant::now();
+        let examine = self.examiner.due(now).saturating_duration_since(now);
+        let left = self.follower.wait(now).min(examine).clamp(SOON, longest);
         let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
         // An interrupted or failed wait is a short one.
         let _ = poll(&mut [PollFd::new(&self.follower, PollFlags::IN)], Some(&timeout));
@@ -125,13 +114,9 @@ impl Control {
     }
 
     fn refresh(&mut self) {
-        if self.refreshed.is_some_and(|last| last.elapsed() < REFRESH_EVERY) {
-            return;
-        }
-        self.refreshed = Some(Instant::now());
-        for (position, name) in self.names.iter().enumerate() {
+        for position in 0..self.interfaces.len() {
             let index = self.interfaces.get(position).index;
-            self.interfaces.set(position, &interface(self.follower.state(), index, name, self.rpf6));
+            self.interfaces.set(position, &Interface::of(self.follower.state(), index, self.rpf6));
         }
     }
 
@@ -144,48 +129,6 @@ impl Control {
         if let Some(e) = trouble {
             status.trouble = Some(e.to_string());
         }
-    }
-
-    /// The kernel does not see what we send: has it examine the neighbours that got packets since the last time.
-    fn examine(&mut self) {
-        if self.examined.elapsed() < EXAMINE_EVERY {
-            return;
-        }
-        let begun = Instant::now();
-        self.examined = begun;
-        // Each question waits for the kernel: those that are left are asked the next time.
-        for (number, seen) in (0..=u16::MAX).zip(&mut self.seen).take_while(|_| begun.elapsed() < LONGEST) {
-            let Some(next_hop) = NextHop::new(number) else { continue };
-            let (packets, _) = self.next_hops.get(next_hop);
-            if std::mem::replace(seen, packets) == packets {
-                continue;
-            }
-            let entry = self.tables.adjacencies.load(next_hop);
-            if let (Verdict::Ready, Some(gateway)) = (entry.verdict(), entry.gateway()) {
-                // A neighbour that went away meanwhile is no trouble: its going is told.
-                let _ = self.follower.examine(entry.egress(), gateway);
-            }
-        }
-    }
-}
-
-/// What the kernel says of an interface; of one that is gone, that it forwards nothing.
-pub(super) fn interface(state: &State, index: u32, name: &str, rpf6: Rpf) -> Interface {
-    let Some(link) = state.interface(index) else { return Interface { index, ..Interface::default() } };
-    let filter = |name: &str| {
-        let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{name}/rp_filter"));
-        text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
-    };
-    // Packets of a port of a bridge, a bond or a VRF are its master's.
-    let forwards = |family| link.up && link.master == 0 && state.forwards(family, index);
-    Interface {
-        index,
-        mac: link.address.unwrap_or_default(),
-        forwards4: forwards(Family::V4),
-        forwards6: forwards(Family::V6),
-        // As the kernel does (IN_DEV_RPFILTER): the larger one.
-        rpf4: Rpf::of_sysctl(filter("all").max(filter(name))),
-        rpf6,
     }
 }
 

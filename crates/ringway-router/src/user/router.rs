@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, PortName, Result};
 use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Resolver};
 use ringway_fwd::fib::{self, Fib4, Fib6};
-use ringway_fwd::router::{BudgetLimits, Counts, Engine, InterfaceCounts, Interfaces, Readers, Rpf};
+use ringway_fwd::router::{
+    BudgetLimits, Counts, Engine, Interface, InterfaceCounts, Interfaces, Readers, Rpf,
+};
 
 use super::Side;
-use super::control::{Control, Status, index_of, interface};
+use super::control::{Control, Status, index_of};
 use super::path::Path;
+use crate::examine::Examiner;
 
 /// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -132,11 +135,11 @@ impl Router {
             |e: &dyn std::fmt::Display| Error::new(ErrorKind::Io, "the kernel's tables", e.to_string());
         let invalid = |e: &dyn std::fmt::Display| Error::new(ErrorKind::Invalid, "router", e.to_string());
         let follower = Follower::open(Following::default()).map_err(|e| kernel(&e))?;
-        let names: Vec<_> = options.sides.iter().map(|side| side.interface.clone()).collect();
-        let member = |name: &String| {
-            Ok(interface(follower.state(), index_of(follower.state(), name)?, name, options.rpf6))
+        let member = |side: &Side| {
+            let name = &side.interface;
+            Ok(Interface::of(follower.state(), index_of(follower.state(), name)?, options.rpf6))
         };
-        let members = names.iter().map(member).collect::<Result<Vec<_>>>()?;
+        let members = options.sides.iter().map(member).collect::<Result<Vec<_>>>()?;
         let interfaces = Arc::new(Interfaces::new(&members).map_err(|e| invalid(&e))?);
         let sizes = &options.tables;
         let fib4 = Fib4::new(sizes.fib4).map_err(|e| invalid(&e))?;
@@ -165,15 +168,12 @@ impl Router {
             resolver,
             tables,
             interfaces,
-            names,
             rpf6: options.rpf6,
             heartbeat: engine.heartbeat().clone(),
             next_hops: engine.next_hops().clone(),
             status: watch.status.clone(),
             leaving: VecDeque::new(),
-            seen: vec![0; 1 << 16].into(),
-            examined: Instant::now(),
-            refreshed: None,
+            examiner: Examiner::new(Instant::now()),
             complete: false,
         };
         control.begin();

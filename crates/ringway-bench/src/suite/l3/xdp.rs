@@ -1,8 +1,5 @@
 //! Our router in the kernel: made once for a bed, with tables that follow the kernel's, attached for each run.
 
-use std::path::Path;
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -15,7 +12,7 @@ use super::plan::{EGRESS, INGRESS};
 use super::run;
 use super::world::Place;
 use crate::lab::{Lab, LabError};
-use crate::suite::Fault;
+use crate::suite::{Fault, own};
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_r";
@@ -36,10 +33,8 @@ pub(super) struct OwnRouter {
 impl OwnRouter {
     /// Makes one in a lab, and fills its tables.
     pub(super) fn new(lab: &Lab) -> Result<Self, Fault> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         delete_stale();
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
-        let name = format!("{PREFIX}{:07}-{}", process::id(), char::from_digit(number, 36).unwrap_or('0'));
+        let name = own::name(PREFIX);
         let (stop, stopped) = mpsc::channel();
         let (filled, ready) = mpsc::channel();
         let of_thread = name.clone();
@@ -153,32 +148,14 @@ fn broken(e: ControlError) -> Fault {
 }
 
 fn delete_stale() {
-    let dead = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
-    for name in routers().iter().filter(|name| owner(name).is_some_and(dead)) {
+    for name in routers().iter().filter(|name| own::is_orphan(name, PREFIX)) {
         let _ = Router::open(name).and_then(Router::delete); // a race with another owner is lost without harm
     }
-}
-
-/// The process id in the name of a router.
-fn owner(name: &str) -> Option<u32> {
-    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    if pid.len() != 7 || number.len() != 1 {
-        return None;
-    }
-    pid.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn owners_are_read_from_names() {
-        assert_eq!(owner("vale_r0000017-a"), Some(17));
-        for other in ["vale_r17-a", "vale_b0000017-a", "vale_rxxxxxxx-a", "vale0", "vale_r0000017"] {
-            assert_eq!(owner(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_router_and_those_of_the_dead_go_away() {

@@ -1,8 +1,5 @@
 //! Switches for one measurement.
 
-use std::path::Path;
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +8,7 @@ use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 
 use crate::lab::{Lab, LabError};
-use crate::suite::Fault;
+use crate::suite::{Fault, own};
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_b";
@@ -32,11 +29,8 @@ pub(in crate::suite) struct OwnSwitch {
 impl OwnSwitch {
     /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
     pub(in crate::suite) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         delete_stale();
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
-        let digit = char::from_digit(number, 36).unwrap_or('0');
-        let name = format!("{PREFIX}{:07}-{digit}", process::id());
+        let name = own::name(PREFIX);
         let switch = Switch::create(&name, &SwitchSpec::default()).map_err(|e| match e.kind() {
             ErrorKind::Denied => Fault::Unavailable(e.to_string()),
             _ => e.into(),
@@ -99,33 +93,15 @@ fn delete(name: &str) -> ringway::Result<()> {
 }
 
 fn delete_stale() {
-    let dead = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
-    for name in switches().iter().filter(|name| owner(name).is_some_and(dead)) {
+    for name in switches().iter().filter(|name| own::is_orphan(name, PREFIX)) {
         let _ = delete(name); // a race with another owner is lost without harm
     }
-}
-
-/// The process id in the name of a switch.
-fn owner(name: &str) -> Option<u32> {
-    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    if pid.len() != 7 || number.len() != 1 {
-        return None;
-    }
-    pid.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lab::is_root;
-
-    #[test]
-    fn owners_are_read_from_names() {
-        assert_eq!(owner("vale_b0000017-a"), Some(17));
-        for other in ["vale_b17-a", "vale_b0000017-ab", "vale_bxxxxxxx-a", "vale0", "vale_b0000017"] {
-            assert_eq!(owner(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn a_switch_and_those_of_the_dead_go_away() {
@@ -139,7 +115,6 @@ mod tests {
         assert_eq!(own.ports.len(), 2);
         assert!(own.memory() > 0);
         let name = own.name.clone();
-        assert_eq!(owner(&name), Some(process::id()));
         assert!(!switches().contains(&dead.to_owned()));
         assert!(switches().contains(&name));
         drop(own);

@@ -4,55 +4,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ringway::pcapfile::Reader;
-use ringway_fwd::control::{Adjacency, Buckets, Changes, Limits, Plane, Resolver};
-use ringway_fwd::fib::{FibError, NextHop, Prefix4, Prefix6};
+use ringway_fwd::control::{Changes, Resolver};
 use ringway_fwd::router::generate::{Frames, Links, state};
-use ringway_fwd::router::reference::Reference;
-use ringway_fwd::router::{self, Decision};
+use ringway_fwd::router::reference::{Both, Reference};
+use ringway_fwd::router::Decision;
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
-use crate::kernel::{Budget, Budgets, Control, Interface, Kind, Rpf, Spec};
+use crate::kernel::{BudgetLimits, Control, Interface, Kind, Rate, Rpf, Spec};
 
 /// Links that a program can't be run on: `BPF_PROG_RUN` gives no frame that is shorter than its link header.
 const SHORTEST: usize = 14;
 
-/// Both planes, changed alike.
-struct Planes {
-    control: Control,
-    reference: Reference,
-}
-
-impl Plane for Planes {
-    fn limits(&self) -> Limits {
-        self.control.limits()
-    }
-
-    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
-        self.control.adjacency(next_hop, entry);
-        self.reference.adjacency(next_hop, entry);
-    }
-
-    fn buckets(&mut self, group: u32, buckets: &Buckets) {
-        self.control.buckets(group, buckets);
-        self.reference.buckets(group, buckets);
-    }
-
-    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError> {
-        self.control.routes4(changes)?;
-        self.reference.routes4(changes)
-    }
-
-    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError> {
-        self.control.routes6(changes)?;
-        self.reference.routes6(changes)
-    }
-}
-
 /// A program for each of two members, and the reference.
 struct Pair {
     trials: [Trial; 2],
-    planes: Planes,
+    planes: Both<Control>,
     seen: BTreeMap<&'static str, u64>,
     _router: Made,
 }
@@ -60,14 +27,14 @@ struct Pair {
 impl Pair {
     fn new([lan, wan, other]: [u32; 3]) -> Self {
         let links = Links { lan, wan, other };
-        let endless = Budget { rate: 1_000_000_000, burst: u32::MAX };
-        let spec = Spec { budgets: Budgets { plain: endless, costly: endless }, ..Spec::default() };
+        let endless = Rate { per_second: 1_000_000_000, burst: u32::MAX };
+        let spec = Spec { budgets: BudgetLimits { plain: endless, costly: endless }, ..Spec::default() };
         let router = Made::new(&spec);
         let control = router.get().take_control().unwrap();
-        let mut planes = Planes { control, reference: Reference::new(links.members().to_vec()) };
+        let mut planes = Both { plane: control, reference: Reference::new(links.members().to_vec()) };
         let mut resolver = Resolver::new(&mut planes);
         resolver.update(&state(links), Changes::everything(), &mut planes).unwrap();
-        let trials = [lan, wan].map(|index| Trial::new(&planes.control, index, false, &[lan, wan]));
+        let trials = [lan, wan].map(|index| Trial::new(&planes.plane, index, false, &[lan, wan]));
         let mut pair = Self { trials, planes, seen: BTreeMap::new(), _router: router };
         pair.filter(Rpf::Off, Rpf::Off);
         pair
@@ -76,10 +43,10 @@ impl Pair {
     /// Sets the reverse path filters of both members.
     fn filter(&mut self, rpf4: Rpf, rpf6: Rpf) {
         for (trial, to) in self.trials.iter().zip(&mut self.planes.reference.interfaces) {
-            *to = router::Interface { rpf4, rpf6, ..*to };
-            trial.set(&Interface { mac: to.mac, forwards4: true, forwards6: true, rpf4, rpf6 });
+            *to = Interface { rpf4, rpf6, ..*to };
+            trial.set(&Interface { forwards4: true, forwards6: true, ..*to });
         }
-        self.planes.control.heartbeat(true).unwrap();
+        self.planes.plane.heartbeat(true).unwrap();
     }
 
     /// Has both decide.
@@ -101,7 +68,7 @@ impl Pair {
         *self.seen.entry(wanted.name()).or_insert(0) += 1;
         if let Decision::Forward(to) = wanted {
             *self.seen.entry("packets").or_insert(0) +=
-                u64::from(self.planes.control.counters(to.next_hop).0 > 0);
+                u64::from(self.planes.plane.counters(to.next_hop).0 > 0);
         }
     }
 }

@@ -9,8 +9,7 @@ use ringway_fwd::fib::NextHop;
 use super::trial::Trial;
 use super::{Made, in_namespace};
 use crate::kernel::Outcome::{self, *};
-use crate::kernel::spec::Budget as Limit;
-use crate::kernel::{Budgets, Control, Interface, Rpf, Spec};
+use crate::kernel::{BudgetLimits, Control, Interface, Rate, Rpf, Spec};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const FAR: [u8; 6] = [2, 0, 0, 0, 0, 9];
@@ -479,8 +478,8 @@ fn nobody_to_look_after_tables_leaves_all_to_the_kernel() {
 #[test]
 fn the_host_gets_what_its_budget_allows() {
     in_namespace(|links| {
-        let budget = Limit { rate: 1000, burst: 50 };
-        let budgets = Budgets { plain: budget, costly: Limit { rate: 10, burst: 5 } };
+        let budget = Rate { per_second: 1000, burst: 50 };
+        let budgets = BudgetLimits { plain: budget, costly: Rate { per_second: 10, burst: 5 } };
         let mut bed = Bed::new(links, &Spec { budgets, ..Spec::default() });
         let mut through = |frame: &[u8], frames: u32| {
             let start = Instant::now();

@@ -15,7 +15,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 /// A walk over the counters of all next hops.
 #[derive(Debug)]
-pub(super) struct Examiner {
+pub(crate) struct Examiner {
     /// Packets at the last look.
     seen: HashMap<NextHop, u64>,
     left: Vec<NextHop>,
@@ -23,17 +23,17 @@ pub(super) struct Examiner {
 }
 
 impl Examiner {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(crate) fn new(now: Instant) -> Self {
         Self { seen: HashMap::new(), left: Vec::new(), next: now + EVERY }
     }
 
     /// When there is something to do again.
-    pub(super) fn due(&self, now: Instant) -> Instant {
+    pub(crate) fn due(&self, now: Instant) -> Instant {
         if self.left.is_empty() { self.next } else { now }
     }
 
     /// A part of the walk; `packets` tells those of a next hop.
-    pub(super) fn step(
+    pub(crate) fn step(
         &mut self,
         now: Instant,
         follower: &mut Follower,
@@ -49,8 +49,9 @@ impl Examiner {
             let known: std::collections::HashSet<_> = self.left.iter().copied().collect();
             self.seen.retain(|next_hop, _| known.contains(next_hop));
         }
+        let begun = Instant::now();
         for _ in 0..STEP {
-            if now.elapsed() > LONGEST {
+            if begun.elapsed() > LONGEST {
                 return;
             }
             let Some(next_hop) = self.left.pop() else { return };
