@@ -5,9 +5,9 @@ use std::path::Path;
 
 use ringway::pcapfile::Reader;
 use ringway_fwd::control::{Changes, Resolver};
+use ringway_fwd::router::Decision;
 use ringway_fwd::router::generate::{Frames, Links, state};
 use ringway_fwd::router::reference::{Both, Reference};
-use ringway_fwd::router::Decision;
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
