@@ -16,6 +16,7 @@ pub mod affinity;
 pub mod demo;
 pub mod engine;
 pub mod lab;
+mod own;
 pub mod peers;
 pub mod rfc2544;
 pub mod suite;

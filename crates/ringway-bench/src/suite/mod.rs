@@ -28,7 +28,6 @@ pub mod io;
 pub mod l3;
 mod loops;
 mod meter;
-mod own;
 pub mod pcap;
 pub mod report;
 pub mod sides;

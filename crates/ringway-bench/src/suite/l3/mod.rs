@@ -97,5 +97,5 @@ fn fib_lookup(place: &Place) -> Result<Peer, Fault> {
 
 /// Ours, in XDP.
 fn ours(place: &Place) -> Result<Members<'_>, Fault> {
-    place.ours()?.attach(place, Cut::Whole)
+    xdp::attach(place.ours()?, place, Cut::Whole)
 }

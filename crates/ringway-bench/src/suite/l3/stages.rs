@@ -7,6 +7,7 @@ use ringway_router::kernel::Cut;
 use super::plan::{EGRESS, INGRESS};
 use super::run::{flood, spawn};
 use super::world::{Place, World};
+use super::xdp;
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::bed::receiver;
 use crate::suite::report::{Report, Row};
@@ -74,7 +75,7 @@ enum By {
 fn time(bed: Bed<'_>, world: &World, flows: usize, cut: Cut, by: By) -> Result<f64, Fault> {
     bed.lab()?; // root and tools
     let (place, flows) = (world.place()?, world.flows(flows)?);
-    let _router = place.ours()?.attach(place, cut)?;
+    let _router = xdp::attach(place.ours()?, place, cut)?;
     let _sink = spawn(place, &["sink", EGRESS[0].outside, EGRESS[1].outside], receiver())?;
     let clock = (by == By::Clock).then(|| {
         let args = ["clock", INGRESS.router];

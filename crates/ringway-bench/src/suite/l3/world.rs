@@ -9,8 +9,9 @@ use ringway_fwd::fib::{NextHop, Prefix, Reference};
 
 use super::flows::Flows;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
-use super::xdp::OwnRouter;
+use super::xdp;
 use crate::lab::{Lab, LabError};
+use crate::own::router::OwnRouter;
 use crate::peers::OwnFolder;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
@@ -124,7 +125,7 @@ impl Place {
 
     /// Our router in the kernel, whose tables are filled.
     pub(super) fn ours(&self) -> Result<&OwnRouter, Fault> {
-        get(&self.ours, || OwnRouter::new(&self.router))
+        get(&self.ours, || xdp::create(&self.router))
     }
 
     fn batch(&self, commands: &str) -> Result<(), Fault> {

@@ -1,10 +1,10 @@
 //! Two switches in place of the links of a program: what is sent into one comes out of the other.
 
 use super::BURST;
+use crate::own::switch::OwnSwitch;
 use crate::suite::bed::SENDER;
 use crate::suite::duo::alone;
 use crate::suite::loops::{FRAME_LEN, drain, fill, timed};
-use crate::suite::vale::switch::OwnSwitch;
 use crate::suite::{Bed, Fault, Sample};
 
 /// The program has `p1` of both switches, this process `p0`.

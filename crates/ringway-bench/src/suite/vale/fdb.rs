@@ -5,7 +5,7 @@ use ringway::Port;
 use super::BURST;
 use super::exchange::in_turn;
 use super::frames::{Frames, To, hello};
-use super::switch::OwnSwitch;
+use crate::own::switch::OwnSwitch;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
 const NOTE: &str = "as unicast on one core; each frame goes to one of so many addresses of the receiver at random, all of them learned from \

@@ -25,7 +25,6 @@ mod neighbours;
 mod nic;
 mod programs;
 mod side;
-pub(super) mod switch;
 
 pub use side::side;
 

@@ -5,7 +5,7 @@ use ringway::{Port, TxRing};
 use super::BURST;
 use super::exchange::{in_turn, need_two_cpus};
 use super::frames::{Frames, To};
-use super::switch::OwnSwitch;
+use crate::own::switch::OwnSwitch;
 use crate::suite::bed::SENDER;
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};

@@ -1,8 +1,8 @@
 //! `nic`: from one interface to another, through a switch that both are members of.
 
 use super::kernel;
-use super::switch::OwnSwitch;
 use crate::lab::Lab;
+use crate::own::switch::OwnSwitch;
 use crate::suite::io::forward::{through, xdp_redirect};
 use crate::suite::{Bed, Case, Fault, Unit};
 

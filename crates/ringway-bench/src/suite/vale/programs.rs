@@ -9,8 +9,8 @@ use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
 use super::exchange::{in_turn, need_two_cpus};
 use super::frames::{Frames, To};
-use super::switch::OwnSwitch;
 use super::{BURST, kernel};
+use crate::own::switch::OwnSwitch;
 use crate::peers::MemifPair;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::meter::WARM_UP;

@@ -8,7 +8,8 @@ use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 
 use crate::lab::{Lab, LabError};
-use crate::suite::{Fault, own};
+use crate::own;
+use crate::suite::Fault;
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_b";
@@ -20,15 +21,15 @@ const PATIENCE: Duration = Duration::from_secs(1);
 ///
 /// Its name holds the owner's process id (`vale_bPPPPPPP-N`). What killed owners left is deleted when the next one is made.
 #[derive(Debug)]
-pub(in crate::suite) struct OwnSwitch {
-    pub(in crate::suite) ports: Vec<Port>,
+pub(crate) struct OwnSwitch {
+    pub(crate) ports: Vec<Port>,
     name: String,
     memory: usize,
 }
 
 impl OwnSwitch {
     /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
-    pub(in crate::suite) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
+    pub(crate) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
         delete_stale();
         let name = own::name(PREFIX);
         let switch = Switch::create(&name, &SwitchSpec::default()).map_err(|e| match e.kind() {
@@ -46,24 +47,24 @@ impl OwnSwitch {
     }
 
     /// The name by which a port is opened.
-    pub(in crate::suite) fn port_name(&self, port: &str) -> String {
+    pub(crate) fn port_name(&self, port: &str) -> String {
         format!("{}:{port}", self.name)
     }
 
     /// Puts an address on a port for good.
-    pub(in crate::suite) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
+    pub(crate) fn lead(&self, mac: [u8; 6], port: &str) -> Result<(), Fault> {
         Ok(Switch::open(&self.name)?.fdb_set(MacAddr(mac), 0, Some(port))?)
     }
 
     /// Has a port get a copy of all that another one sends.
-    pub(in crate::suite) fn mirror(&self, from: &str, to: &str) -> Result<(), Fault> {
+    pub(crate) fn mirror(&self, from: &str, to: &str) -> Result<(), Fault> {
         let mirror = Mirror { to: to.to_owned(), rx: false, tx: true };
         let conf = PortConf { mirror: Some(mirror), ..PortConf::default() };
         Ok(Switch::open(&self.name)?.set_conf(from, &conf)?)
     }
 
     /// Makes interfaces of a lab members.
-    pub(in crate::suite) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
+    pub(crate) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
         let name = self.name.clone();
         let add = || {
             let switch = Switch::open(&name)?;
@@ -73,7 +74,7 @@ impl OwnSwitch {
     }
 
     /// Bytes of kernel memory of the switch and all its ports.
-    pub(in crate::suite) fn memory(&self) -> u64 {
+    pub(crate) fn memory(&self) -> u64 {
         self.memory as u64
     }
 }
@@ -92,7 +93,7 @@ fn delete(name: &str) -> ringway::Result<()> {
     Switch::open(name)?.delete()
 }
 
-fn delete_stale() {
+pub(crate) fn delete_stale() {
     for name in switches().iter().filter(|name| own::is_orphan(name, PREFIX)) {
         let _ = delete(name); // a race with another owner is lost without harm
     }

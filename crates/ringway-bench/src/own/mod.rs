@@ -1,19 +1,24 @@
-//! Names of what a suite makes for itself in the system: with prefix, process id and number no name that a person would choose. So what
+//! Switches and routers of our own, for one measurement.
+//!
+//! Their names hold prefix, process id and number, which no name that a person would choose does. So what
 //! killed processes left is known, and deleted when the next one is made.
+
+pub(crate) mod router;
+pub(crate) mod switch;
 
 use std::path::Path;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A name of this process: `PREFIXPPPPPPP-N`.
-pub(super) fn name(prefix: &str) -> String {
+fn name(prefix: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
     format!("{prefix}{:07}-{}", process::id(), char::from_digit(number, 36).unwrap_or('0'))
 }
 
 /// Whether a name is that of a process that is gone.
-pub(super) fn is_orphan(name: &str, prefix: &str) -> bool {
+fn is_orphan(name: &str, prefix: &str) -> bool {
     owner(name, prefix).is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
 }
 
