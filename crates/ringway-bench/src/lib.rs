@@ -7,6 +7,8 @@
 //! | [`affinity`] | one thread, one CPU |
 //! | [`peers`] | the programs that Ringway is measured against |
 //! | [`lab`] | namespaces and links to measure in |
+//! | [`dut`] | devices under test, each set up in namespaces by its name |
+//! | [`dut`] | devices under test, set up by name in namespaces |
 //! | [`demo`] | the demonstration: real traffic through Ringway and others |
 //! | [`rfc2544`] | trials, searches and tests of RFC 2544, in real and in virtual time |
 //! | [`suite`] | benchmarks: alternating runs, statistics, results |
@@ -14,6 +16,7 @@
 
 pub mod affinity;
 pub mod demo;
+pub mod dut;
 pub mod engine;
 pub mod lab;
 mod own;

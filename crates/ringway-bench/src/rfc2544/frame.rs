@@ -47,6 +47,9 @@ pub struct Format {
     pub macs: [String; 2],
     /// MAC addresses vary with the flow in their last three bytes (RFC 4814, 4.3).
     pub vary_macs: bool,
+    /// MAC addresses of the routers before the two sides, as text: frames of a side go there, not to the other side.
+    #[serde(default)]
+    pub gateways: Option<[String; 2]>,
 }
 
 impl Format {
@@ -54,7 +57,7 @@ impl Format {
     #[must_use]
     pub fn new(flows: Flows) -> Self {
         let macs = ["02:52:57:00:00:01", "02:52:57:00:00:02"].map(String::from);
-        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false }
+        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false, gateways: None }
     }
 
     fn ip_at(&self) -> usize {
@@ -110,13 +113,13 @@ pub fn is_test_v6(address: Ipv6Addr) -> bool {
 }
 
 /// IPv4 address of a host of a side.
-pub(super) fn v4(side: usize, host: u16) -> Ipv4Addr {
+pub(crate) fn v4(side: usize, host: u16) -> Ipv4Addr {
     let [high, low] = (host + 2).to_be_bytes();
     Ipv4Addr::new(198, 18 + side as u8, high, low)
 }
 
 /// IPv6 address of a host of a side.
-pub(super) fn v6(side: usize, host: u16) -> Ipv6Addr {
+pub(crate) fn v6(side: usize, host: u16) -> Ipv6Addr {
     Ipv6Addr::new(0x2001, 2, 0, 1 + side as u16, 0, 0, 0, host + 2)
 }
 
@@ -125,6 +128,8 @@ pub(super) fn v6(side: usize, host: u16) -> Ipv6Addr {
 pub struct Writer {
     format: Format,
     macs: [[u8; 6]; 2],
+    /// Where frames go by all means.
+    gateway: Option<[u8; 6]>,
     stream: u16,
     /// Side that sends: 0 or 1.
     from: usize,
@@ -140,7 +145,8 @@ impl Writer {
             text.parse::<MacAddr>().map(|mac| mac.0).map_err(|e| format!("MAC address '{text}': {e}"))
         };
         let macs = [mac(&format.macs[0])?, mac(&format.macs[1])?];
-        Ok(Self { format: format.clone(), macs, stream, from: from & 1 })
+        let gateway = format.gateways.as_ref().map(|macs| mac(&macs[from & 1])).transpose()?;
+        Ok(Self { format: format.clone(), macs, gateway, stream, from: from & 1 })
     }
 
     /// Writes frame `seq` of `size` bytes, FCS included but not written, and returns its length.
@@ -177,6 +183,9 @@ impl Writer {
                 // The sides keep apart.
                 frame[at + 2] ^= side as u8;
             }
+        }
+        if let Some(gateway) = &self.gateway {
+            put(frame, 0, gateway);
         }
         for k in 0..self.format.vlans.len() {
             put(frame, 12 + 4 * k, &vlan_tag(&self.format.vlans, k));
@@ -395,6 +404,20 @@ mod tests {
     fn ages_are_signed_and_cross_the_wrap() {
         assert_eq!((age_ps(10, 4), age_ps(4, 10)), (6000, -6000));
         assert_eq!(age_ps(5, TIME_MASK), 6000);
+    }
+
+    #[test]
+    fn routers_before_the_sides_are_sent_to() {
+        let mut format = Format { vary_macs: true, ..formats().remove(0) };
+        format.gateways = Some(["02:52:57:00:01:00", "02:52:57:00:01:01"].map(String::from));
+        for from in 0..2 {
+            let mut buf = [0; 64];
+            Writer::new(&format, 0, from).unwrap().write(&mut buf, 9, 0, 64);
+            assert_eq!(buf[..6], [2, 0x52, 0x57, 0, 1, from as u8]);
+            assert_eq!(buf[6..8], [2, 0x52]);
+        }
+        format.gateways = Some(["1".into(), "2".into()]);
+        assert!(Writer::new(&format, 0, 1).unwrap_err().contains("'2'"));
     }
 
     #[test]
