@@ -152,9 +152,10 @@ impl Ledger {
         self
     }
 
-    /// What is sent before `opens_ps` is a straggler of an earlier trial, what arrives after `closes_ps` late.
+    /// What is sent before `opens_ps` is a straggler of an earlier trial, what arrives after `closes_ps` late. Tags tell whole
+    /// nanoseconds, and what leaves at once does not seem to have left before: frames of the same nanosecond are no stragglers.
     pub fn span(&mut self, opens_ps: u64, closes_ps: u64) {
-        (self.opens_ps, self.closes_ps) = (opens_ps, closes_ps);
+        (self.opens_ps, self.closes_ps) = (opens_ps / NS * NS, closes_ps);
     }
 
     /// A frame with a valid tag, `latency_ps` old; negative when it arrived before it was sent.

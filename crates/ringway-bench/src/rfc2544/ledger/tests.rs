@@ -56,14 +56,14 @@ fn compare(sequence: &[u64]) {
 #[test]
 fn what_belongs_to_no_stream() {
     let mut ledger = Ledger::new(1, 2);
-    ledger.span(1, 100);
-    ledger.frame(0, 0, 2, 1);
-    ledger.frame(3, 0, 2, 1);
-    ledger.frame(2, 0, 100, 1);
-    ledger.frame(2, 1, 101, 1);
-    ledger.frame(2, 7, 4, 4);
-    ledger.frame(2, 1, 4, 3);
-    ledger.frame(1, 0, 5, -1);
+    ledger.span(1000, 100_000);
+    ledger.frame(0, 0, 2000, 1000);
+    ledger.frame(3, 0, 2000, 1000);
+    ledger.frame(2, 0, 100_000, 1000);
+    ledger.frame(2, 1, 100_001, 1000);
+    ledger.frame(2, 7, 4999, 4000);
+    ledger.frame(2, 1, 4000, 3000);
+    ledger.frame(1, 0, 5000, -1000);
     ledger.foreign();
     ledger.corrupted();
     let expected = Received {
@@ -111,6 +111,16 @@ fn latencies_on_a_line() {
 }
 
 proptest! {
+    /// Whenever a trial starts and the first frame leaves: its tag tells the nanosecond, its age is of whole ones.
+    #[test]
+    fn the_first_frame_is_no_straggler(start in 0u64..1 << 60, late in 0u64..3000, way in 0u64..3000) {
+        let (sent, at) = (start + late, start + late + way);
+        let mut ledger = Ledger::new(0, 1);
+        ledger.span(start, u64::MAX);
+        ledger.frame(0, 0, at, ((at / NS - sent / NS) * NS) as i64);
+        prop_assert_eq!((ledger.total().unique, ledger.total().stragglers), (1, 0));
+    }
+
     /// A stream through a bad network: each frame may be lost, doubled or delayed.
     #[test]
     fn agrees_with_the_model(fates in proptest::collection::vec((0u8..10, 0u64..40), 1..400), base in 0u64..3 * WINDOW) {
