@@ -25,6 +25,8 @@ pub(super) struct Collector<'a, R> {
     capacity: u64,
     close_ps: u64,
     dropped_before: u64,
+    /// Different frames received before the last poll.
+    before: u64,
 }
 
 /// When a trial takes place, picoseconds.
@@ -75,6 +77,7 @@ impl<'a, R: RxPort> Collector<'a, R> {
             capacity,
             close_ps: span.close_ps,
             dropped_before,
+            before: 0,
         }
     }
 
@@ -82,8 +85,9 @@ impl<'a, R: RxPort> Collector<'a, R> {
     pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
         let limit = self.overfull().then_some(self.slack_ps);
         self.pauses.turn(now_ps, limit);
+        self.before = self.unique();
         if self.port.poll(now_ps, &mut self.ledger)? > 0 {
-            self.flight.received.store(self.ledger.stream(self.stream).unique, Relaxed);
+            self.flight.received.store(self.unique(), Relaxed);
         }
         if now_ps < self.close_ps {
             return Ok(true);
@@ -91,11 +95,16 @@ impl<'a, R: RxPort> Collector<'a, R> {
         Ok(false)
     }
 
-    /// Whether the ring may have had no room: of the frames sent more are missing than it holds. A burst may have left that
-    /// is not counted yet.
+    /// Whether the ring may have had no room since the last turn: of the frames sent more were missing than it holds. The
+    /// pause may have been before the last poll took what there was. A burst may have left that is not counted yet.
     fn overfull(&self) -> bool {
-        let missing = self.flight.sent.load(Relaxed).saturating_sub(self.ledger.stream(self.stream).unique);
+        let missing = self.flight.sent.load(Relaxed).saturating_sub(self.before);
         missing > self.capacity.saturating_sub(BURST)
+    }
+
+    /// Different frames received.
+    fn unique(&self) -> u64 {
+        self.ledger.stream(self.stream).unique
     }
 
     /// Longest pause that loses nothing.
@@ -112,5 +121,63 @@ impl<'a, R: RxPort> Collector<'a, R> {
     pub(super) fn into_report(self) -> Collected {
         let dropped = self.port.dropped().saturating_sub(self.dropped_before);
         Collected { ledger: self.ledger, pauses: self.pauses, slack_ps: self.slack_ps, dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rate::{MICROSECOND, MILLISECOND};
+    use super::*;
+
+    /// A ring of 100 frames whose reader stands still in a poll, before it looks at the ring or after that. Meanwhile 150 frames come.
+    struct Ring<'a> {
+        flight: &'a Flight,
+        polls: u32,
+        early: bool,
+        next: u64,
+        waiting: u64,
+    }
+
+    impl Ring<'_> {
+        fn arrive(&mut self, frames: u64) {
+            self.flight.sent.fetch_add(frames, Relaxed);
+            self.waiting = (self.waiting + frames).min(100);
+        }
+    }
+
+    impl RxPort for Ring<'_> {
+        fn poll(&mut self, now_ps: u64, ledger: &mut Ledger) -> Result<u64> {
+            self.polls += 1;
+            if self.polls == 2 && self.early {
+                self.arrive(150);
+            }
+            let taken = std::mem::take(&mut self.waiting);
+            (self.next..self.next + taken).for_each(|seq| ledger.frame(0, seq, now_ps, 0));
+            self.next += taken;
+            if self.polls == 2 && !self.early {
+                self.arrive(150);
+            }
+            Ok(taken)
+        }
+
+        fn capacity(&self) -> u64 {
+            100
+        }
+    }
+
+    #[test]
+    fn a_stall_counts_wherever_it_is_in_a_turn() {
+        for early in [false, true] {
+            let flight = Flight::default();
+            let mut ring = Ring { flight: &flight, polls: 0, early, next: 0, waiting: 0 };
+            let span = Span { start_ps: 0, close_ps: 10 * MILLISECOND };
+            // At a million frames a second the ring lasts for 100 us.
+            let mut collector = Collector::new(&mut ring, &flight, 0, 1e6, span, false);
+            for at in [0, 1, 151, 152] {
+                assert!(collector.turn(at * MICROSECOND).unwrap());
+            }
+            let found = collector.into_report();
+            assert_eq!((found.ledger.total().unique, found.pauses.too_long), (100, 1), "{early}");
+        }
     }
 }

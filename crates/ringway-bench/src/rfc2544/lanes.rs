@@ -2,7 +2,8 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -148,13 +149,16 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     let flights = flights(lanes.len());
     let start = clock.now_ps() + HEAD_START_PS;
     let close = start + schedule.end_ps() + order.wait_ps;
-    let stop = std::sync::atomic::AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     let (ends, interrupted) = thread::scope(|scope| {
         let mut running = Vec::new();
+        // Closed when the last thread has dropped its end.
+        let (working, over) = mpsc::channel::<()>();
         for (k, (lane, flight)) in lanes.iter_mut().zip(&flights).enumerate() {
             let (mut transmitter, mut collector) = ends(lane, flight, &schedule, start, close, order.latency);
-            let stop = &stop;
+            let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
             let sending = scope.spawn(move || {
+                let _working = senders;
                 let done = cpus.pin(2 * k).and_then(|()| {
                     while !stop.load(Relaxed) && transmitter.turn(clock.now_ps())? {
                         std::hint::spin_loop();
@@ -166,6 +170,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
                 done.map(|()| transmitter)
             });
             let receiving = scope.spawn(move || {
+                let _working = receivers;
                 let done = cpus.pin(2 * k + 1).and_then(|()| {
                     while !stop.load(Relaxed) && collector.turn(clock.now_ps())? {
                         std::hint::spin_loop();
@@ -177,13 +182,17 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
             });
             running.push((sending, receiving));
         }
+        drop(working);
         let mut interrupted = false;
-        while !running.iter().all(|(s, r)| s.is_finished() && r.is_finished()) {
+        // Whoever wakes up here takes a CPU from a thread that polls: seldom.
+        loop {
             if !watch(live(&flights, clock.now_ps().saturating_sub(start))) {
                 interrupted = true;
                 stop.store(true, Relaxed);
             }
-            rest(LIVE, || running.iter().all(|(s, r)| s.is_finished() && r.is_finished()));
+            if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
+                break;
+            }
         }
         let ends = running.into_iter().map(|(s, r)| {
             let (transmitter, collector) = (joined(s), joined(r));
@@ -198,17 +207,6 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
 /// What a thread returned. A panic in it goes on in the caller.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-/// Sleeps for `period`, or until `over`.
-fn rest(period: Duration, over: impl Fn() -> bool) {
-    let step = Duration::from_millis(2);
-    for _ in 0..period.as_millis() / step.as_millis() {
-        if over() {
-            return;
-        }
-        thread::sleep(step);
-    }
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(
