@@ -100,6 +100,19 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
         ("--virtual-time --slots 64", "--slots is for ports"),
         ("--virtual-time --cpus 1", "--cpus is for ports"),
         ("--virtual-time --reset-command true", "--reset-command needs real time"),
+        ("--virtual-time --modifier broadcast", "a modelled device looks at no frame"),
+        ("--virtual-time --flows 1,9", "a modelled device looks at no frame"),
+        ("--tx a --rx b --link 1G --flows 9,9", "a number twice"),
+        ("--tx a --rx b --link 1G --modifier management", "needs --management ADDRESS"),
+        ("--tx a --rx b --link 1G --modifier routes", "needs --route-command"),
+        ("--tx a --rx b --link 1G --modifier filters --filter-command true", "--filter-remove"),
+        ("--tx a --rx b --link 1G --management 198.18.0.1", "is for --modifier management"),
+        ("--tx a --rx b --link 1G --modifier protocols --ipv6", "leave --ipv6 out"),
+        (
+            "--tx a --rx b --link 1G --modifier management --management 198.18.0.1 --bidir",
+            "leave --bidir out",
+        ),
+        ("--tx a --rx b --virtual-time --modifier routes --route-command true", "needs real time"),
         (
             "--tx loop: --rx loop: --link 1G --sizes 9216 --slots 2 --imix 1x70000",
             "longer than the port sends",
@@ -230,6 +243,70 @@ fn over_a_link_in_real_time() {
     let ended = running.end();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.stderr.contains("down"), "{}", ended.stderr);
+}
+
+/// Every modifier over a bridge of Linux, which floods broadcasts and answers queries.
+#[test]
+fn modifiers_have_results_of_their_own() {
+    if !is_root() {
+        eprintln!("SKIP: links need root (namespaces); run these tests with sudo");
+        return;
+    }
+    let lab = Lab::new().unwrap();
+    lab.veth("t0", "b0").unwrap();
+    lab.veth("t1", "b1").unwrap();
+    lab.ip("link add sw0 type bridge").unwrap();
+    for words in ["b0 master sw0", "b1 master sw0", "sw0 up"] {
+        lab.ip(&format!("link set {words}")).unwrap();
+    }
+    lab.ip("address add 198.18.0.1/16 dev sw0").unwrap();
+    let (log, csv) = (file("commands"), file("modified.d"));
+    let log = log.display();
+    let (route, set) = (format!("echo route >> {log}; echo >> {log}"), format!("echo set >> {log}"));
+    let remove = format!("echo removed >> {log}");
+    let csv_dir = csv.display().to_string();
+    let mut words = args(
+        "--tx packet:t0 --rx packet:t1 --pps 1k --sizes 78 --wait 0.3 --pause 0 --retries 50 --test burst --burst-seconds 1.1 \
+         --modifier protocols,filters,routes,management,broadcast --management 198.18.0.1 --json",
+    );
+    words.extend([
+        "--route-command",
+        &route,
+        "--filter-command",
+        &set,
+        "--filter-remove",
+        &remove,
+        "--csv",
+        &csv_dir,
+    ]);
+    let report = lab.run(|| Ok::<_, LabError>(run(&words))).unwrap().json();
+    assert_eq!(report["results"]["burst"][0]["tx"], 1100, "{}", report["results"]);
+    let expected = [
+        ("broadcast", 1089, 11),
+        ("management", 1098, 2),
+        ("routes", 1100, 0),
+        ("filters", 1100, 0),
+        ("protocols", 1100, 0),
+    ];
+    for (k, (name, frames, extra)) in expected.into_iter().enumerate() {
+        let varied = &report["varied"][k];
+        assert!(varied["variant"]["modifier"].to_string().contains(name), "{varied}");
+        let burst = &varied["results"]["burst"][0];
+        assert_eq!(
+            (&burst["tx"], &burst["rx"]),
+            (&Value::from(frames), &Value::from(frames)),
+            "{name}: {burst}"
+        );
+        if extra > 0 {
+            // Trials that were repeated are not in the sum.
+            assert_eq!(varied["extra"], serde_json::json!({ "sent": extra, "received": extra }), "{name}");
+        }
+        assert!(csv.join(format!("burst-{name}.csv")).exists(), "{name}");
+    }
+    let log = fs::read_to_string(file("commands")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    // The probe runs no commands; a trial that was repeated has an update of its own.
+    assert!(lines.starts_with(&["route", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
 }
 
 /// Ringway's own switch in lock step: exact on any machine.

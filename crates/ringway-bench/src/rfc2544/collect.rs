@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use ringway::Result;
 
 use super::ledger::Ledger;
+use super::marks::Marks;
 use super::pauses::Pauses;
 use super::port::RxPort;
 use super::rate::SECOND;
@@ -57,8 +58,9 @@ impl<'a, R: RxPort> Collector<'a, R> {
         peak: f64,
         span: Span,
         latency: bool,
+        marks: Marks,
     ) -> Self {
-        let mut ledger = Ledger::new(stream, 1);
+        let mut ledger = Ledger::new(stream, 1).with_marks(marks);
         if latency {
             ledger = ledger.with_latencies();
         }
@@ -104,7 +106,7 @@ impl<'a, R: RxPort> Collector<'a, R> {
 
     /// Different frames received.
     fn unique(&self) -> u64 {
-        self.ledger.stream(self.stream).unique
+        self.ledger.accounted(self.stream)
     }
 
     /// Longest pause that loses nothing.
@@ -172,7 +174,7 @@ mod tests {
             let mut ring = Ring { flight: &flight, polls: 0, early, next: 0, waiting: 0 };
             let span = Span { start_ps: 0, close_ps: 10 * MILLISECOND };
             // At a million frames a second the ring lasts for 100 us.
-            let mut collector = Collector::new(&mut ring, &flight, 0, 1e6, span, false);
+            let mut collector = Collector::new(&mut ring, &flight, 0, 1e6, span, false, Marks::default());
             for at in [0, 1, 151, 152] {
                 assert!(collector.turn(at * MICROSECOND).unwrap());
             }

@@ -94,6 +94,18 @@ impl Flows {
         self.count
     }
 
+    /// In which order they take turns.
+    #[must_use]
+    pub fn order(&self) -> FlowOrder {
+        self.order
+    }
+
+    /// What all of it follows from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Which flow frame `seq` belongs to.
     #[must_use]
     pub fn index(&self, seq: u64) -> u32 {

@@ -50,6 +50,9 @@ pub struct Format {
     /// MAC addresses of the routers before the two sides, as text: frames of a side go there, not to the other side.
     #[serde(default)]
     pub gateways: Option<[String; 2]>,
+    /// IPv4 and IPv6 by turns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mixed: bool,
 }
 
 impl Format {
@@ -57,7 +60,7 @@ impl Format {
     #[must_use]
     pub fn new(flows: Flows) -> Self {
         let macs = ["02:52:57:00:00:01", "02:52:57:00:00:02"].map(String::from);
-        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false, gateways: None }
+        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false, gateways: None, mixed: false }
     }
 
     fn ip_at(&self) -> usize {
@@ -71,7 +74,8 @@ impl Format {
     /// Smallest size, FCS included, that a tag fits into.
     #[must_use]
     pub fn least(&self) -> u32 {
-        (self.payload_at() as u32 + COMPACT as u32 + FCS).max(64)
+        let longest = Self { ipv6: self.ipv6 || self.mixed, ..self.clone() };
+        (longest.payload_at() as u32 + COMPACT as u32 + FCS).max(64)
     }
 
     /// Checks a size against what frames and the port can hold.
@@ -83,7 +87,7 @@ impl Format {
             return Err(format!("size {size} is below 64, the shortest Ethernet frame (FCS included)"));
         }
         if size < self.least() {
-            let what = if self.ipv6 { "IPv6" } else { "IPv4" };
+            let what = if self.ipv6 || self.mixed { "IPv6" } else { "IPv4" };
             let (tags, least) = (self.vlans.len(), self.least());
             return Err(format!(
                 "size {size} has no room for a tag with {what} and {tags} VLAN tags; use {least} or more"

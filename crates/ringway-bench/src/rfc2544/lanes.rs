@@ -94,7 +94,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     let mut loops: Vec<_> = lanes
         .iter_mut()
         .zip(&flights)
-        .map(|(lane, flight)| ends(lane, flight, &schedule, start, close, order.latency))
+        .map(|(lane, flight)| ends(lane, flight, &schedule, (start, close), order))
         .collect();
     let mut going = true;
     let mut turns = 0u64;
@@ -155,7 +155,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
         // Closed when the last thread has dropped its end.
         let (working, over) = mpsc::channel::<()>();
         for (k, (lane, flight)) in lanes.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(lane, flight, &schedule, start, close, order.latency);
+            let (mut transmitter, mut collector) = ends(lane, flight, &schedule, (start, close), order);
             let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
             let sending = scope.spawn(move || {
                 let _working = senders;
@@ -213,13 +213,14 @@ fn ends<'a, T: TxPort, R: RxPort>(
     lane: &'a mut Lane<T, R>,
     flight: &'a Flight,
     schedule: &'a Schedule,
-    start_ps: u64,
-    close_ps: u64,
-    latency: bool,
+    (start_ps, close_ps): (u64, u64),
+    order: &Order,
 ) -> (Transmitter<'a, T>, Collector<'a, R>) {
     let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps);
     let span = Span { start_ps, close_ps };
-    let collector = Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), span, latency);
+    let marks = order.variant.marks(schedule);
+    let collector =
+        Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), span, order.latency, marks);
     (transmitter, collector)
 }
 

@@ -7,20 +7,24 @@
 //! | [`port`], [`lanes`] | the world of a trial: clock, sender, receiver; lock step or threads |
 //! | [`trial`] | what is asked, what was counted, and the verdict: pass, fail or invalid |
 //! | [`search`] | the highest load that a device carries: state machines |
-//! | [`settings`], [`session`], [`journal`] | what to do; trials one after the other, repeated, recorded |
+//! | [`settings`], [`variant`] | what to do, and what it is repeated with: modifiers, numbers of flows |
+//! | [`session`], [`journal`] | trials one after the other, repeated, recorded |
 //! | [`measure`] | the six tests |
-//! | [`flow`], [`frame`] | what frames carry, and what a received frame is |
+//! | [`flow`], [`frame`], [`marks`] | what frames carry, what a received frame is, frames in the place of others |
 //! | [`real`] | trials over ports |
 //! | [`report`] | JSON, tables, CSV, page; two reports compared |
 //! | [`device`] | modelled devices for virtual time |
 
 mod collect;
+mod command;
 pub mod device;
 pub mod flow;
 pub mod frame;
+mod frames;
 pub mod journal;
 pub mod lanes;
 pub mod ledger;
+pub mod marks;
 pub mod measure;
 pub mod mix;
 pub mod pauses;
@@ -36,3 +40,5 @@ mod session_tests;
 pub mod settings;
 mod transmit;
 pub mod trial;
+mod updates;
+pub mod variant;

@@ -11,6 +11,8 @@ use super::mix::Mix;
 use super::rate::Load;
 use super::settings::{Settings, Test};
 use super::trial::{Order, Trial};
+use super::updates::{SETTLE_PS, Updates};
+use super::variant::{Modifier, Variant};
 
 /// What trials run on: ports or a model.
 pub trait Rig: fmt::Debug {
@@ -106,6 +108,8 @@ pub struct Session<'a> {
     journal: &'a mut Journal,
     listener: &'a mut Listener<'a>,
     records: Vec<Record>,
+    variant: Variant,
+    updates: Option<Updates>,
 }
 
 impl fmt::Debug for Session<'_> {
@@ -125,7 +129,8 @@ impl<'a> Session<'a> {
         journal: &'a mut Journal,
         listener: &'a mut Listener<'a>,
     ) -> Self {
-        Self { rig, settings, journal, listener, records: Vec::new() }
+        let (records, variant) = (Vec::new(), Variant::default());
+        Self { rig, settings, journal, listener, records, variant, updates: None }
     }
 
     /// What the benchmark is to do.
@@ -134,7 +139,28 @@ impl<'a> Session<'a> {
         self.settings
     }
 
+    /// What the next trials differ in from plain ones.
+    pub fn vary(&mut self, variant: &Variant) {
+        self.variant = variant.clone();
+        self.updates = match &variant.modifier {
+            Some(Modifier::Routes(command)) => Some(Updates::new(command)),
+            _ => None,
+        };
+    }
+
+    /// What trials differ in from plain ones.
+    #[must_use]
+    pub fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
     /// All trials so far.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// All trials.
     #[must_use]
     pub fn into_records(self) -> Vec<Record> {
         self.records
@@ -171,6 +197,7 @@ impl<'a> Session<'a> {
         hook: Option<(u64, &mut dyn FnMut())>,
     ) -> std::result::Result<Trial, Stop> {
         let mut hook = hook;
+        let order = &Order { variant: self.variant.clone(), ..order.clone() };
         let mut short = matches!(test, Test::Throughput | Test::Loss);
         for attempt in 0..=self.settings.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;
@@ -214,7 +241,15 @@ impl<'a> Session<'a> {
             return Err(Stop::Interrupted);
         }
         let mut fired = false;
+        if let Some(updates) = &mut self.updates {
+            updates.before().map_err(Stop::Unreliable)?;
+            if !self.rig.pause(SETTLE_PS, &mut || listener(&Event::Live(Live::default()))) {
+                return Err(Stop::Interrupted);
+            }
+        }
+        let updates = &mut self.updates;
         let trial = self.rig.run(order, &mut |live| {
+            updates.iter_mut().for_each(|updates| updates.during(live.since_ps));
             if let Some((at, act)) = hook
                 && !fired
                 && live.since_ps >= *at
@@ -223,7 +258,10 @@ impl<'a> Session<'a> {
                 fired = true;
             }
             listener(&Event::Live(live))
-        })?;
+        });
+        let updated = self.updates.as_mut().map_or(Ok(()), Updates::after);
+        let trial = trial?;
+        updated.map_err(Stop::Unreliable)?;
         let record =
             Record { number, test, size: order.mix.clone(), load, attempt, order: order.clone(), trial };
         self.journal.write(&record).map_err(Stop::Journal)?;

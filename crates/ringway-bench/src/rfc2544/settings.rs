@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::mix::Mix;
 use super::rate::{Load, Rate, SECOND};
 use super::search::{Preset, SearchKind, SearchPlan};
+use super::variant::Variant;
 
 /// The tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -144,6 +145,9 @@ pub struct Settings {
     pub reset_kind: String,
     /// Both directions at once.
     pub bidirectional: bool,
+    /// What all tests are repeated with, one after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
     /// Start of all that is drawn at random.
     pub seed: u64,
 }
@@ -178,6 +182,7 @@ impl Settings {
             reset_command: None,
             reset_kind: "software".into(),
             bidirectional: false,
+            variants: Vec::new(),
             seed: 1,
         }
     }

@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::collect::Collected;
 use super::ledger::{Gap, Received, seconds};
+use super::marks::Marks;
 use super::mix::Mix;
 use super::pauses::Pauses;
 use super::rate::{MICROSECOND, Rate, SECOND, loss_ppm};
 use super::schedule::Schedule;
 use super::transmit::Departures;
+use super::variant::Variant;
 use crate::traffic::latency::{Latencies, LatencySummary};
 
 /// Shares of frames at which latencies are told, for a plot.
@@ -52,6 +54,9 @@ pub struct Order {
     /// A link that goes down is the device's doing and no end of the trial.
     #[serde(default)]
     pub link_may_fall: bool,
+    /// What it differs in from a plain one.
+    #[serde(default, skip_serializing_if = "Variant::is_plain")]
+    pub variant: Variant,
 }
 
 impl Order {
@@ -65,6 +70,7 @@ impl Order {
             exact: false,
             latency: false,
             link_may_fall: false,
+            variant: Variant::default(),
         }
     }
 
@@ -78,6 +84,7 @@ impl Order {
             exact: true,
             latency: false,
             link_may_fall: false,
+            variant: Variant::default(),
         }
     }
 
@@ -173,6 +180,22 @@ impl fmt::Display for Fault {
     }
 }
 
+/// Frames in the place of test frames, which are no loss when they do not come back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Sent: broadcasts, or queries.
+    pub sent: u64,
+    /// Received: broadcasts, or answers.
+    pub received: u64,
+}
+
+impl std::ops::AddAssign for Extra {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+    }
+}
+
 /// What one stream of a trial counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StreamCounts {
@@ -197,9 +220,9 @@ pub struct Trial {
     pub offered_fps: f64,
     /// Rate at which they were forwarded: different frames received over the time of sending.
     pub forwarded_fps: f64,
-    /// Frames that were to be sent.
+    /// Test frames that were to be sent.
     pub scheduled: u64,
-    /// Frames sent.
+    /// Test frames sent.
     pub tx: u64,
     /// Different frames received.
     pub rx: u64,
@@ -231,6 +254,9 @@ pub struct Trial {
     pub rx_pauses: Pauses,
     /// Each stream.
     pub streams: Vec<StreamCounts>,
+    /// Frames in the place of test frames, if the variant has any: rates count them, losses do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Extra>,
 }
 
 /// What a trial is worth for a loss goal.
@@ -296,22 +322,24 @@ pub(super) struct Ends {
 pub(super) fn conclude(order: &Order, schedule: &Schedule, ends: &[Ends], interrupted: bool) -> Trial {
     let length_ps = schedule.end_ps();
     let over = seconds(length_ps).max(1e-12);
+    let marks = order.variant.marks(schedule);
     let mut t = Trial {
         intended_fps: schedule.frames() as f64 * ends.len() as f64 / over,
-        scheduled: schedule.frames() * ends.len() as u64,
+        scheduled: (schedule.frames() - marks.below(schedule.frames())) * ends.len() as u64,
         length_ps,
+        extra: (!marks.is_empty()).then(Extra::default),
         ..Trial::nothing()
     };
     let (mut latencies, mut lateness) = (Latencies::new(), Latencies::new());
     for e in ends {
-        t.add(e, schedule, &mut latencies, &mut lateness);
+        t.add(e, schedule, &marks, &mut latencies, &mut lateness);
         t.offered_fps += offered(&e.departures, schedule);
-        t.faults.extend(faults(order, schedule, e, interrupted));
+        t.faults.extend(faults(order, schedule, &marks, e, interrupted));
     }
     if interrupted {
         t.faults.push(Fault::Interrupted);
     }
-    t.forwarded_fps = t.rx as f64 / over;
+    t.forwarded_fps = (t.rx + t.extra.map_or(0, |x| x.received)) as f64 / over;
     t.jitter_ns /= ends.len().max(1) as f64;
     if latencies.count() > 0 {
         t.latency = latencies.summary();
@@ -330,7 +358,7 @@ fn offered(d: &Departures, schedule: &Schedule) -> f64 {
     d.sent as f64 / seconds(spaced + last.max(1))
 }
 
-fn faults(order: &Order, schedule: &Schedule, e: &Ends, interrupted: bool) -> Vec<Fault> {
+fn faults(order: &Order, schedule: &Schedule, marks: &Marks, e: &Ends, interrupted: bool) -> Vec<Fault> {
     let allowed = if order.exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
     let mut faults = Vec::new();
     if e.departures.short > allowed && !interrupted {
@@ -349,8 +377,9 @@ fn faults(order: &Order, schedule: &Schedule, e: &Ends, interrupted: bool) -> Ve
         faults.push(Fault::Overrun { frames: c.dropped });
     }
     let unique = c.ledger.stream(e.stream).unique;
-    if unique > e.departures.sent {
-        faults.push(Fault::Excess { frames: unique - e.departures.sent });
+    let sent = e.departures.sent - marks.below(e.departures.sent);
+    if unique > sent {
+        faults.push(Fault::Excess { frames: unique - sent });
     }
     faults
 }
@@ -378,20 +407,31 @@ impl Trial {
             tx_pauses: Pauses::default(),
             rx_pauses: Pauses::default(),
             streams: Vec::new(),
+            extra: None,
         }
     }
 
-    fn add(&mut self, e: &Ends, schedule: &Schedule, latencies: &mut Latencies, lateness: &mut Latencies) {
-        let (sent, ledger) = (e.departures.sent, &e.collected.ledger);
+    fn add(
+        &mut self,
+        e: &Ends,
+        schedule: &Schedule,
+        marks: &Marks,
+        latencies: &mut Latencies,
+        lateness: &mut Latencies,
+    ) {
+        let (all, ledger) = (e.departures.sent, &e.collected.ledger);
         let received = ledger.total();
+        let extra = Extra { sent: marks.below(all), received: ledger.extra() };
+        self.extra.iter_mut().for_each(|sum| *sum += extra);
+        let sent = all - extra.sent;
         let lost = sent.saturating_sub(received.unique);
         self.tx += sent;
         self.rx += received.unique;
         self.lost += lost;
         self.received += received;
         // Frames behind the last that came are lost too.
-        let last =
-            if ledger.next(e.stream) < sent { sent.checked_sub(1) } else { ledger.last_missing(e.stream) };
+        let behind = marks.last_other(all).filter(|&n| n >= ledger.next(e.stream));
+        let last = behind.or_else(|| ledger.last_missing(e.stream));
         self.last_lost_ps = self.last_lost_ps.max(last.map(|n| schedule.due_ps(n)));
         if ledger.gap(e.stream).ps > self.gap.ps {
             self.gap = ledger.gap(e.stream);

@@ -3,6 +3,7 @@
 // clap shows these texts as they stand, so brackets in them are no links.
 #![allow(rustdoc::broken_intra_doc_links)]
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
@@ -125,9 +126,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND", default_value = "software", value_parser = ["hardware", "software", "power"])]
     pub(super) reset_kind: String,
 
-    /// Number of flows, 1 to 16M
-    #[arg(long, value_name = "N", default_value = "1", value_parser = flows)]
-    pub(super) flows: u32,
+    /// Number of flows, 1 to 16M; of several, separated by commas, each has results of its own
+    #[arg(long, value_name = "LIST", default_value = "1", value_delimiter = ',', value_parser = flows)]
+    pub(super) flows: Vec<u32>,
 
     /// Order of flows: sequential, random, zipf
     #[arg(long, default_value_t = FlowOrder::Sequential)]
@@ -156,6 +157,26 @@ pub(crate) struct Args {
     /// Both directions at once
     #[arg(long)]
     pub(super) bidir: bool,
+
+    /// Run all tests again under each of these conditions (RFC 2544, 11)
+    #[arg(long = "modifier", value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub(super) modifiers: Vec<ModifierName>,
+
+    /// Address of the device on the side of the sending port, for --modifier management
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) management: Option<Ipv4Addr>,
+
+    /// Command that sends a routing update, for --modifier routes; the number of the update follows it as a word
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) route_command: Option<String>,
+
+    /// Command that sets filters up in the device, for --modifier filters
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) filter_command: Option<String>,
+
+    /// Command that removes the filters
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) filter_remove: Option<String>,
 
     /// Start of all that is drawn at random
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -276,6 +297,21 @@ impl From<PresetName> for Preset {
             PresetName::Pdr => Self::Pdr,
         }
     }
+}
+
+/// Names of modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum ModifierName {
+    /// 1 % of the frames are broadcasts
+    Broadcast,
+    /// An ICMP echo request to --management each second
+    Management,
+    /// --route-command before each trial and every 30 s
+    Routes,
+    /// Between --filter-command and --filter-remove
+    Filters,
+    /// IPv4 and IPv6 frames by turns
+    Protocols,
 }
 
 /// A list that clap takes for one value.

@@ -12,12 +12,13 @@ use std::path::Path;
 use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::device::VirtualRig;
 use ringway_bench::rfc2544::journal::Journal;
-use ringway_bench::rfc2544::measure::{self, Results, estimate};
+use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_bench::rfc2544::rate::{Rate, SECOND};
 use ringway_bench::rfc2544::real::{RealClock, RealRig, refuse};
 use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
 use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
-use ringway_bench::rfc2544::trial::Order;
+use ringway_bench::rfc2544::trial::{Order, Trial};
+use ringway_bench::rfc2544::variant::Variant;
 use ringway_bench::suite::conditions::Conditions;
 use serde_json::{Value, json};
 
@@ -93,7 +94,8 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     };
     let mut results = Results::default();
     let mut session = Session::new(rig.as_mut(), &plan.settings, &mut journal, &mut listener);
-    let ended = measure::run(&mut session, &mut results);
+    let mut varied = Vec::new();
+    let ended = measure::run_all(&mut session, &mut results, &mut varied);
     let trials = session.into_records();
     show.borrow_mut().clear();
     let report = Report {
@@ -112,9 +114,10 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
         settings: plan.settings.clone(),
         format: plan.format.clone(),
         partial: plan.settings.shortcuts(),
-        notes: notes(&results, real),
+        notes: notes(&results, &varied, real),
         interrupted: ended.is_err(),
         results,
+        varied,
         trials,
     };
     let written = write(args, &report);
@@ -149,35 +152,64 @@ fn open(args: &Args, plan: &Plan) -> Result<(Box<dyn Rig>, Served), Failure> {
     }
 }
 
-/// Sends a few frames slowly: when none comes back there is nothing to measure.
-fn probe(rig: &mut RealRig, plan: &Plan) -> Result<(), Failure> {
-    let Some(size) = plan.settings.sizes.first() else { return Ok(()) };
-    let rate = Rate::new(PROBE_PPS, 1);
-    let rate = if size.is_fixed() { rate } else { size.pps(PROBE_PPS) };
-    let order = Order::burst(size, rate, PROBE, SECOND / 2);
-    let trial = rig.run(&order, &mut |_| true)?;
-    if trial.rx == 0 {
-        let (what, r) = (plan.device(), trial.received);
-        let hint = match (r.foreign, r.corrupted) {
-            (0, 0) => "is there a path between the ports?".to_owned(),
-            (f, c) => format!("{f} foreign and {c} damaged frames came instead"),
+/// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.
+fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
+    let plain = Variant::default();
+    for variant in std::iter::once(&plain).chain(&plan.settings.variants) {
+        let Some(Ok(size)) = variant.sizes(&plan.settings.sizes).into_iter().find(Result::is_ok) else {
+            continue;
         };
-        return Err(Failure::Other(format!("{what}: none of {PROBE} frames came back; {hint}")));
+        let most = plan.settings.maximum.rate(&size);
+        let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
+        let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
+        let burst = Order::burst(&size, rate, PROBE, SECOND / 2);
+        let trial = rig.run(&Order { variant: variant.clone(), ..burst }, &mut |_| true)?;
+        if trial.rx == 0 {
+            let why = nothing_came(&trial);
+            return Err(Failure::Other(format!(
+                "{}: none of {PROBE} frames came back; {why}",
+                plan.device()
+            )));
+        }
     }
     Ok(())
 }
 
-fn notes(results: &Results, real: bool) -> Vec<String> {
-    let limited = results.throughput.iter().filter(|t| t.limited);
-    let mut notes: Vec<String> = limited
-        .map(|t| format!("size {}: the tester could not send more; the device may do better", t.size))
-        .collect();
+fn nothing_came(trial: &Trial) -> String {
+    match (trial.received.foreign, trial.received.corrupted) {
+        (0, 0) => "is there a path between the ports?".to_owned(),
+        (f, c) => format!("{f} foreign and {c} damaged frames came instead"),
+    }
+}
+
+fn notes(results: &Results, varied: &[Varied], real: bool) -> Vec<String> {
+    let mut notes = limits(results, "");
+    for v in varied {
+        notes.extend(limits(&v.results, &format!(", {}", v.variant)));
+    }
     if real {
         notes.push(
             "gaps between frames are those of a thread that polls: see the pauses of the tester".into(),
         );
     }
     notes
+}
+
+/// Where the tester was at its limit.
+fn limits(results: &Results, of: &str) -> Vec<String> {
+    let throughput = results.throughput.iter().filter(|t| t.limited);
+    let throughput = throughput
+        .map(|t| format!("size {}{of}: the tester could not send more; the device may do better", t.size));
+    let short = |l: &&Loss| l.loads.iter().any(|at| at.limited);
+    let loss = results.loss.iter().filter(short).map(|l| {
+        let loads = l.loads.iter().filter(|at| at.limited).map(|at| format!("{:.2} %", at.load.as_percent()));
+        let loads = loads.collect::<Vec<_>>().join(", ");
+        format!(
+            "size {}{of}: in the loss test the tester sent less than the load at {loads}: see offered/s",
+            l.size
+        )
+    });
+    throughput.chain(loss).collect()
 }
 
 /// Writes all files that were asked for, also when one of them can't be written.
@@ -214,8 +246,13 @@ fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Resul
         }
         Err(stop) => return Err(Failure::Other(stop.to_string())),
     }
-    match report.results.missing.first() {
-        Some(m) => Err(Failure::Other(format!("{}, size {}: {}", m.test, m.size, m.reason))),
+    let mut missing =
+        report.runs().flat_map(|(variant, r)| r.missing.iter().map(move |m| (variant.clone(), m)));
+    match missing.next() {
+        Some((variant, m)) => {
+            let of = if variant.is_plain() { String::new() } else { format!(", {variant}") };
+            Err(Failure::Other(format!("{}, size {}{of}: {}", m.test, m.size, m.reason)))
+        }
         None => Ok(()),
     }
 }

@@ -10,8 +10,9 @@ use ringway_bench::rfc2544::real::RigSpec;
 use ringway_bench::rfc2544::search::{Preset, SearchKind, SearchPlan};
 use ringway_bench::rfc2544::settings::{Maximum, Settings};
 use ringway_bench::rfc2544::trial::from_seconds;
+use ringway_bench::rfc2544::variant::{Modifier, Variant};
 
-use super::args::{Args, PresetName, SearchName};
+use super::args::{Args, ModifierName, PresetName, SearchName};
 
 /// Longest frame of a modelled device, without FCS.
 const VIRTUAL_MTU: u32 = 65_531;
@@ -41,7 +42,8 @@ impl Plan {
     pub(super) fn new(args: &Args) -> Result<Self, String> {
         let format = format(args)?;
         let target = target(args, &format)?;
-        let settings = settings(args, &target)?;
+        let mut settings = settings(args, &target)?;
+        settings.variants = variants(args, &format, &target)?;
         let plan = Self { settings, format, target };
         plan.check_sizes(VIRTUAL_MTU)?;
         Ok(plan)
@@ -117,7 +119,7 @@ fn format(args: &Args) -> Result<Format, String> {
     if args.vlan.len() > 2 {
         return Err("--vlan takes two tags at most".into());
     }
-    let mut format = Format::new(Flows::new(args.flows, args.order, args.seed));
+    let mut format = Format::new(Flows::new(args.flows.first().copied().unwrap_or(1), args.order, args.seed));
     (format.ipv6, format.vlans, format.vary_macs) = (args.ipv6, args.vlan.clone(), args.vary_macs);
     for (mac, given) in format.macs.iter_mut().zip([&args.src_mac, &args.dst_mac]) {
         if let Some(given) = given {
@@ -125,6 +127,72 @@ fn format(args: &Args) -> Result<Format, String> {
         }
     }
     Writer::new(&format, 0, 0).map(|_| format)
+}
+
+/// What the tests are repeated with.
+fn variants(args: &Args, format: &Format, target: &Target) -> Result<Vec<Variant>, String> {
+    let mut flows = args.flows.clone();
+    flows.sort_unstable();
+    if flows.windows(2).any(|two| two[0] == two[1]) {
+        return Err("--flows names a number twice".into());
+    }
+    let mut names = args.modifiers.clone();
+    names.sort_unstable();
+    names.dedup();
+    unused(args, &names)?;
+    let seen = |name: &ModifierName| !matches!(name, ModifierName::Routes | ModifierName::Filters);
+    if matches!(target, Target::Model(_)) && (flows.len() > 1 || names.iter().any(seen)) {
+        return Err(
+            "a modelled device looks at no frame: several --flows and this --modifier are for ports".into()
+        );
+    }
+    let modifiers = names.into_iter().map(|name| modifier(args, name)).collect::<Result<Vec<_>, _>>()?;
+    let counts = args.flows.iter().skip(1).map(|&count| Variant::flows(count));
+    Ok(counts.chain(modifiers.into_iter().map(|m| Variant::modified(m, format))).collect())
+}
+
+/// Options of modifiers that are not asked for.
+fn unused(args: &Args, names: &[ModifierName]) -> Result<(), String> {
+    for (option, given, modifier, name) in [
+        ("--management", args.management.is_some(), ModifierName::Management, "management"),
+        ("--route-command", args.route_command.is_some(), ModifierName::Routes, "routes"),
+        ("--filter-command", args.filter_command.is_some(), ModifierName::Filters, "filters"),
+        ("--filter-remove", args.filter_remove.is_some(), ModifierName::Filters, "filters"),
+    ] {
+        if given && !names.contains(&modifier) {
+            return Err(format!("{option} is for --modifier {name}; give both"));
+        }
+    }
+    Ok(())
+}
+
+/// A modifier with what it needs.
+fn modifier(args: &Args, name: ModifierName) -> Result<Modifier, String> {
+    let needs = |modifier: &str, option: &str| format!("--modifier {modifier} needs {option}");
+    match name {
+        ModifierName::Broadcast => Ok(Modifier::Broadcast),
+        ModifierName::Protocols if args.ipv6 => {
+            Err("--modifier protocols mixes IPv6 into IPv4; leave --ipv6 out".into())
+        }
+        ModifierName::Protocols => Ok(Modifier::Protocols),
+        ModifierName::Management if args.bidir => {
+            Err("--modifier management asks from the port that only sends; leave --bidir out".into())
+        }
+        ModifierName::Management => {
+            args.management.map(Modifier::Management).ok_or_else(|| needs("management", "--management ADDRESS"))
+        }
+        ModifierName::Routes if args.virtual_time => {
+            Err("--modifier routes needs real time: under --virtual-time no time passes while a device takes routes in".into())
+        }
+        ModifierName::Routes => {
+            let command = args.route_command.clone().map(Modifier::Routes);
+            command.ok_or_else(|| needs("routes", "--route-command COMMAND"))
+        }
+        ModifierName::Filters => match (&args.filter_command, &args.filter_remove) {
+            (Some(set), Some(remove)) => Ok(Modifier::Filters { set: set.clone(), remove: remove.clone() }),
+            _ => Err(needs("filters", "--filter-command COMMAND and --filter-remove COMMAND")),
+        },
+    }
 }
 
 fn settings(args: &Args, target: &Target) -> Result<Settings, String> {

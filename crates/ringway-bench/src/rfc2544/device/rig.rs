@@ -1,6 +1,6 @@
 //! Trials through modelled devices.
 
-use ringway::Result;
+use ringway::{Error, ErrorKind, Result};
 
 use super::super::lanes::{VirtualClock, Watch, lock_step};
 use super::super::session::Rig;
@@ -26,6 +26,12 @@ impl VirtualRig {
 
 impl Rig for VirtualRig {
     fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
+        if !order.variant.marks(&order.schedule()).is_empty() {
+            let what = format!("{}: a modelled device looks at no frame", order.variant);
+            return Err(
+                Error::new(ErrorKind::Unsupported, self.device.to_string(), what).cure("measure over ports")
+            );
+        }
         let streams = if self.bidirectional { 2 } else { 1 };
         let mut lanes: Vec<_> =
             (0..streams).map(|stream| lane(self.device.build(self.bits), &order.mix, stream)).collect();

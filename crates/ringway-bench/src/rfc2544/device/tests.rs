@@ -10,6 +10,7 @@ use super::super::mix::Mix;
 use super::super::rate::{MICROSECOND, MILLISECOND, Rate, SECOND};
 use super::super::schedule::Schedule;
 use super::super::trial::{Leg, Length, Order, Trial};
+use super::super::variant::Variant;
 use super::*;
 
 /// The obvious device: a list of the frames that are in it.
@@ -57,7 +58,15 @@ fn spec() -> impl Strategy<Value = SwitchSpec> {
 /// Two legs, so that queues fill in the one and drain in the other; some at exactly the speed of the device.
 fn order(mix: Mix, rates: [Rate; 2]) -> Order {
     let legs = rates.map(|rate| Leg { rate, length: Length::Time(2 * MILLISECOND) });
-    Order { mix, legs: legs.into(), wait_ps: SECOND, exact: true, latency: true, link_may_fall: false }
+    Order {
+        mix,
+        legs: legs.into(),
+        wait_ps: SECOND,
+        exact: true,
+        latency: true,
+        link_may_fall: false,
+        variant: Variant::default(),
+    }
 }
 
 fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseError> {

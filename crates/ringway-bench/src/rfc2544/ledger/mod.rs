@@ -5,6 +5,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use super::marks::Marks;
 use super::rate::SECOND;
 use crate::traffic::latency::Latencies;
 
@@ -135,6 +136,9 @@ pub struct Ledger {
     other: Received,
     opens_ps: u64,
     closes_ps: u64,
+    /// Numbers of frames that are no test frames, and how many of these came.
+    marks: Marks,
+    extra: u64,
 }
 
 impl Ledger {
@@ -142,7 +146,22 @@ impl Ledger {
     #[must_use]
     pub fn new(first_stream: u16, streams: u16) -> Self {
         let streams = (0..streams).map(|_| Stream::new()).collect();
-        Self { first_stream, streams, other: Received::default(), opens_ps: 0, closes_ps: u64::MAX }
+        Self {
+            first_stream,
+            streams,
+            other: Received::default(),
+            opens_ps: 0,
+            closes_ps: u64::MAX,
+            marks: Marks::default(),
+            extra: 0,
+        }
+    }
+
+    /// Counts frames with these numbers apart: they are neither received nor missing.
+    #[must_use]
+    pub fn with_marks(mut self, marks: Marks) -> Self {
+        self.marks = marks;
+        self
     }
 
     /// Records latencies too.
@@ -169,7 +188,11 @@ impl Ledger {
             return;
         }
         match self.index(stream) {
-            Some(k) => self.streams[k].frame(seq, at_ps, latency_ps),
+            Some(_) if self.marks.contains(seq) => self.extra += 1,
+            Some(k) => {
+                self.streams[k].pass(&self.marks, seq);
+                self.streams[k].frame(seq, at_ps, latency_ps);
+            }
             None => self.other.misdirected += 1,
         }
     }
@@ -195,6 +218,21 @@ impl Ledger {
     /// A frame of ours that was changed on the way.
     pub fn corrupted(&mut self) {
         self.other.corrupted += 1;
+    }
+
+    /// Frames with marked numbers that arrived, copies too.
+    #[must_use]
+    pub fn extra(&self) -> u64 {
+        self.extra
+    }
+
+    /// Frames of a stream that need not be waited for: those received, and marked ones before them.
+    #[must_use]
+    pub fn accounted(&self, stream: u16) -> u64 {
+        self.index(stream).map_or(0, |k| {
+            let stream = &self.streams[k];
+            stream.counts.unique + self.marks.below(stream.next)
+        })
     }
 
     /// What arrived of one stream.
@@ -262,6 +300,18 @@ impl Stream {
             gap: Gap::default(),
             latencies: None,
             bits: [0; WORDS],
+        }
+    }
+
+    /// Marked numbers before `seq` are not missing.
+    fn pass(&mut self, marks: &Marks, seq: u64) {
+        let mut mark = marks.next(self.next);
+        while mark < seq {
+            self.skip_to(mark);
+            self.slide(mark);
+            self.set(mark);
+            self.next = mark + 1;
+            mark = marks.next(self.next);
         }
     }
 

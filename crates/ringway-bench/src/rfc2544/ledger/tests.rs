@@ -180,3 +180,24 @@ proptest! {
         prop_assert_eq!(whole.latencies(0).unwrap().summary(), single.latencies(0).unwrap().summary());
     }
 }
+
+proptest! {
+    /// Frames whose place others take are counted apart, whichever of them come; all else is as if numbers had no such holes.
+    #[test]
+    fn marked_frames_are_neither_received_nor_missing(every in 2u64..9, came in proptest::collection::vec(any::<bool>(), 1..6000)) {
+        let marks = Marks::every(every);
+        let mut ledger = Ledger::new(0, 1).with_marks(marks.clone());
+        let came: Vec<u64> = (0..).zip(came).filter(|(_, came)| *came).map(|(n, _)| n).collect();
+        for &n in &came {
+            ledger.frame(0, n, n, 0);
+        }
+        let (extra, test): (Vec<u64>, Vec<u64>) = came.iter().partition(|&&n| marks.contains(n));
+        let got = ledger.stream(0);
+        prop_assert_eq!((ledger.extra(), got.unique, got.reordered), (extra.len() as u64, test.len() as u64, 0));
+        let next = test.last().map_or(0, |n| n + 1);
+        prop_assert_eq!(ledger.next(0), next);
+        let missing = (0..next).rev().find(|n| !marks.contains(*n) && !test.contains(n));
+        prop_assert_eq!(ledger.last_missing(0), missing);
+        prop_assert_eq!(ledger.accounted(0), test.len() as u64 + marks.below(next));
+    }
+}

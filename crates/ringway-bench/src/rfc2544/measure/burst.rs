@@ -15,7 +15,7 @@ pub struct Burst {
     pub size: Mix,
     /// Length of the burst, picoseconds.
     pub length_ps: u64,
-    /// Frames that fit into it: `ceil(T R)`, in each direction.
+    /// Test frames that fit into it: `ceil(T R)` in each direction, less those whose place others take.
     pub scheduled: u64,
     /// Frames sent.
     pub tx: u64,
@@ -39,7 +39,8 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Burst, Stop> 
             "the burst was not sent in full: {reason}; use a lower --link"
         )));
     }
-    let (scheduled, forwarded_fps) = (order.schedule().frames(), trial.forwarded_fps);
+    let (scheduled, forwarded_fps) =
+        (trial.scheduled / trial.streams.len().max(1) as u64, trial.forwarded_fps);
     Ok(Burst {
         size: size.clone(),
         length_ps,

@@ -9,6 +9,7 @@ mod reset;
 #[cfg(test)]
 mod tests;
 mod throughput;
+mod variants;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +20,14 @@ pub use loss::{Loss, LossAt};
 pub use recovery::Recovery;
 pub use reset::Reset;
 pub use throughput::Throughput;
+pub use variants::{Varied, run_all};
 
 use super::mix::Mix;
 use super::rate::Load;
 use super::session::{Session, Stop};
 use super::settings::{Settings, Test};
+use super::updates::SETTLE_PS;
+use super::variant::{Modifier, Variant};
 
 /// A frame size whose result is not there, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +61,21 @@ pub struct Results {
     pub missing: Vec<Missing>,
 }
 
+impl Results {
+    /// Whether the tester was at its limit in some of it.
+    #[must_use]
+    pub fn limited(&self) -> bool {
+        let lossy = self.loss.iter().flat_map(|l| &l.loads).any(|at| at.limited);
+        lossy || self.throughput.iter().any(|t| t.limited)
+    }
+
+    /// These tests have no result at this size.
+    fn miss(&mut self, tests: &[Test], size: &Mix, reason: &str) {
+        let missing = |&test: &Test| Missing { test, size: size.clone(), reason: reason.to_owned() };
+        self.missing.extend(tests.iter().map(missing));
+    }
+}
+
 /// Runs the tests of the settings, size by size. What is done stays in `results`, also when it ends early.
 ///
 /// # Errors
@@ -65,7 +84,15 @@ pub struct Results {
 pub fn run(session: &mut Session<'_>, results: &mut Results) -> Result<(), Stop> {
     let settings = session.settings();
     let wants = |test| settings.tests.contains(&test);
-    for (k, size) in settings.sizes.iter().enumerate() {
+    let sizes = session.variant().sizes(&settings.sizes);
+    for (k, size) in sizes.iter().enumerate() {
+        let size = match size {
+            Ok(size) => size,
+            Err((size, reason)) => {
+                results.miss(&settings.tests, size, reason);
+                continue;
+            }
+        };
         if wants(Test::Burst) {
             keep(burst::run(session, size), Test::Burst, size, &mut results.missing, &mut results.burst)?;
         }
@@ -80,13 +107,9 @@ pub fn run(session: &mut Session<'_>, results: &mut Results) -> Result<(), Stop>
         let found = throughput::run(session, size);
         keep(found, Test::Throughput, size, &mut results.missing, &mut results.throughput)?;
         let Some(load) = results.throughput.last().filter(|t| t.size == *size).and_then(|t| t.load) else {
-            let skipped =
-                settings.tests.iter().filter(|&&t| needs[1..].contains(&t) || (t == Test::Reset && k == 0));
-            results.missing.extend(skipped.map(|&test| Missing {
-                test,
-                size: size.clone(),
-                reason: "there is no throughput to measure at".into(),
-            }));
+            let skipped = |t: &Test| needs[1..].contains(t) || (*t == Test::Reset && k == 0);
+            let skipped: Vec<Test> = settings.tests.iter().copied().filter(skipped).collect();
+            results.miss(&skipped, size, "there is no throughput to measure at");
             continue;
         };
         dependent(session, size, load, k == 0, results)?;
@@ -142,7 +165,7 @@ fn keep<T>(
     Ok(())
 }
 
-/// Trials that a benchmark is expected to run, and how long they take with waits and pauses, picoseconds.
+/// Trials that a benchmark is expected to run, those of variants too, and how long they take with waits and pauses, picoseconds.
 #[must_use]
 pub fn estimate(settings: &Settings) -> (u64, u64) {
     let each = settings.wait_ps + settings.pause_ps;
@@ -184,7 +207,10 @@ pub fn estimate(settings: &Settings) -> (u64, u64) {
     if wants(Test::Reset) {
         add(1, settings.reset_ps);
     }
-    (trials, time)
+    let settling = |v: &&Variant| matches!(v.modifier, Some(Modifier::Routes(_)));
+    let settle_ps = SETTLE_PS * settings.variants.iter().filter(settling).count() as u64;
+    let runs = 1 + settings.variants.len() as u64;
+    (trials * runs, time * runs + trials * settle_ps)
 }
 
 /// Mean, smallest, largest and standard deviation.

@@ -42,6 +42,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Re
         exact: false,
         latency: false,
         link_may_fall: false,
+        variant: session.variant().clone(),
     };
     let (mut values, mut overloaded) = (Vec::new(), false);
     for _ in 0..settings.recovery_repeats.max(1) {

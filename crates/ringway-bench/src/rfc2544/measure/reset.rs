@@ -1,11 +1,8 @@
 //! Reset (RFC 6201): how long a restart of the device interrupts forwarding.
 
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
-
 use serde::{Deserialize, Serialize};
 
+use crate::rfc2544::command::Running;
 use crate::rfc2544::mix::Mix;
 use crate::rfc2544::rate::{Load, SECOND};
 use crate::rfc2544::session::{Session, Stop};
@@ -31,20 +28,18 @@ pub struct Reset {
     pub resolution_s: f64,
 }
 
-/// How long the command may go on after the trial.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<Reset, Stop> {
     let settings = session.settings();
     let rate = settings.maximum.rate(size).at(load);
     let mut order = Order::at(size, rate, settings.reset_ps, settings.wait_ps);
     order.link_may_fall = true;
     let mut started = Vec::new();
-    let mut hook = || started.extend(settings.reset_command.as_deref().map(Restart::start));
+    let restart = |command| Running::start("reset command", command, &[]);
+    let mut hook = || started.extend(settings.reset_command.as_deref().map(restart));
     let trial = session.hooked(Test::Reset, Some(load), &order, Some((settings.reset_at_ps, &mut hook)));
     let ran = started.len();
     // No command is left behind, whatever became of the trial, or of another command.
-    let ended: Vec<_> = started.into_iter().map(|restart| restart.and_then(Restart::end)).collect();
+    let ended: Vec<_> = started.into_iter().map(|restart| restart.and_then(Running::end)).collect();
     let trial = trial?;
     ended.into_iter().collect::<Result<(), _>>().map_err(Stop::Unreliable)?;
     if settings.reset_command.is_some() && ran == 0 {
@@ -76,55 +71,4 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<R
 fn last_due(order: &Order) -> Option<u64> {
     let schedule = order.schedule();
     schedule.frames().checked_sub(1).map(|last| schedule.due_ps(last))
-}
-
-/// The command that restarts the device.
-#[derive(Debug)]
-struct Restart {
-    command: String,
-    child: Child,
-}
-
-impl Restart {
-    fn start(command: &str) -> Result<Self, String> {
-        let child =
-            Command::new("sh").args(["-c", command]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        let child = child.map_err(|e| format!("reset command '{command}': {e}"))?;
-        Ok(Self { command: command.to_owned(), child })
-    }
-
-    /// Waits for its end, within bounds; says what went wrong.
-    fn end(mut self) -> Result<(), String> {
-        let until = Instant::now() + PATIENCE;
-        let failed = |what: String| Err(format!("reset command '{}' {what}", self.command));
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return failed(format!("failed: {status}")),
-                Ok(None) if Instant::now() < until => thread::sleep(Duration::from_millis(20)),
-                Ok(None) => {
-                    let ended = self.child.kill().and_then(|()| self.child.wait());
-                    let seconds = PATIENCE.as_secs();
-                    return failed(match ended {
-                        Ok(_) => format!("was ended {seconds} s after the trial; it has to return by itself"),
-                        Err(e) => format!("runs on {seconds} s after the trial: {e}"),
-                    });
-                }
-                Err(e) => return failed(format!("can't be waited for: {e}")),
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_that_fail_say_so() {
-        let end = |command: &str| Restart::start(command).and_then(Restart::end);
-        assert_eq!(end("true"), Ok(()));
-        let why = end("exit 3").unwrap_err();
-        assert!(why.contains("'exit 3' failed: exit status: 3"), "{why}");
-    }
 }

@@ -1,6 +1,7 @@
 //! Trials over ports: in real time with threads that poll, or in lock step under a virtual clock.
 
 mod guard;
+mod management;
 mod neighbour;
 mod ports;
 mod rig;

@@ -1,6 +1,6 @@
 //! Answers of the emulated hosts: ARP and neighbour discovery, so that a router can send to them.
 
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use ringway::wire::checksum::PseudoHeader;
 use ringway::wire::{Arp, ArpOperation, EtherType, Ethernet, IpProtocol, Ipv6, MacAddr};
@@ -32,6 +32,12 @@ fn vlan_tags(vlans: &[u16]) -> Vec<u8> {
     (0..vlans.len()).flat_map(|k| vlan_tag(vlans, k)).collect()
 }
 
+/// A frame without its tags.
+pub(super) fn untagged(frame: &[u8]) -> Vec<u8> {
+    let tags = tags_of(frame).len();
+    [frame.get(..ADDRESSES).unwrap_or(frame), frame.get(ADDRESSES + tags..).unwrap_or_default()].concat()
+}
+
 fn tagged(mut frame: Vec<u8>, tags: &[u8]) -> Vec<u8> {
     frame.splice(ADDRESSES..ADDRESSES, tags.iter().copied());
     frame
@@ -53,8 +59,7 @@ impl Side {
         if tags.is_empty() {
             return self.answer_untagged(frame);
         }
-        let untagged = [&frame[..ADDRESSES], &frame[ADDRESSES + tags.len()..]].concat();
-        self.answer_untagged(&untagged).map(|answer| tagged(answer, tags))
+        self.answer_untagged(&untagged(frame)).map(|answer| tagged(answer, tags))
     }
 
     fn answer_untagged(&self, frame: &[u8]) -> Option<Vec<u8>> {
@@ -75,6 +80,21 @@ impl Side {
         )
     }
 
+    /// A frame that asks who has an address.
+    pub(super) fn ask(&self, address: Ipv4Addr, vlans: &[u16]) -> Vec<u8> {
+        let (own, everyone) = (v4(self.number, 0), MacAddr::BROADCAST);
+        tagged(self.arp(everyone, ArpOperation::REQUEST, own, MacAddr::ZERO, address), &vlan_tags(vlans))
+    }
+
+    /// The link address that a frame tells of `address`.
+    pub(super) fn answered(frame: &[u8], address: Ipv4Addr) -> Option<MacAddr> {
+        let frame = untagged(frame);
+        let ethernet = Ethernet::new_checked(&frame[..]).ok()?;
+        let reply = Arp::new_checked(ethernet.payload()).ok()?;
+        let tells = ethernet.ethertype() == EtherType::ARP && reply.operation() == ArpOperation::REPLY;
+        (tells && reply.sender_ip() == address).then(|| reply.sender_mac())
+    }
+
     fn answer_arp(&self, packet: &[u8]) -> Option<Vec<u8>> {
         let request = Arp::new_checked(packet).ok()?;
         let target = request.target_ip();
@@ -91,9 +111,9 @@ impl Side {
         &self,
         dst: MacAddr,
         operation: ArpOperation,
-        sender: std::net::Ipv4Addr,
+        sender: Ipv4Addr,
         target_mac: MacAddr,
-        target: std::net::Ipv4Addr,
+        target: Ipv4Addr,
     ) -> Vec<u8> {
         let mut frame = self.ethernet(dst, EtherType::ARP, ARP_LEN);
         // The buffer is long enough for the packet by construction.
@@ -179,6 +199,11 @@ mod tests {
             assert!(hello[ADDRESSES..].starts_with(&tags) && hello.len() == ARP_LEN + tags.len());
         }
         assert_eq!(US.answer(&ask(v4(1, 0))[..20]), None);
+        let question = ASKER.ask(v4(1, 3), &[7]);
+        let reply = US.answer(&question).unwrap();
+        assert_eq!(Side::answered(&reply, v4(1, 3)), Some(US.mac));
+        assert_eq!(Side::answered(&reply, v4(1, 4)), None);
+        assert_eq!(Side::answered(&question, v4(1, 3)), None);
     }
 
     #[test]

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, monotonic_ns};
 
-use super::super::frame::{FCS, Kind, Writer, age_ps, classify};
+use super::super::frame::{FCS, Kind, age_ps, classify};
+use super::super::frames::Frames;
 use super::super::ledger::Ledger;
 use super::super::port::{Clock, RxPort, Train, TxPort};
+use super::management::Back;
 use super::neighbour::Side;
 
 /// How long frames in a ring may take to leave when all are written.
@@ -55,7 +57,9 @@ pub(super) fn own_drops(counters: &Counters) -> u64 {
 #[derive(Debug)]
 pub struct RealTx {
     pub(super) ring: TxRing,
-    pub(super) writer: Writer,
+    pub(super) frames: Frames,
+    /// What comes in where frames leave; a port that also receives a stream has none.
+    pub(super) back: Option<Back>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) counters: CounterWatch,
     /// How far ahead of time frames are written: more than nothing under a virtual clock only.
@@ -68,6 +72,9 @@ pub struct RealTx {
 
 impl TxPort for RealTx {
     fn send(&mut self, train: &Train<'_>) -> Result<u64> {
+        if let Some(back) = &mut self.back {
+            back.turn(train.leaves_ps(0), &self.outbox)?;
+        }
         self.outbox.flush(&mut self.ring)?;
         let mut burst = self.ring.burst();
         let mut sent = 0;
@@ -77,10 +84,10 @@ impl TxPort for RealTx {
             let len = (size - FCS) as usize;
             if len > self.long.len() {
                 let Some(mut slot) = burst.next_slot() else { break };
-                let len = self.writer.write(slot.buf(), seq, now_ns, size);
+                let len = self.frames.write(slot.buf(), seq, now_ns, size);
                 slot.send(len);
             } else {
-                let len = self.writer.write(&mut self.long, seq, now_ns, size);
+                let len = self.frames.write(&mut self.long, seq, now_ns, size);
                 if !burst.push(&self.long[..len]) {
                     break;
                 }

@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
 
-use super::super::frame::{FCS, Format, Writer};
+use super::super::frame::{FCS, Format};
+use super::super::frames::{Frames, Query};
 use super::super::lanes::{Cpus, Lane, VirtualClock, Watch, lock_step, threads};
 use super::super::port::{Clock, RxPort};
 use super::super::rate::SECOND;
 use super::super::schedule::BURST;
 use super::super::session::Rig;
 use super::super::trial::{Fault, Order, Trial};
+use super::super::variant::{Modifier, Variant};
+use super::management::Back;
 use super::neighbour::Side;
 use super::ports::{Outbox, RealRx, RealTx, own_drops};
 use super::tsc::RealClock;
@@ -43,7 +46,11 @@ pub struct RealRig {
     cpus: Cpus,
     max_frame: u32,
     buf_size: u32,
-    vlans: Vec<u16>,
+    /// What plain frames look like.
+    format: Format,
+    /// What the lanes send now.
+    variant: Variant,
+    query: Option<Query>,
 }
 
 #[derive(Debug)]
@@ -110,8 +117,9 @@ impl RealRig {
             let clock = RealClock::new();
             Lanes::Real(lanes(spec, halves, &clock)?, clock)
         };
-        let (cpus, vlans) = (spec.cpus.clone(), spec.format.vlans.clone());
-        Ok(Self { ports, lanes, cpus, max_frame, buf_size, vlans })
+        let (cpus, format) = (spec.cpus.clone(), spec.format.clone());
+        let variant = Variant::default();
+        Ok(Self { ports, lanes, cpus, max_frame, buf_size, format, variant, query: None })
     }
 
     /// Longest frame that both ports send, without FCS.
@@ -124,6 +132,20 @@ impl RealRig {
     #[must_use]
     pub fn describe(&self) -> Vec<(String, String)> {
         self.ports.iter().map(|p| (p.info().name.clone(), p.info().backend.clone())).collect()
+    }
+
+    /// Makes the lanes send what a variant asks for.
+    fn vary(&mut self, variant: &Variant) -> Result<()> {
+        if self.variant == *variant {
+            return Ok(());
+        }
+        let format = variant.format(&self.format);
+        self.query = match &mut self.lanes {
+            Lanes::Real(lanes, _) => change(lanes, &format, variant),
+            Lanes::Virtual(lanes, _) => change(lanes, &format, variant),
+        }?;
+        self.variant = variant.clone();
+        Ok(())
     }
 
     #[cfg(test)]
@@ -165,13 +187,17 @@ fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> 
     let mut lanes = Vec::new();
     for (stream, &(from, to)) in directions.iter().enumerate() {
         let stream = stream as u16;
-        let writer = Writer::new(&spec.format, stream, from).map_err(|e| refuse(from, &e))?;
+        let frames = Frames::new(&spec.format, stream, from).map_err(|e| refuse(from, &e))?;
         let ring = halves[from].tx.take().ok_or_else(|| refuse(from, "nothing can be sent on this port"))?;
         let rings = halves[to].rx.take().filter(|rings| !rings.is_empty());
         let rings = rings.ok_or_else(|| refuse(to, "nothing can be received on this port"))?;
+        // The rings of a side that receives nothing else.
+        let back = (!spec.bidirectional).then(|| halves[from].rx.take()).flatten();
+        let back = back.map(|rings| Back::new(rings, halves[from].side));
         let tx = RealTx {
             ring,
-            writer,
+            frames,
+            back,
             outbox: halves[from].outbox.clone(),
             counters: halves[from].counters.clone(),
             ahead_ps: 0,
@@ -195,6 +221,32 @@ fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> 
     Ok(lanes)
 }
 
+/// New frames for the lanes; a device that is to be asked is found.
+fn change<C>(
+    lanes: &mut [Lane<RealTx, RealRx<C>>],
+    format: &Format,
+    variant: &Variant,
+) -> Result<Option<Query>> {
+    let mut query = None;
+    for lane in lanes {
+        let bad = |why: String| Error::new(ErrorKind::Invalid, "test frames", why);
+        lane.tx.frames = Frames::new(format, lane.stream, lane.stream.into()).map_err(bad)?;
+        lane.tx.back.iter_mut().for_each(Back::rest);
+        if let Some(Modifier::Management(address)) = variant.modifier {
+            let blind = "queries need one direction, and a port that also receives";
+            let back = lane.tx.back.as_mut().ok_or_else(|| bad(blind.into()))?;
+            query = Some(back.find(&mut lane.tx.ring, &format.vlans, address)?);
+        }
+    }
+    Ok(query)
+}
+
+/// Queries that were answered, if any are sent.
+fn answers<C>(lanes: &mut [Lane<RealTx, RealRx<C>>]) -> Result<Option<u64>> {
+    let first = lanes.first_mut();
+    first.and_then(|lane| Some(lane.tx.back.as_mut()?.answers(&lane.tx.outbox))).unwrap_or(Ok(None))
+}
+
 /// What has to be right before a trial: counters noted, old frames out of the rings, hosts announced.
 fn prepare<C: Clock>(
     lanes: &mut [Lane<RealTx, RealRx<C>>],
@@ -202,10 +254,14 @@ fn prepare<C: Clock>(
     buf_size: u32,
     virtual_time: bool,
     vlans: &[u16],
+    query: Option<&Query>,
 ) -> Result<()> {
     let longest = order.mix.range().1 - FCS;
-    let peak = order.schedule().peak();
+    let schedule = order.schedule();
+    let (peak, marks) = (schedule.peak(), order.variant.marks(&schedule));
     for lane in lanes {
+        lane.tx.frames.begin(marks.clone(), query.cloned());
+        lane.tx.back.iter_mut().for_each(Back::begin);
         lane.tx.lost_before = own_drops(&lane.tx.counters.counters().tx);
         lane.tx.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
         lane.rx.slots_per_frame = longest.div_ceil(buf_size);
@@ -237,20 +293,29 @@ impl Rig for RealRig {
                 Error::new(ErrorKind::LinkDown, port, "the link is down").cure("set it up and start again")
             );
         }
+        self.vary(&order.variant)?;
+        let (vlans, query) = (&self.format.vlans, self.query.as_ref());
         // A trial over a link that is down is over, unless it is about that.
         let (ports, may_fall) = (&self.ports, order.link_may_fall);
         let watch: &mut Watch<'_> =
             &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
         let mut trial = match &mut self.lanes {
             Lanes::Real(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, false, &self.vlans)?;
+                prepare(lanes, order, self.buf_size, false, vlans, query)?;
                 threads(lanes, order, clock, &self.cpus, watch)?
             }
             Lanes::Virtual(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, true, &self.vlans)?;
+                prepare(lanes, order, self.buf_size, true, vlans, query)?;
                 lock_step(lanes, order, clock, watch)?
             }
         };
+        let answers = match &mut self.lanes {
+            Lanes::Real(lanes, _) => answers(lanes),
+            Lanes::Virtual(lanes, _) => answers(lanes),
+        }?;
+        if let (Some(extra), Some(answers)) = (&mut trial.extra, answers) {
+            extra.received = answers;
+        }
         if let Some(port) = downed(&self.ports)?.filter(|_| !may_fall) {
             trial.faults.retain(|fault| *fault != Fault::Interrupted);
             trial.faults.push(Fault::LinkDown { port });

@@ -15,7 +15,8 @@ use super::super::port::{Clock, RxPort, Train, TxPort};
 use super::super::rate::{MILLISECOND, Rate};
 use super::super::schedule::BURST;
 use super::super::session::Rig;
-use super::super::trial::{Fault, Order, Trial, Verdict};
+use super::super::trial::{Extra, Fault, Order, Trial, Verdict};
+use super::super::variant::{Modifier, Variant};
 use super::*;
 
 fn rig(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut RigSpec)) -> RealRig {
@@ -53,6 +54,39 @@ fn bursts_in_lock_step_are_exact_at_every_size() {
             assert_eq!((&trial.faults[..], trial.received.foreign), (&[][..], 0), "{size}");
         }
     }
+}
+
+/// What variants change is seen on the wire, and the counts stay exact; the plain frames come back afterwards.
+#[test]
+fn variants_in_lock_step_are_exact() {
+    let mut rig = rig("loop:", "loop:", true, |_| ());
+    let format = Format::new(Flows::new(1, FlowOrder::Sequential, 1));
+    let variants = [
+        (Variant::default(), None),
+        (Variant::modified(Modifier::Broadcast, &format), Some(Extra { sent: 25, received: 25 })),
+        (Variant::modified(Modifier::Protocols, &format), None),
+        (Variant::flows(4096), None),
+        (Variant::default(), None),
+    ];
+    for (variant, extra) in variants {
+        let order = Order { variant: variant.clone(), ..burst(78, 2501) };
+        let trial = run(&mut rig, &order);
+        let test = 2501 - extra.map_or(0, |x| x.sent);
+        assert_eq!(
+            (trial.scheduled, trial.tx, trial.rx, trial.lost),
+            (test, test, test, 0),
+            "{variant} {trial:?}"
+        );
+        assert_eq!(
+            (trial.extra, &trial.faults[..], trial.received.foreign),
+            (extra, &[][..], 0),
+            "{variant}"
+        );
+    }
+    // Nobody is there to be asked.
+    let query = Variant::modified(Modifier::Management([198, 18, 0, 1].into()), &format);
+    let order = Order { variant: query, ..burst(78, 10) };
+    assert!(rig.run(&order, &mut |_| true).unwrap_err().to_string().contains("queries need"));
 }
 
 /// Each kind of fault alone, against the account of the port that makes it.

@@ -2,17 +2,31 @@
 
 use std::fmt::Write;
 
+use super::super::measure::Results;
 use super::super::settings::Test;
 use super::Report;
 
-/// Files: name of the test, or `trials`, and contents. Tests without results have none.
+/// Files: name of the test, with that of the variant behind it if there is one, or `trials`, and contents. Tests without results have
+/// none.
 #[must_use]
-pub fn files(report: &Report) -> Vec<(&'static str, String)> {
-    let r = &report.results;
+pub fn files(report: &Report) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (variant, results) in report.runs() {
+        let variant = variant.name();
+        let separator = if variant.is_empty() { "" } else { "-" };
+        let of_run = tests(results);
+        files.extend(of_run.into_iter().map(|(test, text)| (format!("{test}{separator}{variant}"), text)));
+    }
+    files.push(("trials".into(), trials(report)));
+    files
+}
+
+/// The tests of a run.
+fn tests(r: &Results) -> Vec<(Test, String)> {
     let mut files = Vec::new();
     let mut add = |test: Test, head: &str, rows: Vec<String>| {
         if !rows.is_empty() {
-            files.push((test.name(), format!("{head}\n{}\n", rows.join("\n"))));
+            files.push((test, format!("{head}\n{}\n", rows.join("\n"))));
         }
     };
     let size = |size: &super::super::mix::Mix| quoted(&size.to_string());
@@ -102,14 +116,13 @@ pub fn files(report: &Report) -> Vec<(&'static str, String)> {
         )
     });
     add(Test::Reset, "size,reset,by_time_s,by_loss_s,lost,resolution_s", rows.collect());
-    files.push(("trials", trials(report)));
     files
 }
 
 fn trials(report: &Report) -> String {
     let mut out = String::from(
         "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,stragglers,corrupted,\
-         misdirected,foreign,seconds,verdict,faults\n",
+         misdirected,foreign,seconds,verdict,faults,variant\n",
     );
     for record in &report.trials {
         let (t, load) =
@@ -119,7 +132,7 @@ fn trials(report: &Report) -> String {
         // Writing to a String can't fail.
         let _ = writeln!(
             out,
-            "{},{},{},{load},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{load},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             record.number,
             record.test,
             quoted(&record.size.to_string()),
@@ -140,6 +153,7 @@ fn trials(report: &Report) -> String {
             super::super::ledger::seconds(t.length_ps),
             t.verdict(0),
             quoted(&faults),
+            record.order.variant.name(),
         );
     }
     out
@@ -162,7 +176,7 @@ mod tests {
     #[test]
     fn rows_are_as_wide_as_their_heads() {
         let files = files(&report("1M"));
-        let names: Vec<_> = files.iter().map(|f| f.0).collect();
+        let names: Vec<_> = files.iter().map(|f| f.0.as_str()).collect();
         assert_eq!(
             names,
             ["throughput", "latency", "loss", "back-to-back", "burst", "recovery", "reset", "trials"]

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::super::measure::Results;
 use super::super::mix::Mix;
 use super::super::settings::Test;
+use super::super::variant::Variant;
 use super::Report;
 
 /// A number that both reports have.
@@ -79,9 +81,16 @@ fn warnings(before: &Report, after: &Report, numbers: usize) -> Vec<String> {
 }
 
 fn numbers(report: &Report) -> Vec<Number> {
-    let r = &report.results;
+    report.runs().flat_map(|(variant, results)| of_run(&variant, results)).collect()
+}
+
+fn of_run(variant: &Variant, r: &Results) -> Vec<Number> {
     let mut all: Vec<Number> = Vec::new();
-    let mut add = |test, size: &Mix, metric: String, value| all.push((test, size.clone(), metric, value));
+    let name = variant.name();
+    let mut add = |test, size: &Mix, metric: String, value| {
+        let metric = if name.is_empty() { metric } else { format!("{name}: {metric}") };
+        all.push((test, size.clone(), metric, value));
+    };
     for t in &r.throughput {
         add(Test::Throughput, &t.size, "frames/s".into(), t.fps);
     }

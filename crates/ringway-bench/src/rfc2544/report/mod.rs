@@ -9,9 +9,10 @@ pub mod text;
 use serde::{Deserialize, Serialize};
 
 use super::frame::Format;
-use super::measure::Results;
+use super::measure::{Results, Varied};
 use super::session::Record;
 use super::settings::Settings;
+use super::variant::Variant;
 use crate::suite::conditions::Conditions;
 
 /// Version of the format of [`Report`].
@@ -54,6 +55,9 @@ pub struct Report {
     pub format: Format,
     /// What was found.
     pub results: Results,
+    /// The same under modifiers and with other numbers of flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub varied: Vec<Varied>,
     /// What keeps it from being an RFC 2544 benchmark without qualification.
     pub partial: Vec<String>,
     /// What a reader has to know.
@@ -68,15 +72,20 @@ impl Report {
     /// What it may be called.
     #[must_use]
     pub fn title(&self) -> String {
-        let limited = self.results.throughput.iter().any(|t| t.limited);
-        let qualified =
-            self.interrupted || limited || !self.partial.is_empty() || !self.results.missing.is_empty();
+        let lacks = |r: &Results| !r.missing.is_empty() || r.limited();
+        let qualified = self.interrupted || !self.partial.is_empty() || self.runs().any(|(_, r)| lacks(r));
         match (self.time, qualified) {
             (TimeKind::Real, false) => "RFC 2544 benchmark".into(),
             (TimeKind::Real, true) => "Partial benchmark after RFC 2544".into(),
             (_, false) => "RFC 2544 benchmark in virtual time".into(),
             (_, true) => "Partial benchmark after RFC 2544, in virtual time".into(),
         }
+    }
+
+    /// The plain run and all others, with their results.
+    pub fn runs(&self) -> impl Iterator<Item = (Variant, &Results)> {
+        let plain = (Variant::default(), &self.results);
+        std::iter::once(plain).chain(self.varied.iter().map(|v| (v.variant.clone(), &v.results)))
     }
 
     /// What has to stand next to every number of it.
@@ -145,8 +154,13 @@ pub(crate) mod tests {
 
     /// A report of all tests over a modelled switch.
     pub(crate) fn report(pps: &str) -> Report {
+        report_of(pps, Vec::new())
+    }
+
+    /// The same with variants.
+    pub(crate) fn report_of(pps: &str, variants: Vec<Variant>) -> Report {
         let mut settings =
-            Settings { tests: Test::ALL.to_vec(), ..Settings::new(Maximum::Link(1_000_000_000)) };
+            Settings { tests: Test::ALL.to_vec(), variants, ..Settings::new(Maximum::Link(1_000_000_000)) };
         settings.sizes = vec![Mix::fixed(64), Mix::fixed(1518)];
         (settings.burst_repeats, settings.latency_repeats) = (2, 2);
         let device: DeviceSpec = format!("switch:pps={pps},buffer=100,latency=3us").parse().unwrap();
@@ -154,7 +168,8 @@ pub(crate) mod tests {
         let (mut results, mut journal) = (Results::default(), Journal::none());
         let mut listener = |_: &super::super::session::Event<'_>| true;
         let mut session = Session::new(&mut rig, &settings, &mut journal, &mut listener);
-        measure::run(&mut session, &mut results).unwrap();
+        let mut varied = Vec::new();
+        measure::run_all(&mut session, &mut results, &mut varied).unwrap();
         let trials = session.into_records();
         Report {
             schema: SCHEMA,
@@ -169,6 +184,7 @@ pub(crate) mod tests {
             settings,
             format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
             results,
+            varied,
             notes: vec!["a & b".into()],
             interrupted: false,
             trials,

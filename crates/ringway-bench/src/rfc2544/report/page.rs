@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::super::measure::{Loss, Results, Throughput};
 use super::super::mix::Mix;
 use super::super::settings::Test;
 use super::super::trial::Verdict;
@@ -14,7 +15,6 @@ const STYLE: [&str; 2] = [include_str!("../../demo/page.css"), include_str!("pag
 /// The whole page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let r = &report.results;
     let [base, more] = STYLE;
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -29,26 +29,45 @@ pub fn html(report: &Report) -> String {
         let _ = writeln!(out, "<li>{}</li>", escape(&label));
     }
     out += "</ul>\n</header>\n";
-    let parts = [
-        part("Throughput", throughput(report), text::THROUGHPUT, rows(&r.throughput, text::throughput)),
-        part("Latency", latency(report), text::LATENCY, rows(&r.latency, text::latency)),
-        part("Frame loss", loss(report), text::LOSS, rows(&r.loss, text::loss)),
-        part(
-            "Back-to-back",
-            back_to_back(report),
-            text::BACK_TO_BACK,
-            rows(&r.back_to_back, text::back_to_back),
-        ),
-        part("Bursts", String::new(), text::BURST, rows(&r.burst, text::burst)),
-        part("System recovery", String::new(), text::RECOVERY, rows(&r.recovery, text::recovery)),
-        part("Reset", String::new(), text::RESET, rows(&r.reset, text::reset)),
-        missing(report),
-        trace(report),
-        pauses(report),
-        footer(report),
-    ];
-    parts.into_iter().for_each(|part| out += &part);
+    let plain = Run { heading: None, results: &report.results };
+    let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
+    std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
+    let parts = [missing(report), trace(report), pauses(report), footer(report)];
+    out += &parts.concat();
     out + "</main>\n</body>\n</html>\n"
+}
+
+/// The results of a run, with what it differs in from the plain one.
+struct Run<'a> {
+    heading: Option<String>,
+    results: &'a Results,
+}
+
+impl Run<'_> {
+    fn sections(&self, report: &Report) -> String {
+        let r = self.results;
+        let name = |test: &str| match &self.heading {
+            Some(heading) => format!("{test}: {heading}"),
+            None => test.to_owned(),
+        };
+        // The graph of the plain run has the throughputs of all.
+        let graph = if self.heading.is_none() { throughput(report) } else { String::new() };
+        let parts = [
+            part(&name("Throughput"), graph, text::THROUGHPUT, rows(&r.throughput, text::throughput)),
+            part(&name("Latency"), latency(r), text::LATENCY, rows(&r.latency, text::latency)),
+            part(&name("Frame loss"), loss(r), text::LOSS, rows(&r.loss, text::loss)),
+            part(
+                &name("Back-to-back"),
+                back_to_back(r),
+                text::BACK_TO_BACK,
+                rows(&r.back_to_back, text::back_to_back),
+            ),
+            part(&name("Bursts"), String::new(), text::BURST, rows(&r.burst, text::burst)),
+            part(&name("System recovery"), String::new(), text::RECOVERY, rows(&r.recovery, text::recovery)),
+            part(&name("Reset"), String::new(), text::RESET, rows(&r.reset, text::reset)),
+        ];
+        parts.concat()
+    }
 }
 
 fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
@@ -59,7 +78,7 @@ fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> St
     if rows.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>{title}</h2>\n{plot}{}</section>\n", table(heads, &rows))
+    format!("<section>\n<h2>{}</h2>\n{plot}{}</section>\n", escape(title), table(heads, &rows))
 }
 
 fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
@@ -95,27 +114,31 @@ fn series(name: impl Into<String>, points: Vec<(f64, f64)>) -> Series {
     Series { name: name.into(), points, dots: false }
 }
 
-/// The graph of RFC 2544, 26.1: frame size, theoretical and measured frame rate.
+/// The graph of RFC 2544, 26.1: frame size, theoretical and measured frame rate, that of each run.
 fn throughput(report: &Report) -> String {
     let t = &report.results.throughput;
     let most = t.iter().map(|t| t.line_fps).fold(0.0, f64::max);
-    let line = |of: fn(&super::super::measure::Throughput) -> f64| {
-        t.iter().enumerate().map(|(k, t)| (k as f64, of(t))).collect()
+    let line = |of: &[Throughput], value: fn(&Throughput) -> f64| {
+        of.iter().enumerate().map(|(k, t)| (k as f64, value(t))).collect()
     };
+    let measured = report.runs().filter(|(_, r)| r.throughput.len() == t.len()).map(|(variant, r)| {
+        let name = if variant.is_plain() { "measured".into() } else { variant.to_string() };
+        series(name, line(&r.throughput, |t| t.fps))
+    });
+    let theoretical = series("theoretical", line(t, |t| t.line_fps));
     let chart = Chart {
         label: "Frames per second by frame size".into(),
         x_ticks: sizes(t.iter().map(|t| &t.size)),
         y_ticks: ticks(most, |v| text::grouped(v as u64)),
-        series: vec![series("measured", line(|t| t.fps)), series("theoretical", line(|t| t.line_fps))],
+        series: measured.chain([theoretical]).collect(),
     };
     chart.svg()
 }
 
 /// Percentiles at the throughput, both axes logarithmic.
-fn latency(report: &Report) -> String {
+fn latency(results: &Results) -> String {
     let nines = |share: f64| -(1.0 - share.min(0.999_999)).log10();
-    let lines: Vec<Series> = report
-        .results
+    let lines: Vec<Series> = results
         .latency
         .iter()
         .filter_map(|l| {
@@ -152,20 +175,20 @@ fn latency(report: &Report) -> String {
 }
 
 /// The graph of 26.3: load and loss, both in percent.
-fn loss(report: &Report) -> String {
-    let line = |l: &super::super::measure::Loss| {
+fn loss(results: &Results) -> String {
+    let line = |l: &Loss| {
         series(
             l.size.to_string(),
             l.loads.iter().rev().map(|at| (at.load.as_percent(), at.percent)).collect(),
         )
     };
     let percent = || (0..=5).map(|k| (f64::from(20 * k), format!("{} %", 20 * k))).collect::<Vec<_>>();
-    let series = report.results.loss.iter().map(line).collect();
+    let series = results.loss.iter().map(line).collect();
     Chart { label: "Loss by load".into(), x_ticks: percent(), y_ticks: percent(), series }.svg()
 }
 
-fn back_to_back(report: &Report) -> String {
-    let b: Vec<_> = report.results.back_to_back.iter().filter(|b| b.not_applicable.is_none()).collect();
+fn back_to_back(results: &Results) -> String {
+    let b: Vec<_> = results.back_to_back.iter().filter(|b| b.not_applicable.is_none()).collect();
     let most = b.iter().map(|b| b.frames.max).fold(0.0, f64::max);
     if b.is_empty() {
         return String::new();
@@ -181,11 +204,18 @@ fn back_to_back(report: &Report) -> String {
 }
 
 fn missing(report: &Report) -> String {
-    if report.results.missing.is_empty() && report.notes.is_empty() {
+    let gaps = report.runs().flat_map(|(variant, r)| {
+        let of = if variant.is_plain() { String::new() } else { format!(", {variant}") };
+        r.missing.iter().map(move |m| format!("{}, size {}{of}: {}", m.test, m.size, m.reason))
+    });
+    let gaps: Vec<String> = gaps.collect();
+    if gaps.is_empty() && report.notes.is_empty() {
         return String::new();
     }
-    let gaps = report.results.missing.iter().map(|m| format!("{}, size {}: {}", m.test, m.size, m.reason));
-    let items = gaps.chain(report.notes.iter().cloned()).map(|text| format!("<li>{}</li>\n", escape(&text)));
+    let items = gaps
+        .into_iter()
+        .chain(report.notes.iter().cloned())
+        .map(|text| format!("<li>{}</li>\n", escape(&text)));
     format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
 }
 

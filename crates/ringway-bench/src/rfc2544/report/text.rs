@@ -1,6 +1,7 @@
 //! Tables for the terminal.
 
-use super::super::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Throughput};
+use super::super::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput, Varied};
+use super::super::variant::Modifier;
 use super::Report;
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
@@ -43,9 +44,34 @@ pub(super) fn short_time(ns: f64) -> String {
 /// The whole report, for a terminal.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    let r = &report.results;
     let mut out = format!("{}: {}\n", report.title(), report.device);
     report.labels().iter().for_each(|label| out += &format!("  {label}\n"));
+    out += &tables(&report.results);
+    for varied in &report.varied {
+        let heading = heading(varied);
+        out += &format!("\n{heading}\n{}\n{}", "=".repeat(heading.chars().count()), tables(&varied.results));
+    }
+    report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
+    let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
+    out + &format!("\n{} trials, {invalid} of them invalid\n", report.trials.len())
+}
+
+/// A condition, and what became of its own frames.
+pub(super) fn heading(varied: &Varied) -> String {
+    let came = if matches!(varied.variant.modifier, Some(Modifier::Management(_))) {
+        ("queries", "answered")
+    } else {
+        ("broadcasts", "received")
+    };
+    let extra = varied.extra.map(|x| {
+        let (sent, received) = (grouped(x.sent), grouped(x.received));
+        format!(": {sent} {}, {received} {}", came.0, came.1)
+    });
+    format!("{}{}", varied.variant, extra.unwrap_or_default())
+}
+
+/// All tests of a run.
+fn tables(r: &Results) -> String {
     let parts = [
         section("Throughput (RFC 2544, 26.1)", &r.throughput, THROUGHPUT, throughput),
         section("Latency, first bit to first bit (26.2)", &r.latency, LATENCY, latency),
@@ -55,14 +81,12 @@ pub fn text(report: &Report) -> String {
         section("System recovery (26.5)", &r.recovery, RECOVERY, recovery),
         section("Reset (26.6, RFC 6201)", &r.reset, RESET, reset),
     ];
-    parts.into_iter().for_each(|part| out += &part);
+    let mut out = parts.concat();
     if !r.missing.is_empty() {
         out += "\nWithout a result\n";
         r.missing.iter().for_each(|m| out += &format!("  {}, size {}: {}\n", m.test, m.size, m.reason));
     }
-    report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
-    let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
-    out + &format!("\n{} trials, {invalid} of them invalid\n", report.trials.len())
+    out
 }
 
 fn section<T>(title: &str, results: &[T], heads: &[&str], rows: fn(&T) -> Vec<Vec<String>>) -> String {
@@ -238,7 +262,8 @@ pub(super) fn reset(r: &Reset) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::report;
+    use super::super::super::variant::Variant;
+    use super::super::tests::{report, report_of};
     use super::*;
 
     #[test]
@@ -261,6 +286,20 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("Note: a & b") && text.contains("0 of them invalid"));
+    }
+
+    #[test]
+    fn each_variant_has_tables_of_its_own() {
+        let report = report_of("1M", vec![Variant::flows(256), Variant::flows(9)]);
+        let text = text(&report);
+        assert!(
+            text.contains("\n256 flows\n=========\n\nThroughput") && text.contains("\n9 flows\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("Throughput (").count(), 3);
+        // A model sees no flows.
+        assert_eq!(report.varied[0].results, report.results);
+        assert_eq!(report.trials.len() % 3, 0);
     }
 
     #[test]
