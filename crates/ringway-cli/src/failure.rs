@@ -43,6 +43,12 @@ impl From<ringway::Error> for Failure {
     }
 }
 
+impl From<ringway_bench::lab::LabError> for Failure {
+    fn from(e: ringway_bench::lab::LabError) -> Self {
+        Self::Other(e.to_string())
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Self {
         if e.kind() == io::ErrorKind::BrokenPipe { Self::OutputClosed } else { Self::Output(e) }

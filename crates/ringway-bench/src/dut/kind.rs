@@ -168,6 +168,17 @@ impl fmt::Display for Backend {
     }
 }
 
+impl FromStr for Backend {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|backend| backend.name() == text).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("'{text}' is no backend; accepted: {names}")
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,6 +191,7 @@ mod tests {
         }
         assert!("hub".parse::<DutKind>().unwrap_err().contains("accepted: veth, linux-bridge,"));
         for backend in Backend::ALL {
+            assert_eq!(backend.name().parse(), Ok(backend));
             assert_eq!(serde_json::to_value(backend).unwrap(), backend.name());
         }
     }

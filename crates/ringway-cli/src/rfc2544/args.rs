@@ -13,6 +13,7 @@ use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::search::{Preset, SearchKind};
 use ringway_bench::rfc2544::settings::Test;
 
+use super::dut::DutArgs;
 use crate::units;
 
 /// Benchmark a device by RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Port that receives; the same as --tx for loop:, to measure the tester itself
     #[arg(long, value_name = "PORT", requires = "tx")]
     pub(super) rx: Option<String>,
+
+    #[command(flatten)]
+    pub(super) dut: DutArgs,
 
     /// Speed of the link, which the sender keeps to: 1G, 10G
     #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
@@ -257,6 +261,7 @@ ports the device is modelled: an ideal link, or what --device says. These are ov
 Examples:
   ringway rfc2544 --virtual-time --link 1G --test burst,throughput   # exact counts of 20 s at line rate
   ringway rfc2544 --virtual-time --link 10G --device switch:pps=8M,buffer=256 --test all --page report.html
+  sudo ringway rfc2544 --dut linux-bridge --search mlr --preset ndr,pdr --test throughput,latency,loss
   sudo ringway rfc2544 --tx ebpf:eth1 --rx ebpf:eth2 --link 10G --search mlr --preset ndr,pdr --cpus 2,3
   ringway rfc2544 --config lab.conf --journal lab.trials --save today.json
   ringway rfc2544 diff yesterday.json today.json";

@@ -2,6 +2,7 @@
 
 mod args;
 mod config;
+mod dut;
 mod plan;
 mod show;
 
@@ -14,7 +15,7 @@ use ringway_bench::rfc2544::device::VirtualRig;
 use ringway_bench::rfc2544::journal::Journal;
 use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_bench::rfc2544::rate::{Rate, SECOND};
-use ringway_bench::rfc2544::real::{RealClock, RealRig, refuse};
+use ringway_bench::rfc2544::real::{RealClock, RealRig, RigSpec, refuse};
 use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
 use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
 use ringway_bench::rfc2544::trial::{Order, Trial};
@@ -76,9 +77,47 @@ fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
     Ok(Console { json }.result(&lines.join("\n"), &object)?)
 }
 
+/// Sets up what is to be measured, and measures it.
 fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     let signals = stop::signals()?;
-    let (mut rig, ports) = open(args, plan)?;
+    match &plan.target {
+        Target::Model(device) => {
+            let mut rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            trials(args, plan, &signals, &mut rig, Vec::new())
+        }
+        Target::Ports(spec) => {
+            if let Some(why) =
+                spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
+            {
+                return Err(Failure::Other(why));
+            }
+            over_ports(args, plan, &signals, spec)
+        }
+        Target::Dut(device, spec) => {
+            let dut = device.start()?;
+            let spec = dut::between(spec, &dut);
+            dut.run(|| over_ports(args, plan, &signals, &spec))
+        }
+    }
+}
+
+/// Opens the ports, and sees whether frames get through at all.
+fn over_ports(args: &Args, plan: &Plan, signals: &Signals, spec: &RigSpec) -> Result<(), Failure> {
+    let mut rig = RealRig::open(spec)?;
+    plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
+    probe(&mut rig, plan)?;
+    let ports = rig.describe();
+    trials(args, plan, signals, &mut rig, ports)
+}
+
+/// Runs all trials, and reports.
+fn trials(
+    args: &Args,
+    plan: &Plan,
+    signals: &Signals,
+    rig: &mut dyn Rig,
+    ports: Served,
+) -> Result<(), Failure> {
     let mut journal = match &args.journal {
         Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
         None => Journal::none(),
@@ -86,14 +125,14 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     if journal.left() > 0 {
         note(&format!("{} trials of an earlier run are taken over", journal.left()));
     }
-    let real = matches!(plan.target, Target::Ports(_)) && !args.virtual_time;
+    let real = !args.virtual_time;
     let show = RefCell::new(Show::new(&plan.settings, args.verbose, real));
     let mut listener = |event: &Event<'_>| {
         show.borrow_mut().event(event);
         !signals.stopped()
     };
     let mut results = Results::default();
-    let mut session = Session::new(rig.as_mut(), &plan.settings, &mut journal, &mut listener);
+    let mut session = Session::new(rig, &plan.settings, &mut journal, &mut listener);
     let mut varied = Vec::new();
     let ended = measure::run_all(&mut session, &mut results, &mut varied);
     let trials = session.into_records();
@@ -126,30 +165,8 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     }
     let object = serde_json::to_value(&report).unwrap_or(Value::Null);
     Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
-    verdict(ended, &report, &signals)?;
+    verdict(ended, &report, signals)?;
     written
-}
-
-/// Opens what is measured, and sees whether frames get through at all.
-fn open(args: &Args, plan: &Plan) -> Result<(Box<dyn Rig>, Served), Failure> {
-    match &plan.target {
-        Target::Model(device) => {
-            let rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
-            Ok((Box::new(rig), Vec::new()))
-        }
-        Target::Ports(spec) => {
-            if let Some(why) =
-                spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
-            {
-                return Err(Failure::Other(why));
-            }
-            let mut rig = RealRig::open(spec)?;
-            plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-            probe(&mut rig, plan)?;
-            let ports = rig.describe();
-            Ok((Box::new(rig), ports))
-        }
-    }
 }
 
 /// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.

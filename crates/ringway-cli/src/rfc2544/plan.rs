@@ -1,5 +1,6 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
+use ringway_bench::dut::DutKind;
 use ringway_bench::rfc2544::device::DeviceSpec;
 use ringway_bench::rfc2544::flow::Flows;
 use ringway_bench::rfc2544::frame::{Format, Writer};
@@ -13,6 +14,7 @@ use ringway_bench::rfc2544::trial::from_seconds;
 use ringway_bench::rfc2544::variant::{Modifier, Variant};
 
 use super::args::{Args, ModifierName, PresetName, SearchName};
+use super::dut::{self, Device};
 
 /// Longest frame of a modelled device, without FCS.
 const VIRTUAL_MTU: u32 = 65_531;
@@ -27,6 +29,8 @@ pub(super) enum Target {
     Model(DeviceSpec),
     /// Two ports.
     Ports(RigSpec),
+    /// A device that is to be set up, and the ports to it, which have no names yet.
+    Dut(Device, RigSpec),
 }
 
 /// What is to be done.
@@ -41,9 +45,12 @@ impl Plan {
     /// Checks options against each other.
     pub(super) fn new(args: &Args) -> Result<Self, String> {
         let format = format(args)?;
-        let target = target(args, &format)?;
+        let mut target = target(args, &format)?;
         let mut settings = settings(args, &target)?;
         settings.variants = variants(args, &format, &target)?;
+        if let Target::Dut(device, _) = &mut target {
+            device.spec.mtu = dut::mtu(&settings.sizes);
+        }
         let plan = Self { settings, format, target };
         plan.check_sizes(VIRTUAL_MTU)?;
         Ok(plan)
@@ -65,6 +72,7 @@ impl Plan {
         match &self.target {
             Target::Model(device) => format!("modelled device {device}"),
             Target::Ports(spec) => format!("{} to {}", spec.ports[0], spec.ports[1]),
+            Target::Dut(device, _) => device.describe(),
         }
     }
 
@@ -72,16 +80,18 @@ impl Plan {
     pub(super) fn identity(&self) -> String {
         let how = match &self.target {
             Target::Model(_) => String::new(),
-            Target::Ports(s) => format!(
-                "{} with {:?} slots on CPUs {:?}",
-                if s.virtual_time { "in lock step" } else { "in real time" },
-                s.slots,
-                s.cpus
-            ),
+            Target::Ports(s) => over(s),
+            Target::Dut(device, s) => format!("{:?} {}", device.spec, over(s)),
         };
         let format = serde_json::to_string(&self.format).unwrap_or_default();
         format!("{} {how} {format} {}", self.device(), env!("CARGO_PKG_VERSION"))
     }
+}
+
+/// How ports are used.
+fn over(s: &RigSpec) -> String {
+    let time = if s.virtual_time { "in lock step" } else { "in real time" };
+    format!("{time} with {:?} slots on CPUs {:?}", s.slots, s.cpus)
 }
 
 fn target(args: &Args, format: &Format) -> Result<Target, String> {
@@ -90,19 +100,23 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
                     restarts by itself with --device switch:outage=10s+1s"
             .into());
     }
+    let rig = |ports: [&str; 2]| RigSpec {
+        ports: ports.map(str::to_owned),
+        format: format.clone(),
+        bidirectional: args.bidir,
+        slots: args.slots,
+        cpus: Cpus(args.cpus.clone()),
+        virtual_time: args.virtual_time,
+    };
+    if let Some(device) = args.dut.device(args.ipv6, false)? {
+        check_device(args, device.kind)?;
+        return Ok(Target::Dut(device, rig([""; 2])));
+    }
     match (&args.tx, &args.rx) {
-        (Some(tx), Some(rx)) => Ok(Target::Ports(RigSpec {
-            ports: [tx.clone(), rx.clone()],
-            format: format.clone(),
-            bidirectional: args.bidir,
-            slots: args.slots,
-            cpus: Cpus(args.cpus.clone()),
-            virtual_time: args.virtual_time,
-        })),
-        _ if !args.virtual_time => Err(
-            "there are no ports; name them with --tx and --rx, or use --virtual-time for a modelled device"
-                .into(),
-        ),
+        (Some(tx), Some(rx)) => Ok(Target::Ports(rig([tx, rx]))),
+        _ if !args.virtual_time => Err("there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for \
+                                        a modelled device"
+            .into()),
         _ => {
             let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
             match given.iter().find(|(_, given)| *given) {
@@ -113,6 +127,19 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
             }
         }
     }
+}
+
+/// Checks what a device by name can't do.
+fn check_device(args: &Args, kind: DutKind) -> Result<(), String> {
+    if args.virtual_time && kind.has_links() {
+        return Err(format!(
+            "{kind} forwards in its own time, which --virtual-time can't stop; of the devices only ringway-ports goes with it"
+        ));
+    }
+    if kind.is_router() && !args.vlan.is_empty() {
+        return Err(format!("{kind} has no VLANs; leave --vlan out, or take a bridge or a switch"));
+    }
+    Ok(())
 }
 
 fn format(args: &Args) -> Result<Format, String> {
@@ -202,7 +229,7 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         (Some(_), ..) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
         (_, Some(pps), _) if pps > 0 => Maximum::Pps(pps),
         (_, Some(_), _) => return Err("--pps must be above 0".into()),
-        (None, None, Target::Model(_)) => Maximum::Link(10_000_000_000),
+        (None, None, Target::Model(_) | Target::Dut(..)) => Maximum::Link(10_000_000_000),
         (None, None, Target::Ports(_)) => {
             return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
         }
