@@ -11,6 +11,7 @@
 //! | [`dut`] | devices under test, set up by name in namespaces |
 //! | [`demo`] | the demonstration: real traffic through Ringway and others |
 //! | [`rfc2544`] | trials, searches and tests of RFC 2544, in real and in virtual time |
+//! | [`rfc2889`] | the same for switches with several ports |
 //! | [`suite`] | benchmarks: alternating runs, statistics, results |
 #![deny(unsafe_code)]
 
@@ -22,5 +23,6 @@ pub mod lab;
 mod own;
 pub mod peers;
 pub mod rfc2544;
+pub mod rfc2889;
 pub mod suite;
 pub mod traffic;

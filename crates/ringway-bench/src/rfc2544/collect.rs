@@ -41,12 +41,12 @@ pub(super) struct Span {
 
 /// What a receiver found.
 #[derive(Debug)]
-pub(super) struct Collected {
-    pub(super) ledger: Ledger,
-    pub(super) pauses: Pauses,
-    pub(super) slack_ps: u64,
+pub(crate) struct Collected {
+    pub(crate) ledger: Ledger,
+    pub(crate) pauses: Pauses,
+    pub(crate) slack_ps: u64,
     /// Frames that the port lost.
-    pub(super) dropped: u64,
+    pub(crate) dropped: u64,
 }
 
 impl<'a, R: RxPort> Collector<'a, R> {

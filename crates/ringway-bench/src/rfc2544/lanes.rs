@@ -43,13 +43,13 @@ pub struct Live {
 pub type Watch<'a> = dyn FnMut(Live) -> bool + 'a;
 
 /// How often live numbers are shown in real time.
-const LIVE: Duration = Duration::from_millis(100);
+pub(crate) const LIVE: Duration = Duration::from_millis(100);
 
 /// Threads are started this long before the first frame is due.
-const HEAD_START_PS: u64 = 5 * MILLISECOND;
+pub(crate) const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
-const LIVE_TURNS: u64 = 256;
+pub(crate) const LIVE_TURNS: u64 = 256;
 
 /// A clock that stands still until it is set.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +129,7 @@ pub struct Cpus(pub Vec<usize>);
 
 impl Cpus {
     /// Keeps the calling thread, the `k`th, on its CPU, if there are any.
-    fn pin(&self, k: usize) -> Result<()> {
+    pub(crate) fn pin(&self, k: usize) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { affinity::pin(self.0[k % self.0.len()]) }
     }
 }
@@ -183,17 +183,8 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
             running.push((sending, receiving));
         }
         drop(working);
-        let mut interrupted = false;
-        // Whoever wakes up here takes a CPU from a thread that polls: seldom.
-        loop {
-            if !watch(live(&flights, clock.now_ps().saturating_sub(start))) {
-                interrupted = true;
-                stop.store(true, Relaxed);
-            }
-            if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
-                break;
-            }
-        }
+        let interrupted =
+            watched(&over, &stop, || watch(live(&flights, clock.now_ps().saturating_sub(start))));
         let ends = running.into_iter().map(|(s, r)| {
             let (transmitter, collector) = (joined(s), joined(r));
             Ok(finished(transmitter?, collector?))
@@ -205,8 +196,23 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
 }
 
 /// What a thread returned. A panic in it goes on in the caller.
-fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. Whoever wakes up here takes a CPU
+/// from a thread that polls: seldom.
+pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
+    let mut interrupted = false;
+    loop {
+        if !tell() {
+            interrupted = true;
+            stop.store(true, Relaxed);
+        }
+        if over.recv_timeout(LIVE) == Err(RecvTimeoutError::Disconnected) {
+            return interrupted;
+        }
+    }
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(

@@ -15,7 +15,7 @@
 //! | [`report`] | JSON, tables, CSV, page; two reports compared |
 //! | [`device`] | modelled devices for virtual time |
 
-mod collect;
+pub(crate) mod collect;
 mod command;
 pub mod device;
 pub mod flow;
@@ -38,7 +38,7 @@ pub mod session;
 #[cfg(test)]
 mod session_tests;
 pub mod settings;
-mod transmit;
+pub(crate) mod transmit;
 pub mod trial;
 mod updates;
 pub mod variant;

@@ -97,6 +97,15 @@ impl Rate {
         Self::new((self.num / a) * (load / b / c), (self.den / b) * (d / c))
     }
 
+    /// The rate of each of `n` that share this one.
+    ///
+    /// # Panics
+    /// When `n` is zero.
+    #[must_use]
+    pub fn shared(self, n: u64) -> Self {
+        Self::new(self.num, self.den * n)
+    }
+
     /// The load of which `self` is the rate when `max` is the maximum, rounded down.
     #[must_use]
     pub fn of(self, max: Self) -> Load {

@@ -34,13 +34,23 @@ pub struct Schedule {
     mix: Mix,
     stretches: Vec<Stretch>,
     end_ps: u64,
+    /// Frames that leave together, and the rate within such a burst; `None` when all are evenly spaced.
+    bursts: Option<(u64, Rate)>,
 }
 
 impl Schedule {
     /// A schedule without frames yet.
     #[must_use]
     pub fn new(mix: Mix) -> Self {
-        Self { mix, stretches: Vec::new(), end_ps: 0 }
+        Self { mix, stretches: Vec::new(), end_ps: 0, bursts: None }
+    }
+
+    /// The same with frames in bursts of `frames` at the rate `within`: each begins when its first frame is due. For frames of one
+    /// size, at rates up to `within`.
+    #[must_use]
+    pub fn in_bursts(self, frames: u64, within: Rate) -> Self {
+        let bursts = (frames > 1 && self.mix.is_fixed()).then_some((frames, within));
+        Self { bursts, ..self }
     }
 
     /// Appends a stretch of `length_ps` at `rate`, the mix's units a second: frames for a fixed size.
@@ -84,7 +94,14 @@ impl Schedule {
     pub fn due_ps(&self, n: u64) -> u64 {
         let at = self.stretches.partition_point(|s| s.first + s.count <= n);
         let Some(s) = self.stretches.get(at) else { return self.end_ps };
-        s.start_ps + s.rate.offset_ps(self.mix.position(n - s.first))
+        let place = n - s.first;
+        match self.bursts {
+            None => s.start_ps + s.rate.offset_ps(self.mix.position(place)),
+            Some((frames, within)) => {
+                let behind = place % frames;
+                s.start_ps + s.rate.offset_ps(place - behind) + within.offset_ps(behind)
+            }
+        }
     }
 
     /// Frames due until `ps` after the start, that instant included.
@@ -92,7 +109,16 @@ impl Schedule {
     pub fn due_by(&self, ps: u64) -> u64 {
         let at = self.stretches.partition_point(|s| s.start_ps <= ps);
         let Some(s) = at.checked_sub(1).and_then(|k| self.stretches.get(k)) else { return 0 };
-        s.first + self.mix.frames_below(s.rate.due_by(ps - s.start_ps)).min(s.count)
+        let even = self.mix.frames_below(s.rate.due_by(ps - s.start_ps));
+        let due = match self.bursts {
+            // Frames that would be due by now when evenly spaced say which burst has begun.
+            Some((frames, within)) if even > 0 => {
+                let first = (even - 1) / frames * frames;
+                first + within.due_by(ps - s.start_ps - s.rate.offset_ps(first)).min(frames)
+            }
+            _ => even,
+        };
+        s.first + due.min(s.count)
     }
 
     /// End of the stretch that frame `n` belongs to, as a frame number: up to there frames are evenly spaced.
@@ -263,6 +289,21 @@ mod tests {
                 prop_assert!(cursor.place() == 1000 || schedule.due_ps(cursor.place()) > now);
             }
             prop_assert_eq!(cursor.given_up(), 0);
+        }
+
+        /// In bursts due times and counts are inverse too, and no burst reaches into the next.
+        #[test]
+        fn bursts_begin_when_their_first_frame_is_due(load in 1u32..1_000_001, frames in 2u64..1000, n in 0u64..100_000) {
+            let line = Rate::line(1_000_000_000, 64);
+            let mut even = Schedule::new(Mix::fixed(64));
+            even.push_count(line.at(Load(load)), 200_000);
+            let bursts = even.clone().in_bursts(frames, line);
+            let at = bursts.due_ps(n);
+            prop_assert!(at <= even.due_ps(n) && at < bursts.due_ps(n + 1));
+            prop_assert_eq!((bursts.due_by(at), bursts.due_by(at - 1.min(at)) <= n), (n + 1, at > 0));
+            if n % frames == 0 {
+                prop_assert_eq!(at, even.due_ps(n));
+            }
         }
 
         #[test]

@@ -15,16 +15,16 @@ const GRACE_PS: u64 = 20 * MILLISECOND;
 
 /// What sender and receiver of a stream, and whoever shows live numbers, know of each other.
 #[derive(Debug, Default)]
-pub(super) struct Flight {
+pub(crate) struct Flight {
     /// Frames that left.
-    pub(super) sent: AtomicU64,
+    pub(crate) sent: AtomicU64,
     /// Different frames that arrived.
-    pub(super) received: AtomicU64,
+    pub(crate) received: AtomicU64,
 }
 
 /// Sends one stream by its schedule.
 #[derive(Debug)]
-pub(super) struct Transmitter<'a, T> {
+pub(crate) struct Transmitter<'a, T> {
     port: &'a mut T,
     schedule: &'a Schedule,
     flight: &'a Flight,
@@ -37,22 +37,22 @@ pub(super) struct Transmitter<'a, T> {
 
 /// How the frames of a stream left.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Departures {
+pub(crate) struct Departures {
     /// Frames that left.
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
     /// Frames of the schedule that never left.
-    pub(super) short: u64,
+    pub(crate) short: u64,
     /// When the first and the last left, picoseconds after the start.
-    pub(super) span_ps: (u64, u64),
+    pub(crate) span_ps: (u64, u64),
     /// Most frames that left in one turn.
-    pub(super) largest: u64,
+    pub(crate) largest: u64,
     /// How late turns were: for each turn the lateness of its first frame, the latest of it.
-    pub(super) lateness: Latencies,
-    pub(super) pauses: Pauses,
+    pub(crate) lateness: Latencies,
+    pub(crate) pauses: Pauses,
 }
 
 impl<'a, T: TxPort> Transmitter<'a, T> {
-    pub(super) fn new(
+    pub(crate) fn new(
         port: &'a mut T,
         schedule: &'a Schedule,
         flight: &'a Flight,
@@ -72,12 +72,12 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
     }
 
     /// How far the port lets the sender run ahead.
-    pub(super) fn ahead_ps(&self) -> u64 {
+    pub(crate) fn ahead_ps(&self) -> u64 {
         self.port.ahead_ps()
     }
 
     /// One turn of the loop; false when the schedule is over.
-    pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
+    pub(crate) fn turn(&mut self, now_ps: u64) -> Result<bool> {
         if self.done || now_ps < self.start_ps {
             return Ok(!self.done);
         }
@@ -100,12 +100,12 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
     }
 
     /// Ends before the schedule does: what was not sent counts as short.
-    pub(super) fn stop(&mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         if self.done { Ok(()) } else { self.finish() }
     }
 
     /// The account.
-    pub(super) fn into_report(self) -> Departures {
+    pub(crate) fn into_report(self) -> Departures {
         self.report
     }
 

@@ -252,6 +252,8 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Benchmark a switch with several ports by RFC 2889
+    Switch(Box<super::switch_args::SwitchArgs>),
 }
 
 const EXAMPLES: &str = "\
@@ -327,7 +329,7 @@ pub(super) struct Sizes(pub(super) Vec<u32>);
 #[derive(Debug, Clone)]
 pub(super) struct Tests(pub(super) Vec<Test>);
 
-fn sizes(text: &str) -> Result<Sizes, String> {
+pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
     let rfc = ringway_bench::rfc2544::settings::SIZES;
     let mut all = Vec::new();
     for word in text.split(',') {
@@ -379,21 +381,21 @@ fn flows(text: &str) -> Result<u32, String> {
     u32::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| "accepted: 1 to 16M".into())
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn percent(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(p) if (0.0001..=100.0).contains(&p) => Ok(p),
         _ => Err("accepted: a percentage from 0.0001 to 100".into()),
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.001..=86_400.0).contains(&s) => Ok(s),
         _ => Err("accepted: seconds from 0.001 to 86400".into()),
     }
 }
 
-fn waiting(text: &str) -> Result<f64, String> {
+pub(super) fn waiting(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.0..=3600.0).contains(&s) => Ok(s),
         _ => Err("accepted: seconds from 0 to 3600".into()),

@@ -5,6 +5,9 @@ mod config;
 mod dut;
 mod plan;
 mod show;
+mod switch;
+mod switch_args;
+mod switch_plan;
 
 use std::cell::RefCell;
 use std::fs;
@@ -40,8 +43,10 @@ const PROBE_PPS: u64 = 1000;
 type Served = Vec<(String, String)>;
 
 pub(crate) fn run(given: &Args) -> Result<(), Failure> {
-    if let Some(Command::Diff { before, after, json }) = &given.command {
-        return compare(before, after, *json);
+    match &given.command {
+        Some(Command::Diff { before, after, json }) => return compare(before, after, *json),
+        Some(Command::Switch(args)) => return switch::run(args),
+        None => {}
     }
     let with_file;
     let args = match &given.config {
@@ -159,7 +164,8 @@ fn trials(
         varied,
         trials,
     };
-    let written = write(args, &report);
+    let files = Files { save: args.save.as_deref(), page: args.page.as_deref(), csv: args.csv.as_deref() };
+    let written = files.write(&report.to_json(), || page::html(&report), || csv::files(&report));
     if let Err(e) = &written {
         note(&e.to_string());
     }
@@ -229,29 +235,43 @@ fn limits(results: &Results, of: &str) -> Vec<String> {
     throughput.chain(loss).collect()
 }
 
-/// Writes all files that were asked for, also when one of them can't be written.
-fn write(args: &Args, report: &Report) -> Result<(), Failure> {
-    let mut failed = Vec::new();
-    let mut put = |path: &Path, text: &str| {
-        failed.extend(fs::write(path, text).err().map(|e| format!("{}: {e}", path.display())));
-    };
-    if let Some(path) = &args.save {
-        put(path, &report.to_json());
-    }
-    if let Some(path) = &args.page {
-        put(path, &page::html(report));
-    }
-    if let Some(directory) = &args.csv {
-        // Where that fails, so does each file.
-        let _ = fs::create_dir_all(directory);
-        for (name, text) in csv::files(report) {
-            put(&directory.join(name).with_extension("csv"), &text);
+/// Files that a report is written to.
+struct Files<'a> {
+    save: Option<&'a Path>,
+    page: Option<&'a Path>,
+    csv: Option<&'a Path>,
+}
+
+impl Files<'_> {
+    /// Writes all files that were asked for, also when one of them can't be written.
+    fn write<N: AsRef<Path>>(
+        &self,
+        json: &str,
+        page: impl FnOnce() -> String,
+        csv: impl FnOnce() -> Vec<(N, String)>,
+    ) -> Result<(), Failure> {
+        let mut failed = Vec::new();
+        let mut put = |path: &Path, text: &str| {
+            failed.extend(fs::write(path, text).err().map(|e| format!("{}: {e}", path.display())));
+        };
+        if let Some(path) = self.save {
+            put(path, json);
         }
+        if let Some(path) = self.page {
+            put(path, &page());
+        }
+        if let Some(directory) = self.csv {
+            // Where that fails, so does each file.
+            let _ = fs::create_dir_all(directory);
+            for (name, text) in csv() {
+                put(&directory.join(name).with_extension("csv"), &text);
+            }
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
     }
-    if failed.is_empty() {
-        return Ok(());
-    }
-    Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
 }
 
 fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Result<(), Failure> {

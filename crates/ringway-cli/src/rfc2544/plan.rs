@@ -20,7 +20,7 @@ use super::dut::{self, Device};
 const VIRTUAL_MTU: u32 = 65_531;
 
 /// Fastest link, bits a second: its rates are exact in 64 bits.
-const MAX_LINK: u64 = 10_000_000_000_000;
+pub(super) const MAX_LINK: u64 = 10_000_000_000_000;
 
 /// What is measured.
 #[derive(Debug)]

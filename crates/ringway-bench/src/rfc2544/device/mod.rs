@@ -21,6 +21,7 @@ use ringway::Result;
 pub use inbox::Inbox;
 pub use link::Link;
 pub use rig::VirtualRig;
+pub(crate) use spec::positive;
 pub use spec::{DeviceSpec, time};
 pub use switch::{Switch, SwitchSpec};
 

@@ -147,7 +147,7 @@ fn switch(options: &[(&str, &str)]) -> Result<Kind, String> {
     Ok(Kind::Switch(spec))
 }
 
-fn positive(text: &str) -> Result<u64, String> {
+pub(crate) fn positive(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.char_indices().last() {
         Some((at, 'k')) => (&text[..at], 1e3),
         Some((at, 'M')) => (&text[..at], 1e6),

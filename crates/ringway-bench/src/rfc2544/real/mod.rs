@@ -10,6 +10,7 @@ mod tests;
 mod tsc;
 
 pub use guard::refuse;
+pub(crate) use ports::own_drops;
 pub use ports::{RealRx, RealTx};
 pub use rig::{RealRig, RigSpec};
 pub use tsc::RealClock;

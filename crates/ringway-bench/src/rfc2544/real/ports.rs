@@ -49,7 +49,7 @@ impl Outbox {
 }
 
 /// Frames that a port lost by itself; those of a `fault:` port are the device's.
-pub(super) fn own_drops(counters: &Counters) -> u64 {
+pub(crate) fn own_drops(counters: &Counters) -> u64 {
     counters.dropped() - counters.drops(DropReason::Injected)
 }
 

@@ -3,7 +3,7 @@
 pub mod csv;
 pub mod diff;
 pub mod page;
-mod plot;
+pub(crate) mod plot;
 pub mod text;
 
 use serde::{Deserialize, Serialize};

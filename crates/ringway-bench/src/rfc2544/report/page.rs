@@ -10,7 +10,7 @@ use super::plot::{Chart, Series, ticks};
 use super::{Report, text};
 use crate::demo::page::escape;
 
-const STYLE: [&str; 2] = [include_str!("../../demo/page.css"), include_str!("page.css")];
+pub(crate) const STYLE: [&str; 2] = [include_str!("../../demo/page.css"), include_str!("page.css")];
 
 /// The whole page.
 #[must_use]
@@ -74,14 +74,14 @@ fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
     results.iter().flat_map(of).collect()
 }
 
-fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
+pub(crate) fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() {
         return String::new();
     }
     format!("<section>\n<h2>{}</h2>\n{plot}{}</section>\n", escape(title), table(heads, &rows))
 }
 
-fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{}</th>", escape(head));

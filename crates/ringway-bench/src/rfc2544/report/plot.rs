@@ -11,25 +11,25 @@ const MARGIN: [f64; 4] = [84.0, 12.0, 28.0, 40.0];
 
 /// A line of a chart.
 #[derive(Debug)]
-pub(super) struct Series {
-    pub(super) name: String,
-    pub(super) points: Vec<(f64, f64)>,
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) points: Vec<(f64, f64)>,
     /// Dots only.
-    pub(super) dots: bool,
+    pub(crate) dots: bool,
 }
 
 /// A chart with its axes. Ticks are places and texts.
 #[derive(Debug)]
-pub(super) struct Chart {
-    pub(super) label: String,
-    pub(super) x_ticks: Vec<(f64, String)>,
-    pub(super) y_ticks: Vec<(f64, String)>,
-    pub(super) series: Vec<Series>,
+pub(crate) struct Chart {
+    pub(crate) label: String,
+    pub(crate) x_ticks: Vec<(f64, String)>,
+    pub(crate) y_ticks: Vec<(f64, String)>,
+    pub(crate) series: Vec<Series>,
 }
 
 impl Chart {
     /// The picture. Axes go from the first tick to the last.
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let label = escape(&self.label);
         let mut out = format!(
             "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{label}\" class=\"plot\">\n<text x=\"{}\" y=\"18\">{label}</text>\n",
@@ -96,7 +96,7 @@ fn legend(series: &[Series]) -> String {
 }
 
 /// Round places from zero to a little above `most`.
-pub(super) fn ticks(most: f64, text: impl Fn(f64) -> String) -> Vec<(f64, String)> {
+pub(crate) fn ticks(most: f64, text: impl Fn(f64) -> String) -> Vec<(f64, String)> {
     let most = most.max(1e-9);
     let power = 10f64.powf((most / 4.0).log10().floor());
     let step = [1.0, 2.0, 2.5, 5.0, 10.0]

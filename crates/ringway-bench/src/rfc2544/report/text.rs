@@ -5,7 +5,7 @@ use super::super::variant::Modifier;
 use super::Report;
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
-fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     let width = |k: usize| {
         rows.iter().map(|row| row[k].chars().count()).chain([heads[k].chars().count()]).max().unwrap_or(0)
     };
@@ -23,14 +23,14 @@ fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// 1234567 as "1,234,567".
-pub(super) fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap_or_default());
     groups.collect::<Vec<_>>().join(",")
 }
 
 /// Nanoseconds with a unit, four digits.
-pub(super) fn short_time(ns: f64) -> String {
+pub(crate) fn short_time(ns: f64) -> String {
     let (value, unit) = match ns {
         n if n < 1e3 => (n, "ns"),
         n if n < 1e6 => (n / 1e3, "us"),

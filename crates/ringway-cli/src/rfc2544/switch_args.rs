@@ -1,0 +1,212 @@
+//! The command line of `ringway rfc2544 switch`.
+
+// clap shows these texts as they stand, so brackets in them are no links.
+#![allow(rustdoc::broken_intra_doc_links)]
+
+use std::path::PathBuf;
+
+use ringway_bench::rfc2889::model::SwitchSpec;
+use ringway_bench::rfc2889::pattern::Pattern;
+use ringway_bench::rfc2889::settings::Test;
+
+use super::args::{PresetName, SearchName, Sizes, percent, seconds, sizes, waiting};
+use crate::units;
+
+/// Benchmark a switch with several ports by RFC 2889: forwarding, congestion, addresses, wrong frames, broadcast
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SwitchArgs {
+    /// Ports of the tester, separated by commas [default in virtual time: a modelled switch]
+    #[arg(long, value_name = "PORTS", value_delimiter = ',')]
+    pub(super) ports: Vec<String>,
+
+    /// Tests: forwarding, congestion, capacity, learning, errored, broadcast, or all
+    #[arg(long = "test", value_name = "LIST", default_value = "forwarding", value_parser = tests)]
+    pub(super) tests: Tests,
+
+    /// Patterns of the forwarding test: pairs, mesh, one-to-many, many-to-one, backbone, partial, or all
+    #[arg(long = "pattern", value_name = "LIST", default_value = "mesh", value_parser = patterns)]
+    pub(super) patterns: Patterns,
+
+    /// Speed of the links, which senders keep to: 1G, 10G
+    #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
+    pub(super) link: Option<u64>,
+
+    /// Highest rate of each port in frames per second, for ports without a speed
+    #[arg(long, value_name = "RATE", value_parser = units::count)]
+    pub(super) pps: Option<u64>,
+
+    /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
+    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes)]
+    pub(super) sizes: Sizes,
+
+    /// Frames that leave back to back; the pause after them makes up the load
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=930))]
+    pub(super) burst: u64,
+
+    /// How throughputs are searched
+    #[arg(long, value_enum, default_value_t = SearchName::Binary)]
+    pub(super) search: SearchName,
+
+    /// What a load has to meet
+    #[arg(long, value_enum, default_value = "rfc2544")]
+    pub(super) preset: PresetName,
+
+    /// Resolution of searches for a load in percent of the maximum rate
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    pub(super) resolution: f64,
+
+    /// Step of loads from full load to the throughput, for the maximum forwarding rate, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
+    pub(super) step: f64,
+
+    /// Length of a trial [default: 30; 1 with a modelled switch]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) seconds: Option<f64>,
+
+    /// Length of the trials of a binary search before the last one [default: as --seconds]
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub(super) search_seconds: Option<f64>,
+
+    /// Wait for stragglers after each trial
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting)]
+    pub(super) wait: f64,
+
+    /// Pause between trials
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting)]
+    pub(super) pause: f64,
+
+    /// Repeats of a trial in which the tester itself stood still
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(super) retries: u32,
+
+    /// Most addresses that the capacity test tries
+    #[arg(long, value_name = "N", default_value = "8192", value_parser = units::count)]
+    pub(super) addresses: u64,
+
+    /// Resolution of the capacity test
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) address_step: u64,
+
+    /// New addresses a second of the capacity test, and frames a second that look for them
+    #[arg(long, value_name = "RATE", default_value = "100", value_parser = units::count)]
+    pub(super) learning_pps: u64,
+
+    /// Addresses of the learning test [default: as many as the capacity test found, or 1000]
+    #[arg(long, value_name = "N", value_parser = units::count)]
+    pub(super) learning_addresses: Option<u64>,
+
+    /// Resolution of the learning test in addresses a second
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(super) learning_step: u64,
+
+    /// How long the device keeps an address: that long is waited until it has forgotten all
+    #[arg(long, value_name = "S", default_value_t = 300.0, value_parser = age)]
+    pub(super) age: f64,
+
+    /// Command that has the device forget its addresses, instead of waiting
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) flush: Option<String>,
+
+    /// Start of all that is drawn at random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// Virtual clock: exact on any machine, no statement about speed
+    #[arg(long)]
+    pub(super) virtual_time: bool,
+
+    /// Modelled switch of virtual time without ports: switch[:ports=4,port-pps=1M,fabric=8M,buffer=64,latency=5us,table=8192,learn=10k,
+    /// age=300s,hol,pressure,forwards=bad-fcs+oversize]
+    #[arg(long, value_name = "DEVICE", conflicts_with = "ports")]
+    pub(super) device: Option<SwitchSpec>,
+
+    /// Slots of each ring
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
+    pub(super) slots: Option<u32>,
+
+    /// CPUs of the sending and of the receiving thread
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) cpus: Vec<usize>,
+
+    /// Send although an interface holds a default route or an address of a production network
+    #[arg(long)]
+    pub(super) allow_production: bool,
+
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    pub(super) page: Option<PathBuf>,
+
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(super) save: Option<PathBuf>,
+
+    /// Write a CSV file for each test into a directory
+    #[arg(long, value_name = "DIR")]
+    pub(super) csv: Option<PathBuf>,
+
+    /// Print a line for each trial on standard error
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const EXAMPLES: &str = "\
+Sizes count the FCS. The first port teaches addresses, the second looks for them, the others watch. Congestion goes from the first
+two ports to the third and fourth. Two threads poll, one for all senders and one for all receivers.
+
+Examples:
+  ringway rfc2544 switch --virtual-time --link 1G --device switch:ports=8,port-pps=1M --pattern all --sizes 64,1518
+  ringway rfc2544 switch --virtual-time --link 1G --device switch:table=4096,learn=20k,hol --test all --sizes 64
+  sudo ringway rfc2544 switch --ports ebpf:eth1,ebpf:eth2,ebpf:eth3,ebpf:eth4 --link 1G --test all --page switch.html
+  sudo ringway rfc2544 switch --virtual-time --ports vale0:p1,vale0:p2,vale0:p3 --link 1G --test capacity \\
+    --flush 'ringway vale fdb flush vale0'";
+
+/// A list that clap takes for one value.
+#[derive(Debug, Clone)]
+pub(super) struct Tests(pub(super) Vec<Test>);
+
+/// A list that clap takes for one value.
+#[derive(Debug, Clone)]
+pub(super) struct Patterns(pub(super) Vec<Pattern>);
+
+fn tests(text: &str) -> Result<Tests, String> {
+    named(text, &Test::ALL, Test::name, "test").map(Tests)
+}
+
+fn patterns(text: &str) -> Result<Patterns, String> {
+    named(text, &Pattern::ALL, Pattern::name, "pattern").map(Patterns)
+}
+
+/// Those of a list that a text names, in their order.
+fn named<T: Copy + Ord>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    what: &str,
+) -> Result<Vec<T>, String> {
+    let mut found = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        match all.iter().find(|t| name(**t) == word) {
+            Some(t) => found.push(*t),
+            None if word == "all" => found.extend(all),
+            None => {
+                let names = all.iter().map(|t| name(*t)).collect::<Vec<_>>().join(", ");
+                return Err(format!("'{word}' is no {what}; accepted: {names}, all"));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+fn age(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.0..=1e6).contains(&s) => Ok(s),
+        _ => Err("accepted: seconds from 0 to 1000000".into()),
+    }
+}

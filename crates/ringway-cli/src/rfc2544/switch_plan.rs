@@ -1,0 +1,152 @@
+//! Options of `ringway rfc2544 switch`, checked against each other.
+
+use ringway_bench::rfc2544::flow::{FlowOrder, Flows};
+use ringway_bench::rfc2544::frame::Format;
+use ringway_bench::rfc2544::lanes::Cpus;
+use ringway_bench::rfc2544::mix::Mix;
+use ringway_bench::rfc2544::rate::{Load, SECOND};
+use ringway_bench::rfc2544::search::{SearchKind, SearchPlan};
+use ringway_bench::rfc2544::settings::Maximum;
+use ringway_bench::rfc2544::trial::from_seconds;
+use ringway_bench::rfc2889::model::SwitchSpec;
+use ringway_bench::rfc2889::real::RigSpec;
+use ringway_bench::rfc2889::settings::{Settings, TRIAL_PS};
+
+use super::args::PresetName;
+use super::plan::MAX_LINK;
+use super::switch_args::SwitchArgs;
+
+/// What is measured.
+#[derive(Debug)]
+pub(super) enum Target {
+    /// A modelled switch.
+    Model(SwitchSpec),
+    /// What lies between ports.
+    Ports(RigSpec),
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) settings: Settings,
+    pub(super) target: Target,
+}
+
+impl Plan {
+    /// Checks options against each other.
+    pub(super) fn new(args: &SwitchArgs) -> Result<Self, String> {
+        let target = target(args)?;
+        let settings = settings(args, &target)?;
+        settings.check()?;
+        Ok(Self { settings, target })
+    }
+
+    /// Checks sizes against the longest frame that ports send, without FCS.
+    pub(super) fn check_sizes(&self, max_frame: u32) -> Result<(), String> {
+        let format = Format::new(Flows::new(1, FlowOrder::Sequential, 0));
+        self.settings.sizes.iter().try_for_each(|&size| format.check(size, max_frame))
+    }
+
+    /// What is measured, in words.
+    pub(super) fn device(&self) -> String {
+        match &self.target {
+            Target::Model(device) => format!("modelled {device}"),
+            Target::Ports(spec) => format!("between {}", spec.ports.join(", ")),
+        }
+    }
+}
+
+fn target(args: &SwitchArgs) -> Result<Target, String> {
+    if !args.ports.is_empty() {
+        return Ok(Target::Ports(RigSpec {
+            ports: args.ports.clone(),
+            slots: args.slots,
+            cpus: Cpus(args.cpus.clone()),
+            virtual_time: args.virtual_time,
+            seed: args.seed,
+        }));
+    }
+    if !args.virtual_time {
+        return Err(
+            "there are no ports; name them with --ports, or use --virtual-time for a modelled switch".into(),
+        );
+    }
+    let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(format!(
+            "{option} is for ports, and there are none: a modelled switch has no rings and no threads"
+        ));
+    }
+    if args.flush.is_some() {
+        return Err(
+            "--flush is for ports: a modelled switch forgets with age, and the wait for that is over at once"
+                .into(),
+        );
+    }
+    Ok(Target::Model(args.device.clone().unwrap_or_default()))
+}
+
+fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
+    let modelled = matches!(target, Target::Model(_));
+    let maximum = match (args.link, args.pps) {
+        (Some(bits), _) if bits > MAX_LINK => return Err("--link is above 10000G".into()),
+        (Some(bits), _) if bits >= 1_000_000 => Maximum::Link(bits),
+        (Some(_), _) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
+        (None, Some(pps)) if (1..=Mix::fixed(64).max_pps()).contains(&pps) => Maximum::Pps(pps),
+        (None, Some(_)) => return Err("--pps is out of range".into()),
+        (None, None) if modelled => Maximum::Link(1_000_000_000),
+        (None, None) => {
+            return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
+        }
+    };
+    if args.sizes.0.is_empty() {
+        return Err("there is no size to measure; give --sizes".into());
+    }
+    if args.learning_pps == 0 || args.addresses == 0 || args.learning_addresses == Some(0) {
+        return Err("--learning-pps, --addresses and --learning-addresses must be above 0".into());
+    }
+    let ports = match target {
+        Target::Model(spec) => spec.model().ports,
+        Target::Ports(spec) => spec.ports.len(),
+    };
+    let trial_ps = args.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
+    Ok(Settings {
+        tests: args.tests.0.clone(),
+        patterns: args.patterns.0.clone(),
+        sizes: args.sizes.0.clone(),
+        search: search(args, trial_ps),
+        trial_ps,
+        wait_ps: from_seconds(args.wait),
+        pause_ps: from_seconds(args.pause),
+        retries: args.retries,
+        burst: args.burst,
+        step: Load::percent(args.step),
+        addresses: args.addresses,
+        address_step: args.address_step,
+        learning_pps: args.learning_pps,
+        learning_addresses: args.learning_addresses,
+        learning_step: args.learning_step,
+        age_ps: from_seconds(args.age),
+        flush: args.flush.clone(),
+        seed: args.seed,
+        ..Settings::new(ports, maximum)
+    })
+}
+
+fn search(args: &SwitchArgs, trial_ps: u64) -> SearchPlan {
+    let preset = args.preset.into();
+    let mut plan = SearchPlan::new(SearchKind::from(args.search), &[preset], Load::percent(args.resolution));
+    // The presets of CSIT have lengths of their own.
+    if !matches!(args.preset, PresetName::Ndr | PresetName::Pdr) {
+        for goal in &mut plan.goals {
+            let sums = goal.sum_ps / goal.final_ps.max(1);
+            goal.final_ps = trial_ps;
+            goal.sum_ps = sums * trial_ps;
+        }
+        plan.short_ps = trial_ps;
+    }
+    if let Some(seconds) = args.search_seconds {
+        plan.short_ps = from_seconds(seconds);
+    }
+    plan
+}
