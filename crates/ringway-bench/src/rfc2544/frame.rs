@@ -18,21 +18,16 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use ringway::wire::MacAddr;
 use serde::{Deserialize, Serialize};
 
-use super::flow::{Flow, Flows};
-use crate::traffic::bytes::{fold, get_u16, put, put_u16, sum_bytes};
+use super::flow::Flows;
+use super::template::{COMPACT, Template, UDP};
+use crate::traffic::bytes::{fold, get_u16, sum_bytes};
 use crate::traffic::tag::{Layers, Tag};
 
 /// Bytes of the FCS: sizes count it, buffers do not hold it.
 pub const FCS: u32 = 4;
 
-/// Bytes of the compact tag.
-const COMPACT: usize = 12;
-
 /// Bits of times in tags.
-const TIME_MASK: u64 = (1 << 48) - 1;
-
-const UDP: u8 = 17;
-const HOPS: u8 = 64;
+pub(super) const TIME_MASK: u64 = (1 << 48) - 1;
 
 /// What test frames look like.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,11 +58,11 @@ impl Format {
         Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false, gateways: None, mixed: false }
     }
 
-    fn ip_at(&self) -> usize {
+    pub(super) fn ip_at(&self) -> usize {
         14 + 4 * self.vlans.len()
     }
 
-    fn payload_at(&self) -> usize {
+    pub(super) fn payload_at(&self) -> usize {
         self.ip_at() + if self.ipv6 { 48 } else { 28 }
     }
 
@@ -116,15 +111,20 @@ pub fn is_test_v6(address: Ipv6Addr) -> bool {
     address.segments()[..3] == [0x2001, 2, 0]
 }
 
+/// The low 16 bits of a host's address: the first two numbers are left out.
+pub(super) fn host_bits(host: u16) -> u16 {
+    host + 2
+}
+
 /// IPv4 address of a host of a side.
 pub(crate) fn v4(side: usize, host: u16) -> Ipv4Addr {
-    let [high, low] = (host + 2).to_be_bytes();
+    let [high, low] = host_bits(host).to_be_bytes();
     Ipv4Addr::new(198, 18 + side as u8, high, low)
 }
 
 /// IPv6 address of a host of a side.
 pub(crate) fn v6(side: usize, host: u16) -> Ipv6Addr {
-    Ipv6Addr::new(0x2001, 2, 0, 1 + side as u16, 0, 0, 0, host + 2)
+    Ipv6Addr::new(0x2001, 2, 0, 1 + side as u16, 0, 0, 0, host_bits(host))
 }
 
 /// Writes frames of one stream.
@@ -137,6 +137,8 @@ pub struct Writer {
     stream: u16,
     /// Side that sends: 0 or 1.
     from: usize,
+    /// By size, as far as it was asked for.
+    templates: Vec<Option<Template>>,
 }
 
 impl Writer {
@@ -150,94 +152,23 @@ impl Writer {
         };
         let macs = [mac(&format.macs[0])?, mac(&format.macs[1])?];
         let gateway = format.gateways.as_ref().map(|macs| mac(&macs[from & 1])).transpose()?;
-        Ok(Self { format: format.clone(), macs, gateway, stream, from: from & 1 })
+        Ok(Self { format: format.clone(), macs, gateway, stream, from: from & 1, templates: Vec::new() })
     }
 
     /// Writes frame `seq` of `size` bytes, FCS included but not written, and returns its length.
     ///
     /// # Panics
     /// If `buf` is shorter than that, or the size was not [checked](Format::check).
-    pub fn write(&self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
-        let frame = &mut buf[..(size - FCS) as usize];
-        let flow = self.format.flows.of(seq);
-        let ip = self.format.ip_at();
-        self.ethernet(frame, &flow);
-        let sum = if self.format.ipv6 {
-            self.ipv6(&mut frame[ip..], &flow)
-        } else {
-            self.ipv4(&mut frame[ip..], &flow)
-        };
-        let udp_at = self.format.payload_at() - 8;
-        let udp = &mut frame[udp_at..];
-        put_u16(udp, 0, flow.src_port);
-        put_u16(udp, 2, flow.dst_port);
-        put_u16(udp, 4, udp.len() as u16);
-        put_u16(udp, 6, 0);
-        self.payload(&mut udp[8..], seq, now_ns);
-        let checksum = !fold(sum + u64::from(UDP) + udp.len() as u64 + sum_bytes(udp));
-        put_u16(udp, 6, if checksum == 0 { 0xffff } else { checksum });
+    pub fn write(&mut self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
+        let at = size as usize;
+        if at >= self.templates.len() {
+            self.templates.resize(at + 1, None);
+        }
+        let template = self.templates[at]
+            .get_or_insert_with(|| Template::new(&self.format, self.macs, self.gateway, self.from, size));
+        let frame = &mut buf[..at - FCS as usize];
+        template.write(frame, &self.format.flows.of(seq), &Tag { stream: self.stream, seq, time_ns: now_ns });
         frame.len()
-    }
-
-    fn ethernet(&self, frame: &mut [u8], flow: &Flow) {
-        for (at, side) in [(0, self.from ^ 1), (6, self.from)] {
-            put(frame, at, &self.macs[side]);
-            if self.format.vary_macs {
-                put(frame, at + 3, &flow.mac.to_be_bytes()[1..]);
-                // The sides keep apart.
-                frame[at + 2] ^= side as u8;
-            }
-        }
-        if let Some(gateway) = &self.gateway {
-            put(frame, 0, gateway);
-        }
-        for k in 0..self.format.vlans.len() {
-            put(frame, 12 + 4 * k, &vlan_tag(&self.format.vlans, k));
-        }
-        put_u16(frame, self.format.ip_at() - 2, if self.format.ipv6 { 0x86dd } else { 0x0800 });
-    }
-
-    /// Writes the header and returns the sum of the addresses.
-    fn ipv4(&self, packet: &mut [u8], flow: &Flow) -> u64 {
-        let length = packet.len() as u16;
-        packet[..20].fill(0);
-        packet[0] = 0x45;
-        put_u16(packet, 2, length);
-        put_u16(packet, 6, 0x4000); // don't fragment; with it the identification may be zero (RFC 6864, 4.1)
-        put(packet, 8, &[HOPS, UDP]);
-        put(packet, 12, &v4(self.from, flow.src_host).octets());
-        put(packet, 16, &v4(self.from ^ 1, flow.dst_host).octets());
-        put_u16(packet, 10, !fold(sum_bytes(&packet[..20])));
-        sum_bytes(&packet[12..20])
-    }
-
-    /// As [`ipv4`](Self::ipv4).
-    fn ipv6(&self, packet: &mut [u8], flow: &Flow) -> u64 {
-        let length = packet.len() as u16 - 40;
-        put(packet, 0, &[0x60, 0, 0, 0]);
-        put_u16(packet, 4, length);
-        put(packet, 6, &[UDP, HOPS]);
-        put(packet, 8, &v6(self.from, flow.src_host).octets());
-        put(packet, 24, &v6(self.from ^ 1, flow.dst_host).octets());
-        sum_bytes(&packet[8..40])
-    }
-
-    fn payload(&self, payload: &mut [u8], seq: u64, now_ns: u64) {
-        let used = match payload.first_chunk_mut() {
-            Some(tag) => {
-                Tag { stream: self.stream, seq, time_ns: now_ns }.write(tag);
-                Tag::LEN
-            }
-            None => {
-                put_u16(payload, 0, self.stream);
-                put(payload, 2, &(seq as u32).to_be_bytes());
-                put(payload, 6, &now_ns.to_be_bytes()[2..]);
-                COMPACT
-            }
-        };
-        for (k, byte) in payload.iter_mut().enumerate().skip(used) {
-            *byte = k as u8;
-        }
     }
 }
 
@@ -361,13 +292,14 @@ mod tests {
             let format = &formats()[which];
             let size = format.least() + more;
             let mut buf = [0xee; 2048];
-            let writer = Writer::new(format, 3, which & 1).unwrap();
+            let mut writer = Writer::new(format, 3, which & 1).unwrap();
             let len = writer.write(&mut buf, seq, time, size);
             prop_assert_eq!(len as u32, size - FCS);
             prop_assert_eq!(buf[len], 0xee);
             let packet = wire::parse(&buf[..len]);
             prop_assert!(packet.malformed.is_none(), "{:?}", packet.malformed);
             prop_assert_eq!(packet.vlans().count(), format.vlans.len());
+            prop_assert!(format.ipv6 || wire::checksum::of(&buf[format.ip_at()..][..20]) == 0);
             prop_assert!(matches!(packet.transport, Some(Transport::Udp(_))));
             prop_assert_eq!(classify(&buf[..len], seq + 9), Kind::Test { stream: 3, seq, time_ns: time });
         }

@@ -84,15 +84,15 @@ impl Frames {
     }
 
     #[inline]
-    fn test(&self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
-        match &self.other {
+    fn test(&mut self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
+        match &mut self.other {
             // By the number of ones: in step with no cycle of flows or sizes, and even over every power of two.
             Some(other) if seq.count_ones() & 1 == 1 => other.write(buf, seq, now_ns, size),
             _ => self.writer.write(buf, seq, now_ns, size),
         }
     }
 
-    fn special(&self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
+    fn special(&mut self, buf: &mut [u8], seq: u64, now_ns: u64, size: u32) -> usize {
         match &self.special {
             Special::Broadcast => {
                 let len = self.test(buf, seq, now_ns, size);

@@ -38,6 +38,7 @@ pub mod session;
 #[cfg(test)]
 mod session_tests;
 pub mod settings;
+mod template;
 pub(crate) mod transmit;
 pub mod trial;
 mod updates;

@@ -18,11 +18,15 @@ pub(crate) fn get_u16(buf: &[u8], at: usize) -> Option<u16> {
     buf.get(at..)?.first_chunk().map(|&bytes| u16::from_be_bytes(bytes))
 }
 
-/// Sum of the 16-bit words of `bytes`; an odd last byte is padded with zero.
+/// A sum equal to that of the 16-bit words of `bytes` once folded; an odd last byte is padded with zero.
+///
+/// Words of 32 bits are added in the machine's order: swapping the bytes of the folded sum swaps those of all words (RFC 1071, 2).
 pub(crate) fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let sum: u64 = words.iter().map(|&word| u64::from(u16::from_be_bytes(word))).sum();
-    sum + rest.first().map_or(0, |&last| u64::from(last) << 8)
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|&word| u64::from(u32::from_ne_bytes(word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    u64::from(u16::from_be(fold(sum + u64::from(u32::from_ne_bytes(last)))))
 }
 
 /// A sum equal to that of the four 16-bit words of `value` once folded.
@@ -70,6 +74,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn bytes_are_summed_as_words(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            let words: Vec<u16> = bytes.chunks(2).map(|w| u16::from_be_bytes([w[0], *w.get(1).unwrap_or(&0)])).collect();
+            prop_assert_eq!(fold(sum_bytes(&bytes)), naive_fold(&words));
+        }
+
         #[test]
         fn wide_sums_agree_with_words(value: u128, extra: u32) {
             let words: Vec<u16> = (0..8).rev().map(|i| (value >> (16 * i)) as u16).collect();

@@ -319,9 +319,7 @@ impl Stream {
         self.counts.received += 1;
         if seq >= self.next {
             self.skip_to(seq);
-            self.slide(seq);
-            self.set(seq);
-            self.next = seq + 1;
+            self.enter(seq);
         } else if seq + WINDOW < self.next {
             self.counts.stale += 1;
             return;
@@ -400,6 +398,14 @@ impl Stream {
                 self.older_missing.max(seq.checked_sub(WINDOW + 1).filter(|&n| n >= self.next));
             self.next = seq;
         }
+    }
+
+    /// The number `next` has come.
+    fn enter(&mut self, seq: u64) {
+        if !self.set(seq) && seq >= WINDOW {
+            self.older_missing = self.older_missing.max(Some(seq - WINDOW));
+        }
+        self.next = seq + 1;
     }
 
     /// Clears the bits of the numbers from `next` up to and including `seq`, which come into the window. Those that leave it

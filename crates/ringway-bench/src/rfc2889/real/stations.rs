@@ -90,14 +90,14 @@ impl Tx {
         let mut frame = [0; LEAST as usize];
         let hop =
             Hop { to: None, stream: ANNOUNCEMENT, seq: 0, dst: EVERYONE, src: self.numbers.port(self.port) };
-        let len = write(&self.writers[self.numbers.ports() + 1], &hop, &mut frame, 0, LEAST);
+        let len = write(&mut self.writers[self.numbers.ports() + 1], &hop, &mut frame, 0, LEAST);
         self.ring.push(&frame[..len]);
         self.ring.sync().map(drop)
     }
 }
 
 /// Writes a frame and returns its length.
-fn write(writer: &Writer, hop: &Hop, buf: &mut [u8], now_ns: u64, size: u32) -> usize {
+fn write(writer: &mut Writer, hop: &Hop, buf: &mut [u8], now_ns: u64, size: u32) -> usize {
     let len = writer.write(buf, hop.seq, now_ns, size);
     buf[..6].copy_from_slice(&hop.dst);
     buf[6..12].copy_from_slice(&hop.src);
@@ -111,7 +111,7 @@ impl TxPort for Tx {
         let mut sent = 0;
         while sent < train.count {
             let hop = self.numbers.hop(route, self.port, train.first + sent);
-            let writer = &self.writers[hop.to.unwrap_or(self.numbers.ports())];
+            let writer = &mut self.writers[hop.to.unwrap_or(self.numbers.ports())];
             let (size, now_ns) = (train.size(sent), train.leaves_ps(sent) / 1000);
             if self.long.is_empty() {
                 let Some(mut slot) = burst.next_slot() else { break };
