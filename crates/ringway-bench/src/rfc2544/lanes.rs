@@ -101,9 +101,6 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     while going {
         turns += 1;
         if turns.is_multiple_of(LIVE_TURNS) && !watch(live(&flights, clock.now_ps() - start)) {
-            for (transmitter, _) in &mut loops {
-                transmitter.stop()?;
-            }
             break;
         }
         let now = clock.now_ps();
@@ -118,6 +115,8 @@ pub fn lock_step<T: TxPort, R: RxPort>(
         }
         clock.advance(next.saturating_sub(now));
     }
+    // All left when they were due.
+    loops.iter_mut().try_for_each(|(transmitter, _)| transmitter.finish(start))?;
     let interrupted = going;
     let ends: Vec<Ends> = loops.into_iter().map(|(t, c)| finished(t, c)).collect();
     Ok(conclude(order, &schedule, &ends, interrupted))
@@ -163,7 +162,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
                     while !stop.load(Relaxed) && transmitter.turn(clock.now_ps())? {
                         std::hint::spin_loop();
                     }
-                    transmitter.stop()
+                    transmitter.finish(clock.now_ps())
                 });
                 // A receiver must not wait for frames of a sender that failed.
                 stop.fetch_or(done.is_err(), Relaxed);
@@ -222,7 +221,8 @@ fn ends<'a, T: TxPort, R: RxPort>(
     (start_ps, close_ps): (u64, u64),
     order: &Order,
 ) -> (Transmitter<'a, T>, Collector<'a, R>) {
-    let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps);
+    let wait_ps = close_ps - start_ps - schedule.end_ps();
+    let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps, wait_ps);
     let span = Span { start_ps, close_ps };
     let marks = order.variant.marks(schedule);
     let collector =

@@ -10,7 +10,7 @@ use super::rate::MILLISECOND;
 use super::schedule::{BURST, Cursor, Schedule};
 use crate::traffic::latency::Latencies;
 
-/// How long after the end of the schedule the last frames may leave.
+/// How long after the end of the schedule the last frames may leave at most.
 const GRACE_PS: u64 = 20 * MILLISECOND;
 
 /// What sender and receiver of a stream, and whoever shows live numbers, know of each other.
@@ -30,7 +30,11 @@ pub(crate) struct Transmitter<'a, T> {
     flight: &'a Flight,
     stream: u16,
     start_ps: u64,
+    /// When the last frames may leave, picoseconds after the start.
+    until_ps: u64,
     cursor: Cursor,
+    /// Frames that left in the last turn.
+    last: u64,
     done: bool,
     report: Departures,
 }
@@ -52,20 +56,25 @@ pub(crate) struct Departures {
 }
 
 impl<'a, T: TxPort> Transmitter<'a, T> {
+    /// A sender of a schedule that starts at `start_ps`. What it sends at the very last has half of `wait_ps` to arrive, or more.
     pub(crate) fn new(
         port: &'a mut T,
         schedule: &'a Schedule,
         flight: &'a Flight,
         stream: u16,
         start_ps: u64,
+        wait_ps: u64,
     ) -> Self {
+        let until_ps = schedule.end_ps() + GRACE_PS.min(wait_ps / 2);
         Self {
             port,
             schedule,
             flight,
             stream,
             start_ps,
+            until_ps,
             cursor: Cursor::new(),
+            last: 0,
             done: false,
             report: Departures::default(),
         }
@@ -82,7 +91,12 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
             return Ok(!self.done);
         }
         self.report.pauses.turn(now_ps, None);
+        self.last = 0;
         let since = now_ps - self.start_ps;
+        if since > self.until_ps {
+            self.done = true;
+            return Ok(false);
+        }
         let ahead = self.port.ahead_ps();
         let due = match ahead {
             0 => self.cursor.due(self.schedule, since).min(BURST),
@@ -91,17 +105,19 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         if due > 0 {
             self.send(due, since, (ahead == 0).then_some(now_ps))?;
         }
-        if self.cursor.place() >= self.schedule.frames() {
-            self.finish()?;
-        } else if since > self.schedule.end_ps() + GRACE_PS {
-            self.stop()?;
-        }
+        self.done = self.cursor.place() >= self.schedule.frames();
         Ok(!self.done)
     }
 
-    /// Ends before the schedule does: what was not sent counts as short.
-    pub(crate) fn stop(&mut self) -> Result<()> {
-        if self.done { Ok(()) } else { self.finish() }
+    /// Counts what left, when the loop has ended at `now_ps`. What was not sent is short. If the last turn took too long, what it sent
+    /// counts as never sent too: the receiver may have stopped counting when it left.
+    pub(crate) fn finish(&mut self, now_ps: u64) -> Result<()> {
+        let held = if now_ps > self.start_ps + self.until_ps { self.last } else { 0 };
+        let stuck = self.port.pending()?;
+        self.report.sent = self.cursor.sent().saturating_sub(stuck + held);
+        self.report.short = self.schedule.frames() - self.report.sent;
+        self.flight.sent.store(self.report.sent, Relaxed);
+        Ok(())
     }
 
     /// The account.
@@ -134,17 +150,9 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
             r.largest = r.largest.max(sent);
             r.lateness.record(since_ps.saturating_sub(self.schedule.due_ps(place)) / 1000);
         }
+        self.last = sent;
         self.cursor.advance(sent);
         self.flight.sent.store(self.cursor.sent(), Relaxed);
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        let stuck = self.port.pending()?;
-        self.report.sent = self.cursor.sent().saturating_sub(stuck);
-        self.report.short = self.schedule.frames() - self.report.sent;
-        self.flight.sent.store(self.report.sent, Relaxed);
-        self.done = true;
         Ok(())
     }
 }

@@ -67,7 +67,7 @@ fn transmitters<'a, 'b, T: TxPort>(
     let each = senders.iter_mut().zip(schedules).zip(&setting.order.senders);
     each.map(|((port, schedule), sender)| {
         let flight = &setting.flights[sender.port];
-        Transmitter::new(port, schedule, flight, sender.port as u16, setting.start_ps)
+        Transmitter::new(port, schedule, flight, sender.port as u16, setting.start_ps, setting.order.wait_ps)
     })
     .collect()
 }
@@ -106,7 +106,6 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     while going {
         turns += 1;
         if turns.is_multiple_of(LIVE_TURNS) && !watch(live(&setting, clock.now_ps())) {
-            sending.iter_mut().try_for_each(Transmitter::stop)?;
             break;
         }
         let now = clock.now_ps();
@@ -123,6 +122,8 @@ pub fn lock_step<T: TxPort, R: RxPort>(
         }
         clock.advance(next.saturating_sub(now));
     }
+    // All left when they were due.
+    sending.iter_mut().try_for_each(|t| t.finish(start_ps))?;
     let departures: Vec<_> = sending.into_iter().map(Transmitter::into_report).collect();
     let sent: Vec<Sent> = departures
         .into_iter()
@@ -198,7 +199,7 @@ fn send<T: TxPort>(
         }
         std::hint::spin_loop();
     }
-    sending.iter_mut().try_for_each(Transmitter::stop)?;
+    sending.iter_mut().try_for_each(|t| t.finish(clock.now_ps()))?;
     Ok(sending.into_iter().map(Transmitter::into_report).collect())
 }
 

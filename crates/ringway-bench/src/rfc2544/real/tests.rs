@@ -1,5 +1,6 @@
 //! Trials over ports that need no privilege.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -12,7 +13,7 @@ use super::super::lanes::{Cpus, Lane, VirtualClock, lock_step, threads};
 use super::super::ledger::Ledger;
 use super::super::mix::Mix;
 use super::super::port::{Clock, RxPort, Train, TxPort};
-use super::super::rate::{MILLISECOND, Rate};
+use super::super::rate::{MICROSECOND, MILLISECOND, Rate};
 use super::super::schedule::BURST;
 use super::super::session::Rig;
 use super::super::trial::{Extra, Fault, Order, Trial, Verdict};
@@ -153,22 +154,33 @@ fn a_trial_in_real_time_counts_and_stamps() {
     assert!(trial.interrupted() && trial.verdict(1_000_000) == Verdict::Invalid);
 }
 
-/// A receiver that stands still once, when `at` has come.
-struct Lazy<R, C> {
-    inner: R,
+/// A side that stands still once, when `at` has come: before it does its work, or behind it.
+struct Lazy<P, C> {
+    inner: P,
     clock: C,
     at_ps: u64,
-    pause: Box<dyn FnMut() + Send>,
+    pause: Duration,
+    before: bool,
     paused: bool,
+}
+
+impl<P, C: Clock> Lazy<P, C> {
+    fn rest(&mut self, before: bool) {
+        // A thread that the machine has held up beyond the moment is left alone.
+        let late_ps = self.clock.now_ps().checked_sub(self.at_ps);
+        if !self.paused && before == self.before && late_ps.is_some_and(|ps| ps < MILLISECOND) {
+            self.paused = true;
+            std::thread::sleep(self.pause);
+        }
+    }
 }
 
 impl<R: RxPort, C: Clock> RxPort for Lazy<R, C> {
     fn poll(&mut self, now_ps: u64, ledger: &mut Ledger) -> Result<u64> {
-        if !self.paused && self.clock.now_ps() >= self.at_ps {
-            self.paused = true;
-            (self.pause)();
-        }
-        self.inner.poll(now_ps, ledger)
+        self.rest(true);
+        let frames = self.inner.poll(now_ps, ledger);
+        self.rest(false);
+        frames
     }
 
     fn capacity(&self) -> u64 {
@@ -180,42 +192,106 @@ impl<R: RxPort, C: Clock> RxPort for Lazy<R, C> {
     }
 }
 
-/// The receiver stands still for 5 ms at random, its ring lasts 3.4: every trial is invalid, whatever was lost.
-#[test]
-fn stalls_of_the_receiving_thread_are_always_noticed() {
-    for seed in 1..=12u64 {
-        let name = format!("stall{}n{seed}", std::process::id());
-        let rig = rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
-        let (mut lanes, clock) = rig.into_real_lanes().unwrap();
-        let lane = lanes.remove(0);
-        let at_ps = clock.now_ps() + (10 + seed * 7919 % 30) * MILLISECOND;
-        let pause = Box::new(|| std::thread::sleep(Duration::from_millis(5)));
-        let rx = Lazy { inner: lane.rx, clock, at_ps, pause, paused: false };
-        let order = Order::at(&Mix::fixed(64), Rate::new(300_000, 1), 50 * MILLISECOND, 5 * MILLISECOND);
-        let mut lanes = [Lane { tx: lane.tx, rx, stream: 0 }];
-        let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
-        assert!(lanes[0].rx.paused);
-        assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{seed}: {trial:?}");
-        // Unless the sender was held up for so long that nothing was left to be lost.
-        let held_up = trial.faults.iter().any(|f| matches!(f, Fault::Short { .. }));
-        let stalled = trial.faults.iter().any(|f| matches!(f, Fault::Stalled { .. }));
-        assert!(stalled || held_up, "{seed}: {:?}", trial.faults);
+impl<T: TxPort, C: Clock> TxPort for Lazy<T, C> {
+    fn send(&mut self, train: &Train<'_>) -> Result<u64> {
+        self.rest(true);
+        let sent = self.inner.send(train);
+        self.rest(false);
+        sent
+    }
+
+    fn pending(&mut self) -> Result<u64> {
+        self.inner.pending()
     }
 }
 
-/// The receiver stands still at the end of a trial: what lies in its ring is neither lost nor received.
-#[test]
-fn a_stall_at_the_end_is_noticed() {
-    let rig = rig("loop:", "loop:", false, |_| ());
+/// Which thread is stopped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Thread {
+    Sender,
+    Receiver,
+}
+
+/// A trial of 50 ms over a pipe of 1024 slots. From a moment `at_us` after the start on, a thread stands still. `None` when it did not
+/// run at that moment.
+fn stalled(which: Thread, pps: u64, at_us: u64, pause: Duration, before: bool) -> Option<Trial> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let name = format!("stall{}n{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+    let rig = rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
     let (mut lanes, clock) = rig.into_real_lanes().unwrap();
-    let lane = lanes.remove(0);
-    let at_ps = clock.now_ps() + 45 * MILLISECOND;
-    let pause = Box::new(|| std::thread::sleep(Duration::from_millis(40)));
-    let rx = Lazy { inner: lane.rx, clock, at_ps, pause, paused: false };
-    let order = Order::at(&Mix::fixed(64), Rate::new(10_000, 1), 50 * MILLISECOND, 5 * MILLISECOND);
-    let mut lanes = [Lane { tx: lane.tx, rx, stream: 0 }];
+    let Lane { tx, rx, stream } = lanes.remove(0);
+    // Threads are started 5 ms before.
+    let hit = clock.now_ps() + (5000 + at_us) * MICROSECOND;
+    let at = |thread| if which == thread { hit } else { u64::MAX };
+    let tx = Lazy { inner: tx, clock, at_ps: at(Thread::Sender), pause, before, paused: false };
+    let rx = Lazy { inner: rx, clock, at_ps: at(Thread::Receiver), pause, before, paused: false };
+    let order = Order::at(&Mix::fixed(64), Rate::new(pps, 1), 50 * MILLISECOND, 5 * MILLISECOND);
+    let mut lanes = [Lane { tx, rx, stream }];
     let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
-    assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{trial:?}");
+    (lanes[0].tx.paused || lanes[0].rx.paused).then_some(trial)
+}
+
+fn has(trial: &Trial, of: impl Fn(&Fault) -> bool) -> bool {
+    trial.faults.iter().any(of)
+}
+
+const STALL: Duration = Duration::from_millis(5);
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The receiver stands still for 5 ms at random, its ring lasts 3.4: every trial is invalid, whatever was lost.
+    #[test]
+    fn stalls_of_the_receiving_thread_are_always_noticed(at_us in 0u64..44_000, before: bool) {
+        let Some(trial) = stalled(Thread::Receiver, 300_000, at_us, STALL, before) else { return Ok(()) };
+        prop_assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{:?}", trial);
+        // Unless the sender was held up for so long that nothing was left to be lost.
+        let known = has(&trial, |f| matches!(f, Fault::Short { .. } | Fault::Stalled { .. }));
+        prop_assert!(known, "{:?}", trial.faults);
+    }
+
+    /// The sender stands still for 5 ms at random: 1500 frames are due meanwhile, 64 are made up for.
+    #[test]
+    fn stalls_of_the_sending_thread_are_always_noticed(at_us in 0u64..44_000, before: bool) {
+        let Some(trial) = stalled(Thread::Sender, 300_000, at_us, STALL, before) else { return Ok(()) };
+        prop_assert!(has(&trial, |f| matches!(f, Fault::Short { .. })), "{:?}", trial);
+    }
+
+    /// At 10,000 frames a second a sender makes up for the 50 that were due, and a ring has room for them: that alone is no fault,
+    /// and the report tells of it.
+    #[test]
+    fn stalls_that_can_be_made_up_for_are_told(at_us in 0u64..44_000, before: bool, sender: bool) {
+        let which = if sender { Thread::Sender } else { Thread::Receiver };
+        let Some(trial) = stalled(which, 10_000, at_us, STALL, before) else { return Ok(()) };
+        let pauses = if sender { &trial.tx_pauses } else { &trial.rx_pauses };
+        prop_assert!(pauses.longest_ns >= 5_000_000, "{:?}", trial);
+        // Unless the machine held the receiver up for longer than its ring lasts.
+        let stood_still = has(&trial, |f| matches!(f, Fault::Stalled { .. }));
+        prop_assert!(!stood_still || trial.rx_pauses.longest_ns > 100_000_000, "{:?}", trial);
+        if trial.faults.is_empty() {
+            prop_assert_eq!((trial.tx, trial.lost), (500, 0));
+        }
+    }
+}
+
+/// A thread that stands still when a trial ends, for longer than stragglers are waited for: what lies in the ring is neither lost
+/// nor received, and what would leave late is not sent.
+#[test]
+fn stalls_at_the_end_are_noticed() {
+    let long = Duration::from_millis(40);
+    if let Some(trial) = stalled(Thread::Receiver, 10_000, 45_000, long, true) {
+        assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{trial:?}");
+    }
+    // The last frame of all is due after 49 ms.
+    for (at_us, pause, pps) in
+        [(45_000, 8, 10_000), (45_000, 40, 10_000), (48_500, 40, 1000), (48_500, 3, 1000)]
+    {
+        let Some(trial) = stalled(Thread::Sender, pps, at_us, Duration::from_millis(pause), true) else {
+            continue;
+        };
+        assert!(trial.lost == 0 || !trial.faults.is_empty(), "{trial:?}");
+        assert!(pause < 40 || trial.tx < trial.scheduled, "{trial:?}");
+    }
 }
 
 /// A sender whose frames go nowhere for a while.

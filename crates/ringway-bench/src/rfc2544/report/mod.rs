@@ -113,6 +113,12 @@ impl Report {
         if self.interrupted {
             labels.push("PARTIAL: it ended early".into());
         }
+        let negative: u64 = self.trials.iter().map(|t| t.trial.received.negative).sum();
+        if negative > 0 {
+            labels.push(format!(
+                "{negative} frames seemed to arrive before they were sent: the clocks of the CPUs differ; latencies are without them"
+            ));
+        }
         labels.extend(self.partial.iter().map(|why| format!("partial: {why}")));
         labels
     }
@@ -215,5 +221,7 @@ pub(crate) mod tests {
         assert_eq!(report.title(), "RFC 2544 benchmark");
         report.interrupted = true;
         assert_eq!(report.title(), "Partial benchmark after RFC 2544");
+        report.trials[1].trial.received.negative = 3;
+        assert!(report.labels().iter().any(|l| l.starts_with("3 frames seemed to arrive before")));
     }
 }
