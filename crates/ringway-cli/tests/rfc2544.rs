@@ -95,6 +95,10 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
         ("--virtual-time --test speed", "'speed' is no test; accepted: throughput,"),
         ("--virtual-time --preset ndr,pdr", "need --search mlr"),
         ("--virtual-time --flows 17M", "accepted: 1 to 16M"),
+        ("--virtual-time --device ringway-router --vlan 5", "has no VLANs"),
+        ("--virtual-time --device ringway-router:routes=9M", "are the most"),
+        ("--device ringway-router", "give one with --link"),
+        ("--device switch --link 1G", "--virtual-time"),
         ("--virtual-time --device hub", "'hub' is no device"),
         ("--virtual-time --src-mac 1:2", "MAC address '1:2'"),
         ("--virtual-time --slots 64", "--slots is for ports"),
@@ -112,7 +116,7 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
             "--tx a --rx b --link 1G --modifier management --management 198.18.0.1 --bidir",
             "leave --bidir out",
         ),
-        ("--tx a --rx b --virtual-time --modifier routes --route-command true", "needs real time"),
+        ("--tx a --rx b --link 1G --virtual-time --modifier routes --route-command true", "needs real time"),
         (
             "--tx loop: --rx loop: --link 1G --sizes 9216 --slots 2 --imix 1x70000",
             "longer than the port sends",
@@ -307,6 +311,41 @@ fn modifiers_have_results_of_their_own() {
     let lines: Vec<&str> = log.lines().collect();
     // The probe runs no commands; a trial that was repeated has an update of its own.
     assert!(lines.starts_with(&["route", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
+}
+
+/// Ringway's own router in this process: exact in virtual time, with its own speed in real time.
+#[test]
+fn a_router_of_ringway_in_this_process() {
+    let report = rfc("--virtual-time --device ringway-router:routes=1k --link 1G --sizes 64,1518 --test burst,throughput --seconds 0.02 \
+                      --burst-seconds 0.02 --flows 1,4096 --modifier broadcast,protocols --json")
+    .json();
+    let frames = |results: &Value| -> Vec<u64> {
+        results["burst"].as_array().unwrap().iter().map(|b| b["rx"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(
+        (report["time"].as_str(), frames(&report["results"])),
+        (Some("lock-step"), vec![29_762, 1626])
+    );
+    // 1 % of the frames are broadcasts; IPv6 needs 78 bytes.
+    for (k, expected) in [vec![29_762, 1626], vec![29_465, 1610], vec![25_511, 1626]].into_iter().enumerate()
+    {
+        let results = &report["varied"][k]["results"];
+        assert_eq!(frames(results), expected, "{results}");
+        assert!(
+            results["throughput"].as_array().unwrap().iter().all(|t| t["load"] == 1_000_000),
+            "{results}"
+        );
+    }
+    let extra = &report["varied"][1]["extra"];
+    assert!(extra["sent"].as_u64().unwrap() > 300 && extra["received"] == 0, "{extra}");
+    let words = "--device ringway-router --pps 10k --sizes 64 --seconds 0.05 --wait 0.1 --pause 0 --retries 50 --resolution 50 --json";
+    let report = rfc(words).json();
+    assert_eq!(report["time"], "real");
+    assert!(
+        report["results"]["throughput"][0]["device_fps"].as_f64().unwrap() > 1000.0,
+        "{}",
+        report["results"]
+    );
 }
 
 /// Ringway's own switch in lock step: exact on any machine.

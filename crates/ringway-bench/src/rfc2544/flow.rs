@@ -125,10 +125,15 @@ impl Flows {
     /// What frame `seq` carries. Different flows differ in their pair of addresses.
     #[must_use]
     pub fn of(&self, seq: u64) -> Flow {
+        self.at(self.index(seq))
+    }
+
+    /// What frames of a flow carry.
+    #[must_use]
+    pub fn at(&self, index: u32) -> Flow {
         if self.count == 1 {
             return Flow { src_host: 0, dst_host: 0, src_port: ONE_FLOW.0, dst_port: ONE_FLOW.1, mac: 0 };
         }
-        let index = self.index(seq);
         let hosts = shuffle(index, self.seed);
         let ports = mix(u64::from(index) ^ self.seed.rotate_left(32));
         Flow {

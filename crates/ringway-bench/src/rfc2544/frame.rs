@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use ringway::wire::MacAddr;
 use serde::{Deserialize, Serialize};
 
-use super::flow::Flows;
+use super::flow::{Flow, Flows};
 use super::template::{COMPACT, Template, UDP};
 use crate::traffic::bytes::{fold, get_u16, sum_bytes};
 use crate::traffic::tag::{Layers, Tag};
@@ -170,6 +170,12 @@ impl Writer {
         template.write(frame, &self.format.flows.of(seq), &Tag { stream: self.stream, seq, time_ns: now_ns });
         frame.len()
     }
+}
+
+/// The address of a flow on a side, where addresses vary. The sides keep apart.
+pub(super) fn varied(mac: [u8; 6], side: usize, flow: &Flow) -> [u8; 6] {
+    let ([a, b, c, ..], [_, d, e, f]) = (mac, flow.mac.to_be_bytes());
+    [a, b, c ^ side as u8, d, e, f]
 }
 
 /// What a received frame is.

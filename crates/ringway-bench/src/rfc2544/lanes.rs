@@ -10,6 +10,7 @@ use std::time::Duration;
 use ringway::Result;
 
 use super::collect::{Collector, Span};
+use super::device::{Polled, Work};
 use super::port::{Clock, RxPort, TxPort};
 use super::rate::MILLISECOND;
 use super::schedule::Schedule;
@@ -88,7 +89,22 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     clock: &VirtualClock,
     watch: &mut Watch<'_>,
 ) -> Result<Trial> {
+    lock_step_with(lanes, None, order, clock, watch)
+}
+
+/// The same with a device of this process between the lanes' ends, which has a turn before theirs.
+///
+/// # Errors
+/// Those of the ports and of the device.
+pub fn lock_step_with<T: TxPort, R: RxPort>(
+    lanes: &mut [Lane<T, R>],
+    mut device: Option<&mut (dyn Polled + '_)>,
+    order: &Order,
+    clock: &VirtualClock,
+    watch: &mut Watch<'_>,
+) -> Result<Trial> {
     let schedule = order.schedule();
+    let mut work = device.as_ref().map(|_| Work::default());
     let (start, flights) = (clock.now_ps(), flights(lanes.len()));
     let close = start + schedule.end_ps() + order.wait_ps;
     let mut loops: Vec<_> = lanes
@@ -104,6 +120,9 @@ pub fn lock_step<T: TxPort, R: RxPort>(
             break;
         }
         let now = clock.now_ps();
+        if let (Some(device), Some(work)) = (&mut device, &mut work) {
+            work.frames += device.poll()?;
+        }
         let mut next = close;
         going = false;
         for (transmitter, collector) in &mut loops {
@@ -119,7 +138,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     loops.iter_mut().try_for_each(|(transmitter, _)| transmitter.finish(start))?;
     let interrupted = going;
     let ends: Vec<Ends> = loops.into_iter().map(|(t, c)| finished(t, c)).collect();
-    Ok(conclude(order, &schedule, &ends, interrupted))
+    Ok(Trial { device: work, ..conclude(order, &schedule, &ends, interrupted) })
 }
 
 /// CPUs that the loops of a trial are kept on.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::collect::Collected;
+use super::device::Work;
 use super::ledger::{Gap, Received, seconds};
 use super::marks::Marks;
 use super::mix::Mix;
@@ -257,6 +258,9 @@ pub struct Trial {
     /// Frames in the place of test frames, if the variant has any: rates count them, losses do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Extra>,
+    /// What a device of this process did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Work>,
 }
 
 /// What a trial is worth for a loss goal.
@@ -408,6 +412,7 @@ impl Trial {
             rx_pauses: Pauses::default(),
             streams: Vec::new(),
             extra: None,
+            device: None,
         }
     }
 

@@ -5,9 +5,10 @@
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use ringway_bench::rfc2544::device::DeviceSpec;
+use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_bench::rfc2544::flow::FlowOrder;
 use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::search::{Preset, SearchKind};
@@ -190,10 +191,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) virtual_time: bool,
 
-    /// Modelled device of virtual time without ports: link[:delay=1us] or
-    /// switch[:pps=1M,bps=8G,buffer=64,latency=5us,recovery=10ms,outage=10s+1s]
+    /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process; in virtual time also a modelled
+    /// one, link[:delay=1us] or switch[:pps=1M,bps=8G,buffer=64,latency=5us,recovery=10ms,outage=10s+1s]
     #[arg(long, value_name = "DEVICE", conflicts_with = "tx")]
-    pub(super) device: Option<DeviceSpec>,
+    pub(super) device: Option<InnerDevice>,
 
     /// Slots of each ring
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
@@ -267,6 +268,27 @@ Examples:
   sudo ringway rfc2544 --tx ebpf:eth1 --rx ebpf:eth2 --link 10G --search mlr --preset ndr,pdr --cpus 2,3
   ringway rfc2544 --config lab.conf --journal lab.trials --save today.json
   ringway rfc2544 diff yesterday.json today.json";
+
+/// A device of this process by name.
+#[derive(Debug, Clone)]
+pub(super) enum InnerDevice {
+    /// A modelled one.
+    Model(DeviceSpec),
+    /// Ringway's router in this process.
+    Router(RouterSpec),
+}
+
+impl FromStr for InnerDevice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with(RouterSpec::NAME) {
+            text.parse().map(Self::Router)
+        } else {
+            text.parse().map(Self::Model)
+        }
+    }
+}
 
 /// Names of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

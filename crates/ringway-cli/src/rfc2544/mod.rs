@@ -14,11 +14,11 @@ use std::fs;
 use std::path::Path;
 
 use ringway_bench::engine::Signals;
-use ringway_bench::rfc2544::device::VirtualRig;
+use ringway_bench::rfc2544::device::{Router, VirtualRig};
 use ringway_bench::rfc2544::journal::Journal;
 use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_bench::rfc2544::rate::{Rate, SECOND};
-use ringway_bench::rfc2544::real::{RealClock, RealRig, RigSpec, refuse};
+use ringway_bench::rfc2544::real::{MOST_ANNOUNCED, RealClock, RealRig, RigSpec, refuse};
 use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
 use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
 use ringway_bench::rfc2544::trial::{Order, Trial};
@@ -96,19 +96,28 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
             {
                 return Err(Failure::Other(why));
             }
-            over_ports(args, plan, &signals, spec)
+            over_ports(args, plan, &signals, RealRig::open(spec)?)
+        }
+        Target::Router(router, spec) => {
+            let mac = |side: usize| {
+                let text = &spec.format.macs[side];
+                text.parse().map_err(|e| Failure::Usage(format!("MAC address '{text}': {e}")))
+            };
+            let router = Router::open(router, [mac(0)?, mac(1)?])?;
+            let spec = RigSpec { ports: router.ports(), ..spec.clone() };
+            let rig = RealRig::open(&spec)?.with_device(Box::new(router));
+            over_ports(args, plan, &signals, rig)
         }
         Target::Dut(device, spec) => {
             let dut = device.start()?;
             let spec = dut::between(spec, &dut);
-            dut.run(|| over_ports(args, plan, &signals, &spec))
+            dut.run(|| over_ports(args, plan, &signals, RealRig::open(&spec)?))
         }
     }
 }
 
-/// Opens the ports, and sees whether frames get through at all.
-fn over_ports(args: &Args, plan: &Plan, signals: &Signals, spec: &RigSpec) -> Result<(), Failure> {
-    let mut rig = RealRig::open(spec)?;
+/// Sees whether frames get through at all, and runs the trials.
+fn over_ports(args: &Args, plan: &Plan, signals: &Signals, mut rig: RealRig) -> Result<(), Failure> {
     plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
     probe(&mut rig, plan)?;
     let ports = rig.describe();
@@ -158,7 +167,7 @@ fn trials(
         settings: plan.settings.clone(),
         format: plan.format.clone(),
         partial: plan.settings.shortcuts(),
-        notes: notes(&results, &varied, real),
+        notes: notes(&results, &varied, plan, real),
         interrupted: ended.is_err(),
         results,
         varied,
@@ -205,10 +214,17 @@ fn nothing_came(trial: &Trial) -> String {
     }
 }
 
-fn notes(results: &Results, varied: &[Varied], real: bool) -> Vec<String> {
+fn notes(results: &Results, varied: &[Varied], plan: &Plan, real: bool) -> Vec<String> {
     let mut notes = limits(results, "");
     for v in varied {
         notes.extend(limits(&v.results, &format!(", {}", v.variant)));
+    }
+    let format = &plan.format;
+    if format.vary_macs && format.gateways.is_none() && format.flows.count() > MOST_ANNOUNCED {
+        let all = format.flows.count();
+        notes.push(format!(
+            "{MOST_ANNOUNCED} of {all} addresses were announced before each trial: a switch floods frames to the others"
+        ));
     }
     if real {
         notes.push(

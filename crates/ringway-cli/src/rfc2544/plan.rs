@@ -1,7 +1,7 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
 use ringway_bench::dut::DutKind;
-use ringway_bench::rfc2544::device::DeviceSpec;
+use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_bench::rfc2544::flow::Flows;
 use ringway_bench::rfc2544::frame::{Format, Writer};
 use ringway_bench::rfc2544::lanes::Cpus;
@@ -13,7 +13,7 @@ use ringway_bench::rfc2544::settings::{Maximum, Settings};
 use ringway_bench::rfc2544::trial::from_seconds;
 use ringway_bench::rfc2544::variant::{Modifier, Variant};
 
-use super::args::{Args, ModifierName, PresetName, SearchName};
+use super::args::{Args, InnerDevice, ModifierName, PresetName, SearchName};
 use super::dut::{self, Device};
 
 /// Longest frame of a modelled device, without FCS.
@@ -31,6 +31,18 @@ pub(super) enum Target {
     Ports(RigSpec),
     /// A device that is to be set up, and the ports to it, which have no names yet.
     Dut(Device, RigSpec),
+    /// Ringway's router in this process; its ports are made with it.
+    Router(RouterSpec, RigSpec),
+}
+
+impl Target {
+    /// How ports are used, if there are any.
+    fn rig(&self) -> Option<&RigSpec> {
+        match self {
+            Self::Model(_) => None,
+            Self::Ports(spec) | Self::Dut(_, spec) | Self::Router(_, spec) => Some(spec),
+        }
+    }
 }
 
 /// What is to be done.
@@ -73,6 +85,7 @@ impl Plan {
             Target::Model(device) => format!("modelled device {device}"),
             Target::Ports(spec) => format!("{} to {}", spec.ports[0], spec.ports[1]),
             Target::Dut(device, _) => device.describe(),
+            Target::Router(router, _) => format!("{router} in this process"),
         }
     }
 
@@ -82,6 +95,7 @@ impl Plan {
             Target::Model(_) => String::new(),
             Target::Ports(s) => over(s),
             Target::Dut(device, s) => format!("{:?} {}", device.spec, over(s)),
+            Target::Router(_, s) => over(s),
         };
         let format = serde_json::to_string(&self.format).unwrap_or_default();
         format!("{} {how} {format} {}", self.device(), env!("CARGO_PKG_VERSION"))
@@ -114,6 +128,15 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
     }
     match (&args.tx, &args.rx) {
         (Some(tx), Some(rx)) => Ok(Target::Ports(rig([tx, rx]))),
+        _ if let Some(InnerDevice::Router(router)) = &args.device => {
+            if args.vlan.is_empty() && !args.modifiers.contains(&ModifierName::Management) {
+                return Ok(Target::Router(*router, rig([""; 2])));
+            }
+            Err(format!(
+                "{} in this process has no VLANs, and no host that answers queries",
+                RouterSpec::NAME
+            ))
+        }
         _ if !args.virtual_time => Err("there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for \
                                         a modelled device"
             .into()),
@@ -123,7 +146,10 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
                 Some((option, _)) => Err(format!(
                     "{option} is for ports, and there are none: a modelled device has no rings and no threads"
                 )),
-                None => Ok(Target::Model(args.device.clone().unwrap_or_else(DeviceSpec::link))),
+                None => match &args.device {
+                    Some(InnerDevice::Model(device)) => Ok(Target::Model(device.clone())),
+                    _ => Ok(Target::Model(DeviceSpec::link())),
+                },
             }
         }
     }
@@ -152,6 +178,9 @@ fn format(args: &Args) -> Result<Format, String> {
         if let Some(given) = given {
             mac.clone_from(given);
         }
+    }
+    if let Some(InnerDevice::Router(_)) = &args.device {
+        format.gateways = Some(RouterSpec::macs().map(|mac| mac.to_string()));
     }
     Writer::new(&format, 0, 0).map(|_| format)
 }
@@ -230,7 +259,8 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         (_, Some(pps), _) if pps > 0 => Maximum::Pps(pps),
         (_, Some(_), _) => return Err("--pps must be above 0".into()),
         (None, None, Target::Model(_) | Target::Dut(..)) => Maximum::Link(10_000_000_000),
-        (None, None, Target::Ports(_)) => {
+        (None, None, Target::Router(..)) if args.virtual_time => Maximum::Link(10_000_000_000),
+        (None, None, _) => {
             return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
         }
     };

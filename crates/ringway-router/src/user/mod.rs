@@ -29,5 +29,6 @@ mod router;
 mod side;
 
 pub use control::Status;
+pub use path::Path;
 pub use router::{Options, Router, Tables, Watch};
 pub use side::Side;

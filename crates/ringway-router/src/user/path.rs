@@ -20,9 +20,10 @@ const BURSTS: usize = 16;
 /// Longest frame: 64 slots of the largest buffers, and all that IP can be.
 const LONGEST: usize = 1 << 18;
 
-/// All rings of a router, and what decides.
+/// The loop of a router over its rings, and what decides: for those who bring tables and time of their own. [`Router`](super::Router) is
+/// this and the kernel's tables.
 #[derive(Debug)]
-pub(super) struct Path {
+pub struct Path {
     engine: Engine,
     /// Rings of received frames, with the position of their side and their number there.
     wires: Vec<(usize, usize, RxRing)>,
@@ -52,8 +53,11 @@ enum Exit {
 }
 
 impl Path {
-    /// Of ports in pairs: wire and host of each side.
-    pub(super) fn new(engine: Engine, mut ports: Vec<Port>, spin: Duration) -> Result<Self> {
+    /// Of ports in pairs: wire and host of each side. `spin` is how long [`run`](Self::run) polls before it sleeps.
+    ///
+    /// # Errors
+    /// When a wait can't be set up.
+    pub fn new(engine: Engine, mut ports: Vec<Port>, spin: Duration) -> Result<Self> {
         let mut out = Out {
             wires: Vec::new(),
             hosts: Vec::new(),
@@ -73,7 +77,10 @@ impl Path {
     }
 
     /// Forwards until told to stop.
-    pub(super) fn run(&mut self, stop: &AtomicBool) -> Result<()> {
+    ///
+    /// # Errors
+    /// Those of the rings' sync.
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         while !stop.load(Relaxed) {
             if self.round()? == 0 {
                 self.sleep()?;
@@ -83,7 +90,10 @@ impl Path {
     }
 
     /// Some bursts of each ring; returns the frames or slots moved.
-    fn round(&mut self) -> Result<usize> {
+    ///
+    /// # Errors
+    /// Those of the rings' sync.
+    pub fn round(&mut self) -> Result<usize> {
         let mut moved = 0;
         for wire in 0..self.wires.len() {
             moved += self.receive(wire)?;

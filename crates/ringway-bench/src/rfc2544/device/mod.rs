@@ -1,4 +1,5 @@
-//! Modelled devices: what lies between the two ports of a tester in virtual time.
+//! Modelled devices: what lies between the two ports of a tester in virtual time; and devices of this process ([`Polled`]), which
+//! work on the bytes of frames in virtual or in real time.
 //!
 //! Frames are not carried byte by byte: a device is told of a train of evenly spaced frames at once and works out in integers
 //! which of them arrive, and when. That is exact, not an approximation: tests compare it with a queue that is simulated frame by
@@ -6,7 +7,9 @@
 
 mod inbox;
 mod link;
+mod polled;
 mod rig;
+mod router;
 mod spec;
 mod switch;
 #[cfg(test)]
@@ -20,7 +23,10 @@ use ringway::Result;
 
 pub use inbox::Inbox;
 pub use link::Link;
+pub(super) use polled::beside;
+pub use polled::{Polled, Work};
 pub use rig::VirtualRig;
+pub use router::{Router, RouterSpec};
 pub(crate) use spec::positive;
 pub use spec::{DeviceSpec, time};
 pub use switch::{Switch, SwitchSpec};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rfc2544::device::Work;
 use crate::rfc2544::mix::Mix;
 use crate::rfc2544::rate::Load;
 use crate::rfc2544::search::{Found, Measured, Reason, Step};
@@ -30,12 +31,16 @@ pub struct Throughput {
     pub limited: bool,
     /// Trials that the search took.
     pub trials: u64,
+    /// What a device of this process could do with a CPU of its own, frames a second: all frames of the search over the CPU time of its
+    /// thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_fps: Option<f64>,
 }
 
 pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Throughput, Stop> {
     let settings = session.settings();
     let mut search = settings.search.start();
-    let mut trials = 0;
+    let (mut trials, mut work) = (0, Work::default());
     let found = loop {
         match search.next() {
             Step::Done(found) => break found,
@@ -45,10 +50,11 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Throughput, S
                 let trial = session.trial(Test::Throughput, Some(load), &order)?;
                 search.learn(&measured(load, length_ps, &trial));
                 trials += 1;
+                trial.device.into_iter().for_each(|more| work += more);
             }
         }
     };
-    Ok(Throughput::of(settings, size, found, trials))
+    Ok(Throughput { device_fps: work.limit_fps(), ..Throughput::of(settings, size, found, trials) })
 }
 
 /// What a search learns of a trial; in integers, so that a journal that is read again says the same.
@@ -71,6 +77,17 @@ impl Throughput {
         let limited = goal.is_some_and(|g| g.reason == Reason::TesterLimit);
         let bits = |bytes: f64| fps * 8.0 * bytes;
         let (layer2_bps, layer1_bps) = (bits(size.mean()), bits(size.mean() + 20.0));
-        Self { size: size.clone(), load, fps, line_fps, layer2_bps, layer1_bps, found, limited, trials }
+        Self {
+            size: size.clone(),
+            load,
+            fps,
+            line_fps,
+            layer2_bps,
+            layer1_bps,
+            found,
+            limited,
+            trials,
+            device_fps: None,
+        }
     }
 }

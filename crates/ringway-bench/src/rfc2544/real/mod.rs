@@ -1,5 +1,6 @@
 //! Trials over ports: in real time with threads that poll, or in lock step under a virtual clock.
 
+mod announce;
 mod guard;
 mod management;
 mod neighbour;
@@ -9,6 +10,7 @@ mod rig;
 mod tests;
 mod tsc;
 
+pub use announce::MOST_ANNOUNCED;
 pub use guard::refuse;
 pub(crate) use ports::own_drops;
 pub use ports::{RealRx, RealTx};

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
 
+use super::super::device::{Polled, beside};
 use super::super::frame::{FCS, Format};
 use super::super::frames::{Frames, Query};
-use super::super::lanes::{Cpus, Lane, VirtualClock, Watch, lock_step, threads};
+use super::super::lanes::{Cpus, Lane, VirtualClock, Watch, lock_step_with, threads};
 use super::super::port::{Clock, RxPort};
 use super::super::rate::SECOND;
 use super::super::schedule::BURST;
 use super::super::session::Rig;
 use super::super::trial::{Fault, Order, Trial};
 use super::super::variant::{Modifier, Variant};
+use super::announce::announce;
 use super::management::Back;
 use super::neighbour::Side;
 use super::ports::{Outbox, RealRx, RealTx, own_drops};
@@ -51,6 +53,8 @@ pub struct RealRig {
     /// What the lanes send now.
     variant: Variant,
     query: Option<Query>,
+    /// A device of this process between the ports.
+    device: Option<Box<dyn Polled>>,
 }
 
 #[derive(Debug)]
@@ -119,7 +123,13 @@ impl RealRig {
         };
         let (cpus, format) = (spec.cpus.clone(), spec.format.clone());
         let variant = Variant::default();
-        Ok(Self { ports, lanes, cpus, max_frame, buf_size, format, variant, query: None })
+        Ok(Self { ports, lanes, cpus, max_frame, buf_size, format, variant, query: None, device: None })
+    }
+
+    /// The same with a device between its ports that is polled: by the tester itself in lock step, by a thread of its own in real time.
+    #[must_use]
+    pub fn with_device(self, device: Box<dyn Polled>) -> Self {
+        Self { device: Some(device), ..self }
     }
 
     /// Longest frame that both ports send, without FCS.
@@ -247,18 +257,34 @@ fn answers<C>(lanes: &mut [Lane<RealTx, RealRx<C>>]) -> Result<Option<u64>> {
     first.and_then(|lane| Some(lane.tx.back.as_mut()?.answers(&lane.tx.outbox))).unwrap_or(Ok(None))
 }
 
+/// Announces the hosts that frames are sent to, each on its own side.
+fn announce_all<C>(lanes: &mut [Lane<RealTx, RealRx<C>>], format: &Format) -> Result<()> {
+    for k in 0..lanes.len() {
+        let side = lanes[k].rx.side;
+        // The ring that sends there is with the receiver, or with the sender of the other direction.
+        let ring = match (lanes.len(), lanes[k].rx.replies.is_some()) {
+            (_, true) => lanes[k].rx.replies.as_mut(),
+            (2, false) => Some(&mut lanes[k ^ 1].tx.ring),
+            _ => None,
+        };
+        ring.map_or(Ok(()), |ring| announce(ring, side, format))?;
+    }
+    Ok(())
+}
+
 /// What has to be right before a trial: counters noted, old frames out of the rings, hosts announced.
 fn prepare<C: Clock>(
     lanes: &mut [Lane<RealTx, RealRx<C>>],
     order: &Order,
     buf_size: u32,
     virtual_time: bool,
-    vlans: &[u16],
+    plain: &Format,
     query: Option<&Query>,
 ) -> Result<()> {
     let longest = order.mix.range().1 - FCS;
     let schedule = order.schedule();
     let (peak, marks) = (schedule.peak(), order.variant.marks(&schedule));
+    announce_all(lanes, &order.variant.format(plain))?;
     for lane in lanes {
         lane.tx.frames.begin(marks.clone(), query.cloned());
         lane.tx.back.iter_mut().for_each(Back::begin);
@@ -268,10 +294,6 @@ fn prepare<C: Clock>(
         if virtual_time {
             let burst = BURST.min(lane.rx.capacity() / 2).max(1);
             lane.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
-        }
-        lane.rx.outbox.put(lane.rx.side.announce(vlans));
-        if let Some(ring) = &mut lane.rx.replies {
-            lane.rx.outbox.flush(ring)?;
         }
         for ring in &mut lane.rx.rings {
             // An endless source is never empty.
@@ -294,19 +316,22 @@ impl Rig for RealRig {
             );
         }
         self.vary(&order.variant)?;
-        let (vlans, query) = (&self.format.vlans, self.query.as_ref());
+        let (format, query) = (&self.format, self.query.as_ref());
         // A trial over a link that is down is over, unless it is about that.
         let (ports, may_fall) = (&self.ports, order.link_may_fall);
         let watch: &mut Watch<'_> =
             &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
         let mut trial = match &mut self.lanes {
             Lanes::Real(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, false, vlans, query)?;
-                threads(lanes, order, clock, &self.cpus, watch)?
+                prepare(lanes, order, self.buf_size, false, format, query)?;
+                let (cpus, place) = (&self.cpus, 2 * lanes.len());
+                let job = || threads(lanes, order, clock, cpus, watch);
+                let (trial, work) = beside(self.device.as_deref_mut(), || cpus.pin(place), job)?;
+                Trial { device: work, ..trial }
             }
             Lanes::Virtual(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, true, vlans, query)?;
-                lock_step(lanes, order, clock, watch)?
+                prepare(lanes, order, self.buf_size, true, format, query)?;
+                lock_step_with(lanes, self.device.as_deref_mut(), order, clock, watch)?
             }
         };
         let answers = match &mut self.lanes {
