@@ -87,9 +87,9 @@ impl<'a, R: RxPort> Collector<'a, R> {
     pub(super) fn turn(&mut self, now_ps: u64) -> Result<bool> {
         let limit = self.overfull().then_some(self.slack_ps);
         self.pauses.turn(now_ps, limit);
-        self.before = self.unique();
+        self.before = self.accounted();
         if self.port.poll(now_ps, &mut self.ledger)? > 0 {
-            self.flight.received.store(self.unique(), Relaxed);
+            self.flight.received.store(self.accounted(), Relaxed);
         }
         if now_ps < self.close_ps {
             return Ok(true);
@@ -104,8 +104,8 @@ impl<'a, R: RxPort> Collector<'a, R> {
         missing > self.capacity.saturating_sub(BURST)
     }
 
-    /// Different frames received.
-    fn unique(&self) -> u64 {
+    /// Frames that need not be waited for.
+    fn accounted(&self) -> u64 {
         self.ledger.accounted(self.stream)
     }
 

@@ -19,6 +19,9 @@ pub struct Latency {
     pub mean_ns: f64,
     /// The same from the last bit in to the first bit out (store and forward), where the time of a frame on the wire is known.
     pub stored_mean_ns: Option<f64>,
+    /// How often it was measured at the throughput.
+    #[serde(default)]
+    pub repeated: usize,
     /// Means of the repeats, nanoseconds.
     pub repeats: Spread,
     /// Medians of the repeats: their median, 1st and 99th percentile, nanoseconds.
@@ -86,6 +89,7 @@ impl Latency {
             size: size.clone(),
             mean_ns: means.mean,
             stored_mean_ns: stored,
+            repeated: repeats.len(),
             repeats: means,
             typical_ns: of(|t| t.latency.p50_ns),
             worst_ns: of(|t| t.latency.p99_9_ns),

@@ -1,9 +1,9 @@
 //! Where a benchmark must not run: overload tests are for isolated laboratories (RFC 6815).
 
 use std::fs;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
-use ringway::PortName;
+use ringway::{PortName, probe};
 
 use super::super::frame::{is_test_v4, is_test_v6};
 
@@ -18,8 +18,9 @@ pub fn refuse(port: &str) -> Option<String> {
     {
         "holds a default route".to_owned()
     } else {
-        let address =
-            addresses(&interface, &read("/proc/net/if_inet6")).into_iter().find(|a| !is_allowed(*a))?;
+        // What is not there has no address; opening it tells.
+        let addresses = probe::interface(&interface).ok()?.addresses;
+        let address = addresses.into_iter().find(|a| !is_allowed(*a))?;
         format!("has the address {address}")
     };
     Some(format!(
@@ -52,18 +53,6 @@ fn default_v6(routes: &str, interface: &str) -> bool {
         let flags = row.get(8).and_then(|flags| u32::from_str_radix(flags, 16).ok()).unwrap_or(0);
         row.starts_with(&[&zero, "00"]) && row.last() == Some(&interface) && flags & REJECT == 0
     })
-}
-
-fn addresses(interface: &str, inet6: &str) -> Vec<IpAddr> {
-    let of_interface =
-        nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|a| a.interface_name == interface);
-    let v4 = of_interface.filter_map(|a| Some(IpAddr::V4(a.address?.as_sockaddr_in()?.ip())));
-    let v6 = inet6.lines().filter_map(|line| {
-        let row: Vec<_> = line.split_whitespace().collect();
-        let bits = u128::from_str_radix(row.first()?, 16).ok()?;
-        (row.last() == Some(&interface)).then(|| IpAddr::V6(Ipv6Addr::from(bits)))
-    });
-    v4.chain(v6).collect()
 }
 
 /// Whether a laboratory's interface may have it: for benchmarks, documentation, or of this link only.

@@ -22,18 +22,19 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
 }
 
 /// The tests of a run.
-fn tests(r: &Results) -> Vec<(Test, String)> {
+fn tests(r: &Results) -> Vec<(&'static str, String)> {
     let mut files = Vec::new();
-    let mut add = |test: Test, head: &str, rows: Vec<String>| {
+    let mut add_named = |name: &'static str, head: &str, rows: Vec<String>| {
         if !rows.is_empty() {
-            files.push((test, format!("{head}\n{}\n", rows.join("\n"))));
+            files.push((name, format!("{head}\n{}\n", rows.join("\n"))));
         }
     };
     let size = |size: &super::super::mix::Mix| quoted(&size.to_string());
     let rows = r.throughput.iter().map(|t| {
         let load = t.load.map_or(0.0, super::super::rate::Load::as_percent);
+        let alone = t.device_fps.map_or(String::new(), |fps| fps.to_string());
         format!(
-            "{},{load},{},{},{},{},{}",
+            "{},{load},{},{},{},{},{},{alone}",
             size(&t.size),
             t.fps,
             t.line_fps,
@@ -42,9 +43,9 @@ fn tests(r: &Results) -> Vec<(Test, String)> {
             t.limited
         )
     });
-    add(
-        Test::Throughput,
-        "size,load_percent,fps,line_fps,layer1_bps,layer2_bps,limited_by_tester",
+    add_named(
+        Test::Throughput.name(),
+        "size,load_percent,fps,line_fps,layer1_bps,layer2_bps,limited_by_tester,device_fps",
         rows.collect(),
     );
     let rows = r.latency.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
@@ -57,20 +58,33 @@ fn tests(r: &Results) -> Vec<(Test, String)> {
         )
     });
     let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns";
-    add(Test::Latency, head, rows.collect());
+    add_named(Test::Latency.name(), head, rows.collect());
+    let rows = r.latency.iter().map(|l| {
+        let of_repeats: Vec<String> = l.typical_ns.iter().chain(&l.worst_ns).map(u64::to_string).collect();
+        let stored = l.stored_mean_ns.map_or(String::new(), |ns| ns.to_string());
+        format!("{},{},{},{stored},{}", size(&l.size), l.repeated, l.mean_ns, of_repeats.join(","))
+    });
+    let head = "size,repeats,mean_ns,mean_from_last_bit_ns,p50_median_ns,p50_low_ns,p50_high_ns,p99_9_median_ns,p99_9_low_ns,p99_9_high_ns";
+    add_named("latency-repeats", head, rows.collect());
+    let mut add = |test: Test, head: &str, rows: Vec<String>| add_named(test.name(), head, rows);
     let rows = r.loss.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
         format!(
-            "{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{}",
             size(&l.size),
             at.load.as_percent(),
             at.tx,
             at.lost,
             at.percent,
             at.offered_fps,
-            at.forwarded_fps
+            at.forwarded_fps,
+            at.limited
         )
     });
-    add(Test::Loss, "size,load_percent,sent,lost,loss_percent,offered_fps,forwarded_fps", rows.collect());
+    add(
+        Test::Loss,
+        "size,load_percent,sent,lost,loss_percent,offered_fps,forwarded_fps,limited_by_tester",
+        rows.collect(),
+    );
     let rows = r.back_to_back.iter().map(|b| {
         let (f, why) = (b.frames, quoted(b.not_applicable.as_deref().unwrap_or_default()));
         let buffers = format!("{},{}", b.implied_buffer_s, b.corrected_buffer_s);
@@ -179,7 +193,17 @@ mod tests {
         let names: Vec<_> = files.iter().map(|f| f.0.as_str()).collect();
         assert_eq!(
             names,
-            ["throughput", "latency", "loss", "back-to-back", "burst", "recovery", "reset", "trials"]
+            [
+                "throughput",
+                "latency",
+                "latency-repeats",
+                "loss",
+                "back-to-back",
+                "burst",
+                "recovery",
+                "reset",
+                "trials"
+            ]
         );
         for (name, text) in &files {
             let widths: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();

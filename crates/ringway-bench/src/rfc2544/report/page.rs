@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::super::measure::{Loss, Results, Throughput};
 use super::super::mix::Mix;
+use super::super::session::Record;
 use super::super::settings::Test;
 use super::super::trial::Verdict;
 use super::plot::{Chart, Series, ticks};
@@ -32,7 +33,7 @@ pub fn html(report: &Report) -> String {
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
     std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
-    let parts = [missing(report), trace(report), pauses(report), footer(report)];
+    let parts = [missing(report), trace(report), pauses(report), trials(report), footer(report)];
     out += &parts.concat();
     out + "</main>\n</body>\n</html>\n"
 }
@@ -54,7 +55,14 @@ impl Run<'_> {
         let graph = if self.heading.is_none() { throughput(report) } else { String::new() };
         let parts = [
             part(&name("Throughput"), graph, text::THROUGHPUT, rows(&r.throughput, text::throughput)),
+            part(&name("The device alone"), String::new(), text::ALONE, rows(&r.throughput, text::alone)),
             part(&name("Latency"), latency(r), text::LATENCY, rows(&r.latency, text::latency)),
+            part(
+                &name("Latency over repeats"),
+                String::new(),
+                text::REPEATS,
+                rows(&r.latency, text::repeats),
+            ),
             part(&name("Frame loss"), loss(r), text::LOSS, rows(&r.loss, text::loss)),
             part(
                 &name("Back-to-back"),
@@ -263,12 +271,71 @@ fn pauses(report: &Report) -> String {
             ]
         })
         .collect();
+    let log = |n: u64| if n == 0 { 0.0 } else { (n as f64).log10() + 0.3 };
+    let line = |of: &[u64]| (0..len).map(|k| (k as f64, log(count(of, k)))).collect();
+    let series = vec![
+        series("senders", line(&tx.by_power_of_two_us)),
+        series("receivers", line(&rx.by_power_of_two_us)),
+    ];
+    let most = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(1.3, f64::max);
+    let powers = (0..=most.ceil() as i32).map(|p| (f64::from(p) + 0.3, text::grouped(10u64.pow(p as u32))));
+    let chart = Chart {
+        label: "Gaps between two turns of the tester's loops, by their length".into(),
+        x_ticks: (0..=len)
+            .step_by(4)
+            .map(|k| (k as f64, text::short_time(1000.0 * 2f64.powi(k as i32))))
+            .collect(),
+        y_ticks: std::iter::once((0.0, "none".to_owned())).chain(powers).collect(),
+        series,
+    };
+    let graph = if len == 0 { String::new() } else { chart.svg() };
     let invalid = report.trials.iter().filter(|r| !r.trial.faults.is_empty()).count();
     format!(
         "<section>\n<h2>Pauses of the tester</h2>\n<p>{invalid} of {} trials were invalid. Gaps between two turns of a loop, at \
-         least so long and less than twice:</p>\n{}</section>\n",
+         least so long and less than twice:</p>\n{graph}{}</section>\n",
         report.trials.len(),
         table(&["gap", "senders", "receivers"], &rows)
+    )
+}
+
+/// All trials, with what was asked, sent and forwarded.
+fn trials(report: &Report) -> String {
+    let heads = [
+        "trial",
+        "test",
+        "size",
+        "load %",
+        "intended/s",
+        "offered/s",
+        "forwarded/s",
+        "lost",
+        "verdict",
+        "run",
+    ];
+    let row = |r: &Record| {
+        let t = &r.trial;
+        let fault = t.faults.first().map(|fault| format!(": {fault}")).unwrap_or_default();
+        vec![
+            r.number.to_string(),
+            r.test.to_string(),
+            r.size.to_string(),
+            r.load.map_or("-".into(), |load| format!("{:.4}", load.as_percent())),
+            format!("{:.0}", t.intended_fps),
+            format!("{:.0}", t.offered_fps),
+            format!("{:.0}", t.forwarded_fps),
+            text::grouped(t.lost),
+            format!("{}{fault}", t.verdict(0)),
+            r.order.variant.to_string(),
+        ]
+    };
+    let rows: Vec<_> = report.trials.iter().map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let count = rows.len();
+    let table = table(&heads, &rows);
+    format!(
+        "<section>\n<h2>Trials</h2>\n<details>\n<summary>All {count}</summary>\n{table}</details>\n</section>\n"
     )
 }
 

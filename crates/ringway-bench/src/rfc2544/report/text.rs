@@ -74,7 +74,9 @@ pub(super) fn heading(varied: &Varied) -> String {
 fn tables(r: &Results) -> String {
     let parts = [
         section("Throughput (RFC 2544, 26.1)", &r.throughput, THROUGHPUT, throughput),
+        section("The device alone: frames over the CPU time of its thread", &r.throughput, ALONE, alone),
         section("Latency, first bit to first bit (26.2)", &r.latency, LATENCY, latency),
+        section("Latency at the throughput, over repeats (26.2; RFC 8219, 7)", &r.latency, REPEATS, repeats),
         section("Frame loss (26.3)", &r.loss, LOSS, loss),
         section("Back-to-back (26.4, RFC 9004)", &r.back_to_back, BACK_TO_BACK, back_to_back),
         section("Bursts", &r.burst, BURST, burst),
@@ -90,10 +92,8 @@ fn tables(r: &Results) -> String {
 }
 
 fn section<T>(title: &str, results: &[T], heads: &[&str], rows: fn(&T) -> Vec<Vec<String>>) -> String {
-    if results.is_empty() {
-        return String::new();
-    }
-    format!("\n{title}\n{}", table(heads, &results.iter().flat_map(rows).collect::<Vec<_>>()))
+    let rows: Vec<_> = results.iter().flat_map(rows).collect();
+    if rows.is_empty() { String::new() } else { format!("\n{title}\n{}", table(heads, &rows)) }
 }
 
 pub(super) const THROUGHPUT: &[&str] = &[
@@ -137,6 +137,16 @@ pub(super) fn throughput(t: &Throughput) -> Vec<Vec<String>> {
     rows.collect()
 }
 
+pub(super) const ALONE: &[&str] = &["size", "frames/s", "measured", "ns a frame"];
+
+/// No row for a device without a thread of this process.
+pub(super) fn alone(t: &Throughput) -> Vec<Vec<String>> {
+    let row = |fps: f64| {
+        vec![t.size.to_string(), format!("{fps:.0}"), format!("{:.0}", t.fps), format!("{:.1}", 1e9 / fps)]
+    };
+    t.device_fps.map(row).into_iter().collect()
+}
+
 pub(super) const LATENCY: &[&str] = &[
     "size",
     "% of throughput",
@@ -174,13 +184,33 @@ pub(super) fn latency(l: &Latency) -> Vec<Vec<String>> {
     rows.collect()
 }
 
+pub(super) const REPEATS: &[&str] = &[
+    "size",
+    "repeats",
+    "mean",
+    "mean, last bit in",
+    "p50: median",
+    "1 %",
+    "99 %",
+    "p99.9: median",
+    "1 %",
+    "99 %",
+];
+
+pub(super) fn repeats(l: &Latency) -> Vec<Vec<String>> {
+    let of_repeats = l.typical_ns.iter().chain(&l.worst_ns).map(|&ns| short_time(ns as f64));
+    let stored = l.stored_mean_ns.map_or("-".into(), short_time);
+    let row = [l.size.to_string(), l.repeated.to_string(), short_time(l.mean_ns), stored];
+    vec![row.into_iter().chain(of_repeats).collect()]
+}
+
 pub(super) const LOSS: &[&str] = &["size", "% of line", "sent", "lost", "loss %", "offered/s", "forwarded/s"];
 
 pub(super) fn loss(l: &Loss) -> Vec<Vec<String>> {
     let rows = l.loads.iter().map(|at| {
         vec![
             l.size.to_string(),
-            format!("{:.2}", at.load.as_percent()),
+            format!("{:.2}{}", at.load.as_percent(), if at.limited { " (tester's limit)" } else { "" }),
             grouped(at.tx),
             grouped(at.lost),
             format!("{:.6}", at.percent),
