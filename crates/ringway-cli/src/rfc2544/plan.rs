@@ -9,7 +9,7 @@ use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::rate::Load;
 use ringway_bench::rfc2544::real::RigSpec;
 use ringway_bench::rfc2544::search::{Preset, SearchKind, SearchPlan};
-use ringway_bench::rfc2544::settings::{Maximum, Settings};
+use ringway_bench::rfc2544::settings::{Maximum, Settings, Test};
 use ringway_bench::rfc2544::trial::from_seconds;
 use ringway_bench::rfc2544::variant::{Modifier, Variant};
 
@@ -64,6 +64,10 @@ impl Plan {
             device.spec.mtu = dut::mtu(&settings.sizes);
         }
         let plan = Self { settings, format, target };
+        let stepped = plan.target.rig().is_some_and(|rig| rig.virtual_time);
+        if stepped && plan.settings.tests.contains(&Test::Latency) {
+            return Err("in virtual time with ports frames have no age: leave latency out of --test, or measure in real time".into());
+        }
         plan.check_sizes(VIRTUAL_MTU)?;
         Ok(plan)
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
 use ringway::Result;
@@ -42,21 +43,27 @@ impl std::ops::AddAssign for Work {
     }
 }
 
-/// Polls `device`, if there is one, in a thread beside `job`, until that is done.
+/// Turns without a frame after which a device sleeps where CPUs are short, and for how long: the tester's threads do not.
+const IDLE_TURNS: u32 = 64;
+const NAP: Duration = Duration::from_micros(20);
+
+/// Polls `device`, if there is one, in a thread beside the `threads` of `job`, until that is done.
 ///
 /// # Errors
 /// Those of the job, else those of the device.
 pub(in crate::rfc2544) fn beside<T>(
     device: Option<&mut (dyn Polled + '_)>,
+    threads: usize,
     pin: impl FnOnce() -> Result<()> + Send,
     job: impl FnOnce() -> Result<T>,
 ) -> Result<(T, Option<Work>)> {
     let Some(device) = device else { return Ok((job()?, None)) };
     let over = AtomicBool::new(false);
+    let crowded = thread::available_parallelism().is_ok_and(|cpus| cpus.get() <= threads);
     thread::scope(|scope| {
         let working = scope.spawn(|| {
             pin()?;
-            work(device, &over)
+            work(device, crowded, &over)
         });
         let done = job();
         over.store(true, Relaxed);
@@ -65,17 +72,20 @@ pub(in crate::rfc2544) fn beside<T>(
     })
 }
 
-fn work(device: &mut dyn Polled, over: &AtomicBool) -> Result<Work> {
-    let mut work = Work::default();
+fn work(device: &mut dyn Polled, crowded: bool, over: &AtomicBool) -> Result<Work> {
+    let (mut work, mut idle) = (Work::default(), 0);
     let mut before = thread_ns();
     while !over.load(Relaxed) {
         let frames = device.poll()?;
         let now = thread_ns();
         if frames > 0 {
             work += Work { frames, busy_ns: now.saturating_sub(before) };
+            idle = 0;
+        } else if crowded && idle >= IDLE_TURNS {
+            thread::sleep(NAP);
         } else {
-            // The tester's threads may need this CPU.
-            thread::yield_now();
+            idle += 1;
+            std::hint::spin_loop();
         }
         before = now;
     }
@@ -110,9 +120,10 @@ mod tests {
         let mut worker = Worker(u64::MAX);
         let ((), work) = beside(
             Some(&mut worker),
+            1,
             || Ok(()),
             || {
-                thread::sleep(std::time::Duration::from_millis(5));
+                thread::sleep(Duration::from_millis(5));
                 Ok(())
             },
         )
@@ -121,16 +132,17 @@ mod tests {
         assert_eq!(work.frames, (u64::MAX - worker.0) / 2);
         assert!(work.frames == 0 || work.limit_fps().is_some());
         assert_eq!(Work::default().limit_fps(), None);
-        assert_eq!(beside(None, || Ok(()), || Ok(3)).unwrap(), (3, None));
+        assert_eq!(beside(None, 1, || Ok(()), || Ok(3)).unwrap(), (3, None));
     }
 
     #[test]
     fn a_device_that_fails_is_told() {
         let failed = beside(
             Some(&mut Worker(10)),
+            1,
             || Ok(()),
             || {
-                thread::sleep(std::time::Duration::from_millis(20));
+                thread::sleep(Duration::from_millis(20));
                 Ok(())
             },
         );

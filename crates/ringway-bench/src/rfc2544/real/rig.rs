@@ -326,7 +326,7 @@ impl Rig for RealRig {
                 prepare(lanes, order, self.buf_size, false, format, query)?;
                 let (cpus, place) = (&self.cpus, 2 * lanes.len());
                 let job = || threads(lanes, order, clock, cpus, watch);
-                let (trial, work) = beside(self.device.as_deref_mut(), || cpus.pin(place), job)?;
+                let (trial, work) = beside(self.device.as_deref_mut(), place, || cpus.pin(place), job)?;
                 Trial { device: work, ..trial }
             }
             Lanes::Virtual(lanes, clock) => {
