@@ -29,6 +29,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3
+	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
 	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 

@@ -7,6 +7,7 @@
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`l3`] | routers: of Ringway, and the kernel's |
+//! | [`tester`] | the RFC 2544 benchmark itself: speed, exactness
 //! | [`report`] | the results as JSON: the contract of all suites |
 //! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
@@ -33,6 +34,7 @@ pub mod report;
 pub mod sides;
 pub mod statistics;
 pub mod table;
+pub mod tester;
 pub mod vale;
 
 use std::collections::BTreeSet;
@@ -60,6 +62,9 @@ pub enum Unit {
     /// Hundredths; more is better.
     #[serde(rename = "%")]
     Percent,
+    /// Millionths; less is better.
+    #[serde(rename = "ppm")]
+    Ppm,
     /// Millions of lookups per second; more is better.
     #[serde(rename = "Mlookup/s")]
     Mlookups,
@@ -75,6 +80,7 @@ impl fmt::Display for Unit {
             Self::Ns => "ns",
             Self::Gbit => "Gbit/s",
             Self::Percent => "%",
+            Self::Ppm => "ppm",
             Self::Mlookups => "Mlookup/s",
             Self::Mupdates => "Mupdate/s",
         })

@@ -157,7 +157,7 @@ impl Row {
     /// How many times as good as `other` this is: more packets, or less time.
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
-            Unit::Ns => other.median / self.median,
+            Unit::Ns | Unit::Ppm => other.median / self.median,
             Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates => {
                 self.median / other.median
             }
@@ -299,7 +299,8 @@ pub(super) mod tests {
 
     #[test]
     fn units_have_their_names() {
-        let units = [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent, Unit::Mlookups, Unit::Mupdates];
+        let units =
+            [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent, Unit::Ppm, Unit::Mlookups, Unit::Mupdates];
         for unit in units {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());
         }
@@ -310,6 +311,7 @@ pub(super) mod tests {
         let row = |unit, value| Row::of(&Case::new("x", unit), "s", &[Sample::of(value)]).unwrap();
         assert_eq!(row(Unit::Mpps, 4.0).ratio_to(&row(Unit::Mpps, 2.0)), 2.0);
         assert_eq!(row(Unit::Ns, 4.0).ratio_to(&row(Unit::Ns, 2.0)), 0.5);
+        assert_eq!(row(Unit::Ppm, 4.0).ratio_to(&row(Unit::Ppm, 2.0)), 0.5);
     }
 
     #[test]

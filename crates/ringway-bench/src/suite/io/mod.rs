@@ -24,6 +24,7 @@ mod rx;
 pub(super) mod tx;
 
 pub use kind::Kind;
+pub(super) use pipe::untagged;
 
 use super::Case;
 use super::bed::Bed;

@@ -28,8 +28,8 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
             .system("ringway-pipe-touch", move || one_core(bed, Payload::Touched)),
         pipe(2)
             .note("sender on CPU 0, receiver on CPU 1; touch: each frame is written whole and read")
-            .system("ringway-pipe", move || two_cores(bed, Payload::Untouched))
-            .system("ringway-pipe-touch", move || two_cores(bed, Payload::Touched)),
+            .system("ringway-pipe", move || two_cores(bed, Payload::Untouched, BURST))
+            .system("ringway-pipe-touch", move || two_cores(bed, Payload::Touched, BURST)),
         Case::new("ring", Unit::Ns)
             .burst(BURST)
             .note("time of a slot in a burst, without sync")
@@ -43,10 +43,15 @@ fn ends() -> Result<(Port, Port), Fault> {
     Ok((open_pipe_fds(&fds, PipeEnd::Open)?, open_pipe_fds(&fds, PipeEnd::Close)?))
 }
 
-fn fill(ring: &mut TxRing, payload: Payload, sequence: &mut u64) -> u32 {
+/// From a thread that writes each frame to one that reads it, `burst` at a time.
+pub(in crate::suite) fn untagged(bed: Bed<'_>, burst: u32) -> Result<Sample, Fault> {
+    two_cores(bed, Payload::Touched, burst)
+}
+
+fn fill(ring: &mut TxRing, payload: Payload, burst: u32, sequence: &mut u64) -> u32 {
     match payload {
-        Payload::Untouched => loops::fill_untouched(ring, BURST),
-        Payload::Touched => loops::fill(ring, BURST, sequence),
+        Payload::Untouched => loops::fill_untouched(ring, burst),
+        Payload::Touched => loops::fill(ring, burst, sequence),
     }
 }
 
@@ -61,7 +66,7 @@ fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     alone(None, receiver(), || {
         let ((mut a, mut b), mut sequence) = (ends()?, 0);
         loops::timed(bed, || {
-            fill(&mut a.tx[0], payload, &mut sequence);
+            fill(&mut a.tx[0], payload, BURST, &mut sequence);
             a.tx[0].sync()?;
             b.rx[0].sync()?;
             Ok(drain(&mut b.rx[0], payload))
@@ -69,14 +74,14 @@ fn one_core(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
     })
 }
 
-fn two_cores(bed: Bed<'_>, payload: Payload) -> Result<Sample, Fault> {
+fn two_cores(bed: Bed<'_>, payload: Payload, burst: u32) -> Result<Sample, Fault> {
     let (mut a, mut b) = ends()?;
     let send = |control: &Control<'_>| {
         let mut waiter = Waiter::new(SPIN)?;
         let mut sequence = 0;
         control.ready();
         while !control.stopped() {
-            if fill(&mut a.tx[0], payload, &mut sequence) == 0 {
+            if fill(&mut a.tx[0], payload, burst, &mut sequence) == 0 {
                 waiter.wait(&mut [&mut a.tx[0]], NAP)?;
             }
             a.tx[0].sync()?;
@@ -157,7 +162,7 @@ mod tests {
         let bed = Bed::new(&lab, 0.01, &signals);
         for payload in [Payload::Untouched, Payload::Touched] {
             assert!(one_core(bed, payload).unwrap().value > 0.0);
-            assert!(two_cores(bed, payload).unwrap().value > 0.0);
+            assert!(two_cores(bed, payload, BURST).unwrap().value > 0.0);
         }
         assert!(tx_slot(bed).unwrap().value > 0.0);
         assert!(rx_slot(bed).unwrap().value > 0.0);

@@ -26,6 +26,7 @@ mod nic;
 mod programs;
 mod side;
 
+pub(super) use programs::memif;
 pub use side::side;
 
 use super::{Bed, Case};

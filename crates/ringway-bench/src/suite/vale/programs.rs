@@ -122,7 +122,8 @@ fn pipe() -> Result<[Port; 2], Fault> {
     Ok([open_pipe_fds(&fds, PipeEnd::Open)?, open_pipe_fds(&fds, PipeEnd::Close)?])
 }
 
-fn memif(bed: Bed<'_>) -> Result<Sample, Fault> {
+/// Between two processes of DPDK.
+pub(in crate::suite) fn memif(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
     let mut pair = MemifPair::spawn(60, SENDER, receiver())?;
     thread::sleep(WARM_UP);
