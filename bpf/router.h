@@ -25,9 +25,7 @@ struct router_config {
 	__u32 cpus;     /* numbers of CPUs have these bits */
 	__u32 stale;    /* jiffies after which tables that nobody looks after are not to be trusted */
 	__u32 groups;   /* numbers of groups have these bits */
-	__u32 nodes4, words4; /* numbers of nodes and words have these bits */
-	__u32 nodes6, words6;
-	__u32 words4_at, words6_at; /* where words start, in bytes; nodes start behind the root */
+	__u32 words4, words6; /* numbers of words have these bits */
 	__u32 step[2];  /* ns between packets to the host: plain ones, costly ones */
 	__u32 cut, unused; /* where each packet ends, for measuring */
 	__u64 early[2]; /* ns that they may be early: bursts */

@@ -6,51 +6,56 @@
 
 #define HANDLE (1U << 31)
 #define BUCKET (1U << 30)
-#define NODE 40
-#define ROOT4 (2 << 16)
-#define ROOT6 (4 << 16)
+#define WORDS (4 << 16) /* where words start, in bytes: behind the root */
 
-/* The leaf of slot `slot` of a node. */
-static __always_inline __u32 leaf_of(void *fib, __u32 nodes_at, __u32 nodes, __u32 words_at, __u32 words, __u32 handle,
-				     __u32 slot)
+/* A word, of as many as have numbers of the bits `words`. */
+static __always_inline __u32 word_of(void *fib, __u32 words, __u32 at)
 {
-	void *node = fib + nodes_at + (__u64)(handle & nodes) * NODE;
-	__u32 quarter = slot >> 6 & 3;
-	__u64 head = READ_ONCE(*(__u64 *)node), bits = READ_ONCE(*(__u64 *)(node + 8 + quarter * 8));
-	__u32 run = (head >> (32 + 8 * quarter) & 0xff) + __builtin_popcountll(bits << (~slot & 63));
-	__u32 width = head & 3, at = ((__u32)head & ~3U) + (run << width);
-	__u32 word = READ_ONCE(*(__u32 *)(fib + words_at + (__u64)(at >> 2 & words) * 4));
+	return READ_ONCE(*(__u32 *)(fib + WORDS + (__u64)(at & words) * 4));
+}
 
-	return word >> (8 * (at & 3)) & (__u32)((1ULL << (8 << width)) - 1);
+/* The leaf of so many bits (8, 16, 32 for widths 0, 1, 2) that starts with byte `at` of the words. */
+static __always_inline __u32 leaf_at(void *fib, __u32 words, __u32 at, __u32 width)
+{
+	return word_of(fib, words, at >> 2) >> (8 * (at & 3)) & (__u32)((1ULL << (8 << width)) - 1);
+}
+
+/* The leaf of slot `slot` of a node: a bit for each slot at which a run starts, how many there are before each quarter, the leaves. */
+static __always_inline __u32 leaf_of(void *fib, __u32 words, __u32 handle, __u32 slot)
+{
+	__u32 unit = handle & 0xfffffff, quarter = slot >> 6 & 3, width = handle >> 28 & 3;
+	__u64 bits = READ_ONCE(*(__u64 *)(fib + WORDS + (__u64)((unit + quarter) & (words >> 1)) * 8));
+	__u32 before = word_of(fib, words, unit * 2 + 8) >> (8 * quarter) & 0xff;
+	__u32 run = before + __builtin_popcountll(bits << (~slot & 63));
+
+	return leaf_at(fib, words, unit * 8 + 36 + (run << width), width);
 }
 
 /* The next hop of an IPv4 address, most significant byte first; 0 without a route. */
 static __always_inline __u32 find4(__u32 addr)
 {
 	void *fib = START(fib4);
-	__u32 top = READ_ONCE(*(__u16 *)(fib + (addr >> 16) * 2));
-	__u32 leaf = leaf_of(fib, ROOT4, cfg.nodes4, cfg.words4_at, cfg.words4, top, addr >> 8 & 0xff);
+	__u32 top = READ_ONCE(*(__u32 *)(fib + (addr >> 16) * 4));
+	__u32 leaf = leaf_of(fib, cfg.words4, top, addr >> 8 & 0xff);
 
 	if (leaf & HANDLE)
-		leaf = leaf_of(fib, ROOT4, cfg.nodes4, cfg.words4_at, cfg.words4, leaf, addr & 0xff);
+		leaf = leaf_of(fib, cfg.words4, leaf, addr & 0xff);
 	return leaf & 0xffff;
 }
 
 /* The leaf for 16 bits that a bucket decides: behind its keys, as many further as keys are not above them. */
 static __always_inline __u32 leaf_in(void *fib, __u32 handle, __u32 value)
 {
-	__u32 width = handle >> 28 & 3, keys = (handle >> 23 & 31) + 1, first = handle & 0x7fffff, run = 0, rest = keys;
+	__u32 width = handle >> 28 & 3, keys = (handle >> 23 & 31) + 1, first = (handle & 0x7fffff) * 2, run = 0, rest = keys;
 
 	while (rest && can_loop) {
 		__u32 half = (rest + 1) / 2, at = first * 2 + run + half - 1;
-		__u32 key = READ_ONCE(*(__u16 *)(fib + cfg.words6_at + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
+		__u32 key = READ_ONCE(*(__u16 *)(fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
 		run += key <= value ? half : 0;
 		rest -= half;
 		asm volatile("" : "+r"(run), "+r"(rest));
 	}
-	__u32 at = 4 * (first + (keys + 1) / 2) + (run << width);
-	__u32 word = READ_ONCE(*(__u32 *)(fib + cfg.words6_at + (__u64)(at >> 2 & cfg.words6) * 4));
-	return word >> (8 * (at & 3)) & (__u32)((1ULL << (8 << width)) - 1);
+	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (run << width), width);
 }
 
 /* The next hop of an IPv6 address, its halves most significant byte first; 0 without a route. */
@@ -66,9 +71,9 @@ __noinline int find6(__u64 high, __u64 low)
 		if (leaf & BUCKET) {
 			leaf = leaf_in(fib, leaf, value);
 		} else {
-			leaf = leaf_of(fib, ROOT6, cfg.nodes6, cfg.words6_at, cfg.words6, leaf, value >> 8);
+			leaf = leaf_of(fib, cfg.words6, leaf, value >> 8);
 			if (leaf & HANDLE)
-				leaf = leaf_of(fib, ROOT6, cfg.nodes6, cfg.words6_at, cfg.words6, leaf, value & 0xff);
+				leaf = leaf_of(fib, cfg.words6, leaf, value & 0xff);
 		}
 		asm volatile("" : "+r"(leaf));
 	}

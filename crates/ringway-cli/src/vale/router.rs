@@ -92,17 +92,11 @@ impl Options {
 
     fn spec(&self) -> Spec {
         let mut spec = Spec { groups: self.groups, budgets: self.budget.0, ..Spec::default() };
-        // the root of the IPv4 table is counted with its nodes, and their sum has to be a power of two
-        spec.limits4.nodes = (spec.limits4.nodes + ROOT) * self.tables - ROOT;
         spec.limits4.words *= self.tables;
-        spec.limits6.nodes *= self.tables;
         spec.limits6.words *= self.tables;
         spec
     }
 }
-
-/// Nodes that an IPv4 table has besides.
-const ROOT: u32 = 1 << 16;
 
 fn tables(text: &str) -> Result<u32, String> {
     match text.parse() {
@@ -214,7 +208,7 @@ mod tests {
         let limits = |tables| Options { tables, ..Options::default() }.spec();
         assert_eq!(limits(1), Spec::default());
         let twice = limits(2);
-        assert!((twice.limits4.nodes + ROOT).is_power_of_two() && twice.limits4.words.is_power_of_two());
+        assert_eq!(twice.limits4.words, 2 * Spec::default().limits4.words);
         assert_eq!(twice.limits6.words, 2 * Spec::default().limits6.words);
         assert!(tables("3").is_err() && tables("0").is_err());
     }

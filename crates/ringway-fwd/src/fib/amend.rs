@@ -4,8 +4,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::form::{BUCKET, HANDLE, bucket_parts, node_leaves};
-use super::memory::NODE;
+use super::form::{BUCKET, HEAD, bucket_parts, node_parts, node_starts};
 use super::store::Store;
 
 /// Neighbouring slots of a node, or values of a bucket, that are to lead to one next hop: from the first up to the second.
@@ -52,10 +51,10 @@ impl Store {
 
     /// The run of a slot of a node: where its leaves are, its number, and from where up to where it goes.
     fn node_run(&self, handle: u32, slot: u32) -> (Leaves, usize, u32, u32) {
-        let node = &self.memory.nodes()[(handle & !HANDLE) as usize * NODE..][..NODE];
-        let (width, first) = node_leaves(node[0].load(Relaxed));
+        let (width, first) = node_parts(handle);
         let (quarter, bit) = ((slot / 64) as usize, slot % 64);
-        let word = |k: usize| node[1 + k].load(Relaxed);
+        let starts = node_starts(self.memory.words(), first);
+        let word = |k: usize| starts[k];
         let up_to = word(quarter) & (u64::MAX >> (63 - bit));
         let run = (0..quarter).map(|k| word(k).count_ones()).sum::<u32>() + up_to.count_ones();
         let behind = word(quarter) & !(u64::MAX >> (63 - bit));
@@ -63,7 +62,7 @@ impl Store {
         let next = |k: usize, bits: u64| (bits != 0).then(|| 64 * k as u32 + bits.trailing_zeros());
         let from = last(quarter, up_to).or_else(|| (0..quarter).rev().find_map(|k| last(k, word(k))));
         let to = next(quarter, behind).or_else(|| (quarter + 1..4).find_map(|k| next(k, word(k))));
-        (Leaves { first: first as usize, width }, run as usize, from.unwrap_or(0), to.unwrap_or(256))
+        (Leaves { first: first + HEAD, width }, run as usize, from.unwrap_or(0), to.unwrap_or(256))
     }
 
     /// The same for a value of a bucket.

@@ -27,7 +27,7 @@ pub enum FibError {
     },
     /// More was asked for than a table can name.
     Limits {
-        /// Of what: nodes or words.
+        /// Of what.
         part: &'static str,
         /// How many there can be.
         max: u32,
@@ -63,11 +63,7 @@ pub enum FibError {
 /// A part of the lookup memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Nodes for 16 to 24 bits of IPv4, of which the root can name 65,536.
-    TopNodes,
-    /// The other nodes.
-    Nodes,
-    /// Words that hold leaves and buckets.
+    /// Words that hold nodes and buckets.
     Words,
     /// Those words in which buckets of IPv6 can start.
     Buckets,
@@ -81,14 +77,8 @@ impl fmt::Display for FibError {
                 write!(f, "{text}: no prefix of {bits}-bit addresses; write it like {example}")
             }
             Self::NextHop { text } => write!(f, "{text}: no next hop; accepted: 1 to 65535"),
-            Self::Full { part: Part::TopNodes, limit } => {
-                write!(f, "table full: all {limit} top nodes are in use; withdraw prefixes longer than /16")
-            }
-            Self::Full { part: Part::Nodes, limit } => {
-                write!(f, "table full: all {limit} nodes are in use; make it with larger Limits::nodes")
-            }
             Self::Full { part: Part::Words, limit } => {
-                write!(f, "table full: no room in {limit} leaf words; make it with larger Limits::words")
+                write!(f, "table full: no room in {limit} words; make it with larger Limits::words")
             }
             Self::Full { part: Part::Buckets, limit } => {
                 write!(f, "table full: no room for a bucket in the first {limit} words; withdraw prefixes")

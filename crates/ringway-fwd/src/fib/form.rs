@@ -4,18 +4,24 @@
 //!
 //! | bits of a handle | 31 | 30 | 29-28 | 27-23 | 22-0 |
 //! | --- | --- | --- | --- | --- | --- |
-//! | node | 1 | 0 | number of the node, bits 29-0 | | |
-//! | bucket | 1 | 1 | width of leaves | keys less 1 | first word |
+//! | node | 1 | 0 | width of leaves | first unit, bits 27-0 | |
+//! | bucket | 1 | 1 | width of leaves | keys less 1 | first unit |
+//!
+//! A **unit** is two words of 32 bits, on 8 bytes.
 //!
 //! Leaves that follow each other and are equal are a **run**, and stored once. They have 8 bits (width 0) while all next hops are
-//! below 256, 16 bits (width 1) while there is no handle among them, else 32 bits (width 2), and start on a 32-bit word.
+//! below 256, 16 bits (width 1) while there is no handle among them, else 32 bits (width 2), and start on a word.
 //!
-//! A **node** decides 8 bits: 256 slots. It has five 64-bit words, a head and four that tell by a bit for each slot whether a run
-//! starts there; the first slot's bit is clear. The run of a slot is the number of bits up to and with its own.
+//! A **node** decides 8 bits: 256 slots, in four quarters.
 //!
-//! | bits of the head | 1-0 | 31-2 | 39-32 | 47-40 | 55-48 | 63-56 |
-//! | --- | --- | --- | --- | --- | --- | --- |
-//! | | width | first word of the leaves | 0 | bits in word 1 | in 1 and 2 | in 1 to 3 |
+//! | bytes | |
+//! | --- | --- |
+//! | 0-31 | a bit for each slot, which tells whether a run starts there; the first slot's is clear |
+//! | 32-35 | for each quarter how many bits are set in those before it |
+//! | from 36 on | the leaves |
+//!
+//! The run of a slot is the number of bits up to and with its own. So all that a lookup needs of a node is found by the handle but the
+//! leaf, which is in the same cache line or the next ones.
 //!
 //! A **bucket** decides 16 bits where there are few runs: the values at which its second and later runs start, 1 to 32 numbers of 16
 //! bits in ascending order, two in a word, then the leaves from the next full word on.
@@ -26,7 +32,7 @@ use std::sync::atomic::{
 };
 
 use super::SLOTS;
-use super::memory::{Forms, NODE};
+use super::memory::Forms;
 
 /// The bit that tells a handle from a next hop.
 pub(super) const HANDLE: u32 = 1 << 31;
@@ -37,8 +43,15 @@ pub(super) const BUCKET: u32 = 1 << 30;
 /// Keys in a bucket at most.
 pub(super) const KEYS: usize = 32;
 
-/// Words that handles of buckets can name.
-pub(super) const BUCKET_WORDS: u32 = 1 << 23;
+/// Units that handles of nodes and of buckets can name.
+pub(super) const NODE_UNITS: u32 = 1 << 28;
+pub(super) const BUCKET_UNITS: u32 = 1 << 23;
+
+/// Words of a unit.
+pub(super) const UNIT: usize = 2;
+
+/// Words of a node before its leaves.
+pub(super) const HEAD: usize = 9;
 
 /// Runs of equal leaves: values, and in what form they are stored.
 #[derive(Debug, Default)]
@@ -140,40 +153,62 @@ pub(super) fn ones(bits: [u64; 4]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The head of a node.
-pub(super) fn node_head(first_word: u32, width: u32, starts: &[u64; 4]) -> u64 {
-    let ones = starts.map(|w| u64::from(w.count_ones()));
-    let below = ones[0] << 8 | (ones[0] + ones[1]) << 16 | (ones[0] + ones[1] + ones[2]) << 24;
-    below << 32 | u64::from(first_word) << 2 | u64::from(width)
+/// The words of a node before its leaves.
+pub(super) fn node_head(starts: [u64; 4]) -> impl Iterator<Item = u32> {
+    let ones = starts.map(u64::count_ones);
+    let before = ones[0] << 8 | (ones[0] + ones[1]) << 16 | (ones[0] + ones[1] + ones[2]) << 24;
+    starts.into_iter().flat_map(|bits| [bits as u32, (bits >> 32) as u32]).chain([before])
 }
 
-/// Width and first word of a node's leaves.
-pub(super) fn node_leaves(head: u64) -> (u32, u32) {
-    ((head & 3) as u32, (head as u32) >> 2)
+/// The slots of a node at which runs start but for the first one, as bits.
+pub(super) fn node_starts(words: &[AtomicU32], first: usize) -> [u64; 4] {
+    let word = |k: usize| u64::from(words[first + k].load(Relaxed));
+    std::array::from_fn(|quarter| word(2 * quarter) | word(2 * quarter + 1) << 32)
+}
+
+/// The handle of a node.
+pub(super) fn node_handle(unit: u32, width: u32) -> u32 {
+    HANDLE | width << 28 | unit
+}
+
+/// Width of leaves and first word of a node.
+#[inline(always)]
+pub(super) fn node_parts(handle: u32) -> (u32, usize) {
+    (handle >> 28 & 3, (handle & (NODE_UNITS - 1)) as usize * UNIT)
+}
+
+/// Words that a node or bucket takes, by its handle.
+pub(super) fn form_words(words: &[AtomicU32], handle: u32) -> usize {
+    if handle & BUCKET != 0 {
+        let (width, keys, _) = bucket_parts(handle);
+        return keys.div_ceil(2) + leaf_words(keys + 1, width);
+    }
+    let (width, first) = node_parts(handle);
+    let runs = 1 + node_starts(words, first).iter().map(|bits| bits.count_ones() as usize).sum::<usize>();
+    HEAD + leaf_words(runs, width)
 }
 
 /// The handle of a bucket.
-pub(super) fn bucket_handle(first_word: u32, keys: usize, width: u32) -> u32 {
-    HANDLE | BUCKET | width << 28 | (keys as u32 - 1) << 23 | first_word
+pub(super) fn bucket_handle(unit: u32, keys: usize, width: u32) -> u32 {
+    HANDLE | BUCKET | width << 28 | (keys as u32 - 1) << 23 | unit
 }
 
 /// Width of leaves, number of keys and first word of a bucket.
 #[inline]
 pub(super) fn bucket_parts(handle: u32) -> (u32, usize, usize) {
-    (handle >> 28 & 3, (handle >> 23 & 31) as usize + 1, (handle & (BUCKET_WORDS - 1)) as usize)
+    (handle >> 28 & 3, (handle >> 23 & 31) as usize + 1, (handle & (BUCKET_UNITS - 1)) as usize * UNIT)
 }
 
-/// Where the leaf of a slot of node `number` is, as a byte of the words, and its width.
+/// Where the leaf of a slot of a node is, as a byte of the words, and its width.
 #[inline(always)] // into functions for processors that count ones by an instruction
-pub(super) fn locate(forms: Forms<'_>, number: u32, slot: u8) -> (u32, u32) {
-    let at = number as usize * NODE;
-    let node = &forms.nodes[at..at + NODE];
-    let head = node[0].load(Relaxed);
+pub(super) fn locate(forms: Forms<'_>, handle: u32, slot: u8) -> (u32, u32) {
+    let (width, first) = node_parts(handle);
+    let node = &forms.words[first..first + HEAD];
     let quarter = usize::from(slot >> 6);
-    let up_to = node[1 + quarter].load(Relaxed) << (!slot & 63);
-    let run = u32::from((head >> (32 + 8 * quarter)) as u8) + up_to.count_ones();
-    let width = head as u32 & 3;
-    ((head as u32 & !3) + (run << width), width)
+    let [low, high] = [0, 1].map(|k| u64::from(node[2 * quarter + k].load(Relaxed)));
+    let up_to = (low | high << 32) << (!slot & 63);
+    let run = u32::from((node[HEAD - 1].load(Relaxed) >> (8 * quarter)) as u8) + up_to.count_ones();
+    ((4 * (first + HEAD)) as u32 + (run << width), width)
 }
 
 /// The leaf that begins with a byte of the words.
@@ -205,7 +240,6 @@ pub(super) const MASKS: [u32; 4] = [0xff, 0xffff, u32::MAX, 0];
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::sync::atomic::AtomicU64;
 
     proptest! {
         /// What is stored for 256 slots is found again, in each width.
@@ -221,13 +255,13 @@ mod tests {
             let mut runs = Runs::default();
             runs.push(slots[0]);
             ones(starts).for_each(|at| runs.push(slots[at]));
-            let nodes: Vec<AtomicU64> =
-                [node_head(3, runs.width, &starts)].into_iter().chain(starts).map(AtomicU64::new).collect();
-            let words: Vec<AtomicU32> = [0; 3].into_iter().chain(runs.packed()).map(AtomicU32::new).collect();
-            prop_assert_eq!(words.len(), 3 + runs.words());
-            let forms = Forms { nodes: &nodes, words: &words };
+            let packed = [0; 6].into_iter().chain(node_head(starts)).chain(runs.packed());
+            let words: Vec<AtomicU32> = packed.map(AtomicU32::new).collect();
+            let handle = node_handle(3, runs.width);
+            prop_assert_eq!(words.len(), 6 + form_words(&words, handle));
+            prop_assert_eq!(node_starts(&words, 6), starts);
             let leaf = |slot| {
-                let (at, width) = locate(forms, 0, slot);
+                let (at, width) = locate(Forms { words: &words }, handle, slot);
                 load(&words, at, width)
             };
             for slot in 0..=255 {
@@ -249,7 +283,7 @@ mod tests {
             for value in values.into_iter().chain(keys.clone()) {
                 let run = keys.iter().filter(|k| **k <= value).count();
                 let (width, count, first) = bucket_parts(handle);
-                prop_assert_eq!(keys_up_to(Forms { nodes: &[], words: &words }, first, count, value), run as u32);
+                prop_assert_eq!(keys_up_to(Forms { words: &words }, first, count, value), run as u32);
                 let at = 4 * (first + count.div_ceil(2)) + (run << width);
                 prop_assert_eq!(load(&words, at as u32, width), 300 + run as u32);
             }
@@ -258,10 +292,15 @@ mod tests {
 
     #[test]
     fn handles_keep_their_parts() {
-        for (width, keys, first) in [(0, 1, 0), (2, 32, BUCKET_WORDS - 1), (1, 17, 12345)] {
-            let handle = bucket_handle(first, keys, width);
-            assert_eq!(bucket_parts(handle), (width, keys, first as usize));
+        for (width, keys, unit) in [(0, 1, 0), (2, 32, BUCKET_UNITS - 1), (1, 17, 12345)] {
+            let handle = bucket_handle(unit, keys, width);
+            assert_eq!(bucket_parts(handle), (width, keys, unit as usize * UNIT));
             assert_eq!(handle & (HANDLE | BUCKET), HANDLE | BUCKET);
+        }
+        for (width, unit) in [(0, 0), (2, NODE_UNITS - 1), (1, 12345)] {
+            let handle = node_handle(unit, width);
+            assert_eq!(node_parts(handle), (width, unit as usize * UNIT));
+            assert_eq!(handle & (HANDLE | BUCKET), HANDLE);
         }
     }
 }

@@ -6,10 +6,6 @@ use super::simd::{self, Isa};
 
 /// How a family walks its tables.
 pub trait Walk: Address {
-    /// Bytes of a root entry.
-    #[doc(hidden)]
-    const ROOT_ENTRY: usize;
-
     /// The instructions that bursts are looked up the fastest with.
     #[doc(hidden)]
     fn fastest() -> Isa;
@@ -24,8 +20,6 @@ pub trait Walk: Address {
 }
 
 impl Walk for u32 {
-    const ROOT_ENTRY: usize = 2;
-
     fn fastest() -> Isa {
         simd::fastest4()
     }
@@ -42,8 +36,6 @@ impl Walk for u32 {
 }
 
 impl Walk for u128 {
-    const ROOT_ENTRY: usize = 4;
-
     fn fastest() -> Isa {
         simd::fastest6()
     }

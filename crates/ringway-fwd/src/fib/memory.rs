@@ -14,8 +14,8 @@ use super::FibError;
 /// Entries of the root: one for each value of the first 16 bits.
 pub(super) const ROOT: usize = 1 << 16;
 
-/// 64-bit words of a node.
-pub(super) const NODE: usize = 5;
+/// Where words start, in bytes.
+const WORDS_AT: usize = ROOT * 4;
 
 /// Bytes behind the last word that wide loads may touch.
 const TAIL: usize = 64;
@@ -23,15 +23,9 @@ const TAIL: usize = 64;
 /// A large page: tables start on one, so that they need few entries of the TLB.
 const LARGE: usize = 2 << 20;
 
-/// Where the arrays of a table start, in bytes, and how long they are.
+/// Where the arrays of a table start, in bytes, and how long they are: the root, 65,536 entries of 4 bytes, starts at 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Bytes of a root entry: 2 for IPv4, 4 for IPv6. The root starts at 0.
-    pub root_entry: usize,
-    /// Where nodes start.
-    pub nodes_at: usize,
-    /// Nodes of 40 bytes.
-    pub nodes: usize,
     /// Where words start.
     pub words_at: usize,
     /// Words of 4 bytes.
@@ -41,11 +35,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(root_entry: usize, nodes: usize, words: usize) -> Self {
-        let nodes_at = ROOT * root_entry;
-        let words_at = nodes_at + nodes * NODE * 8;
-        let size = (words_at + words * 4 + TAIL).next_multiple_of(4096);
-        Self { root_entry, nodes_at, nodes, words_at, words, size }
+    pub(super) fn new(words: usize) -> Self {
+        let size = (WORDS_AT + words * 4 + TAIL).next_multiple_of(4096);
+        Self { words_at: WORDS_AT, words, size }
     }
 }
 
@@ -167,46 +159,27 @@ impl Memory {
         Ok(Self { base: base.ok_or_else(|| wrong("not on 8 bytes"))?, mapped: 0, layout })
     }
 
-    /// The root of a table whose entries have 2 bytes.
+    /// The root.
     #[inline]
-    pub(super) fn root16(&self) -> &[AtomicU16; ROOT] {
-        assert!(self.layout.root_entry == 2);
+    pub(super) fn root(&self) -> &[AtomicU32; ROOT] {
         // SAFETY: the layout begins with ROOT entries of this size, the base is aligned, and any bits are valid.
         unsafe { self.base.cast().as_ref() }
     }
 
-    /// The root of a table whose entries have 4 bytes.
-    #[inline]
-    pub(super) fn root32(&self) -> &[AtomicU32; ROOT] {
-        assert!(self.layout.root_entry == 4);
-        // SAFETY: as in `root16`.
-        unsafe { self.base.cast().as_ref() }
-    }
-
-    /// The nodes, word by word.
-    #[inline]
-    pub(super) fn nodes(&self) -> &[AtomicU64] {
-        // SAFETY: the layout has so many words there, on 8 bytes, and any bits are valid.
-        unsafe {
-            let first = self.base.as_ptr().add(self.layout.nodes_at).cast();
-            slice::from_raw_parts(first, self.layout.nodes * NODE)
-        }
-    }
-
-    /// Leaves and buckets.
+    /// Nodes, buckets and their leaves.
     #[inline]
     pub(super) fn words(&self) -> &[AtomicU32] {
-        // SAFETY: as in `nodes`, on 4 bytes.
+        // SAFETY: the layout has so many words there, on 8 bytes, and any bits are valid.
         unsafe {
             let first = self.base.as_ptr().add(self.layout.words_at).cast();
             slice::from_raw_parts(first, self.layout.words)
         }
     }
 
-    /// Nodes and words, for lookups.
+    /// The words, for lookups.
     #[inline(always)]
     pub(super) fn forms(&self) -> Forms<'_> {
-        Forms { nodes: self.nodes(), words: self.words() }
+        Forms { words: self.words() }
     }
 
     /// All bytes up to `len`, for copies and digests by the writer.
@@ -220,7 +193,6 @@ impl Memory {
 /// What the root leads to. A copy of its own for each burst: what is behind a reference would be loaded again after each leaf.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Forms<'a> {
-    pub(super) nodes: &'a [AtomicU64],
     pub(super) words: &'a [AtomicU32],
 }
 
@@ -266,14 +238,14 @@ mod tests {
 
     #[test]
     fn arrays_lie_behind_each_other() {
-        let layout = Layout::new(2, 100, 1000);
+        let layout = Layout::new(1000);
         let memory = Memory::new(layout).unwrap();
         assert!(layout.words_at + 4 * layout.words + TAIL <= layout.size);
-        memory.root16()[ROOT - 1].store(0xabcd, Relaxed);
-        memory.nodes()[0].store(0x1122, Relaxed);
+        memory.root()[ROOT - 1].store(0xabcd, Relaxed);
+        memory.words()[0].store(0x1122, Relaxed);
         memory.words()[999].store(7, Relaxed);
         let bytes = memory.bytes(layout.size);
-        assert_eq!(bytes[layout.nodes_at - 2..][..4], [0xcd, 0xab, 0x22, 0x11]);
+        assert_eq!(bytes[layout.words_at - 4..][..6], [0xcd, 0xab, 0, 0, 0x22, 0x11]);
         assert_eq!(bytes[layout.words_at + 3996], 7);
         assert_eq!(memory.base.as_ptr().align_offset(LARGE), 0);
     }
@@ -293,7 +265,7 @@ mod tests {
 
     #[test]
     fn foreign_memory_is_checked() {
-        let layout = Layout::new(4, 10, 10);
+        let layout = Layout::new(10);
         let mut bytes = vec![0u64; layout.size / 8];
         let base = NonNull::new(bytes.as_mut_ptr().cast::<u8>()).unwrap();
         // SAFETY: `bytes` outlives the results.
@@ -301,7 +273,7 @@ mod tests {
         assert!(Memory::foreign(place(0, layout.size - 1), layout).is_err());
         assert!(Memory::foreign(place(1, layout.size), layout).is_err());
         let memory = Memory::foreign(place(0, layout.size), layout).unwrap();
-        memory.root32()[1].store(5, Relaxed);
+        memory.root()[1].store(5, Relaxed);
         assert_eq!(bytes[0], 5 << 32);
     }
 }

@@ -24,11 +24,11 @@
 //!
 //! # How a lookup goes
 //!
-//! The **root** has an entry for each value of the first 16 bits. For IPv4 it is the number of a node, 16 bits; /16s with the same single next
-//! hop share one. For IPv6 it is a leaf, 32 bits. A **node** decides 8 bits in 40 bytes: a bit for each slot at which a run of equal
-//! leaves begins, and where these are; a **bucket** decides 16 bits where there are at most 33 runs; a **leaf** is a next hop or the
-//! handle of a node or bucket, and has 8, 16 or 32 bits, whatever a form needs. So IPv4 takes 4 loads up to /24 and 3 more for longer prefixes, IPv6
-//! 2 forms for each 16 bits that prefixes reach into. The module `form` has the bits.
+//! The **root** has an entry of 32 bits for each value of the first 16 bits. For IPv4 it is the handle of a node; /16s with the same single next
+//! hop share one. For IPv6 it is a leaf. A **node** decides 8 bits: a bit for each slot at which a run of equal leaves begins, in 36 bytes,
+//! and the leaves behind them; a **bucket** decides 16 bits where there are at most 33 runs; a **leaf** is a next hop or the handle of a
+//! node or bucket, and has 8, 16 or 32 bits, whatever a form needs. So IPv4 takes 4 loads up to /24, of which all but the first are of
+//! neighbouring bytes, and 3 more for longer prefixes, IPv6 2 forms for each 16 bits that prefixes reach into. The module `form` has the bits.
 //!
 //! # Readers elsewhere
 //!
@@ -46,7 +46,7 @@
 //! # Bounds
 //!
 //! [`Limits`] says how large a table can be; its memory is set aside when it is made. There are at most 65,535 next hops, [`READERS`] readers,
-//! 2^30 nodes, 2^23 words that buckets start in. A default route touches up to 65,536 root entries, a route of /L up to 2^(16-L), a longer one one. The
+//! 2^29 - 1 words, and 2^24 that buckets start in. A default route touches up to 65,536 root entries, a route of /L up to 2^(16-L), a longer one one. The
 //! control plane keeps 1 MiB, about 4 bytes a route, and some 100 bytes for each block of 8 bits (1 KiB more above 32 routes).
 
 mod amend;

@@ -73,13 +73,13 @@ impl Renderer<'_> {
             self.notes.hollow_tops.push(top);
             u32::from(cover)
         } else {
-            self.step(id, cover, true)?
+            self.step(id, cover)?
         };
         self.store.root(top, leaf)
     }
 
     /// The leaf for a step.
-    fn step(&mut self, id: u32, default: u16, top: bool) -> Result<u32, FibError> {
+    fn step(&mut self, id: u32, default: u16) -> Result<u32, FibError> {
         if self.amend_bucket(id, default) {
             return Ok(self.routes.block(id).form.leaf);
         }
@@ -90,7 +90,7 @@ impl Renderer<'_> {
                 return self.bucket(id, default, &keys, &runs);
             }
         }
-        self.node(id, default, Half::Upper, top)
+        self.node(id, default, Half::Upper)
     }
 
     /// Whether it makes sense to count runs: by what they were when they were counted last.
@@ -166,7 +166,7 @@ impl Renderer<'_> {
     }
 
     /// The leaf for a block with a node of its own.
-    fn node(&mut self, id: u32, default: u16, half: Half, top: bool) -> Result<u32, FibError> {
+    fn node(&mut self, id: u32, default: u16, half: Half) -> Result<u32, FibError> {
         let block = self.routes.block(id);
         let form = block.form;
         let is_node = form.leaf & (HANDLE | BUCKET) == HANDLE;
@@ -179,7 +179,7 @@ impl Renderer<'_> {
         let mut slots = [0; SLOTS];
         self.fill(id, default, half, &mut slots)?;
         let old = self.take_over(id, |leaf| leaf & BUCKET == 0);
-        let (leaf, runs) = self.store.node(old, top, &slots)?;
+        let (leaf, runs) = self.store.node(old, &slots)?;
         self.note(id, Form { leaf, runs, default, amended: 0 });
         Ok(leaf)
     }
@@ -291,8 +291,8 @@ impl Renderer<'_> {
 
     fn below(&mut self, id: u32, default: u16, half: Half) -> Result<u32, FibError> {
         match half {
-            Half::Upper => self.node(id, default, Half::Lower, false),
-            Half::Lower => self.step(id, default, false),
+            Half::Upper => self.node(id, default, Half::Lower),
+            Half::Lower => self.step(id, default),
         }
     }
 

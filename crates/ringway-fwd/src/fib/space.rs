@@ -1,20 +1,23 @@
-//! Which parts of the lookup memory are in use.
+//! Which units of the lookup memory are in use.
 
-/// Runs of words: leaves and buckets. Freed runs are kept by length and joined with their neighbours when nothing else fits.
+use super::SLOTS;
+use super::form::{HEAD, UNIT};
+
+/// Runs of units: nodes and buckets. Freed runs are kept by length and joined with their neighbours when nothing else fits.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct Units {
     limit: u32,
-    /// Words from here on were never used, or are free again.
+    /// Units from here on were never used, or are free again.
     top: u32,
     used: u32,
-    /// First words of free runs, by length.
+    /// First units of free runs, by length.
     free: Vec<Vec<u32>>,
 }
 
-/// The longest run that is asked for: 256 leaves of 32 bits.
-pub(super) const MAX_RUN: usize = 256;
+/// The longest run that is asked for: a node with 256 leaves of 32 bits.
+const MAX_RUN: usize = (HEAD + SLOTS).div_ceil(UNIT);
 
-impl Words {
+impl Units {
     pub(super) fn new(limit: u32) -> Self {
         Self { limit, top: 0, used: 0, free: vec![Vec::new(); MAX_RUN + 1] }
     }
@@ -23,12 +26,12 @@ impl Words {
         self.used
     }
 
-    /// Words from the start to the last one in use.
+    /// Units from the start to the last one in use.
     pub(super) fn spread(&self) -> u32 {
         self.top
     }
 
-    /// The first of `len` free words, from now on in use.
+    /// The first of `len` free units, from now on in use.
     pub(super) fn take(&mut self, len: usize) -> Option<u32> {
         let at = self.find(len).or_else(|| {
             self.join();
@@ -89,52 +92,6 @@ impl Words {
     }
 }
 
-/// Numbers of nodes, from `first` up to `limit`.
-#[derive(Debug)]
-pub(super) struct Numbers {
-    first: u32,
-    limit: u32,
-    top: u32,
-    free: Vec<u32>,
-}
-
-impl Numbers {
-    pub(super) fn new(first: u32, limit: u32) -> Self {
-        Self { first, limit, top: first, free: Vec::new() }
-    }
-
-    pub(super) fn count(&self) -> u32 {
-        self.limit - self.first
-    }
-
-    pub(super) fn used(&self) -> u32 {
-        self.top - self.first - self.free.len() as u32
-    }
-
-    /// Numbers from the first to the last one in use.
-    pub(super) fn spread(&self) -> u32 {
-        self.top - self.first
-    }
-
-    pub(super) fn holds(&self, number: u32) -> bool {
-        (self.first..self.limit).contains(&number)
-    }
-
-    pub(super) fn take(&mut self) -> Option<u32> {
-        if let Some(number) = self.free.pop() {
-            return Some(number);
-        }
-        (self.top < self.limit).then(|| {
-            self.top += 1;
-            self.top - 1
-        })
-    }
-
-    pub(super) fn give(&mut self, number: u32) {
-        self.free.push(number);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,11 +101,11 @@ mod tests {
         /// Runs in use never overlap, and all words can be had again when none is in use.
         #[test]
         fn runs_do_not_overlap(steps in prop::collection::vec((any::<bool>(), 1..=40usize), 1..300)) {
-            let mut words = Words::new(1000);
+            let mut units = Units::new(1000);
             let mut held: Vec<(u32, usize)> = Vec::new();
             for (take, len) in steps {
                 if take {
-                    let Some(at) = words.take(len) else { continue };
+                    let Some(at) = units.take(len) else { continue };
                     prop_assert!(at as usize + len <= 1000);
                     for &(other, n) in &held {
                         prop_assert!(at as usize + len <= other as usize || other as usize + n <= at as usize);
@@ -156,23 +113,13 @@ mod tests {
                     held.push((at, len));
                 } else if !held.is_empty() {
                     let (at, n) = held.swap_remove(len % held.len());
-                    words.give(at, n);
+                    units.give(at, n);
                 }
-                prop_assert_eq!(words.used() as usize, held.iter().map(|h| h.1).sum::<usize>());
+                prop_assert_eq!(units.used() as usize, held.iter().map(|h| h.1).sum::<usize>());
             }
-            held.into_iter().for_each(|(at, n)| words.give(at, n));
-            let all: Vec<_> = std::iter::from_fn(|| words.take(250)).collect();
-            prop_assert_eq!(all.len(), 4);
+            held.into_iter().for_each(|(at, n)| units.give(at, n));
+            let all: Vec<_> = std::iter::from_fn(|| units.take(125)).collect();
+            prop_assert_eq!(all.len(), 8);
         }
-    }
-
-    #[test]
-    fn numbers_are_bounded_and_come_back() {
-        let mut n = Numbers::new(10, 12);
-        assert_eq!((n.take(), n.take(), n.take()), (Some(10), Some(11), None));
-        n.give(10);
-        assert_eq!((n.used(), n.spread(), n.count()), (1, 2, 2));
-        assert_eq!(n.take(), Some(10));
-        assert!(n.holds(11) && !n.holds(12));
     }
 }

@@ -11,10 +11,11 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::epoch::Epochs;
 use super::error::Part;
 use super::form::{
-    BUCKET, BUCKET_WORDS, HANDLE, Runs, bucket_handle, bucket_parts, node_head, node_leaves, ones, run_starts,
+    BUCKET, BUCKET_UNITS, HANDLE, HEAD, Runs, UNIT, bucket_handle, bucket_parts, form_words, node_handle,
+    node_head, node_parts, node_starts, ones, run_starts,
 };
-use super::memory::{Memory, NODE, ROOT};
-use super::space::{Numbers, Words};
+use super::memory::{Memory, ROOT};
+use super::space::Units;
 use super::{FibError, Limits, SLOTS, Usage};
 
 /// What readers have left is looked for once so many pieces wait.
@@ -24,14 +25,13 @@ const WAITING: usize = 64;
 pub(super) struct Store {
     pub(super) memory: Arc<Memory>,
     epochs: Arc<Epochs>,
-    words: Words,
-    /// Nodes that entries of a 16-bit root can name.
-    tops: Numbers,
-    nodes: Numbers,
+    units: Units,
+    /// Nodes in use, those that readers may still look at included.
+    nodes: u32,
     /// The leaf of each root entry.
     roots: Box<[u32]>,
     /// For roots that name nodes only: nodes of one run, by next hop.
-    plain: HashMap<u16, Plain>,
+    plain: Option<HashMap<u16, Plain>>,
     pub(super) plan: Plan,
     /// Out of sight since an epoch, but perhaps still looked at.
     retired: VecDeque<(u64, Piece)>,
@@ -42,15 +42,18 @@ pub(super) struct Store {
 
 #[derive(Debug)]
 struct Plain {
+    /// The handle of the node.
     node: u32,
     /// Root entries that name it.
     uses: u32,
 }
 
+/// A node or bucket: its first unit, and how many it takes.
 #[derive(Debug, Clone, Copy)]
-enum Piece {
-    Node(u32),
-    Words(u32, u32),
+struct Piece {
+    unit: u32,
+    len: u32,
+    is_node: bool,
 }
 
 /// A change that is not published yet.
@@ -66,31 +69,29 @@ pub(super) struct Plan {
 }
 
 impl Store {
-    /// An empty table in `memory`.
-    pub(super) fn new(memory: Arc<Memory>, epochs: Arc<Epochs>, limits: Limits) -> Result<Self, FibError> {
-        let named = memory.layout.root_entry == 2;
-        let tops = if named { ROOT as u32 } else { 0 };
+    /// An empty table in `memory`. `nodes_only`: root entries lead to nodes, never to a next hop.
+    pub(super) fn new(
+        memory: Arc<Memory>,
+        epochs: Arc<Epochs>,
+        limits: Limits,
+        nodes_only: bool,
+    ) -> Result<Self, FibError> {
         let mut store = Self {
             memory,
             epochs,
-            words: Words::new(limits.words),
-            tops: Numbers::new(0, tops),
-            nodes: Numbers::new(tops, tops + limits.nodes),
+            units: Units::new(limits.words / UNIT as u32),
+            nodes: 0,
             roots: vec![0; ROOT].into(),
-            plain: HashMap::new(),
+            plain: nodes_only.then(HashMap::new),
             plan: Plan::default(),
             retired: VecDeque::new(),
             hold: None,
             runs: Runs::default(),
         };
-        if named {
-            let node = store.plain_node(0)?;
-            store.memory.root16().iter().for_each(|entry| entry.store(node as u16, Relaxed));
-            if let Some(plain) = store.plain.get_mut(&0) {
-                plain.uses = ROOT as u32;
-            }
-        } else {
-            store.memory.root32().iter().for_each(|entry| entry.store(0, Relaxed));
+        let nowhere = if nodes_only { store.plain_node(0)? } else { 0 };
+        store.memory.root().iter().for_each(|entry| entry.store(nowhere, Relaxed));
+        if let Some(plain) = store.plain_of(0) {
+            plain.uses = ROOT as u32;
         }
         store.commit();
         Ok(store)
@@ -98,29 +99,24 @@ impl Store {
 
     pub(super) fn usage(&self) -> Usage {
         let layout = &self.memory.layout;
-        let nodes = self.tops.used() + self.nodes.used();
-        let (root, node_bytes, word_bytes) =
-            (ROOT * layout.root_entry, nodes as usize * NODE * 8, self.words.used() as usize * 4);
+        let bytes = |units: u32| layout.words_at + units as usize * UNIT * 4;
         Usage {
-            bytes: root + node_bytes + word_bytes,
-            nodes,
-            words: self.words.used(),
-            spread: root
-                + (self.tops.spread() + self.nodes.spread()) as usize * NODE * 8
-                + self.words.spread() as usize * 4,
+            bytes: bytes(self.units.used()),
+            nodes: self.nodes,
+            words: self.units.used() * UNIT as u32,
+            spread: bytes(self.units.spread()),
             waiting: self.retired.len(),
             size: layout.size,
         }
     }
 
-    /// The leaf for 256 slots whose form was `old`, a node or the only value there is, and how many runs there are. `top`: the
-    /// root will name it.
-    pub(super) fn node(&mut self, old: u32, top: bool, slots: &[u32; SLOTS]) -> Result<(u32, u16), FibError> {
+    /// The leaf for 256 slots whose form was `old`, a node or the only value there is, and how many runs there are.
+    pub(super) fn node(&mut self, old: u32, slots: &[u32; SLOTS]) -> Result<(u32, u16), FibError> {
         let starts = run_starts(slots);
         let mut runs = std::mem::take(&mut self.runs);
         runs.set(slots, &starts);
         let len = runs.len() as u16;
-        let leaf = self.node_of(old, top, slots, &starts, &mut runs);
+        let leaf = self.node_of(old, slots, starts, &mut runs);
         self.runs = runs;
         Ok((leaf?, len))
     }
@@ -128,33 +124,32 @@ impl Store {
     fn node_of(
         &mut self,
         old: u32,
-        top: bool,
         slots: &[u32; SLOTS],
-        starts: &[u64; 4],
+        starts: [u64; 4],
         runs: &mut Runs,
     ) -> Result<u32, FibError> {
         if let Some(value) = runs.only() {
             self.forget(old);
             return Ok(value);
         }
-        if let Some((first, width, stored)) = self.fitting_node(old, starts, runs) {
+        if let Some(stored) = self.fitting_node(old, starts, runs) {
+            let (width, first) = node_parts(old);
             runs.set(slots, &stored);
             runs.width = width;
-            self.replace_leaves(first, runs);
+            self.replace_leaves(first + HEAD, runs);
             return Ok(old);
         }
-        let node = self.make_node(top, starts, runs)?;
+        let node = self.make_node(starts, runs)?;
         self.forget(old);
-        Ok(HANDLE | node)
+        Ok(node)
     }
 
     /// Replaces a handle in the leaves of a node: it is the only one of its kind, so it is a run of its own.
     pub(super) fn replace_handle(&mut self, node: u32, slot: u8, handle: u32) {
-        let words = &self.memory.nodes()[(node & !HANDLE) as usize * NODE..][..NODE];
-        let (_, first) = node_leaves(words[0].load(Relaxed));
-        let starts: [u64; 4] = std::array::from_fn(|k| words[k + 1].load(Relaxed));
-        let run = ones(starts).take_while(|at| *at <= usize::from(slot)).count() as u32;
-        self.plan.words.push((first + run, handle));
+        let (_, first) = node_parts(node);
+        let starts = node_starts(self.memory.words(), first);
+        let run = ones(starts).take_while(|at| *at <= usize::from(slot)).count();
+        self.plan.words.push(((first + HEAD + run) as u32, handle));
     }
 
     /// The leaf for 16 bits in few runs, of which all but the first begin at `keys`.
@@ -167,15 +162,13 @@ impl Store {
             return Ok(old);
         }
         let key_words = keys.len().div_ceil(2);
-        let first = self.take_words(key_words + runs.words())?;
-        if first >= BUCKET_WORDS {
-            return Err(FibError::Full { part: Part::Buckets, limit: BUCKET_WORDS });
+        let unit = self.take(key_words + runs.words(), false)?;
+        if unit >= BUCKET_UNITS {
+            return Err(FibError::Full { part: Part::Buckets, limit: BUCKET_UNITS * UNIT as u32 });
         }
-        for (at, word) in (first as usize..).zip(packed_keys(keys).chain(runs.packed())) {
-            self.memory.words()[at].store(word, Relaxed);
-        }
+        self.write(unit, packed_keys(keys).chain(runs.packed()));
         self.forget(old);
-        Ok(bucket_handle(first, keys.len(), runs.width))
+        Ok(bucket_handle(unit, keys.len(), runs.width))
     }
 
     /// A form is not used any more once the change is published.
@@ -183,18 +176,15 @@ impl Store {
         if handle & HANDLE == 0 {
             return;
         }
-        if handle & BUCKET != 0 {
-            let (width, keys, first) = bucket_parts(handle);
-            let len = keys.div_ceil(2) + ((keys + 1) << width).div_ceil(4);
-            self.plan.gone.push(Piece::Words(first as u32, len as u32));
-        } else {
-            self.forget_node(handle & !HANDLE);
-        }
+        let is_node = handle & BUCKET == 0;
+        let first = if is_node { node_parts(handle).1 } else { bucket_parts(handle).2 };
+        let len = form_words(self.memory.words(), handle).div_ceil(UNIT) as u32;
+        self.plan.gone.push(Piece { unit: (first / UNIT) as u32, len, is_node });
     }
 
     /// The root entry is to lead to a leaf.
     pub(super) fn root(&mut self, top: u16, leaf: u32) -> Result<(), FibError> {
-        if self.tops.count() > 0 && leaf & HANDLE == 0 {
+        if self.plain.is_some() && leaf & HANDLE == 0 {
             self.plain_node(leaf as u16)?;
         }
         self.plan.roots.push((top, leaf));
@@ -222,8 +212,8 @@ impl Store {
     pub(super) fn abort(&mut self) {
         let mut plan = std::mem::take(&mut self.plan);
         for nh in plan.plain.drain(..) {
-            if self.plain.get(&nh).is_some_and(|p| p.uses == 0) {
-                self.plain.remove(&nh);
+            if self.plain_of(nh).is_some_and(|p| p.uses == 0) {
+                self.remove_plain(nh);
             }
         }
         plan.taken.drain(..).for_each(|piece| self.give(piece));
@@ -251,20 +241,16 @@ impl Store {
         if old == leaf {
             return;
         }
-        if self.tops.count() == 0 {
-            self.memory.root32()[at].store(leaf, Release);
-            return;
-        }
-        let mut node = leaf & !HANDLE;
-        if leaf & HANDLE == 0
-            && let Some(plain) = self.plain.get_mut(&(leaf as u16))
-        {
-            plain.uses += 1;
-            node = plain.node;
-        }
-        self.memory.root16()[at].store(node as u16, Release);
+        let entry = match self.plain_of(leaf as u16) {
+            Some(plain) if leaf & HANDLE == 0 => {
+                plain.uses += 1;
+                plain.node
+            }
+            _ => leaf,
+        };
+        self.memory.root()[at].store(entry, Release);
         if old & HANDLE == 0
-            && let Some(before) = self.plain.get_mut(&(old as u16))
+            && let Some(before) = self.plain_of(old as u16)
         {
             before.uses -= 1;
             plain.push(old as u16);
@@ -274,37 +260,47 @@ impl Store {
     /// Forgets nodes of one run that no root entry names.
     fn drop_plain(&mut self, next_hops: &mut Vec<u16>) {
         for nh in next_hops.drain(..) {
-            let Some(node) = self.plain.get(&nh).filter(|p| p.uses == 0).map(|p| p.node) else { continue };
-            self.plain.remove(&nh);
-            self.forget_node(node);
+            let Some(node) = self.plain_of(nh).filter(|p| p.uses == 0).map(|p| p.node) else { continue };
+            self.remove_plain(nh);
+            self.forget(node);
         }
     }
 
-    /// The node of one run for a next hop.
+    fn plain_of(&mut self, next_hop: u16) -> Option<&mut Plain> {
+        self.plain.as_mut()?.get_mut(&next_hop)
+    }
+
+    fn remove_plain(&mut self, next_hop: u16) {
+        if let Some(all) = &mut self.plain {
+            all.remove(&next_hop);
+        }
+    }
+
+    /// The handle of the node of one run for a next hop.
     fn plain_node(&mut self, next_hop: u16) -> Result<u32, FibError> {
-        if let Some(plain) = self.plain.get(&next_hop) {
+        if let Some(plain) = self.plain_of(next_hop) {
             return Ok(plain.node);
         }
         let mut runs = Runs::default();
         runs.push(u32::from(next_hop));
-        let node = self.make_node(true, &[0; 4], &runs)?;
-        self.plain.insert(next_hop, Plain { node, uses: 0 });
+        let node = self.make_node([0; 4], &runs)?;
+        if let Some(all) = &mut self.plain {
+            all.insert(next_hop, Plain { node, uses: 0 });
+        }
         self.plan.plain.push(next_hop);
         Ok(node)
     }
 
-    /// First word and width of the leaves of `old` and the slots at which its runs start, if that is a node whose runs can have
-    /// the wanted leaves.
-    fn fitting_node(&self, old: u32, starts: &[u64; 4], runs: &Runs) -> Option<(usize, u32, [u64; 4])> {
+    /// The slots at which runs of `old` start, if that is a node whose runs can have the wanted leaves.
+    fn fitting_node(&self, old: u32, starts: [u64; 4], runs: &Runs) -> Option<[u64; 4]> {
         if old & (HANDLE | BUCKET) != HANDLE {
             return None;
         }
-        let node = &self.memory.nodes()[(old & !HANDLE) as usize * NODE..][..NODE];
-        let stored: [u64; 4] = std::array::from_fn(|k| node[k + 1].load(Relaxed));
-        let (width, first) = node_leaves(node[0].load(Relaxed));
+        let (width, first) = node_parts(old);
+        let stored = node_starts(self.memory.words(), first);
         let count = 1 + stored.iter().map(|w| w.count_ones() as usize).sum::<usize>();
         let inside = stored.iter().zip(starts).all(|(stored, wanted)| wanted & !stored == 0);
-        (inside && runs.fit(count, width)).then_some((first as usize, width, stored))
+        (inside && runs.fit(count, width)).then_some(stored)
     }
 
     /// Stores the leaves in place if `old` is a bucket that has all keys, and perhaps more.
@@ -336,52 +332,31 @@ impl Store {
         }
     }
 
-    fn make_node(&mut self, top: bool, starts: &[u64; 4], runs: &Runs) -> Result<u32, FibError> {
-        let first = self.take_words(runs.words())?;
-        let number = self.take_number(top)?;
-        for (at, word) in (first as usize..).zip(runs.packed()) {
-            self.memory.words()[at].store(word, Relaxed);
+    fn make_node(&mut self, starts: [u64; 4], runs: &Runs) -> Result<u32, FibError> {
+        let unit = self.take(HEAD + runs.words(), true)?;
+        self.write(unit, node_head(starts).chain(runs.packed()));
+        Ok(node_handle(unit, runs.width))
+    }
+
+    /// Writes where no reader comes yet.
+    fn write(&self, unit: u32, form: impl Iterator<Item = u32>) {
+        for (word, value) in self.memory.words()[unit as usize * UNIT..].iter().zip(form) {
+            word.store(value, Relaxed);
         }
-        let node = &self.memory.nodes()[number as usize * NODE..][..NODE];
-        node[0].store(node_head(first, runs.width, starts), Relaxed);
-        node[1..].iter().zip(starts).for_each(|(word, bits)| word.store(*bits, Relaxed));
-        Ok(number)
     }
 
-    fn forget_node(&mut self, number: u32) {
-        let node = &self.memory.nodes()[number as usize * NODE..][..NODE];
-        let runs = 1 + node[1..].iter().map(|w| w.load(Relaxed).count_ones()).sum::<u32>();
-        let (width, first) = node_leaves(node[0].load(Relaxed));
-        self.plan.gone.push(Piece::Words(first, (runs << width).div_ceil(4)));
-        self.plan.gone.push(Piece::Node(number));
-    }
-
-    fn take_words(&mut self, len: usize) -> Result<u32, FibError> {
-        let first = self.words.take(len).or_else(|| {
+    /// The first unit of so many words.
+    fn take(&mut self, words: usize, is_node: bool) -> Result<u32, FibError> {
+        let len = words.div_ceil(UNIT);
+        let unit = self.units.take(len).or_else(|| {
             self.collect();
-            self.words.take(len)
+            self.units.take(len)
         });
-        let first =
-            first.ok_or(FibError::Full { part: Part::Words, limit: self.memory.layout.words as u32 })?;
-        self.plan.taken.push(Piece::Words(first, len as u32));
-        Ok(first)
-    }
-
-    fn take_number(&mut self, top: bool) -> Result<u32, FibError> {
-        let top = top && self.tops.count() > 0;
-        let part = if top { Part::TopNodes } else { Part::Nodes };
-        let mut number = self.numbers(top).take();
-        if number.is_none() {
-            self.collect();
-            number = self.numbers(top).take();
-        }
-        let number = number.ok_or(FibError::Full { part, limit: self.numbers(top).count() })?;
-        self.plan.taken.push(Piece::Node(number));
-        Ok(number)
-    }
-
-    fn numbers(&mut self, top: bool) -> &mut Numbers {
-        if top { &mut self.tops } else { &mut self.nodes }
+        let unit =
+            unit.ok_or(FibError::Full { part: Part::Words, limit: self.memory.layout.words as u32 })?;
+        self.plan.taken.push(Piece { unit, len: len as u32, is_node });
+        self.nodes += u32::from(is_node);
+        Ok(unit)
     }
 
     /// What the change put out of sight waits for the readers.
@@ -407,13 +382,8 @@ impl Store {
     }
 
     fn give(&mut self, piece: Piece) {
-        match piece {
-            Piece::Node(number) => {
-                let top = self.tops.holds(number);
-                self.numbers(top).give(number);
-            }
-            Piece::Words(at, len) => self.words.give(at, len as usize),
-        }
+        self.nodes -= u32::from(piece.is_node);
+        self.units.give(piece.unit, piece.len as usize);
     }
 }
 

@@ -14,22 +14,20 @@ use super::{FibError, Isa, NextHop, Prefix, Reader};
 /// How large a table may become. Its memory is set aside when it is made, and used page by page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Nodes of 40 bytes. IPv4 has 65,536 more for the first 24 bits; these are for longer prefixes.
-    pub nodes: u32,
-    /// Words of 4 bytes for leaves and buckets.
+    /// Words of 4 bytes for nodes, buckets and their leaves. They are used by two, so an odd one is not.
     pub words: u32,
 }
 
 impl Default for Limits {
-    /// Room for some four times today's largest tables: 65,536 nodes and 2,097,152 words.
+    /// Room for some four times today's largest tables: 2,097,152 words.
     fn default() -> Self {
-        Self { nodes: 1 << 16, words: 1 << 21 }
+        Self { words: 1 << 21 }
     }
 }
 
 impl Limits {
-    /// Room for so many routes of any lengths, and at least that of [`default`](Self::default). A route of the Internet needs a tenth
-    /// of a node and a word, a scattered host route two nodes or up to 28 words; what is not used costs addresses, not memory.
+    /// Room for so many routes of any lengths, and at least that of [`default`](Self::default). A route of the Internet needs less
+    /// than two words, a scattered host route up to 28; what is not used costs addresses, not memory.
     ///
     /// ```
     /// use ringway_fwd::fib::Limits;
@@ -37,14 +35,10 @@ impl Limits {
     /// assert!(Limits::for_routes(1_000_000).words > Limits::default().words);
     /// ```
     pub fn for_routes(routes: usize) -> Self {
-        let least = Self::default();
-        let times = |n: usize, max: u32| u32::try_from(routes.saturating_mul(n)).unwrap_or(max).min(max);
-        Self { nodes: times(2, MAX_NODES).max(least.nodes), words: times(32, MAX_WORDS).max(least.words) }
+        let words = u32::try_from(routes.saturating_mul(32)).unwrap_or(MAX_WORDS).min(MAX_WORDS);
+        Self { words: words.max(Self::default().words) }
     }
 }
-
-/// Nodes that handles can name, less those that an IPv4 root names.
-const MAX_NODES: u32 = (1 << 30) - (1 << 16);
 
 /// Words whose bytes vector loads can name, by 31 bits.
 const MAX_WORDS: u32 = (1 << 29) - 1;
@@ -52,11 +46,11 @@ const MAX_WORDS: u32 = (1 << 29) - 1;
 /// What of the lookup memory is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of root, nodes, leaves and buckets.
+    /// Bytes of root, nodes and buckets.
     pub bytes: usize,
-    /// Nodes.
+    /// Nodes; like words, those that readers may still look at count.
     pub nodes: u32,
-    /// Words of leaves and buckets.
+    /// Words of nodes and buckets.
     pub words: u32,
     /// Bytes of the parts that were ever used: what readers may touch, gaps included.
     pub spread: usize,
@@ -87,8 +81,8 @@ impl<A: Walk> Fib<A> {
     /// An empty table in memory of this process.
     ///
     /// # Errors
-    /// [`FibError::Limits`] when they are above 2^29 - 1 words, or 2^30 - 2^16 nodes. [`FibError::Os`] when
-    /// the system has not so much memory to set aside.
+    /// [`FibError::Limits`] when they are above 2^29 - 1 words. [`FibError::Os`] when the system has not so much memory to set
+    /// aside. [`FibError::Full`] when there is no room for an empty table.
     pub fn new(limits: Limits) -> Result<Self, FibError> {
         Self::check(limits)?;
         Self::with(Memory::new(Self::layout(limits))?, limits)
@@ -108,8 +102,7 @@ impl<A: Walk> Fib<A> {
 
     /// Where the arrays of a table of this size start, and how long they are.
     pub fn layout(limits: Limits) -> Layout {
-        let nodes = limits.nodes as usize + Self::top_nodes() as usize;
-        Layout::new(A::ROOT_ENTRY, nodes, limits.words as usize)
+        Layout::new(limits.words as usize)
     }
 
     /// Makes a table of all routes at once; of two with the same prefix the later one counts.
@@ -258,7 +251,7 @@ impl<A: Walk> Fib<A> {
 
     fn with(memory: Memory, limits: Limits) -> Result<Self, FibError> {
         let (memory, epochs) = (Arc::new(memory), Arc::new(Epochs::new()));
-        let store = Store::new(memory.clone(), epochs.clone(), limits)?;
+        let store = Store::new(memory.clone(), epochs.clone(), limits, A::BITS == 32)?;
         Ok(Self {
             memory,
             epochs,
@@ -270,21 +263,10 @@ impl<A: Walk> Fib<A> {
     }
 
     fn check(limits: Limits) -> Result<(), FibError> {
-        let (nodes, words) = (MAX_NODES, MAX_WORDS);
-        match limits {
-            Limits { nodes: asked, .. } if asked > nodes => {
-                Err(FibError::Limits { part: "nodes", max: nodes })
-            }
-            Limits { words: asked, .. } if asked > words => {
-                Err(FibError::Limits { part: "words", max: words })
-            }
-            _ => Ok(()),
+        if limits.words > MAX_WORDS {
+            return Err(FibError::Limits { part: "words", max: MAX_WORDS });
         }
-    }
-
-    /// Nodes that the root names, besides those of [`Limits`].
-    fn top_nodes() -> u32 {
-        if A::ROOT_ENTRY == 2 { 1 << 16 } else { 0 }
+        Ok(())
     }
 
     fn change(&mut self, prefix: Prefix<A>, next_hop: u16) -> Result<Option<NextHop>, FibError> {
@@ -317,12 +299,13 @@ mod tests {
 
     #[test]
     fn limits_are_what_can_be_named() {
-        let limits = |nodes, words| Limits { nodes, words };
-        for (wrong, part) in [(limits(u32::MAX, 9), "nodes"), (limits(9, 1 << 29), "words")] {
-            let e = Fib4::new(wrong).unwrap_err().to_string();
-            assert!(e.contains(part), "{e}");
-            assert!(Fib6::new(wrong).is_err());
+        for words in [1 << 29, u32::MAX] {
+            let e = Fib4::new(Limits { words }).unwrap_err().to_string();
+            assert_eq!(e, "Limits: at most 536870911 words can be named; ask for less");
+            assert!(Fib6::new(Limits { words }).is_err());
         }
+        assert!(Fib4::new(Limits { words: 9 }).is_err(), "the node that all /16s share takes 10 words");
+        assert_eq!(Fib4::new(Limits { words: 11 }).unwrap().usage().words, 10);
     }
 
     /// Random prefixes of all lengths, some within each other; each answer by all ways, in bursts with trains.

@@ -43,5 +43,5 @@ pub(super) mod info {
     pub(crate) const SPEC: usize = 16;
     pub(crate) const SIZE: usize = 64;
     /// Of this version of all layouts.
-    pub(crate) const IS: u64 = 0x0001_7265_7475_6f72;
+    pub(crate) const IS: u64 = 0x0002_7265_7475_6f72;
 }

@@ -4,7 +4,6 @@ use std::os::fd::AsFd;
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramMut};
 use ringway::{Error, ErrorKind, Result};
-use ringway_fwd::fib::Layout;
 
 use super::Spec;
 use super::maps::{Shared, Tables, quiet, refused};
@@ -98,7 +97,6 @@ impl Code<'_> {
         let ticks = sys::ticks_per_second()
             .map_err(|e| Error::io(self.on, "asking for the steps of the kernel's clock failed", e))?;
         let (four, six) = (self.spec.layout4(), self.spec.layout6());
-        let bits = |l: Layout| [l.nodes as u32 - 1, l.words as u32 - 1];
         let (plain, costly) = (self.spec.budgets.plain, self.spec.budgets.costly);
         let words = [
             of.number,
@@ -107,16 +105,14 @@ impl Code<'_> {
             self.cpus as u32 - 1,
             STALE * ticks,
             self.spec.groups - 1,
-        ];
-        let all = words.into_iter().chain(bits(four)).chain(bits(six)).chain([
-            four.words_at as u32,
-            six.words_at as u32,
+            four.words as u32 - 1,
+            six.words as u32 - 1,
             step(plain),
             step(costly),
             of.cut as u32,
             0,
-        ]);
-        let mut bytes: Vec<u8> = all.flat_map(u32::to_ne_bytes).collect();
+        ];
+        let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
         bytes.extend([early(plain), early(costly)].into_iter().flat_map(u64::to_ne_bytes));
         Ok(bytes)
     }

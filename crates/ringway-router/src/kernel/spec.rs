@@ -12,9 +12,9 @@ use ringway_fwd::router::{BudgetLimits, Rate};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    /// Size of the IPv4 table. Words, and nodes with the 65,536 that each such table has besides, are powers of two.
+    /// Size of the IPv4 table: its words are a power of two, at least 16.
     pub limits4: Limits,
-    /// Size of the IPv6 table. Words and nodes are powers of two.
+    /// Size of the IPv6 table, as for IPv4.
     pub limits6: Limits,
     /// Multipath groups, a power of two up to 65,536; 512 bytes each.
     pub groups: u32,
@@ -54,9 +54,11 @@ impl Spec {
     pub(super) fn check(&self, on: &str) -> Result<()> {
         let bad = |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
         for (layout, family) in [(self.layout4(), "IPv4"), (self.layout6(), "IPv6")] {
-            if !layout.nodes.is_power_of_two() || !layout.words.is_power_of_two() {
-                let what = format!("room for {} nodes and {} words for {family}", layout.nodes, layout.words);
-                return bad(what, "take powers of two, for IPv4 nodes one less 65,536");
+            if !layout.words.is_power_of_two() || layout.words < 16 {
+                return bad(
+                    format!("room for {} words for {family}", layout.words),
+                    "take a power of two from 16 on",
+                );
             }
             if layout.size > REACH {
                 return bad(
@@ -86,12 +88,10 @@ impl Spec {
     }
 
     /// The numbers that it consists of, as they are kept with the router.
-    pub(super) fn words(&self) -> [u32; 9] {
+    pub(super) fn words(&self) -> [u32; 7] {
         let BudgetLimits { plain, costly } = self.budgets;
         [
-            self.limits4.nodes,
             self.limits4.words,
-            self.limits6.nodes,
             self.limits6.words,
             self.groups,
             plain.per_second,
@@ -101,12 +101,12 @@ impl Spec {
         ]
     }
 
-    pub(super) fn of_words(words: [u32; 9]) -> Self {
-        let [nodes4, words4, nodes6, words6, groups, plain, burst, costly, costly_burst] = words;
+    pub(super) fn of_words(words: [u32; 7]) -> Self {
+        let [words4, words6, groups, plain, burst, costly, costly_burst] = words;
         let rate = |per_second, burst| Rate { per_second, burst };
         Self {
-            limits4: Limits { nodes: nodes4, words: words4 },
-            limits6: Limits { nodes: nodes6, words: words6 },
+            limits4: Limits { words: words4 },
+            limits6: Limits { words: words6 },
             groups,
             budgets: BudgetLimits { plain: rate(plain, burst), costly: rate(costly, costly_burst) },
         }
@@ -122,11 +122,10 @@ mod tests {
         let spec = Spec::default();
         spec.check("vale0").unwrap();
         assert_eq!(Spec::of_words(spec.words()), spec);
-        let limits = |nodes, words| Limits { nodes, words };
         for wrong in [
-            Spec { limits4: limits(1 << 17, 1 << 21), ..spec },
-            Spec { limits6: limits(1 << 16, 1000), ..spec },
-            Spec { limits6: limits(1 << 16, 1 << 28), ..spec },
+            Spec { limits4: Limits { words: 8 }, ..spec },
+            Spec { limits6: Limits { words: 1000 }, ..spec },
+            Spec { limits6: Limits { words: 1 << 28 }, ..spec },
             Spec { groups: 5, ..spec },
             Spec {
                 budgets: BudgetLimits { plain: Rate { per_second: 0, burst: 1 }, ..spec.budgets },

@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use super::avx512::masks;
 use super::bmi;
-use crate::fib::memory::{Memory, NODE};
+use crate::fib::form::{HEAD, NODE_UNITS};
+use crate::fib::memory::Memory;
 
 const LANES: usize = 8;
 
@@ -13,29 +14,26 @@ const LANES: usize = 8;
 /// * Both slices are equally long.
 #[target_feature(enable = "avx2,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) {
-    let root = memory.root16().as_ptr().cast::<i32>();
-    let arrays = (memory.nodes().as_ptr().cast(), memory.words().as_ptr().cast());
+    let (root, words) = (memory.root().as_ptr().cast::<i32>(), memory.words().as_ptr().cast());
     let whole = addrs.len() / LANES * LANES;
     let (addrs, rest) = addrs.split_at(whole);
     let (next_hops, next_hops_of_rest) = next_hops.split_at_mut(whole);
     // SAFETY: the processor has these instructions; both slices are equally long.
     unsafe { bmi::burst4(memory, rest, next_hops_of_rest) };
     for (addrs, next_hops) in addrs.chunks(LANES).zip(next_hops.chunks_mut(LANES)) {
-        // SAFETY: chunks of 8. The root has an entry for any 16 bits; the load of the last one ends in the nodes. Numbers of nodes
-        // come from the root and from leaves (see the module above).
+        // SAFETY: chunks of 8. The root has an entry for any 16 bits. Handles come from the root and from leaves (see the module
+        // above).
         unsafe {
             let addrs = _mm256_loadu_si256(addrs.as_ptr().cast());
-            let tops = _mm256_i32gather_epi32::<2>(root, _mm256_srli_epi32::<16>(addrs));
-            let tops = _mm256_and_si256(tops, _mm256_set1_epi32(0xffff));
+            let tops = _mm256_i32gather_epi32::<4>(root, _mm256_srli_epi32::<16>(addrs));
             let slots = _mm256_and_si256(_mm256_srli_epi32::<8>(addrs), _mm256_set1_epi32(0xff));
-            let mut leaves = node_leaves(arrays, tops, slots);
+            let mut leaves = node_leaves(words, tops, slots);
             if _mm256_movemask_ps(_mm256_castsi256_ps(leaves)) != 0 {
                 // Lanes without a handle look at their top node again: no other is sure to stay as it is.
                 let deeper = _mm256_srai_epi32::<31>(leaves);
-                let handles = _mm256_and_si256(leaves, _mm256_set1_epi32(i32::MAX));
-                let numbers = _mm256_blendv_epi8(tops, handles, deeper);
+                let handles = _mm256_blendv_epi8(tops, leaves, deeper);
                 let slots = _mm256_and_si256(addrs, _mm256_set1_epi32(0xff));
-                leaves = _mm256_blendv_epi8(leaves, node_leaves(arrays, numbers, slots), deeper);
+                leaves = _mm256_blendv_epi8(leaves, node_leaves(words, handles, slots), deeper);
             }
             let packed = _mm256_packus_epi32(leaves, leaves);
             let packed = _mm256_permute4x64_epi64::<0b1000>(packed);
@@ -47,15 +45,15 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// The leaves of 8 slots (0 to 255) of 8 nodes.
 ///
 /// # Safety
-/// As for [`burst4`]; `numbers` are published nodes of the table whose nodes and words these are.
+/// As for [`burst4`]; `handles` are those of published nodes of the table whose words these are.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn node_leaves(arrays: (*const i64, *const i32), numbers: __m256i, slots: __m256i) -> __m256i {
+unsafe fn node_leaves(words: *const i64, handles: __m256i, slots: __m256i) -> __m256i {
     // SAFETY: the caller's promise.
     let (low, high) = unsafe {
         (
-            half(arrays, _mm256_castsi256_si128(numbers), _mm256_castsi256_si128(slots)),
-            half(arrays, _mm256_extracti128_si256::<1>(numbers), _mm256_extracti128_si256::<1>(slots)),
+            half(words, _mm256_castsi256_si128(handles), _mm256_castsi256_si128(slots)),
+            half(words, _mm256_extracti128_si256::<1>(handles), _mm256_extracti128_si256::<1>(slots)),
         )
     };
     _mm256_set_m128i(high, low)
@@ -65,23 +63,20 @@ unsafe fn node_leaves(arrays: (*const i64, *const i32), numbers: __m256i, slots:
 /// As for [`node_leaves`].
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn half((nodes, words): (*const i64, *const i32), numbers: __m128i, slots: __m128i) -> __m128i {
-    const { assert!(NODE == 5) };
-    let (numbers, slots) = (_mm256_cvtepu32_epi64(numbers), _mm256_cvtepu32_epi64(slots));
-    let at = _mm256_add_epi64(numbers, _mm256_slli_epi64::<2>(numbers));
+unsafe fn half(words: *const i64, handles: __m128i, slots: __m128i) -> __m128i {
+    let (handles, slots) = (_mm256_cvtepu32_epi64(handles), _mm256_cvtepu32_epi64(slots));
+    let units = _mm256_and_si256(handles, _mm256_set1_epi64x(i64::from(NODE_UNITS - 1)));
     let quarters = _mm256_srli_epi64::<6>(slots);
-    // SAFETY: as in `avx512::node_leaves`.
+    // SAFETY: as in `avx512::locate` and `avx512::leaves_at`.
     unsafe {
-        let heads = _mm256_i64gather_epi64::<8>(nodes, at);
-        let bits = _mm256_i64gather_epi64::<8>(nodes.add(1), _mm256_add_epi64(at, quarters));
+        let bits = _mm256_i64gather_epi64::<8>(words, _mm256_add_epi64(units, quarters));
+        let counts = _mm256_i64gather_epi64::<8>(words.add(4), units);
         let up_to = _mm256_sllv_epi64(bits, _mm256_andnot_si256(slots, _mm256_set1_epi64x(63)));
-        let shifts = _mm256_add_epi64(_mm256_slli_epi64::<3>(quarters), _mm256_set1_epi64x(32));
-        let below = _mm256_and_si256(_mm256_srlv_epi64(heads, shifts), _mm256_set1_epi64x(0xff));
-        let runs = _mm256_add_epi64(ones(up_to), below);
-        let widths = _mm256_and_si256(heads, _mm256_set1_epi64x(3));
-        let firsts = _mm256_and_si256(heads, _mm256_set1_epi64x(0xffff_fffc));
-        let bytes = _mm256_add_epi64(firsts, _mm256_sllv_epi64(runs, widths));
-        let leaves = _mm256_i64gather_epi32::<1>(words, bytes);
+        let before = _mm256_srlv_epi64(counts, _mm256_slli_epi64::<3>(quarters));
+        let runs = _mm256_add_epi64(ones(up_to), _mm256_and_si256(before, _mm256_set1_epi64x(0xff)));
+        let widths = _mm256_and_si256(_mm256_srli_epi64::<28>(handles), _mm256_set1_epi64x(3));
+        let bytes = _mm256_add_epi64(_mm256_slli_epi64::<3>(units), _mm256_sllv_epi64(runs, widths));
+        let leaves = _mm256_i64gather_epi32::<1>(words.cast::<i32>().add(HEAD), bytes);
         _mm_and_si128(leaves, _mm256_castsi256_si128(masks(narrow(widths))))
     }
 }

@@ -8,10 +8,10 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 
-use super::avx512::{Arrays, leaves_at, locate};
+use super::avx512::{leaves_at, locate};
 use super::scalar::Steps;
-use crate::fib::form::{BUCKET, HANDLE, MASKS, bucket_parts};
-use crate::fib::memory::{Memory, NODE};
+use crate::fib::form::{BUCKET, HANDLE, HEAD, MASKS, bucket_parts, node_parts};
+use crate::fib::memory::Memory;
 
 /// Addresses in a group.
 const GROUP: usize = 64;
@@ -122,7 +122,7 @@ impl Lists {
     /// # Safety
     /// As for [`burst6`].
     #[inline(always)]
-    unsafe fn sort(&mut self, arrays: Arrays, wanted: __mmask8, lanes: Lanes) {
+    unsafe fn sort(&mut self, words: *const i32, wanted: __mmask8, lanes: Lanes) {
         // SAFETY: the caller's promise.
         unsafe {
             let handles = _mm256_movepi32_mask(lanes.leaves) & wanted;
@@ -137,18 +137,18 @@ impl Lists {
             if buckets != 0 {
                 let before = self.buckets.len;
                 self.buckets.add(buckets, lanes);
-                self.expect(arrays, before);
+                self.expect(words, before);
             }
         }
     }
 
     /// Asks for the cache lines of buckets from a place on the list on.
     #[inline(always)]
-    fn expect(&self, arrays: Arrays, from: usize) {
+    fn expect(&self, words: *const i32, from: usize) {
         for k in from..self.buckets.len {
             let (_, keys, first) = bucket_parts(self.buckets.one(k).1);
-            ask(arrays.words.cast(), 4 * first);
-            ask(arrays.words.cast(), 4 * first + 2 * keys);
+            ask(words.cast(), 4 * first);
+            ask(words.cast(), 4 * first + 2 * keys);
         }
     }
 
@@ -170,8 +170,8 @@ fn ask(base: *const u8, byte: usize) {
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u16]) {
     let list = || Lists { nodes: List::new(), buckets: List::new() };
-    let mut walk =
-        Walk { arrays: Arrays::of(memory), found: [0; ROOM], lower: List::new(), located: List::new() };
+    let words = memory.words().as_ptr().cast();
+    let mut walk = Walk { words, found: [0; ROOM], lower: List::new(), located: List::new() };
     let (mut now, mut next) = (list(), list());
     for (addrs, next_hops) in addrs.chunks(GROUP).zip(next_hops.chunks_mut(GROUP)) {
         now.clear();
@@ -186,7 +186,7 @@ pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u1
 /// A group on its way.
 #[derive(Debug)]
 struct Walk {
-    arrays: Arrays,
+    words: *const i32,
     /// The leaves of all places.
     found: [u32; ROOM],
     /// Those that need the second node of a step, then those whose leaf in it was located.
@@ -237,7 +237,7 @@ impl Walk {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
     unsafe fn roots(&mut self, memory: &Memory, addrs: &[u128], lists: &mut Lists) -> u8 {
-        let root = memory.root32();
+        let root = memory.root();
         let mut alike = 0;
         let (eights, rest) = addrs.as_chunks::<8>();
         for (k, eight) in eights.iter().enumerate() {
@@ -256,7 +256,7 @@ impl Walk {
                 let first = _mm256_set1_epi32(8 * k as i32);
                 let places = _mm256_add_epi32(first, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
                 let lanes = Lanes { addrs: firsts, leaves, widths: leaves, places };
-                lists.sort(self.arrays, if same { 1 } else { 0xff }, lanes);
+                lists.sort(self.words, if same { 1 } else { 0xff }, lanes);
             }
         }
         for (place, addr) in (8 * eights.len()..).zip(rest) {
@@ -266,7 +266,7 @@ impl Walk {
             let addrs = _mm512_set1_epi64((addr >> 64) as i64);
             let lanes = Lanes { addrs, leaves, widths: leaves, places: _mm256_set1_epi32(place as i32) };
             // SAFETY: the caller's promise.
-            unsafe { lists.sort(self.arrays, 1, lanes) };
+            unsafe { lists.sort(self.words, 1, lanes) };
         }
         alike
     }
@@ -284,15 +284,15 @@ impl Walk {
             // SAFETY: the caller's promise.
             unsafe {
                 let (wanted, mut lanes) = list.lanes(at);
-                let (bytes, widths) = locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted);
-                lanes.leaves = leaves_at(self.arrays, bytes, widths, wanted);
+                let (bytes, widths) = locate(self.words, lanes.leaves, slots(lanes.addrs, shift), wanted);
+                lanes.leaves = leaves_at(self.words, bytes, widths, wanted);
                 self.keep(wanted, lanes);
                 self.lower.add(_mm256_movepi32_mask(lanes.leaves) & wanted, lanes);
             }
             for k in before..self.lower.len {
-                let node = (self.lower.one(k).1 & !HANDLE) as usize * (NODE * 8);
-                ask(self.arrays.nodes.cast(), node);
-                ask(self.arrays.nodes.cast(), node + NODE * 8 - 1);
+                let (_, first) = node_parts(self.lower.one(k).1);
+                ask(self.words.cast(), 4 * first);
+                ask(self.words.cast(), 4 * (first + HEAD) - 1);
             }
         }
     }
@@ -311,20 +311,20 @@ impl Walk {
             unsafe {
                 let (wanted, mut lanes) = self.lower.lanes(at);
                 (lanes.leaves, lanes.widths) =
-                    locate(self.arrays, lanes.leaves, slots(lanes.addrs, shift), wanted);
+                    locate(self.words, lanes.leaves, slots(lanes.addrs, shift), wanted);
                 self.located.add(wanted, lanes);
             }
             for k in before..self.located.len {
-                ask(self.arrays.words.cast(), self.located.one(k).1 as usize);
+                ask(self.words.cast(), self.located.one(k).1 as usize);
             }
         }
         for at in (0..self.located.len).step_by(8) {
             // SAFETY: these leaves were located.
             unsafe {
                 let (wanted, mut lanes) = self.located.lanes(at);
-                lanes.leaves = leaves_at(self.arrays, lanes.leaves, lanes.widths, wanted);
+                lanes.leaves = leaves_at(self.words, lanes.leaves, lanes.widths, wanted);
                 self.keep(wanted, lanes);
-                next.sort(self.arrays, wanted, lanes);
+                next.sort(self.words, wanted, lanes);
             }
         }
     }
@@ -336,7 +336,7 @@ impl Walk {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,popcnt,bmi1,bmi2")]
     unsafe fn buckets(&mut self, list: &List, shift: u32, next: &mut Lists) {
-        let words = self.arrays.words;
+        let words = self.words;
         for k in 0..list.len {
             let (addr, handle, place) = list.one(k);
             let (width, count, first) = bucket_parts(handle);
@@ -359,7 +359,7 @@ impl Walk {
                 let places = _mm256_set1_epi32(place as i32);
                 let lanes = Lanes { addrs: _mm512_set1_epi64(addr as i64), leaves, widths: leaves, places };
                 // SAFETY: the caller's promise.
-                unsafe { next.sort(self.arrays, 1, lanes) };
+                unsafe { next.sort(self.words, 1, lanes) };
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The scalar paths for x86-64 processors that count ones and shift by an instruction each.
 //!
-//! The same walk as in `lookup`, with fewer instructions: bytes are loaded where they are, indexes are not checked, and keys of
+//! The same walk as in `scalar`, with fewer instructions: bytes are loaded where they are, indexes are not checked, and keys of
 //! buckets are compared by SSE2.
 
 use std::arch::x86_64::*;
@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use super::scalar::{self, Steps};
 use super::scalar_v6;
-use crate::fib::form::{HANDLE, bucket_parts};
-use crate::fib::memory::{Memory, NODE};
+use crate::fib::form::{HANDLE, HEAD, bucket_parts, node_parts};
+use crate::fib::memory::Memory;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// The forms of a table, by address. Made only where the processor has POPCNT, BMI1 and BMI2.
 #[derive(Debug, Clone, Copy)]
 struct Raw<'a> {
-    nodes: *const u8,
     words: *const u8,
     memory: PhantomData<&'a Memory>,
 }
@@ -24,27 +26,26 @@ struct Raw<'a> {
 impl<'a> Raw<'a> {
     #[inline(always)]
     fn of(memory: &'a Memory) -> Self {
-        let (nodes, words) = (memory.nodes().as_ptr().cast(), memory.words().as_ptr().cast());
-        Self { nodes, words, memory: PhantomData }
+        Self { words: memory.words().as_ptr().cast(), memory: PhantomData }
     }
 
-    /// Where the leaf of a slot is, as a byte of the words, less what the run adds for its width; the width; and the run.
+    /// Where the leaves of a node begin, as a byte of the words; their width; and the run of a slot.
     ///
     /// # Safety
-    /// `number` is that of a published node of this table.
+    /// `handle` is that of a published node of this table.
     #[inline(always)]
-    unsafe fn run_of(self, number: u32, slot: u8) -> (u32, u32, u32) {
+    unsafe fn run_of(self, handle: u32, slot: u8) -> (usize, u32, u32) {
         let quarter = usize::from(slot >> 6);
-        // SAFETY: a node has a head of 8 bytes, whose bytes 4 to 7 belong to its quarters, and 8 bytes for each quarter.
-        let (first, below, bits) = unsafe {
-            let node = self.nodes.add(number as usize * (NODE * 8));
+        let (width, first) = node_parts(handle);
+        // SAFETY: a node has 8 bytes for each quarter, and starts on as many; a byte for each follows.
+        let (bits, before) = unsafe {
+            let node = self.words.add(4 * first).cast_mut();
             (
-                AtomicU32::from_ptr(node.cast_mut().cast()).load(Relaxed),
-                AtomicU8::from_ptr(node.add(4 + quarter).cast_mut()).load(Relaxed),
-                AtomicU64::from_ptr(node.add(8 + 8 * quarter).cast_mut().cast()).load(Relaxed),
+                AtomicU64::from_ptr(node.add(8 * quarter).cast()).load(Relaxed),
+                AtomicU8::from_ptr(node.add(32 + quarter)).load(Relaxed),
             )
         };
-        (first & !3, first & 3, u32::from(below) + (bits << (!slot & 63)).count_ones())
+        (4 * (first + HEAD), width, u32::from(before) + (bits << (!slot & 63)).count_ones())
     }
 
     /// The leaf of a slot.
@@ -52,11 +53,11 @@ impl<'a> Raw<'a> {
     /// # Safety
     /// As for [`run_of`](Self::run_of).
     #[inline(always)]
-    unsafe fn any_leaf(self, number: u32, slot: u8) -> u32 {
+    unsafe fn any_leaf(self, handle: u32, slot: u8) -> u32 {
         // SAFETY: the run is one of the node's leaves, which begin at this byte of the words.
         unsafe {
-            let (first, width, run) = self.run_of(number, slot);
-            self.leaf_at(first + (run << width), width)
+            let (first, width, run) = self.run_of(handle, slot);
+            self.leaf_at(first + (run << width) as usize, width)
         }
     }
 
@@ -65,18 +66,19 @@ impl<'a> Raw<'a> {
     /// # Safety
     /// As for [`run_of`](Self::run_of).
     #[inline(always)]
-    unsafe fn leaf_of_width<const WIDTH: u32>(self, number: u32, slot: u8) -> u32 {
+    unsafe fn leaf_of_width<const WIDTH: u32>(self, handle: u32, slot: u8) -> u32 {
         const { assert!(WIDTH == 0 || WIDTH == 2) };
         // SAFETY: as in `any_leaf`; leaves start on a word, so those of 32 bits are words.
         unsafe {
-            let (first, width, run) = self.run_of(number, slot);
+            let (first, width, run) = self.run_of(handle, slot);
+            let at = first + (run << width) as usize;
             if width != WIDTH {
-                return self.leaf_at(first + (run << width), width);
+                return self.leaf_at(at, width);
             }
             match WIDTH {
-                0 => self.narrow_at(first + run).into(),
+                0 => self.narrow_at(at).into(),
                 _ => {
-                    let word = self.words.add((first + (run << 2)) as usize).cast_mut();
+                    let word = self.words.add(at).cast_mut();
                     AtomicU32::from_ptr(word.cast()).load(Acquire)
                 }
             }
@@ -88,9 +90,9 @@ impl<'a> Raw<'a> {
     /// # Safety
     /// As for [`leaf_at`](Self::leaf_at).
     #[inline(always)]
-    unsafe fn narrow_at(self, byte: u32) -> u8 {
+    unsafe fn narrow_at(self, byte: usize) -> u8 {
         // SAFETY: the caller's promise.
-        unsafe { AtomicU8::from_ptr(self.words.add(byte as usize).cast_mut()).load(Acquire) }
+        unsafe { AtomicU8::from_ptr(self.words.add(byte).cast_mut()).load(Acquire) }
     }
 
     /// The leaf that begins with a byte of the words.
@@ -98,19 +100,17 @@ impl<'a> Raw<'a> {
     /// # Safety
     /// It is one of a published form.
     #[inline(always)]
-    unsafe fn leaf_at(self, byte: u32, width: u32) -> u32 {
+    unsafe fn leaf_at(self, byte: usize, width: u32) -> u32 {
         // SAFETY: the word that holds the leaf.
-        let word = unsafe {
-            AtomicU32::from_ptr(self.words.add((byte & !3) as usize).cast_mut().cast()).load(Acquire)
-        };
+        let word = unsafe { AtomicU32::from_ptr(self.words.add(byte & !3).cast_mut().cast()).load(Acquire) };
         (word >> (8 * (byte & 3))) & ((1u64 << (8 << width)) - 1) as u32
     }
 
-    /// Asks for a cache line, which need not be there.
+    /// Asks for the cache line of a byte of the words, which need not be there.
     #[inline(always)]
-    fn ask(base: *const u8, byte: usize) {
+    fn ask(self, byte: usize) {
         // SAFETY: every x86-64 processor has SSE; a prefetch of any address is allowed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(base.wrapping_add(byte).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(self.words.wrapping_add(byte).cast()) };
     }
 
     /// How many of the `count` keys (1 to 32) from byte `first` of the words on are not above `value`.
@@ -139,19 +139,19 @@ impl Steps for Raw<'_> {
     #[inline(always)]
     fn leaf(self, handle: u32, slot: u8) -> u32 {
         // SAFETY: handles come from the root or a leaf of the table.
-        unsafe { self.any_leaf(handle & !HANDLE, slot) }
+        unsafe { self.any_leaf(handle, slot) }
     }
 
     #[inline(always)]
     fn wide_leaf(self, handle: u32, slot: u8) -> u32 {
         // SAFETY: as above.
-        unsafe { self.leaf_of_width::<2>(handle & !HANDLE, slot) }
+        unsafe { self.leaf_of_width::<2>(handle, slot) }
     }
 
     #[inline(always)]
     fn narrow_leaf(self, handle: u32, slot: u8) -> u32 {
         // SAFETY: as above.
-        unsafe { self.leaf_of_width::<0>(handle & !HANDLE, slot) }
+        unsafe { self.leaf_of_width::<0>(handle, slot) }
     }
 
     #[inline(always)]
@@ -160,42 +160,40 @@ impl Steps for Raw<'_> {
         // SAFETY: as above; leaves of a bucket follow its keys.
         unsafe {
             let run = self.keys_up_to(4 * first, keys, value);
-            self.leaf_at((4 * (first + keys.div_ceil(2))) as u32 + (run << width), width)
+            self.leaf_at(4 * (first + keys.div_ceil(2)) + (run << width) as usize, width)
         }
     }
 
     #[inline(always)]
-    fn expect_slot(self, number: u32, slot: u8) {
-        let node = number as usize * (NODE * 8);
-        Self::ask(self.nodes, node);
-        Self::ask(self.nodes, node + 8 + 8 * usize::from(slot >> 6));
+    fn expect_top(self, handle: u32) {
+        let (_, first) = node_parts(handle);
+        self.ask(4 * first + 24);
     }
 
     #[inline(always)]
     fn expect_node(self, handle: u32) {
-        let node = (handle & !HANDLE) as usize * (NODE * 8);
-        Self::ask(self.nodes, node);
-        Self::ask(self.nodes, node + NODE * 8 - 1);
+        let (_, first) = node_parts(handle);
+        self.ask(4 * first);
+        self.ask(4 * (first + HEAD));
     }
 
     #[inline(always)]
     fn expect_bucket(self, handle: u32) {
         let (_, keys, first) = bucket_parts(handle);
-        Self::ask(self.words, 4 * first);
-        Self::ask(self.words, 4 * first + 2 * keys);
+        self.ask(4 * first);
+        self.ask(4 * first + 2 * keys);
     }
 
     #[inline(always)]
-    fn below4(self, top: u16, addr: u32) -> u16 {
+    fn below4(self, top: u32, addr: u32) -> u16 {
         // SAFETY: nodes that the root and leaves name are published; leaves are where runs say.
         unsafe {
-            let (first, width, run) = self.run_of(top.into(), (addr >> 8) as u8);
+            let (first, width, run) = self.run_of(top, (addr >> 8) as u8);
             if width == 0 {
-                return self.narrow_at(first + run).into(); // 8 bits: no handle
+                return self.narrow_at(first + run as usize).into(); // 8 bits: no handle
             }
-            let leaf = self.leaf_at(first + (run << width), width);
-            (if leaf & HANDLE == 0 { leaf } else { self.leaf_of_width::<0>(leaf & !HANDLE, addr as u8) })
-                as u16
+            let leaf = self.leaf_at(first + (run << width) as usize, width);
+            (if leaf & HANDLE == 0 { leaf } else { self.leaf_of_width::<0>(leaf, addr as u8) }) as u16
         }
     }
 }
@@ -204,26 +202,29 @@ impl Steps for Raw<'_> {
 /// The processor has POPCNT, BMI1 and BMI2.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 pub(super) unsafe fn one4(memory: &Memory, addr: u32) -> u16 {
-    Raw::of(memory).one4(memory.root16(), addr)
+    let (steps, top) = (Raw::of(memory), memory.root()[(addr >> 16) as usize].load(Acquire));
+    // The leaf of a node with many runs is in the second line or behind it, which is fetched beside the first.
+    steps.ask(4 * node_parts(top).1 + LINE);
+    steps.below4(top, addr)
 }
 
 /// # Safety
 /// The processor has POPCNT, BMI1 and BMI2.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 pub(super) unsafe fn one6(memory: &Memory, addr: u128) -> u16 {
-    Raw::of(memory).one6(memory.root32(), addr)
+    Raw::of(memory).one6(memory.root(), addr)
 }
 
 /// # Safety
 /// The processor has POPCNT, BMI1 and BMI2.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16]) {
-    scalar::burst4(Raw::of(memory), memory.root16(), addrs, next_hops);
+    scalar::burst4(Raw::of(memory), memory.root(), addrs, next_hops);
 }
 
 /// # Safety
 /// The processor has POPCNT, BMI1 and BMI2.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 pub(super) unsafe fn burst6(memory: &Memory, addrs: &[u128], next_hops: &mut [u16]) {
-    scalar_v6::burst6(Raw::of(memory), memory.root32(), addrs, next_hops);
+    scalar_v6::burst6(Raw::of(memory), memory.root(), addrs, next_hops);
 }

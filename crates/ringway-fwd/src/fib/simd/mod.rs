@@ -3,7 +3,7 @@
 //! These modules may use unsafe code: vector loads take addresses. What their SAFETY notes rest on:
 //!
 //! * A handle was loaded from the root or from a leaf while the reader's epoch is noted, or the table is borrowed. So the writer does
-//!   not use what it names again: head, bits and keys do not change, and they and the leaves that they name lie inside the memory.
+//!   not use what it names again: bits, their counts and keys do not change, and they and the leaves that they name lie inside the memory.
 //!   Nothing else may be looked at, not even to be thrown away.
 //! * Root entries and leaves do change meanwhile. Each store is one aligned word, and of what a load brings only bits of one such
 //!   word are used.
@@ -102,7 +102,7 @@ pub(super) fn one4(memory: &Memory, addr: u32) -> u16 {
         // SAFETY: just asked.
         return unsafe { bmi::one4(memory, addr) };
     }
-    memory.forms().one4(memory.root16(), addr)
+    memory.forms().one4(memory.root(), addr)
 }
 
 /// The next hop of an IPv6 address.
@@ -113,7 +113,7 @@ pub(super) fn one6(memory: &Memory, addr: u128) -> u16 {
         // SAFETY: just asked.
         return unsafe { bmi::one6(memory, addr) };
     }
-    memory.forms().one6(memory.root32(), addr)
+    memory.forms().one6(memory.root(), addr)
 }
 
 /// The next hops of IPv4 addresses. `isa` is available, and the slices are equally long.
@@ -129,7 +129,7 @@ pub(super) fn burst4(memory: &Memory, isa: Isa, addrs: &[u32], next_hops: &mut [
         // SAFETY: just asked.
         #[cfg(target_arch = "x86_64")]
         Isa::Scalar if has_bmi() => unsafe { bmi::burst4(memory, addrs, next_hops) },
-        _ => scalar::burst4(memory.forms(), memory.root16(), addrs, next_hops),
+        _ => scalar::burst4(memory.forms(), memory.root(), addrs, next_hops),
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) fn burst6(memory: &Memory, isa: Isa, addrs: &[u128], next_hops: &mut 
         // SAFETY: just asked; the slices are equally long.
         #[cfg(target_arch = "x86_64")]
         Isa::Scalar | Isa::Avx2 if has_bmi() => unsafe { bmi::burst6(memory, addrs, next_hops) },
-        _ => scalar_v6::burst6(memory.forms(), memory.root32(), addrs, next_hops),
+        _ => scalar_v6::burst6(memory.forms(), memory.root(), addrs, next_hops),
     }
 }
 
@@ -163,15 +163,15 @@ pub(super) mod portable {
 
     pub(in crate::fib) fn walk4(memory: &Memory, addrs: &[u32]) -> Vec<u16> {
         let mut out = vec![0; addrs.len()];
-        scalar::burst4(memory.forms(), memory.root16(), addrs, &mut out);
-        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one4(memory.root16(), *a) == *n));
+        scalar::burst4(memory.forms(), memory.root(), addrs, &mut out);
+        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one4(memory.root(), *a) == *n));
         out
     }
 
     pub(in crate::fib) fn walk6(memory: &Memory, addrs: &[u128]) -> Vec<u16> {
         let mut out = vec![0; addrs.len()];
-        scalar_v6::burst6(memory.forms(), memory.root32(), addrs, &mut out);
-        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one6(memory.root32(), *a) == *n));
+        scalar_v6::burst6(memory.forms(), memory.root(), addrs, &mut out);
+        assert!(addrs.iter().zip(&out).all(|(a, n)| memory.forms().one6(memory.root(), *a) == *n));
         out
     }
 }

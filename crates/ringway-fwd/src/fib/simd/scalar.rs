@@ -5,8 +5,8 @@
 //! Addresses do not depend on each other, so a processor that runs ahead overlaps their loads, but it sees no more than some ten
 //! addresses ahead. So what 16 addresses need is asked for before the first one of them is looked at.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Acquire;
-use std::sync::atomic::{AtomicU16, AtomicU32};
 
 use crate::fib::form::{BUCKET, HANDLE, bucket_parts, keys_up_to, load, locate};
 use crate::fib::memory::{Forms, ROOT};
@@ -34,9 +34,9 @@ pub(super) trait Steps: Copy {
     /// The leaf for 16 bits that a bucket decides.
     fn bucket(self, handle: u32, value: u16) -> u32;
 
-    /// Asks for the cache lines of a node that a slot is looked up by.
+    /// Asks for a cache line in which most of a node is.
     #[inline(always)]
-    fn expect_slot(self, _number: u32, _slot: u8) {}
+    fn expect_top(self, _handle: u32) {}
 
     /// Asks for the cache lines of a node.
     #[inline(always)]
@@ -47,11 +47,11 @@ pub(super) trait Steps: Copy {
     fn expect_bucket(self, _handle: u32) {}
 
     /// The next hop of an IPv4 address whose root entry is `top`.
-    fn below4(self, top: u16, addr: u32) -> u16;
+    fn below4(self, top: u32, addr: u32) -> u16;
 
     /// The next hop of an IPv4 address.
     #[inline(always)]
-    fn one4(self, root: &[AtomicU16; ROOT], addr: u32) -> u16 {
+    fn one4(self, root: &[AtomicU32; ROOT], addr: u32) -> u16 {
         self.below4(root[(addr >> 16) as usize].load(Acquire), addr)
     }
 
@@ -84,7 +84,7 @@ pub(super) trait Steps: Copy {
 impl Steps for Forms<'_> {
     #[inline(always)]
     fn leaf(self, handle: u32, slot: u8) -> u32 {
-        let (at, width) = locate(self, handle & !HANDLE, slot);
+        let (at, width) = locate(self, handle, slot);
         load(self.words, at, width)
     }
 
@@ -96,15 +96,15 @@ impl Steps for Forms<'_> {
     }
 
     #[inline(always)]
-    fn below4(self, top: u16, addr: u32) -> u16 {
-        let leaf = self.leaf(top.into(), (addr >> 8) as u8);
+    fn below4(self, top: u32, addr: u32) -> u16 {
+        let leaf = self.leaf(top, (addr >> 8) as u8);
         (if leaf & HANDLE == 0 { leaf } else { self.leaf(leaf, addr as u8) }) as u16
     }
 }
 
 /// The next hops of IPv4 addresses; both slices are equally long.
 #[inline(always)]
-pub(super) fn burst4<S: Steps>(steps: S, root: &[AtomicU16; ROOT], addrs: &[u32], next_hops: &mut [u16]) {
+pub(super) fn burst4<S: Steps>(steps: S, root: &[AtomicU32; ROOT], addrs: &[u32], next_hops: &mut [u16]) {
     let (trains, addrs) = addrs.as_chunks::<TRAIN>();
     let (next_hops_of_trains, next_hops) = next_hops.as_chunks_mut::<TRAIN>();
     for (addrs, next_hops) in trains.iter().zip(next_hops_of_trains) {
@@ -115,7 +115,7 @@ pub(super) fn burst4<S: Steps>(steps: S, root: &[AtomicU16; ROOT], addrs: &[u32]
         let mut tops = [0; TRAIN];
         for (top, addr) in tops.iter_mut().zip(addrs) {
             *top = root[(addr >> 16) as usize].load(Acquire);
-            steps.expect_slot((*top).into(), (addr >> 8) as u8);
+            steps.expect_top(*top);
         }
         for ((top, addr), next_hop) in tops.iter().zip(addrs).zip(next_hops) {
             *next_hop = steps.below4(*top, *addr);
