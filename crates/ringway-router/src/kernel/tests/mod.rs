@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod changes;
+mod full;
 mod reference;
 mod rules;
 mod trial;
