@@ -50,7 +50,7 @@ pub(crate) const LIVE: Duration = Duration::from_millis(100);
 pub(crate) const HEAD_START_PS: u64 = 5 * MILLISECOND;
 
 /// Turns between two live numbers in lock step.
-pub(crate) const LIVE_TURNS: u64 = 256;
+const LIVE_TURNS: u64 = 256;
 
 /// A clock that stands still until it is set.
 #[derive(Clone, Debug, Default)]

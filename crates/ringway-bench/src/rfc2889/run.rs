@@ -10,10 +10,13 @@ use super::receive::{Receiver, Setting};
 use super::traffic::{Numbers, Order};
 use super::trial::{Sent, Trial, conclude};
 use crate::rfc2544::collect::Collected;
-use crate::rfc2544::lanes::{Cpus, HEAD_START_PS, LIVE_TURNS, Live, VirtualClock, Watch, joined, watched};
+use crate::rfc2544::lanes::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, joined, watched};
 use crate::rfc2544::port::{Clock, RxPort, Train, TxPort};
 use crate::rfc2544::schedule::Schedule;
 use crate::rfc2544::transmit::{Flight, Transmitter};
+
+/// Turns between two live numbers in lock step; in each of them all ports may send hundreds of frames.
+const TURNS: u64 = 16;
 
 /// A port of the tester.
 #[derive(Debug)]
@@ -105,7 +108,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
     let (mut going, mut turns) = (true, 0u64);
     while going {
         turns += 1;
-        if turns.is_multiple_of(LIVE_TURNS) && !watch(live(&setting, clock.now_ps())) {
+        if turns.is_multiple_of(TURNS) && !watch(live(&setting, clock.now_ps())) {
             break;
         }
         let now = clock.now_ps();
