@@ -95,6 +95,7 @@ fn combinations_that_can_not_be_are_refused_before_anything_is_sent() {
         ("--virtual-time --test speed", "'speed' is no test; accepted: throughput,"),
         ("--virtual-time --preset ndr,pdr", "need --search mlr"),
         ("--virtual-time --flows 17M", "accepted: 1 to 16M"),
+        ("--dut linux-bridge --dut-filters 2 --modifier protocols", "of one protocol"),
         ("--virtual-time --device ringway-router --test all", "frames have no age"),
         ("--virtual-time --device ringway-router --vlan 5", "has no VLANs"),
         ("--virtual-time --device ringway-router:routes=9M", "are the most"),

@@ -126,8 +126,12 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
         cpus: Cpus(args.cpus.clone()),
         virtual_time: args.virtual_time,
     };
-    if let Some(device) = args.dut.device(args.ipv6, false)? {
+    let both = args.modifiers.contains(&ModifierName::Protocols);
+    if let Some(device) = args.dut.device(args.ipv6 || both, false)? {
         check_device(args, device.kind)?;
+        if both && device.spec.filters > 0 {
+            return Err("--dut-filters are of one protocol; leave --modifier protocols out".into());
+        }
         return Ok(Target::Dut(device, rig([""; 2])));
     }
     match (&args.tx, &args.rx) {
