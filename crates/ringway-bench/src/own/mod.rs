@@ -11,7 +11,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A name of this process: `PREFIXPPPPPPP-N`.
-fn name(prefix: &str) -> String {
+pub(crate) fn name(prefix: &str) -> String {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed) % 36; // only has to differ from those that live
     format!("{prefix}{:07}-{}", process::id(), char::from_digit(number, 36).unwrap_or('0'))

@@ -1,6 +1,8 @@
 //! Where trials take place, and how they are run there.
 
 use crate::lab::LabError;
+use crate::own;
+use crate::own::switch::OwnSwitch;
 use crate::rfc2544::flow::{FlowOrder, Flows};
 use crate::rfc2544::frame::Format;
 use crate::rfc2544::lanes::Cpus;
@@ -10,8 +12,7 @@ use crate::rfc2544::real::{RealRig, RigSpec};
 use crate::rfc2544::session::Rig;
 use crate::rfc2544::trial::{Order, Trial, from_seconds};
 use crate::suite::bed::{SENDER, receiver};
-use crate::suite::vale::switch::OwnSwitch;
-use crate::suite::{Bed, Case, Fault, Sample, own};
+use crate::suite::{Bed, Case, Fault, Sample};
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;
