@@ -93,19 +93,19 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         self.report.pauses.turn(now_ps, None);
         self.last = 0;
         let since = now_ps - self.start_ps;
-        if since > self.until_ps {
+        let ahead = self.port.ahead_ps();
+        let over = since > self.until_ps;
+        if over && ahead == 0 {
             self.done = true;
             return Ok(false);
         }
-        let ahead = self.port.ahead_ps();
         let due = match ahead {
             0 => self.cursor.due(self.schedule, since).min(BURST),
             _ => self.cursor.ahead(self.schedule, since + ahead - 1),
         };
-        if due > 0 {
-            self.send(due, since, (ahead == 0).then_some(now_ps))?;
-        }
-        self.done = self.cursor.place() >= self.schedule.frames();
+        let taken = due == 0 || self.send(due, since, (ahead == 0).then_some(now_ps))?;
+        // What leaves by itself leaves on time, whenever it is handed over; what is refused by then does not leave.
+        self.done = self.cursor.place() >= self.schedule.frames() || (over && !taken);
         Ok(!self.done)
     }
 
@@ -125,7 +125,8 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         self.report
     }
 
-    fn send(&mut self, due: u64, since_ps: u64, now_ps: Option<u64>) -> Result<()> {
+    /// Hands frames over, those of one rate; returns whether the port took them all.
+    fn send(&mut self, due: u64, since_ps: u64, now_ps: Option<u64>) -> Result<bool> {
         let place = self.cursor.place();
         let count = due.min(self.schedule.stretch_end(place) - place);
         let train = Train {
@@ -139,7 +140,7 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         };
         let sent = self.port.send(&train)?;
         if sent == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let r = &mut self.report;
         if self.cursor.sent() == 0 {
@@ -153,6 +154,6 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         self.last = sent;
         self.cursor.advance(sent);
         self.flight.sent.store(self.cursor.sent(), Relaxed);
-        Ok(())
+        Ok(sent == count)
     }
 }

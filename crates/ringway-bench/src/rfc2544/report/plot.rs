@@ -131,7 +131,7 @@ mod tests {
         };
         let svg = chart.svg();
         assert!(
-            svg.contains("M84.0 280.0L628.0") && svg.contains("&lt;a&gt;") && svg.contains("l &amp; m"),
+            svg.contains("M84.0 280.0L616.0") && svg.contains("&lt;a&gt;") && svg.contains("l &amp; m"),
             "{svg}"
         );
     }
