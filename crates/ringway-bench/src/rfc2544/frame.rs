@@ -11,7 +11,7 @@
 //!   16 bit   32 bit            48 bit
 //! ```
 //!
-//! which fits IPv6 at 78 bytes and IPv4 with a VLAN tag at 64. The UDP checksum is always computed, and tells changed payloads.
+//! which fits IPv6 at 78 bytes and IPv4 with a VLAN tag at 64. The UDP checksum tells changed payloads, unless it is left out.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -48,6 +48,9 @@ pub struct Format {
     /// IPv4 and IPv6 by turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mixed: bool,
+    /// Frames of IPv4 have no UDP checksum (RFC 768): changed payloads behind the tag go unnoticed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_checksum: bool,
 }
 
 impl Format {
@@ -55,7 +58,16 @@ impl Format {
     #[must_use]
     pub fn new(flows: Flows) -> Self {
         let macs = ["02:52:57:00:00:01", "02:52:57:00:00:02"].map(String::from);
-        Self { ipv6: false, vlans: Vec::new(), flows, macs, vary_macs: false, gateways: None, mixed: false }
+        Self {
+            ipv6: false,
+            vlans: Vec::new(),
+            flows,
+            macs,
+            vary_macs: false,
+            gateways: None,
+            mixed: false,
+            no_checksum: false,
+        }
     }
 
     pub(super) fn ip_at(&self) -> usize {
@@ -339,6 +351,19 @@ mod tests {
             let len = Writer::new(&format, 0, 0).unwrap().write(&mut buf, seq, 0, 64);
             let expected = seq.saturating_add_signed(off);
             prop_assert_eq!(classify(&buf[..len], expected), Kind::Test { stream: 0, seq, time_ns: 0 });
+        }
+    }
+
+    #[test]
+    fn frames_without_checksum_are_test_frames_too() {
+        let format = Format { no_checksum: true, ..formats().remove(0) };
+        for (ipv6, size) in [(false, 64), (true, 78)] {
+            let mut buf = [0; 128];
+            let len =
+                Writer::new(&Format { ipv6, ..format.clone() }, 0, 0).unwrap().write(&mut buf, 7, 5, size);
+            let at = format.payload_at() + if ipv6 { 20 } else { 0 };
+            assert_eq!(buf[at - 2..at] == [0, 0], !ipv6, "{ipv6}");
+            assert_eq!(classify(&buf[..len], 7), Kind::Test { stream: 0, seq: 7, time_ns: 5 });
         }
     }
 

@@ -25,6 +25,8 @@ pub(super) struct Template {
     hosts_at: [usize; 2],
     udp_at: usize,
     ipv6: bool,
+    /// Whether there is a UDP checksum; IPv6 has one always.
+    checksum: bool,
     /// Whether the addresses of receiver and sender vary; a router before the receiver has one of its own.
     vary_macs: [bool; 2],
     /// Sum of the IPv4 header.
@@ -68,8 +70,9 @@ impl Template {
         let udp_sum = addresses + u64::from(UDP) + udp.len() as u64 + sum_bytes(udp);
         let ip_sum = sum_bytes(&bytes[ip_at..udp_at]);
         let hosts_at = hosts_at.map(|at| ip_at + at);
+        let checksum = format.ipv6 || !format.no_checksum;
         let (ipv6, vary_macs) = (format.ipv6, [format.vary_macs && gateway.is_none(), format.vary_macs]);
-        Self { bytes, ip_at, hosts_at, udp_at, ipv6, vary_macs, ip_sum, udp_sum }
+        Self { bytes, ip_at, hosts_at, udp_at, ipv6, checksum, vary_macs, ip_sum, udp_sum }
     }
 
     /// Writes a frame, which is as long as the template.
@@ -92,6 +95,9 @@ impl Template {
         put_u16(udp, 2, flow.dst_port);
         let ports = u64::from(flow.src_port) + u64::from(flow.dst_port);
         let tag = write_tag(&mut udp[UDP_LEN..], tag);
+        if !self.checksum {
+            return;
+        }
         let checksum = !fold(self.udp_sum + hosts + ports + tag);
         put_u16(udp, 6, if checksum == 0 { 0xffff } else { checksum });
     }

@@ -143,6 +143,10 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) ipv6: bool,
 
+    /// No UDP checksum in frames of IPv4; changed payloads go unnoticed then
+    #[arg(long, conflicts_with = "ipv6")]
+    pub(super) no_udp_checksum: bool,
+
     /// VLAN tag of all frames; two, separated by a comma, outer first
     #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..4095))]
     pub(super) vlan: Vec<u16>,

@@ -182,6 +182,7 @@ fn format(args: &Args) -> Result<Format, String> {
     }
     let mut format = Format::new(Flows::new(args.flows.first().copied().unwrap_or(1), args.order, args.seed));
     (format.ipv6, format.vlans, format.vary_macs) = (args.ipv6, args.vlan.clone(), args.vary_macs);
+    format.no_checksum = args.no_udp_checksum;
     for (mac, given) in format.macs.iter_mut().zip([&args.src_mac, &args.dst_mac]) {
         if let Some(given) = given {
             mac.clone_from(given);
