@@ -12,8 +12,8 @@ pub const MAX_FLOWS: u32 = 1 << 24;
 const SRC_PORTS: (u16, u64) = (1024, 64_512);
 const DST_PORTS: (u16, u64) = (1, 49_151);
 
-/// Ports of a single flow: those of RFC 2544, C.2.6.4.
-const ONE_FLOW: (u16, u16) = (49_184, 7);
+/// A single flow: the ports of RFC 2544, C.2.6.4.
+const ONE_FLOW: Flow = Flow { src_host: 0, dst_host: 0, src_port: 49_184, dst_port: 7, mac: 0 };
 
 /// In which order flows take turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,16 +123,18 @@ impl Flows {
     }
 
     /// What frame `seq` carries. Different flows differ in their pair of addresses.
+    // Inlined, so that it stays in registers: what is read from memory that was just written waits for all writes before.
+    #[inline]
     #[must_use]
     pub fn of(&self, seq: u64) -> Flow {
-        self.at(self.index(seq))
+        if self.count == 1 { ONE_FLOW } else { self.at(self.index(seq)) }
     }
 
     /// What frames of a flow carry.
     #[must_use]
     pub fn at(&self, index: u32) -> Flow {
         if self.count == 1 {
-            return Flow { src_host: 0, dst_host: 0, src_port: ONE_FLOW.0, dst_port: ONE_FLOW.1, mac: 0 };
+            return ONE_FLOW;
         }
         let hosts = shuffle(index, self.seed);
         let ports = mix(u64::from(index) ^ self.seed.rotate_left(32));

@@ -20,13 +20,13 @@ pub(crate) fn get_u16(buf: &[u8], at: usize) -> Option<u16> {
 
 /// A sum equal to that of the 16-bit words of `bytes` once folded; an odd last byte is padded with zero.
 ///
-/// Words of 32 bits are added in the machine's order: swapping the bytes of the folded sum swaps those of all words (RFC 1071, 2).
+/// Words are added with their bytes swapped: swapping those of the folded sum is the same (RFC 1071, 2).
+#[inline]
 pub(crate) fn sum_bytes(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let sum: u64 = words.iter().map(|&word| u64::from(u32::from_ne_bytes(word))).sum();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    u64::from(u16::from_be(fold(sum + u64::from(u32::from_ne_bytes(last)))))
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum: u64 = words.iter().map(|&word| sum_u64(u64::from_le_bytes(word))).sum();
+    let last = rest.iter().rev().fold(0, |last, &byte| last << 8 | u64::from(byte));
+    u64::from(fold(sum + sum_u64(last)).swap_bytes())
 }
 
 /// A sum equal to that of the four 16-bit words of `value` once folded.
