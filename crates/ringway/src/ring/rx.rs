@@ -98,7 +98,7 @@ impl RxRing {
         let head = self.ring.head();
         let view = &self.ring.view;
         for k in 0..view.dist(head, self.ring.tail).min(max) {
-            view.fetch(cursor::add(head, k, view.num()));
+            view.fetch(cursor::add(head, k, view.num()), false);
         }
     }
 

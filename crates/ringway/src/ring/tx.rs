@@ -4,6 +4,7 @@ use std::os::fd::RawFd;
 
 use super::{Owned, RingParts, RingView, Span};
 use crate::backend::TxSync;
+use crate::cursor;
 use crate::error::Result;
 use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
 use crate::region::{Buf, Region};
@@ -62,6 +63,23 @@ impl TxRing {
     pub fn burst(&mut self) -> TxBurst<'_> {
         let head = self.ring.head();
         TxBurst { view: &self.ring.view, head, tail: self.ring.tail }
+    }
+
+    /// Has the CPU fetch the beginning of the next free buffers, `max` at most, for who will soon write frames to them: what
+    /// another CPU read last is taken from it meanwhile. Changes nothing else.
+    ///
+    /// ```
+    /// let mut port = ringway::Port::open("loop:")?;
+    /// port.tx[0].fetch(16);
+    /// assert!(port.tx[0].push(&[7; 60]));
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn fetch(&mut self, max: u32) {
+        let head = self.ring.head();
+        let view = &self.ring.view;
+        for k in 0..view.dist(head, self.ring.tail).min(max) {
+            view.fetch(cursor::add(head, k, view.num()), true);
+        }
     }
 
     /// Puts a frame of any length into the ring, over several slots if need be; false when it does not fit now.

@@ -199,18 +199,27 @@ impl RingView {
         unsafe { self.bufs.as_ptr().add(idx as usize * self.buf_size as usize) }
     }
 
-    /// Has the CPU fetch the first bytes of the frame in slot `i`.
+    /// Has the CPU fetch the first bytes of the buffer of slot `i`, to read them or to write them.
     #[inline]
-    pub(crate) fn fetch(&self, i: u32) {
+    pub(crate) fn fetch(&self, i: u32, write: bool) {
         let s = self.slot(i);
         #[cfg(target_arch = "x86_64")]
         if self.valid(s) {
+            use std::arch::asm;
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a valid slot's buffer lies in the pool; a hint reads nothing that could race with who writes there.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.buf(s.buf).cast()) };
+            let at = self.buf(s.buf);
+            // SAFETY: a valid slot's buffer lies in the pool; a hint reads nothing that could race with who writes there. The
+            // second one takes the line away from other CPUs, and does nothing on processors that do not know it.
+            unsafe {
+                if write {
+                    asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags));
+                } else {
+                    _mm_prefetch::<_MM_HINT_T0>(at.cast());
+                }
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = s;
+        let _ = (s, write);
     }
 
     /// The bytes of `s`.

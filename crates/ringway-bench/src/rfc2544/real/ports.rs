@@ -9,6 +9,7 @@ use super::super::frame::{FCS, Kind, age_ps, classify};
 use super::super::frames::Frames;
 use super::super::ledger::Ledger;
 use super::super::port::{Clock, RxPort, Train, TxPort};
+use super::super::schedule::BURST;
 use super::management::Back;
 use super::neighbour::Side;
 
@@ -96,6 +97,8 @@ impl TxPort for RealTx {
         }
         drop(burst);
         self.ring.sync()?;
+        // So many are likely to follow, and their buffers are in the caches of who reads.
+        self.ring.fetch(train.count as u32);
         Ok(sent)
     }
 
@@ -140,6 +143,7 @@ impl<C: Clock> RxPort for RealRx<C> {
                 continue;
             }
             let now = self.clock.now_ps();
+            ring.fetch(BURST as u32);
             for frame in ring.burst(u32::MAX) {
                 frames += 1;
                 let mut whole = Vec::new();
