@@ -73,6 +73,9 @@ fn what_can_not_be_is_refused_before_anything_is_sent() {
         ("--virtual-time --sizes none", "there is no size"),
         ("--ports loop:,loop:", "the ports have no speed of their own"),
         ("--ports null:,null: --link 1G", "named twice"),
+        ("--dut linux-router", "--dut linux-router is no switch; choose linux-bridge"),
+        ("--dut veth --dut-ports 3", "2 ports"),
+        ("--dut linux-bridge --virtual-time", "--virtual-time is for --dut ringway-ports"),
     ] {
         let ended = switch(words);
         assert!(ended.code == Some(2) || ended.code == Some(1), "{words}: {ended:?}");
@@ -126,6 +129,21 @@ fn a_switch_of_ringway_in_lock_step() {
     let report = room.json(&all);
     let c = &report["results"]["capacity"][0];
     assert_eq!((&c["learned"], &c["failing"]), (&Value::from(300), &Value::from(301)), "{c}");
+}
+
+/// A device by name, which forgets its addresses without being told how.
+#[test]
+fn a_device_by_name_forgets() {
+    if !is_root() {
+        eprintln!("SKIP: devices need root; run these tests with sudo");
+        return;
+    }
+    let words = "--dut linux-bridge --dut-ports 3 --dut-backend packet --pps 2000 --wait 0.1 --pause 0 --test capacity --addresses 50 \
+                 --learning-pps 1000 --retries 20 --json";
+    let report = switch(words).json();
+    let c = &report["results"]["capacity"][0];
+    assert_eq!((&c["at_least"], &c["learned"]), (&Value::from(true), &Value::from(50)), "{c}");
+    assert!(report["settings"]["flush"].as_str().unwrap().contains("fdb_flush"), "{}", report["settings"]);
 }
 
 /// A bridge of the kernel in real time: four ports, a mesh, its addresses, and an ageing time that is waited for.

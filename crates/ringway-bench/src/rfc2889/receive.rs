@@ -62,6 +62,8 @@ pub(super) struct Receiver<'a, R> {
     slack_ps: u64,
     capacity: u64,
     dropped_before: u64,
+    /// Different frames received before the last poll.
+    before: u64,
 }
 
 impl<'a, R: RxPort> Receiver<'a, R> {
@@ -81,6 +83,7 @@ impl<'a, R: RxPort> Receiver<'a, R> {
             slack_ps: (capacity as f64 / setting.peak(number).max(1e-9) * SECOND as f64) as u64,
             capacity,
             dropped_before: port.dropped(),
+            before: 0,
             port,
             setting,
         }
@@ -91,16 +94,22 @@ impl<'a, R: RxPort> Receiver<'a, R> {
         let long = now_ps.saturating_sub(std::mem::replace(&mut self.last_ps, now_ps)) > self.slack_ps;
         let limit = (long && self.overfull()).then_some(self.slack_ps);
         self.pauses.turn(now_ps, limit);
+        self.before = self.unique();
         if self.port.poll(now_ps, &mut self.ledger)? > 0 {
-            self.setting.flights[self.number].received.store(self.ledger.total().unique, Relaxed);
+            self.setting.flights[self.number].received.store(self.unique(), Relaxed);
         }
         Ok(now_ps < self.setting.close_ps)
     }
 
-    /// Whether the ring may have had no room: more frames are missing than it holds. A burst of each sender may have left that is
-    /// not counted yet.
+    /// Different frames received that were meant for this port.
+    fn unique(&self) -> u64 {
+        self.ledger.total().unique
+    }
+
+    /// Whether the ring may have had no room since the last turn: more frames were missing than it holds. The pause may have been
+    /// before the last poll took what there was. A burst of each sender may have left that is not counted yet.
     fn overfull(&self) -> bool {
-        let missing = self.setting.expected(self.number).saturating_sub(self.ledger.total().unique);
+        let missing = self.setting.expected(self.number).saturating_sub(self.before);
         missing > self.capacity.saturating_sub(BURST * self.setting.order.senders.len() as u64)
     }
 

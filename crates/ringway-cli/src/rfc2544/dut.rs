@@ -33,12 +33,12 @@ pub(super) struct DutArgs {
     pub(super) dut_cpu: Option<usize>,
 }
 
-fn kinds() -> impl TypedValueParser<Value = DutKind> {
+pub(super) fn kinds() -> impl TypedValueParser<Value = DutKind> {
     let value = |kind: DutKind| PossibleValue::new(kind.name()).help(kind.about());
     PossibleValuesParser::new(DutKind::ALL.map(value)).try_map(|name| name.parse::<DutKind>())
 }
 
-fn backends() -> impl TypedValueParser<Value = Backend> {
+pub(super) fn backends() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(Backend::ALL.map(Backend::name)).try_map(|name| name.parse::<Backend>())
 }
 

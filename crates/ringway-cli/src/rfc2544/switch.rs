@@ -4,20 +4,22 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::real::{RealClock, refuse};
 use ringway_bench::rfc2544::report::TimeKind;
 use ringway_bench::rfc2544::session::Stop;
 use ringway_bench::rfc2889::measure::{self, Results};
 use ringway_bench::rfc2889::model::ModelRig;
 use ringway_bench::rfc2889::pattern::MOST_PORTS;
-use ringway_bench::rfc2889::real::RealRig;
+use ringway_bench::rfc2889::real::{RealRig, RigSpec};
 use ringway_bench::rfc2889::report::{Report, SCHEMA, csv, page, text};
 use ringway_bench::rfc2889::session::{Event, Record, Rig, Session};
+use ringway_bench::rfc2889::settings::Settings;
 use ringway_bench::suite::conditions::Conditions;
 use serde_json::Value;
 
 use super::switch_args::SwitchArgs;
-use super::switch_plan::{Plan, Target};
+use super::switch_plan::{Plan, Target, flush};
 use super::{Files, Served};
 use crate::console::{Console, note};
 use crate::failure::Failure;
@@ -30,34 +32,82 @@ const EVERY: Duration = Duration::from_millis(100);
 pub(super) fn run(args: &SwitchArgs) -> Result<(), Failure> {
     let plan = Plan::new(args).map_err(Failure::Usage)?;
     let signals = stop::signals()?;
-    let (mut rig, ports) = open(args, &plan)?;
+    let s = &plan.settings;
+    match &plan.target {
+        Target::Model(device) => {
+            let mut rig = ModelRig::new(device, s.maximum.bits(), s.seed);
+            trials(args, &plan, s, &signals, &mut rig, Vec::new())
+        }
+        Target::Ports(spec) => {
+            if spec.ports.len() > MOST_PORTS {
+                return Err(Failure::Usage(format!("--ports takes {MOST_PORTS} ports at most")));
+            }
+            let refused = spec.ports.iter().find_map(|port| refuse(port));
+            if let Some(why) = refused.filter(|_| !args.allow_production) {
+                return Err(Failure::Other(why));
+            }
+            over_ports(args, &plan, s, &signals, spec)
+        }
+        Target::Dut(device, spec) => {
+            let dut = device.start()?;
+            let spec = RigSpec { ports: dut.ports().to_vec(), ..spec.clone() };
+            let settings = Settings { flush: s.flush.clone().or_else(|| flush(&dut)), ..s.clone() };
+            dut.run(|| over_ports(args, &plan, &settings, &signals, &spec))
+        }
+    }
+}
+
+/// Opens the ports, and measures what is between them.
+fn over_ports(
+    args: &SwitchArgs,
+    plan: &Plan,
+    settings: &Settings,
+    signals: &Signals,
+    spec: &RigSpec,
+) -> Result<(), Failure> {
+    let mut rig = RealRig::open(spec)?;
+    plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
+    let ports = rig.describe();
+    trials(args, plan, settings, signals, &mut rig, ports)
+}
+
+/// Runs all trials, and reports.
+fn trials(
+    args: &SwitchArgs,
+    plan: &Plan,
+    settings: &Settings,
+    signals: &Signals,
+    rig: &mut dyn Rig,
+    ports: Served,
+) -> Result<(), Failure> {
     let show = RefCell::new(Show::new(args.verbose));
     let mut listener = |event: &Event<'_>| {
         show.borrow_mut().event(event);
         !signals.stopped()
     };
     let mut results = Results::default();
-    let mut session = Session::new(rig.as_mut(), &plan.settings, &mut listener);
+    let mut session = Session::new(rig, settings, &mut listener);
     let ended = measure::run(&mut session, &mut results);
     let trials = session.into_records();
     show.borrow_mut().clear();
-    let real = matches!(plan.target, Target::Ports(_)) && !args.virtual_time;
+    let modelled = matches!(plan.target, Target::Model(_));
+    let real = !args.virtual_time;
     let report = Report {
         schema: SCHEMA,
         kind: "rfc2889".into(),
         version: env!("CARGO_PKG_VERSION").into(),
         command: super::words().collect::<Vec<_>>().join(" "),
-        time: match (&plan.target, args.virtual_time) {
-            (Target::Model(_), _) => TimeKind::Virtual,
-            (_, true) => TimeKind::LockStep,
-            (_, false) => TimeKind::Real,
+        time: match (modelled, real) {
+            (true, _) => TimeKind::Virtual,
+            (_, false) => TimeKind::LockStep,
+            (_, true) => TimeKind::Real,
         },
         clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
         device: plan.device(),
         ports,
         conditions: Conditions::read(),
-        settings: plan.settings.clone(),
-        partial: plan.settings.shortcuts(),
+        settings: settings.clone(),
+        partial: settings.shortcuts(),
         notes: notes(&results, real),
         interrupted: ended.is_err(),
         results,
@@ -72,27 +122,6 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Failure> {
     Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
     verdict(ended, &report)?;
     written
-}
-
-/// Opens what is measured.
-fn open(args: &SwitchArgs, plan: &Plan) -> Result<(Box<dyn Rig>, Served), Failure> {
-    let s = &plan.settings;
-    match &plan.target {
-        Target::Model(device) => Ok((Box::new(ModelRig::new(device, s.maximum.bits(), s.seed)), Vec::new())),
-        Target::Ports(spec) => {
-            if spec.ports.len() > MOST_PORTS {
-                return Err(Failure::Usage(format!("--ports takes {MOST_PORTS} ports at most")));
-            }
-            let refused = spec.ports.iter().find_map(|port| refuse(port));
-            if let Some(why) = refused.filter(|_| !args.allow_production) {
-                return Err(Failure::Other(why));
-            }
-            let rig = RealRig::open(spec)?;
-            plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-            let ports = rig.describe();
-            Ok((Box::new(rig), ports))
-        }
-    }
 }
 
 fn notes(results: &Results, real: bool) -> Vec<String> {

@@ -5,11 +5,13 @@
 
 use std::path::PathBuf;
 
+use ringway_bench::dut::{Backend, DutKind};
 use ringway_bench::rfc2889::model::SwitchSpec;
 use ringway_bench::rfc2889::pattern::Pattern;
 use ringway_bench::rfc2889::settings::Test;
 
 use super::args::{PresetName, SearchName, Sizes, percent, seconds, sizes, waiting};
+use super::dut::{backends, kinds};
 use crate::units;
 
 /// Benchmark a switch with several ports by RFC 2889: forwarding, congestion, addresses, wrong frames, broadcast
@@ -19,6 +21,18 @@ pub(crate) struct SwitchArgs {
     /// Ports of the tester, separated by commas [default in virtual time: a modelled switch]
     #[arg(long, value_name = "PORTS", value_delimiter = ',')]
     pub(super) ports: Vec<String>,
+
+    /// Device, set up for the run in namespaces of its own, in place of --ports; its links have 10G unless told otherwise
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["ports", "device"], value_parser = kinds())]
+    pub(super) dut: Option<DutKind>,
+
+    /// Ports of --dut
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "dut")]
+    pub(super) dut_ports: usize,
+
+    /// How the tester attaches to the links of --dut [default: ebpf]
+    #[arg(long, value_name = "BACKEND", requires = "dut", value_parser = backends())]
+    pub(super) dut_backend: Option<Backend>,
 
     /// Tests: forwarding, congestion, capacity, learning, errored, broadcast, or all
     #[arg(long = "test", value_name = "LIST", default_value = "forwarding", value_parser = tests)]
@@ -162,6 +176,7 @@ Examples:
   ringway rfc2544 switch --virtual-time --link 1G --device switch:ports=8,port-pps=1M --pattern all --sizes 64,1518
   ringway rfc2544 switch --virtual-time --link 1G --device switch:table=4096,learn=20k,hol --test all --sizes 64
   sudo ringway rfc2544 switch --ports ebpf:eth1,ebpf:eth2,ebpf:eth3,ebpf:eth4 --link 1G --test all --page switch.html
+  sudo ringway rfc2544 switch --dut linux-bridge --pps 100k --test all --sizes 64,1518 --seconds 1 --slots 65536
   sudo ringway rfc2544 switch --virtual-time --ports vale0:p1,vale0:p2,vale0:p3 --link 1G --test capacity \\
     --flush 'ringway vale fdb flush vale0'";
 

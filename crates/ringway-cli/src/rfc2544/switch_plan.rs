@@ -1,5 +1,6 @@
 //! Options of `ringway rfc2544 switch`, checked against each other.
 
+use ringway_bench::dut::{Dut, DutKind, DutSpec};
 use ringway_bench::rfc2544::flow::{FlowOrder, Flows};
 use ringway_bench::rfc2544::frame::Format;
 use ringway_bench::rfc2544::lanes::Cpus;
@@ -13,6 +14,7 @@ use ringway_bench::rfc2889::real::RigSpec;
 use ringway_bench::rfc2889::settings::{Settings, TRIAL_PS};
 
 use super::args::PresetName;
+use super::dut::{self, Device};
 use super::plan::MAX_LINK;
 use super::switch_args::SwitchArgs;
 
@@ -23,6 +25,8 @@ pub(super) enum Target {
     Model(SwitchSpec),
     /// What lies between ports.
     Ports(RigSpec),
+    /// A device that is set up, and how trials run over its ports.
+    Dut(Device, RigSpec),
 }
 
 /// What is to be done.
@@ -35,8 +39,12 @@ pub(super) struct Plan {
 impl Plan {
     /// Checks options against each other.
     pub(super) fn new(args: &SwitchArgs) -> Result<Self, String> {
-        let target = target(args)?;
+        let mut target = target(args)?;
         let settings = settings(args, &target)?;
+        if let Target::Dut(device, _) = &mut target {
+            let sizes: Vec<Mix> = settings.sizes.iter().map(|&size| Mix::fixed(size)).collect();
+            device.spec.mtu = dut::mtu(&sizes);
+        }
         settings.check()?;
         Ok(Self { settings, target })
     }
@@ -52,23 +60,61 @@ impl Plan {
         match &self.target {
             Target::Model(device) => format!("modelled {device}"),
             Target::Ports(spec) => format!("between {}", spec.ports.join(", ")),
+            Target::Dut(device, _) => device.describe(),
         }
     }
 }
 
+/// The command that has a device forget its addresses; `None` where nothing but time does.
+pub(super) fn flush(dut: &Dut) -> Option<String> {
+    match (dut.kind(), dut.netns(), dut.ports().first()?.split_once(':')) {
+        (DutKind::LinuxBridge, Some(netns), _) => {
+            Some(format!("ip -n {netns} link set br0 type bridge fdb_flush"))
+        }
+        (DutKind::RingwayPorts, _, Some((switch, _))) => {
+            let own = std::env::current_exe().ok()?;
+            Some(format!("'{}' vale fdb flush {switch}", own.display()))
+        }
+        _ => None,
+    }
+}
+
+/// A device by name with so many ports, if it is a switch.
+fn device(kind: DutKind, args: &SwitchArgs) -> Result<Device, String> {
+    if kind.is_router() {
+        return Err(format!(
+            "--dut {kind} is no switch; choose linux-bridge, ringway-switch, ringway-ports or openvswitch"
+        ));
+    }
+    if args.dut_backend.is_some() && !kind.has_links() {
+        return Err(format!("--dut-backend is for links, and {kind} has none"));
+    }
+    if args.virtual_time && kind.has_links() {
+        return Err(format!("--virtual-time is for --dut ringway-ports: {kind} works in its own time"));
+    }
+    let backend = args.dut_backend.unwrap_or_default();
+    let spec = DutSpec { ports: args.dut_ports, backend, ..DutSpec::default() };
+    kind.check(&spec).map_err(|e| e.to_string())?;
+    Ok(Device { kind, spec })
+}
+
 fn target(args: &SwitchArgs) -> Result<Target, String> {
+    let rig = |ports| RigSpec {
+        ports,
+        slots: args.slots,
+        cpus: Cpus(args.cpus.clone()),
+        virtual_time: args.virtual_time,
+        seed: args.seed,
+    };
+    if let Some(kind) = args.dut {
+        return device(kind, args).map(|device| Target::Dut(device, rig(Vec::new())));
+    }
     if !args.ports.is_empty() {
-        return Ok(Target::Ports(RigSpec {
-            ports: args.ports.clone(),
-            slots: args.slots,
-            cpus: Cpus(args.cpus.clone()),
-            virtual_time: args.virtual_time,
-            seed: args.seed,
-        }));
+        return Ok(Target::Ports(rig(args.ports.clone())));
     }
     if !args.virtual_time {
         return Err(
-            "there are no ports; name them with --ports, or use --virtual-time for a modelled switch".into(),
+            "there are no ports; name them with --ports, a device with --dut, or use --virtual-time for a modelled switch".into(),
         );
     }
     let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
@@ -95,6 +141,7 @@ fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
         (None, Some(pps)) if (1..=Mix::fixed(64).max_pps()).contains(&pps) => Maximum::Pps(pps),
         (None, Some(_)) => return Err("--pps is out of range".into()),
         (None, None) if modelled => Maximum::Link(1_000_000_000),
+        (None, None) if args.dut.is_some() => Maximum::Link(10_000_000_000),
         (None, None) => {
             return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
         }
@@ -108,6 +155,7 @@ fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
     let ports = match target {
         Target::Model(spec) => spec.model().ports,
         Target::Ports(spec) => spec.ports.len(),
+        Target::Dut(device, _) => device.spec.ports,
     };
     let trial_ps = args.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
     Ok(Settings {
