@@ -56,10 +56,12 @@ impl Chart {
                 escape(text)
             );
         }
-        for (at, text) in &self.x_ticks {
+        for (k, (at, text)) in self.x_ticks.iter().enumerate() {
+            // Long words stay in the picture.
+            let anchor = if k > 0 && k + 1 == self.x_ticks.len() { "end" } else { "middle" };
             let _ = writeln!(
                 out,
-                "<text class=\"tick\" text-anchor=\"middle\" x=\"{:.1}\" y=\"{}\">{}</text>",
+                "<text class=\"tick\" text-anchor=\"{anchor}\" x=\"{:.1}\" y=\"{}\">{}</text>",
                 x(*at),
                 bottom + 18.0,
                 escape(text)
