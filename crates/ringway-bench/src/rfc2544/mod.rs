@@ -10,6 +10,7 @@
 //! | [`settings`], [`variant`] | what to do, and what it is repeated with: modifiers, numbers of flows |
 //! | [`session`], [`journal`] | trials one after the other, repeated, recorded |
 //! | [`measure`] | the six tests |
+//! | [`selftest`] | what the tester itself can do |
 //! | [`flow`], [`frame`], [`marks`] | what frames carry, what a received frame is, frames in the place of others |
 //! | [`real`] | trials over ports |
 //! | [`report`] | JSON, tables, CSV, page; two reports compared |
@@ -34,6 +35,7 @@ pub mod real;
 pub mod report;
 pub mod schedule;
 pub mod search;
+pub mod selftest;
 pub mod session;
 #[cfg(test)]
 mod session_tests;

@@ -171,8 +171,8 @@ impl<'a> Session<'a> {
         (self.listener)(&Event::Note(text));
     }
 
-    /// Runs a trial, and again while it is invalid. For throughput and loss, where what was sent is what counts, the last one may be
-    /// short of frames if all were: then the tester is at its limit.
+    /// Runs a trial, and again while it is invalid. For throughput and loss, where what was sent is what counts, the tester is at its
+    /// limit when all were short of frames: then the last one with no other fault is used.
     ///
     /// # Errors
     /// When the user ends it, a port fails, the journal can't be written, or all repeats are invalid.
@@ -182,7 +182,20 @@ impl<'a> Session<'a> {
         load: Option<Load>,
         order: &Order,
     ) -> std::result::Result<Trial, Stop> {
-        self.hooked(test, load, order, None)
+        self.repeated(test, load, order, None, matches!(test, Test::Throughput | Test::Loss))
+    }
+
+    /// As [`trial`](Self::trial), at a load that is known to be the tester's limit, whatever the test: it may be short of frames.
+    ///
+    /// # Errors
+    /// As [`trial`](Self::trial).
+    pub fn trial_at_limit(
+        &mut self,
+        test: Test,
+        load: Option<Load>,
+        order: &Order,
+    ) -> std::result::Result<Trial, Stop> {
+        self.repeated(test, load, order, None, true)
     }
 
     /// As [`trial`](Self::trial); `hook` runs once at a time after the start of each.
@@ -196,21 +209,36 @@ impl<'a> Session<'a> {
         order: &Order,
         hook: Option<(u64, &mut dyn FnMut())>,
     ) -> std::result::Result<Trial, Stop> {
-        let mut hook = hook;
+        self.repeated(test, load, order, hook, false)
+    }
+
+    fn repeated(
+        &mut self,
+        test: Test,
+        load: Option<Load>,
+        order: &Order,
+        mut hook: Option<(u64, &mut dyn FnMut())>,
+        may_be_short: bool,
+    ) -> std::result::Result<Trial, Stop> {
         let order = &Order { variant: self.variant.clone(), ..order.clone() };
-        let mut short = matches!(test, Test::Throughput | Test::Loss);
+        let (mut short, mut limit) = (may_be_short, None);
         for attempt in 0..=self.settings.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;
             let trial = record.trial.clone();
-            short &= trial.only_short();
-            let usable = trial.faults.is_empty() || (attempt == self.settings.retries && short);
             self.records.push(record);
             if trial.interrupted() {
                 return Err(Stop::Interrupted);
             }
-            if usable {
+            if trial.faults.is_empty() {
                 return Ok(trial);
             }
+            short &= trial.is_short();
+            if trial.only_short() {
+                limit = Some(trial);
+            }
+        }
+        if let Some(trial) = limit.filter(|_| short) {
+            return Ok(trial);
         }
         let why = self
             .records

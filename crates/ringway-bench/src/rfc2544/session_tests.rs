@@ -10,6 +10,7 @@ use super::journal::Journal;
 use super::lanes::Watch;
 use super::measure::{self, Results};
 use super::mix::Mix;
+use super::rate::SECOND;
 use super::session::{Event, Rig, Session, Stop};
 use super::settings::{Maximum, Settings, Test};
 use super::trial::{Fault, Order, Trial};
@@ -101,7 +102,8 @@ fn a_tester_that_stays_disturbed_gives_no_result() {
 /// What is sent at too low a rate says something of a search or a loss, and nothing of a latency.
 #[test]
 fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
-    let settings = Settings { tests: vec![Test::Latency], ..settings() };
+    let settings =
+        Settings { tests: vec![Test::Latency], latency_ps: SECOND, latency_repeats: 1, ..settings() };
     let short = |n| (n, Fault::Short { frames: 9, allowed: 0 });
     let trials = |tests: Vec<Test>, faults: Vec<(u64, Fault)>| {
         let settings = Settings { tests, ..settings.clone() };
@@ -112,6 +114,12 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     assert!(trials(vec![Test::Loss], all).missing.is_empty());
     let mixed = vec![short(1), (2, STALL), short(3), short(4)];
     assert_eq!(trials(vec![Test::Throughput], mixed).missing.len(), 1);
+    // What else went wrong in one of them does not matter when another one was only short.
+    let stalled = vec![short(1), short(2), short(3), short(4), (4, STALL)];
+    let results = trials(vec![Test::Loss], stalled);
+    assert!(results.missing.is_empty() && results.loss[0].loads[0].limited, "{results:?}");
+    let never_only_short = (1..=4).flat_map(|n| [short(n), (n, STALL)]).collect();
+    assert_eq!(trials(vec![Test::Loss], never_only_short).missing.len(), 1);
 
     let (_, _, searched) = run(
         &mut rig(Vec::new()),
@@ -124,6 +132,13 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     let settings = Settings { sizes: vec![Mix::fixed(64)], ..settings };
     let (results, ..) = run(&mut rig(after_the_search), &settings, &mut Journal::none(), u64::MAX);
     assert!(results.missing.iter().any(|m| m.test == Test::Latency), "{:?}", results.missing);
+
+    let always: Vec<_> = (1..10_000).map(short).collect();
+    let (results, ..) = run(&mut rig(always), &settings, &mut Journal::none(), u64::MAX);
+    assert!(
+        results.throughput[0].limited && results.latency[0].loads.iter().all(|at| at.limited),
+        "{results:?}"
+    );
 }
 
 fn journal(name: &str) -> (PathBuf, PathBuf) {

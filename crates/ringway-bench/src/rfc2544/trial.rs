@@ -308,6 +308,12 @@ impl Trial {
         !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f, Fault::Short { .. }))
     }
 
+    /// Whether fewer frames left than asked for, whatever else went wrong.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        self.faults.iter().any(|f| matches!(f, Fault::Short { .. }))
+    }
+
     /// Whether the user ended it.
     #[must_use]
     pub fn interrupted(&self) -> bool {

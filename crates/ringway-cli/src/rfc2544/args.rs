@@ -35,6 +35,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) dut: DutArgs,
 
+    /// Measure the tester first, sender and receiver joined by a veth pair or a pipe; without a device or ports nothing else
+    #[arg(long)]
+    pub(super) self_test: bool,
+
     /// Speed of the link, which the sender keeps to: 1G, 10G
     #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
     pub(super) link: Option<u64>,
@@ -245,6 +249,13 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
+impl Args {
+    /// Whether the tester alone is to be measured.
+    pub(super) fn is_alone(&self) -> bool {
+        self.self_test && self.dut.dut.is_none() && self.tx.is_none() && self.device.is_none() && !self.virtual_time
+    }
+}
+
 #[derive(Debug, Clone, Subcommand)]
 pub(super) enum Command {
     /// Compare two reports written with --save
@@ -269,6 +280,7 @@ Examples:
   ringway rfc2544 --virtual-time --link 1G --test burst,throughput   # exact counts of 20 s at line rate
   ringway rfc2544 --virtual-time --link 10G --device switch:pps=8M,buffer=256 --test all --page report.html
   sudo ringway rfc2544 --dut linux-bridge --search mlr --preset ndr,pdr --test throughput,latency,loss
+  sudo ringway rfc2544 --self-test --dut-backend packet   # what the tester can do over packet sockets
   sudo ringway rfc2544 --tx ebpf:eth1 --rx ebpf:eth2 --link 10G --search mlr --preset ndr,pdr --cpus 2,3
   ringway rfc2544 --config lab.conf --journal lab.trials --save today.json
   ringway rfc2544 diff yesterday.json today.json";

@@ -78,6 +78,14 @@ impl DutArgs {
     }
 }
 
+impl DutArgs {
+    /// Links without a device.
+    pub(super) fn links(&self, ipv6: bool) -> Device {
+        let backend = self.dut_backend.unwrap_or_default();
+        Device { kind: DutKind::Veth, spec: DutSpec { backend, ipv6, ..DutSpec::default() } }
+    }
+}
+
 /// The packet size that links have to carry for frames of these sizes.
 pub(super) fn mtu(sizes: &[Mix]) -> u32 {
     let longest = sizes.iter().map(|mix| mix.range().1).max().unwrap_or(0);

@@ -4,6 +4,7 @@ mod args;
 mod config;
 mod dut;
 mod plan;
+mod selftest;
 mod show;
 mod switch;
 mod switch_args;
@@ -15,12 +16,14 @@ use std::path::Path;
 
 use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::device::{Router, VirtualRig};
+use ringway_bench::rfc2544::frame::Format;
 use ringway_bench::rfc2544::journal::Journal;
 use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_bench::rfc2544::rate::{Rate, SECOND};
 use ringway_bench::rfc2544::real::{MOST_ANNOUNCED, RealClock, RealRig, RigSpec, refuse};
 use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
-use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
+use ringway_bench::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
+use ringway_bench::rfc2544::session::{Event, Record, Rig, Session, Stop};
 use ringway_bench::rfc2544::trial::{Order, Trial};
 use ringway_bench::rfc2544::variant::Variant;
 use ringway_bench::suite::conditions::Conditions;
@@ -77,27 +80,34 @@ fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
     let seconds = ps / SECOND;
     let mut lines =
         vec![format!("{}: about {trials} trials, {} in real time", plan.device(), clock(seconds))];
+    if plan.self_test.is_some() {
+        lines.push(format!("self-test: {:.0} s before", selftest_seconds(&plan.settings).ceil()));
+    }
     lines.extend(plan.settings.shortcuts().iter().map(|why| format!("partial: {why}")));
     let object = json!({ "trials": trials, "seconds": seconds, "partial": plan.settings.shortcuts(), "settings": plan.settings });
     Ok(Console { json }.result(&lines.join("\n"), &object)?)
 }
 
-/// Sets up what is to be measured, and measures it.
+/// Measures the tester if that is wanted, sets up what is to be measured, and measures it.
 fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     let signals = stop::signals()?;
+    if let Target::Ports(spec) = &plan.target
+        && let Some(why) = spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
+    {
+        return Err(Failure::Other(why));
+    }
+    let self_test = match (&plan.self_test, plan.target.rig()) {
+        (Some(joined), Some(spec)) => Some(joined.measure(spec, &plan.settings, &signals)?),
+        _ => None,
+    };
+    let run = Run { args, plan, signals: &signals, self_test: self_test.as_ref() };
     match &plan.target {
+        _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
             let mut rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
-            trials(args, plan, &signals, &mut rig, Vec::new())
+            run.trials(&mut rig, Vec::new(), &plan.format)
         }
-        Target::Ports(spec) => {
-            if let Some(why) =
-                spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
-            {
-                return Err(Failure::Other(why));
-            }
-            over_ports(args, plan, &signals, RealRig::open(spec)?)
-        }
+        Target::Ports(spec) => run.over_ports(RealRig::open(spec)?, &spec.format),
         Target::Router(router, spec) => {
             let mac = |side: usize| {
                 let text = &spec.format.macs[side];
@@ -105,83 +115,119 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
             };
             let router = Router::open(router, [mac(0)?, mac(1)?])?;
             let spec = RigSpec { ports: router.ports(), ..spec.clone() };
-            let rig = RealRig::open(&spec)?.with_device(Box::new(router));
-            over_ports(args, plan, &signals, rig)
+            run.over_ports(RealRig::open(&spec)?.with_device(Box::new(router)), &spec.format)
         }
         Target::Dut(device, spec) => {
             let dut = device.start()?;
             let spec = dut::between(spec, &dut);
-            dut.run(|| over_ports(args, plan, &signals, RealRig::open(&spec)?))
+            dut.run(|| run.over_ports(RealRig::open(&spec)?, &spec.format))
         }
     }
 }
 
-/// Sees whether frames get through at all, and runs the trials.
-fn over_ports(args: &Args, plan: &Plan, signals: &Signals, mut rig: RealRig) -> Result<(), Failure> {
-    plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-    probe(&mut rig, plan)?;
-    let ports = rig.describe();
-    trials(args, plan, signals, &mut rig, ports)
+/// What was asked for, and what is known before the first trial.
+#[derive(Debug, Clone, Copy)]
+struct Run<'a> {
+    args: &'a Args,
+    plan: &'a Plan,
+    signals: &'a Signals,
+    self_test: Option<&'a SelfTest>,
 }
 
-/// Runs all trials, and reports.
-fn trials(
-    args: &Args,
-    plan: &Plan,
-    signals: &Signals,
-    rig: &mut dyn Rig,
+/// What trials found, and over what.
+struct Done {
+    ended: Result<(), Stop>,
+    results: Results,
+    varied: Vec<Varied>,
+    trials: Vec<Record>,
     ports: Served,
-) -> Result<(), Failure> {
-    let mut journal = match &args.journal {
-        Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
-        None => Journal::none(),
-    };
-    if journal.left() > 0 {
-        note(&format!("{} trials of an earlier run are taken over", journal.left()));
+    format: Format,
+}
+
+impl Done {
+    /// No trials.
+    fn nothing(plan: &Plan) -> Self {
+        let (results, varied, trials, ports) = Default::default();
+        Self { ended: Ok(()), results, varied, trials, ports, format: plan.format.clone() }
     }
-    let real = !args.virtual_time;
-    let show = RefCell::new(Show::new(&plan.settings, args.verbose, real));
-    let mut listener = |event: &Event<'_>| {
-        show.borrow_mut().event(event);
-        !signals.stopped()
-    };
-    let mut results = Results::default();
-    let mut session = Session::new(rig, &plan.settings, &mut journal, &mut listener);
-    let mut varied = Vec::new();
-    let ended = measure::run_all(&mut session, &mut results, &mut varied);
-    let trials = session.into_records();
-    show.borrow_mut().clear();
-    let report = Report {
-        schema: SCHEMA,
-        version: env!("CARGO_PKG_VERSION").into(),
-        command: words().collect::<Vec<_>>().join(" "),
-        time: match (&plan.target, args.virtual_time) {
-            (Target::Model(_), _) => TimeKind::Virtual,
-            (_, true) => TimeKind::LockStep,
-            (_, false) => TimeKind::Real,
-        },
-        clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
-        device: plan.device(),
-        ports,
-        conditions: Conditions::read(),
-        settings: plan.settings.clone(),
-        format: plan.format.clone(),
-        partial: plan.settings.shortcuts(),
-        notes: notes(&results, &varied, plan, real),
-        interrupted: ended.is_err(),
-        results,
-        varied,
-        trials,
-    };
-    let files = Files { save: args.save.as_deref(), page: args.page.as_deref(), csv: args.csv.as_deref() };
-    let written = files.write(&report.to_json(), || page::html(&report), || csv::files(&report));
-    if let Err(e) = &written {
-        note(&e.to_string());
+}
+
+impl Run<'_> {
+    /// Sees whether frames get through at all, and runs the trials.
+    fn over_ports(self, mut rig: RealRig, format: &Format) -> Result<(), Failure> {
+        self.plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
+        probe(&mut rig, self.plan)?;
+        let ports = rig.describe();
+        self.trials(&mut rig, ports, format)
     }
-    let object = serde_json::to_value(&report).unwrap_or(Value::Null);
-    Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
-    verdict(ended, &report, signals)?;
-    written
+
+    /// Runs all trials, and reports.
+    fn trials(self, rig: &mut dyn Rig, ports: Served, format: &Format) -> Result<(), Failure> {
+        let (args, plan) = (self.args, self.plan);
+        let mut journal = match &args.journal {
+            Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
+            None => Journal::none(),
+        };
+        if journal.left() > 0 {
+            note(&format!("{} trials of an earlier run are taken over", journal.left()));
+        }
+        let show = RefCell::new(Show::new(&plan.settings, args.verbose, !args.virtual_time));
+        let mut listener = |event: &Event<'_>| {
+            show.borrow_mut().event(event);
+            !self.signals.stopped()
+        };
+        let (mut results, mut varied) = (Results::default(), Vec::new());
+        let mut session = Session::new(rig, &plan.settings, &mut journal, &mut listener);
+        let ended = measure::run_all(&mut session, &mut results, &mut varied);
+        let trials = session.into_records();
+        show.borrow_mut().clear();
+        self.report(Done { ended, results, varied, trials, ports, format: format.clone() })
+    }
+
+    /// Prints what was found, and writes the files that were asked for.
+    fn report(self, done: Done) -> Result<(), Failure> {
+        let (args, plan) = (self.args, self.plan);
+        let real = !args.virtual_time;
+        let mut self_test = self.self_test.cloned();
+        if let Some(found) = &mut self_test {
+            found.compare(&done.results);
+        }
+        let mut notes = notes(&done.results, &done.varied, plan, real);
+        notes.extend(self_test.iter().flat_map(SelfTest::warnings));
+        let report = Report {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            command: words().collect::<Vec<_>>().join(" "),
+            time: match (&plan.target, args.virtual_time) {
+                (Target::Model(_), _) => TimeKind::Virtual,
+                (_, true) => TimeKind::LockStep,
+                (_, false) => TimeKind::Real,
+            },
+            clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
+            device: plan.device(),
+            ports: done.ports,
+            conditions: Conditions::read(),
+            settings: plan.settings.clone(),
+            format: done.format,
+            self_test,
+            partial: if args.is_alone() { Vec::new() } else { plan.settings.shortcuts() },
+            notes,
+            interrupted: done.ended.is_err(),
+            results: done.results,
+            varied: done.varied,
+            trials: done.trials,
+        };
+        let files =
+            Files { save: args.save.as_deref(), page: args.page.as_deref(), csv: args.csv.as_deref() };
+        let written = files.write(&report.to_json(), || page::html(&report), || csv::files(&report));
+        if let Err(e) = &written {
+            note(&e.to_string());
+        }
+        let object = serde_json::to_value(&report).unwrap_or(Value::Null);
+        Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
+        verdict(done.ended, &report, self.signals)?;
+        written
+    }
 }
 
 /// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.

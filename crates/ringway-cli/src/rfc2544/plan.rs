@@ -15,6 +15,7 @@ use ringway_bench::rfc2544::variant::{Modifier, Variant};
 
 use super::args::{Args, InnerDevice, ModifierName, PresetName, SearchName};
 use super::dut::{self, Device};
+use super::selftest::Joined;
 
 /// Longest frame of a modelled device, without FCS.
 const VIRTUAL_MTU: u32 = 65_531;
@@ -51,6 +52,8 @@ pub(super) struct Plan {
     pub(super) settings: Settings,
     pub(super) format: Format,
     pub(super) target: Target,
+    /// How the tester is measured first, if it is.
+    pub(super) self_test: Option<Joined>,
 }
 
 impl Plan {
@@ -63,7 +66,11 @@ impl Plan {
         if let Target::Dut(device, _) = &mut target {
             device.spec.mtu = dut::mtu(&settings.sizes);
         }
-        let plan = Self { settings, format, target };
+        if args.is_alone() {
+            settings.tests.clear();
+        }
+        let self_test = self_test(args, &target, &settings)?;
+        let plan = Self { settings, format, target, self_test };
         let stepped = plan.target.rig().is_some_and(|rig| rig.virtual_time);
         if stepped && plan.settings.tests.contains(&Test::Latency) {
             return Err("in virtual time with ports frames have no age: leave latency out of --test, or measure in real time".into());
@@ -88,6 +95,9 @@ impl Plan {
         match &self.target {
             Target::Model(device) => format!("modelled device {device}"),
             Target::Ports(spec) => format!("{} to {}", spec.ports[0], spec.ports[1]),
+            Target::Dut(..) if self.settings.tests.is_empty() => {
+                "no device between sender and receiver".into()
+            }
             Target::Dut(device, _) => device.describe(),
             Target::Router(router, _) => format!("{router} in this process"),
         }
@@ -127,12 +137,15 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
         virtual_time: args.virtual_time,
     };
     let both = args.modifiers.contains(&ModifierName::Protocols);
-    if let Some(device) = args.dut.device(args.ipv6 || both, false)? {
+    if let Some(device) = args.dut.device(args.ipv6 || both, args.is_alone())? {
         check_device(args, device.kind)?;
         if both && device.spec.filters > 0 {
             return Err("--dut-filters are of one protocol; leave --modifier protocols out".into());
         }
         return Ok(Target::Dut(device, rig([""; 2])));
+    }
+    if args.is_alone() {
+        return Ok(Target::Dut(args.dut.links(args.ipv6), rig([""; 2])));
     }
     match (&args.tx, &args.rx) {
         (Some(tx), Some(rx)) => Ok(Target::Ports(rig([tx, rx]))),
@@ -160,6 +173,22 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
                 },
             }
         }
+    }
+}
+
+/// How the tester is measured, if it is to be.
+fn self_test(args: &Args, target: &Target, settings: &Settings) -> Result<Option<Joined>, String> {
+    if !args.self_test {
+        return Ok(None);
+    }
+    match target {
+        _ if args.virtual_time => {
+            Err("--self-test tells how fast the tester is, and --virtual-time has no speed; leave one out".into())
+        }
+        Target::Dut(device, _) => Ok(Some(Joined::like(device))),
+        Target::Ports(spec) => Joined::like_ports(&spec.ports, dut::mtu(&settings.sizes)).map(Some),
+        Target::Router(..) => Ok(Some(Joined::Pipe)),
+        Target::Model(_) => Ok(None),
     }
 }
 

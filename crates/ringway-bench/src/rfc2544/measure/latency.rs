@@ -49,15 +49,28 @@ pub struct LatencyAt {
     pub jitter_ns: f64,
     /// Each direction.
     pub directions: Vec<LatencySummary>,
+    /// The tester sent less than it should have.
+    #[serde(default)]
+    pub limited: bool,
 }
 
-pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Result<Latency, Stop> {
+/// `limited` says that the throughput is what the tester can send, at which it may well fall short.
+pub(super) fn run(
+    session: &mut Session<'_>,
+    size: &Mix,
+    throughput: Load,
+    limited: bool,
+) -> Result<Latency, Stop> {
     let settings = session.settings();
     let max = settings.maximum.rate(size);
     let mut loads = Vec::new();
     let trial_at = |session: &mut Session<'_>, load: Load| -> Result<Trial, Stop> {
         let order = Order::at(size, max.at(load), settings.latency_ps, settings.wait_ps).with_latency();
-        session.trial(Test::Latency, Some(load), &order)
+        if limited {
+            session.trial_at_limit(Test::Latency, Some(load), &order)
+        } else {
+            session.trial(Test::Latency, Some(load), &order)
+        }
     };
     for &share in settings.latency_loads.iter().filter(|&&share| share < Load::MAX) {
         let load = Load(((u64::from(throughput.0) * u64::from(share.0)) / 1_000_000).max(1) as u32);
@@ -109,6 +122,7 @@ impl LatencyAt {
             variation_ns: trial.latency.p99_9_ns.saturating_sub(trial.latency.min_ns),
             jitter_ns: trial.jitter_ns,
             directions: trial.streams.iter().map(latency).collect(),
+            limited: !trial.faults.is_empty(),
         }
     }
 }

@@ -106,22 +106,23 @@ pub fn run(session: &mut Session<'_>, results: &mut Results) -> Result<(), Stop>
         }
         let found = throughput::run(session, size);
         keep(found, Test::Throughput, size, &mut results.missing, &mut results.throughput)?;
-        let Some(load) = results.throughput.last().filter(|t| t.size == *size).and_then(|t| t.load) else {
+        let throughput = results.throughput.last().filter(|t| t.size == *size);
+        let Some((load, limited)) = throughput.and_then(|t| Some((t.load?, t.limited))) else {
             let skipped = |t: &Test| needs[1..].contains(t) || (*t == Test::Reset && k == 0);
             let skipped: Vec<Test> = settings.tests.iter().copied().filter(skipped).collect();
             results.miss(&skipped, size, "there is no throughput to measure at");
             continue;
         };
-        dependent(session, size, load, k == 0, results)?;
+        dependent(session, size, (load, limited), k == 0, results)?;
     }
     Ok(())
 }
 
-/// Tests that need the throughput.
+/// Tests that need the throughput: a load, and whether the tester was the limit.
 fn dependent(
     session: &mut Session<'_>,
     size: &Mix,
-    load: Load,
+    (load, limited): (Load, bool),
     first: bool,
     results: &mut Results,
 ) -> Result<(), Stop> {
@@ -129,7 +130,7 @@ fn dependent(
     let wants = |test| settings.tests.contains(&test);
     let missing = &mut results.missing;
     if wants(Test::Latency) {
-        keep(latency::run(session, size, load), Test::Latency, size, missing, &mut results.latency)?;
+        keep(latency::run(session, size, load, limited), Test::Latency, size, missing, &mut results.latency)?;
     }
     if wants(Test::BackToBack) {
         keep(

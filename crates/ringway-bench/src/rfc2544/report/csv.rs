@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::super::measure::Results;
+use super::super::selftest::SelfTest;
 use super::super::settings::Test;
 use super::Report;
 
@@ -17,6 +18,7 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
         let of_run = tests(results);
         files.extend(of_run.into_iter().map(|(test, text)| (format!("{test}{separator}{variant}"), text)));
     }
+    files.extend(report.self_test.as_ref().map(|found| ("self-test".into(), self_test(found))));
     files.push(("trials".into(), trials(report)));
     files
 }
@@ -53,11 +55,11 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
         let percentiles = format!("{},{},{},{},{}", a.p50_ns, a.p90_ns, a.p99_ns, a.p99_9_ns, a.p99_99_ns);
         let share = at.share.as_percent();
         format!(
-            "{s},{share},{},{},{},{percentiles},{},{},{}",
-            a.count, a.min_ns, a.mean_ns, a.max_ns, at.variation_ns, at.jitter_ns
+            "{s},{share},{},{},{},{percentiles},{},{},{},{}",
+            a.count, a.min_ns, a.mean_ns, a.max_ns, at.variation_ns, at.jitter_ns, at.limited
         )
     });
-    let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns";
+    let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns,limited_by_tester";
     add_named(Test::Latency.name(), head, rows.collect());
     let rows = r.latency.iter().map(|l| {
         let of_repeats: Vec<String> = l.typical_ns.iter().chain(&l.worst_ns).map(u64::to_string).collect();
@@ -133,6 +135,33 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
     files
 }
 
+fn self_test(found: &SelfTest) -> String {
+    let mut out = String::from(
+        "size,sent_fps,received_fps,latency_fps,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,max_ns,throughput_share,near_limit\n",
+    );
+    for at in &found.sizes {
+        let (l, share) = (&at.latency, at.throughput_share.map_or(String::new(), |share| share.to_string()));
+        // Writing to a String can't fail.
+        let _ = writeln!(
+            out,
+            "{},{},{},{},{},{},{},{},{},{},{},{share},{}",
+            quoted(&at.size.to_string()),
+            at.sent_fps,
+            at.received_fps,
+            at.latency_fps,
+            l.min_ns,
+            l.mean_ns,
+            l.p50_ns,
+            l.p90_ns,
+            l.p99_ns,
+            l.p99_9_ns,
+            l.max_ns,
+            at.near_limit
+        );
+    }
+    out
+}
+
 fn trials(report: &Report) -> String {
     let mut out = String::from(
         "number,test,size,load_percent,attempt,intended_fps,offered_fps,forwarded_fps,tx,rx,lost,duplicated,reordered,late,stragglers,corrupted,\
@@ -189,7 +218,9 @@ mod tests {
 
     #[test]
     fn rows_are_as_wide_as_their_heads() {
-        let files = files(&report("1M"));
+        let mut report = report("1M");
+        report.self_test = Some(super::super::tests::self_test(&report.results));
+        let files = files(&report);
         let names: Vec<_> = files.iter().map(|f| f.0.as_str()).collect();
         assert_eq!(
             names,
@@ -202,6 +233,7 @@ mod tests {
                 "burst",
                 "recovery",
                 "reset",
+                "self-test",
                 "trials"
             ]
         );

@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::Format;
 use super::measure::{Results, Varied};
+use super::selftest::SelfTest;
 use super::session::Record;
 use super::settings::Settings;
 use super::variant::Variant;
 use crate::suite::conditions::Conditions;
 
 /// Version of the format of [`Report`].
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Whose time a benchmark ran in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub struct Report {
     /// The same under modifiers and with other numbers of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub varied: Vec<Varied>,
+    /// What the tester does with no device between, if that was measured.
+    #[serde(default)]
+    pub self_test: Option<SelfTest>,
     /// What keeps it from being an RFC 2544 benchmark without qualification.
     pub partial: Vec<String>,
     /// What a reader has to know.
@@ -72,6 +76,9 @@ impl Report {
     /// What it may be called.
     #[must_use]
     pub fn title(&self) -> String {
+        if self.settings.tests.is_empty() {
+            return "Self-test of the tester".into();
+        }
         let lacks = |r: &Results| !r.missing.is_empty() || r.limited();
         let qualified = self.interrupted || !self.partial.is_empty() || self.runs().any(|(_, r)| lacks(r));
         match (self.time, qualified) {
@@ -154,9 +161,34 @@ pub(crate) mod tests {
     use super::super::journal::Journal;
     use super::super::measure;
     use super::super::mix::Mix;
+    use super::super::pauses::Pauses;
+    use super::super::rate::MILLISECOND;
+    use super::super::selftest::SelfTestAt;
     use super::super::session::Session;
     use super::super::settings::{Maximum, Test};
     use super::*;
+    use crate::traffic::latency::LatencySummary;
+
+    /// What a tester does by itself that is a little faster than a switch of a million frames a second.
+    pub(crate) fn self_test(results: &Results) -> SelfTest {
+        let mut pauses = Pauses::since(0);
+        pauses.turn(3 * MILLISECOND, None);
+        let latency = LatencySummary { p50_ns: 900, p99_ns: 4000, ..LatencySummary::default() };
+        let at = SelfTestAt {
+            size: Mix::fixed(64),
+            sent_fps: 1.2e6,
+            received_fps: 1.1e6,
+            latency_fps: 1e5,
+            latency,
+            faults: Vec::new(),
+            throughput_share: None,
+            near_limit: false,
+        };
+        let ports = vec![("ebpf:t0".into(), "ebpf".into())];
+        let mut found = SelfTest { ports, sizes: vec![at], tx_pauses: Pauses::default(), rx_pauses: pauses };
+        found.compare(results);
+        found
+    }
 
     /// A report of all tests over a modelled switch.
     pub(crate) fn report(pps: &str) -> Report {
@@ -191,6 +223,7 @@ pub(crate) mod tests {
             format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
             results,
             varied,
+            self_test: None,
             notes: vec!["a & b".into()],
             interrupted: false,
             trials,
@@ -206,7 +239,7 @@ pub(crate) mod tests {
         assert_eq!((again.trials.len(), again.settings), (report.trials.len(), report.settings));
         assert!(Report::from_json("{}").unwrap_err().contains("no report of ringway rfc2544"));
         assert!(
-            Report::from_json(&text.replacen("\"schema\":1", "\"schema\":9", 1))
+            Report::from_json(&text.replacen("\"schema\":2", "\"schema\":9", 1))
                 .unwrap_err()
                 .contains("version 9")
         );

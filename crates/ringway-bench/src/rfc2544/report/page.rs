@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use super::super::measure::{Loss, Results, Throughput};
 use super::super::mix::Mix;
+use super::super::pauses::Pauses;
+use super::super::selftest::NEAR;
 use super::super::session::Record;
 use super::super::settings::Test;
 use super::super::trial::Verdict;
@@ -33,7 +35,7 @@ pub fn html(report: &Report) -> String {
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
     std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
-    let parts = [missing(report), trace(report), pauses(report), trials(report), footer(report)];
+    let parts = [self_test(report), missing(report), trace(report), pauses(report), trials(report), footer(report)];
     out += &parts.concat();
     out + "</main>\n</body>\n</html>\n"
 }
@@ -249,9 +251,22 @@ fn trace(report: &Report) -> String {
     format!("<section>\n<h2>Search</h2>\n{}</section>\n", chart.svg())
 }
 
-/// How long the tester's own loops stood still, over all trials.
+/// The tester with no device between, and how near the device comes to it.
+fn self_test(report: &Report) -> String {
+    let Some(found) = &report.self_test else { return String::new() };
+    let ports: Vec<_> = found.ports.iter().map(|(name, _)| name.as_str()).collect();
+    format!(
+        "<section>\n<h2>Self-test</h2>\n<p>The tester with no device between: {}. A size is flooded, the sender never waiting; latency is that of a \
+         slow stream. Results above {:.0} % of what was received then are marked.</p>\n{}</section>\n",
+        escape(&ports.join(" to ")),
+        100.0 * NEAR,
+        table(text::SELF_TEST, &rows(&found.sizes, text::self_test))
+    )
+}
+
+/// How long the tester's own loops stood still, over all trials and in the self-test.
 fn pauses(report: &Report) -> String {
-    let (mut tx, mut rx) = (super::super::pauses::Pauses::default(), super::super::pauses::Pauses::default());
+    let (mut tx, mut rx) = (Pauses::default(), Pauses::default());
     for record in &report.trials {
         tx.merge(&record.trial.tx_pauses);
         rx.merge(&record.trial.rx_pauses);
@@ -259,43 +274,42 @@ fn pauses(report: &Report) -> String {
     if report.time != super::TimeKind::Real {
         return String::new();
     }
-    let len = tx.by_power_of_two_us.len().max(rx.by_power_of_two_us.len());
-    let count = |of: &[u64], k: usize| of.get(k).copied().unwrap_or(0);
-    let rows: Vec<Vec<String>> = (0..len)
-        .map(|k| {
-            let from = text::short_time(1000.0 * 2f64.powi(k as i32));
-            vec![
-                from,
-                count(&tx.by_power_of_two_us, k).to_string(),
-                count(&rx.by_power_of_two_us, k).to_string(),
-            ]
-        })
-        .collect();
+    let mut columns = vec![("senders", &tx), ("receivers", &rx)];
+    if let Some(found) = &report.self_test {
+        columns.extend([("senders, self-test", &found.tx_pauses), ("receivers, self-test", &found.rx_pauses)]);
+    }
+    let invalid = report.trials.iter().filter(|r| !r.trial.faults.is_empty()).count();
+    format!(
+        "<section>\n<h2>Pauses of the tester</h2>\n<p>{invalid} of {} trials were invalid. Gaps between two turns of a loop, at \
+         least so long and less than twice:</p>\n{}</section>\n",
+        report.trials.len(),
+        histogram(&columns)
+    )
+}
+
+/// Pauses by length as graph and table, a line and a column for each kind of loop.
+fn histogram(columns: &[(&str, &Pauses)]) -> String {
+    let len = columns.iter().map(|c| c.1.by_power_of_two_us.len()).max().unwrap_or(0);
+    let gap = |k: usize| text::short_time(1000.0 * 2f64.powi(k as i32));
+    let count = |of: &Pauses, k: usize| of.by_power_of_two_us.get(k).copied().unwrap_or(0);
+    let heads: Vec<&str> = std::iter::once("gap").chain(columns.iter().map(|c| c.0)).collect();
+    let row = |k| std::iter::once(gap(k)).chain(columns.iter().map(|c| text::grouped(count(c.1, k)))).collect();
+    let table = table(&heads, &(0..len).map(row).collect::<Vec<_>>());
+    if len == 0 {
+        return table;
+    }
     let log = |n: u64| if n == 0 { 0.0 } else { (n as f64).log10() + 0.3 };
-    let line = |of: &[u64]| (0..len).map(|k| (k as f64, log(count(of, k)))).collect();
-    let series = vec![
-        series("senders", line(&tx.by_power_of_two_us)),
-        series("receivers", line(&rx.by_power_of_two_us)),
-    ];
+    let line = |of: &Pauses| (0..len).map(|k| (k as f64, log(count(of, k)))).collect();
+    let series: Vec<Series> = columns.iter().map(|c| series(c.0, line(c.1))).collect();
     let most = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(1.3, f64::max);
     let powers = (0..=most.ceil() as i32).map(|p| (f64::from(p) + 0.3, text::grouped(10u64.pow(p as u32))));
     let chart = Chart {
         label: "Gaps between two turns of the tester's loops, by their length".into(),
-        x_ticks: (0..=len)
-            .step_by(4)
-            .map(|k| (k as f64, text::short_time(1000.0 * 2f64.powi(k as i32))))
-            .collect(),
+        x_ticks: (0..=len).step_by(4).map(|k| (k as f64, gap(k))).collect(),
         y_ticks: std::iter::once((0.0, "none".to_owned())).chain(powers).collect(),
         series,
     };
-    let graph = if len == 0 { String::new() } else { chart.svg() };
-    let invalid = report.trials.iter().filter(|r| !r.trial.faults.is_empty()).count();
-    format!(
-        "<section>\n<h2>Pauses of the tester</h2>\n<p>{invalid} of {} trials were invalid. Gaps between two turns of a loop, at \
-         least so long and less than twice:</p>\n{graph}{}</section>\n",
-        report.trials.len(),
-        table(&["gap", "senders", "receivers"], &rows)
-    )
+    chart.svg() + &table
 }
 
 /// All trials, with what was asked, sent and forwarded.
@@ -360,6 +374,18 @@ fn footer(report: &Report) -> String {
 mod tests {
     use super::super::tests::report;
     use super::*;
+
+    #[test]
+    fn the_self_test_and_its_pauses_are_shown() {
+        let mut report = report("1M");
+        report.time = super::super::TimeKind::Real;
+        assert!(!html(&report).contains("self-test"));
+        report.self_test = Some(super::super::tests::self_test(&report.results));
+        let page = html(&report);
+        for part in ["<h2>Self-test</h2>", "91 %!", "between: ebpf:t0.", "receivers, self-test", "2.048 ms"] {
+            assert!(page.contains(part), "{part}");
+        }
+    }
 
     #[test]
     fn the_page_is_whole_and_asks_nobody() {

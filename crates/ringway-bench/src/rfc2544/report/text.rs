@@ -2,6 +2,8 @@
 
 use super::super::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput, Varied};
 use super::super::variant::Modifier;
+use super::super::pauses::Pauses;
+use super::super::selftest::SelfTestAt;
 use super::Report;
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
@@ -51,7 +53,14 @@ pub fn text(report: &Report) -> String {
         let heading = heading(varied);
         out += &format!("\n{heading}\n{}\n{}", "=".repeat(heading.chars().count()), tables(&varied.results));
     }
+    if let Some(found) = &report.self_test {
+        out += &section("Self-test: the tester with no device between", &found.sizes, SELF_TEST, self_test);
+        out += &format!("  senders {}\n  receivers {}\n", held(&found.tx_pauses), held(&found.rx_pauses));
+    }
     report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
+    if report.trials.is_empty() {
+        return out;
+    }
     let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
     out + &format!("\n{} trials, {invalid} of them invalid\n", report.trials.len())
 }
@@ -89,6 +98,13 @@ fn tables(r: &Results) -> String {
         r.missing.iter().for_each(|m| out += &format!("  {}, size {}: {}\n", m.test, m.size, m.reason));
     }
     out
+}
+
+/// How often and how long loops stood still.
+fn held(pauses: &Pauses) -> String {
+    let times: u64 = pauses.by_power_of_two_us.iter().sum();
+    let longest = short_time(pauses.longest_ns as f64);
+    format!("stood still {} times for more than 1 us, {longest} at most", grouped(times))
 }
 
 fn section<T>(title: &str, results: &[T], heads: &[&str], rows: fn(&T) -> Vec<Vec<String>>) -> String {
@@ -168,7 +184,7 @@ pub(super) fn latency(l: &Latency) -> Vec<Vec<String>> {
         let a = &at.all;
         vec![
             l.size.to_string(),
-            format!("{:.1}", at.share.as_percent()),
+            format!("{:.1}{}", at.share.as_percent(), if at.limited { " (tester's limit)" } else { "" }),
             ns(a.min_ns),
             short_time(a.mean_ns),
             ns(a.p50_ns),
@@ -290,11 +306,41 @@ pub(super) fn reset(r: &Reset) -> Vec<Vec<String>> {
     ]]
 }
 
+pub(super) const SELF_TEST: &[&str] =
+    &["size", "sent/s", "received/s", "latency at/s", "min", "p50", "p99", "p99.9", "max", "device at"];
+
+pub(super) fn self_test(at: &SelfTestAt) -> Vec<Vec<String>> {
+    let (fps, ns, l) = (|fps: f64| grouped(fps as u64), |ns: u64| short_time(ns as f64), &at.latency);
+    let flag = if at.near_limit { "!" } else { "" };
+    vec![vec![
+        at.size.to_string(),
+        fps(at.sent_fps),
+        fps(at.received_fps),
+        fps(at.latency_fps),
+        ns(l.min_ns),
+        ns(l.p50_ns),
+        ns(l.p99_ns),
+        ns(l.p99_9_ns),
+        ns(l.max_ns),
+        at.throughput_share.map_or("-".into(), |share| format!("{:.0} %{flag}", 100.0 * share)),
+    ]]
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::variant::Variant;
     use super::super::tests::{report, report_of};
+    use super::super::tests::self_test as self_test_of;
     use super::*;
+
+    #[test]
+    fn the_self_test_stands_beside_the_results() {
+        let mut report = report("1M");
+        report.self_test = Some(self_test_of(&report.results));
+        let text = text(&report);
+        assert!(text.contains("Self-test") && text.contains("1,100,000") && text.contains("91 %!"), "{text}");
+        assert!(text.contains("receivers stood still 1 times for more than 1 us, 3.000 ms at most"), "{text}");
+    }
 
     #[test]
     fn all_sections_have_their_rows() {
