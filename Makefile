@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test lint bench docs clean setup install
+.PHONY: all demo test lint bench bench-report docs clean setup install
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -32,6 +32,29 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
 	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
+
+# The kernel's bridge and Ringway's switch, the same command but for --dut: throughput, latency and loss, with what the tester does by
+# itself; JSON, CSV and a page of each, and the differences. Some minutes: SECONDS is the length of a trial of latency and loss, PRESETS what
+# throughput has to meet (trials of 1 s), SIZES and LINK are frame sizes and speed.
+REPORT ?= bench-report
+SIZES ?= 64,512,1518
+LINK ?= 10G
+PRESETS ?= ndr,pdr
+SECONDS ?= 2
+RFC2544 = $(TARGET)/ringway rfc2544 --self-test --test throughput,latency,loss --search mlr --preset $(PRESETS) --sizes $(SIZES) --link $(LINK) \
+	--seconds $(SECONDS) --latency-seconds $(SECONDS) --latency-repeat 3 --loss-step 10 --wait 0.2 --pause 0.1 --retries 3 --slots 16384 --cpus 0,1
+
+bench-report:
+	@scripts/setup --bench
+	$(CARGO) build --release --quiet -p ringway-cli
+	@mkdir -p $(REPORT)
+	@for dut in linux-bridge ringway-switch; do \
+		echo "$$dut:" >&2; \
+		$(RFC2544) --dut $$dut --save $(REPORT)/$$dut.json --page $(REPORT)/$$dut.html --csv $(REPORT)/$$dut >$(REPORT)/$$dut.txt || status=$$?; \
+		cat $(REPORT)/$$dut.txt; \
+	done; \
+	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
+	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
 # The command, and where it looks for them the libraries that `ringway run` puts under programs. Build with `make all` first.
 install:
