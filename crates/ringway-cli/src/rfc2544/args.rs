@@ -252,7 +252,11 @@ pub(crate) struct Args {
 impl Args {
     /// Whether the tester alone is to be measured.
     pub(super) fn is_alone(&self) -> bool {
-        self.self_test && self.dut.dut.is_none() && self.tx.is_none() && self.device.is_none() && !self.virtual_time
+        self.self_test
+            && self.dut.dut.is_none()
+            && self.tx.is_none()
+            && self.device.is_none()
+            && !self.virtual_time
     }
 }
 

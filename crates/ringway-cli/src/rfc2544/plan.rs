@@ -38,7 +38,7 @@ pub(super) enum Target {
 
 impl Target {
     /// How ports are used, if there are any.
-    fn rig(&self) -> Option<&RigSpec> {
+    pub(super) fn rig(&self) -> Option<&RigSpec> {
         match self {
             Self::Model(_) => None,
             Self::Ports(spec) | Self::Dut(_, spec) | Self::Router(_, spec) => Some(spec),
@@ -183,7 +183,8 @@ fn self_test(args: &Args, target: &Target, settings: &Settings) -> Result<Option
     }
     match target {
         _ if args.virtual_time => {
-            Err("--self-test tells how fast the tester is, and --virtual-time has no speed; leave one out".into())
+            Err("--self-test tells how fast the tester is, and --virtual-time has no speed; leave one out"
+                .into())
         }
         Target::Dut(device, _) => Ok(Some(Joined::like(device))),
         Target::Ports(spec) => Joined::like_ports(&spec.ports, dut::mtu(&settings.sizes)).map(Some),

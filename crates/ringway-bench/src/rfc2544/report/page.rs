@@ -35,7 +35,8 @@ pub fn html(report: &Report) -> String {
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
     std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
-    let parts = [self_test(report), missing(report), trace(report), pauses(report), trials(report), footer(report)];
+    let parts =
+        [self_test(report), missing(report), trace(report), pauses(report), trials(report), footer(report)];
     out += &parts.concat();
     out + "</main>\n</body>\n</html>\n"
 }
@@ -276,7 +277,8 @@ fn pauses(report: &Report) -> String {
     }
     let mut columns = vec![("senders", &tx), ("receivers", &rx)];
     if let Some(found) = &report.self_test {
-        columns.extend([("senders, self-test", &found.tx_pauses), ("receivers, self-test", &found.rx_pauses)]);
+        columns
+            .extend([("senders, self-test", &found.tx_pauses), ("receivers, self-test", &found.rx_pauses)]);
     }
     let invalid = report.trials.iter().filter(|r| !r.trial.faults.is_empty()).count();
     format!(
@@ -293,7 +295,8 @@ fn histogram(columns: &[(&str, &Pauses)]) -> String {
     let gap = |k: usize| text::short_time(1000.0 * 2f64.powi(k as i32));
     let count = |of: &Pauses, k: usize| of.by_power_of_two_us.get(k).copied().unwrap_or(0);
     let heads: Vec<&str> = std::iter::once("gap").chain(columns.iter().map(|c| c.0)).collect();
-    let row = |k| std::iter::once(gap(k)).chain(columns.iter().map(|c| text::grouped(count(c.1, k)))).collect();
+    let row =
+        |k| std::iter::once(gap(k)).chain(columns.iter().map(|c| text::grouped(count(c.1, k)))).collect();
     let table = table(&heads, &(0..len).map(row).collect::<Vec<_>>());
     if len == 0 {
         return table;

@@ -1,9 +1,9 @@
 //! Tables for the terminal.
 
 use super::super::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput, Varied};
-use super::super::variant::Modifier;
 use super::super::pauses::Pauses;
 use super::super::selftest::SelfTestAt;
+use super::super::variant::Modifier;
 use super::Report;
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
@@ -329,8 +329,8 @@ pub(super) fn self_test(at: &SelfTestAt) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::super::super::variant::Variant;
-    use super::super::tests::{report, report_of};
     use super::super::tests::self_test as self_test_of;
+    use super::super::tests::{report, report_of};
     use super::*;
 
     #[test]
@@ -339,7 +339,10 @@ mod tests {
         report.self_test = Some(self_test_of(&report.results));
         let text = text(&report);
         assert!(text.contains("Self-test") && text.contains("1,100,000") && text.contains("91 %!"), "{text}");
-        assert!(text.contains("receivers stood still 1 times for more than 1 us, 3.000 ms at most"), "{text}");
+        assert!(
+            text.contains("receivers stood still 1 times for more than 1 us, 3.000 ms at most"),
+            "{text}"
+        );
     }
 
     #[test]
