@@ -30,7 +30,8 @@ pub(super) enum Place {
 }
 
 impl Place {
-    const ALL: [Self; 4] = [Self::Pipe, Self::Vale, Self::Ebpf, Self::Packet];
+    /// All of them; veths last.
+    pub(super) const ALL: [Self; 4] = [Self::Pipe, Self::Vale, Self::Ebpf, Self::Packet];
 
     /// Name of the system in reports.
     fn system(self) -> &'static str {
@@ -69,7 +70,16 @@ pub(super) fn everywhere<'a>(
     case: Case<'a>,
     measure: impl Fn(Place) -> Result<Sample, Fault> + Copy + 'a,
 ) -> Case<'a> {
-    Place::ALL.into_iter().fold(case, |case, place| case.system(place.system(), move || measure(place)))
+    over(&Place::ALL, case, measure)
+}
+
+/// Adds these places to a case.
+pub(super) fn over<'a>(
+    places: &[Place],
+    case: Case<'a>,
+    measure: impl Fn(Place) -> Result<Sample, Fault> + Copy + 'a,
+) -> Case<'a> {
+    places.iter().fold(case, |case, &place| case.system(place.system(), move || measure(place)))
 }
 
 /// Names of the ends of a new pipe.
