@@ -132,13 +132,6 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     let settings = Settings { sizes: vec![Mix::fixed(64)], ..settings };
     let (results, ..) = run(&mut rig(after_the_search), &settings, &mut Journal::none(), u64::MAX);
     assert!(results.missing.iter().any(|m| m.test == Test::Latency), "{:?}", results.missing);
-
-    let always: Vec<_> = (1..10_000).map(short).collect();
-    let (results, ..) = run(&mut rig(always), &settings, &mut Journal::none(), u64::MAX);
-    assert!(
-        results.throughput[0].limited && results.latency[0].loads.iter().all(|at| at.limited),
-        "{results:?}"
-    );
 }
 
 fn journal(name: &str) -> (PathBuf, PathBuf) {

@@ -7,7 +7,7 @@ use crate::demo::page::escape;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 /// Room for labels: left, right, top, bottom.
-const MARGIN: [f64; 4] = [84.0, 24.0, 28.0, 40.0];
+const MARGIN: [f64; 4] = [96.0, 28.0, 28.0, 40.0];
 
 /// A line of a chart.
 #[derive(Debug)]
