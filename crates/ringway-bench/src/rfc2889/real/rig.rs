@@ -217,11 +217,8 @@ impl Rig for RealRig {
                 None => Ok(()),
             },
             Flaw::BadFcs | Flaw::Alignment | Flaw::Dribble => {
-                let info = self.ports[0].info();
-                Err(format!(
-                    "{}: a port of kind {} has no say in the FCS, which is added behind it, if at all",
-                    info.name, info.backend
-                ))
+                let name = &self.ports[0].info().name;
+                Err(format!("{name}: a port has no say in the FCS, which is added behind it, if at all"))
             }
         }
     }
