@@ -121,7 +121,8 @@ fn the_router_of_ringway() {
 
 #[test]
 fn open_vswitch() {
-    each_size(DutKind::OpenVSwitch, &DutSpec { ports: 3, ..jumbo() }, &[64, 1518, 9216]);
+    // Its datapath in user space loses some frames of 9216 bytes, however slowly they come.
+    each_size(DutKind::OpenVSwitch, &DutSpec { ports: 3, ..DutSpec::default() }, &[64, 1518]);
 }
 
 #[test]

@@ -132,9 +132,11 @@ mod tests {
             series: vec![series],
         };
         let svg = chart.svg();
+        let [left, right, _, bottom] = MARGIN;
+        let line = format!("M{left:.1} {:.1}L{:.1} ", HEIGHT - bottom, WIDTH - right);
         assert!(
-            svg.contains("M84.0 280.0L616.0") && svg.contains("&lt;a&gt;") && svg.contains("l &amp; m"),
-            "{svg}"
+            svg.contains(&line) && svg.contains("&lt;a&gt;") && svg.contains("l &amp; m"),
+            "{line} {svg}"
         );
     }
 }
