@@ -36,13 +36,15 @@ pub struct Schedule {
     end_ps: u64,
     /// Frames that leave together, and the rate within such a burst; `None` when all are evenly spaced.
     bursts: Option<(u64, Rate)>,
+    /// Frames that a late sender makes up for.
+    catch_up: u64,
 }
 
 impl Schedule {
     /// A schedule without frames yet.
     #[must_use]
     pub fn new(mix: Mix) -> Self {
-        Self { mix, stretches: Vec::new(), end_ps: 0, bursts: None }
+        Self { mix, stretches: Vec::new(), end_ps: 0, bursts: None, catch_up: CATCH_UP }
     }
 
     /// The same with frames in bursts of `frames` at the rate `within`: each begins when its first frame is due. For frames of one
@@ -51,6 +53,12 @@ impl Schedule {
     pub fn in_bursts(self, frames: u64, within: Rate) -> Self {
         let bursts = (frames > 1 && self.mix.is_fixed()).then_some((frames, within));
         Self { bursts, ..self }
+    }
+
+    /// The same for a sender that makes up for a delay of `frames`, in the place of [`CATCH_UP`].
+    #[must_use]
+    pub fn with_catch_up(self, frames: u64) -> Self {
+        Self { catch_up: frames, ..self }
     }
 
     /// Appends a stretch of `length_ps` at `rate`, the mix's units a second: frames for a fixed size.
@@ -157,29 +165,20 @@ pub const BURST: u64 = 32;
 pub struct Cursor {
     sent: u64,
     given_up: u64,
-    catch_up: u64,
 }
 
 impl Cursor {
-    /// At the start, with the default limit.
+    /// At the start.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_catch_up(CATCH_UP)
-    }
-
-    /// At the start; a delay of up to `catch_up` frames is made up for.
-    #[must_use]
-    pub fn with_catch_up(catch_up: u64) -> Self {
-        Self { sent: 0, given_up: 0, catch_up }
+        Self { sent: 0, given_up: 0 }
     }
 
     /// Frames that may leave at `now_ps` after the start. What is beyond the limit is given up.
     pub fn due(&mut self, schedule: &Schedule, now_ps: u64) -> u64 {
         let behind = self.ahead(schedule, now_ps);
-        if behind > self.catch_up {
-            self.given_up += behind - self.catch_up;
-        }
-        behind.min(self.catch_up)
+        self.given_up += behind.saturating_sub(schedule.catch_up);
+        behind.min(schedule.catch_up)
     }
 
     /// Frames due until `ps` that are not gone; gives nothing up.

@@ -85,7 +85,7 @@ pub fn run(
             .map(|_| found.trial(rig, &Order::at(size, size.line(FLOOD_BITS), FLOOD_PS, WAIT_PS), go_on))
             .collect::<Result<Vec<_>, _>>()?;
         let (sent_fps, received_fps) = median(&floods);
-        let (slow, latency_fps) = found.slow(rig, size, received_fps, go_on)?;
+        let (slow, latency_fps) = found.slow(rig, size, (received_fps, settings.catch_up), go_on)?;
         found.sizes.push(SelfTestAt {
             size: size.clone(),
             sent_fps,
@@ -137,12 +137,12 @@ impl SelfTest {
         &mut self,
         rig: &mut dyn Rig,
         size: &Mix,
-        limit_fps: f64,
+        (limit_fps, catch_up): (f64, u64),
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(Trial, f64), Stop> {
         let fps = ((limit_fps / 10.0) as u64).clamp(1, SLOW_FPS);
         let rate = if size.is_fixed() { Rate::new(fps, 1) } else { size.pps(fps) };
-        let order = Order::at(size, rate, SLOW_PS, WAIT_PS).with_latency();
+        let order = Order { catch_up, ..Order::at(size, rate, SLOW_PS, WAIT_PS).with_latency() };
         let mut trial = self.trial(rig, &order, go_on)?;
         for _ in 1..SLOW_TRIES {
             if trial.faults.is_empty() {

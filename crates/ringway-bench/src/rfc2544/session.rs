@@ -220,7 +220,8 @@ impl<'a> Session<'a> {
         mut hook: Option<(u64, &mut dyn FnMut())>,
         may_be_short: bool,
     ) -> std::result::Result<Trial, Stop> {
-        let order = &Order { variant: self.variant.clone(), ..order.clone() };
+        let order =
+            &Order { variant: self.variant.clone(), catch_up: self.settings.catch_up, ..order.clone() };
         let (mut short, mut limit) = (may_be_short, None);
         for attempt in 0..=self.settings.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;

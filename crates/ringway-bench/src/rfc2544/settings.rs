@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mix::Mix;
 use super::rate::{Load, Rate, SECOND};
+use super::schedule::CATCH_UP;
 use super::search::{Preset, SearchKind, SearchPlan};
 use super::variant::Variant;
 
@@ -117,6 +118,8 @@ pub struct Settings {
     pub pause_ps: u64,
     /// How often a trial that was invalid is repeated.
     pub retries: u32,
+    /// Frames that a late sender makes up for, back to back.
+    pub catch_up: u64,
     /// Loads of the latency test, millionths of the throughput.
     pub latency_loads: Vec<Load>,
     /// Length of a trial of the latency test.
@@ -168,6 +171,7 @@ impl Settings {
             wait_ps: 2 * SECOND,
             pause_ps: 5 * SECOND,
             retries: 3,
+            catch_up: CATCH_UP,
             latency_loads: [10.0, 50.0, 90.0, 100.0].map(Load::percent).to_vec(),
             latency_ps: 120 * SECOND,
             latency_repeats: 20,
@@ -210,6 +214,7 @@ impl Settings {
             "loads are shares of a number of frames, not of a link's speed",
         );
         unless(self.wait_ps >= 2 * SECOND, "stragglers are waited for less than 2 s");
+        unless(self.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
         unless(self.pause_ps >= 5 * SECOND, "the pause between trials is shorter than 5 s");
         let all = |size: &u32| self.sizes.contains(&Mix::fixed(*size));
         unless(SIZES.iter().all(all), "not all sizes of RFC 2544 are measured");
@@ -236,6 +241,7 @@ mod tests {
         let short = Settings {
             trial_ps: SECOND,
             pause_ps: 0,
+            catch_up: 1000,
             wait_ps: SECOND,
             sizes: vec![Mix::imix()],
             search: SearchPlan::new(SearchKind::Mlr, &[Preset::Pdr], Load(1000)),
@@ -244,7 +250,7 @@ mod tests {
             loss_step: Load::percent(20.0),
             ..full
         };
-        assert_eq!(short.shortcuts().len(), 10, "{:?}", short.shortcuts());
+        assert_eq!(short.shortcuts().len(), 11, "{:?}", short.shortcuts());
     }
 
     #[test]

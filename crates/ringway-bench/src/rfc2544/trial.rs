@@ -11,7 +11,7 @@ use super::marks::Marks;
 use super::mix::Mix;
 use super::pauses::Pauses;
 use super::rate::{MICROSECOND, Rate, SECOND, loss_ppm};
-use super::schedule::Schedule;
+use super::schedule::{CATCH_UP, Schedule};
 use super::transmit::Departures;
 use super::variant::Variant;
 use crate::traffic::latency::{Latencies, LatencySummary};
@@ -55,9 +55,16 @@ pub struct Order {
     /// A link that goes down is the device's doing and no end of the trial.
     #[serde(default)]
     pub link_may_fall: bool,
+    /// Frames that a late sender makes up for; the rest is not sent.
+    #[serde(default = "catch_up")]
+    pub catch_up: u64,
     /// What it differs in from a plain one.
     #[serde(default, skip_serializing_if = "Variant::is_plain")]
     pub variant: Variant,
+}
+
+fn catch_up() -> u64 {
+    CATCH_UP
 }
 
 impl Order {
@@ -71,6 +78,7 @@ impl Order {
             exact: false,
             latency: false,
             link_may_fall: false,
+            catch_up: CATCH_UP,
             variant: Variant::default(),
         }
     }
@@ -85,6 +93,7 @@ impl Order {
             exact: true,
             latency: false,
             link_may_fall: false,
+            catch_up: CATCH_UP,
             variant: Variant::default(),
         }
     }
@@ -98,7 +107,7 @@ impl Order {
     /// The due times.
     #[must_use]
     pub fn schedule(&self) -> Schedule {
-        let mut schedule = Schedule::new(self.mix.clone());
+        let mut schedule = Schedule::new(self.mix.clone()).with_catch_up(self.catch_up);
         for leg in &self.legs {
             match leg.length {
                 Length::Time(ps) => schedule.push(leg.rate, ps),
@@ -349,6 +358,9 @@ pub(super) fn conclude(order: &Order, schedule: &Schedule, ends: &[Ends], interr
     if interrupted {
         t.faults.push(Fault::Interrupted);
     }
+    // A sender that is late may end a little behind the schedule.
+    let sent_for = ends.iter().map(|e| e.departures.span_ps.1).max().unwrap_or(0);
+    let over = seconds(length_ps.max(sent_for)).max(1e-12);
     t.forwarded_fps = (t.rx + t.extra.map_or(0, |x| x.received)) as f64 / over;
     t.jitter_ns /= ends.len().max(1) as f64;
     if latencies.count() > 0 {

@@ -8,6 +8,7 @@ use super::pattern::Pattern;
 use super::traffic::MOST_HOSTS;
 use crate::rfc2544::ledger::seconds;
 use crate::rfc2544::rate::{Load, SECOND};
+use crate::rfc2544::schedule::CATCH_UP;
 use crate::rfc2544::search::{Preset, SearchKind, SearchPlan};
 use crate::rfc2544::settings::{Maximum, SIZES};
 
@@ -87,6 +88,8 @@ pub struct Settings {
     pub pause_ps: u64,
     /// How often a trial that was invalid is repeated.
     pub retries: u32,
+    /// Frames that a late sender makes up for, back to back.
+    pub catch_up: u64,
     /// Frames back to back.
     pub burst: u64,
     /// Step of loads from full load down to the throughput, for the maximum forwarding rate.
@@ -130,6 +133,7 @@ impl Settings {
             wait_ps: 2 * SECOND,
             pause_ps: 5 * SECOND,
             retries: 3,
+            catch_up: CATCH_UP,
             burst: 1,
             step: Load::percent(10.0),
             addresses: 65_536,
@@ -198,6 +202,7 @@ impl Settings {
             self.maximum.bits().is_some(),
             "loads are shares of a number of frames, not of a link's speed",
         );
+        unless(self.catch_up <= CATCH_UP, &format!("a late sender makes up for more than {CATCH_UP} frames"));
         unless(SIZES.iter().all(|size| self.sizes.contains(size)), "not all sizes are measured");
         short
     }

@@ -111,6 +111,8 @@ pub struct Order {
     pub announce: Vec<usize>,
     /// How long stragglers are waited for, picoseconds.
     pub wait_ps: u64,
+    /// Frames that a late sender makes up for; the rest is not sent.
+    pub catch_up: u64,
     /// Each frame of the schedule has to leave.
     pub exact: bool,
     /// Latencies are recorded.
@@ -125,7 +127,9 @@ impl Order {
     /// The due times of a sender's frames.
     #[must_use]
     pub fn schedule(&self, sender: &Sender) -> Schedule {
-        let mut schedule = Schedule::new(Mix::fixed(self.size)).in_bursts(self.burst, self.line);
+        let mut schedule = Schedule::new(Mix::fixed(self.size))
+            .in_bursts(self.burst, self.line)
+            .with_catch_up(self.catch_up);
         match sender.length {
             Length::Time(ps) => schedule.push(sender.rate, ps),
             Length::Frames(n) => schedule.push_count(sender.rate, n),
@@ -292,6 +296,7 @@ mod tests {
             line: Rate::new(1, 1),
             announce: Vec::new(),
             wait_ps: 0,
+            catch_up: 64,
             exact: true,
             latency: false,
             held: false,

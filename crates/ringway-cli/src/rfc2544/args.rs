@@ -11,6 +11,7 @@ use clap::{Subcommand, ValueEnum};
 use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_bench::rfc2544::flow::FlowOrder;
 use ringway_bench::rfc2544::mix::Mix;
+use ringway_bench::rfc2544::schedule::CATCH_UP;
 use ringway_bench::rfc2544::search::{Preset, SearchKind};
 use ringway_bench::rfc2544::settings::Test;
 
@@ -90,6 +91,10 @@ pub(crate) struct Args {
     /// Repeats of a trial in which the tester itself stood still
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(super) retries: u32,
+
+    /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
+    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(super) catch_up: u64,
 
     /// Length of the trials of the latency test [default: 120]
     #[arg(long, value_name = "S", value_parser = seconds)]

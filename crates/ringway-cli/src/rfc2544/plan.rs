@@ -328,6 +328,7 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         wait_ps: from_seconds(args.wait),
         pause_ps: from_seconds(args.pause),
         retries: args.retries,
+        catch_up: args.catch_up,
         latency_ps: args.latency_seconds.map_or(settings.latency_ps, from_seconds),
         latency_repeats: args.latency_repeat.max(1),
         loss_step: Load::percent(args.loss_step),

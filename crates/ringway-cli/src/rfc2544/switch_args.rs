@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use ringway_bench::dut::{Backend, DutKind};
+use ringway_bench::rfc2544::schedule::CATCH_UP;
 use ringway_bench::rfc2889::model::SwitchSpec;
 use ringway_bench::rfc2889::pattern::Pattern;
 use ringway_bench::rfc2889::settings::Test;
@@ -93,6 +94,10 @@ pub(crate) struct SwitchArgs {
     /// Repeats of a trial in which the tester itself stood still
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(super) retries: u32,
+
+    /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
+    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    pub(super) catch_up: u64,
 
     /// Most addresses that the capacity test tries
     #[arg(long, value_name = "N", default_value = "8192", value_parser = units::count)]

@@ -167,6 +167,7 @@ fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
         wait_ps: from_seconds(args.wait),
         pause_ps: from_seconds(args.pause),
         retries: args.retries,
+        catch_up: args.catch_up,
         burst: args.burst,
         step: Load::percent(args.step),
         addresses: args.addresses,

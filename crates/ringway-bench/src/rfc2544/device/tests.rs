@@ -8,7 +8,7 @@ use super::super::lanes::{VirtualClock, lock_step};
 use super::super::ledger::Ledger;
 use super::super::mix::Mix;
 use super::super::rate::{MICROSECOND, MILLISECOND, Rate, SECOND};
-use super::super::schedule::Schedule;
+use super::super::schedule::{CATCH_UP, Schedule};
 use super::super::trial::{Leg, Length, Order, Trial};
 use super::super::variant::Variant;
 use super::*;
@@ -65,6 +65,7 @@ fn order(mix: Mix, rates: [Rate; 2]) -> Order {
         exact: true,
         latency: true,
         link_may_fall: false,
+        catch_up: CATCH_UP,
         variant: Variant::default(),
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Re
         exact: false,
         latency: false,
         link_may_fall: false,
+        catch_up: settings.catch_up,
         variant: session.variant().clone(),
     };
     let (mut values, mut overloaded) = (Vec::new(), false);

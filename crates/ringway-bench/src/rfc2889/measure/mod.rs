@@ -138,6 +138,7 @@ fn order(settings: &Settings, size: u32, senders: Vec<Sender>) -> Order {
         line: line(settings, size),
         announce: (0..settings.ports).collect(),
         wait_ps: settings.wait_ps,
+        catch_up: settings.catch_up,
         exact: false,
         latency: false,
         held: false,

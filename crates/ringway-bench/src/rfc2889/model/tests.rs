@@ -16,6 +16,7 @@ fn order(senders: Vec<(usize, Route)>, frames: u64, announce: Vec<usize>) -> Ord
         line: rate,
         announce,
         wait_ps: 10 * MILLISECOND,
+        catch_up: 64,
         exact: true,
         latency: true,
         held: false,
