@@ -282,19 +282,15 @@ fn notes(results: &Results, varied: &[Varied], plan: &Plan, real: bool) -> Vec<S
 
 /// Where the tester was at its limit.
 fn limits(results: &Results, of: &str) -> Vec<String> {
-    let throughput = results.throughput.iter().filter(|t| t.limited);
-    let throughput = throughput
-        .map(|t| format!("size {}{of}: the tester could not send more; the device may do better", t.size));
+    let list = |sizes: Vec<String>, what: &str| {
+        (!sizes.is_empty()).then(|| format!("sizes {}{of}: {what}", sizes.join(", ")))
+    };
+    let sizes = results.throughput.iter().filter(|t| t.limited).map(|t| t.size.to_string());
+    let throughput = list(sizes.collect(), "the tester could not send more; the device may do better");
     let short = |l: &&Loss| l.loads.iter().any(|at| at.limited);
-    let loss = results.loss.iter().filter(short).map(|l| {
-        let loads = l.loads.iter().filter(|at| at.limited).map(|at| format!("{:.2} %", at.load.as_percent()));
-        let loads = loads.collect::<Vec<_>>().join(", ");
-        format!(
-            "size {}{of}: in the loss test the tester sent less than the load at {loads}: see offered/s",
-            l.size
-        )
-    });
-    throughput.chain(loss).collect()
+    let sizes = results.loss.iter().filter(short).map(|l| l.size.to_string());
+    let loss = list(sizes.collect(), "at some loads of the loss test the tester sent less: see offered/s");
+    throughput.into_iter().chain(loss).collect()
 }
 
 /// Files that a report is written to.
