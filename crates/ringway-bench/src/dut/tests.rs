@@ -30,7 +30,8 @@ fn forwarded(dut: &Dut, ipv6: bool, size: u32) -> (u64, u64) {
         cpus: Cpus::default(),
         virtual_time: false,
     };
-    let order = Order::burst(&Mix::fixed(size), Rate::new(5000, 1), 300, 200 * MILLISECOND);
+    let burst = Order::burst(&Mix::fixed(size), Rate::new(5000, 1), 300, 200 * MILLISECOND);
+    let order = Order { catch_up: 300, ..burst };
     let trials = || {
         let mut rig = RealRig::open(&spec)?;
         let mut last = (0, 0);
@@ -78,7 +79,8 @@ fn each_size(kind: DutKind, spec: &DutSpec, sizes: &[u32]) {
         let (rx, tx) = forwarded(&dut, spec.ipv6, size);
         // A device that is a process may be kept from running while frames come.
         let enough = if kind == DutKind::OpenVSwitch { tx / 2 } else { tx };
-        assert!((enough..=tx).contains(&rx) && tx > 0, "{kind}, {size} bytes: {rx} of {tx}");
+        // More than is known to have left may come when the sender was held up at the very end.
+        assert!(rx >= enough && tx > 0, "{kind}, {size} bytes: {rx} of {tx}");
     }
     let names = made(&dut);
     assert_eq!(left(&names), names);
@@ -139,7 +141,7 @@ fn what_no_filter_permits_does_not_pass() {
             dut => dut.unwrap(),
         };
         let (rx, tx) = forwarded(&dut, false, 128);
-        assert!(rx == tx && tx > 0, "{kind}: {rx} of {tx}");
+        assert!(rx >= tx && tx > 0, "{kind}: {rx} of {tx}");
         let family = if kind == DutKind::LinuxBridge { "bridge" } else { "inet" };
         let inside = dut.place.as_ref().and_then(Place::inside).unwrap();
         let block = format!("insert rule {family} dut filters ip saddr 198.18.0.0/15 drop");
