@@ -46,8 +46,15 @@ pub(super) enum Content {
 impl State {
     /// What a prefix leads to; `None` if there is to be no route of its own.
     pub(super) fn target<A: Ip>(&self, prefix: Prefix<A>) -> Option<Target> {
-        let explicit = self.route_target(prefix);
-        explicit.or_else(|| (prefix.len() == A::BITS).then(|| self.neighbour_target(prefix.addr()))?)
+        let host = prefix.len() == A::BITS;
+        match self.route_target(prefix) {
+            // A host on a link is its own gateway.
+            Some(Target::Hop(way)) if host && way.gateway.is_none() => {
+                Some(Target::Hop(Way { gateway: Some(prefix.addr().ip()), ..way }))
+            }
+            None if host => self.neighbour_target(prefix.addr()),
+            explicit => explicit,
+        }
     }
 
     /// By the routes of this prefix: table local before main, then by the kernel's order.

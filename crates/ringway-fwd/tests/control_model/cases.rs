@@ -1,6 +1,6 @@
 //! Full tables, and what else random changes seldom hit.
 
-use ringway_fwd::control::event::{Link, Mode, Path, Route, Setting};
+use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route, Setting};
 use ringway_fwd::control::{
     Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Resolver, State, Tables, Verdict, Via,
 };
@@ -124,4 +124,32 @@ fn a_hop_without_carrier_is_used_again_when_it_comes_back() {
     state.apply(link(2, true), &mut changes);
     resolver.update(&state, changes, &mut plane).unwrap();
     assert_eq!(plane.meanings()[0].1.len(), 2);
+}
+
+/// A route of a single host without a gateway, as point-to-point links have them: the host is the neighbour.
+#[test]
+fn a_host_on_a_link_is_reached_by_its_neighbour_entry() {
+    let (mut state, mut changes) = (State::default(), Changes::default());
+    let mut plane = Slow::default();
+    let mut resolver = Resolver::new(&mut plane);
+    let (name, address) = ("e1".to_owned(), Some([2, 0, 0, 0, 0, 1]));
+    let (hardware, up, carrier, running, loopback, mtu) = (1, true, true, true, false, 1500);
+    let link = Link { index: 1, name, hardware, up, carrier, running, loopback, mtu, address, master: 0 };
+    state.apply(Event::Link(link), &mut changes);
+    let host = Prefix4::new(0x0a00_0009, 32).unwrap();
+    let mut route = nth_route(0);
+    route.net = Net::V4(host);
+    route.path.via = Via::Hops(vec![Hop { dev: 1, gateway: None, weight: 1, onlink: false, encap: 0 }]);
+    state.apply(Event::Route(route, Mode::New), &mut changes);
+    resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
+    let verdict = |plane: &Slow| plane.entries[&plane.v4[&host].get()].verdict();
+    assert_eq!(verdict(&plane), Verdict::Incomplete);
+    let addr = [10, 0, 0, 9].into();
+    let neighbour = Neighbour { dev: 1, addr, link: [2, 0, 0, 0, 0, 9] };
+    state.apply(Event::Neighbour(neighbour), &mut changes);
+    resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
+    assert_eq!(verdict(&plane), Verdict::Ready);
+    state.apply(Event::NeighbourGone(1, addr), &mut changes);
+    resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
+    assert_eq!(verdict(&plane), Verdict::Incomplete);
 }
