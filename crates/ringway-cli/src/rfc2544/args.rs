@@ -401,20 +401,30 @@ pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
 }
 
 fn tests(text: &str) -> Result<Tests, String> {
-    let mut all = Vec::new();
+    named(text, &Test::ALL, Test::name, "test").map(Tests)
+}
+
+/// Those of a list that a text names, in their order.
+pub(super) fn named<T: Copy + Ord>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    what: &str,
+) -> Result<Vec<T>, String> {
+    let mut found = Vec::new();
     for word in text.split(',').map(str::trim) {
-        match Test::ALL.into_iter().find(|test| test.name() == word) {
-            Some(test) => all.push(test),
-            None if word == "all" => all.extend(Test::ALL),
+        match all.iter().find(|t| name(**t) == word) {
+            Some(t) => found.push(*t),
+            None if word == "all" => found.extend(all),
             None => {
-                let names = Test::ALL.map(Test::name).join(", ");
-                return Err(format!("'{word}' is no test; accepted: {names}, all"));
+                let names = all.iter().map(|t| name(*t)).collect::<Vec<_>>().join(", ");
+                return Err(format!("'{word}' is no {what}; accepted: {names}, all"));
             }
         }
     }
-    all.sort_unstable();
-    all.dedup();
-    Ok(Tests(all))
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 fn mix(text: &str) -> Result<Mix, String> {

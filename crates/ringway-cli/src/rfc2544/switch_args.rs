@@ -11,7 +11,7 @@ use ringway_bench::rfc2889::model::SwitchSpec;
 use ringway_bench::rfc2889::pattern::Pattern;
 use ringway_bench::rfc2889::settings::Test;
 
-use super::args::{PresetName, SearchName, Sizes, percent, seconds, sizes, waiting};
+use super::args::{PresetName, SearchName, Sizes, named, percent, seconds, sizes, waiting};
 use super::dut::{backends, kinds};
 use crate::units;
 
@@ -199,29 +199,6 @@ fn tests(text: &str) -> Result<Tests, String> {
 
 fn patterns(text: &str) -> Result<Patterns, String> {
     named(text, &Pattern::ALL, Pattern::name, "pattern").map(Patterns)
-}
-
-/// Those of a list that a text names, in their order.
-fn named<T: Copy + Ord>(
-    text: &str,
-    all: &[T],
-    name: fn(T) -> &'static str,
-    what: &str,
-) -> Result<Vec<T>, String> {
-    let mut found = Vec::new();
-    for word in text.split(',').map(str::trim) {
-        match all.iter().find(|t| name(**t) == word) {
-            Some(t) => found.push(*t),
-            None if word == "all" => found.extend(all),
-            None => {
-                let names = all.iter().map(|t| name(*t)).collect::<Vec<_>>().join(", ");
-                return Err(format!("'{word}' is no {what}; accepted: {names}, all"));
-            }
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
 }
 
 fn age(text: &str) -> Result<f64, String> {
