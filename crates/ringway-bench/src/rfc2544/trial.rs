@@ -284,6 +284,18 @@ pub enum Verdict {
     Invalid,
 }
 
+impl Verdict {
+    /// Of a trial in which the tester did as it should, or not, and the loss was within the goal, or not.
+    #[must_use]
+    pub fn of(sound: bool, within: bool) -> Self {
+        match (sound, within) {
+            (false, _) => Self::Invalid,
+            (true, true) => Self::Pass,
+            (true, false) => Self::Fail,
+        }
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -298,11 +310,7 @@ impl Trial {
     /// The verdict for a goal of `goal_ppm` millionths of loss.
     #[must_use]
     pub fn verdict(&self, goal_ppm: u64) -> Verdict {
-        match (self.faults.is_empty(), self.loss_ppm() <= goal_ppm) {
-            (false, _) => Verdict::Invalid,
-            (true, true) => Verdict::Pass,
-            (true, false) => Verdict::Fail,
-        }
+        Verdict::of(self.faults.is_empty(), self.loss_ppm() <= goal_ppm)
     }
 
     /// Loss in millionths of the frames sent, rounded up.

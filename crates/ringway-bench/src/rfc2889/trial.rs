@@ -99,11 +99,7 @@ impl Trial {
     /// The verdict for a goal of `goal_ppm` millionths of loss.
     #[must_use]
     pub fn verdict(&self, goal_ppm: u64) -> Verdict {
-        match (self.faults.is_empty(), self.loss_ppm() <= goal_ppm) {
-            (false, _) => Verdict::Invalid,
-            (true, true) => Verdict::Pass,
-            (true, false) => Verdict::Fail,
-        }
+        Verdict::of(self.faults.is_empty(), self.loss_ppm() <= goal_ppm)
     }
 
     /// Loss in millionths of the frames that were to come, rounded up.

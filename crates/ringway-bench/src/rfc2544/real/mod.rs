@@ -12,7 +12,8 @@ mod tsc;
 
 pub use announce::MOST_ANNOUNCED;
 pub use guard::refuse;
-pub(crate) use ports::own_drops;
 pub use ports::{RealRx, RealTx};
+pub(crate) use ports::{held, own_drops};
+pub(crate) use rig::slept;
 pub use rig::{RealRig, RigSpec};
 pub use tsc::RealClock;

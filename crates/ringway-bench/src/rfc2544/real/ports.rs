@@ -54,6 +54,16 @@ pub(crate) fn own_drops(counters: &Counters) -> u64 {
     counters.dropped() - counters.drops(DropReason::Injected)
 }
 
+/// Frames in a ring that nobody takes, and those that its port itself dropped after the first `lost_before`.
+pub(crate) fn held(ring: &mut TxRing, counters: &CounterWatch, lost_before: u64) -> Result<u64> {
+    let start = monotonic_ns();
+    while ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
+        ring.sync()?;
+    }
+    let lost = own_drops(&counters.counters().tx) - lost_before;
+    Ok(u64::from(ring.pending()) + lost)
+}
+
 /// Sends test frames on a ring.
 #[derive(Debug)]
 pub struct RealTx {
@@ -108,12 +118,7 @@ impl TxPort for RealTx {
 
     /// Frames in the ring that nobody takes, and those that the port itself dropped.
     fn pending(&mut self) -> Result<u64> {
-        let start = monotonic_ns();
-        while self.ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
-            self.ring.sync()?;
-        }
-        let lost = own_drops(&self.counters.counters().tx) - self.lost_before;
-        Ok(u64::from(self.ring.pending()) + lost)
+        held(&mut self.ring, &self.counters, self.lost_before)
     }
 }
 

@@ -180,6 +180,19 @@ impl RealRig {
     }
 }
 
+/// Sleeps for `ps`; false when `go_on` said no meanwhile.
+pub(crate) fn slept(ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
+    let end = Instant::now() + Duration::from_nanos(ps / 1000);
+    while go_on() {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(Duration::from_millis(50)));
+    }
+    false
+}
+
 /// The first port whose link is down.
 fn downed(ports: &[Port]) -> Result<Option<String>> {
     for port in ports {
@@ -353,14 +366,6 @@ impl Rig for RealRig {
             clock.advance(ps);
             return go_on();
         }
-        let end = Instant::now() + Duration::from_nanos(ps / 1000);
-        while go_on() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            thread::sleep(left.min(Duration::from_millis(50)));
-        }
-        false
+        slept(ps, go_on)
     }
 }

@@ -1,7 +1,7 @@
 //! Ports at all sides of a switch.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringway::{Error, ErrorKind, OpenOptions, Port, Result};
 
@@ -14,7 +14,7 @@ use crate::rfc2544::frame::FCS;
 use crate::rfc2544::lanes::{Cpus, VirtualClock, Watch};
 use crate::rfc2544::port::{Clock, RxPort};
 use crate::rfc2544::rate::SECOND;
-use crate::rfc2544::real::RealClock;
+use crate::rfc2544::real::{RealClock, slept};
 use crate::rfc2544::schedule::BURST;
 use crate::rfc2544::trial::Fault;
 
@@ -193,15 +193,7 @@ impl Rig for RealRig {
             clock.advance(ps);
             return go_on();
         }
-        let end = Instant::now() + Duration::from_nanos(ps / 1000);
-        while go_on() {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            thread::sleep(left.min(Duration::from_millis(50)));
-        }
-        false
+        slept(ps, go_on)
     }
 
     fn can(&self, flaw: Flaw) -> std::result::Result<(), String> {

@@ -1,16 +1,13 @@
 //! The two sides of a port of the tester.
 
-use ringway::{CounterWatch, Port, Result, RxRing, TxRing, monotonic_ns};
+use ringway::{CounterWatch, Port, Result, RxRing, TxRing};
 
 use super::super::traffic::{EVERYONE, Hop, Numbers, Route};
 use crate::rfc2544::flow::{FlowOrder, Flows};
 use crate::rfc2544::frame::{FCS, Format, Kind, Writer, age_ps, classify};
 use crate::rfc2544::ledger::Ledger;
 use crate::rfc2544::port::{Clock, RxPort, Train, TxPort};
-use crate::rfc2544::real::own_drops;
-
-/// How long frames in a ring may take to leave when all are written.
-const DRAIN_NS: u64 = 50_000_000;
+use crate::rfc2544::real::{held, own_drops};
 
 /// Syncs in which old frames are taken out of a ring at most.
 const DRAINS: u32 = 64;
@@ -136,12 +133,7 @@ impl TxPort for Tx {
 
     /// Frames in the ring that nobody takes, and those that the port itself dropped.
     fn pending(&mut self) -> Result<u64> {
-        let start = monotonic_ns();
-        while self.ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
-            self.ring.sync()?;
-        }
-        let lost = own_drops(&self.counters.counters().tx) - self.lost_before;
-        Ok(u64::from(self.ring.pending()) + lost)
+        held(&mut self.ring, &self.counters, self.lost_before)
     }
 }
 
