@@ -5,7 +5,9 @@
 #include "router.h"
 
 #define HANDLE (1U << 31)
-#define BUCKET (1U << 30)
+#define BUCKET (1U << 2)
+#define WIDTH 3 /* bits of a handle that tell the width of leaves */
+#define HEAD 36 /* bytes of a node before its leaves */
 #define WORDS (4 << 16) /* where words start, in bytes: behind the root */
 
 /* A word, of as many as have numbers of the bits `words`. */
@@ -23,12 +25,12 @@ static __always_inline __u32 leaf_at(void *fib, __u32 words, __u32 at, __u32 wid
 /* The leaf of slot `slot` of a node: a bit for each slot at which a run starts, how many there are before each quarter, the leaves. */
 static __always_inline __u32 leaf_of(void *fib, __u32 words, __u32 handle, __u32 slot)
 {
-	__u32 unit = handle & 0xfffffff, quarter = slot >> 6 & 3, width = handle >> 28 & 3;
-	__u64 bits = READ_ONCE(*(__u64 *)(fib + WORDS + (__u64)((unit + quarter) & (words >> 1)) * 8));
-	__u32 before = word_of(fib, words, unit * 2 + 8) >> (8 * quarter) & 0xff;
+	__u32 node = handle & 0x7ffffff8, quarter = slot >> 6 & 3, width = handle & WIDTH;
+	__u64 bits = READ_ONCE(*(__u64 *)(fib + WORDS + ((node + 8 * quarter) & (words * 4))));
+	__u32 before = READ_ONCE(*(__u8 *)(fib + WORDS + ((node + 32 + quarter) & (words * 4 + 3))));
 	__u32 run = before + __builtin_popcountll(bits << (~slot & 63));
 
-	return leaf_at(fib, words, unit * 8 + 36 + (run << width), width);
+	return leaf_at(fib, words, node + HEAD + (run << width), width);
 }
 
 /* The next hop of an IPv4 address, most significant byte first; 0 without a route. */
@@ -46,7 +48,7 @@ static __always_inline __u32 find4(__u32 addr)
 /* The leaf for 16 bits that a bucket decides: behind its keys, as many further as keys are not above them. */
 static __always_inline __u32 leaf_in(void *fib, __u32 handle, __u32 value)
 {
-	__u32 width = handle >> 28 & 3, keys = (handle >> 23 & 31) + 1, first = (handle & 0x7fffff) * 2, run = 0, rest = keys;
+	__u32 width = handle & WIDTH, keys = (handle >> 26 & 31) + 1, first = (handle >> 3 & 0x7fffff) * 2, run = 0, rest = keys;
 
 	while (rest && can_loop) {
 		__u32 half = (rest + 1) / 2, at = first * 2 + run + half - 1;

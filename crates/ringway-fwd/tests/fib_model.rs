@@ -337,11 +337,11 @@ fn walk(bytes: &[u8], layout: &Layout, addr: u32) -> u32 {
         bytes[at..at + len].iter().rev().fold(0u64, |n, b| n << 8 | u64::from(*b)) // little-endian
     };
     let leaf = |handle: u64, slot: u64| {
-        let node = layout.words_at + (handle & 0xfff_ffff) as usize * 8;
+        let node = layout.words_at + (handle & 0x7fff_fff8) as usize;
         let quarter = (slot / 64) as usize;
         let bits = number(node + 8 * quarter, 8) << (63 - slot % 64);
         let run = number(node + 32 + quarter, 1) as usize + bits.count_ones() as usize;
-        let width = 1 << (handle >> 28 & 3);
+        let width = 1 << (handle & 3);
         number(node + 36 + run * width, width)
     };
     let top = number((addr >> 16) as usize * 4, 4);

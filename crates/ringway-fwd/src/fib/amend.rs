@@ -4,7 +4,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::form::{BUCKET, HEAD, bucket_parts, node_parts, node_starts};
+use super::form::{HEAD, bucket_parts, is_bucket, node_parts, node_starts};
 use super::store::Store;
 
 /// Neighbouring slots of a node, or values of a bucket, that are to lead to one next hop: from the first up to the second.
@@ -31,7 +31,7 @@ impl Store {
         let mut at = first.from;
         while at < last.to {
             let (leaves, run, from, to) =
-                if handle & BUCKET != 0 { self.bucket_run(handle, at) } else { self.node_run(handle, at) };
+                if is_bucket(handle) { self.bucket_run(handle, at) } else { self.node_run(handle, at) };
             let inside = parts.iter().filter(|p| p.from < to && from < p.to);
             let wanted = parts.iter().find(|p| at < p.to).map_or(0, |p| p.next_hop);
             let stored = self.leaf(leaves, run);

@@ -2,12 +2,13 @@
 //!
 //! A **leaf** is a next hop, or with the topmost bit a **handle**: where to go on.
 //!
-//! | bits of a handle | 31 | 30 | 29-28 | 27-23 | 22-0 |
+//! | bits of a handle | 31 | 30-26 | 25-3 | 2 | 1-0 |
 //! | --- | --- | --- | --- | --- | --- |
-//! | node | 1 | 0 | width of leaves | first unit, bits 27-0 | |
-//! | bucket | 1 | 1 | width of leaves | keys less 1 | first unit |
+//! | node | 1 | first unit, bits 30-3 | | 0 | width of leaves |
+//! | bucket | 1 | keys less 1 | first unit | 1 | width of leaves |
 //!
-//! A **unit** is two words of 32 bits, on 8 bytes.
+//! A **unit** is two words of 32 bits, on 8 bytes. So the handle of a node whose leaves have 8 bits, as most have that lookups end
+//! at, is the byte where the node starts, without a further step.
 //!
 //! Leaves that follow each other and are equal are a **run**, and stored once. They have 8 bits (width 0) while all next hops are
 //! below 256, 16 bits (width 1) while there is no handle among them, else 32 bits (width 2), and start on a word.
@@ -38,7 +39,7 @@ use super::memory::Forms;
 pub(super) const HANDLE: u32 = 1 << 31;
 
 /// The bit that tells a bucket from a node.
-pub(super) const BUCKET: u32 = 1 << 30;
+pub(super) const BUCKET: u32 = 1 << 2;
 
 /// Keys in a bucket at most.
 pub(super) const KEYS: usize = 32;
@@ -52,6 +53,12 @@ pub(super) const UNIT: usize = 2;
 
 /// Words of a node before its leaves.
 pub(super) const HEAD: usize = 9;
+
+/// The bits of a node's handle that are the byte where the node starts.
+pub(super) const NODE_BYTE: u32 = (NODE_UNITS - 1) << 3;
+
+/// The bits of a handle that tell the width of leaves.
+pub(super) const WIDTH: u32 = 3;
 
 /// Runs of equal leaves: values, and in what form they are stored.
 #[derive(Debug, Default)]
@@ -166,20 +173,32 @@ pub(super) fn node_starts(words: &[AtomicU32], first: usize) -> [u64; 4] {
     std::array::from_fn(|quarter| word(2 * quarter) | word(2 * quarter + 1) << 32)
 }
 
+/// Whether a leaf is the handle of a node.
+#[inline(always)]
+pub(super) fn is_node(leaf: u32) -> bool {
+    leaf & (HANDLE | BUCKET) == HANDLE
+}
+
+/// Whether a leaf is the handle of a bucket.
+#[inline(always)]
+pub(super) fn is_bucket(leaf: u32) -> bool {
+    leaf & (HANDLE | BUCKET) == HANDLE | BUCKET
+}
+
 /// The handle of a node.
 pub(super) fn node_handle(unit: u32, width: u32) -> u32 {
-    HANDLE | width << 28 | unit
+    HANDLE | unit << 3 | width
 }
 
 /// Width of leaves and first word of a node.
 #[inline(always)]
 pub(super) fn node_parts(handle: u32) -> (u32, usize) {
-    (handle >> 28 & 3, (handle & (NODE_UNITS - 1)) as usize * UNIT)
+    (handle & WIDTH, (handle & NODE_BYTE) as usize / 4)
 }
 
 /// Words that a node or bucket takes, by its handle.
 pub(super) fn form_words(words: &[AtomicU32], handle: u32) -> usize {
-    if handle & BUCKET != 0 {
+    if is_bucket(handle) {
         let (width, keys, _) = bucket_parts(handle);
         return keys.div_ceil(2) + leaf_words(keys + 1, width);
     }
@@ -190,13 +209,14 @@ pub(super) fn form_words(words: &[AtomicU32], handle: u32) -> usize {
 
 /// The handle of a bucket.
 pub(super) fn bucket_handle(unit: u32, keys: usize, width: u32) -> u32 {
-    HANDLE | BUCKET | width << 28 | (keys as u32 - 1) << 23 | unit
+    HANDLE | (keys as u32 - 1) << 26 | unit << 3 | BUCKET | width
 }
 
 /// Width of leaves, number of keys and first word of a bucket.
 #[inline]
 pub(super) fn bucket_parts(handle: u32) -> (u32, usize, usize) {
-    (handle >> 28 & 3, (handle >> 23 & 31) as usize + 1, (handle & (BUCKET_UNITS - 1)) as usize * UNIT)
+    let unit = handle >> 3 & (BUCKET_UNITS - 1);
+    (handle & WIDTH, (handle >> 26 & 31) as usize + 1, unit as usize * UNIT)
 }
 
 /// Where the leaf of a slot of a node is, as a byte of the words, and its width.
@@ -295,12 +315,12 @@ mod tests {
         for (width, keys, unit) in [(0, 1, 0), (2, 32, BUCKET_UNITS - 1), (1, 17, 12345)] {
             let handle = bucket_handle(unit, keys, width);
             assert_eq!(bucket_parts(handle), (width, keys, unit as usize * UNIT));
-            assert_eq!(handle & (HANDLE | BUCKET), HANDLE | BUCKET);
+            assert!(is_bucket(handle) && !is_node(handle));
         }
         for (width, unit) in [(0, 0), (2, NODE_UNITS - 1), (1, 12345)] {
             let handle = node_handle(unit, width);
             assert_eq!(node_parts(handle), (width, unit as usize * UNIT));
-            assert_eq!(handle & (HANDLE | BUCKET), HANDLE);
+            assert!(is_node(handle) && !is_bucket(handle));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::amend::Part;
 use super::block::{Child, Form, Span, UNKNOWN};
-use super::form::{BUCKET, HANDLE, KEYS, Runs, ones, run_starts};
+use super::form::{HANDLE, KEYS, Runs, is_bucket, is_node, ones, run_starts};
 use super::routes::{NONE, Routes};
 use super::store::Store;
 use super::{FibError, SLOTS};
@@ -96,7 +96,7 @@ impl Renderer<'_> {
     /// Whether it makes sense to count runs: by what they were when they were counted last.
     fn may_fit(&self, id: u32) -> bool {
         let block = self.routes.block(id);
-        if block.form.leaf & HANDLE == 0 || block.form.leaf & BUCKET != 0 {
+        if !is_node(block.form.leaf) {
             return block.children().len() <= KEYS;
         }
         if usize::from(block.form.runs) + block.children().len() > KEYS + SLACK {
@@ -159,7 +159,7 @@ impl Renderer<'_> {
             self.forget(child.block, Form { runs, ..Form::default() });
             self.note_child(id, child, UNKNOWN, 0);
         }
-        let old = self.take_over(id, |leaf| leaf & BUCKET != 0);
+        let old = self.take_over(id, is_bucket);
         let leaf = self.store.bucket(old, keys, runs)?;
         self.note(id, Form { leaf, runs: runs.len() as u16, default, amended: 0 });
         Ok(leaf)
@@ -169,8 +169,7 @@ impl Renderer<'_> {
     fn node(&mut self, id: u32, default: u16, half: Half) -> Result<u32, FibError> {
         let block = self.routes.block(id);
         let form = block.form;
-        let is_node = form.leaf & (HANDLE | BUCKET) == HANDLE;
-        if is_node && form.default == default {
+        if is_node(form.leaf) && form.default == default {
             let enough = if block.dirty.is_empty() { self.patch(id, half)? } else { self.amend_node(id) };
             if enough {
                 return Ok(form.leaf);
@@ -178,7 +177,7 @@ impl Renderer<'_> {
         }
         let mut slots = [0; SLOTS];
         self.fill(id, default, half, &mut slots)?;
-        let old = self.take_over(id, |leaf| leaf & BUCKET == 0);
+        let old = self.take_over(id, |leaf| !is_bucket(leaf));
         let (leaf, runs) = self.store.node(old, &slots)?;
         self.note(id, Form { leaf, runs, default, amended: 0 });
         Ok(leaf)
@@ -199,7 +198,7 @@ impl Renderer<'_> {
     fn amend_bucket(&mut self, id: u32, default: u16) -> bool {
         let block = self.routes.block(id);
         let form = block.form;
-        if form.leaf & (HANDLE | BUCKET) != HANDLE | BUCKET || form.default != default {
+        if !is_bucket(form.leaf) || form.default != default {
             return false;
         }
         let (lower, found) = match block.only_touched() {

@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::epoch::Epochs;
 use super::error::Part;
 use super::form::{
-    BUCKET, BUCKET_UNITS, HANDLE, HEAD, Runs, UNIT, bucket_handle, bucket_parts, form_words, node_handle,
-    node_head, node_parts, node_starts, ones, run_starts,
+    BUCKET_UNITS, HANDLE, HEAD, Runs, UNIT, bucket_handle, bucket_parts, form_words, is_bucket, is_node,
+    node_handle, node_head, node_parts, node_starts, ones, run_starts,
 };
 use super::memory::{Memory, ROOT};
 use super::space::Units;
@@ -176,7 +176,7 @@ impl Store {
         if handle & HANDLE == 0 {
             return;
         }
-        let is_node = handle & BUCKET == 0;
+        let is_node = is_node(handle);
         let first = if is_node { node_parts(handle).1 } else { bucket_parts(handle).2 };
         let len = form_words(self.memory.words(), handle).div_ceil(UNIT) as u32;
         self.plan.gone.push(Piece { unit: (first / UNIT) as u32, len, is_node });
@@ -293,7 +293,7 @@ impl Store {
 
     /// The slots at which runs of `old` start, if that is a node whose runs can have the wanted leaves.
     fn fitting_node(&self, old: u32, starts: [u64; 4], runs: &Runs) -> Option<[u64; 4]> {
-        if old & (HANDLE | BUCKET) != HANDLE {
+        if !is_node(old) {
             return None;
         }
         let (width, first) = node_parts(old);
@@ -305,7 +305,7 @@ impl Store {
 
     /// Stores the leaves in place if `old` is a bucket that has all keys, and perhaps more.
     fn replace_in_bucket(&mut self, old: u32, keys: &[u16], runs: &Runs) -> bool {
-        if old & (HANDLE | BUCKET) != HANDLE | BUCKET {
+        if !is_bucket(old) {
             return false;
         }
         let (width, count, first) = bucket_parts(old);

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::avx512::masks;
 use super::bmi;
-use crate::fib::form::{HEAD, NODE_UNITS};
+use crate::fib::form::{HEAD, NODE_BYTE, WIDTH};
 use crate::fib::memory::Memory;
 
 const LANES: usize = 8;
@@ -65,17 +65,18 @@ unsafe fn node_leaves(words: *const i64, handles: __m256i, slots: __m256i) -> __
 #[target_feature(enable = "avx2")]
 unsafe fn half(words: *const i64, handles: __m128i, slots: __m128i) -> __m128i {
     let (handles, slots) = (_mm256_cvtepu32_epi64(handles), _mm256_cvtepu32_epi64(slots));
-    let units = _mm256_and_si256(handles, _mm256_set1_epi64x(i64::from(NODE_UNITS - 1)));
-    let quarters = _mm256_srli_epi64::<6>(slots);
+    let nodes = _mm256_and_si256(handles, _mm256_set1_epi64x(i64::from(NODE_BYTE)));
+    // 8 for each quarter.
+    let quarters = _mm256_and_si256(_mm256_srli_epi64::<3>(slots), _mm256_set1_epi64x(24));
     // SAFETY: as in `avx512::locate` and `avx512::leaves_at`.
     unsafe {
-        let bits = _mm256_i64gather_epi64::<8>(words, _mm256_add_epi64(units, quarters));
-        let counts = _mm256_i64gather_epi64::<8>(words.add(4), units);
+        let bits = _mm256_i64gather_epi64::<1>(words, _mm256_add_epi64(nodes, quarters));
+        let counts = _mm256_i64gather_epi64::<1>(words.add(4), nodes);
         let up_to = _mm256_sllv_epi64(bits, _mm256_andnot_si256(slots, _mm256_set1_epi64x(63)));
-        let before = _mm256_srlv_epi64(counts, _mm256_slli_epi64::<3>(quarters));
+        let before = _mm256_srlv_epi64(counts, quarters);
         let runs = _mm256_add_epi64(ones(up_to), _mm256_and_si256(before, _mm256_set1_epi64x(0xff)));
-        let widths = _mm256_and_si256(_mm256_srli_epi64::<28>(handles), _mm256_set1_epi64x(3));
-        let bytes = _mm256_add_epi64(_mm256_slli_epi64::<3>(units), _mm256_sllv_epi64(runs, widths));
+        let widths = _mm256_and_si256(handles, _mm256_set1_epi64x(i64::from(WIDTH)));
+        let bytes = _mm256_add_epi64(nodes, _mm256_sllv_epi64(runs, widths));
         let leaves = _mm256_i64gather_epi32::<1>(words.cast::<i32>().add(HEAD), bytes);
         _mm_and_si128(leaves, _mm256_castsi256_si128(masks(narrow(widths))))
     }

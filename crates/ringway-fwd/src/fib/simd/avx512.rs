@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::bmi;
-use crate::fib::form::{HEAD, MASKS, NODE_UNITS};
+use crate::fib::form::{HEAD, MASKS, NODE_BYTE, WIDTH};
 use crate::fib::memory::Memory;
 
 const LANES: usize = 16;
@@ -69,7 +69,8 @@ unsafe fn half(words: *const i32, tops: __m256i, addrs: __m256i) -> __m256i {
     }
 }
 
-/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, as bytes of the words, and their widths, in the lanes of `wanted`.
+/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, in the lanes of `wanted`: bytes of the words, the head of a node not
+/// counted, and their widths.
 ///
 /// # Safety
 /// As for [`group`]; `handles` are those of published nodes in the lanes of `wanted`.
@@ -85,23 +86,23 @@ pub(super) unsafe fn locate(
     unsafe {
         let zero = _mm512_setzero_si512();
         let handles = _mm512_cvtepu32_epi64(handles);
-        let units = _mm512_and_si512(handles, _mm512_set1_epi64(i64::from(NODE_UNITS - 1)));
-        let quarters = _mm512_srli_epi64::<6>(slots);
-        let of_slots = _mm512_add_epi64(units, quarters);
-        let bits = _mm512_mask_i64gather_epi64::<8>(zero, wanted, of_slots, words.cast());
-        let counts = _mm512_mask_i64gather_epi64::<8>(zero, wanted, units, words.add(8).cast());
+        let nodes = _mm512_and_si512(handles, _mm512_set1_epi64(i64::from(NODE_BYTE)));
+        // 8 for each quarter.
+        let quarters = _mm512_and_si512(_mm512_srli_epi64::<3>(slots), _mm512_set1_epi64(24));
+        let of_slots = _mm512_add_epi64(nodes, quarters);
+        let bits = _mm512_mask_i64gather_epi64::<1>(zero, wanted, of_slots, words.cast());
+        let counts = _mm512_mask_i64gather_epi64::<1>(zero, wanted, nodes, words.add(8).cast());
         let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
-        let before = _mm512_srlv_epi64(counts, _mm512_slli_epi64::<3>(quarters));
+        let before = _mm512_srlv_epi64(counts, quarters);
         let before = _mm512_and_si512(before, _mm512_set1_epi64(0xff));
         let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), before);
-        let widths = _mm512_and_si512(_mm512_srli_epi64::<28>(handles), _mm512_set1_epi64(3));
-        let first = _mm512_add_epi64(_mm512_slli_epi64::<3>(units), _mm512_set1_epi64(4 * HEAD as i64));
-        let bytes = _mm512_add_epi64(first, _mm512_sllv_epi64(runs, widths));
+        let widths = _mm512_and_si512(handles, _mm512_set1_epi64(i64::from(WIDTH)));
+        let bytes = _mm512_add_epi64(nodes, _mm512_sllv_epi64(runs, widths));
         (_mm512_cvtepi64_epi32(bytes), _mm512_cvtepi64_epi32(widths))
     }
 }
 
-/// The leaves at these bytes of the words, in the lanes of `wanted`; other lanes are 0.
+/// The leaves at these bytes of the words behind a head, in the lanes of `wanted`; other lanes are 0.
 ///
 /// # Safety
 /// As for [`group`]; the leaves were located.
@@ -116,7 +117,7 @@ pub(super) unsafe fn leaves_at(
     // 2 GiB of words ([`Limits`](crate::fib::Limits)).
     unsafe {
         let zero = _mm256_setzero_si256();
-        let leaves = _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, words);
+        let leaves = _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, words.add(HEAD));
         _mm256_and_si256(leaves, masks(widths))
     }
 }

@@ -27,7 +27,7 @@ const STEPS: u32 = 3;
 struct List {
     /// The first 64 bits of each address.
     addrs: [MaybeUninit<u64>; ROOM],
-    /// How far it came: a handle, or the byte where its leaf is.
+    /// How far it came: a handle, or where its leaf was located.
     leaves: [MaybeUninit<u32>; ROOM],
     /// The width of that leaf.
     widths: [MaybeUninit<u32>; ROOM],
@@ -315,7 +315,7 @@ impl Walk {
                 self.located.add(wanted, lanes);
             }
             for k in before..self.located.len {
-                ask(self.words.cast(), self.located.one(k).1 as usize);
+                ask(self.words.cast(), 4 * HEAD + self.located.one(k).1 as usize);
             }
         }
         for at in (0..self.located.len).step_by(8) {

@@ -5,12 +5,12 @@
 
 use std::arch::x86_64::*;
 use std::marker::PhantomData;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::Ordering::Acquire;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 use super::scalar::{self, Steps};
 use super::scalar_v6;
-use crate::fib::form::{HANDLE, HEAD, bucket_parts, node_parts};
+use crate::fib::form::{HANDLE, HEAD, WIDTH, bucket_parts, node_parts};
 use crate::fib::memory::Memory;
 
 /// Bytes of a cache line.
@@ -20,79 +20,71 @@ const LINE: usize = 64;
 #[derive(Debug, Clone, Copy)]
 struct Raw<'a> {
     words: *const u8,
+    /// Before the words by the bit [`HANDLE`], so that a node is so far behind as its handle says, but for the width.
+    handles: *const u8,
     memory: PhantomData<&'a Memory>,
 }
 
 impl<'a> Raw<'a> {
     #[inline(always)]
     fn of(memory: &'a Memory) -> Self {
-        Self { words: memory.words().as_ptr().cast(), memory: PhantomData }
+        let words = memory.words().as_ptr().cast::<u8>();
+        Self { words, handles: words.wrapping_sub(HANDLE as usize), memory: PhantomData }
     }
 
-    /// Where the leaves of a node begin, as a byte of the words; their width; and the run of a slot.
+    /// Where a node starts whose leaves have this width.
+    #[inline(always)]
+    fn node(self, handle: u32, width: u32) -> *const u8 {
+        self.handles.wrapping_add(handle as usize).wrapping_sub(width as usize)
+    }
+
+    /// The run of a slot.
     ///
     /// # Safety
-    /// `handle` is that of a published node of this table.
+    /// `node` is where a published node of this table starts.
     #[inline(always)]
-    unsafe fn run_of(self, handle: u32, slot: u8) -> (usize, u32, u32) {
+    unsafe fn run_of(self, node: *const u8, slot: u8) -> usize {
         let quarter = usize::from(slot >> 6);
-        let (width, first) = node_parts(handle);
-        // SAFETY: a node has 8 bytes for each quarter, and starts on as many; a byte for each follows.
-        let (bits, before) = unsafe {
-            let node = self.words.add(4 * first).cast_mut();
-            (
-                AtomicU64::from_ptr(node.add(8 * quarter).cast()).load(Relaxed),
-                AtomicU8::from_ptr(node.add(32 + quarter)).load(Relaxed),
-            )
-        };
-        (4 * (first + HEAD), width, u32::from(before) + (bits << (!slot & 63)).count_ones())
+        // SAFETY: a node has 8 bytes for each quarter, and starts on as many; a byte for each follows. These do not change.
+        let (bits, before) =
+            unsafe { (node.cast::<u64>().add(quarter).read(), node.add(32 + quarter).read()) };
+        usize::from(before) + (bits << (!slot & 63)).count_ones() as usize
     }
 
     /// The leaf of a slot.
     ///
     /// # Safety
-    /// As for [`run_of`](Self::run_of).
+    /// `handle` is that of a published node of this table.
     #[inline(always)]
     unsafe fn any_leaf(self, handle: u32, slot: u8) -> u32 {
-        // SAFETY: the run is one of the node's leaves, which begin at this byte of the words.
+        let (width, first) = node_parts(handle);
+        // SAFETY: the node's first word is among the words; the run is one of its leaves.
         unsafe {
-            let (first, width, run) = self.run_of(handle, slot);
-            self.leaf_at(first + (run << width) as usize, width)
+            let run = self.run_of(self.words.add(4 * first), slot);
+            self.leaf_at(4 * (first + HEAD) + (run << width), width)
         }
     }
 
     /// The leaf of a slot, where most leaves have this width, 0 or 2: worth a branch.
     ///
     /// # Safety
-    /// As for [`run_of`](Self::run_of).
+    /// As for [`any_leaf`](Self::any_leaf).
     #[inline(always)]
-    unsafe fn leaf_of_width<const WIDTH: u32>(self, handle: u32, slot: u8) -> u32 {
-        const { assert!(WIDTH == 0 || WIDTH == 2) };
-        // SAFETY: as in `any_leaf`; leaves start on a word, so those of 32 bits are words.
+    unsafe fn leaf_of_width<const W: u32>(self, handle: u32, slot: u8) -> u32 {
+        const { assert!(W == 0 || W == 2) };
+        // SAFETY: the caller's promise; the run is one of the leaves, which have this width and start on a word.
         unsafe {
-            let (first, width, run) = self.run_of(handle, slot);
-            let at = first + (run << width) as usize;
-            if width != WIDTH {
-                return self.leaf_at(at, width);
+            if handle & WIDTH != W {
+                rarely();
+                return self.any_leaf(handle, slot);
             }
-            match WIDTH {
-                0 => self.narrow_at(at).into(),
-                _ => {
-                    let word = self.words.add(at).cast_mut();
-                    AtomicU32::from_ptr(word.cast()).load(Acquire)
-                }
+            let node = self.node(handle, W);
+            let leaf = node.add(4 * HEAD + (self.run_of(node, slot) << W)).cast_mut();
+            match W {
+                0 => AtomicU8::from_ptr(leaf).load(Acquire).into(),
+                _ => AtomicU32::from_ptr(leaf.cast()).load(Acquire),
             }
         }
-    }
-
-    /// The leaf of 8 bits at a byte of the words.
-    ///
-    /// # Safety
-    /// As for [`leaf_at`](Self::leaf_at).
-    #[inline(always)]
-    unsafe fn narrow_at(self, byte: usize) -> u8 {
-        // SAFETY: the caller's promise.
-        unsafe { AtomicU8::from_ptr(self.words.add(byte).cast_mut()).load(Acquire) }
     }
 
     /// The leaf that begins with a byte of the words.
@@ -135,6 +127,11 @@ impl<'a> Raw<'a> {
     }
 }
 
+/// Tells the compiler which side of a branch is the rare one.
+#[cold]
+#[inline]
+fn rarely() {}
+
 impl Steps for Raw<'_> {
     #[inline(always)]
     fn leaf(self, handle: u32, slot: u8) -> u32 {
@@ -166,8 +163,8 @@ impl Steps for Raw<'_> {
 
     #[inline(always)]
     fn expect_top(self, handle: u32) {
-        let (_, first) = node_parts(handle);
-        self.ask(4 * first + 24);
+        // SAFETY: every x86-64 processor has SSE; a prefetch of any address is allowed. Nodes start on 8 bytes: the width does not matter.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(self.node(handle, 0).wrapping_add(24).cast()) };
     }
 
     #[inline(always)]
@@ -186,13 +183,9 @@ impl Steps for Raw<'_> {
 
     #[inline(always)]
     fn below4(self, top: u32, addr: u32) -> u16 {
-        // SAFETY: nodes that the root and leaves name are published; leaves are where runs say.
+        // SAFETY: nodes that the root and leaves name are published.
         unsafe {
-            let (first, width, run) = self.run_of(top, (addr >> 8) as u8);
-            if width == 0 {
-                return self.narrow_at(first + run as usize).into(); // 8 bits: no handle
-            }
-            let leaf = self.leaf_at(first + (run << width) as usize, width);
+            let leaf = self.leaf_of_width::<0>(top, (addr >> 8) as u8);
             (if leaf & HANDLE == 0 { leaf } else { self.leaf_of_width::<0>(leaf, addr as u8) }) as u16
         }
     }

@@ -3,12 +3,12 @@
 //! It is all loads, shifts and masks, with one branch for each 16 bits: an eBPF program does the same on the same bytes.
 //!
 //! Addresses do not depend on each other, so a processor that runs ahead overlaps their loads, but it sees no more than some ten
-//! addresses ahead. So what 16 addresses need is asked for before the first one of them is looked at.
+//! addresses ahead. So what 16 addresses need is asked for before the 16 before them are looked at.
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Acquire;
 
-use crate::fib::form::{BUCKET, HANDLE, bucket_parts, keys_up_to, load, locate};
+use crate::fib::form::{HANDLE, bucket_parts, is_bucket, keys_up_to, load, locate};
 use crate::fib::memory::{Forms, ROOT};
 
 /// IPv4 addresses that are compared with each other before they are looked up: packets come in trains.
@@ -68,7 +68,7 @@ pub(super) trait Steps: Copy {
         while leaf & HANDLE != 0 {
             let value = (rest >> 112) as u16;
             rest <<= 16;
-            if leaf & BUCKET != 0 {
+            if is_bucket(leaf) {
                 leaf = self.bucket(leaf, value);
                 continue;
             }
@@ -107,21 +107,57 @@ impl Steps for Forms<'_> {
 pub(super) fn burst4<S: Steps>(steps: S, root: &[AtomicU32; ROOT], addrs: &[u32], next_hops: &mut [u16]) {
     let (trains, addrs) = addrs.as_chunks::<TRAIN>();
     let (next_hops_of_trains, next_hops) = next_hops.as_chunks_mut::<TRAIN>();
-    for (addrs, next_hops) in trains.iter().zip(next_hops_of_trains) {
-        if addrs.iter().fold(0, |differ, addr| differ | (addr ^ addrs[0])) == 0 {
-            *next_hops = [steps.one4(root, addrs[0]); TRAIN];
-            continue;
+    // The next train's nodes are asked for before those of this one are looked at.
+    let mut ahead = [Train::NONE; 2];
+    if let Some(addrs) = trains.first() {
+        ahead[0].start(steps, root, addrs);
+    }
+    for (k, (addrs, next_hops)) in trains.iter().zip(next_hops_of_trains).enumerate() {
+        if let Some(next) = trains.get(k + 1) {
+            ahead[(k + 1) & 1].start(steps, root, next);
         }
-        let mut tops = [0; TRAIN];
-        for (top, addr) in tops.iter_mut().zip(addrs) {
-            *top = root[(addr >> 16) as usize].load(Acquire);
-            steps.expect_top(*top);
-        }
-        for ((top, addr), next_hop) in tops.iter().zip(addrs).zip(next_hops) {
-            *next_hop = steps.below4(*top, *addr);
-        }
+        ahead[k & 1].finish(steps, addrs, next_hops);
     }
     for (addr, next_hop) in addrs.iter().zip(next_hops) {
         *next_hop = steps.one4(root, *addr);
+    }
+}
+
+/// Addresses on their way: their root entries, or that of the first one if all are alike.
+#[derive(Debug, Clone, Copy)]
+struct Train {
+    alike: bool,
+    tops: [u32; TRAIN],
+}
+
+impl Train {
+    const NONE: Self = Self { alike: true, tops: [0; TRAIN] };
+
+    #[inline(always)]
+    fn start<S: Steps>(&mut self, steps: S, root: &[AtomicU32; ROOT], addrs: &[u32; TRAIN]) {
+        self.alike = addrs.iter().fold(0, |differ, addr| differ | (addr ^ addrs[0])) == 0;
+        let top = |addr: u32| {
+            let top = root[(addr >> 16) as usize].load(Acquire);
+            steps.expect_top(top);
+            top
+        };
+        if self.alike {
+            self.tops[0] = top(addrs[0]);
+            return;
+        }
+        for (place, addr) in self.tops.iter_mut().zip(addrs) {
+            *place = top(*addr);
+        }
+    }
+
+    #[inline(always)]
+    fn finish<S: Steps>(&self, steps: S, addrs: &[u32; TRAIN], next_hops: &mut [u16; TRAIN]) {
+        if self.alike {
+            *next_hops = [steps.below4(self.tops[0], addrs[0]); TRAIN];
+            return;
+        }
+        for ((top, addr), next_hop) in self.tops.iter().zip(addrs).zip(next_hops) {
+            *next_hop = steps.below4(*top, *addr);
+        }
     }
 }

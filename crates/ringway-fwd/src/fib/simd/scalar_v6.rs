@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Acquire;
 
 use super::scalar::Steps;
-use crate::fib::form::{BUCKET, HANDLE};
+use crate::fib::form::{HANDLE, is_bucket, is_node};
 use crate::fib::memory::ROOT;
 
 /// Addresses in a group.
@@ -37,16 +37,6 @@ type List = [u8; GROUP];
 fn add(list: &mut List, len: &mut usize, place: u8, wanted: bool) {
     list[*len & (GROUP - 1)] = place; // a list is full only after the last place
     *len += usize::from(wanted);
-}
-
-#[inline(always)]
-fn is_node(leaf: u32) -> bool {
-    leaf & (HANDLE | BUCKET) == HANDLE
-}
-
-#[inline(always)]
-fn is_bucket(leaf: u32) -> bool {
-    leaf & (HANDLE | BUCKET) == HANDLE | BUCKET
 }
 
 /// Up to 64 addresses on their way.
