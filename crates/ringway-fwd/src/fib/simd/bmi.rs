@@ -157,7 +157,13 @@ impl Steps for Raw<'_> {
         // SAFETY: as above; leaves of a bucket follow its keys.
         unsafe {
             let run = self.keys_up_to(4 * first, keys, value);
-            self.leaf_at(4 * (first + keys.div_ceil(2)) + (run << width) as usize, width)
+            let leaves = 4 * (first + keys.div_ceil(2));
+            if width == 0 {
+                let leaf = self.words.add(leaves + run as usize).cast_mut();
+                return AtomicU8::from_ptr(leaf).load(Acquire).into();
+            }
+            rarely();
+            self.leaf_at(leaves + (run << width) as usize, width)
         }
     }
 

@@ -2,13 +2,17 @@
 //!
 //! The first 24 bits lead through few forms, which are at hand. Behind them each step asks for what all addresses need before it
 //! looks at the first. Which form an address needs after 32 bits, a node, a bucket or none, is random: addresses are sorted into
-//! lists by that, without a branch.
+//! lists by that, without a branch. An entry of a list is all that its step needs, in 64 bits:
+//!
+//! | bits | 63-48 | 47-32 | 31-0 |
+//! | --- | --- | --- | --- |
+//! | | place in the group | the 16 bits of the address that come next | the handle of the form |
 
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Acquire;
 
 use super::scalar::Steps;
-use crate::fib::form::{HANDLE, is_bucket, is_node};
+use crate::fib::form::{BUCKET, HANDLE, WIDTH, is_bucket, is_node};
 use crate::fib::memory::ROOT;
 
 /// Addresses in a group.
@@ -29,14 +33,54 @@ pub(super) fn burst6<S: Steps>(steps: S, root: &[AtomicU32; ROOT], addrs: &[u128
     }
 }
 
-/// Places of addresses that need the same kind of form next. How many there are is kept apart, in a register.
-type List = [u8; GROUP];
+/// Addresses that need the same kind of form next. How many there are is kept apart, in a register.
+type List = [u64; GROUP];
 
-/// Adds a place to a list if it is wanted there: no branch.
+/// Adds an entry if it is wanted there, 1 or 0: no branch.
 #[inline(always)]
-fn add(list: &mut List, len: &mut usize, place: u8, wanted: bool) {
-    list[*len & (GROUP - 1)] = place; // a list is full only after the last place
-    *len += usize::from(wanted);
+fn add(list: &mut List, len: &mut usize, entry: u64, wanted: u32) {
+    list[*len & (GROUP - 1)] = entry; // a list is full only after the last place
+    *len += wanted as usize;
+}
+
+/// How many need a node, and how many a bucket.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lens {
+    nodes: usize,
+    buckets: usize,
+}
+
+/// What an entry has behind its handle.
+#[inline(always)]
+fn tail(place: usize, bits: u64) -> u64 {
+    (place as u64) << 48 | (bits & 0xffff) << 32
+}
+
+/// The entry with another handle.
+#[inline(always)]
+fn with_handle(entry: u64, handle: u32) -> u64 {
+    (entry >> 32 << 32) | u64::from(handle)
+}
+
+#[inline(always)]
+fn handle(entry: u64) -> u32 {
+    entry as u32
+}
+
+#[inline(always)]
+fn bits(entry: u64) -> u16 {
+    (entry >> 32) as u16
+}
+
+#[inline(always)]
+fn place(entry: u64) -> usize {
+    (entry >> 48) as usize & (GROUP - 1)
+}
+
+/// Whether a leaf is the handle of a node with leaves of 32 bits, as most are that do not end a walk.
+#[inline(always)]
+fn is_wide_node(leaf: u32) -> bool {
+    leaf & (HANDLE | BUCKET | WIDTH) == HANDLE | 2
 }
 
 /// Up to 64 addresses on their way.
@@ -54,10 +98,9 @@ struct Group {
 }
 
 impl Group {
-    #[inline(always)]
     fn new() -> Self {
         let list = [0; GROUP];
-        Self { keys: [0; GROUP], leaves: [0; GROUP], nodes: list, buckets: list, lower: list }
+        Self { keys: list, leaves: [0; GROUP], nodes: list, buckets: list, lower: list }
     }
 
     #[inline(always)]
@@ -68,113 +111,162 @@ impl Group {
         addrs: &[u128],
         next_hops: &mut [u16],
     ) {
-        let trains = self.start(steps, root, addrs);
-        let (mut nodes, mut buckets) = self.first_step(steps, addrs, trains);
+        let alike = self.start(steps, root, addrs);
+        let mut lens = self.first_step(steps, addrs.len().div_ceil(TRAIN), alike);
         for step in 2..2 + LISTED {
-            if nodes + buckets == 0 {
+            if lens.nodes + lens.buckets == 0 {
                 break;
             }
-            (nodes, buckets) = self.step(steps, 48 - 16 * step, (nodes, buckets));
+            lens = self.step(steps, step, lens);
         }
-        for &place in self.nodes[..nodes].iter().chain(&self.buckets[..buckets]) {
-            let place = usize::from(place);
-            self.leaves[place] = steps.rest6(self.leaves[place], addrs[place] << (16 * (LISTED + 2)));
+        for &entry in self.nodes[..lens.nodes].iter().chain(&self.buckets[..lens.buckets]) {
+            let addr = addrs.get(place(entry)).copied().unwrap_or_default();
+            self.leaves[place(entry)] = steps.rest6(handle(entry), addr << (16 * (LISTED + 2)));
         }
         for (next_hop, leaf) in next_hops.iter_mut().zip(&self.leaves) {
             *next_hop = *leaf as u16;
         }
-        for (number, next_hops) in next_hops.chunks_mut(TRAIN).enumerate().filter(|_| trains != 0) {
-            if trains >> number & 1 != 0 {
+        for (number, next_hops) in next_hops.chunks_mut(TRAIN).enumerate().filter(|_| alike != 0) {
+            if alike >> number & 1 != 0 {
                 next_hops.fill(next_hops[0]);
             }
         }
     }
 
-    /// The first 24 bits, of one address only where eight are alike; which eights these are is the result, as bits.
+    /// The first 24 bits. Trains whose addresses are all alike are the bits of the result.
     #[inline(always)]
     fn start<S: Steps>(&mut self, steps: S, root: &[AtomicU32; ROOT], addrs: &[u128]) -> u8 {
-        let mut trains = 0;
-        for (number, addrs) in addrs.chunks(TRAIN).enumerate() {
-            let alike = addrs.iter().fold(0, |differ, addr| differ | (addr ^ addrs[0])) == 0;
-            trains |= u8::from(alike) << number;
-            for (place, addr) in (TRAIN * number..).zip(if alike { &addrs[..1] } else { addrs }) {
-                let key = (addr >> 64) as u64;
-                let mut leaf = root[(key >> 48) as usize].load(Acquire);
-                if is_node(leaf) {
-                    leaf = steps.wide_leaf(leaf, (key >> 40) as u8);
-                    steps.expect_node(leaf);
-                } else if leaf & HANDLE != 0 {
-                    steps.expect_bucket(leaf);
-                }
-                self.keys[place & (GROUP - 1)] = key;
-                self.leaves[place & (GROUP - 1)] = leaf;
-            }
+        let mut alike = 0;
+        let (trains, rest) = addrs.as_chunks::<TRAIN>();
+        for (number, train) in trains.iter().enumerate() {
+            alike |= u8::from(self.start_train(steps, root, number, train)) << number;
         }
-        trains
+        if let Some(first) = rest.first() {
+            let mut train = [*first; TRAIN];
+            train[..rest.len()].copy_from_slice(rest);
+            alike |= u8::from(self.start_train(steps, root, trains.len(), &train)) << trains.len();
+        }
+        alike
     }
 
-    /// The first 32 bits: puts all that have to go on on lists, and returns how long these are.
+    /// Starts a train, or only its first address if all are alike.
     #[inline(always)]
-    fn first_step<S: Steps>(&mut self, steps: S, addrs: &[u128], trains: u8) -> (usize, usize) {
-        let (mut nodes, mut buckets) = (0, 0);
-        for (number, addrs) in addrs.chunks(TRAIN).enumerate() {
-            let wanted = if trains >> number & 1 != 0 { 1 } else { addrs.len() };
-            for place in (TRAIN * number..).take(wanted) {
-                let (leaf, key) = (self.leaves[place & (GROUP - 1)], self.keys[place & (GROUP - 1)]);
-                let next = match leaf {
-                    leaf if is_node(leaf) => steps.wide_leaf(leaf, (key >> 32) as u8),
-                    leaf if is_bucket(leaf) => steps.bucket(leaf, (key >> 32) as u16),
-                    next_hop => next_hop,
-                };
-                self.arrive(place as u8, next, (&mut nodes, &mut buckets));
-            }
+    fn start_train<S: Steps>(
+        &mut self,
+        steps: S,
+        root: &[AtomicU32; ROOT],
+        number: usize,
+        train: &[u128; TRAIN],
+    ) -> bool {
+        let alike = train.iter().fold(0, |differ, addr| differ | (addr ^ train[0])) == 0;
+        let number = number % (GROUP / TRAIN);
+        let keys = &mut self.keys.as_chunks_mut::<TRAIN>().0[number];
+        let leaves = &mut self.leaves.as_chunks_mut::<TRAIN>().0[number];
+        let top = |key: u64| root[(key >> 48) as usize].load(Acquire);
+        if alike {
+            keys[0] = (train[0] >> 64) as u64;
+            leaves[0] = first_leaf(steps, top(keys[0]), keys[0]);
+            return true;
         }
-        (nodes, buckets)
+        for ((key, leaf), addr) in keys.iter_mut().zip(leaves).zip(train) {
+            *key = (addr >> 64) as u64;
+            *leaf = first_leaf(steps, top(*key), *key);
+        }
+        false
     }
 
-    /// 16 more bits of each address on a list; returns how long the lists are then.
+    /// The first 32 bits: puts all that have to go on on lists.
     #[inline(always)]
-    fn step<S: Steps>(&mut self, steps: S, shift: u32, (nodes, buckets): (usize, usize)) -> (usize, usize) {
-        self.nodes[..nodes].iter().for_each(|&place| steps.expect_node(self.leaf(place)));
-        self.buckets[..buckets].iter().for_each(|&place| steps.expect_bucket(self.leaf(place)));
+    fn first_step<S: Steps>(&mut self, steps: S, trains: usize, alike: u8) -> Lens {
+        let mut lens = Lens::default();
+        for number in 0..trains.min(GROUP / TRAIN) {
+            if alike >> number & 1 != 0 {
+                self.second_leaf(steps, TRAIN * number, &mut lens);
+                continue;
+            }
+            for k in 0..TRAIN {
+                self.second_leaf(steps, TRAIN * number + k, &mut lens);
+            }
+        }
+        lens
+    }
+
+    #[inline(always)]
+    fn second_leaf<S: Steps>(&mut self, steps: S, place: usize, lens: &mut Lens) {
+        let (leaf, key) = (self.leaves[place], self.keys[place]);
+        let next = if is_wide_node(leaf) {
+            steps.wide_leaf(leaf, (key >> 32) as u8)
+        } else if is_node(leaf) {
+            steps.narrow_leaf(leaf, (key >> 32) as u8)
+        } else if is_bucket(leaf) {
+            steps.bucket(leaf, (key >> 32) as u16)
+        } else {
+            leaf
+        };
+        self.arrive(place, next, key >> 16, lens);
+    }
+
+    /// 16 more bits of each address on a list; how long the lists are then.
+    #[inline(always)]
+    fn step<S: Steps>(&mut self, steps: S, step: u32, lens: Lens) -> Lens {
+        self.nodes[..lens.nodes].iter().for_each(|&entry| steps.expect_node(handle(entry)));
+        self.buckets[..lens.buckets].iter().for_each(|&entry| steps.expect_bucket(handle(entry)));
         let mut lower = 0;
-        for k in 0..nodes {
-            let place = self.nodes[k & (GROUP - 1)];
-            let leaf = steps.wide_leaf(self.leaf(place), (self.key(place) >> shift >> 8) as u8);
-            self.leaves[usize::from(place) & (GROUP - 1)] = leaf;
-            add(&mut self.lower, &mut lower, place, leaf & HANDLE != 0);
+        for &entry in &self.nodes[..lens.nodes] {
+            let leaf = steps.wide_leaf(handle(entry), (bits(entry) >> 8) as u8);
+            self.leaves[place(entry)] = leaf;
+            add(&mut self.lower, &mut lower, with_handle(entry, leaf), leaf >> 31);
         }
-        self.lower[..lower].iter().for_each(|&place| steps.expect_node(self.leaf(place)));
-        let (mut next_nodes, mut next_buckets) = (0, 0);
+        self.lower[..lower].iter().for_each(|&entry| steps.expect_node(handle(entry)));
         // The lists are filled anew behind where they are read.
-        for k in 0..buckets {
-            let place = self.buckets[k & (GROUP - 1)];
-            let leaf = steps.bucket(self.leaf(place), (self.key(place) >> shift) as u16);
-            self.arrive(place, leaf, (&mut next_nodes, &mut next_buckets));
+        let mut next = Lens::default();
+        for k in 0..lens.buckets {
+            let entry = self.buckets[k & (GROUP - 1)];
+            self.go_on(entry, steps.bucket(handle(entry), bits(entry)), step, &mut next);
         }
         for k in 0..lower {
-            let place = self.lower[k & (GROUP - 1)];
-            let leaf = steps.narrow_leaf(self.leaf(place), (self.key(place) >> shift) as u8);
-            self.arrive(place, leaf, (&mut next_nodes, &mut next_buckets));
+            let entry = self.lower[k & (GROUP - 1)];
+            self.go_on(entry, steps.narrow_leaf(handle(entry), bits(entry) as u8), step, &mut next);
         }
-        (next_nodes, next_buckets)
+        next
     }
 
-    /// An address has made a step, and goes on the list of what it needs next.
+    /// An address has made a step; few have to go on.
     #[inline(always)]
-    fn arrive(&mut self, place: u8, leaf: u32, (nodes, buckets): (&mut usize, &mut usize)) {
-        self.leaves[usize::from(place) & (GROUP - 1)] = leaf;
-        add(&mut self.nodes, nodes, place, is_node(leaf));
-        add(&mut self.buckets, buckets, place, is_bucket(leaf));
+    fn go_on(&mut self, entry: u64, leaf: u32, step: u32, lens: &mut Lens) {
+        let place = place(entry);
+        if leaf & HANDLE == 0 {
+            self.leaves[place] = leaf;
+        } else {
+            self.arrive(place, leaf, self.keys[place] << (16 * (step - 2)), lens);
+        }
     }
 
+    /// An address has made a step, and goes on the list of what it needs next, with the low 16 bits of `bits`.
     #[inline(always)]
-    fn leaf(&self, place: u8) -> u32 {
-        self.leaves[usize::from(place) & (GROUP - 1)]
+    fn arrive(&mut self, place: usize, leaf: u32, bits: u64, lens: &mut Lens) {
+        self.leaves[place] = leaf;
+        let entry = tail(place, bits) | u64::from(leaf);
+        let more = leaf >> 31;
+        let bucket = (leaf / BUCKET) & more; // their bits, moved to the lowest
+        add(&mut self.nodes, &mut lens.nodes, entry, more ^ bucket);
+        add(&mut self.buckets, &mut lens.buckets, entry, bucket);
     }
+}
 
-    #[inline(always)]
-    fn key(&self, place: u8) -> u64 {
-        self.keys[usize::from(place) & (GROUP - 1)]
-    }
+/// The leaf of the first 24 bits, from the root entry of the first 16 on; what it may name is asked for.
+#[inline(always)]
+fn first_leaf<S: Steps>(steps: S, top: u32, key: u64) -> u32 {
+    let leaf = if is_wide_node(top) {
+        steps.wide_leaf(top, (key >> 40) as u8)
+    } else if top & HANDLE == 0 {
+        return top;
+    } else if is_bucket(top) {
+        steps.expect_bucket(top);
+        return top;
+    } else {
+        steps.narrow_leaf(top, (key >> 40) as u8)
+    };
+    steps.expect_node(leaf);
+    leaf
 }
