@@ -68,7 +68,7 @@ unsafe fn half(words: *const i64, handles: __m128i, slots: __m128i) -> __m128i {
     let nodes = _mm256_and_si256(handles, _mm256_set1_epi64x(i64::from(NODE_BYTE)));
     // 8 for each quarter.
     let quarters = _mm256_and_si256(_mm256_srli_epi64::<3>(slots), _mm256_set1_epi64x(24));
-    // SAFETY: as in `avx512::locate` and `avx512::leaves_at`.
+    // SAFETY: as in `avx512::node_leaves`.
     unsafe {
         let bits = _mm256_i64gather_epi64::<1>(words, _mm256_add_epi64(nodes, quarters));
         let counts = _mm256_i64gather_epi64::<1>(words.add(4), nodes);

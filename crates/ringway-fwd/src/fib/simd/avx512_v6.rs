@@ -8,9 +8,9 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire};
 
-use super::avx512::{leaves_at, locate};
+use super::avx512::masks;
 use super::scalar::Steps;
-use crate::fib::form::{BUCKET, HANDLE, HEAD, MASKS, bucket_parts, node_parts};
+use crate::fib::form::{BUCKET, HANDLE, HEAD, MASKS, NODE_BYTE, WIDTH, bucket_parts, node_parts};
 use crate::fib::memory::Memory;
 
 /// Addresses in a group.
@@ -392,5 +392,53 @@ unsafe fn slots(addrs: __m512i, shift: u32) -> __m512i {
     unsafe {
         let shifted = _mm512_srlv_epi64(addrs, _mm512_set1_epi64(i64::from(shift)));
         _mm512_and_si512(shifted, _mm512_set1_epi64(0xff))
+    }
+}
+
+/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, in the lanes of `wanted`: bytes of the words, the head of a node not
+/// counted, and their widths.
+///
+/// # Safety
+/// As for [`burst6`]; `handles` are those of published nodes in the lanes of `wanted`.
+#[inline(always)]
+unsafe fn locate(
+    words: *const i32,
+    handles: __m256i,
+    slots: __m512i,
+    wanted: __mmask8,
+) -> (__m256i, __m256i) {
+    // SAFETY: a node has 8 bytes for each quarter, then a byte for each, of which a gather reads 4 more: the quarter of a slot is
+    // below 4, and a node has a leaf at least, or the tail of the words follows.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let handles = _mm512_cvtepu32_epi64(handles);
+        let nodes = _mm512_and_si512(handles, _mm512_set1_epi64(i64::from(NODE_BYTE)));
+        // 8 for each quarter.
+        let quarters = _mm512_and_si512(_mm512_srli_epi64::<3>(slots), _mm512_set1_epi64(24));
+        let of_slots = _mm512_add_epi64(nodes, quarters);
+        let bits = _mm512_mask_i64gather_epi64::<1>(zero, wanted, of_slots, words.cast());
+        let counts = _mm512_mask_i64gather_epi64::<1>(zero, wanted, nodes, words.add(8).cast());
+        let up_to = _mm512_sllv_epi64(bits, _mm512_andnot_si512(slots, _mm512_set1_epi64(63)));
+        let before = _mm512_srlv_epi64(counts, quarters);
+        let before = _mm512_and_si512(before, _mm512_set1_epi64(0xff));
+        let runs = _mm512_add_epi64(_mm512_popcnt_epi64(up_to), before);
+        let widths = _mm512_and_si512(handles, _mm512_set1_epi64(i64::from(WIDTH)));
+        let bytes = _mm512_add_epi64(nodes, _mm512_sllv_epi64(runs, widths));
+        (_mm512_cvtepi64_epi32(bytes), _mm512_cvtepi64_epi32(widths))
+    }
+}
+
+/// The leaves at these bytes of the words behind a head, in the lanes of `wanted`; other lanes are 0.
+///
+/// # Safety
+/// As for [`burst6`]; the leaves were located.
+#[inline(always)]
+unsafe fn leaves_at(words: *const i32, bytes: __m256i, widths: __m256i, wanted: __mmask8) -> __m256i {
+    // SAFETY: the caller's promise. A gather reads up to 3 bytes more, at the end of the words their tail. There are less than
+    // 2 GiB of words ([`Limits`](crate::fib::Limits)).
+    unsafe {
+        let zero = _mm256_setzero_si256();
+        let leaves = _mm256_mmask_i32gather_epi32::<1>(zero, wanted, bytes, words.add(HEAD));
+        _mm256_and_si256(leaves, masks(widths))
     }
 }
