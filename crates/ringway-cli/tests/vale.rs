@@ -196,6 +196,20 @@ fn what_can_not_be_done_is_told_in_a_line() {
     );
 }
 
+/// As under `ip netns exec`: a mount namespace without a BPF file system, which ends with the command.
+#[test]
+fn no_switch_is_made_where_nobody_else_sees_it() {
+    let Some(_room) = Room::new() else { return };
+    let hidden = Command::new("unshare")
+        .args(["--mount", "sh", "-c", "umount -l /sys/fs/bpf 2>/dev/null; exec \"$@\"", "sh"])
+        .args([env!("CARGO_BIN_EXE_ringway"), "vale", "add", "valehidden"])
+        .env_remove("RINGWAY_BPFFS")
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&hidden.stderr).into_owned();
+    assert!(hidden.status.code() == Some(1) && error.contains("mount namespace"), "{error}");
+}
+
 #[test]
 fn what_is_in_use_is_not_removed() {
     let Some(room) = Room::new() else { return };

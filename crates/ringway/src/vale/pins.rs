@@ -34,9 +34,13 @@ static ROOT: OnceLock<PathBuf> = OnceLock::new();
 /// The directory of all switches: what [`set_root`] said, else `RINGWAY_BPFFS`, else `/sys/fs/bpf/ringway`.
 #[must_use]
 pub fn root() -> PathBuf {
-    let named = ROOT.get().cloned().or_else(|| std::env::var_os("RINGWAY_BPFFS").map(PathBuf::from));
     // Parts of a path that starts nowhere have no file system that could be asked for.
-    named.map_or_else(|| "/sys/fs/bpf/ringway".into(), |dir| std::path::absolute(&dir).unwrap_or(dir))
+    named_root().map_or_else(|| "/sys/fs/bpf/ringway".into(), |dir| std::path::absolute(&dir).unwrap_or(dir))
+}
+
+/// What somebody said it is.
+fn named_root() -> Option<PathBuf> {
+    ROOT.get().cloned().or_else(|| std::env::var_os("RINGWAY_BPFFS").map(PathBuf::from))
 }
 
 /// Keeps switches in `dir`, for this process and for good. It must lie in a BPF file system; where it does not, making a
@@ -101,6 +105,9 @@ pub(crate) fn make_root() -> Result<PathBuf> {
         // A mount would hide what lies there.
         let bare = fs::read_dir(above).is_ok_and(|mut entries| entries.next().is_none());
         if bare && !bpffs::is_bpffs(above).unwrap_or(false) {
+            if named_root().is_none() && is_apart() {
+                return Err(Error::new(ErrorKind::Unsupported, on(), HIDDEN).cure(HIDDEN_CURE));
+            }
             bpffs::mount(above).map_err(|e| {
                 Error::io(on(), format!("mounting the BPF file system at {} failed", above.display()), e)
                     .cure("run as root, or name a mounted one with RINGWAY_BPFFS")
@@ -112,6 +119,27 @@ pub(crate) fn make_root() -> Result<PathBuf> {
     }
     check_bpffs(&root)?;
     Ok(root)
+}
+
+const HIDDEN: &str = "no BPF file system is mounted in this mount namespace, which is not that of the system (`ip netns exec` makes \
+                      such ones): what is made here, nobody else could see or remove";
+const HIDDEN_CURE: &str = "for another network namespace use `nsenter --net=/run/netns/NAME`; in a container mount one with \
+                           `mount -t bpf bpf /sys/fs/bpf`, or name a directory with RINGWAY_BPFFS";
+
+/// Whether a process above this one has another mount namespace: what is mounted here ends with those below it.
+fn is_apart() -> bool {
+    let namespace = |pid: u32| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
+    let Some(own) = namespace(std::process::id()) else { return false };
+    let above = std::iter::successors(Some(std::process::id()), |pid| parent(*pid));
+    above.filter_map(namespace).any(|other| other != own)
+}
+
+/// The parent of a process; `None` for one without a parent that can be seen.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // the name in front may have spaces and parentheses
+    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+    (parent != 0).then_some(parent)
 }
 
 fn check_bpffs(dir: &Path) -> Result<()> {
