@@ -11,6 +11,7 @@
 
 mod examine;
 pub mod follow;
+mod heart;
 pub mod kernel;
 mod sys;
 pub mod user;

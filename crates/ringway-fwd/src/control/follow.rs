@@ -9,6 +9,7 @@ use super::ControlError;
 use super::decode::hash;
 use super::event::{Event, Family, Net};
 use super::later::{Later, Loss, Touched};
+use super::pieces::{Alive, PIECE, beating};
 use super::socket::{Asking, Changing, Dump, Heard};
 use super::state::{Changes, Doubt, State};
 use super::tables::item;
@@ -157,12 +158,12 @@ impl Follower {
         self.poll_alive(now, &mut || {})
     }
 
-    /// The same; `alive` is called again and again while tables are read, which may take seconds.
+    /// The same; `alive` is called again and again, since to read tables or to look at all routes may take seconds.
     ///
     /// # Errors
     /// As [`poll`](Self::poll).
     pub fn poll_alive(&mut self, now: Instant, alive: &mut dyn FnMut()) -> Result<Changes, ControlError> {
-        self.hear()?;
+        self.hear(alive)?;
         if self.doubtful && now >= self.synced + self.pause() {
             self.sync_alive(alive)?;
         }
@@ -180,7 +181,7 @@ impl Follower {
         self.sync_alive(&mut || {})
     }
 
-    fn sync_alive(&mut self, alive: &mut dyn FnMut()) -> Result<(), ControlError> {
+    fn sync_alive(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
         let started = Instant::now();
         // Reading drops what was told before: until it is done the old state lacks that.
         (self.health.in_sync, self.doubtful) = (false, true);
@@ -188,14 +189,14 @@ impl Follower {
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
-        self.merge(state);
+        self.merge(state, alive);
         self.health.syncs += 1;
         (self.health.in_sync, self.doubtful) = (sure, false);
         self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
         Ok(())
     }
 
-    fn read_patiently(&mut self, alive: &mut dyn FnMut()) -> Result<Reading, ControlError> {
+    fn read_patiently(&mut self, alive: Alive<'_>) -> Result<Reading, ControlError> {
         for attempt in 0..TRIES {
             match self.read(attempt < PATIENT, alive)? {
                 Some(reading) => return Ok(reading),
@@ -258,14 +259,15 @@ impl Follower {
         self.options.pause.max(self.health.sync_time * 2)
     }
 
-    fn hear(&mut self) -> Result<(), ControlError> {
+    fn hear(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
         for _ in 0..BURST {
             let Self { changing, state, changes, health, .. } = self;
             let mut doubt = None;
             let heard = changing.hear(|event| {
                 health.events += 1;
-                doubt = state.apply(event, changes).or(doubt);
+                doubt = state.apply_alive(event, changes, alive).or(doubt);
             })?;
+            alive();
             doubt.into_iter().for_each(|doubt| self.note(Loss::Doubt(doubt)));
             match heard {
                 Heard::More => {}
@@ -281,22 +283,21 @@ impl Follower {
     ///
     /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
     /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
-    fn read(&mut self, patient: bool, alive: &mut dyn FnMut()) -> Result<Option<Reading>, ControlError> {
+    fn read(&mut self, patient: bool, alive: Alive<'_>) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut later = Later::default();
-        while self.changing.hear(drop)? != Heard::All {} // older than what is read now
+        while self.changing.hear(drop)? != Heard::All {
+            alive(); // what is older than what is read now
+        }
         for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
             let take = |event| _ = state.apply(event, &mut unused);
-            let whole = self.asking.dump(dump, take, || {
-                alive();
-                later.hear(&mut self.changing)
-            })?;
+            let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing, alive))?;
             unused = Changes::default();
             if !whole || patient && later.v6_routes() {
                 return Ok(None);
             }
         }
-        later.hear(&mut self.changing)?;
+        later.hear(&mut self.changing, alive)?;
         if let Some(loss) = later.lost {
             loss.count(&mut self.health);
             return Ok(None);
@@ -307,14 +308,15 @@ impl Follower {
         }
         self.health.events += later.events.len() as u64;
         for event in later.events {
-            state.apply(event, &mut unused); // what came before its part of the dump does not fit, and does no harm
+            alive();
+            state.apply_alive(event, &mut unused, alive); // what came before its part of the dump does not fit, and does no harm
         }
         state.ghosts.clear();
         Ok(Some(Reading { state, sure }))
     }
 
-    fn merge(&mut self, state: State) {
-        let new = state.differences(&self.state);
+    fn merge(&mut self, state: State, alive: Alive<'_>) {
+        let new = state.differences(&self.state, alive);
         self.changes.v4.extend(new.v4);
         self.changes.v6.extend(new.v6);
         self.changes.local6.extend(new.local6);
@@ -324,19 +326,20 @@ impl Follower {
         self.state = state;
     }
 
-    fn compare(&mut self, alive: &mut dyn FnMut()) -> Result<Check, ControlError> {
-        self.hear()?;
+    fn compare(&mut self, alive: Alive<'_>) -> Result<Check, ControlError> {
+        self.hear(alive)?;
         let mut later = Later::default();
         let asked = self.ask(&mut later, alive);
         let v6_moved = later.v6_routes();
         // However the asking ended: these changes are told once.
-        let Touched { routes: touched, neighbours, more } = self.take_in(later);
+        let Touched { routes: touched, neighbours, more } = self.take_in(later, alive);
         let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
         if self.doubtful || more {
             return Ok(Check::Busy);
         }
-        let equal =
-            |family| self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched);
+        let mut equal = |family| {
+            self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched, alive)
+        };
         Ok(match () {
             () if probe.other_digest_but(&neighbours) != self.state.other_digest_but(&neighbours) => {
                 Check::Differs
@@ -350,16 +353,9 @@ impl Follower {
 
     /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
     /// where they changed under a dump. What is told meanwhile goes to `later`.
-    fn ask(
-        &mut self,
-        later: &mut Later,
-        alive: &mut dyn FnMut(),
-    ) -> Result<Option<(State, Items)>, ControlError> {
+    fn ask(&mut self, later: &mut Later, alive: Alive<'_>) -> Result<Option<(State, Items)>, ControlError> {
         let changing = &mut self.changing;
-        let mut meanwhile = |later: &mut Later| {
-            alive();
-            later.hear(changing)
-        };
+        let mut meanwhile = |later: &mut Later| later.hear(changing, alive);
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
             let take = |event| _ = probe.apply(event, &mut unused);
@@ -385,12 +381,13 @@ impl Follower {
     }
 
     /// Applies what came meanwhile.
-    fn take_in(&mut self, later: Later) -> Touched {
+    fn take_in(&mut self, later: Later, alive: Alive<'_>) -> Touched {
         let mut touched = Touched { more: later.lost.is_some(), ..Touched::default() };
         if let Some(loss) = later.lost {
             self.note(loss);
         }
         for event in later.events {
+            alive();
             self.health.events += 1;
             match &event {
                 Event::Route(route, _) | Event::RouteGone(route) => {
@@ -400,7 +397,7 @@ impl Follower {
                 Event::NeighbourGone(dev, addr) => _ = touched.neighbours.insert((*addr, *dev)),
                 _ => touched.more = true,
             }
-            if let Some(doubt) = self.state.apply(event, &mut self.changes) {
+            if let Some(doubt) = self.state.apply_alive(event, &mut self.changes, alive) {
                 self.note(Loss::Doubt(doubt));
             }
         }
@@ -428,9 +425,9 @@ impl Follower {
     }
 }
 
-fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>) -> u64 {
+fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, alive: Alive<'_>) -> u64 {
     let without: HashSet<u64> = without.iter().map(hash).collect();
-    let counted = routes.iter().filter(|(key, _)| !without.contains(key));
+    let counted = beating(routes, PIECE, alive).filter(|(key, _)| !without.contains(key));
     counted.fold(0, |sum: u64, (_, item)| sum.wrapping_add(*item))
 }
 

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::ControlError;
 use super::event::{Event, Family, Mode, Net};
 use super::follow::Health;
+use super::pieces::Alive;
 use super::socket::{Changing, Heard};
 use super::state::Doubt;
 
@@ -75,8 +76,9 @@ impl Later {
         times.values().any(|(times, replaced)| *replaced && (*times > 1 || silent))
     }
 
-    pub(super) fn hear(&mut self, changing: &mut Changing) -> Result<(), ControlError> {
+    pub(super) fn hear(&mut self, changing: &mut Changing, alive: Alive<'_>) -> Result<(), ControlError> {
         loop {
+            alive();
             match changing.hear(|event| self.events.push(event))? {
                 Heard::More if self.events.len() > KEPT => self.lost = Some(Loss::Overrun),
                 Heard::More => {}

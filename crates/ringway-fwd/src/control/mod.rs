@@ -31,8 +31,9 @@
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later` |
+//! | signs of life amid long work ([`PIECE`], [`Plane::alive`]) | `pieces` |
 //! | what a prefix leads to | `target` |
-//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view` |
+//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
 //! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
 //!
 //! # Following
@@ -76,6 +77,8 @@ mod group;
 mod later;
 mod numbers;
 mod paths;
+mod pieces;
+mod plane;
 mod resolve;
 mod silent;
 mod socket;
@@ -89,5 +92,7 @@ pub use error::ControlError;
 pub use event::{Event, Family, Hop, Kind, Net, Via};
 pub use follow::{Check, Follower, Health, Options};
 pub use group::{BUCKETS, Buckets, Groups, flow_hash};
-pub use resolve::{Limits, Plane, Resolver, Tables};
+pub use pieces::PIECE;
+pub use plane::{Limits, Plane, Tables};
+pub use resolve::Resolver;
 pub use state::{Changes, DEFAULT, Doubt, LOCAL, MAIN, State};

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::ControlError;
 use super::adjacency::{Adjacency, Verdict};
 use super::group::{BUCKETS, Buckets, assign};
-use super::resolve::{Limits, Plane};
+use super::plane::{Limits, Plane};
 use super::state::State;
 use super::target::{Content, Target, Way};
 use crate::fib::NextHop;

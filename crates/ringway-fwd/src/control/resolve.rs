@@ -1,59 +1,19 @@
 //! From the kernel's tables to the data plane's: prefixes lead to numbers of next hops, numbers to entries and groups.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::ControlError;
-use super::adjacency::{Adjacencies, Adjacency, Verdict};
 use super::event::Family;
-use super::group::{Buckets, Groups};
 use super::numbers::Numbers;
+use super::pieces::{Alive, PIECE, beating, sorted};
+use super::plane::Plane;
 use super::state::{Changes, LOCAL, MAIN, State};
 use super::tables::Ip;
 use super::target::Content;
-use crate::fib::{Address, Fib4, Fib6, FibError, NextHop, Prefix, Prefix4, Prefix6};
+use crate::fib::{Address, FibError, NextHop, Prefix};
 
-/// How much the data plane has room for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Next hops, groups included. 65,535 at most.
-    pub next_hops: u16,
-    /// Multipath groups.
-    pub groups: u32,
-}
-
-impl Default for Limits {
-    /// 65,535 and 4,096.
-    fn default() -> Self {
-        Self { next_hops: u16::MAX, groups: 4096 }
-    }
-}
-
-/// The data plane, as the control plane writes it.
-///
-/// Calls come in the order in which things may be used: entries and buckets, then the routes that lead to them.
-pub trait Plane {
-    /// How much it has room for.
-    fn limits(&self) -> Limits;
-
-    /// Writes the entry of a next hop.
-    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency);
-
-    /// Writes the buckets of a group.
-    fn buckets(&mut self, group: u32, buckets: &Buckets);
-
-    /// Changes IPv4 routes, `None` for a withdrawal: all of them or none.
-    ///
-    /// # Errors
-    /// [`FibError`] when they do not fit; then nothing has changed.
-    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError>;
-
-    /// The same for IPv6.
-    ///
-    /// # Errors
-    /// As [`routes4`](Self::routes4).
-    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError>;
-}
+/// Next hops brought up to date before a sign of life: each may be a group of 256.
+const ENTRIES: usize = 1 << 8;
 
 /// Brings what changed in a [`State`] to the data plane.
 ///
@@ -167,6 +127,9 @@ impl Resolver {
 
     /// Brings changes to the data plane: entries before the routes that lead to them. The state is that after the changes.
     ///
+    /// Up to [`PIECE`] routes of a family change at once. Of more, those that come or lead elsewhere are before those that go, so that no
+    /// packet finds neither, and [`Plane::alive`] is called between.
+    ///
     /// # Errors
     /// The first thing that did not fit; all else has been done.
     pub fn update(
@@ -223,22 +186,18 @@ impl Resolver {
 
     /// The same; `alive` is called again and again, since it may take seconds.
     pub fn audit_alive(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
-        let entries = self.numbers.used().into_iter().filter(|n| !self.is_current(*n, state)).count();
+        let used = beating(self.numbers.used(), ENTRIES, alive);
+        let entries = used.filter(|n| !self.is_current(*n, state)).count();
         entries + self.wrong::<u32>(state, alive) + self.wrong::<u128>(state, alive)
     }
 
-    fn wrong<A: Side>(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
-        let prefixes = self.every::<A>(state);
-        let mut looked = 0u32;
+    fn wrong<A: Side>(&mut self, state: &State, alive: Alive<'_>) -> usize {
+        let prefixes = sorted(every(A::half(self), state), alive);
         let wrong = |prefix: &Prefix<A>| {
-            if looked.is_multiple_of(1 << 14) {
-                alive();
-            }
-            looked += 1;
             let held = A::half(self).routes.get(prefix).copied();
             held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
         };
-        prefixes.into_iter().filter(wrong).count()
+        beating(prefixes, PIECE, alive).filter(wrong).count()
     }
 
     fn is_current(&self, number: u16, state: &State) -> bool {
@@ -271,7 +230,10 @@ impl Resolver {
             numbers.extend(self.numbers.objects()); // they may lead anywhere
         }
         let mut first = Ok(());
-        for number in numbers {
+        for (i, number) in numbers.into_iter().enumerate() {
+            if i > 0 && i.is_multiple_of(ENTRIES) {
+                plane.alive(self.unplaced());
+            }
             if let Err(e) = self.numbers.refresh(number, state, plane) {
                 self.stale.insert(number);
                 first = first.and(Err(e));
@@ -287,25 +249,35 @@ impl Resolver {
         changes: &mut Changes,
         plane: &mut dyn Plane,
     ) -> Result<(), ControlError> {
-        let prefixes = self.affected::<A>(state, changes);
-        A::half(self).unplaced = 0; // all pending ones are tried again
+        let unplaced = self.unplaced();
+        let prefixes = sorted(self.affected::<A>(state, changes), &mut || plane.alive(unplaced));
+        let half = A::half(self);
+        (half.pending, half.unplaced) = (BTreeSet::new(), 0); // all pending ones are tried again
         let mut first = Ok(());
         let mut batch = Vec::new();
-        for prefix in prefixes {
-            match self.change(prefix, state, plane) {
-                Ok(change) => batch.extend(change),
-                Err(e) => {
-                    A::half(self).pending.insert(prefix);
-                    let host = self.stand_in(prefix);
-                    let held = A::half(self).routes.get(&prefix).copied();
-                    let wrong = held.is_some_and(|number| !self.numbers.is_host(number));
-                    A::half(self).unplaced += usize::from(wrong);
-                    batch.extend(host);
-                    first = first.and(Err(e));
+        for piece in prefixes.chunks(PIECE) {
+            for prefix in piece {
+                match self.change(*prefix, state, plane) {
+                    Ok(change) => batch.extend(change),
+                    Err(e) => {
+                        batch.extend(self.put_off(*prefix));
+                        first = first.and(Err(e));
+                    }
                 }
             }
+            plane.alive(self.unplaced());
         }
-        first.and(self.publish(&batch, plane))
+        first.and(self.publish(batch, plane))
+    }
+
+    /// There is no number for what a prefix should lead to: it waits.
+    fn put_off<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
+        A::half(self).pending.insert(prefix);
+        let host = self.stand_in(prefix);
+        let held = A::half(self).routes.get(&prefix).copied();
+        let wrong = held.is_some_and(|number| !self.numbers.is_host(number));
+        A::half(self).unplaced += usize::from(wrong);
+        host
     }
 
     /// A prefix that had no next hop leads to the host while there is no number for its own.
@@ -316,36 +288,22 @@ impl Resolver {
         Some((prefix, NextHop::new(self.numbers.host())))
     }
 
-    /// Prefixes to look at: those told, those that wait, and those within them that depend on them.
-    fn affected<A: Side>(&mut self, state: &State, changes: &mut Changes) -> BTreeSet<Prefix<A>> {
-        let mut all = match changes.all {
-            true => self.every(state),
-            false => BTreeSet::new(),
-        };
-        let told = A::changed(changes);
-        all.append(&mut A::half(self).pending);
-        for prefix in &told {
-            all.extend(neighbours_in(state, *prefix));
-        }
-        if let Some(main) = A::tables(&state.routes).get(&MAIN) {
-            A::hiding(changes).into_iter().for_each(|prefix| all.extend(main.within(prefix)));
-        }
-        all.extend(told);
+    /// Prefixes to look at: those told, those that wait, and those within them that depend on them; some more than once.
+    fn affected<'a, A: Side>(
+        &'a mut self,
+        state: &'a State,
+        changes: &'a mut Changes,
+    ) -> impl Iterator<Item = Prefix<A>> + 'a {
+        let (told, hiding) = (A::changed(changes), A::hiding(changes));
+        let half = &*A::half(self);
+        let all = changes.all.then(|| every(half, state)).into_iter().flatten();
+        let told = told.into_iter().flat_map(|prefix| neighbours_in(state, prefix).chain([prefix]));
+        let main = A::tables(&state.routes).get(&MAIN);
+        let hidden =
+            hiding.into_iter().flat_map(move |prefix| main.into_iter().flat_map(move |t| t.within(prefix)));
         let of = changes.neighbours.iter().filter(|(addr, _)| Family::of(*addr) == A::FAMILY);
-        all.extend(of.filter_map(|(addr, _)| host_prefix::<A>(*addr)));
-        all
-    }
-
-    /// All prefixes that there are or should be.
-    fn every<A: Side>(&mut self, state: &State) -> BTreeSet<Prefix<A>> {
-        let tables = A::tables(&state.routes);
-        let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
-        let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));
-        let half = A::half(self);
-        told.chain(neighbours)
-            .chain(half.routes.keys().copied())
-            .chain(half.pending.iter().copied())
-            .collect()
+        let neighbours = of.filter_map(|(addr, _)| host_prefix::<A>(*addr));
+        all.chain(half.pending.iter().copied()).chain(told).chain(hidden).chain(neighbours)
     }
 
     /// What has to change for a prefix. The new number has a use more then.
@@ -365,18 +323,36 @@ impl Resolver {
     }
 
     /// Hands changes to the data plane, one by one if together they do not fit.
-    fn publish<A: Side>(&mut self, batch: &[Change<A>], plane: &mut dyn Plane) -> Result<(), ControlError> {
-        if batch.is_empty() {
-            return Ok(());
+    fn publish<A: Side>(
+        &mut self,
+        mut batch: Vec<Change<A>>,
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
+        if batch.len() > PIECE {
+            batch.sort_by_key(|(_, next_hop)| next_hop.is_none());
         }
-        if A::push(plane, batch).is_ok() {
-            batch.iter().for_each(|change| self.done(*change));
-            return Ok(());
+        let mut left = &batch[..];
+        while let (piece @ [_, ..], rest) = left.split_at(left.len().min(PIECE)) {
+            if A::push(plane, piece).is_err() {
+                return self.publish_each(left, plane);
+            }
+            piece.iter().for_each(|change| self.done(*change));
+            plane.alive(self.unplaced());
+            left = rest;
         }
+        Ok(())
+    }
+
+    fn publish_each<A: Side>(
+        &mut self,
+        batch: &[Change<A>],
+        plane: &mut dyn Plane,
+    ) -> Result<(), ControlError> {
         // Withdrawals make room.
         let (gone, there): (Vec<_>, Vec<_>) = batch.iter().copied().partition(|change| change.1.is_none());
         let (mut first, mut refused) = (Ok(()), 0);
         for change in gone.into_iter().chain(there) {
+            plane.alive(self.unplaced());
             // Each try takes its time, and where many do not fit the next ones won't either.
             let tried = (refused < TRIES).then(|| A::push(plane, &[change]));
             if matches!(tried, Some(Ok(()))) {
@@ -408,6 +384,14 @@ impl Resolver {
     }
 }
 
+/// All prefixes that there are or should be; some more than once.
+fn every<'a, A: Side>(half: &'a Half<A>, state: &'a State) -> impl Iterator<Item = Prefix<A>> + 'a {
+    let tables = A::tables(&state.routes);
+    let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
+    let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));
+    told.chain(neighbours).chain(half.routes.keys().copied()).chain(half.pending.iter().copied())
+}
+
 /// The prefix of one address.
 fn host_prefix<A: Ip>(addr: std::net::IpAddr) -> Option<Prefix<A>> {
     Prefix::new(A::of_ip(addr)?, A::BITS).ok()
@@ -418,66 +402,4 @@ fn neighbours_in<A: Ip>(state: &State, prefix: Prefix<A>) -> impl Iterator<Item 
     let from = (prefix.addr().ip(), 0);
     let within = state.neighbours.range(from..).map_while(move |((addr, _), _)| host_prefix::<A>(*addr));
     within.take_while(move |host| prefix.covers(host.addr()))
-}
-
-/// A data plane in memory of this process.
-#[derive(Debug)]
-pub struct Tables {
-    /// IPv4 routes.
-    pub fib4: Fib4,
-    /// IPv6 routes.
-    pub fib6: Fib6,
-    /// Next hops.
-    pub adjacencies: Arc<Adjacencies>,
-    /// Buckets of groups.
-    pub groups: Arc<Groups>,
-    limits: Limits,
-}
-
-impl Tables {
-    /// Around two tables of routes.
-    pub fn new(fib4: Fib4, fib6: Fib6, limits: Limits) -> Self {
-        Self { fib4, fib6, adjacencies: Arc::default(), groups: Arc::new(Groups::new(limits.groups)), limits }
-    }
-
-    /// The next hop of an address and a flow, members of groups instead of the group; `None` without a route.
-    pub fn find4(&self, addr: u32, hash: u32) -> Option<(NextHop, Adjacency)> {
-        self.member(self.fib4.lookup(addr)?, hash)
-    }
-
-    /// The same for IPv6.
-    pub fn find6(&self, addr: u128, hash: u32) -> Option<(NextHop, Adjacency)> {
-        self.member(self.fib6.lookup(addr)?, hash)
-    }
-
-    fn member(&self, next_hop: NextHop, hash: u32) -> Option<(NextHop, Adjacency)> {
-        let entry = self.adjacencies.load(next_hop);
-        if entry.verdict() != Verdict::Group {
-            return Some((next_hop, entry));
-        }
-        let member = self.groups.pick(entry.group_number(), hash)?;
-        Some((member, self.adjacencies.load(member)))
-    }
-}
-
-impl Plane for Tables {
-    fn limits(&self) -> Limits {
-        self.limits
-    }
-
-    fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
-        self.adjacencies.store(next_hop, entry);
-    }
-
-    fn buckets(&mut self, group: u32, buckets: &Buckets) {
-        self.groups.store(group, buckets);
-    }
-
-    fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Result<(), FibError> {
-        self.fib4.apply(changes.iter().copied())
-    }
-
-    fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError> {
-        self.fib6.apply(changes.iter().copied())
-    }
 }

@@ -4,11 +4,12 @@
 //! `fib_inetaddr_event` of net/ipv4/fib_frontend.c, `fib6_ifdown` and `fib6_remove_prefsrc` of net/ipv6/route.c,
 //! `remove_nexthop` and `nh_netdev_event` of net/ipv4/nexthop.c.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use super::event::{Address, Family, Link, Object, Path, Via};
 use super::paths::PathId;
+use super::pieces::{Alive, PIECE, beating};
 use super::state::{Changes, MAIN, State};
 use super::tables::{Ip, fewer, item};
 
@@ -34,11 +35,11 @@ enum Loss {
 type Rewrite = HashMap<PathId, Option<PathId>>;
 
 impl State {
-    pub(super) fn link(&mut self, link: Link, changes: &mut Changes) {
+    pub(super) fn link(&mut self, link: Link, changes: &mut Changes, alive: Alive<'_>) {
         let dev = link.index;
         let (up, running, carrier) = (link.up, link.running, link.carrier);
         if !(up && running) {
-            self.objects_of(dev, changes);
+            self.objects_of(dev, changes, alive);
         }
         let old = self.links.get(&dev);
         if old == Some(&link) {
@@ -49,8 +50,8 @@ impl State {
         changes.all |= old.is_some_and(|old| old.carrier != carrier) && self.ignores_linkdown(dev);
         self.links.insert(dev, link);
         if was_up && !up {
-            self.lose_v4(dev, Loss::Down, changes);
-            self.lose_v6(dev, Loss::Down, changes);
+            self.lose_v4(dev, Loss::Down, changes, alive);
+            self.lose_v6(dev, Loss::Down, changes, alive);
         }
         if !was_up && up {
             self.dead.remove(&(Family::V4, dev));
@@ -58,12 +59,12 @@ impl State {
         }
     }
 
-    pub(super) fn link_gone(&mut self, dev: u32, changes: &mut Changes) {
+    pub(super) fn link_gone(&mut self, dev: u32, changes: &mut Changes, alive: Alive<'_>) {
         changes.hops = true;
         self.links.remove(&dev);
-        self.objects_of(dev, changes);
-        self.lose_v4(dev, Loss::Gone, changes);
-        self.lose_v6(dev, Loss::Gone, changes);
+        self.objects_of(dev, changes, alive);
+        self.lose_v4(dev, Loss::Gone, changes, alive);
+        self.lose_v6(dev, Loss::Gone, changes, alive);
         for family in [Family::V4, Family::V6] {
             self.dead.remove(&(family, dev));
             self.settings.remove(&(family, dev.cast_signed()));
@@ -82,21 +83,21 @@ impl State {
         }
     }
 
-    pub(super) fn address_gone(&mut self, address: Address, changes: &mut Changes) {
+    pub(super) fn address_gone(&mut self, address: Address, changes: &mut Changes, alive: Alive<'_>) {
         if !self.addresses.remove(&address) {
             return;
         }
         if !self.addresses.iter().any(|a| a.addr == address.addr) {
-            self.lose_source(address.addr, changes);
+            self.lose_source(address.addr, changes, alive);
         }
         let v4 = |a: &Address| a.dev == address.dev && a.addr.is_ipv4();
         if address.addr.is_ipv4() && !self.addresses.iter().any(v4) {
-            self.lose_v4(address.dev, Loss::Addresses, changes);
+            self.lose_v4(address.dev, Loss::Addresses, changes, alive);
         }
     }
 
     /// IPv4 routes all of whose hops are dead are removed; an interface that is gone takes its multipath routes along at once.
-    fn lose_v4(&mut self, dev: u32, loss: Loss, changes: &mut Changes) {
+    fn lose_v4(&mut self, dev: u32, loss: Loss, changes: &mut Changes, alive: Alive<'_>) {
         changes.hops |= self.dead.insert((Family::V4, dev));
         let lost = |path: &Path| match &path.via {
             Via::Hops(hops) if hops.iter().any(|hop| hop.dev == dev) => {
@@ -105,19 +106,20 @@ impl State {
             }
             _ => false,
         };
-        let rewrite = self.choose::<u32>(lost);
+        let rewrite = self.choose::<u32>(lost, alive);
         if loss == Loss::Addresses {
-            self.remember(&rewrite, |path| path.protocol == KERNEL);
+            self.remember(&rewrite, |path| path.protocol == KERNEL, alive);
         }
-        self.rewrite::<u32>(&rewrite, changes);
+        self.rewrite::<u32>(&rewrite, changes, alive);
     }
 
     /// IPv6 routes lose single hops to an interface that is gone, and are removed with the last live one.
-    fn lose_v6(&mut self, dev: u32, loss: Loss, changes: &mut Changes) {
+    fn lose_v6(&mut self, dev: u32, loss: Loss, changes: &mut Changes, alive: Alive<'_>) {
         changes.hops |= self.dead.insert((Family::V6, dev));
         let mut shorter = Vec::new();
         let mut rewrite = Rewrite::new();
-        for (id, path) in self.routes.paths.all().filter(|(_, path)| path.family == Family::V6) {
+        let all = beating(self.routes.paths.all(), PIECE, alive);
+        for (id, path) in all.filter(|(_, path)| path.family == Family::V6) {
             let Via::Hops(hops) = &path.via else { continue };
             if !hops.iter().any(|hop| hop.dev == dev) {
                 continue;
@@ -131,25 +133,26 @@ impl State {
             }
         }
         rewrite.extend(self.made(shorter));
-        self.finish::<u128>(rewrite, changes);
+        self.finish::<u128>(rewrite, changes, alive);
     }
 
     /// An address is not ours any more: IPv4 routes of table main that name it as source are removed, those of IPv6 forget it.
-    fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes) {
-        let named: Vec<_> = self.routes.paths.all().filter(|(_, path)| path.source == Some(addr)).collect();
+    fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes, alive: Alive<'_>) {
+        let all = beating(self.routes.paths.all(), PIECE, alive);
+        let named: Vec<_> = all.filter(|(_, path)| path.source == Some(addr)).collect();
         if named.is_empty() {
             return;
         }
         match addr {
             IpAddr::V4(_) => {
-                let named: Vec<_> = named.iter().map(|(id, _)| *id).collect();
+                let named: HashSet<_> = named.iter().map(|(id, _)| *id).collect();
                 let main = u32::tables(&self.routes).get(&MAIN);
-                let slots = main.into_iter().flat_map(|table| table.iter());
+                let slots = beating(main.into_iter().flat_map(|table| table.iter()), PIECE, alive);
                 let hit = slots.filter(|(_, ids)| ids.iter().any(|id| named.contains(id)));
                 let left = |ids: &[PathId]| ids.iter().copied().filter(|id| !named.contains(id)).collect();
                 let new: Vec<(_, Vec<_>)> = hit.map(|(prefix, ids)| (prefix, left(ids))).collect();
-                self.remember(&named.iter().map(|id| (*id, None)).collect(), |_| true);
-                for (prefix, ids) in new {
+                self.remember(&named.iter().map(|id| (*id, None)).collect(), |_| true, alive);
+                for (prefix, ids) in beating(new, PIECE, alive) {
                     self.routes.set(MAIN, prefix, &ids);
                     changes.v4.push(prefix);
                 }
@@ -158,22 +161,22 @@ impl State {
                 let without = |(id, path): (PathId, &Path)| (id, Some(Path { source: None, ..path.clone() }));
                 let new = named.into_iter().map(without).collect();
                 let rewrite = self.made(new);
-                self.finish::<u128>(rewrite, changes);
+                self.finish::<u128>(rewrite, changes, alive);
             }
         }
     }
 
     /// Objects through an interface that can't be sent to.
-    fn objects_of(&mut self, dev: u32, changes: &mut Changes) {
+    fn objects_of(&mut self, dev: u32, changes: &mut Changes, alive: Alive<'_>) {
         let through = self.objects.iter().filter(|(_, o)| matches!(o, Object::Hop(hop) if hop.dev == dev));
         let ids: Vec<_> = through.map(|(id, _)| *id).collect();
         if !ids.is_empty() {
-            self.objects_gone(ids, changes);
+            self.objects_gone(ids, changes, alive);
         }
     }
 
     /// Objects are removed: from their groups, those that become empty too, and with all their routes.
-    pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes) {
+    pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes, alive: Alive<'_>) {
         changes.hops = true;
         for id in &ids {
             self.objects.remove(id);
@@ -187,14 +190,14 @@ impl State {
         }
         self.objects.retain(|id, _| !ids.contains(id));
         let through = |path: &Path| matches!(path.via, Via::Object(id) if ids.contains(&id));
-        let (v4, v6) = (self.choose::<u32>(through), self.choose::<u128>(through));
-        self.rewrite::<u32>(&v4, changes);
-        self.rewrite::<u128>(&v6, changes);
+        let (v4, v6) = (self.choose::<u32>(through, alive), self.choose::<u128>(through, alive));
+        self.rewrite::<u32>(&v4, changes, alive);
+        self.rewrite::<u128>(&v6, changes, alive);
     }
 
     /// Paths of a family to be removed.
-    fn choose<A: Ip>(&self, lost: impl Fn(&Path) -> bool) -> Rewrite {
-        let all = self.routes.paths.all().filter(|(_, path)| path.family == A::FAMILY);
+    fn choose<A: Ip>(&self, lost: impl Fn(&Path) -> bool, alive: Alive<'_>) -> Rewrite {
+        let all = beating(self.routes.paths.all(), PIECE, alive).filter(|(_, path)| path.family == A::FAMILY);
         all.filter(|(_, path)| lost(path)).map(|(id, _)| (id, None)).collect()
     }
 
@@ -204,29 +207,29 @@ impl State {
     }
 
     /// Rewrites, and gives back what [`made`](Self::made) took.
-    fn finish<A: Ip>(&mut self, rewrite: Rewrite, changes: &mut Changes) {
-        self.rewrite::<A>(&rewrite, changes);
+    fn finish<A: Ip>(&mut self, rewrite: Rewrite, changes: &mut Changes, alive: Alive<'_>) {
+        self.rewrite::<A>(&rewrite, changes, alive);
         rewrite.into_values().flatten().for_each(|id| self.routes.paths.give(id));
     }
 
-    fn rewrite<A: Ip>(&mut self, rewrite: &Rewrite, changes: &mut Changes) {
+    fn rewrite<A: Ip>(&mut self, rewrite: &Rewrite, changes: &mut Changes, alive: Alive<'_>) {
         if rewrite.is_empty() {
             return;
         }
-        for (table, prefix) in self.routes.rewrite::<A>(rewrite) {
+        for (table, prefix) in self.routes.rewrite::<A>(rewrite, alive) {
             changes.route(table, A::net(prefix));
         }
     }
 
     /// Notes routes of IPv4 about to be removed, of which the kernel may still tell.
-    fn remember(&mut self, rewrite: &Rewrite, which: impl Fn(&Path) -> bool) {
+    fn remember(&mut self, rewrite: &Rewrite, which: impl Fn(&Path) -> bool, alive: Alive<'_>) {
         if self.ghosts.len() > GHOSTS {
             self.ghosts.clear();
         }
         let paths = &self.routes.paths;
         let told = |id: &&PathId| rewrite.contains_key(id) && which(paths.get(**id));
         for (table, t) in u32::tables(&self.routes) {
-            for (prefix, ids) in t.iter() {
+            for (prefix, ids) in beating(t.iter(), PIECE, alive) {
                 let items = ids.iter().filter(told).map(|id| item(*table, u32::net(prefix), paths.hash(*id)));
                 self.ghosts.extend(items);
             }

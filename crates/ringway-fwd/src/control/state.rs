@@ -8,6 +8,7 @@ use super::decode::hash;
 use super::event::{
     Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
 };
+use super::pieces::{Alive, PIECE, beating};
 use super::tables::{Ip, Routes, item};
 use crate::fib::{Prefix, Prefix4, Prefix6};
 
@@ -103,11 +104,21 @@ impl State {
     ///
     /// Returns a doubt when the change does not fit what was told before; it is taken in all the same.
     pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Doubt> {
+        self.apply_alive(event, changes, &mut || {})
+    }
+
+    /// The same; `alive` is called again and again while all routes are looked at, as when an interface goes.
+    pub fn apply_alive(
+        &mut self,
+        event: Event,
+        changes: &mut Changes,
+        alive: &mut dyn FnMut(),
+    ) -> Option<Doubt> {
         match event {
-            Event::Link(link) => self.link(link, changes),
-            Event::LinkGone(dev) => self.link_gone(dev, changes),
+            Event::Link(link) => self.link(link, changes, alive),
+            Event::LinkGone(dev) => self.link_gone(dev, changes, alive),
             Event::Address(address) => self.address(address, changes),
-            Event::AddressGone(address) => self.address_gone(address, changes),
+            Event::AddressGone(address) => self.address_gone(address, changes, alive),
             Event::Neighbour(Neighbour { dev, addr, link }) => {
                 if self.neighbours.insert((addr, dev), link) != Some(link) {
                     changes.neighbours.push((addr, dev));
@@ -124,7 +135,7 @@ impl State {
                 changes.hops |= self.objects.get(&id) != Some(&object);
                 self.objects.insert(id, object);
             }
-            Event::ObjectGone(id) => self.objects_gone(vec![id], changes),
+            Event::ObjectGone(id) => self.objects_gone(vec![id], changes, alive),
             Event::Rule(rule) => drop(self.rules.insert(rule)),
             Event::RuleGone(rule) => drop(self.rules.remove(&rule)),
             Event::Setting(setting) => self.setting(setting, changes),
@@ -316,7 +327,7 @@ impl State {
     }
 
     /// What may differ for the data plane between another state and this one.
-    pub(super) fn differences(&self, other: &Self) -> Changes {
+    pub(super) fn differences(&self, other: &Self, alive: Alive<'_>) -> Changes {
         let mut changes = Changes { hops: true, ..Changes::default() };
         let neighbours = |a: &Self, b: &Self, changes: &mut Changes| {
             let new = a.neighbours.iter().filter(|(key, link)| b.neighbours.get(key) != Some(link));
@@ -328,24 +339,25 @@ impl State {
             |state: &Self| -> Vec<_> { state.links.values().map(|l| (l.index, l.carrier)).collect() };
         changes.all =
             self.settings != other.settings || self.dead != other.dead || carriers(self) != carriers(other);
-        self.differing::<u32>(other, &mut changes);
-        self.differing::<u128>(other, &mut changes);
+        self.differing::<u32>(other, &mut changes, alive);
+        self.differing::<u128>(other, &mut changes, alive);
         changes
     }
 
-    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes) {
+    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes, alive: Alive<'_>) {
         for table in [MAIN, LOCAL] {
             let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
             let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
                 ids.iter().map(|id| state.routes.paths.hash(*id)).collect()
             };
-            for (prefix, ids) in a.into_iter().flat_map(|t| t.iter()) {
+            for (prefix, ids) in beating(a.into_iter().flat_map(|t| t.iter()), PIECE, alive) {
                 let theirs = b.map_or(&[][..], |t| t.get(prefix));
                 if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
                     changes.route(table, A::net(prefix));
                 }
             }
-            let gone = b.into_iter().flat_map(|t| t.iter()).map(|(prefix, _)| prefix);
+            let theirs = beating(b.into_iter().flat_map(|t| t.iter()), PIECE, alive);
+            let gone = theirs.map(|(prefix, _)| prefix);
             let gone = gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty()));
             gone.for_each(|prefix| changes.route(table, A::net(prefix)));
         }
@@ -382,8 +394,8 @@ mod tests {
     #[test]
     fn a_carrier_that_changed_unheard_is_a_difference() {
         let (before, after) = (state([link(1, true)]), state([link(1, false)]));
-        assert!(after.differences(&before).all, "routes may be absent without a carrier");
-        assert!(!after.differences(&after).all);
+        assert!(after.differences(&before, &mut || {}).all, "routes may be absent without a carrier");
+        assert!(!after.differences(&after, &mut || {}).all);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::decode::hash;
 use super::event::{Family, Kind, Mode, Net, Path, Via};
 use super::paths::{PathId, Paths};
+use super::pieces::{Alive, PIECE, beating};
 use crate::fib::{Address, Prefix};
 
 /// `RTPROT_RA`: from router advertisements; such routes are no part of a multipath route.
@@ -147,17 +148,20 @@ impl Routes {
     }
 
     /// Replaces paths, or removes them, wherever routes have them; returns tables and prefixes that changed.
-    pub(super) fn rewrite<A: Ip>(&mut self, to: &HashMap<PathId, Option<PathId>>) -> Vec<(u32, Prefix<A>)> {
-        let touched = |(prefix, ids): (Prefix<A>, &[PathId])| {
+    pub(super) fn rewrite<A: Ip>(
+        &mut self,
+        to: &HashMap<PathId, Option<PathId>>,
+        alive: Alive<'_>,
+    ) -> Vec<(u32, Prefix<A>)> {
+        let touched = |(table, prefix, ids): (u32, Prefix<A>, &[PathId])| {
             ids.iter().any(|id| to.contains_key(id)).then(|| {
                 let left = ids.iter().filter_map(|id| to.get(id).copied().unwrap_or(Some(*id)));
-                (prefix, left.collect::<Vec<_>>())
+                (table, prefix, left.collect::<Vec<_>>())
             })
         };
-        let tables = A::tables(self).iter();
-        let all = tables.flat_map(|(n, t)| t.iter().filter_map(touched).map(|(p, ids)| (*n, p, ids)));
-        let all: Vec<_> = all.collect();
-        all.into_iter()
+        let slots = A::tables(self).iter().flat_map(|(n, t)| t.iter().map(|(p, ids)| (*n, p, ids)));
+        let all: Vec<_> = beating(slots, PIECE, alive).filter_map(touched).collect();
+        beating(all, PIECE, alive)
             .map(|(table, prefix, mut ids)| {
                 ids.sort_by_key(|id| order(self.paths.get(*id)));
                 ids.dedup();

@@ -4,6 +4,7 @@
 
 mod cases;
 mod events;
+mod long;
 mod obvious;
 mod plane;
 

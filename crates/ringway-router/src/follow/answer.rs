@@ -13,6 +13,7 @@ use crate::kernel::{Kind, Member};
 impl Engine {
     /// The answer to a question.
     pub(super) fn answer(&mut self, request: &Request) -> Value {
+        let _ = self.alive(); // many may ask at once; what goes wrong the next turn says
         let answer = match request {
             Request::Status => Ok(self.status()),
             Request::Show { family, within, after } => {

@@ -9,19 +9,16 @@ use ringway_fwd::control::{self, Changes, Check, ControlError, Follower, Health,
 use super::members::{self, Members};
 use super::obstacles::{self, Bypass};
 use crate::examine::Examiner;
+use crate::heart::{Beating, Heart};
 use crate::kernel::{Control, Router, Rpf, Spec};
 
 /// From one taking in of changes to the next: they are published together.
 const PACE: Duration = Duration::from_millis(5);
-/// From one heartbeat to the next.
-const BEAT: Duration = Duration::from_millis(250);
 /// From one grace period to the next, while there is something to release.
 const SETTLE: Duration = Duration::from_millis(250);
 /// From one look at the members to the next, and from one try at what did not fit to the next: the first after the kernel told something.
 const SOON: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
-/// How long the tables are trusted when the kernel's can't be read.
-const TRUST: Duration = Duration::from_secs(10);
 
 /// How to make a router, or to go on with one.
 #[derive(Debug, Clone)]
@@ -80,25 +77,9 @@ pub struct Engine {
     next: Instant,
 }
 
-/// Heartbeats.
-#[derive(Debug)]
-struct Heart {
-    last: Instant,
-    /// When the kernel's tables could be followed last.
-    followed: Instant,
-    /// Each route is in the fast path's tables: where one is not, its packets would take the way of a shorter one.
-    complete: bool,
-}
-
-impl Heart {
-    fn beat(&mut self, control: &mut Control) -> Result<()> {
-        let now = Instant::now();
-        if now - self.last < BEAT {
-            return Ok(());
-        }
-        self.last = now;
-        control.heartbeat(self.complete && now - self.followed < TRUST)
-    }
+/// Beats if it is time to.
+fn beat(heart: &mut Heart, control: &Control) -> Result<()> {
+    heart.beat().map_or(Ok(()), |good| control.heartbeat(good))
 }
 
 /// What there is before the loop begins, and what to tell people.
@@ -157,6 +138,9 @@ impl Engine {
         (control, resolver, members, warnings): Started,
     ) -> (Self, Vec<String>) {
         let now = Instant::now();
+        let mut heart = Heart::new();
+        heart.followed(follower.health().sync_time);
+        heart.brought(resolver.unplaced());
         let engine = Self {
             router,
             control,
@@ -164,7 +148,7 @@ impl Engine {
             resolver,
             members,
             examiner: Examiner::new(now),
-            heart: Heart { last: now, followed: now, complete: true },
+            heart,
             notes: Vec::new(),
             trouble: None,
             dirty: true,
@@ -220,9 +204,11 @@ impl Engine {
     pub fn wait(&self) -> Duration {
         let now = Instant::now();
         let follow = (now + self.follower.wait(now)).max(self.next);
-        let settle = if self.dirty { self.settled + SETTLE } else { now + BEAT };
-        let due = [follow, settle, self.heart.last + BEAT, self.look_due(), self.examiner.due(now)];
-        let due = due.into_iter().min().map_or(BEAT, |due| due.saturating_duration_since(now));
+        let beat = self.heart.due();
+        let settle = if self.dirty { self.settled + SETTLE } else { beat };
+        let due =
+            [follow, settle, self.look_due(), self.examiner.due(now)].into_iter().fold(beat, Instant::min);
+        let due = due.saturating_duration_since(now);
         if self.listens() { due } else { due.min(self.next.saturating_duration_since(now)) }
     }
 
@@ -243,17 +229,25 @@ impl Engine {
         if self.dirty && now >= self.settled + SETTLE {
             self.settle();
         }
-        self.heart.beat(&mut self.control)
+        self.alive()
+    }
+
+    /// Beats if it is time to, amid something else that takes long.
+    ///
+    /// # Errors
+    /// As [`turn`](Self::turn).
+    pub(super) fn alive(&mut self) -> Result<()> {
+        beat(&mut self.heart, &self.control)
     }
 
     fn follow(&mut self, now: Instant) {
         let Self { follower, control, heart, .. } = self;
         // what a heartbeat says while tables are read it says again in this turn
-        let polled = follower.poll_alive(now, &mut || _ = heart.beat(control));
+        let polled = follower.poll_alive(now, &mut || _ = beat(heart, control));
         self.next = Instant::now() + PACE;
         match polled {
             Ok(changes) => {
-                self.heart.followed = Instant::now();
+                self.heart.followed(self.follower.health().sync_time);
                 if !changes.is_empty() {
                     self.bring(changes);
                 }
@@ -268,11 +262,15 @@ impl Engine {
     /// Brings changes to the fast path.
     fn bring(&mut self, changes: Changes) {
         self.dirty = true;
-        match self.resolver.update(self.follower.state(), changes, &mut self.control) {
+        let Self { follower, resolver, control, heart, .. } = self;
+        // what a heartbeat says meanwhile it says again in this turn
+        let mut plane = Beating { plane: control, heart, tell: &|control, good| _ = control.heartbeat(good) };
+        let done = resolver.update(follower.state(), changes, &mut plane);
+        heart.brought(resolver.unplaced());
+        match done {
             Ok(()) => self.trouble = None,
             Err(e) => self.tell_once(e.to_string()),
         }
-        self.heart.complete = self.resolver.unplaced() == 0;
     }
 
     /// Members are looked at soon after a change, which may be one of theirs.
@@ -311,13 +309,13 @@ impl Engine {
     /// [`ErrorKind::Io`] when the kernel's tables can't be read.
     pub fn sync(&mut self) -> Result<(Check, usize)> {
         let Self { follower, control, heart, .. } = self;
-        let found = follower.check_alive(&mut || _ = heart.beat(control));
+        let found = follower.check_alive(&mut || _ = beat(heart, control));
         let found = found.map_err(|e| failed(self.router.name(), &e))?;
         self.next = Instant::now();
         self.follow(Instant::now());
-        self.heart.beat(&mut self.control)?;
+        self.alive()?;
         let Self { follower, resolver, control, heart, .. } = self;
-        let wrong = resolver.audit_alive(follower.state(), &mut || _ = heart.beat(control));
+        let wrong = resolver.audit_alive(follower.state(), &mut || _ = beat(heart, control));
         if wrong > 0 {
             self.bring(Changes::everything());
         }
@@ -379,6 +377,7 @@ fn attach(
 ) -> Result<Started> {
     let mut joined = 0;
     for nic in nics {
+        control.heartbeat(resolver.unplaced() == 0)?; // a driver may take a second for each
         match members.join(router, follower.state(), &nic) {
             Ok(_) => joined += 1,
             Err(e) if !options.nics.is_empty() => return Err(e),

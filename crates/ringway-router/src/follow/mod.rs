@@ -21,8 +21,9 @@
 //!
 //! # Times
 //! Changes are taken in 5 ms after the one before at the earliest, so that bursts are published together. Memory that readers may still see
-//! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read. Without a
-//! word from the kernel's sockets that could be read for 10 s the tables are called not ready. A neighbour in use is examined every
+//! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read, compared and written,
+//! however many routes there are: that is done in pieces. When the kernel's tables could not be followed for 10 s, or thrice as long as reading them
+//! took if that is more, those of the fast path are called not ready. A neighbour in use is examined every
 //! 5 s. Members are looked at 50 ms after a change, and every second: an interface that
 //! comes back is a member again by then.
 

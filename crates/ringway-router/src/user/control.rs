@@ -11,9 +11,10 @@ use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::examine::Examiner;
+use crate::heart::{Beating, Heart};
 
-/// Longest wait: heartbeats are due.
-const TICK: Duration = Duration::from_millis(500);
+/// Longest wait: heartbeats are due, and to stop is noticed.
+const TICK: Duration = Duration::from_millis(250);
 
 /// While readers are to leave, or the kernel's tables are to be read again.
 const SOON: Duration = Duration::from_millis(10);
@@ -42,8 +43,7 @@ pub(super) struct Control {
     pub(super) interfaces: Arc<Interfaces>,
     pub(super) rpf6: Rpf,
     pub(super) heartbeat: Arc<Heartbeat>,
-    /// Each route is in the tables.
-    pub(super) complete: bool,
+    pub(super) heart: Heart,
     pub(super) next_hops: Arc<Counters>,
     pub(super) status: Arc<Mutex<Status>>,
     /// Marks of readers and of the resolver, oldest first: once the readers have left, the resolver may go on.
@@ -59,24 +59,22 @@ impl Control {
             Ok(changes) => self.update(changes),
             Err(e) => self.tell(Some(&e)),
         }
+        self.beat();
     }
 
     /// Follows until told to stop. Then the tables are not to be trusted any more.
     pub(super) fn run(&mut self, stop: &AtomicBool) {
         while !stop.load(Relaxed) {
             self.wait();
-            let Self { follower, heartbeat, complete, .. } = self;
+            let Self { follower, heart, heartbeat, .. } = self;
             // Reading all takes longer than a heart may stand still.
-            let mut alive = || {
-                if *complete {
-                    heartbeat.beat(monotonic_ns())
-                }
-            };
+            let mut alive = || heart.beat().into_iter().for_each(|good| say(heartbeat, good));
             match follower.poll_alive(Instant::now(), &mut alive) {
                 Ok(changes) => self.update(changes),
-                // No heartbeat: when this lasts, all goes to the host.
+                // When this lasts, all goes to the host.
                 Err(e) => self.tell(Some(&e)),
             }
+            self.beat();
             let Self { follower, resolver, next_hops, examiner, .. } = self;
             examiner.step(Instant::now(), follower, resolver, |next_hop| next_hops.get(next_hop).0);
         }
@@ -93,16 +91,17 @@ impl Control {
         let _ = poll(&mut [PollFd::new(&self.follower, PollFlags::IN)], Some(&timeout));
     }
 
+    fn beat(&mut self) {
+        self.heart.beat().into_iter().for_each(|good| say(&self.heartbeat, good));
+    }
+
     fn update(&mut self, changes: Changes) {
-        let done = self.resolver.update(self.follower.state(), changes, &mut self.tables);
+        let Self { follower, resolver, tables, heart, heartbeat, .. } = self;
+        heart.followed(follower.health().sync_time);
+        let mut plane = Beating { plane: tables, heart, tell: &|_, good| say(heartbeat, good) };
+        let done = resolver.update(follower.state(), changes, &mut plane);
+        heart.brought(resolver.unplaced());
         self.refresh();
-        self.complete = self.resolver.unplaced() == 0;
-        if self.complete {
-            self.heartbeat.beat(monotonic_ns());
-        } else {
-            // Packets of a route that is not there would take the way of a shorter one: all go to the host.
-            self.heartbeat.stop();
-        }
         self.leaving.push_back((self.tables.fib4.readers_mark(), self.resolver.mark()));
         while let Some(&(readers, numbers)) = self.leaving.front()
             && self.tables.fib4.readers_left(readers)
@@ -130,6 +129,11 @@ impl Control {
             status.trouble = Some(e.to_string());
         }
     }
+}
+
+/// Whether the tables are good. Packets of a route that is not there would take the way of a shorter one: all go to the host then.
+fn say(heartbeat: &Heartbeat, good: bool) {
+    if good { heartbeat.beat(monotonic_ns()) } else { heartbeat.stop() }
 }
 
 /// The kernel's number of an interface.

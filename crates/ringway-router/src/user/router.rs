@@ -16,6 +16,7 @@ use super::Side;
 use super::control::{Control, Status, index_of};
 use super::path::Path;
 use crate::examine::Examiner;
+use crate::heart::Heart;
 
 /// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -174,7 +175,7 @@ impl Router {
             status: watch.status.clone(),
             leaving: VecDeque::new(),
             examiner: Examiner::new(Instant::now()),
-            complete: false,
+            heart: Heart::new(),
         };
         control.begin();
         Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })
