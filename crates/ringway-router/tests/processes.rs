@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
 use ringway::vale::{Switch, SwitchSpec};
+use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Interface, Outcome, Router, Spec};
 use support::{Bed, LIMIT, fill, join, mac, root, total};
 
@@ -143,6 +144,40 @@ fn whoever_is_killed_leaves_a_router_that_goes_on() {
     let names = std::fs::read_dir(root()).unwrap().map(|e| e.unwrap().file_name());
     let halves: Vec<_> = names.filter(|n| n.to_string_lossy().contains("vale6")).collect();
     assert!(halves.is_empty(), "{halves:?}");
+}
+
+/// Its process died when one of three interfaces was a member, and a second one was noted only.
+#[test]
+fn a_router_that_was_not_made_to_its_end_is_completed() {
+    let Some(bed) = Bed::new("vale7") else { return };
+    let names = |router: &Router| router.members().into_iter().map(|m| m.name).collect::<Vec<_>>();
+    let wanted = ["r0", "r1", "r2"].map(String::from);
+    bed.inside(|| {
+        let router = Router::create_for("vale7", &Spec::default(), &wanted).unwrap();
+        let mut control = router.take_control().unwrap();
+        fill(&mut control);
+        control.publish().unwrap();
+        join(&router, "r1");
+        drop(control);
+        assert_eq!(Router::open("vale7").unwrap().wanted().unwrap(), wanted);
+
+        let (engine, warnings) = Engine::take_over("vale7", &Options::default()).unwrap();
+        let mut found = names(engine.router());
+        found.sort();
+        assert_eq!((found.as_slice(), warnings.len()), (&wanted[..], 0));
+        assert_eq!(engine.router().wanted(), None);
+        engine.router().remove_member("r2").unwrap();
+        drop(engine);
+        let (engine, _) = Engine::take_over("vale7", &Options::default()).unwrap();
+        assert_eq!(names(engine.router()).len(), 2, "what was taken out later stays out");
+        engine.delete().unwrap();
+
+        let router = Router::create_for("vale7", &Spec::default(), &wanted).unwrap();
+        router.unwant("r0");
+        let (engine, _) = Engine::take_over("vale7", &Options::default()).unwrap();
+        assert_eq!(names(engine.router()), ["r1", "r2"], "and what was before, too");
+        engine.delete().unwrap();
+    });
 }
 
 #[test]

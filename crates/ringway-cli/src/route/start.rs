@@ -11,9 +11,11 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ringway::vale::is_router;
 use ringway_router::follow::{Engine, Files, Options, Server};
 use ringway_router::kernel::{Router, Spec};
 use rustix::stdio;
@@ -96,10 +98,11 @@ fn begin(
     }
     let (engine, warnings) = match orphan {
         true => Engine::take_over(name, options)?,
-        false => Engine::create(name, spec, options)?,
+        false => create(name, spec, options, files)?,
     };
     let listening = Server::open(name, files).map_err(Failure::from).and_then(|server| {
         keep(files)?;
+        fs::write(&files.pid, format!("{}\n", std::process::id())).map_err(|e| unwritten(&files.pid, &e))?;
         Ok(server)
     });
     let server = match listening {
@@ -122,15 +125,35 @@ fn begin(
     Ok((engine, server, object))
 }
 
-/// Notes its process id, and how it was started.
+/// Makes the router. How it was started is noted before: whoever goes on after a process that was killed amid it starts alike.
+fn create(
+    name: &str,
+    spec: &Spec,
+    options: &Options,
+    files: &Files,
+) -> Result<(Engine, Vec<String>), Failure> {
+    if !is_router(name) {
+        files.make_directory()?;
+        keep(files)?;
+    }
+    let made = Engine::create(name, spec, options);
+    if made.is_err() && !is_router(name) {
+        files.remove();
+    }
+    Ok(made?)
+}
+
+/// Notes how it was started.
 fn keep(files: &Files) -> Result<(), Failure> {
     let arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let own: Vec<_> = arguments.filter(|arg| !CHILD.contains(&arg.as_str())).collect();
     let setup =
         json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::vale::root() });
-    let wrote = fs::write(&files.setup, format!("{setup}\n"))
-        .and_then(|()| fs::write(&files.pid, format!("{}\n", std::process::id())));
-    wrote.map_err(|e| Failure::Other(format!("{}: writing it failed: {e}", files.setup.display())))
+    fs::write(&files.setup, format!("{setup}\n")).map_err(|e| unwritten(&files.setup, &e))
+}
+
+fn unwritten(file: &Path, e: &std::io::Error) -> Failure {
+    Failure::Other(format!("{}: writing it failed: {e}", file.display()))
 }
 
 /// Tells parent, systemd or people that it is ready.

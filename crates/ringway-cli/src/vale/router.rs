@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway_router::follow::{self, Ask, Bypass, Request};
+use ringway_router::follow::{self, Ask, Bypass, Files, Request};
 use ringway_router::kernel::{BudgetLimits, Rate, Router, Rpf, Spec};
 use serde_json::json;
 
@@ -146,7 +146,10 @@ pub(super) fn leave(name: &str, interface: &str, console: Console) -> Result<(),
     let number = router.members().iter().find(|m| m.name == interface).map(|m| m.number);
     match router.health().controller {
         Some(_) => drop(Ask::open(name, PATIENCE)?.ask(&Request::Leave { interface: interface.to_owned() })?),
-        None => router.remove_member(interface)?,
+        None => {
+            router.unwant(interface);
+            router.remove_member(interface)?;
+        }
     }
     let object = json!({ "switch": name, "port": interface, "number": number });
     console.result(&format!("{name}:{interface}: removed"), &object)?;
@@ -162,6 +165,15 @@ pub(super) fn remove(name: &str, console: Console) -> Result<(), Failure> {
     let text = format!("{name}: removed, with {}", many(members as u64, "member"));
     console.result(&text, &json!({ "name": name, "ports": members }))?;
     Ok(())
+}
+
+/// Removes what a process left that was killed while it made or removed a router or switch of that name, which is not there; whether there was
+/// anything.
+pub(super) fn clear(name: &str) -> Result<bool, Failure> {
+    let files = Files::of(name).ok(); // some users have no place for them
+    let noted = files.as_ref().is_some_and(|files| files.setup.exists());
+    files.iter().for_each(Files::remove);
+    Ok(ringway::vale::clear(name)? || noted)
 }
 
 /// The router of that name, or all; none for the name of a switch.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ringway::ErrorKind;
 use ringway::vale::{Module, NicOptions, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
@@ -161,7 +162,8 @@ impl Add {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Nothing is removed while a process has a port of it open. `ringway vale port del` removes a single port. Of a router the process that \
-follows the kernel's tables is ended, and the kernel forwards all packets again; no route changes.
+follows the kernel's tables is ended, and the kernel forwards all packets again; no route changes. What a command left that was killed \
+while it made or removed it goes too.
 
 Keys of --json: name, ports (how many it had).
 
@@ -177,7 +179,13 @@ impl Del {
         if is_router(&self.switch) {
             return router::remove(&self.switch, console);
         }
-        let switch = Switch::open(&self.switch)?;
+        let switch = match Switch::open(&self.switch) {
+            Err(e) if e.kind() == ErrorKind::NotFound && router::clear(&self.switch)? => {
+                let text = format!("{}: removed what was left of it", self.switch);
+                return Ok(console.result(&text, &json!({ "name": self.switch, "ports": 0 }))?);
+            }
+            switch => switch?,
+        };
         let ports = switch.ports().len();
         let stay = switch.nics_out_of_reach();
         switch.delete()?;

@@ -4,6 +4,7 @@
 
 mod bed;
 mod follow;
+mod killed;
 mod made;
 mod refused;
 #[path = "../support/mod.rs"]

@@ -100,7 +100,7 @@ impl Engine {
                 .cure("`sysctl -w net.ipv4.ip_forward=1` (net.ipv6.conf.all.forwarding=1), or name some with --nic"));
         }
         obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
-        let router = Router::create(name, spec)?;
+        let router = Router::create_for(name, spec, &nics)?;
         let started = fill(&router, follower.state(), options, &[])
             .and_then(|started| attach(&router, &follower, nics, options, started));
         match started {
@@ -112,23 +112,31 @@ impl Engine {
         }
     }
 
-    /// Goes on with a router whose process is gone: fills new tables and has the members use them.
+    /// Goes on with a router whose process is gone: fills new tables and has the members use them. If that process was killed while it made
+    /// the router, the interfaces that it was made for become members, or those named in `options`. Returns warnings as [`create`](Self::create).
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] without such a router, [`ErrorKind::Busy`] while a process has it; else as [`create`](Self::create). The
-    /// router is then as it was.
+    /// members are then as they were, and one that lacks some still does.
     pub fn take_over(name: &str, options: &Options) -> Result<(Self, Vec<String>)> {
         let router = Router::open(name)?;
         // Interfaces of another namespace have the same numbers and other meanings.
         router.check_netns(name)?;
         let follower = open(name, options)?;
-        let mut nics: Vec<_> = router.members().into_iter().map(|m| m.name).collect();
-        if nics.is_empty() {
-            // its process died before it made members
-            nics = named_or_forwarding(&follower, options);
+        let members = router.members();
+        let mut held: Vec<_> = members.iter().map(|m| m.name.clone()).collect();
+        if held.is_empty() {
+            held = named_or_forwarding(&follower, options); // when they can be
         }
-        obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
-        let started = fill(&router, follower.state(), options, &nics)?;
+        let mut missing = match router.wanted() {
+            Some(_) if !options.nics.is_empty() => options.nics.clone(),
+            noted => noted.unwrap_or_default(),
+        };
+        missing.retain(|name| !members.iter().any(|m| m.name == *name && !m.gone));
+        let all = [&held[..], &missing].concat();
+        obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
+        let started = fill(&router, follower.state(), options, &held)?;
+        let started = attach(&router, &follower, missing, options, started)?;
         Ok(Self::with(router, follower, started))
     }
 
@@ -375,22 +383,20 @@ fn attach(
     options: &Options,
     (control, resolver, mut members, mut warnings): Started,
 ) -> Result<Started> {
-    let mut joined = 0;
     for nic in nics {
         control.heartbeat(resolver.unplaced() == 0)?; // a driver may take a second for each
         match members.join(router, follower.state(), &nic) {
-            Ok(_) => joined += 1,
+            Ok(_) => {}
             Err(e) if !options.nics.is_empty() => return Err(e),
             Err(e) => warnings.push(e.to_string()),
         }
     }
-    if joined == 0 {
-        let why = warnings.pop().unwrap_or_default();
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            router.name(),
-            format!("no interface can be a member: {why}"),
-        ));
+    if let Some(why) = warnings.last()
+        && router.members().is_empty()
+    {
+        let what = format!("no interface can be a member: {why}");
+        return Err(Error::new(ErrorKind::Unsupported, router.name(), what));
     }
+    router.done();
     Ok((control, resolver, members, warnings))
 }

@@ -37,8 +37,12 @@ impl Members {
         Self { rpf6, wanted, absent: BTreeSet::new() }
     }
 
-    /// Makes an interface a member, and tells the programs what it may do.
+    /// Makes an interface a member, and tells the programs what it may do. What is left of one of its name that is gone, or was not
+    /// made to its end, goes first.
     pub(super) fn join(&mut self, router: &Router, state: &State, name: &str) -> Result<u32> {
+        if router.members().iter().any(|m| m.name == name && m.gone) {
+            router.remove_member(name)?;
+        }
         let number = attach(router, state, name, self.rpf6)?;
         self.wanted.insert(name.to_owned(), Wanted::default());
         Ok(number)
@@ -47,6 +51,7 @@ impl Members {
     /// Gives an interface back.
     pub(super) fn leave(&mut self, router: &Router, name: &str) -> Result<()> {
         let waits = self.wanted.remove(name).is_some();
+        router.unwant(name);
         match router.remove_member(name) {
             // it is away, and does not join any more when it returns
             Err(e) if waits && e.kind() == ErrorKind::NotFound => Ok(()),

@@ -6,7 +6,7 @@
 //! <root>/vale0/
 //!     lock/                 locked while members or tables change
 //!     control/              locked by the control process, as long as it has that part
-//!     router                what tells it from a switch; sizes, network namespace
+//!     router                what tells it from a switch; sizes, network namespace, interfaces that it is made for
 //!     members budgets counts devs nics
 //!     taken/router_taken, router_refused      links: what counts frames that drivers took or refused
 //!     tables/control fib4 fib6 hops tally groups      those published last
@@ -33,6 +33,7 @@ mod program;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 use std::fs;
 use std::path::Path;
@@ -78,6 +79,7 @@ pub struct Router {
     netns: u32,
     cpus: usize,
     shared: Shared,
+    info: Mapping,
     members: Mapping,
     counts: Mapping,
     budgets: Mapping,
@@ -112,13 +114,22 @@ impl Router {
     /// for sizes that programs can't use; [`ErrorKind::Unsupported`] on another processor than x86-64, whose loads keep their order.
     /// Nothing half made stays.
     pub fn create(name: &str, spec: &Spec) -> Result<Self> {
+        Self::create_for(name, spec, &[])
+    }
+
+    /// The same for a router that is to have these members: until [`done`](Self::done) it says so ([`wanted`](Self::wanted)) to whoever goes on
+    /// after a process that was killed before it had added them.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_for(name: &str, spec: &Spec, members: &[String]) -> Result<Self> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(Error::new(ErrorKind::Unsupported, name, "routers need an x86-64 processor")
                 .cure("leave forwarding to the kernel on this machine"));
         }
         spec.check(name)?;
         let netns = netns().map_err(|e| Error::io(name, "asking for the network namespace failed", e))?;
-        let folder = Folder::make(name, |dir| fill(dir, name, spec, netns))?;
+        let folder = Folder::make(name, |dir| fill(dir, name, (spec, netns), members))?;
         Self::with(folder, name)
     }
 
@@ -147,6 +158,7 @@ impl Router {
             members: shared.mapping("members", name)?,
             counts: shared.mapping("counts", name)?,
             budgets: shared.mapping("budgets", name)?,
+            info,
             shared,
             folder,
         })
@@ -214,13 +226,14 @@ impl Router {
 }
 
 /// Makes what stays as long as the router lives.
-fn fill(dir: &Path, name: &str, spec: &Spec, netns: u32) -> Result<()> {
+fn fill(dir: &Path, name: &str, (spec, netns): (&Spec, u32), members: &[String]) -> Result<()> {
     let cpus = maps::cpus(name)?;
     let shared = Maps::shared(cpus, name)?;
     let info = shared.mapping(MARK, name)?;
     info.u32(info::NETNS).store(netns, Relaxed);
     info.u32(info::CPUS).store(cpus as u32, Relaxed);
     spec.words().iter().enumerate().for_each(|(i, word)| info.u32(info::SPEC + 4 * i).store(*word, Relaxed));
+    wanted::note(&info, members);
     info.u64(info::MAGIC).store(info::IS, Relaxed);
     shared.pin(dir, name)?;
     let sub = |sub: &str| {

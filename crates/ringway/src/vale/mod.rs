@@ -43,7 +43,7 @@ pub use fdb::FdbEntry;
 pub use folder::{Folder, FolderLock};
 pub use module::Module;
 pub use nic::NicOptions;
-pub use pins::{is_router, root, routers, set_root};
+pub use pins::{clear, is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};

@@ -177,6 +177,31 @@ pub(crate) fn remove_tree(dir: &Path) {
     let _ = fs::remove_dir_all(dir);
 }
 
+/// Removes what a process left of a switch or router that was killed while it made or removed it; whether there was anything. What is
+/// being made or removed now is waited for, and is no such thing.
+///
+/// # Errors
+/// [`ErrorKind::BadName`]; [`ErrorKind::Denied`] without privilege.
+///
+/// ```no_run
+/// if ringway::vale::clear("vale0")? {
+///     println!("a process was killed here");
+/// }
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub fn clear(name: &str) -> Result<bool> {
+    super::check_name(name)?;
+    let (root, left) = (root(), root().join(format!("~{name}")));
+    if !left.exists() {
+        return Ok(false);
+    }
+    let failed = |e| Error::io(name, "removing what was left of it failed", e).cure("run as root");
+    let _alone = lock(&root).map_err(failed)?;
+    let stays = left.exists();
+    clean(&root);
+    Ok(stays)
+}
+
 /// Has `fill` make the directory of `name` under another name, then gives it its own; the caller holds the lock in `root`.
 pub(crate) fn make_whole(root: &Path, name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     clean(root);
