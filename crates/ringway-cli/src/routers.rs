@@ -67,8 +67,12 @@ impl Reading {
 
     /// A line for people.
     pub(crate) fn line(&self) -> String {
+        let hindrance = self.status.as_ref().and_then(|s| s["hindrance"].as_str());
         let state = match (self.health.ready, self.in_sync()) {
-            (false, _) => "not ready: the kernel forwards",
+            (false, _) => &hindrance.map_or_else(
+                || "not ready: the kernel forwards".to_owned(),
+                |why| format!("the kernel forwards ({why})"),
+            ),
             (true, true) => "in sync",
             (true, false) => "not in sync",
         };

@@ -26,6 +26,8 @@ pub(crate) struct Heart {
     trust: Duration,
     /// Each route is in the fast path's tables: where one is not, its packets would take the way of a shorter one.
     complete: bool,
+    /// Packets may not go around something that the kernel does to them.
+    hindered: bool,
 }
 
 impl Heart {
@@ -37,7 +39,7 @@ impl Heart {
     /// The same with another clock.
     fn by(clock: fn() -> Instant) -> Self {
         let now = clock();
-        Self { clock, last: now, said: false, followed: now, trust: TRUST, complete: false }
+        Self { clock, last: now, said: false, followed: now, trust: TRUST, complete: false, hindered: false }
     }
 
     /// The kernel told what there was to tell; all was read in `reading` the last time.
@@ -50,10 +52,15 @@ impl Heart {
         self.complete = unplaced == 0;
     }
 
+    /// Whether there is something that packets may not go around, whatever the tables are.
+    pub(crate) fn hindered(&mut self, hindered: bool) {
+        self.hindered = hindered;
+    }
+
     /// A beat that is due, and whether it says that the tables are good: every 250 ms, and at once when that changed.
     pub(crate) fn beat(&mut self) -> Option<bool> {
         let now = (self.clock)();
-        let good = self.complete && now - self.followed < self.trust;
+        let good = self.complete && !self.hindered && now - self.followed < self.trust;
         if good == self.said && now - self.last < BEAT {
             return None;
         }

@@ -16,8 +16,8 @@ Rules are those of docs/router.md, as far as they ask for addresses. Without `fr
 left out. Packets longer than the MTU that is shown, with a TTL of 1, or with options go to the kernel all the same. Of a group \
 the member is shown that the flow gets, then all.
 
-Keys of --json: to, verdict (forward, host or drop), reason (as in docs/router.md), rule (its number), prefix, flow_hash, and those of \
-ringway route show for the next hop.
+Keys of --json: to, verdict (forward, host or drop), reason (as in docs/router.md), rule (its number), prefix, flow_hash, hindrance (why \
+the kernel forwards all for now; or null), and those of ringway route show for the next hop.
 
 Examples:
   ringway route get 192.0.2.1
@@ -87,6 +87,9 @@ fn describe(answer: &Value) -> String {
     }
     if answer["group"].is_array() && answer["kind"] != "group" {
         text += &format!("\n  the member for this flow, of{}", words::members(answer));
+    }
+    if let Some(why) = answer["hindrance"].as_str() {
+        text += &format!("\n  but now the kernel forwards: {why}");
     }
     text
 }

@@ -17,8 +17,8 @@ Where no process looks after the router, one is started first, as it was the tim
 is lost by that.
 
 Keys of --json: name, fib_in_sync, found (equal, differs: and was repaired, busy: routes change too fast to tell), wrong (prefixes and \
-next hops of the fast path that were not as they should be, and were repaired), pending (what does not fit), started (whether a process \
-was).
+next hops of the fast path that were not as they should be, and were repaired), pending (what does not fit), hindrance (what packets \
+may not go around, so that the kernel forwards; or null), started (whether a process was).
 
 Examples:
   ringway route sync
@@ -84,6 +84,9 @@ fn describe(answer: &Value) -> String {
     }
     if answer["pending"] != 0 {
         text += &format!("; {} prefixes and next hops do not fit", answer["pending"]);
+    }
+    if let Some(why) = answer["hindrance"].as_str() {
+        text += &format!("; but the kernel forwards: {why}");
     }
     text
 }

@@ -5,6 +5,7 @@
 mod bed;
 mod follow;
 mod killed;
+mod later;
 mod made;
 mod refused;
 #[path = "../support/mod.rs"]

@@ -36,6 +36,7 @@ impl Engine {
             "name": self.router.name(),
             "pid": std::process::id(),
             "fib_in_sync": self.in_sync(),
+            "hindrance": self.watch.hindrance(),
             "pending": self.resolver.pending(),
             "routes": self.resolver.routes(),
             "next_hops": self.resolver.next_hops(),
@@ -101,6 +102,7 @@ impl Engine {
             ("rule", json!(trace.verdict.rule)),
             ("prefix", json!(trace.found.map(|(net, _)| written(net)))),
             ("flow_hash", json!(trace.hash)),
+            ("hindrance", json!(self.watch.hindrance())),
         ] {
             answer[key] = value;
         }
@@ -128,7 +130,7 @@ impl Engine {
             Check::Busy => "busy",
         };
         Ok(
-            json!({ "found": found, "wrong": wrong, "fib_in_sync": self.in_sync(), "pending": self.resolver.pending() }),
+            json!({ "found": found, "wrong": wrong, "fib_in_sync": self.in_sync(), "pending": self.resolver.pending(), "hindrance": self.watch.hindrance() }),
         )
     }
 

@@ -8,6 +8,7 @@ use ringway_fwd::control::{self, Changes, Check, ControlError, Follower, Health,
 
 use super::members::{self, Members};
 use super::obstacles::{self, Bypass};
+use super::watch::Watch;
 use crate::examine::Examiner;
 use crate::heart::{Beating, Heart};
 use crate::kernel::{Control, Router, Rpf, Spec};
@@ -62,6 +63,7 @@ pub struct Engine {
     pub(super) follower: Follower,
     pub(super) resolver: Resolver,
     pub(super) members: Members,
+    pub(super) watch: Watch,
     examiner: Examiner,
     heart: Heart,
     notes: Vec<String>,
@@ -104,7 +106,7 @@ impl Engine {
         let started = fill(&router, follower.state(), options, &[])
             .and_then(|started| attach(&router, &follower, nics, options, started));
         match started {
-            Ok(started) => Ok(Self::with(router, follower, started)),
+            Ok(started) => Ok(Self::with(router, follower, options, started)),
             Err(e) => {
                 router.delete()?;
                 Err(e)
@@ -137,12 +139,13 @@ impl Engine {
         obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
         let started = fill(&router, follower.state(), options, &held)?;
         let started = attach(&router, &follower, missing, options, started)?;
-        Ok(Self::with(router, follower, started))
+        Ok(Self::with(router, follower, options, started))
     }
 
     fn with(
         router: Router,
         follower: Follower,
+        options: &Options,
         (control, resolver, members, warnings): Started,
     ) -> (Self, Vec<String>) {
         let now = Instant::now();
@@ -155,6 +158,7 @@ impl Engine {
             follower,
             resolver,
             members,
+            watch: Watch::new(&options.bypass),
             examiner: Examiner::new(now),
             heart,
             notes: Vec::new(),
@@ -287,9 +291,11 @@ impl Engine {
         self.looked + if told { SOON } else { LOOK }
     }
 
-    /// Interfaces of members, those that are to be members, and what did not fit.
+    /// What is in the way, interfaces of members, those that are to be members, and what did not fit.
     fn look(&mut self, now: Instant) {
         (self.looked, self.events) = (now, self.follower.health().events);
+        self.watch.look(&self.router, self.follower.state(), &mut self.notes);
+        self.heart.hindered(self.watch.hindrance().is_some());
         if self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes) {
             self.looked = now.checked_sub(LOOK - SOON).unwrap_or(now); // again soon
         }

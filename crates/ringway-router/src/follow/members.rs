@@ -7,7 +7,7 @@ use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::event::Link;
 use ringway_fwd::control::{Family, State};
 
-use crate::kernel::{Interface, Router, Rpf};
+use crate::kernel::{Interface, Member, Router, Rpf};
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
@@ -23,7 +23,12 @@ pub(super) struct Members {
     wanted: BTreeMap<String, Wanted>,
     /// Members whose interfaces the kernel told nothing of at the last look: they left, or came a moment ago.
     absent: BTreeSet<u32>,
+    /// Where among the members the next look at far ends begins.
+    far: usize,
 }
+
+/// Members whose far ends are looked at each time.
+const FAR_ENDS: usize = 8;
 
 #[derive(Debug, Default)]
 struct Wanted {
@@ -34,7 +39,7 @@ struct Wanted {
 impl Members {
     pub(super) fn new(rpf6: Rpf, names: impl IntoIterator<Item = String>) -> Self {
         let wanted = names.into_iter().map(|name| (name, Wanted::default())).collect();
-        Self { rpf6, wanted, absent: BTreeSet::new() }
+        Self { rpf6, wanted, absent: BTreeSet::new(), far: 0 }
     }
 
     /// Makes an interface a member, and tells the programs what it may do. What is left of one of its name that is gone, or was not
@@ -90,6 +95,8 @@ impl Members {
                 notes.push(e.to_string());
             }
         }
+        self.leave_refusing(router, state, notes);
+        let members = router.members();
         for (name, wanted) in &mut self.wanted {
             let Some(link) = state.interfaces().find(|l| l.name == *name) else { continue };
             let is_member = members.iter().any(|m| m.interface.index == link.index && !m.gone);
@@ -121,14 +128,32 @@ impl Members {
         }
         false
     }
+
+    /// Gives members back that would take no packet any more: those to them are the kernel's then. They join again when they can.
+    fn leave_refusing(&mut self, router: &Router, state: &State, notes: &mut Vec<String>) {
+        let here: Vec<Member> = router.members().into_iter().filter(|m| !m.gone).collect();
+        let first = self.far.checked_rem(here.len()).unwrap_or(0);
+        self.far = first + FAR_ENDS;
+        for m in here.iter().cycle().skip(first).take(FAR_ENDS.min(here.len())) {
+            let Some(link) = state.interface(m.interface.index) else { continue };
+            if ringway::probe::interface(&link.name).is_ok_and(|probe| refuses_frames(&probe)) {
+                notes.extend(router.remove_member(&m.name).err().map(|e| e.to_string()));
+            }
+        }
+    }
 }
 
 /// `NETDEV_XDP_ACT_NDO_XMIT`.
 const TAKES_FRAMES: u64 = 4;
 
+/// Whether what is sent to an interface from XDP would be dropped, as by a veth whose far end does not run NAPI.
+fn refuses_frames(probe: &ringway::probe::Interface) -> bool {
+    probe.driver == "veth" && probe.xdp_features.is_some_and(|f| f & TAKES_FRAMES == 0)
+}
+
 fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> {
     let probe = ringway::probe::interface(name)?;
-    if probe.driver == "veth" && probe.xdp_features.is_some_and(|f| f & TAKES_FRAMES == 0) {
+    if refuses_frames(&probe) {
         let on = format!("{}:{name}", router.name());
         let what = "the far end of the veth does not run NAPI, so it would take no packet from the fast path";
         return Err(Error::new(ErrorKind::Unsupported, on, what)

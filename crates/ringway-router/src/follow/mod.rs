@@ -25,7 +25,8 @@
 //! however many routes there are: that is done in pieces. When the kernel's tables could not be followed for 10 s, or thrice as long as reading them
 //! took if that is more, those of the fast path are called not ready. A neighbour in use is examined every
 //! 5 s. Members are looked at 50 ms after a change, and every second: an interface that
-//! comes back is a member again by then.
+//! comes back is a member again by then. So is what the fast path would go around ([`Bypass`]): while there is any that was not accepted, the
+//! kernel forwards.
 
 mod answer;
 mod client;
@@ -37,6 +38,7 @@ mod obstacles;
 mod protocol;
 mod serve;
 mod trace;
+mod watch;
 
 pub use client::Ask;
 pub use engine::{Engine, Options};

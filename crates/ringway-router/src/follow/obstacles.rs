@@ -68,12 +68,27 @@ impl fmt::Display for Obstacle {
 
 /// Refuses what may not be gone around.
 pub(super) fn refuse(name: &str, state: &State, nics: &[String], bypass: &[Bypass]) -> Result<()> {
+    standing(name, state, nics, bypass)?.map_or(Ok(()), Err)
+}
+
+/// What may not be gone around, as an error that tells what to do about it; `None` when there is nothing.
+///
+/// # Errors
+/// What the kernel says when it is asked.
+pub(super) fn standing(
+    name: &str,
+    state: &State,
+    nics: &[String],
+    bypass: &[Bypass],
+) -> Result<Option<Error>> {
     let found = find(name, state, nics)?;
-    let Some(kind) = found.iter().map(|o| o.kind).find(|kind| !bypass.contains(kind)) else { return Ok(()) };
+    let Some(kind) = found.iter().map(|o| o.kind).find(|kind| !bypass.contains(kind)) else {
+        return Ok(None);
+    };
     let those: Vec<_> = found.iter().filter(|o| o.kind == kind).map(Obstacle::to_string).collect();
     let what = format!("packets would go around what the kernel does to them: {}", those.join(", "));
     let cure = format!("{}, or accept it with --bypass {}", kind.cure(), kind.name());
-    Err(Error::new(ErrorKind::Unsupported, name, what).cure(cure))
+    Ok(Some(Error::new(ErrorKind::Unsupported, name, what).cure(cure)))
 }
 
 /// All that there is in the thread's network namespace.

@@ -1,0 +1,76 @@
+//! What comes after the router: rules that it may not go around, and far ends that take no frames any more.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::bed::{B4, Bed};
+
+const GAP: Duration = Duration::from_millis(5);
+
+/// Waits until the router is as wanted.
+fn wait(bed: &Bed, wanted: impl Fn(&Value) -> bool) -> Value {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let router = bed.router("vale0");
+        if wanted(&router) {
+            return router;
+        }
+        assert!(Instant::now() < end, "{router:#}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn is_free(router: &Value) -> bool {
+    router["ready"] == true && router["status"]["hindrance"].is_null()
+}
+
+#[test]
+fn rules_that_come_later_are_not_gone_around() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    wait(&bed, is_free);
+    for (add, del, what) in [
+        ("rule add from 10.9.0.0/16 lookup 100 priority 500", "rule del priority 500", "priority 500"),
+        (
+            "xfrm policy add src 10.8.1.0/24 dst 10.8.2.0/24 dir fwd",
+            "xfrm policy deleteall",
+            "1 IPsec policies",
+        ),
+    ] {
+        bed.ip(add);
+        let hindered = wait(&bed, |r| r["ready"] == false && r["status"]["hindrance"].is_string());
+        let why = hindered["status"]["hindrance"].as_str().unwrap();
+        assert!(why.contains(what) && why.contains("--bypass"), "{why}");
+        let forwarded = bed.count("vale0", "forwarded");
+        assert_eq!(bed.exchange(B4, 20, GAP), 0, "the kernel forwards");
+        assert_eq!(bed.count("vale0", "forwarded"), forwarded, "and nobody else");
+        for command in [&["vale", "list"][..], &["route", "sync"], &["route", "get", B4]] {
+            let said = bed.room.run(command);
+            assert!(said.stdout.contains(what), "{command:?}: {said:?}");
+        }
+
+        bed.ip(del);
+        wait(&bed, is_free);
+        assert_eq!(bed.exchange(B4, 20, GAP), 0);
+        assert!(bed.count("vale0", "forwarded") >= forwarded + 20, "the fast path forwards again");
+    }
+}
+
+#[test]
+fn a_far_end_that_stops_running_napi() {
+    let Some(bed) = Bed::new() else { return };
+    bed.make("vale0");
+    let is_member = |router: &Value| {
+        router["members"].as_array().unwrap().iter().any(|m| m["name"] == "rb" && m["gone"] == false)
+    };
+    assert!(is_member(&bed.router("vale0")));
+    bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
+    wait(&bed, |r| !is_member(r));
+    assert_eq!(bed.exchange(B4, 20, GAP), 0, "the kernel forwards to it");
+    bed.b.exec("ethtool", &["-K", "b0", "gro", "on"]).unwrap();
+    wait(&bed, is_member);
+    let forwarded = bed.count("vale0", "forwarded");
+    assert_eq!(bed.exchange(B4, 20, GAP), 0);
+    assert!(bed.count("vale0", "forwarded") >= forwarded + 20, "the fast path forwards again");
+}

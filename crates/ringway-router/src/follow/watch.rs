@@ -1,0 +1,54 @@
+//! What the fast path would go around may come after the router: it is looked for again and again, and while it is there the kernel
+//! forwards.
+
+use ringway_fwd::control::State;
+
+use super::obstacles::{self, Bypass};
+use crate::kernel::Router;
+
+/// Looks for obstacles beside a router.
+#[derive(Debug)]
+pub(super) struct Watch {
+    bypass: Vec<Bypass>,
+    /// What there is, and what to do about it.
+    hindrance: Option<String>,
+    /// Why it could not be looked for the last time.
+    trouble: Option<String>,
+}
+
+impl Watch {
+    /// For a router beside which there was none but of these kinds.
+    pub(super) fn new(bypass: &[Bypass]) -> Self {
+        Self { bypass: bypass.to_vec(), hindrance: None, trouble: None }
+    }
+
+    /// What packets may not go around, if there is something.
+    pub(super) fn hindrance(&self) -> Option<&str> {
+        self.hindrance.as_deref()
+    }
+
+    /// Looks. What has changed goes to `notes`; what can't be looked for is taken to be as it was.
+    pub(super) fn look(&mut self, router: &Router, state: &State, notes: &mut Vec<String>) {
+        let nics: Vec<_> = router.members().into_iter().filter(|m| !m.gone).map(|m| m.name).collect();
+        let found = match obstacles::standing(router.name(), state, &nics, &self.bypass) {
+            Ok(found) => found.map(|e| e.to_string()),
+            Err(e) => {
+                let why = e.to_string();
+                if self.trouble.as_ref() != Some(&why) {
+                    notes.push(why.clone());
+                }
+                self.trouble = Some(why);
+                return;
+            }
+        };
+        self.trouble = None;
+        if found == self.hindrance {
+            return;
+        }
+        notes.push(match &found {
+            Some(why) => format!("{why}; until then the kernel forwards"),
+            None => format!("{}: nothing is in the way any more, the fast path forwards", router.name()),
+        });
+        self.hindrance = found;
+    }
+}
