@@ -87,6 +87,10 @@ impl<P: Plane> Plane for Beating<'_, P> {
         self.plane.limits()
     }
 
+    fn begins(&mut self, next_hop: NextHop) {
+        self.plane.begins(next_hop);
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.plane.adjacency(next_hop, entry);
     }

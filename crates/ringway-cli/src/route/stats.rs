@@ -12,9 +12,9 @@ use crate::{link, routers, stop};
 /// Show packets by next hop, and what became of the others
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Next hops that were sent packets, most first, with packets and bytes since the process that follows the kernel's tables was started; bytes \
-are those of packets, without link headers. Then, for all members together since they became members, what was left to the host and what \
-was dropped, by the names of docs/router.md. `ringway vale stats` shows members one by one.
+Next hops that were sent packets, most first, with packets and bytes since they came into use, or since the process that follows the \
+kernel's tables was started; one that no route leads to any more is not shown. Bytes are those of packets, without link headers. Then, for \
+all members together since they became members, what was left to the host and what was dropped, by the names of docs/router.md. `ringway vale stats` shows members one by one.
 
 Keys of --json: name, next_hops[] (keys of ringway route show, packets, bytes), reasons (an object: packets by name, those that \
 did not occur with 0).

@@ -146,6 +146,9 @@ impl Numbers {
             return Ok(number);
         }
         let number = self.number()?;
+        if let Some(next_hop) = NextHop::new(number) {
+            plane.begins(next_hop);
+        }
         let (entry, target) = (Adjacency::default(), target.clone());
         match target {
             Target::Hop(Way { gateway: Some(gateway), dev, .. }) => {

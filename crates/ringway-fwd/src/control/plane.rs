@@ -29,6 +29,12 @@ pub trait Plane {
     /// How much it has room for.
     fn limits(&self) -> Limits;
 
+    /// The number of a next hop comes into use, before its first entry: what was counted for it so far is of another one. For a data plane
+    /// that counts by number.
+    fn begins(&mut self, next_hop: NextHop) {
+        let _ = next_hop;
+    }
+
     /// Writes the entry of a next hop.
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency);
 

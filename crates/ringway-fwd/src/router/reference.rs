@@ -78,6 +78,10 @@ impl<P: Plane> Plane for Both<P> {
         self.plane.limits()
     }
 
+    fn begins(&mut self, next_hop: NextHop) {
+        self.plane.begins(next_hop);
+    }
+
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
         self.plane.adjacency(next_hop, entry);
         self.reference.adjacency(next_hop, entry);

@@ -1,5 +1,6 @@
 //! The control process' side: tables of its own, which it fills, publishes and looks after.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -47,6 +48,8 @@ pub struct Control {
     /// When programs were waited for last to make room.
     waited: Instant,
     tally: Mapping,
+    /// What numbers of next hops had counted when they came into use again.
+    before: HashMap<NextHop, (u64, u64)>,
     beat: Object,
     tables: Tables,
     router: Router,
@@ -90,6 +93,7 @@ impl Router {
             page: of("control")?,
             waited: Instant::now(),
             tally: of("tally")?,
+            before: HashMap::new(),
             beat: self.code(Some(&tables)).load(&[BEAT], Identity::default())?,
             tables,
             router: Self::open(on)?,
@@ -177,10 +181,16 @@ impl Control {
         Ok(())
     }
 
-    /// Packets and bytes, without link headers, that were forwarded to a next hop by these tables. The number of one that went away goes
-    /// on counting for the one that gets it.
+    /// Packets and bytes, without link headers, that were forwarded to a next hop by these tables since its number came into use.
     #[must_use]
     pub fn counters(&self, next_hop: NextHop) -> (u64, u64) {
+        let (packets, bytes) = self.counted(next_hop);
+        let before = self.before.get(&next_hop).copied().unwrap_or_default();
+        (packets.wrapping_sub(before.0), bytes.wrapping_sub(before.1))
+    }
+
+    /// What the programs counted for a number, whatever next hops it was of.
+    fn counted(&self, next_hop: NextHop) -> (u64, u64) {
         let of = |cpu: usize| cpu * TALLY + 16 * usize::from(next_hop.get());
         let sum = |at: usize| {
             (0..self.router.cpus)
@@ -226,6 +236,14 @@ impl Control {
 impl Plane for Control {
     fn limits(&self) -> Limits {
         Limits { groups: self.router.spec().groups, ..Limits::default() }
+    }
+
+    /// Programs that may still count for the one before have left: a number waits for them before it is used again.
+    fn begins(&mut self, next_hop: NextHop) {
+        match self.counted(next_hop) {
+            (0, 0) => None,
+            counted => self.before.insert(next_hop, counted),
+        };
     }
 
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {
