@@ -67,6 +67,9 @@
 //! 0.7-1.0 s; all read anew and differences brought over in 1.1-1.7 s, 163 MiB at most. 10,000 changes a second beside 500,000 routes: 6 us of
 //! processor each, and comparisons that held. Equal to the kernel 60 ms after a burst of 9,000 changes, flaps and a new interface, of which a small socket
 //! buffer lost most.
+//!
+//! Long work is done in pieces. Example `control_pieces`, 4,000,000 routes, same machine with nothing else on it: all looked at anew in 1.1 s, brought to
+//! empty tables in 1.5 s, taken along by their interface in 0.9 s; the longest piece is 64 ms, to sort their prefixes.
 pub mod event;
 
 mod adjacency;
