@@ -68,18 +68,23 @@ impl Heart {
         Some(good)
     }
 
+    /// The same amid work on the tables: what turned out to have no room makes them bad at once; to make them good takes the end of the work.
+    pub(crate) fn beat_amid(&mut self, unplaced: usize) -> Option<bool> {
+        self.complete &= unplaced == 0;
+        self.beat()
+    }
+
     /// When the next one is due at the latest.
     pub(crate) fn due(&self) -> Instant {
         self.last + BEAT
     }
 }
 
-/// Tables that are being written, whose heart beats on meanwhile.
+/// Tables that are being written, while some heart beats on.
 pub(crate) struct Beating<'a, P> {
     pub(crate) plane: &'a mut P,
-    pub(crate) heart: &'a mut Heart,
-    /// Tells the fast path whether its tables are good.
-    pub(crate) tell: &'a dyn Fn(&P, bool),
+    /// Called amid the work with what is unplaced so far.
+    pub(crate) alive: &'a mut dyn FnMut(&P, usize),
 }
 
 impl<P: Plane> Plane for Beating<'_, P> {
@@ -107,18 +112,14 @@ impl<P: Plane> Plane for Beating<'_, P> {
         self.plane.routes6(changes)
     }
 
-    /// What has no room makes the tables bad at once; to make them good takes the end of the work.
     fn alive(&mut self, unplaced: usize) {
-        self.heart.complete &= unplaced == 0;
-        if let Some(good) = self.heart.beat() {
-            (self.tell)(self.plane, good);
-        }
+        (self.alive)(self.plane, unplaced);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::{Cell, RefCell};
+    use std::cell::Cell;
 
     use ringway_fwd::control::event::{Mode, Path, Route};
     use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Resolver, State, Via};
@@ -188,12 +189,12 @@ mod tests {
         (resolver, heart): (&mut Resolver, &mut Heart),
         plane: &mut Slow,
     ) -> Vec<(Instant, bool)> {
-        let told = RefCell::new(Vec::new());
-        let tell = |_: &Slow, good| told.borrow_mut().push((now(), good));
-        let mut beating = Beating { plane, heart, tell: &tell };
+        let mut told = Vec::new();
+        let mut alive = |_: &Slow, unplaced| told.extend(heart.beat_amid(unplaced).map(|good| (now(), good)));
+        let mut beating = Beating { plane, alive: &mut alive };
         let _ = resolver.update(state, changes, &mut beating); // some do not fit
         heart.brought(resolver.unplaced());
-        told.into_inner()
+        told
     }
 
     /// 10 s of work without a gap in which the fast path would stop to believe its tables, which are good for 3 s.

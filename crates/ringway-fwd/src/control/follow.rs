@@ -115,6 +115,14 @@ impl Follower {
     /// # Errors
     /// [`ControlError::Os`] when the system refuses a socket or a table, [`ControlError::Restless`] when tables do not hold still.
     pub fn open(options: Options) -> Result<Self, ControlError> {
+        Self::open_alive(options, &mut || {})
+    }
+
+    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_alive(options: Options, alive: &mut dyn FnMut()) -> Result<Self, ControlError> {
         let now = Instant::now();
         let mut follower = Self {
             changing: Changing::open(options.buffer)?,
@@ -127,7 +135,7 @@ impl Follower {
             synced: now,
             due: now,
         };
-        follower.sync()?;
+        follower.sync_alive(alive)?;
         Ok(follower)
     }
 

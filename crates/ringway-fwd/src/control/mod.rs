@@ -68,7 +68,7 @@
 //! processor each, and comparisons that held. Equal to the kernel 60 ms after a burst of 9,000 changes, flaps and a new interface, of which a small socket
 //! buffer lost most.
 //!
-//! Long work is done in pieces. Example `control_pieces`, 4,000,000 routes, same machine with nothing else on it: all looked at anew in 1.1 s, brought to
+//! Long work is done in pieces. Example `control_pieces`, 4,000,000 routes, on such a machine with nothing else to do: all looked at anew in 1.1 s, brought to
 //! empty tables in 1.5 s, taken along by their interface in 0.9 s; the longest piece is 64 ms, to sort their prefixes.
 pub mod event;
 

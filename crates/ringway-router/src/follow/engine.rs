@@ -11,7 +11,7 @@ use super::obstacles::{self, Bypass};
 use super::watch::Watch;
 use crate::examine::Examiner;
 use crate::heart::{Beating, Heart};
-use crate::kernel::{Control, Router, Rpf, Spec};
+use crate::kernel::{Claim, Control, Inherited, Router, Rpf, Spec};
 
 /// From one taking in of changes to the next: they are published together.
 const PACE: Duration = Duration::from_millis(5);
@@ -95,7 +95,7 @@ impl Engine {
     /// [`ErrorKind::Unsupported`] when the fast path would go around something, or no interface can be a member; else as
     /// [`Router::create`] and [`Router::add_member`]. Nothing is left then.
     pub fn create(name: &str, spec: &Spec, options: &Options) -> Result<(Self, Vec<String>)> {
-        let follower = open(name, options)?;
+        let follower = open(name, options, &mut || {})?;
         let nics = named_or_forwarding(&follower, options);
         if nics.is_empty() {
             return Err(Error::new(ErrorKind::NotFound, name, "no interface that is up forwards packets")
@@ -103,7 +103,9 @@ impl Engine {
         }
         obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
         let router = Router::create_for(name, spec, &nics)?;
-        let started = fill(&router, follower.state(), options, &[])
+        let started = router
+            .claim()
+            .and_then(|claim| fill((&router, claim), follower.state(), options, &[], &mut || {}))
             .and_then(|started| attach(&router, &follower, nics, options, started));
         match started {
             Ok(started) => Ok(Self::with(router, follower, options, started)),
@@ -124,7 +126,10 @@ impl Engine {
         let router = Router::open(name)?;
         // Interfaces of another namespace have the same numbers and other meanings.
         router.check_netns(name)?;
-        let follower = open(name, options)?;
+        let claim = router.claim()?;
+        let mut old = router.inherit(&claim)?;
+        let mut alive = || old.iter_mut().for_each(Inherited::alive);
+        let follower = open(name, options, &mut alive)?;
         let members = router.members();
         let mut held: Vec<_> = members.iter().map(|m| m.name.clone()).collect();
         if held.is_empty() {
@@ -137,7 +142,7 @@ impl Engine {
         missing.retain(|name| !members.iter().any(|m| m.name == *name && !m.gone));
         let all = [&held[..], &missing].concat();
         obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
-        let started = fill(&router, follower.state(), options, &held)?;
+        let started = fill((&router, claim), follower.state(), options, &held, &mut alive)?;
         let started = attach(&router, &follower, missing, options, started)?;
         Ok(Self::with(router, follower, options, started))
     }
@@ -276,7 +281,10 @@ impl Engine {
         self.dirty = true;
         let Self { follower, resolver, control, heart, .. } = self;
         // what a heartbeat says meanwhile it says again in this turn
-        let mut plane = Beating { plane: control, heart, tell: &|control, good| _ = control.heartbeat(good) };
+        let mut alive = |control: &Control, unplaced| {
+            heart.beat_amid(unplaced).into_iter().for_each(|good| _ = control.heartbeat(good));
+        };
+        let mut plane = Beating { plane: control, alive: &mut alive };
         let done = resolver.update(follower.state(), changes, &mut plane);
         heart.brought(resolver.unplaced());
         match done {
@@ -359,9 +367,9 @@ fn named_or_forwarding(follower: &Follower, options: &Options) -> Vec<String> {
 }
 
 /// What was read is brought to the fast path as a whole: no changes of it are left.
-fn open(name: &str, options: &Options) -> Result<Follower> {
-    let mut follower = Follower::open(options.follow).map_err(|e| failed(name, &e))?;
-    let read = follower.poll(Instant::now()).map_err(|e| failed(name, &e))?;
+fn open(name: &str, options: &Options, alive: &mut dyn FnMut()) -> Result<Follower> {
+    let mut follower = Follower::open_alive(options.follow, alive).map_err(|e| failed(name, &e))?;
+    let read = follower.poll_alive(Instant::now(), alive).map_err(|e| failed(name, &e))?;
     drop(read);
     Ok(follower)
 }
@@ -370,14 +378,21 @@ fn failed(name: &str, e: &ControlError) -> Error {
     Error::new(ErrorKind::Io, name, e.to_string())
 }
 
-/// Fills new tables, and has the members there are use them.
-fn fill(router: &Router, state: &State, options: &Options, nics: &[String]) -> Result<Started> {
-    let mut control = router.take_control()?;
+/// Fills new tables, and has the members there are use them. `alive` is called meanwhile for those that they use until then.
+fn fill(
+    (router, claim): (&Router, Claim),
+    state: &State,
+    options: &Options,
+    nics: &[String],
+    alive: &mut dyn FnMut(),
+) -> Result<Started> {
+    let mut control = router.control(claim)?;
     let mut resolver = Resolver::new(&mut control);
-    let filled = resolver.update(state, Changes::everything(), &mut control);
+    let mut plane = Beating { plane: &mut control, alive: &mut |_, _| alive() };
+    let filled = resolver.update(state, Changes::everything(), &mut plane);
     filled.map_err(|e| failed(router.name(), &e))?;
     control.heartbeat(true)?;
-    control.publish()?;
+    control.publish_alive(alive)?;
     Ok((control, resolver, Members::new(options.rpf6, nics.to_vec()), Vec::new()))
 }
 

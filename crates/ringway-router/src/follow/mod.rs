@@ -17,7 +17,8 @@
 //!
 //! # When it dies
 //! Programs, tables and members stay. The kernel forwards again 3 s after the last heartbeat (rule 1 of `docs/router.md`). Whoever calls
-//! [`Engine::take_over`] fills new tables beside the old ones and goes over to them: no packet is lost by that.
+//! [`Engine::take_over`] fills new tables beside the old ones and goes over to them: no packet is lost by that. Old ones that are still trusted
+//! when it begins stay so until then, for 10 s at most.
 //!
 //! # Times
 //! Changes are taken in 5 ms after the one before at the earliest, so that bursts are published together. Memory that readers may still see

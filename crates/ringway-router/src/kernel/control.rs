@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Link, Object, ProgramInput};
+use libbpf_rs::{Link, Object};
 use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
@@ -54,8 +54,12 @@ pub struct Control {
     tables: Tables,
     router: Router,
     /// Held as long as this lives.
-    _claim: FolderLock,
+    _claim: Claim,
 }
+
+/// The part of the one process that writes a router's tables, before it has made any. It falls with the process.
+#[derive(Debug)]
+pub struct Claim(#[expect(dead_code, reason = "held for its lock")] FolderLock);
 
 /// From one wait for programs to the next where something does not fit.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -70,6 +74,14 @@ impl Router {
     /// [`ErrorKind::Busy`] when another process has that part, or this one; [`ErrorKind::Io`] when there is no memory for the
     /// tables, or the kernel can't wait for running programs.
     pub fn take_control(&self) -> Result<Control> {
+        self.control(self.claim()?)
+    }
+
+    /// The first half of [`take_control`](Self::take_control): nobody else can have that part from now on. No tables are made.
+    ///
+    /// # Errors
+    /// As [`take_control`](Self::take_control).
+    pub fn claim(&self) -> Result<Claim> {
         let on = self.name();
         wait_for_programs(on)?; // where that can't be done, nothing is begun
         let Some(claim) = self.folder.claim(CLAIM)? else {
@@ -81,6 +93,15 @@ impl Router {
                 Error::new(ErrorKind::Busy, on, format!("{who} controls the router")).cure("end it first")
             );
         };
+        Ok(Claim(claim))
+    }
+
+    /// The second half: makes the tables.
+    ///
+    /// # Errors
+    /// As [`take_control`](Self::take_control).
+    pub fn control(&self, claim: Claim) -> Result<Control> {
+        let on = self.name();
         let spec = self.spec();
         let tables = Tables::tables(&spec, self.cpus, on)?;
         let made = |e: FibError| Error::new(ErrorKind::Io, on, e.to_string());
@@ -122,6 +143,14 @@ impl Control {
     /// What the kernel said. Before the first member goes over everything that can fail was tried; if one does not go, those before it use
     /// these tables, and to publish again is the cure.
     pub fn publish(&mut self) -> Result<()> {
+        self.publish_alive(&mut || {})
+    }
+
+    /// The same; `alive` is called for each member, since loading their programs takes a while.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub fn publish_alive(&mut self, alive: &mut dyn FnMut()) -> Result<()> {
         let router = &self.router;
         let on = router.name();
         let _lock = router.folder.lock()?;
@@ -129,7 +158,10 @@ impl Control {
         let code = router.code(Some(&self.tables));
         let loaded: Vec<_> = members
             .iter()
-            .map(|m| Ok((m, code.load(&[ROUTER], router.identity(m))?)))
+            .map(|m| {
+                alive();
+                Ok((m, code.load(&[ROUTER], router.identity(m))?))
+            })
             .collect::<Result<_>>()?;
         let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
         let io = |e| Error::io(on, "exchanging the tables failed", e);
@@ -140,6 +172,7 @@ impl Control {
             self.heartbeat(true)?; // loading programs of many members takes a while
         }
         for (member, object) in &loaded {
+            alive();
             let program = program::program(object, ROUTER, on)?;
             let update =
                 Link::open(router.link(&member.name)).and_then(|mut link| link.update_prog(&program));
@@ -159,13 +192,7 @@ impl Control {
     /// # Errors
     /// [`ErrorKind::Io`] when the kernel does not run the program that does it.
     pub fn heartbeat(&self, ready: bool) -> Result<()> {
-        let on = self.router.name();
-        let mut context = u32::from(ready).to_ne_bytes();
-        let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };
-        let beat = program::program_mut(&self.beat, BEAT, on)?;
-        beat.test_run(input).map_err(|e| refused(on, "the heartbeat", &e))?;
-        self.page.u64(at::NS).store(ringway::monotonic_ns(), Relaxed);
-        Ok(())
+        program::beat(&self.beat, &self.page, ready, self.router.name())
     }
 
     /// Waits until no program looks any more at what changes before this call put out of sight; its memory is used again then. It takes

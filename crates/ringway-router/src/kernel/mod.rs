@@ -25,6 +25,7 @@
 //! that is to move to another namespace is removed first. Only x86-64.
 
 mod control;
+mod inherit;
 mod layout;
 mod maps;
 mod member;
@@ -44,7 +45,8 @@ use libbpf_rs::Link;
 use ringway::vale::Folder;
 use ringway::{Error, ErrorKind, Result};
 
-pub use control::Control;
+pub use control::{Claim, Control};
+pub use inherit::Inherited;
 pub use member::{Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
 pub use program::Cut;

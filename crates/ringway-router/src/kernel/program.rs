@@ -1,14 +1,16 @@
 //! Loading the programs of a router, each with its constants and maps.
 
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering::Relaxed;
 
-use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramMut};
+use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramInput, ProgramMut};
 use ringway::{Error, ErrorKind, Result};
 
 use super::Spec;
+use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
 use super::spec::{early, step};
-use crate::sys;
+use crate::sys::{self, Mapping};
 
 /// The object; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o"));
@@ -118,13 +120,23 @@ impl Code<'_> {
     }
 }
 
+/// Tells programs by the tables' page whether these are good.
+pub(super) fn beat(object: &Object, page: &Mapping, good: bool, on: &str) -> Result<()> {
+    let mut context = u32::from(good).to_ne_bytes();
+    let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };
+    let run = program_mut(object, BEAT, on)?.test_run(input);
+    run.map_err(|e| refused(on, "the heartbeat", &e))?;
+    page.u64(control::NS).store(ringway::monotonic_ns(), Relaxed);
+    Ok(())
+}
+
 /// A program of an object.
 pub(super) fn program<'a>(object: &'a Object, name: &str, on: &str) -> Result<Program<'a>> {
     object.progs().find(|p| p.name() == name).ok_or_else(|| lacks(name, on))
 }
 
 /// One to be run.
-pub(super) fn program_mut<'a>(object: &'a Object, name: &str, on: &str) -> Result<ProgramMut<'a>> {
+fn program_mut<'a>(object: &'a Object, name: &str, on: &str) -> Result<ProgramMut<'a>> {
     object.progs_mut().find(|p| p.name() == name).ok_or_else(|| lacks(name, on))
 }
 

@@ -98,7 +98,10 @@ impl Control {
     fn update(&mut self, changes: Changes) {
         let Self { follower, resolver, tables, heart, heartbeat, .. } = self;
         heart.followed(follower.health().sync_time);
-        let mut plane = Beating { plane: tables, heart, tell: &|_, good| say(heartbeat, good) };
+        let mut alive = |_: &Tables, unplaced| {
+            heart.beat_amid(unplaced).into_iter().for_each(|good| say(heartbeat, good));
+        };
+        let mut plane = Beating { plane: tables, alive: &mut alive };
         let done = resolver.update(follower.state(), changes, &mut plane);
         heart.brought(resolver.unplaced());
         self.refresh();

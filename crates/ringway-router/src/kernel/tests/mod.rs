@@ -4,6 +4,7 @@
 
 mod changes;
 mod full;
+mod inherit;
 mod reference;
 mod rules;
 mod trial;
