@@ -217,6 +217,7 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
     let files = Files::of(name)?;
     files.make_directory()?;
     let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
+    let new = !files.log.exists();
     let log = open_log(&files).map_err(|e| failed("opening its log", e))?;
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
     let mut command = Command::new(exe);
@@ -236,6 +237,9 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
     match (said["error"].as_str(), said["ok"].clone()) {
         (Some(why), _) => {
             let _ = child.wait();
+            if new && !is_router(name) {
+                let _ = fs::remove_file(&files.log); // there is nothing in it that is not told here
+            }
             Err(Failure::Other(why.to_owned()))
         }
         (None, Value::Null) => {

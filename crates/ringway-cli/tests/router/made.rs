@@ -30,12 +30,7 @@ fn a_router_of_the_kernel_becomes_fast_and_is_given_back() {
     assert!(!bed.has_program("ra") && !bed.has_program("rb"));
     let left: Vec<_> =
         std::fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
-    assert_eq!(left, ["vale0.log"], "and its process is gone");
-    assert_eq!(
-        std::fs::read_to_string(bed.room.path("run/vale0.log")).unwrap(),
-        "",
-        "with nothing to complain about"
-    );
+    assert!(left.is_empty(), "its process is gone, and had nothing to complain about: {left:?}");
     assert_eq!([B4, B6].map(|to| bed.exchange(to, 20, GAP)), [0, 0], "the kernel forwards again");
 }
 

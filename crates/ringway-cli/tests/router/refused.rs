@@ -16,7 +16,7 @@ fn refused(bed: &Bed, more: &[&str]) -> String {
     assert!(pinned.is_empty(), "{said}: {pinned:?}");
     assert!(!bed.has_program("ra") && !bed.has_program("rb"), "{said}");
     let left: Vec<_> = fs::read_dir(bed.room.path("run")).unwrap().flatten().map(|e| e.file_name()).collect();
-    assert!(left.iter().all(|name| name == "vale0.log"), "{said}: {left:?}");
+    assert!(left.is_empty(), "{said}: {left:?}");
     said
 }
 
@@ -56,6 +56,20 @@ fn interfaces_that_can_not_be_members() {
     assert_eq!(made["warnings"].as_array().unwrap().len(), 3, "{made}");
     let twice = bed.room.run(&["vale", "add", "vale0", "--module", "router"]);
     assert!(twice.error(1).contains("there is a"), "{twice:?}");
+}
+
+/// Names are part of paths: of what is none nothing is made, neither beside the run directory nor in it.
+#[test]
+fn names_that_lead_elsewhere() {
+    let Some(bed) = Bed::new() else { return };
+    fs::create_dir(bed.room.path("other")).unwrap();
+    for name in ["../other/esc", "eth0", "vale0/x", "vale0.x"] {
+        let said = bed.room.run(&["vale", "add", name, "--module", "router"]);
+        assert!(said.error(1).contains("not the name of a switch or router"), "{name}: {said:?}");
+        for dir in ["other", "run"] {
+            assert_eq!(fs::read_dir(bed.room.path(dir)).unwrap().count(), 0, "{name} in {dir}");
+        }
+    }
 }
 
 #[test]

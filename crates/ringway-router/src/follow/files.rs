@@ -29,11 +29,12 @@ impl Files {
     /// Those of a router. Nothing is made.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] for users that have no place for such files.
+    /// [`ErrorKind::BadName`] for what is no name of a router, and could lead elsewhere; [`ErrorKind::Denied`] for users that have no place
+    /// for such files.
     pub fn of(name: &str) -> Result<Self> {
+        ringway::vale::check_name(name)?;
         let dir = ringway::run_directory().ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, name, "there is no directory for its files")
-                .cure("run as root, or set RINGWAY_DIR")
+            Error::new(ErrorKind::Denied, name, "routers are made and asked by root").cure("run as root")
         })?;
         let file = |suffix| dir.join(format!("{name}.{suffix}"));
         Ok(Self { socket: file("sock"), log: file("log"), pid: file("pid"), setup: file("json") })
@@ -49,10 +50,25 @@ impl Files {
         made.map_err(|e| Error::io(dir.display().to_string(), "making the directory failed", e))
     }
 
-    /// Removes all but the log.
+    /// Removes all but a log in which something is written.
     pub fn remove(&self) {
         for file in [&self.socket, &self.pid, &self.setup] {
             let _ = fs::remove_file(file); // it may never have been made
+        }
+        if fs::metadata(&self.log).is_ok_and(|log| log.len() == 0) {
+            let _ = fs::remove_file(&self.log); // in the worst case it stays
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for name in ["../vale0", "vale0/x", "", "eth0", "vale0.log", "vale-0123456789a"] {
+            assert_eq!(Files::of(name).unwrap_err().kind(), ErrorKind::BadName, "{name}");
         }
     }
 }

@@ -286,7 +286,16 @@ impl Switch {
     }
 }
 
-fn check_name(name: &str) -> Result<()> {
+/// Checks that a switch or a router may be called so: `vale` and up to 11 letters, digits, `_` or `-`.
+///
+/// # Errors
+/// [`ErrorKind::BadName`].
+///
+/// ```
+/// assert!(ringway::vale::check_name("vale0").is_ok());
+/// assert!(ringway::vale::check_name("../vale0").is_err());
+/// ```
+pub fn check_name(name: &str) -> Result<()> {
     if pins::is_switch(name) {
         return Ok(());
     }
@@ -294,7 +303,7 @@ fn check_name(name: &str) -> Result<()> {
         Some((switch, _)) if pins::is_switch(switch) => format!("name the switch without a port: {switch}"),
         _ => "vale and up to 11 letters, digits, _ or -, e.g. vale0".to_owned(),
     };
-    Err(Error::new(ErrorKind::BadName, name, "not the name of a switch").cure(cure))
+    Err(Error::new(ErrorKind::BadName, name, "not the name of a switch or router").cure(cure))
 }
 
 /// The shape of the switch that lies in `dir`, for those who may only read it.
