@@ -195,8 +195,9 @@ fn settings_and_link_addresses_are_followed() {
     assert_eq!(get("10.0.2.2 from 10.0.1.9 iif ra"), "forwarded");
     bed.ip("route add 192.0.2.0/24 tos 0x10 via 10.0.1.2");
     bed.room.until(|| get("10.0.2.2 from 192.0.2.1 iif ra") == "kernel_route");
-    sysctl("net.ipv4.conf.ra.rp_filter=0");
+    // the larger one counts: at no moment there is no filter
     sysctl("net.ipv4.conf.all.rp_filter=2");
+    sysctl("net.ipv4.conf.ra.rp_filter=0");
     bed.room.until(|| get("10.0.2.2 from 10.0.2.9 iif ra") == "forwarded");
     assert_eq!(get("10.0.2.2 from 203.0.113.1 iif ra"), "reverse_path", "loose");
     sysctl("net.ipv4.conf.ra.forwarding=0");
@@ -241,4 +242,9 @@ fn who_goes_on_goes_on_as_it_was() {
         serde_json::json!(["ra"]),
         "a port that was taken out stays out"
     );
+
+    orphan();
+    let named = bed.room.json(&[&add[..], &["--nic", "ra", "--nic", "rb"]].concat());
+    let warned = named["warnings"].to_string();
+    assert!(named["members"] == serde_json::json!(["ra"]) && warned.contains("port add vale0:rb"), "{named}");
 }

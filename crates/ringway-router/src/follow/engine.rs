@@ -108,7 +108,12 @@ impl Engine {
             .and_then(|claim| fill((&router, claim), follower.state(), options, &[], &mut || {}))
             .and_then(|started| attach(&router, &follower, nics, options, started));
         match started {
-            Ok(started) => Ok(Self::with(router, follower, options, started)),
+            Ok(mut started) => {
+                if options.nics.is_empty() {
+                    started.3.extend(members::left_out(name, follower.state()));
+                }
+                Ok(Self::with(router, follower, options, started))
+            }
             Err(e) => {
                 router.delete()?;
                 Err(e)
@@ -143,7 +148,12 @@ impl Engine {
         let all = [&held[..], &missing].concat();
         obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
         let started = fill((&router, claim), follower.state(), options, &held, &mut alive)?;
-        let started = attach(&router, &follower, missing, options, started)?;
+        let mut started = attach(&router, &follower, missing, options, started)?;
+        let strangers = options.nics.iter().filter(|nic| !all.contains(nic));
+        started.3.extend(strangers.map(|nic| {
+            let add = format!("`ringway vale port add {name}:{nic}` adds it");
+            format!("{name}: {nic} is not among the members of the router that was taken over; {add}")
+        }));
         Ok(Self::with(router, follower, options, started))
     }
 

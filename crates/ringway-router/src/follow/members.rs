@@ -172,9 +172,22 @@ fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> 
 
 /// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.
 pub(super) fn forwarding(state: &State) -> Vec<String> {
+    able(state).filter(|l| l.up).map(|l| l.name.clone()).collect()
+}
+
+/// Warnings about those that are not up, which people may have meant, too.
+pub(super) fn left_out(router: &str, state: &State) -> impl Iterator<Item = String> {
+    able(state).filter(|l| !l.up).map(move |l| {
+        let add = format!("`ringway vale port add {router}:{}` when it is up", l.name);
+        format!("{router}: {} is down, so it stays with the kernel; {add}", l.name)
+    })
+}
+
+/// Ethernet interfaces that forward, and are no ports of others.
+fn able(state: &State) -> impl Iterator<Item = &Link> {
     let forwards = |l: &&Link| [Family::V4, Family::V6].iter().any(|f| state.forwards(*f, l.index));
-    let plain = |l: &&Link| l.hardware == ETHERNET && !l.loopback && l.up && l.master == 0;
-    state.interfaces().filter(plain).filter(forwards).map(|l| l.name.clone()).collect()
+    let plain = |l: &&Link| l.hardware == ETHERNET && !l.loopback && l.master == 0;
+    state.interfaces().filter(plain).filter(forwards)
 }
 
 #[cfg(test)]
@@ -204,5 +217,7 @@ mod tests {
     fn a_router_is_made_of_what_forwards() {
         let all = [(1, 1, true, 0), (2, 1, false, 0), (3, 1, true, 1), (4, 65534, true, 0), (9, 1, true, 0)];
         assert_eq!(forwarding(&state(&all)), ["e1"]);
+        let left: Vec<_> = left_out("vale0", &state(&all)).collect();
+        assert!(matches!(&left[..], [why] if why.contains("e2 is down")), "{left:?}");
     }
 }
