@@ -21,7 +21,7 @@ const ENTRIES: usize = 1 << 8;
 /// next-hop object. So a neighbour change writes one entry, and an object's change too, however many routes lead there. Neighbours
 /// that are directly connected get a route of their own.
 ///
-/// What the fast path does not do goes to the host, whose kernel knows the way ([`Verdict::Host`]): routes by type of service or
+/// What the fast path does not do goes to the host, whose kernel knows the way ([`Verdict::Host`](super::Verdict::Host)): routes by type of service or
 /// source, encapsulation, interfaces other than Ethernet. Of several tables only `local` and `main` are looked at: see
 /// [`State::unsupported`].
 ///
