@@ -33,10 +33,31 @@ pub(crate) fn wait(port: &Port, seconds: f64, signals: &Signals) -> Result<(), F
     Ok(())
 }
 
+/// Parses the seconds from one time to the next: without any it would spin.
+pub(crate) fn period(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if (0.01..=86_400.0).contains(&s) => Ok(s),
+        _ => Err("accepted: seconds from 0.01 to 86400, such as 2 or 0.5".into()),
+    }
+}
+
 /// Parses a number of seconds.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if (0.0..=86_400.0).contains(&s) => Ok(s),
         _ => Err("accepted: seconds from 0 to 86400, such as 2 or 0.5".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_are_not_zero() {
+        assert_eq!((period("0.5"), period("2"), seconds("0")), (Ok(0.5), Ok(2.0), Ok(0.0)));
+        for wrong in ["0", "0.001", "-1", "NaN", "inf", "1s", ""] {
+            assert!(period(wrong).is_err(), "{wrong}");
+        }
     }
 }

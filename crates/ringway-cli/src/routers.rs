@@ -4,6 +4,7 @@ use ringway_router::kernel::{Counts, Health, Kind, MemberStats, Outcome, Router,
 use serde_json::{Map, Value, json};
 
 use crate::route;
+use crate::units::many;
 
 /// A router, its members and what its process says.
 #[derive(Debug)]
@@ -81,14 +82,10 @@ impl Reading {
             (Some(pid), None) => format!("process {pid}, not heard yet"),
             (None, _) => format!("no process; `ringway route sync -r {}` starts one", self.name),
         };
-        let told = |key| self.number(key).map_or_else(|| "?".to_owned(), |n| n.to_string());
-        format!(
-            "{}: router, {} routes, {} next hops, {} pending, {state}, {process}",
-            self.name,
-            told("routes"),
-            told("next_hops"),
-            told("pending")
-        )
+        let told = |key, thing| self.number(key).map_or_else(|| format!("? {thing}s"), |n| many(n, thing));
+        let pending = self.number("pending").map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let (routes, hops) = (told("routes", "route"), told("next_hops", "next hop"));
+        format!("{}: router, {routes}, {hops}, {pending} pending, {state}, {process}", self.name)
     }
 }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use ringway_bench::engine::Signals;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::units::utc;
 
 /// Exit code of a process that the second Ctrl-C ended, as a shell reports it.
 const INTERRUPTED: i32 = 130;
@@ -26,14 +28,18 @@ pub(crate) fn signals() -> Result<Signals, Failure> {
     Ok(Signals::with_stop(stop))
 }
 
-/// Does something once, or every `period` seconds until told to stop.
+/// Does something once, or every `period` seconds until told to stop, then with a line before it that has the time, for people.
 pub(crate) fn repeat(
     period: Option<f64>,
+    console: Console,
     mut turn: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let Some(period) = period else { return turn() };
     let signals = signals()?;
     while !signals.stopped() {
+        if !console.json {
+            console.line(&utc(SystemTime::now()))?;
+        }
         turn()?;
         rest(Duration::from_secs_f64(period), &signals);
     }

@@ -2,6 +2,9 @@
 
 use ringway::Counters;
 use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, switches};
+use rustix::process::geteuid;
+
+use crate::failure::Failure;
 
 /// A switch and its ports.
 #[derive(Debug)]
@@ -33,6 +36,12 @@ impl Reading {
             [(format!("{name} rx"), &p.counters.rx), (format!("{name} tx"), &p.counters.tx)]
         })
     }
+}
+
+/// Refuses users who see nothing because they may not.
+pub(crate) fn need_root() -> Result<(), Failure> {
+    let what = "switches and routers are shown to root alone; run as root";
+    if geteuid().is_root() { Ok(()) } else { Err(Failure::Other(what.into())) }
 }
 
 /// The switches that the caller may read: all for root, none for others.

@@ -1,4 +1,6 @@
-//! Numbers as users write them.
+//! Numbers and times as users write and read them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A number of frames: digits with an optional `k`, `M` or `G` (decimal, either case), such as `10k` or `1.5M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
@@ -41,6 +43,30 @@ pub(crate) fn short(n: f64) -> String {
 
 const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
+/// `n` things, of which one has no `s`.
+pub(crate) fn many(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The time of day and the date in UTC, as RFC 3339 has them: `2026-11-22T18:05:09Z`.
+pub(crate) fn utc(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = date(days);
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// The date so many days after 1970-01-01. Years are counted from March, so that a leap day is a year's last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468; // since 0000-03-01
+    let (era, day) = (days / 146_097, days % 146_097); // of 400 years
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153; // from March
+    let (next, calendar) = if month < 10 { (0, month + 3) } else { (1, month - 9) };
+    (era * 400 + year + next, calendar, day - (153 * month + 2) / 5 + 1)
+}
+
 /// Names may come from files of any name: control characters do not reach the terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
@@ -48,9 +74,31 @@ pub(crate) fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
     use proptest::prelude::*;
 
-    use super::{count, printable, short};
+    use super::{count, many, printable, short, utc};
+
+    #[test]
+    fn times_are_dates() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_767_225_599, "2025-12-31T23:59:59Z"),
+            (1_795_370_709, "2026-11-22T18:05:09Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn one_thing_has_no_s() {
+        assert_eq!([0, 1, 2].map(|n| many(n, "route")), ["0 routes", "1 route", "2 routes"]);
+    }
 
     #[test]
     fn short_numbers() {

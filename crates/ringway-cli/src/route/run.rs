@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{counters, routers, stop};
+use crate::units::many;
+use crate::{counters, link, routers, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
@@ -29,8 +30,8 @@ pub(super) struct Run {
     spin_us: u64,
 
     /// Print what was forwarded every so many seconds
-    #[arg(short, long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
-    watch: Option<u32>,
+    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
+    watch: Option<f64>,
 }
 
 const HELP: &str = "\
@@ -64,7 +65,7 @@ impl Run {
         let start = monotonic_ns();
         let mut printed = Ok(());
         let mut last = vec![0; watch.sides().len()];
-        let every = Duration::from_secs(self.watch.map_or(1, u64::from));
+        let every = Duration::from_secs_f64(self.watch.unwrap_or(1.0));
         let worker = || router.run(signals.flag());
         let ended = supervise(vec![worker], every, || {
             if self.watch.is_some() && printed.is_ok() {
@@ -92,7 +93,8 @@ fn tables(watch: &Watch) -> String {
     let status = watch.status();
     let doubt = if status.in_sync { "as in the kernel" } else { "not as in the kernel yet" };
     let trouble = status.trouble.map_or(String::new(), |why| format!("; {why}"));
-    format!("{} routes, {} next hops, {doubt}{trouble}", status.routes, status.next_hops)
+    let (routes, hops) = (many(status.routes as u64, "route"), many(status.next_hops as u64, "next hop"));
+    format!("{routes}, {hops}, {doubt}{trouble}")
 }
 
 /// Frames a second that each interface received and forwarded.

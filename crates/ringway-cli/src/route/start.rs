@@ -13,7 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use ringway::vale::is_router;
 use ringway_router::follow::{Engine, Files, Options, Server};
@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
+use crate::units::utc;
 
 /// Options that a child has and its parent has not.
 const CHILD: [&str; 2] = ["--foreground", "--report"];
@@ -72,13 +73,17 @@ pub(crate) fn run(
         engine.notes().iter().for_each(|line| log(line, report));
     }
     let _ = fs::remove_file(&files.pid); // nobody reads it any more
+    if !report {
+        note(&format!(
+            "{name}: the process ended; its router stays until `ringway vale del {name}`, and the kernel forwards 3 s from now"
+        ));
+    }
     Ok(())
 }
 
-/// A line of the log, with seconds since 1970; systemd has times of its own.
+/// A line of the log, with the time; systemd has times of its own.
 fn log(line: &str, timed: bool) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    note(&if timed { format!("{now} {line}") } else { line.to_owned() });
+    note(&if timed { format!("{} {line}", utc(SystemTime::now())) } else { line.to_owned() });
 }
 
 /// Makes the router, or takes it over from a process that died, and says what was done.

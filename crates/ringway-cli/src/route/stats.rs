@@ -28,13 +28,13 @@ pub(super) struct Args {
     of: Of,
 
     /// Print again every SECONDS, until Ctrl-C
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
     watch: Option<f64>,
 }
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        stop::repeat(self.watch, || self.show(console))
+        stop::repeat(self.watch, console, || self.show(console))
     }
 
     fn show(&self, console: Console) -> Result<(), Failure> {
@@ -43,7 +43,10 @@ impl Args {
         let sum = routers::sum(&Router::open(&name)?.stats());
         let text: Vec<_> = hops
             .iter()
-            .map(|h| format!("{:>12} packets {:>15} bytes  {}", h["packets"], h["bytes"], words::next_hop(h)))
+            .map(|h| {
+                let packets = if h["packets"] == 1 { "packet " } else { "packets" };
+                format!("{:>12} {packets} {:>15} bytes  {}", h["packets"], h["bytes"], words::next_hop(h))
+            })
             .chain(sum.iter().filter(|(o, n)| o.kind() != Kind::Forwarded && *n > 0).map(|(outcome, n)| {
                 let kind = match outcome.kind() {
                     Kind::Host => "to the host",

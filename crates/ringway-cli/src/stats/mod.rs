@@ -4,7 +4,7 @@ mod account;
 mod check;
 
 use std::io::Write;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     port: Option<String>,
 
     /// Print again every SECONDS, until Ctrl-C
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
     watch: Option<f64>,
 
     /// Say what to do about each kind of drop; with --check, show every account
@@ -93,13 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.check {
         return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose, console);
     }
-    let signals = stop::signals()?;
-    let Some(period) = args.watch else { return show(args, console) };
-    while !signals.stopped() {
-        show(args, console)?;
-        stop::rest(Duration::from_secs_f64(period), &signals);
-    }
-    Ok(())
+    stop::repeat(args.watch, console, || show(args, console))
 }
 
 /// The ports that were asked for.

@@ -10,7 +10,7 @@ use super::{chosen, many, router};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::routers::Reading as Routers;
-use crate::switches::Reading;
+use crate::switches::{Reading, need_root};
 
 /// Show switches and their ports, routers and their members
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,11 @@ impl Args {
         let routers = router::chosen(self.switch.as_deref())?;
         let text = switches.iter().map(describe).chain(routers.iter().map(router::list));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
+        if text.is_empty() {
+            need_root()?;
+        }
+        let none = "there is no switch or router".to_owned();
+        let text = if text.is_empty() { none } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;

@@ -20,6 +20,7 @@ use ringway::vale::{Switch, is_router, set_root, switches};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::units::many;
 
 /// Make, show and change switches, which forward in their senders: no daemon
 #[derive(Debug, clap::Args)]
@@ -113,9 +114,4 @@ impl std::str::FromStr for PortOf {
             }
         }
     }
-}
-
-/// `n` things, of which one has no `s`.
-fn many(n: u64, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }

@@ -8,7 +8,7 @@ use super::{chosen, router};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::routers::Reading as Routers;
-use crate::switches::Reading;
+use crate::switches::{Reading, need_root};
 
 use crate::{counters, link, stop};
 
@@ -45,7 +45,7 @@ pub(super) struct Args {
     switch: Option<String>,
 
     /// Print again every SECONDS, until Ctrl-C
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::seconds)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
     watch: Option<f64>,
 
     /// Say what to do about each kind of drop
@@ -55,7 +55,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        stop::repeat(self.watch, || self.show(console))
+        stop::repeat(self.watch, console, || self.show(console))
     }
 
     fn show(&self, console: Console) -> Result<(), Failure> {
@@ -64,7 +64,11 @@ impl Args {
         let text =
             switches.iter().map(|s| describe(s, self.verbose)).chain(routers.iter().map(router::stats));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { "there is no switch".to_owned() } else { text.join("\n") };
+        if text.is_empty() {
+            need_root()?;
+        }
+        let none = "there is no switch or router".to_owned();
+        let text = if text.is_empty() { none } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
