@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::bench;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::units::many;
 
 /// Load tables of routes, look addresses up in them, measure lookups
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct LookupArgs {
-    /// The table, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -50,7 +51,7 @@ struct LookupArgs {
 
 #[derive(Debug, clap::Args)]
 struct LoadArgs {
-    /// The table, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -70,9 +71,10 @@ Examples:
   ringway fib lookup --json v4.txt.xz 1.1.1.1";
 
 const LOAD: &str = "\
-Prints for each family the routes by prefix length, how long the lookup memory took to make, and how large it is.
+Prints for each family the routes by prefix length, how long the lookup memory took to make, and how large it is; where a
+prefix is on several lines, the last counts, and it prints how many more there are.
 
-JSON: {\"families\": [{\"family\", \"routes\", \"next_hops\", \"build_seconds\", \"bytes\", \"nodes\", \"words\", \"lengths\": {\"24\": 1}}]}
+JSON: {\"families\": [{\"family\", \"routes\", \"next_hops\", \"build_seconds\", \"repeated\", \"bytes\", \"nodes\", \"words\", \"lengths\": {\"24\": 1}}]}
 
 Examples:
   ringway fib load routes.txt
@@ -88,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 fn lookup(args: &LookupArgs) -> Result<(), Failure> {
     let text = text::read(&args.file).map_err(failure)?;
-    let (v4, v6) = (table::<u32>(&args.file, &text)?.0, table::<u128>(&args.file, &text)?.0);
+    let (v4, v6) = (table::<u32>(&args.file, &text)?.fib, table::<u128>(&args.file, &text)?.fib);
     let found = args.addresses.iter().map(|&address| {
         let found = match address {
             IpAddr::V4(a) => longest(&v4, a.into()).map(|(p, n)| (p.to_string(), n)),
@@ -133,7 +135,8 @@ fn load(args: &LoadArgs) -> Result<(), Failure> {
 
 /// What is to be said of the routes of one family; `None` without any.
 fn family<A: Walk>(name: &str, file: &Path, text: &str) -> Result<Option<(String, Value)>, Failure> {
-    let (fib, seconds) = table::<A>(file, text)?;
+    let made = table::<A>(file, text)?;
+    let fib = made.fib;
     if fib.is_empty() {
         return Ok(None);
     }
@@ -149,32 +152,50 @@ fn family<A: Walk>(name: &str, file: &Path, text: &str) -> Result<Option<(String
     // Writing to a String can't fail.
     let _ = writeln!(
         text,
-        "{name}: {} routes to {} next hops, made in {:.3} s\n  lookup memory {} bytes: {} nodes, {} words",
-        routes.len(),
-        next_hops.len(),
-        seconds,
+        "{name}: {} to {}, made in {:.3} s\n  lookup memory {} bytes: {} nodes, {} words",
+        many(routes.len() as u64, "route"),
+        many(next_hops.len() as u64, "next hop"),
+        made.seconds,
         usage.bytes,
         usage.nodes,
         usage.words
     );
+    if made.repeated > 0 {
+        let _ = writeln!(
+            text,
+            "  {} more with a prefix that was there: the last counts",
+            many(made.repeated, "line")
+        );
+    }
     for (len, count) in &lengths {
         let _ = writeln!(text, "  /{len:<3} {count:>9}");
     }
     let lengths: serde_json::Map<_, _> =
         lengths.into_iter().map(|(l, n)| (l.to_string(), n.into())).collect();
     let object = json!({
-        "family": name, "routes": routes.len(), "next_hops": next_hops.len(), "build_seconds": seconds,
+        "family": name, "routes": routes.len(), "next_hops": next_hops.len(), "build_seconds": made.seconds,
+        "repeated": made.repeated,
         "bytes": usage.bytes, "nodes": usage.nodes, "words": usage.words, "lengths": lengths,
     });
     Ok(Some((text, object)))
 }
 
-/// The table of a family, and how long its lookup memory took.
-fn table<A: Walk>(file: &Path, text: &str) -> Result<(Fib<A>, f64), Failure> {
+/// The table of a family.
+struct Made<A: Walk> {
+    fib: Fib<A>,
+    /// How long its lookup memory took.
+    seconds: f64,
+    /// Lines whose prefix a line before them has.
+    repeated: u64,
+}
+
+fn table<A: Walk>(file: &Path, text: &str) -> Result<Made<A>, Failure> {
     let routes = text::table::<A>(text).map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?;
-    let start = Instant::now();
-    let fib = Fib::build(Limits::for_routes(routes.len()), routes).map_err(failure)?;
-    Ok((fib, start.elapsed().as_secs_f64()))
+    let (lines, start) = (routes.len(), Instant::now());
+    let fib = Fib::build(Limits::for_routes(lines), routes).map_err(failure)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let repeated = (lines - fib.len()) as u64;
+    Ok(Made { fib, seconds, repeated })
 }
 
 fn failure(e: FibError) -> Failure {

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -71,6 +72,18 @@ fn bad_tables_are_named_in_one_line() {
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(text.contains("line 2: 10.0.0.1/8: no prefix") && text.lines().count() == 1, "{text}");
+    assert!(text.contains("did you mean 10.0.0.0/8?"), "{text}");
+}
+
+#[test]
+fn standard_input_and_repeated_prefixes() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringway"));
+    command.args(["fib", "load", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"default 1\n10.0.0.0/8 2\n10.0.0.0/8 1\n").unwrap();
+    let text = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(text.starts_with("IPv4: 2 routes to 1 next hop, made"), "{text}");
+    assert!(text.contains("\n  1 line more with a prefix that was there: the last counts\n"), "{text}");
 }
 
 #[test]

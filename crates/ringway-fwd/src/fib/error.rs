@@ -13,6 +13,13 @@ pub enum FibError {
         /// Bits of an address of the family.
         bits: u8,
     },
+    /// Not a prefix: bits of the address behind the length are set.
+    HostBits {
+        /// What was given.
+        text: String,
+        /// The prefix with these bits cleared.
+        meant: String,
+    },
     /// Not a next hop: it is 0, or no number up to 65535.
     NextHop {
         /// What was given.
@@ -75,6 +82,12 @@ impl fmt::Display for FibError {
             Self::Prefix { text, bits } => {
                 let example = if *bits == 32 { "192.0.2.0/24" } else { "2001:db8::/32" };
                 write!(f, "{text}: no prefix of {bits}-bit addresses; write it like {example}")
+            }
+            Self::HostBits { text, meant } => {
+                write!(
+                    f,
+                    "{text}: no prefix, bits of the address behind its length are set; did you mean {meant}?"
+                )
             }
             Self::NextHop { text } => write!(f, "{text}: no next hop; accepted: 1 to 65535"),
             Self::Full { part: Part::Words, limit } => {

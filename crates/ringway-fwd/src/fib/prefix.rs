@@ -125,13 +125,19 @@ impl<A: Address> fmt::Display for Prefix<A> {
 impl<A: Address> FromStr for Prefix<A> {
     type Err = FibError;
 
-    /// Reads `addr/len`; bits of the address behind the length must be 0.
+    /// Reads `addr/len`, or `default`; bits of the address behind the length must be 0.
     fn from_str(text: &str) -> Result<Self, FibError> {
+        if text == "default" {
+            return Self::new(A::of_key(0), 0);
+        }
         let bad = || FibError::Prefix { text: text.to_owned(), bits: A::BITS };
         let (addr, len) = text.split_once('/').ok_or_else(bad)?;
         let (addr, len) = (A::parse(addr).ok_or_else(bad)?, len.parse().map_err(|_| bad())?);
         let prefix = Self::new(addr, len)?;
-        if prefix.addr == addr { Ok(prefix) } else { Err(bad()) }
+        if prefix.addr != addr {
+            return Err(FibError::HostBits { text: text.to_owned(), meant: prefix.to_string() });
+        }
+        Ok(prefix)
     }
 }
 
@@ -147,6 +153,20 @@ mod tests {
         for text in ["::/0", "2001:db8::/32", "2001:db8::1/128"] {
             assert_eq!(text.parse::<Prefix6>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn all_addresses_have_a_name() {
+        assert_eq!("default".parse::<Prefix4>().unwrap().to_string(), "0.0.0.0/0");
+        assert_eq!("default".parse::<Prefix6>().unwrap().to_string(), "::/0");
+    }
+
+    #[test]
+    fn bits_behind_the_length_are_told() {
+        let e = |text: &str| text.parse::<Prefix4>().unwrap_err().to_string();
+        assert!(e("10.9.2.1/24").ends_with("did you mean 10.9.2.0/24?"), "{}", e("10.9.2.1/24"));
+        let e = "2001:db8::1/64".parse::<Prefix6>().unwrap_err().to_string();
+        assert!(e.ends_with("did you mean 2001:db8::/64?"), "{e}");
     }
 
     #[test]

@@ -5,11 +5,11 @@
 //! | table | `PREFIX NEXT-HOP [more]` |
 //! | updates | `SECONDS a\|w PREFIX NEXT-HOP`: announced or withdrawn; with a withdrawal the next hop is ignored |
 //!
-//! Empty lines and those that begin with `#` are skipped, and so are prefixes of the other family. `.xz` files are read by the program `xz`,
+//! Empty lines and those that begin with `#` are skipped, and so are prefixes of the other family; `default` is 0.0.0.0/0. `.xz` files are read by the program `xz`,
 //! which Debian has installed anyway: a library for it would be the largest dependency of this crate, for benchmarks alone.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -18,15 +18,20 @@ use super::{Address, FibError, NextHop, Prefix};
 /// A route and its next hop; `None` for a withdrawal.
 pub type Update<A> = (Prefix<A>, Option<NextHop>);
 
-/// Reads a file as text; one that ends in `.xz` is decompressed by `xz`.
+/// Reads a file as text; one that ends in `.xz` is decompressed by `xz`. `-` is standard input, which is plain.
 ///
 /// # Errors
-/// [`FibError::Os`] when it can't be read, or there is no `xz`.
+/// [`FibError::Os`] when it can't be read, is no text, or there is no `xz`.
 pub fn read(file: &Path) -> Result<String, FibError> {
     let os = |what: String| move |source| FibError::Os { what, source };
     let name = file.display();
+    if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map_err(os("standard input can't be read".to_owned()))?;
+        return as_text("standard input", bytes);
+    }
     if file.extension().is_none_or(|e| e != "xz") {
-        return fs::read_to_string(file).map_err(os(format!("{name} can't be read")));
+        return as_text(&name.to_string(), fs::read(file).map_err(os(format!("{name} can't be read")))?);
     }
     fs::metadata(file).map_err(os(format!("{name} can't be read")))?;
     let mut xz = Command::new("xz");
@@ -36,8 +41,14 @@ pub fn read(file: &Path) -> Result<String, FibError> {
         let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         return Err(os(format!("{name} can't be decompressed"))(io::Error::other(reason)));
     }
-    String::from_utf8(output.stdout)
-        .map_err(|e| os(format!("{name} is no text"))(io::Error::new(io::ErrorKind::InvalidData, e)))
+    as_text(&name.to_string(), output.stdout)
+}
+
+fn as_text(name: &str, bytes: Vec<u8>) -> Result<String, FibError> {
+    String::from_utf8(bytes).map_err(|_| FibError::Os {
+        what: format!("{name} can't be read"),
+        source: io::Error::new(io::ErrorKind::InvalidData, "it is no text; plain files are read, and .xz"),
+    })
 }
 
 /// The routes of one family in a table.
@@ -139,6 +150,12 @@ mod tests {
         assert!(e("10.0.0.0/8 0").starts_with("line 1: 0: no next hop"));
         let e = updates::<u32>("0 x 10.0.0.0/8 1").unwrap_err().to_string();
         assert_eq!(e, "line 1: x is neither a nor w");
+    }
+
+    #[test]
+    fn other_forms_are_named() {
+        let e = as_text("x.gz", vec![0x1f, 0x8b, 8]).unwrap_err().to_string();
+        assert_eq!(e, "x.gz can't be read: it is no text; plain files are read, and .xz");
     }
 
     #[test]
