@@ -92,7 +92,7 @@ fn switches_and_ports_come_and_go() {
     room.json(&["vale", "add", "vale1", "--module", "hub"]);
     assert!(room.run(&["vale", "list"]).stdout.starts_with("vale1: hub, 0 ports, "));
     room.json(&["vale", "del", "vale1"]);
-    assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch\n");
+    assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch or router\n");
     assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [], "routers": [] }));
 }
 
@@ -126,7 +126,7 @@ fn what_can_not_be_done_is_told_in_a_line() {
     assert_eq!(room.run(&["vale", "port", "add", "vale0:p1"]).code, Some(0));
     for (args, code, says) in [
         ("add vale0", 1, "there is a switch or router of that name; `ringway vale list` shows it"),
-        ("add eth0", 1, "not the name of a switch; vale and up to 11"),
+        ("add eth0", 1, "not the name of a switch or router; vale and up to 11"),
         ("add vale0123456789ab", 1, "not the name of a switch"),
         ("add vale1 --slots 100", 1, "100 slots a ring; take a power of two"),
         ("add vale1 --rings 9", 1, "9 rings; take 1 to 8"),
@@ -137,7 +137,7 @@ fn what_can_not_be_done_is_told_in_a_line() {
         ("del vale1", 1, "there is no such switch"),
         ("del vale0:p1", 1, "name the switch without a port: vale0"),
         ("reload vale1", 1, "there is no such switch"),
-        ("list vale1", 1, "`ringway vale add vale1` makes it"),
+        ("list vale1", 1, "`ringway vale add vale1` makes a switch, with --module router"),
         ("stats vale1", 1, "there is no such switch"),
         ("stats eth0", 1, "not the name of a switch"),
         ("fdb list vale1", 1, "there is no such switch"),
@@ -158,7 +158,7 @@ fn what_can_not_be_done_is_told_in_a_line() {
         ("fdb set vale0 ff:ff:ff:ff:ff:ff p1", 1, "take a unicast address"),
         ("fdb set vale0 02:00:00:00:00:01@4096 p1", 2, "accepted: MAC[@VLAN]"),
         ("fdb del vale0 02:00:00:00:00:01", 1, "is not known; `ringway vale fdb list vale0`"),
-        ("list --bpffs /proc vale0", 1, "there is no such switch in /proc"),
+        ("list --bpffs /proc vale0", 1, "there is no such switch or router in /proc"),
         ("add vale1 --bpffs nowhere", 1, ": it is not in a BPF file system; mount one with"),
         ("add vale1 --bpffs /mnt/run", 1, "it is not in a BPF file system; mount one with"),
         ("add vale1 --bpffs /mnt/x/y", 1, "/mnt/x: it is not in a BPF file system"),
@@ -186,6 +186,24 @@ fn what_can_not_be_done_is_told_in_a_line() {
         let args: Vec<&str> = std::iter::once("vale").chain(args.split(' ')).collect();
         let ended = room.as_nobody(&args);
         assert!(ended.error(1).contains("run as root"), "{args:?}: {ended:?}");
+    }
+    // where not even the names are seen, and there is no directory for files of a router
+    let closed = format!("{}/ringway", room.mount_bpf("closed", 0o700));
+    for args in [
+        "vale list",
+        "vale list vale0",
+        "vale stats",
+        "vale del vale0",
+        "vale add vale7 --module router",
+        "route show",
+        "route get 10.0.0.1",
+        "route stats -r vale0",
+    ] {
+        let args: Vec<&str> = args.split(' ').chain(["--bpffs", &closed]).collect();
+        let mut command = room.command_of_nobody(&args);
+        let ended = spawn(command.env_remove("RINGWAY_DIR").env_remove("XDG_RUNTIME_DIR")).end();
+        let said = ended.error(1);
+        assert!(said.contains("run as root") && !said.contains("RINGWAY_DIR"), "{args:?}: {ended:?}");
     }
     let ended = room.as_nobody(&["pkt-gen", "-i", "vale0:p1", "-f", "rx"]);
     assert!(ended.error(1).contains("ask its owner for access: `ringway vale port set"), "{ended:?}");

@@ -17,11 +17,12 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use ringway_router::follow::{Ask, Request};
-use ringway_router::kernel::routers;
+use ringway_router::kernel::{Router, routers};
 use serde_json::Value;
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::switches::need_root;
 
 /// Route packets by the kernel's tables, faster than the kernel; show what routers forward
 #[derive(Debug, clap::Args)]
@@ -95,6 +96,7 @@ impl Of {
         match &routers()[..] {
             [one] => Ok(one.clone()),
             [] => {
+                need_root()?;
                 let what = "there is no router; `ringway vale add vale0 --module router` makes one";
                 Err(Failure::Other(what.into()))
             }
@@ -105,7 +107,10 @@ impl Of {
     }
 
     fn ask(&self) -> Result<Ask, Failure> {
-        Ok(Ask::open(&self.name()?, PATIENCE)?)
+        let name = self.name()?;
+        // without a router there is no process either
+        let why = |e| Router::open(&name).err().unwrap_or(e);
+        Ok(Ask::open(&name, PATIENCE).map_err(why)?)
     }
 }
 

@@ -170,7 +170,7 @@ Keys of --json: name, ports (how many it had).
 Example:
   ringway vale del vale0")]
 pub(super) struct Del {
-    /// Name of the switch
+    /// Name of the switch or router
     switch: String,
 }
 

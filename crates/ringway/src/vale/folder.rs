@@ -52,16 +52,10 @@ impl Folder {
     /// Opens the folder called `name` that has a file called `kind`.
     ///
     /// # Errors
-    /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is of another kind.
+    /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is of another kind;
+    /// [`ErrorKind::Denied`] to those who may not look.
     pub fn open(name: &str, kind: &str) -> Result<Self> {
-        super::check_name(name)?;
-        let dir = pins::switch(name);
-        if !dir.is_dir() {
-            let what = format!("there is no such {kind} in {}", super::root().display());
-            return Err(
-                Error::new(ErrorKind::NotFound, name, what).cure("`ringway vale list` shows what there is")
-            );
-        }
+        let dir = super::find(name)?;
         if !dir.join(kind).exists() {
             return Err(Error::new(ErrorKind::Invalid, name, format!("it is no {kind}"))
                 .cure("`ringway vale list` shows what it is"));

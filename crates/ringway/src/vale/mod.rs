@@ -180,11 +180,7 @@ impl Switch {
     /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is a router; [`ErrorKind::Denied`] without
     /// access to its objects.
     pub fn open(name: &str) -> Result<Self> {
-        check_name(name)?;
-        let dir = pins::switch(name);
-        if !dir.is_dir() {
-            return Err(missing(name));
-        }
+        let dir = find(name)?;
         if is_router(name) {
             return Err(Error::new(ErrorKind::Invalid, name, format!("{name} is a router"))
                 .cure("use `ringway route`, or `ringway vale del` to remove it"));
@@ -328,10 +324,25 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
     spec.check(name)
 }
 
-/// The refusal of a switch that is not there.
+/// The refusal of a switch or router that is not there.
 pub(crate) fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::NotFound, name, format!("there is no such switch in {}", root().display()))
-        .cure(format!("`ringway vale list` shows what there is, `ringway vale add {name}` makes it"))
+    let what = format!("there is no such switch or router in {}", root().display());
+    Error::new(ErrorKind::NotFound, name, what).cure(format!(
+        "`ringway vale list` shows what there is, `ringway vale add {name}` makes a switch, with --module router a router"
+    ))
+}
+
+/// The directory of the switch or router of that name.
+fn find(name: &str) -> Result<PathBuf> {
+    check_name(name)?;
+    let dir = pins::switch(name);
+    match fs::metadata(&dir) {
+        Ok(is) if is.is_dir() => Ok(dir),
+        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Error::io(name, format!("looking into {} failed", root().display()), e).cure("run as root"))
+        }
+        _ => Err(missing(name)),
+    }
 }
 
 fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
