@@ -35,8 +35,9 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let flow = flow(&self.words).map_err(Failure::Usage)?;
+        let sourced = flow.from.is_some();
         let answer = self.of.ask()?.ask(&Request::Get(flow))?;
-        console.result(&describe(&answer), &answer)?;
+        console.result(&describe(&answer, sourced), &answer)?;
         Ok(())
     }
 }
@@ -46,8 +47,12 @@ fn flow(words: &[String]) -> Result<Flow, String> {
     let [to, pairs @ ..] = words else { return Err("name an address".into()) };
     let address = |word: &String| word.parse::<IpAddr>().map_err(|_| wrong("address", word));
     let mut flow = Flow { to: address(to)?, from: None, interface: None, protocol: 0, ports: (0, 0) };
-    let (pairs, rest) = pairs.as_chunks::<2>();
-    for [key, value] in pairs {
+    let mut pairs = pairs.iter();
+    while let Some(key) = pairs.next() {
+        if !KEYS.contains(&key.as_str()) {
+            return Err(format!("{key}: accepted behind the one address are {}", KEYS.join(", ")));
+        }
+        let value = pairs.next().ok_or_else(|| format!("{key}: its value is missing"))?;
         let port = || value.parse().map_err(|_| wrong("port", value));
         match key.as_str() {
             "from" => flow.from = Some(address(value)?),
@@ -60,17 +65,25 @@ fn flow(words: &[String]) -> Result<Flow, String> {
                 }
             }
             "sport" => flow.ports.0 = port()?,
-            "dport" => flow.ports.1 = port()?,
-            other => return Err(format!("{other}: accepted are from, iif, ipproto, sport and dport")),
+            _ => flow.ports.1 = port()?,
         }
     }
-    match rest {
-        [] => Ok(flow),
-        [word, ..] => Err(format!("{word}: its value is missing")),
+    if flow.ports != (0, 0) && !PORTS.contains(&flow.protocol) {
+        return Err(
+            "sport and dport are asked for with ipproto tcp, udp, 33 (DCCP) and 132 (SCTP) only".into()
+        );
     }
+    Ok(flow)
 }
 
-fn describe(answer: &Value) -> String {
+/// What may follow the address.
+const KEYS: [&str; 5] = ["from", "iif", "ipproto", "sport", "dport"];
+
+/// Protocols whose ports count: TCP, UDP, DCCP, SCTP.
+const PORTS: [u8; 4] = [6, 17, 33, 132];
+
+/// The answer in words; `sourced`: to a question that names the source.
+fn describe(answer: &Value, sourced: bool) -> String {
     let word = |key: &str| answer[key].as_str().unwrap_or("?").to_owned();
     let (verdict, reason) = (word("verdict"), word("reason"));
     let verdict = match verdict.as_str() {
@@ -79,14 +92,19 @@ fn describe(answer: &Value) -> String {
         _ => format!("dropped: {reason}"),
     };
     let mut text = format!("{} {verdict} (rule {})", word("to"), answer["rule"]);
-    if let Some(prefix) = answer["prefix"].as_str() {
-        text += &format!("\n  {prefix} {}", words::next_hop(answer));
+    if answer["prefix"].is_string() {
+        text += &format!("\n  {}", words::route(answer));
     }
     if let Some(source) = answer["source"].as_str() {
         text += &format!(" source {source}");
     }
     if answer["group"].is_array() && answer["kind"] != "group" {
-        text += &format!("\n  the member for this flow, of{}", words::members(answer));
+        let which = if sourced {
+            "the member for this flow"
+        } else {
+            "a member; `from ADDRESS` tells which for a flow"
+        };
+        text += &format!("\n  {which}, of{}", words::members(answer));
     }
     if let Some(why) = answer["hindrance"].as_str() {
         text += &format!("\n  but now the kernel forwards: {why}");
@@ -107,10 +125,18 @@ mod tests {
         let flow = words("10.0.0.1 from 10.0.0.2 iif e0 ipproto udp sport 5 dport 6").unwrap();
         assert_eq!((flow.to, flow.from), ([10, 0, 0, 1].into(), Some([10, 0, 0, 2].into())));
         assert_eq!((flow.interface.as_deref(), flow.protocol, flow.ports), (Some("e0"), 17, (5, 6)));
-        for wrong in
-            ["x", "10.0.0.1 via 10.0.0.2", "10.0.0.1 from", "10.0.0.1 sport 65536", "10.0.0.1 ipproto x"]
-        {
-            assert!(words(wrong).is_err(), "{wrong}");
+        for (wrong, says) in [
+            ("x", "x is no address"),
+            ("10.0.0.1 via 10.0.0.2", "via: accepted behind the one address are from,"),
+            ("10.0.0.1 10.0.0.2", "10.0.0.2: accepted behind the one address are from,"),
+            ("10.0.0.1 from", "from: its value is missing"),
+            ("10.0.0.1 ipproto tcp sport 65536", "65536 is no port"),
+            ("10.0.0.1 ipproto x", "x is no protocol"),
+            ("10.0.0.1 dport 80", "with ipproto tcp"),
+            ("10.0.0.1 ipproto 1 dport 80", "with ipproto tcp"),
+        ] {
+            let e = words(wrong).unwrap_err();
+            assert!(e.contains(says), "{wrong}: {e}");
         }
     }
 }

@@ -1,7 +1,9 @@
 //! `ringway route show`.
 
 use std::io::Write;
+use std::net::IpAddr;
 
+use ringway_fwd::fib::{FibError, Prefix4, Prefix6};
 use ringway_router::follow::{Ask, Request};
 use serde_json::Value;
 
@@ -13,7 +15,8 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Prefixes of tables local and main, and neighbours on links, each with its next hop: gateway, interface, link address of the neighbour \
-(or unresolved: the kernel asks for it), longest packet. `local` is for the host, `by the kernel` is what the kernel forwards.
+(or unresolved: the kernel asks for it), longest packet. `local` is for the host, `by the kernel` is what the kernel forwards, `unreachable` \
+also routes of type throw. Where there is no route within the prefix, the exit code is 1.
 
 --json prints an object for each prefix, a line each. Keys:
   prefix, next_hop (number of the next hop), kind (ready, incomplete, local, host, blackhole, unreachable, prohibit, group)
@@ -26,7 +29,7 @@ Examples:
   ringway route show 2001:db8::/32
   ringway route show --json | jq -r 'select(.kind == \"incomplete\") | .prefix'")]
 pub(super) struct Args {
-    /// Only prefixes within this one
+    /// Only prefixes within this one; `default` is 0.0.0.0/0, an address a prefix of all its bits
     prefix: Option<String>,
 
     #[command(flatten)]
@@ -35,49 +38,87 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        let within =
+            self.prefix.as_deref().map(within).transpose().map_err(|e| Failure::Usage(e.to_string()))?;
         let mut ask = self.of.ask()?;
         let mut out = std::io::BufWriter::new(std::io::stdout());
-        let families = match &self.prefix {
-            None => &[4, 6][..],
-            Some(p) if p.contains(':') => &[6],
-            Some(_) => &[4],
-        };
-        for &family in families {
-            self.family(&mut ask, family, |route| {
+        let mut found = false;
+        let families = within.as_ref().map_or(vec![4, 6], |(family, _)| vec![*family]);
+        let within = within.map(|(_, prefix)| prefix);
+        for family in families {
+            pages(&mut ask, family, within.as_ref(), |route| {
+                found = true;
                 if console.json {
                     return writeln!(out, "{route}");
                 }
-                let prefix = route["prefix"].as_str().unwrap_or("?");
-                writeln!(out, "{prefix} {}", words::next_hop(route))
+                writeln!(out, "{}", words::route(route))
             })?;
         }
         out.flush()?;
-        Ok(())
-    }
-
-    /// Page by page.
-    fn family(
-        &self,
-        ask: &mut Ask,
-        family: u8,
-        mut each: impl FnMut(&Value) -> std::io::Result<()>,
-    ) -> Result<(), Failure> {
-        let mut after = None;
-        loop {
-            let page = ask.ask(&Request::Show { family, within: self.within(), after })?;
-            for route in page["routes"].as_array().into_iter().flatten() {
-                each(route)?;
-            }
-            after = page["after"].as_str().map(str::to_owned);
-            if after.is_none() {
-                return Ok(());
-            }
+        match within.filter(|_| !found) {
+            Some(prefix) => Err(Failure::Other(none(&prefix))),
+            None => Ok(()),
         }
     }
+}
 
-    /// A single address is a prefix, too.
-    fn within(&self) -> Option<String> {
-        let host = |p: &String| if p.contains(':') { format!("{p}/128") } else { format!("{p}/32") };
-        self.prefix.as_ref().map(|p| if p.contains('/') { p.clone() } else { host(p) })
+/// The routes of a family, page by page.
+fn pages(
+    ask: &mut Ask,
+    family: u8,
+    within: Option<&String>,
+    mut each: impl FnMut(&Value) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let mut after = None;
+    loop {
+        let page = ask.ask(&Request::Show { family, within: within.cloned(), after })?;
+        for route in page["routes"].as_array().into_iter().flatten() {
+            each(route)?;
+        }
+        after = page["after"].as_str().map(str::to_owned);
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Family and prefix of what was asked for. A single address is a prefix, too.
+fn within(text: &str) -> Result<(u8, String), FibError> {
+    match text.parse() {
+        Ok(IpAddr::V4(addr)) => Ok((4, format!("{addr}/32"))),
+        Ok(IpAddr::V6(addr)) => Ok((6, format!("{addr}/128"))),
+        Err(_) if text.contains(':') => Ok((6, text.parse::<Prefix6>()?.to_string())),
+        Err(_) => Ok((4, text.parse::<Prefix4>()?.to_string())),
+    }
+}
+
+/// What is said where a prefix has no route.
+fn none(prefix: &str) -> String {
+    let address = prefix.split('/').next().unwrap_or(prefix);
+    format!(
+        "there is no route within {prefix}; `ringway route get {address}` shows the one that packets take"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_asked_for() {
+        for (text, family, prefix) in [
+            ("10.0.0.0/8", 4, "10.0.0.0/8"),
+            ("10.9.2.2", 4, "10.9.2.2/32"),
+            ("2001:db8::1", 6, "2001:db8::1/128"),
+            ("2001:db8::/32", 6, "2001:db8::/32"),
+            ("default", 4, "0.0.0.0/0"),
+        ] {
+            assert_eq!(within(text).unwrap(), (family, prefix.to_owned()), "{text}");
+        }
+        for wrong in ["foo", "10.9.2.1/24", "10.0.0.0/33", "", "::1/64"] {
+            let e = within(wrong).unwrap_err().to_string();
+            assert!(e.starts_with(&format!("{wrong}: no prefix")), "{e}");
+        }
+        assert!(none("10.9.2.9/32").contains("`ringway route get 10.9.2.9`"));
     }
 }

@@ -2,6 +2,12 @@
 
 use serde_json::Value;
 
+/// A prefix and what it leads to.
+pub(super) fn route(route: &Value) -> String {
+    let text = format!("{} {}", route["prefix"].as_str().unwrap_or("?"), next_hop(route));
+    text.replacen(" \n", "\n", 1)
+}
+
 /// What a prefix leads to, such as `via 10.0.0.2 dev eth1 lladdr 02:00:00:00:00:02 mtu 1500`. Members of groups follow, a line each.
 pub(super) fn next_hop(hop: &Value) -> String {
     let kind = hop["kind"].as_str().unwrap_or("unknown");
@@ -43,5 +49,9 @@ mod tests {
         member["weight"] = 3.into();
         let group = json!({ "kind": "group", "group": [member] });
         assert_eq!(next_hop(&group), "\n\tnexthop dev e1 unresolved mtu 1400 weight 3");
+        let mut whole = group;
+        whole["prefix"] = "10.0.0.0/8".into();
+        assert_eq!(route(&whole), "10.0.0.0/8\n\tnexthop dev e1 unresolved mtu 1400 weight 3");
+        assert_eq!(route(&json!({ "prefix": "::/0", "kind": "local" })), "::/0 local");
     }
 }

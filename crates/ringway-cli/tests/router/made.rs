@@ -78,9 +78,27 @@ fn routes_are_shown_and_explained() {
         assert_eq!(said, answer, "{question}");
     }
     let text = room.run(&["route", "get", "192.0.2.7"]).stdout;
+    assert!(text.contains("  a member; `from ADDRESS` tells which for a flow, of\n"), "{text}");
+    let text = room.run(&["route", "get", "192.0.2.7", "from", "10.0.1.2"]).stdout;
     assert!(text.contains("the member for this flow, of\n"), "{text}");
+    for (what, code, says) in [
+        ("10.0.2.9", 1, "there is no route within 10.0.2.9/32; `ringway route get 10.0.2.9`"),
+        ("10.0.2.1/24", 2, "did you mean 10.0.2.0/24?"),
+        ("foo", 2, "foo: no prefix"),
+    ] {
+        let said = room.run(&["route", "show", what]);
+        assert!(said.error(code).contains(says), "{what}: {said:?}");
+    }
+    assert!(room.run(&["route", "show", "192.0.2.0/24"]).stdout.starts_with("192.0.2.0/24\n\tnexthop via "));
+    for command in ["show", "sync", "stats"] {
+        let absent = room.run(&["route", command, "-r", "valeno"]);
+        assert!(
+            absent.error(1).starts_with("ringway: valeno: there is no such switch or router"),
+            "{absent:?}"
+        );
+    }
     let wrong = room.run(&["route", "get", "10.0.2.2", "iif", "lo"]);
-    assert!(wrong.error(1).contains("lo is no member"), "{wrong:?}");
+    assert!(wrong.error(1).starts_with("ringway: vale0: lo is no member"), "{wrong:?}");
 }
 
 #[test]
@@ -149,6 +167,7 @@ fn a_service_of_systemd() {
     service.signal(libc::SIGTERM);
     let ended = service.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("its router stays until `ringway vale del vale0`"), "{ended:?}");
     assert!(bed.has_program("ra"), "the next one goes on with it");
     bed.room.json(&["vale", "del", "vale0"]);
     assert!(!bed.has_program("ra"));

@@ -87,6 +87,11 @@ fn options_of_routers_and_switches_do_not_mix() {
         &["vale", "add", "vale0", "--module", "router", "--slots", "128"],
         &["vale", "add", "vale0", "--module", "router", "--rpf6", "maybe"],
         &["vale", "add", "vale0", "--module", "router", "--bypass", "all"],
+        &["vale", "add", "vale0", "--module", "router", "--nic", "ra", "--nic", "ra"],
+        &["route", "stats", "-w", "0"],
+        &["vale", "stats", "-w", "0"],
+        &["stats", "-w", "0"],
+        &["route", "run", "-p", "ra", "-w", "0"],
     ] {
         crate::support::run(args).error(2);
     }
