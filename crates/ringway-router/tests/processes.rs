@@ -227,7 +227,7 @@ fn what_can_not_be_is_refused_with_a_cure() {
     refused(again.map(drop), ErrorKind::Busy, "there is a switch or router of that name");
     refused(Switch::open("vale3").map(drop), ErrorKind::Invalid, "vale3 is a router");
     assert!(!ringway::vale::switches().contains(&"vale3".into()) && ringway::vale::is_router("vale3"));
-    refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such router");
+    refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such switch or router");
     refused(Router::create("eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
 
     let switch = Switch::create("vale4", &SwitchSpec::default()).unwrap();
@@ -255,7 +255,11 @@ fn what_can_not_be_is_refused_with_a_cure() {
     let other = bed.inside(|| Router::create("vale5", &Spec::default())).unwrap();
     let control_of_other = bed.control(&other);
     let busy = bed.inside(|| other.add_member("r0", &to).map(drop));
-    refused(busy, ErrorKind::Busy, "another XDP program (router)");
+    refused(
+        busy,
+        ErrorKind::Busy,
+        "another XDP program (router) is attached to r0: it is a member of router vale",
+    );
     assert!(other.members().is_empty(), "nothing half made stays");
     drop(control_of_other);
     other.delete().unwrap();

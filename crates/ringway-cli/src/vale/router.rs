@@ -45,7 +45,7 @@ pub(super) struct Options {
     #[arg(long, value_delimiter = ',', value_parser = bypass)]
     bypass: Vec<Bypass>,
 
-    /// Router: compare with the kernel's tables every SECONDS
+    /// Router: compare with the kernel's tables every SECONDS; 0: over and over, half of the time at most
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = link::seconds)]
     check: f64,
 
@@ -81,6 +81,9 @@ struct Kept<T>(T);
 impl Options {
     /// Makes the router, or goes on with it where its process died.
     pub(super) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
+        if let Some(twice) = self.nic.iter().enumerate().find(|(i, nic)| self.nic[..*i].contains(nic)) {
+            return Err(Failure::Usage(format!("--nic {}: named twice; name it once", twice.1)));
+        }
         if !self.foreground {
             return start::in_background(name, *self == Self::default(), console);
         }

@@ -76,10 +76,10 @@ impl Engine {
 
     fn prefix(&self, family: Family, text: &str) -> Result<Net> {
         let net = match family {
-            Family::V4 => text.parse::<Prefix4>().ok().map(Net::V4),
-            Family::V6 => text.parse::<Prefix6>().ok().map(Net::V6),
+            Family::V4 => text.parse::<Prefix4>().map(Net::V4),
+            Family::V6 => text.parse::<Prefix6>().map(Net::V6),
         };
-        net.ok_or_else(|| self.refusal(format!("{text} is no prefix"), "such as 10.0.0.0/8 or 2001:db8::/32"))
+        net.map_err(|e| Error::new(ErrorKind::Invalid, self.router.name(), e.to_string()))
     }
 
     fn get(&self, flow: &Flow) -> Result<Value> {

@@ -55,7 +55,12 @@ impl Ask {
         }
         let mut answer: Value = serde_json::from_str(&line).map_err(|e| failed(e.into()))?;
         match answer["error"].as_str() {
-            Some(why) => Err(Error::new(ErrorKind::Invalid, name, why)),
+            Some(why) => {
+                // the process may have said already on what
+                let said = why.split_once(": ").filter(|(on, _)| on.split(':').next() == Some(&name));
+                let (on, what) = said.unwrap_or((&name, why));
+                Err(Error::new(ErrorKind::Invalid, on, what))
+            }
             None => Ok(answer["ok"].take()),
         }
     }

@@ -43,7 +43,9 @@ impl Bypass {
 
     fn cure(self) -> &'static str {
         match self {
-            Self::Rules => "remove the rules (`ip rule`)",
+            Self::Rules => {
+                "remove the rules (`ip rule`), or routes (`ip route flush table default`, also with -6)"
+            }
             Self::Netfilter => "remove the chains (`nft list ruleset`, `iptables-save`)",
             Self::Xfrm => "remove the policies (`ip xfrm policy`)",
             Self::Tc => "remove the filters (`tc qdisc del dev IF clsact`; for tcx, whatever attached them)",

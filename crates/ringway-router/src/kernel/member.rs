@@ -244,17 +244,44 @@ impl Router {
     }
 }
 
+/// Whose program an interface has already, and what to do about it.
+fn taken(found: &probe::Interface) -> (String, String) {
+    let nic = &found.name;
+    let program = found.programs.iter().find(|p| p.hook.is_xdp()).and_then(|p| p.name.as_deref());
+    let what = format!("another XDP program ({}) is attached to {nic}", program.unwrap_or("unknown"));
+    let has = |router: &Router| {
+        let here = router.check_netns(nic).is_ok();
+        here && router.members().iter().any(|m| !m.gone && m.interface.index == found.index)
+    };
+    let mut others = super::routers().into_iter().filter_map(|name| Router::open(&name).ok());
+    if let Some(name) = others.find(has).map(|router| router.name) {
+        let cure = format!(
+            "`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router"
+        );
+        return (format!("{what}: it is a member of router {name}"), cure);
+    }
+    if let Some((port, pid)) = found.ports.iter().find(|(port, _)| !port.ends_with('^')) {
+        return (format!("{what}: process {pid} has port {port} open"), format!("end process {pid}"));
+    }
+    // what a link holds, `ip link` can't take off
+    (
+        what,
+        format!(
+            "end the process that attached it, or `ip link set {nic} xdp off`; `bpftool link` shows who holds it"
+        ),
+    )
+}
+
 /// Why a program could not be attached.
 fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error {
     match e.raw_os_error() {
         Some(libc::EBUSY | libc::EEXIST) => {
-            let name =
-                found.programs.first().and_then(|p| p.name.clone()).unwrap_or_else(|| "unknown".into());
-            let what = format!("another XDP program ({name}) is attached to {}", found.name);
-            Error::io(on, what, e).cure("end what attached it, or `ip link set IF xdp off`")
+            let (what, cure) = taken(found);
+            Error::io(on, what, e).cure(cure)
         }
         Some(libc::EOPNOTSUPP) => {
-            let what = format!("the driver of {}, {}, has no native XDP", found.name, found.driver);
+            let driver = if found.driver.is_empty() { String::new() } else { format!(", {},", found.driver) };
+            let what = format!("the driver of {}{driver} has no native XDP", found.name);
             Error::io(on, what, e)
                 .cure("leave the interface to the kernel: packets still go out by it that way")
         }

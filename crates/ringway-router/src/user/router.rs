@@ -9,7 +9,7 @@ use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, P
 use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Resolver};
 use ringway_fwd::fib::{self, Fib4, Fib6};
 use ringway_fwd::router::{
-    BudgetLimits, Counts, Engine, Interface, InterfaceCounts, Interfaces, Readers, Rpf,
+    BudgetLimits, Counts, Engine, Interface, InterfaceCounts, InterfaceError, Interfaces, Readers, Rpf,
 };
 
 use super::Side;
@@ -141,7 +141,16 @@ impl Router {
             Ok(Interface::of(follower.state(), index_of(follower.state(), name)?, options.rpf6))
         };
         let members = options.sides.iter().map(member).collect::<Result<Vec<_>>>()?;
-        let interfaces = Arc::new(Interfaces::new(&members).map_err(|e| invalid(&e))?);
+        let named = |e: InterfaceError| match e {
+            InterfaceError::Twice { index } => {
+                let name =
+                    members.iter().position(|m| m.index == index).map(|at| &options.sides[at].interface);
+                let on = name.cloned().unwrap_or_else(|| format!("interface {index}"));
+                Error::new(ErrorKind::Invalid, on, "the interface is named twice").cure("name it once")
+            }
+            other => invalid(&other),
+        };
+        let interfaces = Arc::new(Interfaces::new(&members).map_err(named)?);
         let sizes = &options.tables;
         let fib4 = Fib4::new(sizes.fib4).map_err(|e| invalid(&e))?;
         let fib6 = Fib6::new(sizes.fib6).map_err(|e| invalid(&e))?;

@@ -92,7 +92,9 @@ impl Hook {
         }
     }
 
-    pub(super) fn is_xdp(self) -> bool {
+    /// Whether it is one of XDP.
+    #[must_use]
+    pub fn is_xdp(self) -> bool {
         matches!(self, Self::XdpNative | Self::XdpGeneric | Self::XdpOffloaded)
     }
 }
