@@ -241,7 +241,7 @@ fn what_can_not_be_is_refused_with_a_cure() {
     refused(add("r0"), ErrorKind::Invalid, "no tables yet");
     let control = bed.control(&router);
     refused(add("nothing"), ErrorKind::NotFound, "no such interface");
-    refused(add("lo"), ErrorKind::Unsupported, "native XDP");
+    refused(add("lo"), ErrorKind::Unsupported, "the driver of lo has no native XDP");
     refused(router.take_control().map(drop), ErrorKind::Busy, "controls the router");
     refused(
         bed.b.run(|| Ok::<_, support::Any>(router.add_member("b0", &to).map(drop))).unwrap(),

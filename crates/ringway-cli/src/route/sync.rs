@@ -79,11 +79,13 @@ fn describe(answer: &Value) -> String {
     if answer["started"] == true {
         text += "; a process that follows them was started";
     }
-    if answer["wrong"] != 0 {
-        text += &format!("; {} entries repaired", answer["wrong"]);
+    match answer["wrong"].as_u64() {
+        Some(0) => {}
+        Some(1) => text += "; 1 entry repaired",
+        _ => text += &format!("; {} entries repaired", answer["wrong"]),
     }
     if answer["pending"] != 0 {
-        text += &format!("; {} prefixes and next hops do not fit", answer["pending"]);
+        text += &format!("; prefixes and next hops that do not fit: {}", answer["pending"]);
     }
     if let Some(why) = answer["hindrance"].as_str() {
         text += &format!("; but the kernel forwards: {why}");

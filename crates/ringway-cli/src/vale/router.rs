@@ -45,8 +45,8 @@ pub(super) struct Options {
     #[arg(long, value_delimiter = ',', value_parser = bypass)]
     bypass: Vec<Bypass>,
 
-    /// Router: compare with the kernel's tables every SECONDS; 0: over and over, half of the time at most
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = link::seconds)]
+    /// Router: compare with the kernel's tables every SECONDS, 0.01 or more
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = link::period)]
     check: f64,
 
     /// Router: stay in the foreground, follow the kernel's tables

@@ -88,6 +88,7 @@ fn options_of_routers_and_switches_do_not_mix() {
         &["vale", "add", "vale0", "--module", "router", "--rpf6", "maybe"],
         &["vale", "add", "vale0", "--module", "router", "--bypass", "all"],
         &["vale", "add", "vale0", "--module", "router", "--nic", "ra", "--nic", "ra"],
+        &["vale", "add", "vale0", "--module", "router", "--check", "0"],
         &["route", "stats", "-w", "0"],
         &["vale", "stats", "-w", "0"],
         &["stats", "-w", "0"],
