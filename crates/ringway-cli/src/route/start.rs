@@ -11,7 +11,6 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
@@ -107,7 +106,8 @@ fn begin(
     };
     let listening = Server::open(name, files).map_err(Failure::from).and_then(|server| {
         keep(files)?;
-        fs::write(&files.pid, format!("{}\n", std::process::id())).map_err(|e| unwritten(&files.pid, &e))?;
+        let wrote = fs::write(&files.pid, format!("{}\n", std::process::id()));
+        wrote.map_err(|e| Failure::Other(format!("{}: writing it failed: {e}", files.pid.display())))?;
         Ok(server)
     });
     let server = match listening {
@@ -154,11 +154,7 @@ fn keep(files: &Files) -> Result<(), Failure> {
     let own: Vec<_> = arguments.filter(|arg| !CHILD.contains(&arg.as_str())).collect();
     let setup =
         json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::vale::root() });
-    fs::write(&files.setup, format!("{setup}\n")).map_err(|e| unwritten(&files.setup, &e))
-}
-
-fn unwritten(file: &Path, e: &std::io::Error) -> Failure {
-    Failure::Other(format!("{}: writing it failed: {e}", file.display()))
+    Ok(files.write_setup(&format!("{setup}\n"))?)
 }
 
 /// Tells parent, systemd or people that it is ready.

@@ -50,9 +50,26 @@ impl Files {
         made.map_err(|e| Error::io(dir.display().to_string(), "making the directory failed", e))
     }
 
+    /// Notes how the process was started: the file has all of the text or that of before, also when we are killed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_setup(&self, text: &str) -> Result<()> {
+        let new = self.new_setup();
+        let wrote = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.setup));
+        wrote.map_err(|e| {
+            Error::io(self.setup.display().to_string(), "writing it failed", e).cure("run as root")
+        })
+    }
+
+    /// Where it is written first.
+    fn new_setup(&self) -> PathBuf {
+        self.setup.with_extension("new")
+    }
+
     /// Removes all but a log in which something is written.
     pub fn remove(&self) {
-        for file in [&self.socket, &self.pid, &self.setup] {
+        for file in [&self.socket, &self.pid, &self.setup, &self.new_setup()] {
             let _ = fs::remove_file(file); // it may never have been made
         }
         if fs::metadata(&self.log).is_ok_and(|log| log.len() == 0) {
@@ -70,5 +87,22 @@ mod tests {
         for name in ["../vale0", "vale0/x", "", "eth0", "vale0.log", "vale-0123456789a"] {
             assert_eq!(Files::of(name).unwrap_err().kind(), ErrorKind::BadName, "{name}");
         }
+    }
+
+    #[test]
+    fn how_a_process_was_started_is_written_whole_and_removed() {
+        let dir = std::env::temp_dir().join(format!("ringway-files-{}", std::process::id()));
+        let file = |suffix| dir.join(format!("vale0.{suffix}"));
+        let files = Files { socket: file("sock"), log: file("log"), pid: file("pid"), setup: file("json") };
+        files.make_directory().unwrap();
+        files.write_setup("one").unwrap();
+        let reader = fs::File::open(&files.setup).unwrap();
+        files.write_setup("two").unwrap();
+        assert_eq!(fs::read_to_string(&files.setup).unwrap(), "two");
+        assert_eq!(std::io::read_to_string(reader).unwrap(), "one", "it was never cut short");
+        fs::write(files.new_setup(), "th").unwrap(); // of one that was killed
+        files.remove();
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 0);
+        fs::remove_dir(&dir).unwrap();
     }
 }
