@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use ringway::ErrorKind;
 use ringway_router::follow::Files;
 use ringway_router::kernel::Router;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,15 +16,21 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Ends the process that controls a router, and removes the router.
 pub(crate) fn remove(name: &str) -> Result<usize, Failure> {
-    let router = Router::open(name)?;
-    let members = router.members().len();
-    if let Some(pid) = router.health().controller {
-        stop(&router, pid)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let router = Router::open(name)?;
+        let members = router.members().len();
+        if let Some(pid) = router.health().controller {
+            stop(&router, pid)?;
+        }
+        // While the router is there nobody makes another one, whose files these would be.
+        Files::of(name)?.remove();
+        match router.delete() {
+            // Another process took over just now, or the kernel's list of locks changed while it was read and lacked the one that has it.
+            Err(e) if e.kind() == ErrorKind::Busy && Instant::now() < end => {}
+            done => return done.map(|()| members).map_err(Failure::from),
+        }
     }
-    // While the router is there nobody makes another one, whose files these would be.
-    Files::of(name)?.remove();
-    router.delete()?;
-    Ok(members)
 }
 
 /// Asks the process to end, and kills it if it does not. It is the one that controls the router: its number can't be another's, since it

@@ -112,6 +112,26 @@ fn a_router_that_is_being_made() {
     eprintln!("{partly} of {} were killed between two members", kills());
 }
 
+/// A member that is away when the process dies is one again when it returns.
+#[test]
+fn a_member_that_is_away_is_not_forgotten() {
+    let Some(bed) = Bed::new() else { return };
+    let (made, _) = make(&bed);
+    assert_eq!(members(&made), ["ra", "rb"]);
+    bed.ip(&format!("link set rb netns {}", bed.a.name()));
+    let now = || bed.router(NAME)["members"].as_array().unwrap().len();
+    bed.room.until(|| now() == 1);
+    let pid = nix::unistd::Pid::from_raw(bed.pid(NAME).unwrap() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::SIGKILL).unwrap();
+    bed.room.until(|| bed.pid(NAME).is_none());
+    let (made, _) = make(&bed);
+    assert_eq!((members(&made), &made["taken_over"]), (vec!["ra"], &true.into()));
+    bed.a.ip(&format!("link set rb netns {}", bed.r.name())).unwrap();
+    bed.ip("link set rb up");
+    bed.room.until(|| now() == 2);
+    bed.room.json(&["vale", "del", NAME]);
+}
+
 #[test]
 fn a_router_that_is_being_removed() {
     let Some(bed) = wide() else { return };

@@ -137,15 +137,19 @@ impl Engine {
         let follower = open(name, options, &mut alive)?;
         let members = router.members();
         let mut held: Vec<_> = members.iter().map(|m| m.name.clone()).collect();
-        if held.is_empty() {
-            held = named_or_forwarding(&follower, options); // when they can be
-        }
-        let mut missing = match router.wanted() {
-            Some(_) if !options.nics.is_empty() => options.nics.clone(),
-            noted => noted.unwrap_or_default(),
+        let (mut missing, mut away) = match (router.is_done(), &options.nics[..]) {
+            (true, _) => (Vec::new(), router.wanted()),
+            (false, []) => (router.wanted(), Vec::new()),
+            (false, named) => (named.to_vec(), Vec::new()),
         };
         missing.retain(|name| !members.iter().any(|m| m.name == *name && !m.gone));
+        away.retain(|name| !held.contains(name));
+        held.append(&mut away); // they are members again when they can be
+        if held.is_empty() && missing.is_empty() {
+            held = named_or_forwarding(&follower, options);
+        }
         let all = [&held[..], &missing].concat();
+        router.wanted().iter().filter(|name| !all.contains(name)).for_each(|name| router.unwant(name));
         obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
         let started = fill((&router, claim), follower.state(), options, &held, &mut alive)?;
         let mut started = attach(&router, &follower, missing, options, started)?;
@@ -419,7 +423,10 @@ fn attach(
         match members.join(router, follower.state(), &nic) {
             Ok(_) => {}
             Err(e) if !options.nics.is_empty() => return Err(e),
-            Err(e) => warnings.push(e.to_string()),
+            Err(e) => {
+                router.unwant(&nic);
+                warnings.push(e.to_string());
+            }
         }
     }
     if let Some(why) = warnings.last()

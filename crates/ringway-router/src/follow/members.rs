@@ -48,9 +48,14 @@ impl Members {
         if router.members().iter().any(|m| m.name == name && m.gone) {
             router.remove_member(name)?;
         }
-        let number = attach(router, state, name, self.rpf6)?;
-        self.wanted.insert(name.to_owned(), Wanted::default());
-        Ok(number)
+        let new = router.want(name);
+        let joined = attach(router, state, name, self.rpf6);
+        if joined.is_ok() {
+            self.wanted.insert(name.to_owned(), Wanted::default());
+        } else if new {
+            router.unwant(name);
+        }
+        joined
     }
 
     /// Gives an interface back.

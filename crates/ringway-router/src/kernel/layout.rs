@@ -41,10 +41,12 @@ pub(super) mod info {
     pub(crate) const NETNS: usize = 8;
     pub(crate) const CPUS: usize = 12;
     pub(crate) const SPEC: usize = 16;
-    /// How many names of interfaces follow that are wanted; 0 when the router's making is done.
+    /// How many names of interfaces follow that are wanted.
     pub(crate) const WANTED: usize = 48;
+    /// 1 when the router's making is done.
+    pub(crate) const DONE: usize = 52;
     pub(crate) const NAMES: usize = 64;
     pub(crate) const SIZE: usize = NAMES + super::MEMBERS * 16;
     /// Of this version of all layouts.
-    pub(crate) const IS: u64 = 0x0003_7265_7475_6f72;
+    pub(crate) const IS: u64 = 0x0004_7265_7475_6f72;
 }

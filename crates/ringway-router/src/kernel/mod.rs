@@ -119,8 +119,8 @@ impl Router {
         Self::create_for(name, spec, &[])
     }
 
-    /// The same for a router that is to have these members: until [`done`](Self::done) it says so ([`wanted`](Self::wanted)) to whoever goes on
-    /// after a process that was killed before it had added them.
+    /// The same for a router that is to have these members ([`wanted`](Self::wanted)): until [`done`](Self::done) whoever goes on after a process
+    /// that was killed knows that they were not all added ([`is_done`](Self::is_done)).
     ///
     /// # Errors
     /// As [`create`](Self::create).
