@@ -177,7 +177,7 @@ impl Engine {
             follower,
             resolver,
             members,
-            watch: Watch::new(&options.bypass),
+            watch: Watch::new(&options.bypass, now),
             examiner: Examiner::new(now),
             heart,
             notes: Vec::new(),
@@ -316,7 +316,7 @@ impl Engine {
     /// What is in the way, interfaces of members, those that are to be members, and what did not fit.
     fn look(&mut self, now: Instant) {
         (self.looked, self.events) = (now, self.follower.health().events);
-        self.watch.look(&self.router, self.follower.state(), &mut self.notes);
+        self.watch.look(now, &self.router, self.follower.state(), &mut self.notes);
         self.heart.hindered(self.watch.hindrance().is_some());
         if self.members.refresh(&self.router, self.follower.state(), now, &mut self.notes) {
             self.looked = now.checked_sub(LOOK - SOON).unwrap_or(now); // again soon

@@ -7,7 +7,7 @@ use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::event::Link;
 use ringway_fwd::control::{Family, State};
 
-use crate::kernel::{Interface, Member, Router, Rpf};
+use crate::kernel::{Interface, Router, Rpf};
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
@@ -23,12 +23,12 @@ pub(super) struct Members {
     wanted: BTreeMap<String, Wanted>,
     /// Members whose interfaces the kernel told nothing of at the last look: they left, or came a moment ago.
     absent: BTreeSet<u32>,
-    /// Where among the members the next look at far ends begins.
-    far: usize,
+    /// When far ends are looked at again.
+    far_due: Option<Instant>,
 }
 
-/// Members whose far ends are looked at each time.
-const FAR_ENDS: usize = 8;
+/// From one look at far ends to the next.
+const FAR_ENDS: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct Wanted {
@@ -39,7 +39,7 @@ struct Wanted {
 impl Members {
     pub(super) fn new(rpf6: Rpf, names: impl IntoIterator<Item = String>) -> Self {
         let wanted = names.into_iter().map(|name| (name, Wanted::default())).collect();
-        Self { rpf6, wanted, absent: BTreeSet::new(), far: 0 }
+        Self { rpf6, wanted, absent: BTreeSet::new(), far_due: None }
     }
 
     /// Makes an interface a member, and tells the programs what it may do. What is left of one of its name that is gone, or was not
@@ -100,7 +100,10 @@ impl Members {
                 notes.push(e.to_string());
             }
         }
-        self.leave_refusing(router, state, notes);
+        if self.far_due.is_none_or(|due| due <= now) {
+            self.far_due = Some(now + FAR_ENDS);
+            leave_refusing(router, state, notes);
+        }
         let members = router.members();
         for (name, wanted) in &mut self.wanted {
             let Some(link) = state.interfaces().find(|l| l.name == *name) else { continue };
@@ -133,17 +136,15 @@ impl Members {
         }
         false
     }
+}
 
-    /// Gives members back that would take no packet any more: those to them are the kernel's then. They join again when they can.
-    fn leave_refusing(&mut self, router: &Router, state: &State, notes: &mut Vec<String>) {
-        let here: Vec<Member> = router.members().into_iter().filter(|m| !m.gone).collect();
-        let first = self.far.checked_rem(here.len()).unwrap_or(0);
-        self.far = first + FAR_ENDS;
-        for m in here.iter().cycle().skip(first).take(FAR_ENDS.min(here.len())) {
-            let Some(link) = state.interface(m.interface.index) else { continue };
-            if ringway::probe::interface(&link.name).is_ok_and(|probe| refuses_frames(&probe)) {
-                notes.extend(router.remove_member(&m.name).err().map(|e| e.to_string()));
-            }
+/// Gives members back that would take no packet any more: those to them are the kernel's then. They join again when they can.
+fn leave_refusing(router: &Router, state: &State, notes: &mut Vec<String>) {
+    for m in router.members().iter().filter(|m| !m.gone) {
+        let Some(link) = state.interface(m.interface.index) else { continue };
+        let may_refuse = lacks_sending(ringway::probe::xdp_features(link.index));
+        if may_refuse && ringway::probe::interface(&link.name).is_ok_and(|probe| refuses_frames(&probe)) {
+            notes.extend(router.remove_member(&m.name).err().map(|e| e.to_string()));
         }
     }
 }
@@ -153,7 +154,11 @@ const TAKES_FRAMES: u64 = 4;
 
 /// Whether what is sent to an interface from XDP would be dropped, as by a veth whose far end does not run NAPI.
 fn refuses_frames(probe: &ringway::probe::Interface) -> bool {
-    probe.driver == "veth" && probe.xdp_features.is_some_and(|f| f & TAKES_FRAMES == 0)
+    probe.driver == "veth" && lacks_sending(probe.xdp_features)
+}
+
+fn lacks_sending(features: Option<u64>) -> bool {
+    features.is_some_and(|f| f & TAKES_FRAMES == 0)
 }
 
 fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> {

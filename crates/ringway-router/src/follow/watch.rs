@@ -1,15 +1,21 @@
 //! What the fast path would go around may come after the router: it is looked for again and again, and while it is there the kernel
 //! forwards.
 
+use std::time::{Duration, Instant};
+
 use ringway_fwd::control::State;
 
 use super::obstacles::{self, Bypass};
 use crate::kernel::Router;
 
+/// From one look to the next: each asks the kernel for lists of several kinds.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// Looks for obstacles beside a router.
 #[derive(Debug)]
 pub(super) struct Watch {
     bypass: Vec<Bypass>,
+    due: Instant,
     /// What there is, and what to do about it.
     hindrance: Option<String>,
     /// Why it could not be looked for the last time.
@@ -18,8 +24,8 @@ pub(super) struct Watch {
 
 impl Watch {
     /// For a router beside which there was none but of these kinds.
-    pub(super) fn new(bypass: &[Bypass]) -> Self {
-        Self { bypass: bypass.to_vec(), hindrance: None, trouble: None }
+    pub(super) fn new(bypass: &[Bypass], now: Instant) -> Self {
+        Self { bypass: bypass.to_vec(), due: now, hindrance: None, trouble: None }
     }
 
     /// What packets may not go around, if there is something.
@@ -27,8 +33,12 @@ impl Watch {
         self.hindrance.as_deref()
     }
 
-    /// Looks. What has changed goes to `notes`; what can't be looked for is taken to be as it was.
-    pub(super) fn look(&mut self, router: &Router, state: &State, notes: &mut Vec<String>) {
+    /// Looks if it is time to. What has changed goes to `notes`; what can't be looked for is taken to be as it was.
+    pub(super) fn look(&mut self, now: Instant, router: &Router, state: &State, notes: &mut Vec<String>) {
+        if now < self.due {
+            return;
+        }
+        self.due = now + LOOK;
         let nics: Vec<_> = router.members().into_iter().filter(|m| !m.gone).map(|m| m.name).collect();
         let found = match obstacles::standing(router.name(), state, &nics, &self.bypass) {
             Ok(found) => found.map(|e| e.to_string()),

@@ -162,7 +162,7 @@ pub fn interface(name: &str) -> Result<Interface> {
         rx_queues,
         tx_queues,
         ring_sizes: device.rings(),
-        xdp_features: (xdp.features != 0 || link::tells_features()).then_some(xdp.features),
+        xdp_features: told(&xdp),
         programs: programs(index, &xdp),
         offloads: device.offloads().unwrap_or_default(),
         peer: peer(&link),
@@ -171,6 +171,22 @@ pub fn interface(name: &str) -> Result<Interface> {
         default_route: link::is_default_route(index),
         name: link.name,
     })
+}
+
+/// Only what [`Interface::xdp_features`] has, of the interface `index`: for those who ask often.
+///
+/// ```
+/// // The driver of the loopback interface has no XDP, where the kernel tells (Linux 6.3).
+/// assert_eq!(ringway::probe::xdp_features(1).unwrap_or(0), 0);
+/// ```
+#[must_use]
+pub fn xdp_features(index: u32) -> Option<u64> {
+    crate::backend::ebpf::quiet();
+    told(&bpf_probe::xdp(index).unwrap_or_default())
+}
+
+fn told(xdp: &bpf_probe::Xdp) -> Option<u64> {
+    (xdp.features != 0 || link::tells_features()).then_some(xdp.features)
 }
 
 fn programs(index: u32, xdp: &bpf_probe::Xdp) -> Vec<Attached> {

@@ -44,7 +44,7 @@ mod rights;
 
 pub use check::{Check, Status};
 pub use choose::{Backend, Choice, Step, choose};
-pub use interface::{Attached, Hook, Interface, Peer, interface};
+pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
 pub use rights::Rights;
 
 /// What the machine lets this process do.
