@@ -27,7 +27,7 @@
 //! took if that is more, those of the fast path are called not ready. A neighbour in use is examined every
 //! 5 s. Members are looked at 50 ms after a change, and every second: an interface that
 //! comes back is a member again by then. So is what the fast path would go around ([`Bypass`]): while there is any that was not accepted, the
-//! kernel forwards.
+//! kernel forwards. Each look asks about each member: with 32 veths the process takes 1.7 % of a processor (Zen 3) while nothing changes, 0.4 % without.
 
 mod answer;
 mod client;
