@@ -39,6 +39,15 @@ fn read(path: &Path) -> Vec<(u32, Vec<u8>)> {
     frames
 }
 
+/// Waits until a capture of that many frames of 60 bytes is on the disk.
+fn wait_whole(path: &Path, frames: u64) {
+    let begin = std::time::Instant::now();
+    while std::fs::metadata(path).map_or(0, |m| m.len()) != 24 + frames * (16 + 60) {
+        assert!(begin.elapsed() < support::LIMIT, "{}", path.display());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn what_matches_is_written_and_counted() {
     let (from, to) = (support::file("from.pcap"), support::file("to.pcap"));
@@ -102,12 +111,10 @@ fn ctrl_c_and_the_time_end_it_with_all_written() {
     let running = start(&["capture", "-i", &b, "-w", to.to_str().unwrap()]);
     wait_open(&b);
     run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "1234", "--json"]).json();
-    thread::sleep(Duration::from_millis(200));
     // It sleeps: the file is whole already.
+    wait_whole(&to, 1234);
     assert_eq!(read(&to).len(), 1234);
-    let before = running.cpu();
-    thread::sleep(Duration::from_secs(1));
-    assert!(running.cpu() - before < Duration::from_millis(60), "an idle capture uses CPU");
+    running.assert_idle();
     let ended = running.interrupt();
     assert_eq!(ended.code, Some(0));
     assert!(ended.stderr.contains("1234 frames captured"), "{ended:?}");
@@ -133,13 +140,12 @@ fn a_port_that_only_sends_and_a_full_disk_are_told() {
 
 #[test]
 fn taps_and_faults_in_other_commands() {
-    let ((a, b), tap) = (pipe(), support::file("tap.pcap"));
-    let around = format!("tap:file={},port=fault:drop=25%,dup=10%,seed=3,dir=rx,port={b}", tap.display());
-    let rx = start(&["pkt-gen", "-i", &around, "-f", "rx", "--json"]);
-    wait_open(&b);
-    run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "2000", "--json"]).json();
-    thread::sleep(Duration::from_millis(200));
-    let rx = rx.interrupt().json();
+    let (from, tap) = (support::file("faulty.pcap"), support::file("tap.pcap"));
+    run(&["pkt-gen", "-i", &format!("pcap:{}@write", from.display()), "-f", "tx", "-n", "2000", "--json"])
+        .json();
+    let faulty = format!("fault:drop=25%,dup=10%,seed=3,dir=rx,port=pcap:{}@top", from.display());
+    let around = format!("tap:file={},port={faulty}", tap.display());
+    let rx = run(&["pkt-gen", "-i", &around, "-f", "rx", "--json"]).json();
     let n = |value: &serde_json::Value| value.as_u64().unwrap();
     let counters = &rx["counters"]["rx"];
     assert_eq!(
@@ -163,7 +169,7 @@ fn a_killed_tap_leaves_a_whole_file() {
     let running = start(&["capture", "-i", &format!("tap:file={},port={b}", tap.display())]);
     wait_open(&format!("tap:file={},port={b}", tap.display()));
     run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "500", "--json"]).json();
-    thread::sleep(Duration::from_millis(200));
+    wait_whole(&tap, 500);
     running.signal(libc::SIGKILL);
     assert_eq!(running.end().code, None);
     assert_eq!(read(&tap).len(), 500);

@@ -74,7 +74,7 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["capture", "-i", "fault:drop=2,port=null:"], "rates are 0 to 1, or 0% to 100%"),
         (&["capture", "-i", "null:", "-w", "/nowhere/x", "-n", "1"], "/nowhere/x: cannot create"),
         (&["capture", "-i", "trace:file=/nowhere/x,port=null:"], "cannot create /nowhere/x"),
-        (&["stats", "null:"], "null:: nobody has this port open"),
+        (&["stats", "null:63"], "null:63: nobody has this port open"),
     ] {
         let ended = run(args);
         assert!(ended.error(1).contains(what), "{args:?}: {}", ended.stderr);
@@ -127,8 +127,13 @@ fn stats_lists_open_ports_with_their_counters() {
     let running = start(&["pkt-gen", "-i", &b, "-f", "rx"]);
     wait_open(&b);
     run(&["pkt-gen", "-i", &a, "-f", "tx", "-n", "123", "--json"]).json();
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    let ended = run(&["stats", &b, "--json"]).json();
+    let begin = std::time::Instant::now();
+    let ended = loop {
+        let ended = run(&["stats", &b, "--json"]).json();
+        if ended["ports"][0]["rx"]["frames_out"] == 123 || begin.elapsed() > support::LIMIT {
+            break ended;
+        }
+    };
     let port = &ended["ports"][0];
     assert_eq!(ended["ports"].as_array().unwrap().len(), 1, "{ended}");
     assert_eq!((&port["name"], &port["pid"]), (&b.as_str().into(), &running.pid().into()), "{ended}");
@@ -140,8 +145,7 @@ fn stats_lists_open_ports_with_their_counters() {
         "{all:?}"
     );
     let watching = start(&["stats", &b, "-w", "0.05"]);
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    let watched = watching.interrupt();
-    assert!(watched.stdout.matches("rx 123 in").count() > 2, "{watched:?}");
+    watching.wait_said("rx 123 in", 3);
+    assert_eq!(watching.interrupt().code, Some(0));
     running.interrupt();
 }

@@ -43,7 +43,7 @@ fn a_signal_ends_the_demo_and_leaves_nothing() {
         return;
     }
     let page = page("signal");
-    let running = start(&["demo", "--seconds", "0.1", "--out", page.to_str().unwrap()]);
+    let running = start(&["demo", "--seconds", "1", "--out", page.to_str().unwrap()]);
     let pid = running.pid();
     while labs_of(pid).is_empty() {
         thread::sleep(Duration::from_millis(10));

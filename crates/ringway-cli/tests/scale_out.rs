@@ -34,7 +34,7 @@ const BEFORE: Duration = Duration::from_millis(1500);
 const AFTER: Duration = Duration::from_millis(2500);
 
 /// How long BIRD may take on a busy machine.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(60);
 
 const ANYCAST: &str = "203.0.113.1:9";
 
@@ -47,6 +47,7 @@ fn traffic_moves_when_a_router_dies() {
         let servers = net.servers.each_ref().map(|lab| scope.spawn(|| lab.run(|| receive(&stop)).unwrap()));
         let sender = scope.spawn(|| net.edge.run(|| send(&stop)).unwrap());
         thread::sleep(BEFORE);
+        eventually("all carry traffic", || net.carried().iter().all(|&n| n > 0));
         let before = net.carried();
         let died = Instant::now();
         net.kill(1);
@@ -54,6 +55,7 @@ fn traffic_moves_when_a_router_dies() {
         println!("the edge has two paths after {:.0?}", died.elapsed());
         let middle = net.carried();
         thread::sleep(AFTER);
+        eventually("traffic has moved", || [0, 2].iter().all(|&k| net.carried()[k] > middle[k]));
         let after = net.carried();
         stop.store(true, Ordering::Relaxed);
         let shares = [before, std::array::from_fn(|k| after[k] - middle[k])];
@@ -158,7 +160,9 @@ fn receive(stop: &AtomicBool) -> Result<HashMap<u16, Vec<Seen>>, LabError> {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock && stop.load(Ordering::Relaxed) => {
                 return Ok(seen);
             }
-            Err(e) => assert_eq!(e.kind(), io::ErrorKind::WouldBlock, "{e}"),
+            Err(e) => {
+                assert!(matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted), "{e}")
+            }
         }
     }
 }

@@ -25,8 +25,11 @@ The forwarder is in turn the kernel's bridge, a bridge over libpcap, and Ringway
 /// How long the far end must be silent for the replay to be over.
 const SILENCE: Duration = Duration::from_millis(300);
 
+/// How long it must be while frames are missing: a forwarder may stand still on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// How long a forwarder may take to pass the first frame on.
-const WAKE_LIMIT: Duration = Duration::from_secs(3);
+const WAKE_LIMIT: Duration = Duration::from_secs(20);
 
 /// A frame that no capture holds: IEEE 802 local experimental.
 const PROBE: [u8; 60] = {
@@ -146,13 +149,11 @@ fn await_passage(sender: &RawSender, receiver: &mut RawReceiver) -> Result<(), F
     Err(Fault::Failed("nothing comes through".into()))
 }
 
-/// Takes frames until as many came as were sent and a moment of silence, or a longer one, follows.
+/// Takes frames until as many came as were sent and a moment of silence follows, or a long one while some are missing.
 fn collect(receiver: &mut RawReceiver, expected: usize) -> std::io::Result<Vec<Vec<u8>>> {
     let mut frames = Vec::with_capacity(expected);
-    let mut first = Duration::from_secs(2);
-    while let Some(frame) = receiver.next(if frames.len() < expected { first } else { SILENCE })? {
+    while let Some(frame) = receiver.next(if frames.len() < expected { PATIENCE } else { SILENCE })? {
         frames.push(frame);
-        first = 2 * SILENCE;
     }
     Ok(frames)
 }

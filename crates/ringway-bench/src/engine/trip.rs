@@ -8,7 +8,7 @@ use ringway::{Port, Result, Waiter, monotonic_ns};
 const WINDOW: u64 = 64;
 
 /// How long frames may take after the last one that came.
-const PATIENCE_NS: u64 = 1_000_000_000;
+const PATIENCE_NS: u64 = 3_000_000_000;
 
 /// Lengths of the frames, without FCS, one after the other.
 const LENGTHS: [usize; 5] = [60, 61, 128, 594, 1514];
@@ -45,8 +45,8 @@ pub fn trip(from: &mut Port, to: &mut Port, count: u64) -> Result<Trip> {
     let start = monotonic_ns();
     let (mut trip, mut last) = (Trip::default(), start);
     let (mut frame, mut seen) = (Vec::new(), Vec::new());
-    while trip.intact + trip.wrong < count && monotonic_ns() - last < PATIENCE_NS {
-        let before = trip;
+    while trip.intact + trip.wrong < count {
+        let (before, looked) = (trip, monotonic_ns());
         while trip.sent < count && trip.sent - (trip.intact + trip.wrong) < WINDOW {
             write(trip.sent, &mut frame);
             if !from.tx[0].push(&frame) {
@@ -64,11 +64,13 @@ pub fn trip(from: &mut Port, to: &mut Port, count: u64) -> Result<Trip> {
                 *(if seen == frame { &mut trip.intact } else { &mut trip.wrong }) += 1;
             }
         }
-        if trip == before {
+        if trip != before {
+            last = monotonic_ns();
+        } else if looked - last >= PATIENCE_NS {
+            break;
+        } else {
             let mut rings: Vec<_> = to.rx.iter_mut().map(|rx| rx as &mut dyn ringway::Wakeable).collect();
             waiter.wait(&mut rings, Duration::from_millis(1))?;
-        } else {
-            last = monotonic_ns();
         }
     }
     trip.ns = last - start;

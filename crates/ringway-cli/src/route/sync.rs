@@ -71,7 +71,7 @@ fn first(name: &str) -> Result<(Ask, Value, bool), Failure> {
 }
 
 /// How long a process may take to die, or to begin to listen.
-const DYING: Duration = Duration::from_secs(3);
+const DYING: Duration = Duration::from_secs(10);
 
 fn describe(answer: &Value) -> String {
     let state = if answer["fib_in_sync"] == true { "in sync" } else { "not in sync" };

@@ -19,6 +19,15 @@ pub(crate) const B6: &str = "fd00:2::2";
 /// Where host b echoes.
 const PORT: u16 = 7007;
 
+/// How long an answer may take: everybody may stand still for seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// So many datagrams at most are under way: links and sockets hold them while nobody reads.
+const WINDOW: u32 = 16;
+
+/// How long an answer may take that need not come.
+pub(crate) const SHORT: Duration = Duration::from_millis(500);
+
 /// What a kernel of the tests may have on by default is off, and the other way round.
 const SETTINGS: [&str; 4] = [
     "net.ipv6.conf.default.disable_ipv6=0",
@@ -77,8 +86,20 @@ impl Bed {
     /// A router, made in the background, that forwards in both directions.
     pub(crate) fn make(&self, name: &str) -> Value {
         let made = self.room.json(&["vale", "add", name, "--module", "router"]);
-        [B4, B6].iter().for_each(|to| _ = self.exchange(to, 20, Duration::from_millis(5)));
+        // not to count: neighbours that are not known yet cost the first ones
+        let some = |to| Source::open(&self.a, to).exchange_within(20, Duration::from_millis(5), SHORT);
+        [B4, B6].into_iter().for_each(|to| _ = some(to));
         made
+    }
+
+    /// Sends datagrams from a to b, which sends them back, until it was the fast path that forwarded all of `count` both ways: while its
+    /// process stands still for 3 s, the kernel forwards. None is ever lost.
+    pub(crate) fn forwards(&self, name: &str, to: &str, count: u32, gap: Duration) {
+        self.room.until(|| {
+            let before = self.count(name, "forwarded");
+            assert_eq!(self.exchange(to, count, gap), 0, "lost");
+            self.count(name, "forwarded").saturating_sub(before) >= u64::from(2 * count)
+        });
     }
 
     /// Sends datagrams from a to b, which sends them back: how many did not come back.
@@ -99,7 +120,8 @@ impl Bed {
 
     /// The process of a router.
     pub(crate) fn pid(&self, name: &str) -> Option<u64> {
-        self.router(name)["pid"].as_u64()
+        // a look at the kernel's list of locks may miss one while others change
+        (0..3).find_map(|_| self.router(name)["pid"].as_u64())
     }
 
     /// Whether an interface of the router's namespace has an XDP program.
@@ -176,31 +198,41 @@ impl Source {
         Self(socket)
     }
 
-    /// Sends one datagram each `gap`; how many did not come back. What the network answers is a loss.
+    /// Sends one datagram each `gap`, or less often; how many did not come back. What the network answers is a loss.
     pub(crate) fn exchange(&self, count: u32, gap: Duration) -> u32 {
+        self.exchange_within(count, gap, PATIENCE)
+    }
+
+    /// The same where some may be lost: those of which nothing is heard for so long.
+    pub(crate) fn exchange_within(&self, count: u32, gap: Duration, patience: Duration) -> u32 {
         self.0.set_nonblocking(true).unwrap();
-        let (mut back, start) = (0, Instant::now());
-        for i in 0..count {
-            let _ = self.0.send(&i.to_ne_bytes()); // an error that a packet before brought
-            while start.elapsed() < gap * (i + 1) {
-                back += self.take();
+        let (mut back, mut lost, mut heard) = (0, 0, Instant::now());
+        for sent in 1..=count {
+            let _ = self.0.send(&sent.to_ne_bytes()); // an error that a packet before brought
+            let due = Instant::now() + gap; // being late is not made up for
+            loop {
+                let last = sent == count;
+                (back, heard) = self.take(back, heard);
+                let under_way = sent.saturating_sub(back + lost);
+                let enough = if last { under_way == 0 } else { under_way < WINDOW };
+                if enough && (last || Instant::now() >= due) {
+                    break;
+                }
+                if heard.elapsed() > patience {
+                    (lost, heard) = (sent.saturating_sub(back), Instant::now());
+                }
                 thread::sleep(gap / 4);
             }
         }
-        let end = Instant::now() + Duration::from_millis(500);
-        while back < count && Instant::now() < end {
-            back += self.take();
-            thread::sleep(Duration::from_millis(1));
-        }
-        count - back
+        count.saturating_sub(back)
     }
 
-    fn take(&self) -> u32 {
+    /// Takes what came back, after `back` of which the last was heard of then.
+    fn take(&self, mut back: u32, mut heard: Instant) -> (u32, Instant) {
         let mut bytes = [0; 16];
-        let mut back = 0;
         while self.0.recv(&mut bytes).is_ok_and(|len| len == 4) {
-            back += 1;
+            (back, heard) = (back + 1, Instant::now());
         }
-        back
+        (back, heard)
     }
 }

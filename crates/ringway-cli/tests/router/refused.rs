@@ -106,7 +106,7 @@ fn questions_are_bounded() {
     let socket = bed.room.path("run/vale0.sock");
     let open = || {
         let stream = UnixStream::connect(&socket).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         stream
     };
     let hear = |stream: UnixStream| {

@@ -22,12 +22,12 @@
 //!
 //! # Times
 //! Changes are taken in 5 ms after the one before at the earliest, so that bursts are published together. Memory that readers may still see
-//! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read, compared and written,
-//! however many routes there are: that is done in pieces. When the kernel's tables could not be followed for 10 s, or thrice as long as reading them
-//! took if that is more, those of the fast path are called not ready. A neighbour in use is examined every
-//! 5 s. Members are looked at 50 ms after a change, and every second: an interface that
-//! comes back is a member again by then. So is what the fast path would go around ([`Bypass`]): while there is any that was not accepted, the
-//! kernel forwards. Each look asks about each member: with 32 veths the process takes 1.7 % of a processor (Zen 3) while nothing changes, 0.4 % without.
+//! is used again after a grace period, 4 times a second at most. Heartbeats are 250 ms apart, also while tables are read, compared and
+//! written, however many routes there are: that is done in pieces. When the kernel's tables could not be followed for 10 s, or thrice as
+//! long as reading them took if that is more, those of the fast path are called not ready. A neighbour in use is examined every 5 s.
+//! Members are looked at 50 ms after a change, and every second: an interface that comes back is a member again by then. So is what the
+//! fast path would go around ([`Bypass`]): while there is any that was not accepted, the kernel forwards. Each look asks about each member:
+//! with 32 veths as members and nothing to do the process takes 1.7 % of a processor (Zen 3), of which 0.4 % are not for looking.
 
 mod answer;
 mod client;
