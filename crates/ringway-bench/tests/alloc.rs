@@ -6,19 +6,18 @@
 mod counting;
 mod support;
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use ringway::{OpenOptions, Pairing, Port, Waiter, forward};
 
-use counting::COUNT;
+use counting::own;
 
 /// Runs the step some times for what is made once, then many times, which must allocate nothing.
 fn steady(what: &str, mut step: impl FnMut()) {
     (0..20).for_each(|_| step());
-    let before = COUNT.load(Relaxed);
+    let before = own();
     (0..2000).for_each(|_| step());
-    let made = COUNT.load(Relaxed) - before;
+    let made = own() - before;
     assert_eq!(made, 0, "{what}: allocations in 2000 steps");
 }
 

@@ -132,6 +132,7 @@ fn a_service_answers_beside_its_host() {
     let Some((host, peer)) = host_and_peer() else { return };
     let mut port = open(&host, &take("udp dst port 7").extra_bufs(1), "ebpf:eth0");
     let socket = udp(&peer, PEER, 5000);
+    socket.set_read_timeout(Some(LIMIT)).unwrap();
     let (signals, progress) = (Signals::new(), Progress::new());
     let (mut rx, mut tx) = (std::mem::take(&mut port.rx), std::mem::take(&mut port.tx));
     thread::scope(|s| {

@@ -50,7 +50,7 @@ fn a_host_talks_through_ringway_only_while_it_forwards() {
     let watches = [nic.watch(), stack.watch()];
     let mut bridge = Bridge::new(nic, stack);
     assert_eq!(bridge.pairings(), [Some(Pairing::Swap); 2]);
-    bridged(&mut bridge, || assert_eq!(ping(&peer, 200, 2000), 200, "through Ringway"));
+    bridged(&mut bridge, || assert_eq!(ping(&peer, 200, 60_000), 200, "through Ringway"));
     let [n, s] = [watches[0].counters(), watches[1].counters()];
     assert!(n.rx.frames_out >= 200 && s.tx.frames_out >= 200, "in: {} -> {}", n.rx, s.tx);
     assert!(s.rx.frames_out >= 200 && n.tx.frames_out >= 200, "out: {} -> {}", s.rx, n.tx);
@@ -58,7 +58,7 @@ fn a_host_talks_through_ringway_only_while_it_forwards() {
     assert_eq!(s.rx.frames_out, n.tx.frames_in);
     assert_all_balanced(&watches);
     assert_eq!(ping(&peer, 3, 100), 0, "nobody forwards");
-    bridged(&mut bridge, || assert_eq!(ping(&peer, 20, 2000), 20, "through Ringway again"));
+    bridged(&mut bridge, || assert_eq!(ping(&peer, 20, 60_000), 20, "through Ringway again"));
     assert_all_balanced(&watches);
     drop(bridge);
     assert_detached(&host); // `watches` do not keep the port

@@ -319,7 +319,7 @@ fn wild_words_in_the_region_of_a_pipe() {
 
 /// The opening end again. Programs that other tests start hold what this process had open until they run.
 fn reopened(fds: &ringway::PipeFds) -> Port {
-    for _ in 0..1000 {
+    for _ in 0..12_000 {
         match open_pipe_fds(fds, PipeEnd::Open) {
             Err(e) if e.kind() == ErrorKind::Busy => thread::sleep(Duration::from_millis(5)),
             end => return end.unwrap(),

@@ -24,7 +24,7 @@ fn open_soon(name: &str) -> Port {
     let start = Instant::now();
     loop {
         match Port::open(name) {
-            Err(e) if e.kind() == ErrorKind::Busy && start.elapsed() < Duration::from_secs(1) => {
+            Err(e) if e.kind() == ErrorKind::Busy && start.elapsed() < LIMIT => {
                 thread::sleep(Duration::from_millis(1));
             }
             r => return r.unwrap(),
@@ -79,7 +79,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
         let Some(flood) = xdp_peer(&lab, &flood) else { return };
         let name = format!("{kind}:a1");
         let (mut random, kills) = (Random(1), kills());
-        let (mut seen, mut took) = (0, Vec::new());
+        let (mut seen, mut took, mut killed) = (0, Vec::new(), Vec::new());
         for k in 0..kills {
             let mut owner = child("owns_an_interface", &format!("{} {name}", lab.name()));
             if k % 20 == 0 {
@@ -94,6 +94,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
             let id = owner.0.id();
             assert_eq!(owner.kill(), Some(libc::SIGKILL), "child {k}, pid {id}, failed by itself");
             took.push(reopen(&lab, &name));
+            killed.push(id);
         }
         took.sort_unstable();
         let at = |percent: usize| took[(took.len() - 1) * percent / 100];
@@ -101,7 +102,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
         eprintln!("{kind}: opened again in {:?} (median), {:?} (p99), {:?} at most", at(50), at(99), at(100));
         assert!(seen >= kills / 20);
         let mut last = lab.run(|| Ok::<_, LabError>(open_soon(&name))).unwrap();
-        assert_listed_live();
+        assert_none_listed(&killed);
         let mut received = 0;
         eventually("traffic reaches the last owner", || {
             last.rx[0].sync().unwrap();
@@ -120,13 +121,17 @@ fn listed(pid: u32) -> bool {
     open_ports().iter().any(|p| p.pid == pid)
 }
 
-/// After an open, the directory of open ports has no file of a process that is dead.
-fn assert_listed_live() {
-    let names = std::fs::read_dir("/run/ringway/ports").unwrap().flatten();
-    for name in names.filter_map(|e| e.file_name().into_string().ok()) {
-        let pid = name.rsplit('.').nth(1).unwrap().to_owned();
-        assert!(Path::new(&format!("/proc/{pid}")).exists(), "{name} is the file of a dead process");
-    }
+/// After an open, the directory of open ports has no file of those that were killed.
+fn assert_none_listed(killed: &[u32]) {
+    eventually("files of the killed are gone", || {
+        let names = std::fs::read_dir("/run/ringway/ports").unwrap().flatten();
+        let dead = |name: &String| {
+            let pid: u32 = name.rsplit('.').nth(1).unwrap().parse().unwrap();
+            killed.contains(&pid) && !Path::new(&format!("/proc/{pid}")).exists()
+        };
+        let left: Vec<_> = names.filter_map(|e| e.file_name().into_string().ok()).filter(dead).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    });
 }
 
 /// The private namespaces of the killed are gone: no network namespace of which this process's children are left.

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
 use ringway::{Error, ErrorKind, OpenOptions, Port, Waiter};
 
+use support::eventually;
 use support::switch::{Temporary, files, unused_name};
 use support::{Random, Running, assert_clear, child, child_command, cpu_time, role};
 
@@ -139,8 +140,8 @@ fn makes_at_a_moment() {
         "switch" => Switch::create(&words[1], &small()).map(drop),
         "port" => Switch::open(&words[1]).and_then(|s| s.add_port("same", &PortAccess::default())).map(drop),
         _ => Port::open(&format!("{}:same", words[1])).map(|p| {
-            // Longer than any child waits for its moment.
-            thread::sleep(Duration::from_millis(1500));
+            // Until the other one has ended.
+            let _ = std::io::Read::read(&mut std::io::stdin(), &mut [0]);
             drop(p);
         }),
     };
@@ -154,7 +155,15 @@ fn makes_at_a_moment() {
 /// Two children do the same at once; exactly one succeeds.
 fn race(what: &str, switch: &str) {
     let when = now_ms() + 300;
-    let children = [(); 2].map(|()| child("makes_at_a_moment", &format!("{what} {switch} {when}")));
+    let mut children = [(); 2].map(|()| child("makes_at_a_moment", &format!("{what} {switch} {when}")));
+    if what == "open" {
+        eventually("one is refused", || {
+            match children.iter_mut().any(|c| c.0.try_wait().unwrap().is_some()) {
+                true => Ok(()),
+                false => Err("both are there".into()),
+            }
+        });
+    }
     let mut ends = children.map(status);
     ends.sort_unstable();
     assert_eq!(ends, [0, 3], "{what}");

@@ -23,6 +23,9 @@ const LEFT_OUT: [&str; 3] = [
 ];
 
 const SLOTS: u32 = 1024;
+
+/// How long frames may be under way behind the last one sent: the bridge may stand still on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
 const BURST: u32 = 256;
 
 pub(super) fn run(
@@ -77,7 +80,7 @@ fn carry(near: &mut Port, far: &mut Port, frames: &[Vec<u8>]) -> Result<Integrit
         near.tx[0].sync()?;
         take(far, &mut received)
     })?;
-    let end = Instant::now() + Duration::from_secs(2);
+    let end = Instant::now() + PATIENCE;
     while received.len() < frames.len() && Instant::now() < end {
         near.tx[0].sync()?;
         take(far, &mut received)?;
@@ -126,7 +129,9 @@ mod tests {
         let frames = Frames::made(300).list;
         let integrity = bridged(|a, b| carry(a, b, &frames)).unwrap();
         assert!(integrity.is_perfect(), "{integrity:?}");
-        assert!(bridged(|a, b| pour(a, b, Duration::from_millis(100))).unwrap().value > 0.0);
+        // the bridge may be kept from running
+        let poured = || bridged(|a, b| pour(a, b, Duration::from_millis(100))).unwrap().value;
+        assert!((0..50).any(|_| poured() > 0.0));
     }
 
     #[test]

@@ -59,8 +59,8 @@ mod tests {
         for _ in 0..3 {
             let start = monotonic_ns();
             alarm.set(start + 1_500_000);
-            assert!(waiter.wait(&mut [&mut alarm], Duration::from_secs(5)).unwrap());
-            assert!((1_500_000..1_000_000_000).contains(&(monotonic_ns() - start)));
+            assert!(waiter.wait(&mut [&mut alarm], Duration::from_secs(120)).unwrap());
+            assert!((1_500_000..60_000_000_000).contains(&(monotonic_ns() - start)));
         }
         alarm.set(u64::MAX);
         assert!(!waiter.wait(&mut [&mut alarm], Duration::from_millis(2)).unwrap());

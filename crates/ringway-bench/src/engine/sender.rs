@@ -273,16 +273,16 @@ mod tests {
         let mut sender = Sender::new(template(60)).with_count(101).with_rate(Some(1000.0));
         sender.run(&mut port.tx[0], &progress, &signals).unwrap();
         let took = monotonic_ns() - start;
-        assert!((95_000_000..300_000_000).contains(&took), "{took} ns for 101 frames at 1000/s");
+        assert!(took >= 95_000_000, "{took} ns for 101 frames at 1000/s");
 
-        let mut slow = Sender::new(template(60)).with_rate(Some(0.1));
+        let mut slow = Sender::new(template(60)).with_rate(Some(0.001)); // the second is due after 1000 s
+        let start = monotonic_ns();
         thread::scope(|scope| {
-            let start = monotonic_ns();
             scope.spawn(|| slow.run(&mut port.tx[0], &progress, &signals).unwrap());
             thread::sleep(Duration::from_millis(20));
             signals.stop();
-            assert!(monotonic_ns() - start < 1_000_000_000);
         });
+        assert!(monotonic_ns() - start < 100_000_000_000);
     }
 
     #[test]
@@ -291,7 +291,10 @@ mod tests {
         let (progress, signals) = (Progress::new(), Signals::new());
         let sent = thread::scope(|scope| {
             let run = scope.spawn(|| Sender::new(template(60)).run(&mut port.tx[0], &progress, &signals));
-            thread::sleep(Duration::from_millis(30));
+            // 15 in the peer's ring, 15 that wait behind them
+            while progress.packets() < 30 && !run.is_finished() {
+                thread::sleep(Duration::from_millis(1));
+            }
             signals.stop();
             run.join().unwrap().unwrap()
         });

@@ -87,20 +87,27 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
 
     #[test]
     fn results_in_order_and_ticks_meanwhile() {
+        let ticks = AtomicU64::new(0);
         let worker = |n: u64| {
+            let ticks = &ticks;
             move || {
-                thread::sleep(Duration::from_millis(40 * n));
+                while ticks.load(Relaxed) < n {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 n
             }
         };
-        let (start, mut ticks) = (Instant::now(), 0);
-        let results = supervise((0..3).rev().map(worker).collect(), Duration::from_millis(10), || ticks += 1);
+        let start = Instant::now();
+        let count = || _ = ticks.fetch_add(1, Relaxed);
+        let results = supervise((0..3).rev().map(worker).collect(), Duration::from_millis(10), count);
         assert_eq!(results, [2, 1, 0]);
-        let most = start.elapsed().as_millis() / 10 + 1;
+        let (ticks, most) = (u128::from(ticks.into_inner()), start.elapsed().as_millis() / 10 + 1);
         assert!((2..=most).contains(&ticks), "{ticks}, at most {most}");
     }
 }

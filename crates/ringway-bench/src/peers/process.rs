@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use super::{PeerError, PeerResult, Traffic, sys};
 
-const READY_LIMIT: Duration = Duration::from_secs(20);
-const STOP_LIMIT: Duration = Duration::from_secs(3);
-/// A busy core may take its time.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
-const SNAPSHOT_LIMIT: Duration = Duration::from_secs(1);
+// A program may be kept from running on a busy machine.
+const READY_LIMIT: Duration = Duration::from_secs(60);
+const STOP_LIMIT: Duration = Duration::from_secs(30);
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+const SNAPSHOT_LIMIT: Duration = Duration::from_secs(30);
 /// Exit code of our programs when the kernel lacks what they need (`peer.h`).
 const EXIT_UNAVAILABLE: i32 = 77;
 /// Exit code of the dynamic loader when it does not find a library.
@@ -124,7 +124,7 @@ impl Peer {
         self.conclude()
     }
 
-    /// Ends a peer with SIGTERM and takes its result. Kills it after 3 s.
+    /// Ends a peer with SIGTERM and takes its result. Kills it after 30 s.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Peer {
         self.conclude()
     }
 
-    /// Ends a program of others with SIGTERM, and returns what it said on standard error. Kills it after 3 s.
+    /// Ends a program of others with SIGTERM, and returns what it said on standard error. Kills it after 30 s.
     ///
     /// A program that has ended by itself has failed.
     pub(crate) fn end(mut self) -> Result<Vec<String>, PeerError> {
@@ -360,8 +360,10 @@ mod tests {
         };
         let is_set_up: fn(&str) -> bool = |line| line == "set up";
         assert_eq!(start(script, Some(is_set_up)).unwrap().end().unwrap(), ["7 seen"]);
-        let gone = start("echo no luck >&2", None).unwrap();
-        thread::sleep(Duration::from_millis(300));
+        let mut gone = start("echo no luck >&2", None).unwrap();
+        while gone.child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(5));
+        }
         assert_eq!(gone.end().unwrap_err().to_string(), "sh: no luck");
     }
 

@@ -6,10 +6,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ringway::Port;
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::{ErrorKind, Port};
 use ringway_bench::lab;
 
 use super::{LIMIT, Random, frame, identify, whole};
@@ -64,8 +64,21 @@ impl std::ops::Deref for Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let switch = self.switch.take().map_or_else(|| Switch::open(&self.name), Ok);
-        let deleted = switch.and_then(Switch::delete);
+        self.switch.take();
+        let start = Instant::now();
+        let deleted = loop {
+            match Switch::open(&self.name).and_then(Switch::delete) {
+                // A process that another test is starting has copies of locks for a moment.
+                Err(e)
+                    if e.kind() == ErrorKind::Busy
+                        && start.elapsed() < LIMIT
+                        && !std::thread::panicking() =>
+                {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                deleted => break deleted,
+            }
+        };
         assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
     }
 }

@@ -123,7 +123,7 @@ impl Folder {
 }
 
 /// How long a lock may outlive its holder: a process that is being started holds all descriptors of its parent for a moment.
-const FORK_MAX: Duration = Duration::from_millis(100);
+const FORK_MAX: Duration = Duration::from_millis(500);
 
 fn lock_root(root: &Path, name: &str) -> Result<Option<DirLock>> {
     pins::lock(root)

@@ -428,7 +428,7 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
 }
 
 /// Who only looks whether a port is in use has its lock for less than this.
-const PROBE: Duration = Duration::from_millis(50);
+const PROBE: Duration = Duration::from_millis(500);
 
 /// Takes a port for this process.
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {

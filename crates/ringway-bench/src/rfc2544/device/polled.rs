@@ -108,9 +108,15 @@ mod tests {
     #[derive(Debug)]
     struct Worker(u64);
 
+    /// Whether a worker has failed.
+    static TIRED: AtomicBool = AtomicBool::new(false);
+
     impl Polled for Worker {
         fn poll(&mut self) -> Result<u64> {
-            self.0 = self.0.checked_sub(1).ok_or_else(|| Error::new(ErrorKind::Gone, "worker", "tired"))?;
+            self.0 = self.0.checked_sub(1).ok_or_else(|| {
+                TIRED.store(true, Relaxed);
+                Error::new(ErrorKind::Gone, "worker", "tired")
+            })?;
             Ok(self.0 % 2)
         }
     }
@@ -142,7 +148,9 @@ mod tests {
             1,
             || Ok(()),
             || {
-                thread::sleep(Duration::from_millis(20));
+                while !TIRED.load(Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
                 Ok(())
             },
         );

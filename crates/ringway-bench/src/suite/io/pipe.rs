@@ -162,7 +162,8 @@ mod tests {
         let bed = Bed::new(&lab, 0.01, &signals);
         for payload in [Payload::Untouched, Payload::Touched] {
             assert!(one_core(bed, payload).unwrap().value > 0.0);
-            assert!(two_cores(bed, payload, BURST).unwrap().value > 0.0);
+            // the sender may be kept from running
+            assert!((0..20).any(|_| two_cores(bed, payload, BURST).unwrap().value > 0.0));
         }
         assert!(tx_slot(bed).unwrap().value > 0.0);
         assert!(rx_slot(bed).unwrap().value > 0.0);

@@ -11,7 +11,7 @@ use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Fault, Sample};
 
 /// How long the last frames may be on their way on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// From one look at the counters to the next.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -70,6 +70,7 @@ fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::place::tried;
     use super::*;
     use crate::engine::Signals;
     use crate::lab::LabError;
@@ -79,9 +80,9 @@ mod tests {
         let lab = Err(LabError::NotRoot);
         let signals = Signals::new();
         let bed = Bed::new(&lab, 0.02, &signals);
-        for sample in [checked(bed, Place::Pipe, true), in_turn(bed), generated(bed)] {
-            assert!(sample.unwrap().value > 0.0);
-        }
+        let measured =
+            [tried(|| checked(bed, Place::Pipe, true)), tried(|| in_turn(bed)), tried(|| generated(bed))];
+        assert!(measured.iter().all(|sample| sample.value > 0.0));
         assert!(
             matches!(checked(bed, Place::Ebpf, false), Err(Fault::Unavailable(why)) if why.contains("root"))
         );

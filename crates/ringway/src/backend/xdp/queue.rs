@@ -17,7 +17,7 @@ use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk};
 
 /// How long a queue may be busy: the kernel lets go of a closed socket's queue in the background.
-const RELEASE: Duration = Duration::from_secs(1);
+const RELEASE: Duration = Duration::from_secs(3);
 
 /// One queue.
 #[derive(Debug)]
