@@ -78,10 +78,13 @@ mod tests {
         std::thread::scope(|s| {
             let held = lock.lock();
             assert!(held.is_some() && lock.lock().is_none() && lock.try_lock().is_none());
-            let other = s.spawn(|| {
+            let ((told, heard), lock) = (std::sync::mpsc::channel(), &lock);
+            let other = s.spawn(move || {
                 assert!(lock.try_lock().is_none());
+                told.send(()).unwrap();
                 *lock.lock().unwrap() += 1;
             });
+            heard.recv().unwrap();
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!other.is_finished());
             drop(held);

@@ -28,7 +28,8 @@ pub(crate) struct Receiver {
     attending: Option<OwnedFd>,
     /// What the next read has to tell.
     failure: Option<Error>,
-    /// When it was last seen that the interface is there; `None` when it has to be looked at.
+    /// When it was last seen that the interface is up; `None` when it has to be looked at. One that is down is looked at again and again, as
+    /// nobody tells when it is deleted then.
     looked: Option<Instant>,
     /// What `pcap_next_ex` gives out a pointer to.
     pub(crate) last: Header,
@@ -144,6 +145,8 @@ impl Receiver {
                 return Ok(());
             }
         }
+        let timeout =
+            if self.looked.is_none() { Some(timeout.map_or(LOOK, |t| t.min(LOOK))) } else { timeout };
         let ms = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         self.waited.clear();
         self.waited.push(sys::readable(wake.breaker()));
@@ -176,9 +179,10 @@ impl Receiver {
     /// Why nothing comes, if that is not for want of frames.
     pub(crate) fn failure(&mut self) -> Option<Error> {
         if self.failure.is_none() && self.looked.is_none_or(|at| at.elapsed() > LOOK) {
-            self.looked = Some(Instant::now());
             self.attending.iter().for_each(sys::clear_error);
-            self.failure = self.port.link_up().err();
+            let up = self.port.link_up();
+            self.looked = matches!(up, Ok(true)).then(Instant::now);
+            self.failure = up.err();
         }
         self.failure.take()
     }

@@ -5,6 +5,7 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use support::{Ended, Pcap, directory, has};
 
@@ -23,7 +24,8 @@ fn read(pcap: Pcap<'_>, how: &str, files: &[PathBuf]) -> Ended {
 
 /// Copies that end early, or have wrong bytes in the headers of the file and of its first record.
 fn damaged(files: &[PathBuf]) -> Vec<PathBuf> {
-    let dir = directory().join("damaged");
+    static NUMBER: AtomicU32 = AtomicU32::new(0); // tests run in parallel
+    let dir = directory().join(format!("damaged-{}", NUMBER.fetch_add(1, Relaxed)));
     std::fs::create_dir_all(&dir).unwrap();
     let mut made = Vec::new();
     for (i, file) in files.iter().enumerate() {

@@ -173,10 +173,10 @@ fn scanners_find_the_same_hosts() {
     let none = folder.file("none");
     std::fs::write(&none, "").unwrap();
     let zmap = format!(
-        "zmap -e 7 -p 80 -i a0 -G 02:00:00:00:00:09 -S 10.9.0.1 -r 10000 -c 1 -T 1 -b {none} --disable-syslog -q -o - \
+        "zmap -e 7 -p 80 -i a0 -G 02:00:00:00:00:09 -S 10.9.0.1 -r 10000 -c 4 -T 1 -b {none} --disable-syslog -q -o - \
          10.9.0.0/24"
     );
-    let masscan = "masscan -e a0 --adapter-ip 10.9.0.1 --router-mac 02-00-00-00-00-09 -p80 --rate 10000 --wait 1 \
+    let masscan = "masscan -e a0 --adapter-ip 10.9.0.1 --router-mac 02-00-00-00-00-09 -p80 --rate 10000 --wait 4 \
                    10.9.0.0/24";
     let ways = [(false, None), (false, Some("500")), (true, Some("0"))];
     for (line, ways) in [(zmap.as_str(), &ways[..]), (masscan, &[ways[0], ways[2]])] {
@@ -221,7 +221,7 @@ impl Ovs {
         let database = Running(database);
         until("the database is there", || Path::new(&socket).exists());
         let mut vsctl = program("ovs-vsctl");
-        vsctl.args([&format!("--db=unix:{socket}"), "--no-wait", "--timeout=10"]);
+        vsctl.args([&format!("--db=unix:{socket}"), "--no-wait", "--timeout=60"]);
         vsctl.args(
             "-- add-br ovs0 -- set bridge ovs0 datapath_type=netdev -- add-port ovs0 a0 -- add-port ovs0 a1"
                 .split(' '),

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *near;
+static const char *near, *far_name;
 static int far;
 static char errbuf[PCAP_ERRBUF_SIZE];
 
@@ -169,6 +169,21 @@ static void forking(void) {
 	pcap_close(p);
 }
 
+// A link sends again once a worker of the kernel has seen that its other end is up.
+static void wait_up(void) {
+	char path[100], state[20] = "";
+	snprintf(path, sizeof(path), "/sys/class/net/%s/operstate", far_name);
+	for (int i = 0; i < 2000 && strncmp(state, "up", 2); i++) {
+		usleep(10000);
+		FILE *file = fopen(path, "r");
+		if (!file || !fgets(state, sizeof(state), file))
+			state[0] = 0;
+		if (file)
+			fclose(file);
+	}
+	ip_link("set %s up"); // takes the lock under which the worker works: it is done
+}
+
 static void down(void) {
 	puts("down");
 	ip_link("set %s down");
@@ -194,7 +209,7 @@ static void down(void) {
 		char seen[2000];
 		SHOW(recv(far, seen, sizeof(seen), 0) > 0);
 	}
-	usleep(100000);
+	wait_up();
 	send_one();
 	SHOW(readable(fd, 5000));
 	SHOW(pcap_dispatch(p, -1, got, (u_char *)"up again"));
@@ -236,6 +251,7 @@ int main(int argc, char **argv) {
 		return 2;
 	setvbuf(stdout, NULL, _IONBF, 0);
 	near = argv[1];
+	far_name = argv[2];
 	far = open_far(argv[2]);
 	early();
 	nulls();

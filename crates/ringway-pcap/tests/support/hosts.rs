@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ringway::pcapfile::{Reader, Writer};
 use ringway_bench::lab::{Lab, is_root};
 
-use super::{Ended, Pcap, captures, command, directory, end, run};
+use super::{Ended, LIMIT, Pcap, captures, command, directory, end, rest, run};
 
 /// The near host has a1 and 10.7.0.1, the far one a0 and 10.7.0.2.
 pub(crate) struct Hosts {
@@ -58,20 +58,32 @@ impl Hosts {
         child
     }
 
-    /// Every way to listen has a packet socket, if only one that makes the interface promiscuous. What a program does between that
-    /// and its first read takes it a moment.
+    /// Waits until a program listens on the near host; false when it ends or does not.
     pub(crate) fn wait_listening(&self, child: &mut Child) -> bool {
-        let start = Instant::now();
-        let sockets =
-            || run(Some(&self.near), Pcap::System, &["cat", "/proc/net/packet"]).stdout.lines().count();
-        while sockets() < 2 {
-            if start.elapsed() > Duration::from_secs(20) || child.try_wait().unwrap().is_some() {
+        listening(&self.near, child)
+    }
+}
+
+/// Waits until a program listens on a host; false when it ends or does not. Every way to listen has a packet socket that receives, if only
+/// one that makes the interface promiscuous, made last.
+pub(crate) fn listening(host: &Lab, child: &mut Child) -> bool {
+    let start = Instant::now();
+    let receives = || {
+        let sockets = run(Some(host), Pcap::System, &["cat", "/proc/net/packet"]).stdout;
+        sockets.lines().any(|l| l.split_whitespace().nth(5) == Some("1")) // the column R
+    };
+    loop {
+        while !receives() {
+            if start.elapsed() > LIMIT || child.try_wait().unwrap().is_some() {
                 return false;
             }
             sleep(Duration::from_millis(20));
         }
-        sleep(Duration::from_millis(500));
-        true
+        rest(child.id(), Duration::from_millis(500));
+        // Some open the device once before.
+        if receives() {
+            return true;
+        }
     }
 }
 

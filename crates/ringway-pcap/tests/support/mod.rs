@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ringway_bench::lab::{Lab, LabError};
 
 /// How long any one program may take.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// The library as the sources are now: cargo does not build it for tests.
 pub(crate) fn library() -> &'static Path {
@@ -113,6 +113,35 @@ pub(crate) fn end(mut child: Child) -> Ended {
         std::thread::sleep(Duration::from_millis(2));
     };
     Ended { code, stdout: out.join().unwrap(), stderr: err.join().unwrap() }
+}
+
+/// Whether a process, with all its threads and children, waits for something. Who only has no processor does not.
+fn waits(process: u32) -> bool {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    tasks.map(|t| t.path()).all(|task| {
+        let read = |file: &str| std::fs::read_to_string(task.join(file)).unwrap_or_default();
+        let runs = read("stat").rsplit(") ").next().is_some_and(|s| s.starts_with(['R', 'D']));
+        !runs && read("children").split_whitespace().all(|c| c.parse().is_ok_and(waits))
+    })
+}
+
+/// Waits until a program was found waiting for `long` on end: it has done all that it can for now.
+fn rest(process: u32, long: Duration) {
+    let (start, looks) = (Instant::now(), long.as_millis() / 10);
+    let mut left = looks;
+    while left > 0 && start.elapsed() < LIMIT {
+        std::thread::sleep(Duration::from_millis(10));
+        left = if waits(process) { left - 1 } else { looks };
+    }
+}
+
+/// Ends a program by a signal once it has read all: the kernel keeps packets back for twice libpcap's timeout, half a second here.
+pub(crate) fn stop(child: Child, signal: &str) -> Ended {
+    let process = child.id();
+    let ended = std::thread::spawn(move || end(child)); // it must not wait for who reads what it says
+    rest(process, Duration::from_secs(2));
+    run(None, Pcap::System, &["kill", signal, &process.to_string()]);
+    ended.join().unwrap()
 }
 
 fn reader(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandle<String> {

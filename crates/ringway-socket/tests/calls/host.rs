@@ -1,6 +1,6 @@
 //! A namespace with the veth a0-a1, a switch, and programs that run there.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -52,6 +52,7 @@ impl Host {
             return None;
         }
         let lab = Lab::new().unwrap();
+        lab.ip("link set lo up").unwrap();
         lab.veth("a0", "a1").unwrap();
         lab.ip("link set a0 address 02:00:00:00:00:a0").unwrap();
         let name = format!("vale-s{}-{}", std::process::id() % 100_000, SERIAL.fetch_add(1, Relaxed));
@@ -122,7 +123,7 @@ impl Host {
         let mut c = Command::new("nsenter");
         c.arg(format!("--net=/run/netns/{}", self.lab.name())).arg(std::env::current_exe().unwrap());
         c.args(["--exact", "program", "--nocapture", "--test-threads=1"]).env(ROLE, words);
-        c.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        c.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         c
     }
 
@@ -278,6 +279,10 @@ impl Host {
                     assert!(far.tx[0].push(f));
                 }
                 far.tx[0].sync().unwrap();
+                // Says that all have come; some look, others have ended.
+                if let Some(stdin) = &mut running.0.stdin {
+                    let _ = stdin.write_all(b"\n");
+                }
             }
         }
         let mut got = Vec::new();
