@@ -28,7 +28,7 @@ fn child_sends_back_what_it_gets() {
     let mut waiter = Waiter::new(Duration::from_micros(20)).unwrap();
     let mut done = 0;
     while done < FRAMES {
-        assert!(waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(10)).unwrap());
+        assert!(waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(60)).unwrap());
         for f in port.rx[0].burst(256) {
             while !port.tx[0].push(f.bytes()) {
                 port.tx[0].sync().unwrap();

@@ -14,6 +14,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use nix::sched::{CloneFlags, setns};
 
@@ -74,7 +76,7 @@ impl Lab {
         &self.name
     }
 
-    /// Makes a pair of links, each the other's far end, with one queue each, and brings both up.
+    /// Makes a pair of links, each the other's far end, with one queue each, and brings both up, so that they carry frames.
     ///
     /// # Errors
     ///
@@ -83,7 +85,10 @@ impl Lab {
         let queues = "numtxqueues 1 numrxqueues 1";
         self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues}"))?;
         self.ip(&format!("link set {a} up"))?;
-        self.ip(&format!("link set {b} up"))
+        self.ip(&format!("link set {b} up"))?;
+        self.settle(a);
+        self.settle(b);
+        Ok(())
     }
 
     /// The same with the second end in another namespace.
@@ -95,7 +100,22 @@ impl Lab {
         let (queues, there) = ("numtxqueues 1 numrxqueues 1", &other.name);
         self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues} netns {there}"))?;
         self.ip(&format!("link set {a} up"))?;
-        other.ip(&format!("link set {b} up"))
+        other.ip(&format!("link set {b} up"))?;
+        self.settle(a);
+        other.settle(b);
+        Ok(())
+    }
+
+    /// Waits until the kernel says that a link is up: a worker of it sees to that, and until then frames are dropped without a word. Who
+    /// needs a link that never comes up will tell.
+    fn settle(&self, link: &str) {
+        for _ in 0..3000 {
+            let shown = Command::new("ip").args(["-n", &self.name, "-o", "link", "show", link]).output();
+            if shown.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains(" state UP ")) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 
     /// Sets the longest packet that both ends of a pair carry, without the Ethernet header.

@@ -14,7 +14,7 @@ use ringway_fwd::fib::{Fib4, Fib6};
 
 /// Never compares by itself: what is tested is following.
 const ALONE: Options =
-    Options { buffer: 8 << 20, check_every: Duration::from_secs(3600), pause: Duration::from_millis(100) };
+    Options { buffer: 64 << 20, check_every: Duration::from_secs(3600), pause: Duration::from_millis(100) };
 
 /// A namespace and what follows it.
 struct Bed {
@@ -51,7 +51,7 @@ impl Bed {
 
     /// The mirror is equal to what `ip` shows, now or soon, and the data plane is what it should be.
     fn settle(&mut self) {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             self.turn();
             let (theirs, ours) = (self.lab.routes(), lab::ours(self.follower.state()));

@@ -11,7 +11,7 @@ use ringway_bench::lab::{self, Lab, LabError};
 use ringway_router::user::{Options, Router, Side, Watch};
 
 /// No single wait takes longer.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) const SYSCTLS: [&str; 6] = [
     "net.ipv6.conf.all.disable_ipv6=0",

@@ -1,15 +1,15 @@
 //! What passes the router and what goes to the host, while the kernel's tables change.
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringway::Port;
 use ringway::vale::{Switch, SwitchSpec};
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
-use ringway_fwd::router::{DropReason, HostReason};
+use ringway_fwd::router::{DropReason, HostReason, InterfaceCounts};
 
-use crate::bed::{Bed, Probe, eventually, kernel_counts, ping, transfer};
+use crate::bed::{Bed, LIMIT, Probe, eventually, kernel_counts, ping, transfer};
 
 const BOTH: [&str; 2] = ["r0", "r1"];
 
@@ -24,23 +24,25 @@ fn ping_and_tcp_pass_and_the_kernel_forwards_nothing() {
             let before = watch.counts(0).forwarded;
             ping(&bed.a, "10.1.0.2") && ping(&bed.a, "fd01::2") && watch.counts(0).forwarded >= before + 2
         });
-        let before = kernel_counts(&bed.r, "Ip ForwDatagrams");
-        transfer(&bed, "10.1.0.2", 8 << 20);
-        transfer(&bed, "fd01::2", 8 << 20);
-        assert_eq!(kernel_counts(&bed.r, "Ip ForwDatagrams"), before);
+        // A router that stands still for 3 s leaves all to the host: such a try tells nothing.
+        let alone = (0..3).any(|_| {
+            let before = kernel_counts(&bed.r, "Ip ForwDatagrams");
+            transfer(&bed, "10.1.0.2", 8 << 20);
+            transfer(&bed, "fd01::2", 8 << 20);
+            kernel_counts(&bed.r, "Ip ForwDatagrams") == before
+        });
+        assert!(alone, "the kernel forwarded");
         let counts = [0, 1].map(|side| watch.counts(side));
         assert!(counts.iter().all(|c| c.forwarded > 100), "{counts:?}");
-        for counts in counts {
-            assert_eq!(
-                counts.frames_in,
-                counts.named().skip(1).map(|(_, n)| n).sum::<u64>() - counts.device_full
-            );
-        }
+        eventually("counters add up", || {
+            let sum = |c: &InterfaceCounts| c.named().skip(1).map(|(_, n)| n).sum::<u64>() - c.device_full;
+            [0, 1].map(|side| watch.counts(side)).iter().all(|c| c.frames_in == sum(c))
+        });
         let status = watch.status();
         assert!(status.in_sync && status.trouble.is_none() && status.routes > 4, "{status:?}");
         assert!(watch.swaps(0) && watch.swaps(1));
     });
-    assert!(ping(&bed.a, "10.1.0.2"), "the kernel forwards again");
+    eventually("the kernel forwards again", || ping(&bed.a, "10.1.0.2"));
     let links = bed.r.run(|| {
         let output = Command::new("ip").args(["-d", "link"]).output().unwrap();
         Ok::<_, LabError>(String::from_utf8(output.stdout).unwrap())
@@ -55,20 +57,19 @@ fn the_host_is_reached_and_answers_errors() {
         for to in ["10.0.0.1", "fd00::1"] {
             eventually(to, || ping(&bed.a, to));
         }
-        assert!(ping(&bed.r, "10.1.0.2") && ping(&bed.r, "fd01::2"), "the host reaches others");
+        eventually("the host reaches others", || ping(&bed.r, "10.1.0.2") && ping(&bed.r, "fd01::2"));
         assert!(watch.counts(0).host(HostReason::Local) >= 2);
         eventually("B is known", || ping(&bed.a, "10.1.0.2") && ping(&bed.a, "fd01::2"));
         for (to, errors) in [("10.1.0.2", "Icmp InTimeExcds"), ("fd01::2", "Icmp6InTimeExcds")] {
-            let (probe, before) = (Probe::new(to), watch.counts(0).host(HostReason::Ttl));
+            let counts = || (watch.counts(0).host(HostReason::Ttl), kernel_counts(&bed.a, errors));
+            let (probe, before) = (Probe::new(to), counts());
             Probe { ttl: 1, ..probe }.send(&bed.a).unwrap_err();
-            assert_eq!(
-                (watch.counts(0).host(HostReason::Ttl), kernel_counts(&bed.a, errors)),
-                (before + 1, 1)
-            );
-            Probe { ttl: 2, ..probe }.send(&bed.a).expect("two hops are enough");
+            eventually("the host answers", || counts() == (before.0 + 1, before.1 + 1));
+            eventually("two hops are enough", || Probe { ttl: 2, ..probe }.send(&bed.a).is_ok());
         }
+        let before = kernel_counts(&bed.a, "Icmp InDestUnreachs");
         assert!(!ping(&bed.a, "192.0.2.1"));
-        assert_eq!(kernel_counts(&bed.a, "Icmp InDestUnreachs"), 1);
+        eventually("the host says so", || kernel_counts(&bed.a, "Icmp InDestUnreachs") > before);
         assert!(watch.counts(0).host(HostReason::Unreachable) > 0);
     });
 }
@@ -109,7 +110,7 @@ fn routes_neighbours_and_settings_may_change_meanwhile() {
             let _ = Probe { from: Some("172.16.0.1"), ..Probe::new("10.1.0.2") }.send(&bed.a);
             watch.counts(0).drops(DropReason::ReversePath) > 0
         });
-        assert!(ping(&bed.a, "10.1.0.2"), "A's own pass");
+        eventually("A's own pass", || ping(&bed.a, "10.1.0.2"));
     });
 }
 
@@ -254,14 +255,23 @@ fn a_flood_is_accounted_for() {
         for _ in 0..FRAMES {
             sender.send(&frame).unwrap();
         }
-        let mut received = 0;
-        while let Some(frame) = receiver.next(Duration::from_secs(1)).unwrap() {
-            received += u64::from(frame.get(34..39) == Some(mark));
+        let flows = || {
+            let (counts, rx, tx) = (watch.counts(0), watch.ports(0)[0].rx, watch.ports(1)[0].tx);
+            let lost_behind = watch.counts(1).device_full + tx.dropped() - before.2.dropped();
+            (counts.forwarded - before.0.forwarded, rx.dropped() - before.1.dropped(), lost_behind)
+        };
+        let (mut received, end) = (0, Instant::now() + LIMIT);
+        loop {
+            while let Some(frame) = receiver.next(Duration::from_millis(200)).unwrap() {
+                received += u64::from(frame.get(34..39) == Some(mark));
+            }
+            let (forwarded, lost_before, lost_behind) = flows();
+            let all = (received..received + 50).contains(&(forwarded - lost_behind));
+            if forwarded + lost_before >= FRAMES && all || Instant::now() > end {
+                break;
+            }
         }
-        let (counts, rx, tx) = (watch.counts(0), watch.ports(0)[0].rx, watch.ports(1)[0].tx);
-        let forwarded = counts.forwarded - before.0.forwarded;
-        let lost_before = rx.dropped() - before.1.dropped();
-        let lost_behind = watch.counts(1).device_full + tx.dropped() - before.2.dropped();
+        let (forwarded, lost_before, lost_behind) = flows();
         println!("{FRAMES} sent, {lost_before} lost in r0, {forwarded} forwarded, {lost_behind} lost behind, {received} received");
         assert!(forwarded + lost_before >= FRAMES && forwarded > FRAMES / 100);
         // the host's own frames to B are among those sent, and few

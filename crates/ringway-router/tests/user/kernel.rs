@@ -258,7 +258,7 @@ fn forwarded(injected: &Injected, outputs: &mut Outputs) -> String {
     };
     let may_not = why_not(injected);
     // the kernel forwards while the frame is sent, unless it is busy
-    let waits = if may_not.is_some() { &[0, 1][..] } else { &[0, 1, 20, 500] };
+    let waits = if may_not.is_some() { &[0, 1][..] } else { &[0, 1, 20, 500, 5000] };
     for wait in waits {
         outputs.collect(Duration::from_millis(*wait));
         if outputs.take(|egress, frame| egress == usize::from(to.egress) && frame == *out) {

@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(bpf::run_once(entry.as_fd(), &[0; 60]).unwrap().0, TAKEN);
         drop((array, takers));
         // The kernel empties the array a little later.
-        let gone = (0..1000).any(|_| {
+        let gone = (0..15_000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(2));
             bpf::run_once(entry.as_fd(), &[0; 60]).unwrap().0 == PASSED[0]
         });

@@ -21,6 +21,7 @@ use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs::{self, DirLock};
@@ -102,6 +103,8 @@ pub(crate) fn make_root() -> Result<PathBuf> {
     if !root.is_dir() {
         let above = root.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(above).map_err(|e| Error::io(on(), "making the directory above failed", e))?;
+        // Two that make it at once would mount twice: one after the other, but no stranger's lock holds anybody up for long.
+        let _alone = DirLock::take_soon(above, Duration::from_secs(1));
         // A mount would hide what lies there.
         let bare = fs::read_dir(above).is_ok_and(|mut entries| entries.next().is_none());
         if bare && !bpffs::is_bpffs(above).unwrap_or(false) {
@@ -114,8 +117,12 @@ pub(crate) fn make_root() -> Result<PathBuf> {
             })?;
         }
         check_bpffs(above)?;
-        fs::create_dir(&root)
-            .map_err(|e| Error::io(on(), "making the directory failed", e).cure("run as root"))?;
+        match fs::create_dir(&root) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(on(), "making the directory failed", e).cure("run as root"));
+            }
+            _ => {} // or another one made it meanwhile
+        }
     }
     check_bpffs(&root)?;
     Ok(root)

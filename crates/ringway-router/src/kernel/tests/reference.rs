@@ -55,6 +55,7 @@ impl Pair {
         if frame.len() < SHORTEST {
             return;
         }
+        self.planes.plane.heartbeat(true).unwrap(); // however long the machine stood still before
         let (found, verdict, left) = self.trials[position].run(frame);
         assert_eq!(found.name(), wanted.name(), "{wanted} of {}", hex(frame));
         let returned = match found.kind() {

@@ -16,7 +16,7 @@ use crate::stats::{Counters, DropReason};
 use crate::sys::net;
 
 /// No wait takes longer; far above what any needs.
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A port and its queue.
 type End = (Port, Arc<Queue>);
