@@ -169,7 +169,7 @@ impl Lab {
         &self,
         job: impl FnOnce() -> Result<T, E> + Send,
     ) -> Result<T, E> {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let inside = scope.spawn(|| {
                 self.enter()?;
                 job()
