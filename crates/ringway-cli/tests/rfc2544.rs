@@ -176,7 +176,7 @@ fn a_plan_sends_nothing_and_tells_how_long() {
 fn a_stopped_run_is_partial_and_goes_on_with_its_journal() {
     let path = file("trials");
     let command = format!(
-        "--tx loop: --rx loop: --pps 20k --sizes rfc --test loss --loss-step 50 --seconds 0.5 --wait 0.05 --pause 0.1 --retries 20 \
+        "--tx loop: --rx loop: --pps 20k --sizes 64,128 --test loss --loss-step 50 --seconds 0.5 --wait 0.05 --pause 0.1 --retries 20 \
          --journal {} --json",
         path.display()
     );
@@ -195,7 +195,7 @@ fn a_stopped_run_is_partial_and_goes_on_with_its_journal() {
     let ended = rfc(&command);
     assert!(ended.stderr.contains("trials of an earlier run are taken over"), "{ended:?}");
     assert!(fs::read_to_string(&path).unwrap().lines().count() >= kept);
-    let other = command.replace("--sizes rfc", "--sizes 128");
+    let other = command.replace("--sizes 64,128", "--sizes 128");
     assert!(rfc(&other).error(1).contains("other settings"));
 }
 

@@ -42,6 +42,9 @@ use show::{Show, clock};
 const PROBE: u64 = 20;
 const PROBE_PPS: u64 = 1000;
 
+/// How often that is done before nothing comes back: on a busy machine a thread may not run at all in so short a time.
+const PROBE_TRIES: u32 = 3;
+
 /// Ports by name, and what serves them.
 type Served = Vec<(String, String)>;
 
@@ -241,7 +244,14 @@ fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
         let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
         let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
         let burst = Order::burst(&size, rate, PROBE, SECOND / 2);
-        let trial = rig.run(&Order { variant: variant.clone(), ..burst }, &mut |_| true)?;
+        let order = Order { variant: variant.clone(), ..burst };
+        let mut trial = rig.run(&order, &mut |_| true)?;
+        for _ in 1..PROBE_TRIES {
+            if trial.rx > 0 {
+                break;
+            }
+            trial = rig.run(&order, &mut |_| true)?;
+        }
         if trial.rx == 0 {
             let why = nothing_came(&trial);
             return Err(Failure::Other(format!(
