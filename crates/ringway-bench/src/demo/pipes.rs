@@ -23,10 +23,10 @@ const LEFT_OUT: [&str; 3] = [
 ];
 
 const SLOTS: u32 = 1024;
+const BURST: u32 = 256;
 
 /// How long frames may be under way behind the last one sent: the bridge may stand still on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
-const BURST: u32 = 256;
 
 pub(super) fn run(
     options: &Options,

@@ -45,7 +45,9 @@ fn forwarded(dut: &Dut, ipv6: bool, size: u32, tries: u32) -> (u64, u64) {
             let trial = rig.run(&order, &mut |_| true)?;
             assert_eq!((trial.received.corrupted, trial.received.misdirected), (0, 0), "{trial:?}");
             last = (trial.rx, trial.tx);
-            if trial.tx > 0 && trial.streams.iter().all(|s| s.tx > 0 && s.tx - s.lost >= enough(kind, s.tx)) {
+            if trial.tx > 0
+                && trial.streams.iter().all(|s| s.tx > 0 && s.tx.saturating_sub(s.lost) >= enough(kind, s.tx))
+            {
                 break;
             }
         }
