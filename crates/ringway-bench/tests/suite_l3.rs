@@ -16,7 +16,7 @@ use ringway_bench::suite::{Bed, Options, l3, names, run};
 use ringway_router::kernel::routers;
 
 /// On a busy machine neither end may get to run in much less.
-const SECONDS: f64 = 0.1;
+const SECONDS: f64 = 0.3;
 
 /// Runs a benchmark until no case of it failed: who is held up while frames are counted counts none. That may spoil one run, not each.
 fn tried(measure: impl Fn() -> Report) -> Report {

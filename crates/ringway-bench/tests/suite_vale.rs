@@ -20,7 +20,7 @@ use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{Bed, Options, run, vale};
 
 /// On a busy machine neither end may get to run in much less.
-const SECONDS: f64 = 0.1;
+const SECONDS: f64 = 0.3;
 
 /// Systems of the cases, and how many variants or sizes each case has.
 const CASES: [(&str, usize, &[&str]); 7] = [
@@ -88,9 +88,13 @@ fn every_system_moves_frames_and_leaves_nothing() {
         }
     }
     let report = report.unwrap();
+    let alone = thread::available_parallelism().unwrap().get() < 2;
     for m in &report.missing {
         eprintln!("SKIP: {} {} {}: {}", m.case, m.variant, m.system, m.reason);
         assert!(m.skipped, "{m:?}");
+        if alone && m.cores == 2 {
+            continue;
+        }
         assert!(m.system != "ringway-pipe" && (m.system != "ringway-vale" || !is_root()), "{m:?}");
     }
     let expected: usize = CASES.iter().map(|(_, times, systems)| times * systems.len()).sum();
