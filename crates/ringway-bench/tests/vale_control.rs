@@ -169,6 +169,50 @@ fn race(what: &str, switch: &str) {
     assert_eq!(ends, [0, 3], "{what}");
 }
 
+/// A directory in which a BPF file system is to be mounted; what is mounted goes away with the test.
+struct Bare(std::path::PathBuf);
+
+impl Bare {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(name);
+        fs::create_dir(&dir).unwrap();
+        Self(dir)
+    }
+
+    /// How many are mounted there, one over the other.
+    fn mounts(&self) -> usize {
+        let all = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        all.lines().filter(|l| l.split(' ').nth(4) == self.0.to_str()).count()
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        for _ in 0..self.mounts() {
+            let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+        }
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// Neither mounts over the other's switch, or fails because the other one was faster.
+#[test]
+fn two_make_the_first_ones_at_once() {
+    for _ in 0..8 {
+        let Some(name) = unused_name() else { return };
+        let bare = Bare::new(&name);
+        let when = now_ms() + 300;
+        let ends = ["valea", "valeb"]
+            .map(|switch| {
+                let mut command = child_command("makes_at_a_moment", &format!("switch {switch} {when}"));
+                Running(command.env("RINGWAY_BPFFS", bare.0.join("ringway")).spawn().unwrap())
+            })
+            .map(status);
+        assert_eq!((ends, bare.mounts()), ([0, 0], 1));
+        assert!(["valea", "valeb"].iter().all(|switch| bare.0.join("ringway").join(switch).is_dir()));
+    }
+}
+
 #[test]
 fn two_make_the_same_at_once() {
     for round in 0..20 {

@@ -118,7 +118,7 @@ pub(crate) fn make_root() -> Result<PathBuf> {
         }
         check_bpffs(above)?;
         match fs::create_dir(&root) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists || !root.is_dir() => {
                 return Err(Error::io(on(), "making the directory failed", e).cure("run as root"));
             }
             _ => {} // or another one made it meanwhile
