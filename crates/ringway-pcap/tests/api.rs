@@ -16,10 +16,10 @@ const WAYS: [Pcap<'_>; 5] = [
 ];
 
 /// Compares what a program of `tests/c` prints on the same links; only who serves `a1` differs.
-fn same(program: &str) {
+fn same(program: &str, more: &[&str]) {
     let Some(lab) = support::lab() else { return };
     let program = support::compile(program);
-    let program = [program.to_str().unwrap(), "a1", "a0"];
+    let program = [&[program.to_str().unwrap(), "a1", "a0"], more].concat();
     let run = |pcap| {
         // One that the program before deleted is made again.
         if lab.ip("link show a1").is_err() {
@@ -40,12 +40,18 @@ fn same(program: &str) {
 
 #[test]
 fn handles_behave_as_those_of_the_system_library() {
-    same("api");
+    same("api", &[]);
 }
 
 #[test]
 fn early_orders_forks_and_lost_interfaces_are_as_with_the_system_library() {
-    same("edges");
+    same("edges", &[]);
+}
+
+/// Nobody tells of the deletion of what is down.
+#[test]
+fn an_interface_that_goes_down_and_then_away_is_told() {
+    same("edges", &["down"]);
 }
 
 /// What libpcap leaves open, or gets wrong: timeouts, `inbound`, reads and closes within callbacks.

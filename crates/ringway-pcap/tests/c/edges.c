@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // What libpcap does beside the straight way: orders that come early, forks, full disks, interfaces that go down or away. Run as
-// `edges NEAR FAR` with the two ends of a veth pair, of which it deletes NEAR.
+// `edges NEAR FAR` with the two ends of a veth pair, of which it deletes NEAR; `edges NEAR FAR down` only does that, and sets it down before.
 #include <errno.h>
 #include <fcntl.h>
 #include <net/ethernet.h>
@@ -216,8 +216,14 @@ static void down(void) {
 	pcap_close(p);
 }
 
+static int down_first; // and deleted behind that
+
 static void *delete_later(void *nothing) {
 	usleep(100000);
+	if (down_first) {
+		ip_link("set %s down");
+		usleep(500000);
+	}
 	ip_link("del %s");
 	return nothing;
 }
@@ -253,6 +259,11 @@ int main(int argc, char **argv) {
 	near = argv[1];
 	far_name = argv[2];
 	far = open_far(argv[2]);
+	down_first = argc > 3;
+	if (down_first) {
+		gone();
+		return 0;
+	}
 	early();
 	nulls();
 	forking();
