@@ -5,35 +5,26 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
+#[path = "support/again.rs"]
+mod again;
+
 use std::process;
 
+use again::again;
 use ringway_bench::engine::Signals;
 use ringway_bench::lab::{Lab, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::fib::Source;
-use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, l3, names, run};
 use ringway_router::kernel::routers;
 
 /// On a busy machine neither end may get to run in much less.
 const SECONDS: f64 = 0.3;
 
-/// Runs a benchmark until no case of it failed: who is held up while frames are counted counts none. That may spoil one run, not each.
-fn tried(measure: impl Fn() -> Report) -> Report {
-    let mut report = measure();
-    for _ in 0..3 {
-        if report.missing.iter().all(|m| m.skipped) {
-            break;
-        }
-        report = measure();
-    }
-    report
-}
-
 #[test]
 fn every_router_forwards_and_leaves_nothing() {
     let (lab, signals) = (Lab::new(), Signals::new());
-    let report = tried(|| {
+    let report = again(|| {
         let mut cases = l3::cases(Bed::new(&lab, SECONDS, &signals), &Source::default());
         let stages: Vec<_> = cases.drain(9..11).collect(); // by eight routes
         cases.truncate(2); // the bed, and one flow

@@ -6,11 +6,15 @@
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
+#[path = "support/again.rs"]
+mod again;
+
 use std::process::{self, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use again::again;
 use ringway::vale::switches;
 use ringway_bench::engine::Signals;
 use ringway_bench::lab::{Lab, LabError, is_root, labs};
@@ -75,7 +79,7 @@ fn every_system_moves_frames_and_leaves_nothing() {
     let mut report: Option<Report> = None;
     for (name, ..) in &CASES[1..] {
         let options = Options { runs: 1, case: Some((*name).to_owned()), ..Options::default() };
-        let part = tried(|| {
+        let part = again(|| {
             let cases = vale::cases(Bed::new(&lab, SECONDS, &signals).with_sides(&sides));
             run("vale", cases, &options, Conditions::read(), |step| eprintln!("{step:?}"))
         });
@@ -106,18 +110,6 @@ fn every_system_moves_frames_and_leaves_nothing() {
     assert!(!labs().iter().any(|name| name.starts_with(&lab_of_us)), "{:?}", labs());
     assert_eq!(children(process::id()), [] as [(u32, String); 0]);
     assert_eq!(meeting_places(process::id()), [""; 0]);
-}
-
-/// Runs a benchmark until no case of it failed: who is held up while frames are counted counts none. That may spoil one run, not each.
-fn tried(measure: impl Fn() -> Report) -> Report {
-    let mut report = measure();
-    for _ in 0..3 {
-        if report.missing.iter().all(|m| m.skipped) {
-            break;
-        }
-        report = measure();
-    }
-    report
 }
 
 /// One run that needs no root.
@@ -162,7 +154,7 @@ fn sides_end_with_a_benchmark_that_is_killed() {
         sides.iter().all(|pid| fs::metadata(format!("/proc/{pid}")).is_err()).then_some(())
     });
     // What they shared goes away with the next benchmark.
-    let report = tried(|| pipes_between_processes(SECONDS));
+    let report = again(|| pipes_between_processes(SECONDS));
     assert_eq!(report.rows.len(), 1, "{:?}", report.missing);
     assert_eq!(meeting_places(pid), [""; 0]);
 }

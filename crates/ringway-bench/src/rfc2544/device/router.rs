@@ -233,7 +233,7 @@ mod tests {
     use crate::rfc2544::rate::{MILLISECOND, Rate};
     use crate::rfc2544::real::{RealRig, RigSpec};
     use crate::rfc2544::session::Rig;
-    use crate::rfc2544::trial::{Extra, Order, Trial};
+    use crate::rfc2544::trial::{Extra, Fault, Order, Trial};
     use crate::rfc2544::variant::{Modifier, Variant};
 
     const TESTER: [MacAddr; 2] = [MacAddr([2, 0x52, 0x57, 0, 0, 1]), MacAddr([2, 0x52, 0x57, 0, 0, 2])];
@@ -330,13 +330,13 @@ mod tests {
     fn in_real_time_the_device_tells_its_own_speed() {
         let order = Order::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 20 * MILLISECOND);
         // On a busy machine it may not get to run in so short a time.
-        let trials = (0..100).map(|_| rig(false, |_| ()).run(&order, &mut |_| true).unwrap());
-        let forwarded = |trial: &Trial| trial.device.is_some_and(|device| device.frames > 0);
-        let trial = trials.into_iter().find(forwarded).unwrap();
+        let mut trials = (0..100).map(|_| rig(false, |_| ()).run(&order, &mut |_| true).unwrap());
+        let trial = trials.find(|trial| trial.device.is_some_and(|device| device.frames > 0)).unwrap();
         let device = trial.device.unwrap();
         assert!(device.frames > 0 && device.frames <= 1001 && device.busy_ns > 0, "{device:?}");
         // More than is known to have left may come when the sender was held up at the very end.
-        assert!(trial.tx <= trial.rx + trial.lost, "{trial:?}");
+        let excess = trial.faults.iter().any(|f| matches!(f, Fault::Excess { .. }));
+        assert!(trial.tx == trial.rx + trial.lost || excess, "{trial:?}");
         if trial.faults.is_empty() {
             assert_eq!(device.frames, 1001, "with the announcement");
         }
