@@ -74,15 +74,14 @@ fn long_frames_ipv6_and_random_ends() {
 
 #[test]
 fn a_rate_is_kept() {
-    let tries = (0..20).map(|_| {
+    // it may stand still meanwhile
+    let in_time = (0..20).any(|_| {
         let tx = run(&["pkt-gen", "-i", "null:", "-f", "tx", "-n", "5001", "-R", "10k", "--json"]).json();
         let seconds = tx["seconds"].as_f64().unwrap();
         assert!(seconds >= 0.49, "5001 frames at 10k/s in {seconds} s");
-        seconds
+        seconds < 0.9
     });
-    // it may have stood still
-    let mut late = tries.take_while(|&seconds| seconds >= 0.9);
-    assert!(late.by_ref().count() < 20, "never in time");
+    assert!(in_time, "never in 0.9 s");
 }
 
 #[test]

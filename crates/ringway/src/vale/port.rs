@@ -427,7 +427,7 @@ pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
     fs::set_permissions(dir, fs::Permissions::from_mode(search))
 }
 
-/// Who only looks whether a port is in use has its lock for less than this.
+/// Who only looks whether a port is in use, or is being started by who had it, has its lock for less than this.
 const PROBE: Duration = Duration::from_millis(500);
 
 /// Takes a port for this process.
