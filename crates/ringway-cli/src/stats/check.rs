@@ -79,18 +79,25 @@ fn books(port: &OpenPort) -> Books {
 fn switch(s: &Reading) -> Books {
     // A sender has so many frames half counted at most, and may have been stopped between two counters.
     let slack = u64::from(s.spec.slots) * u64::from(s.spec.rings) * s.ports.len() as u64;
-    let account = |name: &str, entered, left, dropped| Account {
+    let account = |name: &str, entered, left, dropped, holds| Account {
         name: name.into(),
         entered,
         left,
         dropped,
         slack,
-        holds: 0,
+        holds,
     };
-    let side = |(name, c): (String, &Counters)| account(&name, c.frames_in, c.frames_out, c.dropped());
+    // A sender that died, or keeps no rules, leaves frames in the ring of an interface until the next one sends there.
+    let resting = |name: &str| {
+        let nics = s.ports.iter().filter(|p| p.port.nic.is_some());
+        nics.filter(|p| name == "rx" || name == format!("{} rx", p.port.name)).map(|p| p.waiting).sum()
+    };
+    let side = |(name, c): (String, &Counters)| {
+        account(&name, c.frames_in, c.frames_out, c.dropped(), resting(&name))
+    };
     let t = &s.totals;
-    let sum = |name, c: &SwitchSum| account(name, c.frames_in, c.frames_out, c.dropped);
-    let whole = [sum("rx", &t.rx), sum("tx", &t.tx), account("copies", t.copies, t.rx.frames_in, 0)];
+    let sum = |name, c: &SwitchSum| account(name, c.frames_in, c.frames_out, c.dropped, resting(name));
+    let whole = [sum("rx", &t.rx), sum("tx", &t.tx), account("copies", t.copies, t.rx.frames_in, 0, 0)];
     let accounts = s.sides().map(side).chain(whole).collect();
     Books { name: s.name.clone(), pid: None, number: 0, accounts }
 }
