@@ -149,11 +149,16 @@ impl Running {
         ended
     }
 
+    /// What it has said so far.
+    pub(crate) fn said(&self) -> String {
+        [&self.stdout, &self.stderr].map(|r| r.as_ref().unwrap().so_far()).concat()
+    }
+
     /// Waits until it has said `text` so many times.
     pub(crate) fn wait_said(&self, text: &str, times: usize) {
         let start = Instant::now();
         loop {
-            let said = [&self.stdout, &self.stderr].map(|r| r.as_ref().unwrap().so_far()).concat();
+            let said = self.said();
             if said.matches(text).count() >= times {
                 return;
             }
