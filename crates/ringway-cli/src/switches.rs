@@ -1,7 +1,7 @@
 //! What there is to know of switches, read at one moment, for all commands that show it.
 
 use ringway::Counters;
-use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, switches};
+use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_root, switches};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;
@@ -38,10 +38,13 @@ impl Reading {
     }
 }
 
-/// Refuses users who see nothing because they may not.
+/// Refuses users who see nothing because they may not, and a directory of switches that others than root can change.
 pub(crate) fn need_root() -> Result<(), Failure> {
     let what = "switches and routers are shown to root alone; run as root";
-    if geteuid().is_root() { Ok(()) } else { Err(Failure::Other(what.into())) }
+    if !geteuid().is_root() {
+        return Err(Failure::Other(what.into()));
+    }
+    Ok(check_root()?)
 }
 
 /// The switches that the caller may read: all for root, none for others.

@@ -16,9 +16,9 @@ use crate::error::{Error, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
 use crate::sys::{fd, mmap::Mmap, net, time};
-use crate::vale::{self, layout::Shape};
+use crate::vale;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"ringway2");
+const MAGIC: u64 = u64::from_le_bytes(*b"ringway3");
 
 /// What lies where in a file. Blocks of counters follow the header, tx rings first.
 mod at {
@@ -26,8 +26,9 @@ mod at {
     pub(super) const PID: usize = 8;
     pub(super) const TX_RINGS: usize = 12;
     pub(super) const RX_RINGS: usize = 16;
+    /// The kernel's number of the map, or of the program of a switch port, that tells the counters.
     pub(super) const MAP: usize = 20;
-    /// What the map is, see [`KernelCounters`](super::KernelCounters).
+    /// What it is, see [`KernelCounters`](super::KernelCounters).
     pub(super) const KIND: usize = 24;
     pub(super) const NETNS: usize = 28;
     pub(super) const INDEX: usize = 32;
@@ -37,6 +38,8 @@ mod at {
     /// Texts end with a zero byte.
     pub(super) const INTERFACE: usize = 48;
     pub(super) const NAME: usize = 64;
+    /// Of a switch port: which of all that the switch has had.
+    pub(super) const TAG: usize = 1016;
     pub(super) const BACKEND: usize = 1024;
     pub(super) const HEADER: usize = 2048;
 }
@@ -49,7 +52,7 @@ pub(crate) enum KernelCounters {
     Interface = 0,
     /// The same, and what the interface takes.
     InterfaceTaken = 1,
-    /// A port of a switch, by its state.
+    /// A port of a switch, by the program that tells its user.
     SwitchPort = 2,
 }
 
@@ -106,9 +109,15 @@ impl Registration {
         self.mem.u32(at::MAP).store(id, Release);
     }
 
+    /// Tells readers that the eBPF program `id` tells the kernel half's counters of a port of a switch, which `tag` tells from others.
+    pub(crate) fn set_switch_port(&self, id: u32, tag: u64) {
+        self.mem.u64(at::TAG).store(tag, Relaxed);
+        self.set_map(id, KernelCounters::SwitchPort);
+    }
+
     /// Gives the port another name: that of a port around it.
     pub(crate) fn rename(&self, name: &str) {
-        put_text(&self.mem, at::NAME, at::BACKEND, name);
+        put_text(&self.mem, at::NAME, at::TAG, name);
     }
 
     pub(crate) fn tx(&self, ring: u32) -> RingStats {
@@ -337,12 +346,12 @@ fn read(path: &Path) -> Option<OpenPort> {
     let mut each: Vec<Counters> = blocks.iter().map(RingStats::read).collect();
     let (of_tx, of_rx) = each.split_at(tx as usize);
     let mut counters = PortCounters { tx: sum(of_tx.iter().copied()), rx: sum(of_rx.iter().copied()) };
-    let (name, id) = (text(&mem, at::NAME, at::BACKEND), word(at::MAP));
+    let (name, id) = (text(&mem, at::NAME, at::TAG), word(at::MAP));
     match word(at::KIND) {
         _ if id == 0 => {}
         kind if kind == KernelCounters::SwitchPort as u32 => {
-            let shape = Shape { slots: word(at::SLOTS), rings: tx };
-            vale::add_state_counters(id, &name, shape, &mut counters, &mut each);
+            let tag = mem.u64(at::TAG).load(Relaxed);
+            vale::add_port_counters(id, tag, &name, &mut counters, &mut each);
         }
         kind => {
             let counted = kind == KernelCounters::InterfaceTaken as u32;

@@ -167,6 +167,26 @@ impl Counters {
         self.drops[why as usize] += n;
     }
 
+    /// The counters in a ring's statistics block.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        let get = |word: usize| words.get(word).copied().unwrap_or_default();
+        Self {
+            frames_in: get(Field::In as usize),
+            frames_out: get(Field::Out as usize),
+            bytes_out: get(Field::Bytes as usize),
+            syncs: get(Field::Syncs as usize),
+            resets: get(Field::Resets as usize),
+            wakeups: get(Field::Wakeups as usize),
+            busy_syncs: get(Field::BusySyncs as usize),
+            drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
+        }
+    }
+
+    /// The same, for a ring that counts its syncs itself.
+    pub(crate) fn without_syncs(&self) -> Self {
+        Self { syncs: 0, busy_syncs: 0, ..*self }
+    }
+
     /// Adds another ring's counters.
     pub fn add(&mut self, o: &Self) {
         self.frames_in = self.frames_in.wrapping_add(o.frames_in);
@@ -283,17 +303,8 @@ impl RingStats {
     }
 
     pub(crate) fn read(&self) -> Counters {
-        let get = |word: usize| self.0.get(word).load(Relaxed);
-        Counters {
-            frames_in: get(Field::In as usize),
-            frames_out: get(Field::Out as usize),
-            bytes_out: get(Field::Bytes as usize),
-            syncs: get(Field::Syncs as usize),
-            resets: get(Field::Resets as usize),
-            wakeups: get(Field::Wakeups as usize),
-            busy_syncs: get(Field::BusySyncs as usize),
-            drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
-        }
+        let words: [u64; BLOCK / 8] = std::array::from_fn(|word| self.0.get(word).load(Relaxed));
+        Counters::of_words(&words)
     }
 }
 

@@ -204,7 +204,7 @@ impl Neighbours {
     }
 }
 
-fn bpf(command: i64, words: &mut [u64]) -> i64 {
+pub(crate) fn bpf(command: i64, words: &mut [u64]) -> i64 {
     // SAFETY: `words` holds the attributes of the command, whose pointers outlive the call.
     unsafe { libc::syscall(libc::SYS_bpf, command, words.as_mut_ptr(), size_of_val(words)) }
 }

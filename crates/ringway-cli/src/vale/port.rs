@@ -55,7 +55,8 @@ pub(super) struct Add {
 /// Change who may open a port
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What is not named stays as it is. A process that has the port open keeps it.
+What is not named stays as it is, and so do number, settings and counters. All that a user of the port can hold is made again, also \
+when nothing changes: a process that has the port open loses it at its next sync, with what it had not read yet.
 
 Keys of --json: those of ringway vale port add.
 

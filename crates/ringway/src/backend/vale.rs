@@ -1,7 +1,7 @@
 //! `vale0:p1`: a port of a switch. The sender's sync runs the switch program; a receiver's looks how far senders came.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -16,15 +16,14 @@ use crate::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::name::PortName;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
-use crate::registry::{KernelCounters, Registration};
+use crate::registry::Registration;
 use crate::ring::{Finisher, RingParts, RingView, RxRing, TxRing};
 use crate::slot::Slot;
 use crate::sys::bpf::{self, Bell};
-use crate::sys::bpffs::DirLock;
-use crate::sys::mmap::Mmap;
+use crate::sys::dir_lock::DirLock;
 use crate::sys::time;
-use crate::vale::layout::{Shape, ctl, state};
-use crate::vale::{self, Switch, objects, pins};
+use crate::vale::layout::{Shape, ctl};
+use crate::vale::{self, Look, Switch, View, objects, pins};
 
 /// Answers of the program: `enum answer` in bpf/vale_send.h.
 const DONE: u32 = 0;
@@ -41,27 +40,35 @@ struct Core {
     dir: PathBuf,
     shape: Shape,
     region: Region,
-    /// The state of the port, to be read by system calls.
-    state: Arc<OwnedFd>,
+    view: Arc<View>,
     number: u32,
     /// When the port was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     /// Removes the port with its last ring if it is ephemeral.
-    _stay: Stay,
+    _claim: PortClaim,
 }
 
 /// The right to use the port, held until the last ring is dropped.
 #[derive(Debug)]
-struct Stay {
+struct PortClaim {
     ephemeral: Option<(Switch, String)>,
     /// Process that has the port: a fork that lets its copy go changes nothing.
     pid: u32,
-    _lock: DirLock,
+    /// Directory of the port.
+    dir: PathBuf,
+    lock: DirLock,
 }
 
-impl Drop for Stay {
+impl PortClaim {
+    /// Whether the port is still this process's: root may have given it to others.
+    fn holds(&self) -> bool {
+        self.pid == std::process::id() && self.lock.is_at(&pins::in_use(&self.dir))
+    }
+}
+
+impl Drop for PortClaim {
     fn drop(&mut self) {
-        if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.pid == std::process::id()) {
+        if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.holds()) {
             switch.drop_ephemeral(port);
         }
     }
@@ -79,11 +86,7 @@ impl Core {
         position & (self.shape.slots - 1)
     }
 
-    fn snapshot(&self) -> Result<Arc<Mmap>> {
-        vale::snapshot(self.state.as_fd(), self.shape, &self.name)
-    }
-
-    /// Fails when the port was deleted. Looks at most ten times a second.
+    /// Fails when the port was deleted or given to others. Looks at most ten times a second.
     fn look(&self) -> Result<()> {
         let now = time::monotonic_ns();
         if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
@@ -95,11 +98,10 @@ impl Core {
 
     /// The same, at once.
     fn look_now(&self) -> Result<()> {
-        if self.snapshot()?.u32(state::PORT).load(Relaxed) != 0 {
-            return Ok(());
+        match self.view.look(0, &self.name)?.port {
+            0 => Err(vale::port_gone(&self.name)),
+            _ => Ok(()),
         }
-        Err(Error::new(ErrorKind::Gone, &self.name, "the port was deleted")
-            .cure("open it again when it is back"))
     }
 
     fn program(&self) -> Result<OwnedFd> {
@@ -112,28 +114,25 @@ impl Core {
 pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Made> {
     let name = PortName::Vale { switch: switch.into(), port: port.into() }.to_string();
     refuse_options(&name, options)?;
-    let root = pins::switch(switch);
-    if !root.is_dir() {
-        return Err(vale::missing(switch));
-    }
+    let root = vale::find(switch)?;
     let dir = pins::port(&root, port);
-    let stay = enter(&name, switch, port, &dir)?;
+    let claim = enter(&name, switch, port, &dir)?;
     let shape = vale::read_shape(&root, switch)?;
     let region = objects::open_pin(&dir.join("region"), true, &name)?;
-    let region = Region::over(region, shape.region(), Backing::BpfArray, Alloc::none())?;
-    let state = Arc::new(objects::open_pin(&dir.join("state"), false, &name)?);
-    let now = vale::snapshot(state.as_fd(), shape, &name)?;
-    let number = now.u32(state::PORT).load(Relaxed);
+    let region = Region::over(region, shape.region(), Backing::BpfArray, Alloc::none())
+        .map_err(|e| e.cure("if its user froze the map: `ringway vale port set` makes the port again"))?;
+    let view = Arc::new(View::open(&dir, &name)?);
+    let now: Vec<Look> = (0..shape.rings).map(|r| view.look(r, &name)).collect::<Result<_>>()?;
+    let (number, nic) = now.first().map_or((0, false), |look| (look.port, look.nic));
     if number == 0 {
-        return Err(Error::new(ErrorKind::Gone, name, "the port was just deleted")
-            .cure("open it again when it is back"));
+        return Err(vale::port_gone(&name));
     }
-    if now.u32(state::NIC).load(Relaxed) != 0 {
+    if nic {
         return Err(Error::new(ErrorKind::Busy, name, "the port is an interface")
             .cure("open a port of another name: what it sends there leaves by the interface"));
     }
-    let core =
-        Arc::new(Core { name, dir, shape, region, state, number, looked_ns: AtomicU64::new(0), _stay: stay });
+    let looked_ns = AtomicU64::new(0);
+    let core = Arc::new(Core { name, dir, shape, region, view, number, looked_ns, _claim: claim });
     assemble(&core, &now)
 }
 
@@ -152,13 +151,13 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
     Ok(())
 }
 
-fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<Stay> {
+fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
+    let claim = |ephemeral, lock| PortClaim { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock };
     if dir.is_dir() {
         match vale::take(dir, name) {
-            Ok(lock) if lock.is_at(dir) => {
+            Ok(lock) if lock.is_at(&pins::in_use(dir)) => {
                 let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
-                let ephemeral = ephemeral.map(|s| (s, port.to_owned()));
-                return Ok(Stay { ephemeral, pid: std::process::id(), _lock: lock });
+                return Ok(claim(ephemeral.map(|s| (s, port.to_owned())), lock));
             }
             // Its last user just removed it.
             Ok(_) => {}
@@ -174,20 +173,20 @@ fn enter(name: &str, switch: &str, port: &str, dir: &std::path::Path) -> Result<
         }
         _ => e,
     })?;
-    Ok(Stay { ephemeral: Some((switch, port.to_owned())), pid: std::process::id(), _lock: lock })
+    Ok(claim(Some((switch, port.to_owned())), lock))
 }
 
-/// Takes the rings over from where the last user stopped; `now` is the port's state.
-fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
+/// Takes the rings over from where the last user stopped; `now` is what programs know of each.
+fn assemble(core: &Arc<Core>, now: &[Look]) -> Result<Made> {
     let name = &core.name;
     let (rings, slots) = (core.shape.rings, core.shape.slots);
     let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
     let views: Vec<RingView> = lease.views().collect();
     repair(&views);
     let registration = Registration::new(name, rings, rings)?;
-    let map = bpf::map_id(core.state.as_fd())
-        .map_err(|e| Error::io(name, "asking for the port's state failed", e))?;
-    registration.set_map(map, KernelCounters::SwitchPort);
+    if let (Some(id), Some(look)) = (core.view.id(), now.first()) {
+        registration.set_switch_port(id, look.tag());
+    }
     let part = |view: &RingView, first, tail, stats| RingParts {
         view: view.clone(),
         first,
@@ -197,10 +196,10 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
     };
     let mut tx = Vec::new();
     let mut rx = Vec::new();
-    for r in 0..rings {
+    for (r, now) in (0..rings).zip(now) {
         let view = &views[r as usize];
         // Frames that were not synced are gone with their process.
-        let sent = core.index(now.u32(Shape::tx_state(r) + state::TX_SENT).load(Relaxed));
+        let sent = core.index(now.sent);
         let side = ValeTx::new(core.clone(), r, sent)?;
         let tail = view.prev(sent);
         core.ctl(r, ctl::HEAD).store(sent, Release);
@@ -208,12 +207,9 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
         view.set_cursors(sent, tail);
         tx.push(TxRing::new(part(view, sent, tail, registration.tx(r)), Box::new(side)));
         let view = &views[(rings + r) as usize];
-        let at = core.shape.rx_state(r);
-        let (known, seen) =
-            (now.u32(at + state::RX_HEAD).load(Relaxed), now.u32(at + state::RX_PUB).load(Relaxed));
-        let mut side = ValeRx::new(core.clone(), r, seen)?;
+        let mut side = ValeRx::new(core.clone(), r, now.published)?;
         side.retell(view)?;
-        let (head, tail) = side.resume(view, known);
+        let (head, tail) = side.resume(view, now.head);
         view.set_cursors(head, tail);
         rx.push(RxRing::new(part(view, head, tail, registration.rx(r)), Box::new(side)));
     }
@@ -231,8 +227,8 @@ fn assemble(core: &Arc<Core>, now: &Mmap) -> Result<Made> {
         registration,
         control: Arc::new(ValePort {
             core: Arc::downgrade(core),
-            state: core.state.clone(),
-            shape: core.shape,
+            view: core.view.clone(),
+            rings,
             name: name.clone(),
             describe,
         }),
@@ -280,7 +276,7 @@ impl ValeTx {
 
     /// Runs the program once.
     fn run(&mut self) -> Result<u32> {
-        let answer = bpf::run_syscall(self.program.as_fd(), &[self.ring, 0]);
+        let answer = bpf::run_syscall(self.program.as_fd(), &mut [self.ring, 0]);
         let answer = answer.map_err(|e| {
             Error::io(&self.core.name, "running the switch program failed", e)
                 .cure("open the port again; `ringway vale list` shows whether the switch is there")
@@ -364,8 +360,7 @@ impl ValeRx {
 
     /// Position before which senders published, by the programs' own book.
     fn published(&self) -> Result<u32> {
-        let at = self.core.shape.rx_state(self.ring) + state::RX_PUB;
-        Ok(self.core.snapshot()?.u32(at).load(Relaxed))
+        Ok(self.core.view.look(self.ring, &self.core.name)?.published)
     }
 
     /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
@@ -436,19 +431,17 @@ impl RxSync for ValeRx {
 #[derive(Debug)]
 struct ValePort {
     core: std::sync::Weak<Core>,
-    state: Arc<OwnedFd>,
-    shape: Shape,
+    view: Arc<View>,
+    rings: u32,
     name: String,
     describe: String,
 }
 
 impl Control for ValePort {
     fn counters(&self, sum: &mut PortCounters) {
-        if let Ok(now) = vale::snapshot(self.state.as_fd(), self.shape, &self.name) {
-            let rings = vale::open_rings(&now, self.shape);
-            let (tx, rx) = rings.split_at(self.shape.rings as usize);
-            tx.iter().for_each(|r| sum.tx.add(r));
-            rx.iter().for_each(|r| sum.rx.add(r));
+        for look in (0..self.rings).filter_map(|r| self.view.look(r, &self.name).ok()) {
+            sum.tx.add(&look.tx.without_syncs());
+            sum.rx.add(&look.rx.without_syncs());
         }
     }
 

@@ -27,11 +27,11 @@ struct Out {
     program: OwnedFd,
 }
 
-/// The `out` programs of a switch, opened when needed.
+/// The `out` programs that a port of a switch may run, opened when needed.
 #[derive(Debug)]
 pub(super) struct Outs {
     name: String,
-    switch: PathBuf,
+    dir: PathBuf,
     open: Vec<Out>,
     /// When `open` was emptied last, monotonic ns: a NIC may go and another take its number.
     since_ns: u64,
@@ -40,8 +40,7 @@ pub(super) struct Outs {
 impl Outs {
     /// For the port `name` whose directory is `dir`.
     pub(super) fn new(name: &str, dir: &Path) -> Self {
-        let switch = dir.ancestors().nth(2).unwrap_or(dir).to_owned();
-        Self { name: name.to_owned(), switch, open: Vec::new(), since_ns: 0 }
+        Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new(), since_ns: 0 }
     }
 
     /// Closes all, to open those that took their places: they were replaced.
@@ -65,7 +64,7 @@ impl Outs {
 
     /// Port, interface of a host's side, and file of each program.
     fn there(&self) -> Vec<(u32, Option<u32>, PathBuf)> {
-        let files = fs::read_dir(pins::outs(&self.switch)).into_iter().flatten().flatten();
+        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let parse = |f: fs::DirEntry| {
             let (port, host) = pins::parse_out(f.file_name().to_str()?)?;
             Some((port, host, f.path()))

@@ -49,15 +49,18 @@ pub(crate) fn run_live(
     }
 }
 
-/// Runs a `BPF_PROG_TYPE_SYSCALL` program, which sees `request`, and returns its answer.
-pub(crate) fn run_syscall(prog: BorrowedFd<'_>, request: &[u32; 2]) -> io::Result<u32> {
+/// Runs a `BPF_PROG_TYPE_SYSCALL` program, which reads and writes `request`, and returns its answer.
+pub(crate) fn run_syscall<T: Copy, const N: usize>(
+    prog: BorrowedFd<'_>,
+    request: &mut [T; N],
+) -> io::Result<u32> {
     let mut opts = bpf::bpf_test_run_opts {
         sz: size_of::<bpf::bpf_test_run_opts>() as _,
-        ctx_in: request.as_ptr().cast(),
+        ctx_in: request.as_mut_ptr().cast(),
         ctx_size_in: size_of_val(request) as u32,
         ..Default::default()
     };
-    // SAFETY: `opts` and `request` live across the call and carry their sizes.
+    // SAFETY: `opts` and `request` live across the call and carry their sizes; callers pass numbers, valid for any bits.
     check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) })?;
     Ok(opts.retval)
 }
@@ -216,14 +219,22 @@ pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
 
 /// Name of a program, at most 15 characters; empty when it has none or is gone.
 pub(crate) fn prog_name(id: u32) -> String {
-    let Ok(fd) = program_by_id(id) else { return String::new() };
+    let info = program_by_id(id).and_then(|fd| prog_info(fd.as_fd()));
+    let Ok(info) = info else { return String::new() };
+    info.name.iter().map(|&c| c as u8 as char).take_while(|&c| c != '\0').collect()
+}
+
+/// The kernel's number of a program.
+pub(crate) fn prog_id(prog: BorrowedFd<'_>) -> io::Result<u32> {
+    Ok(prog_info(prog)?.id)
+}
+
+fn prog_info(prog: BorrowedFd<'_>) -> io::Result<bpf::bpf_prog_info> {
     let mut info = bpf::bpf_prog_info::default();
     let mut len = size_of::<bpf::bpf_prog_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given; zero asks for no arrays.
-    if check(unsafe { bpf::bpf_prog_get_info_by_fd(fd.as_raw_fd(), &mut info, &mut len) }).is_err() {
-        return String::new();
-    }
-    info.name.iter().map(|&c| c as u8 as char).take_while(|&c| c != '\0').collect()
+    check(unsafe { bpf::bpf_prog_get_info_by_fd(prog.as_raw_fd(), &mut info, &mut len) })?;
+    Ok(info)
 }
 
 /// Opens a map by its id.
@@ -240,11 +251,6 @@ fn info(map: BorrowedFd<'_>) -> io::Result<bpf::bpf_map_info> {
     // SAFETY: `info` lives across the call and has the length given.
     check(unsafe { bpf::bpf_map_get_info_by_fd(map.as_raw_fd(), &mut info, &mut len) })?;
     Ok(info)
-}
-
-/// The kernel's number of a map.
-pub(crate) fn map_id(map: BorrowedFd<'_>) -> io::Result<u32> {
-    Ok(info(map)?.id)
 }
 
 /// Copies the value at `key` of a plain array map. `EINVAL` when it is another map, or its values have not the length of

@@ -4,6 +4,8 @@
 pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
 pub(crate) mod bpffs;
+pub(crate) mod dir_lock;
+pub(crate) mod dirs;
 mod ethtool;
 pub(crate) mod fd;
 pub(crate) mod libpcap;
@@ -26,4 +28,10 @@ pub(crate) fn is_root() -> bool {
 pub(crate) fn effective_user() -> u32 {
     // SAFETY: no arguments, can't fail.
     unsafe { libc::geteuid() }
+}
+
+/// The process's effective group id.
+pub(crate) fn effective_group() -> u32 {
+    // SAFETY: no arguments, can't fail.
+    unsafe { libc::getegid() }
 }

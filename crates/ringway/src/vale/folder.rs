@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::pins::{self, remove_tree};
+use super::pins;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs::DirLock;
+use crate::sys::dir_lock::DirLock;
+use crate::sys::dirs;
 
 /// A folder in [`root`](super::root): made whole or not at all, locked while it is changed, removed whole.
 ///
@@ -42,7 +43,7 @@ impl Folder {
         let dir = pins::make_whole(&root, name, |making| {
             let io =
                 |e| Error::io(name, format!("making {} failed", making.display()), e).cure("run as root");
-            fs::create_dir(making).map_err(io)?;
+            dirs::make(making, 0o755).map_err(io)?;
             pins::make_lock(making).map_err(io)?;
             fill(making)
         })?;
@@ -115,10 +116,9 @@ impl Folder {
         let _lock = self.lock()?;
         empty();
         let gone = root.join(format!("~{}", self.name));
-        fs::rename(&self.dir, &gone)
-            .map_err(|e| Error::io(&self.name, "removing it failed", e).cure("run as root"))?;
-        remove_tree(&gone);
-        Ok(())
+        let failed = |e| Error::io(&self.name, "removing it failed", e).cure("run as root");
+        fs::rename(&self.dir, &gone).map_err(failed)?;
+        dirs::remove_tree(&gone).map_err(failed)
     }
 }
 

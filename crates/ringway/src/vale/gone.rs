@@ -5,8 +5,9 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapHandle};
 
+use super::Switch;
 use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
-use super::{Switch, pins};
+use crate::sys::dir_lock::Locks;
 
 impl Switch {
     /// Takes a port out of all that programs look at, and keeps what it counted. Should this process be killed on the way, the
@@ -46,29 +47,30 @@ impl Switch {
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        let mut name = self.name_of(number);
-        if !pins::port(&self.dir, &name).exists() {
-            // Its maker did not come to give it its place.
-            name.insert(0, '~');
-        }
-        self.end(&pins::port(&self.dir, &name));
-        self.hide(number);
-        let port = self.describe(number, name, if was_nic { at::NIC } else { 0 });
+        self.end(number);
+        self.hide_rings(number);
+        let flags = if was_nic { at::NIC } else { 0 };
+        let port = self.describe(number, self.name_of(number), flags, &Locks::default());
         if let Some(stats) = self.stats_of(port).filter(|_| !self.is_kept(number)) {
             self.retire(&stats);
         }
+        delete(&self.maps.states, number);
         self.reset_conf(number);
         self.flush_port(number);
         self.flags(number).store(0, Release);
     }
 
     /// Takes a port's maps away from programs.
-    fn hide(&self, number: u32) {
-        let del = |outer: &MapHandle, key: u32| _ = outer.delete(&key.to_ne_bytes());
+    pub(super) fn hide(&self, number: u32) {
+        self.hide_rings(number);
+        delete(&self.maps.states, number);
+    }
+
+    /// The same without its state: programs that find no region count no more.
+    fn hide_rings(&self, number: u32) {
         thread::scope(|s| {
-            s.spawn(|| (0..self.shape.rings).for_each(|r| del(&self.maps.bells, number * RINGS_MAX + r)));
-            s.spawn(|| del(&self.maps.states, number));
-            del(&self.maps.regions, number);
+            s.spawn(|| (0..self.shape.rings).for_each(|r| delete(&self.maps.bells, number * RINGS_MAX + r)));
+            delete(&self.maps.regions, number);
         });
     }
 
@@ -77,6 +79,11 @@ impl Switch {
         let all = (1..=PORTS_MAX).map(|n| (n, self.flags(n).load(Relaxed)));
         all.filter(|(_, flags)| flags & at::GOING != 0)
     }
+}
+
+/// Takes a map out of a map of maps, if there is one.
+fn delete(outer: &MapHandle, key: u32) {
+    let _ = outer.delete(&key.to_ne_bytes());
 }
 
 #[cfg(test)]
@@ -100,12 +107,12 @@ mod tests {
         }
         assert!(switch.depart(number));
         if steps >= 1 {
-            switch.hide(number);
+            switch.hide_rings(number);
             // Half of the new sums.
             (0..3).for_each(|i| switch.ports.u64(other_sums(switch) + 8 * i).store(u64::MAX / 3, Relaxed));
         }
         if steps >= 2 {
-            let gone = switch.describe(number, name.into(), 0);
+            let gone = switch.describe(number, name.into(), 0, &Locks::default());
             switch.retire(&switch.stats_of(gone).unwrap());
         }
         if steps >= 3 {

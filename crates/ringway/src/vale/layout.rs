@@ -12,7 +12,7 @@ pub(crate) const RINGS_MAX: u32 = 8;
 /// Bytes of a buffer: not a power of two, so that first lines of buffers spread over the caches.
 pub(crate) const BUF_SIZE: u32 = 2112;
 /// `info.magic`.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale01");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale02");
 
 /// `struct info`.
 pub(crate) mod info {
@@ -40,6 +40,10 @@ pub(crate) mod port {
     pub(crate) const EPOCH: usize = 16;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
+    /// Who may open the port: permission bits, user, group.
+    pub(crate) const MODE: usize = 60;
+    pub(crate) const UID: usize = 116;
+    pub(crate) const GID: usize = 120;
     /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
     /// the switch made it promiscuous, and whether its driver leaves checksums unfinished.
     pub(crate) const IFINDEX: usize = 96;
@@ -60,6 +64,8 @@ pub(crate) mod port {
     pub(crate) const NIC: u32 = 0x100;
     /// It is the host's side of one.
     pub(crate) const HOST: u32 = 0x200;
+    /// Its region, doorbells and programs are being replaced, for those who may open it from now on.
+    pub(crate) const RENEWED: u32 = 0x1000;
     /// It does not exist any more, but its counts may not be kept yet; the second if it was an interface.
     pub(crate) const GOING: u32 = 0x8000;
     pub(crate) const WAS_NIC: u32 = 0x4000;
@@ -104,7 +110,6 @@ pub(crate) mod state {
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 18176;
-    pub(crate) const TX_SENT: usize = 0;
     pub(crate) const TX_COUNTERS: usize = 64;
     pub(crate) const TX_COPIES: usize = 320;
     pub(crate) const TX_UNLEARNED: usize = 328;

@@ -24,12 +24,16 @@ mod model;
 mod module;
 mod nic;
 pub(crate) mod objects;
+mod parts;
 pub(crate) mod pins;
 mod port;
 mod reload;
+mod renew;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod trust;
+mod view;
 mod vlan;
 
 use std::fs;
@@ -43,20 +47,21 @@ pub use fdb::FdbEntry;
 pub use folder::{Folder, FolderLock};
 pub use module::Module;
 pub use nic::NicOptions;
-pub use pins::{clear, is_router, root, routers, set_root};
+pub use pins::{check_root, clear, is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
-pub(crate) use stats::{add_state_counters, open_rings, snapshot};
+pub(crate) use view::{Look, View, add_port_counters, gone as port_gone};
 pub use vlan::{VlanMode, VlanSet};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs::{self, DirLock};
+use crate::sys::bpffs;
+use crate::sys::dir_lock::DirLock;
+use crate::sys::dirs;
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
 use module::Code;
 use objects::Maps;
-use pins::remove_tree;
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -246,7 +251,8 @@ impl Switch {
     /// Removes the switch and its ports.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`], and nothing done, when a process has a port open.
+    /// [`ErrorKind::Busy`], and nothing done, when a process has a port open. [`ErrorKind::Io`] when it is gone, but some of its files
+    /// could not be removed: [`clear`] tries again.
     pub fn delete(self) -> Result<()> {
         let root = root();
         let io = |e| Error::io(&self.name, "removing it failed", e).cure("run as root");
@@ -265,8 +271,7 @@ impl Switch {
         fs::rename(&self.dir, &gone).map_err(io)?;
         // Programs of its ports now do nothing, whoever still holds them.
         self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
-        remove_tree(&gone);
-        Ok(())
+        dirs::remove_tree(&gone).map_err(io)
     }
 
     /// Keeps others from changing the switch.
@@ -332,12 +337,19 @@ pub(crate) fn missing(name: &str) -> Error {
     ))
 }
 
-/// The directory of the switch or router of that name.
-fn find(name: &str) -> Result<PathBuf> {
+/// The directory of the switch or router of that name, which nobody but root can change.
+pub(crate) fn find(name: &str) -> Result<PathBuf> {
     check_name(name)?;
+    check_root()?;
     let dir = pins::switch(name);
-    match fs::metadata(&dir) {
-        Ok(is) if is.is_dir() => Ok(dir),
+    match fs::symlink_metadata(&dir) {
+        Ok(is) if is.is_dir() => {
+            trust::check_dir(&dir)?;
+            match trust::check_dir(&pins::ports(&dir)) {
+                Err(e) if e.kind() == ErrorKind::NotFound => Ok(dir), // a router has no ports
+                checked => checked.map(|()| dir),
+            }
+        }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(name, format!("looking into {} failed", root().display()), e).cure("run as root"))
         }
@@ -347,17 +359,13 @@ fn find(name: &str) -> Result<PathBuf> {
 
 fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     use std::os::fd::AsFd;
-    use std::os::unix::fs::PermissionsExt;
     let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
-    remove_tree(dir);
-    fs::create_dir(dir).map_err(io)?;
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    dirs::remove_tree(dir).map_err(io)?;
+    dirs::make(dir, 0o755).map_err(io)?;
     pins::make_lock(dir).map_err(io)?;
     for (name, map) in maps.named() {
         let mode = if name == "info" { 0o644 } else { 0o600 };
-        bpffs::pin(map.as_fd(), &dir.join(name)).map_err(io)?;
-        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode)).map_err(io)?;
+        bpffs::pin_for(map.as_fd(), &dir.join(name), (0, 0), mode).map_err(io)?;
     }
-    fs::create_dir(dir.join("port")).map_err(io)?;
-    fs::set_permissions(dir.join("port"), fs::Permissions::from_mode(0o755)).map_err(io)
+    dirs::make(&pins::ports(dir), 0o755).map_err(io)
 }

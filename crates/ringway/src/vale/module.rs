@@ -13,7 +13,7 @@ use libbpf_rs::{MapCore, MapHandle, OpenObject};
 use super::objects;
 use crate::backend::ebpf::quiet;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{bpffs, linker};
+use crate::sys::{bpffs, dirs, linker};
 
 /// The decision of a switch, chosen when it is made.
 ///
@@ -189,9 +189,9 @@ impl Custom {
         let mem = objects::map_values(&kept, size, true, on)?;
         mem.write(0, self.name.as_bytes());
         mem.write(NAME, &self.object);
-        fs::create_dir(&dir).map_err(io)?;
+        dirs::make(&dir, 0o700).map_err(io)?;
         bpffs::pin(kept.as_fd(), &dir.join("object")).map_err(io)?;
-        fs::create_dir(dir.join("map")).map_err(io)?;
+        dirs::make(&dir.join("map"), 0o700).map_err(io)?;
         for (name, map) in &self.maps {
             bpffs::pin(map.as_fd(), &dir.join("map").join(name)).map_err(io)?;
         }

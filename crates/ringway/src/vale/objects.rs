@@ -1,6 +1,6 @@
 //! The eBPF objects of a switch and of its ports: made, pinned, opened.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
 
 use super::layout::{self, BUF_SIZE, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
+use super::view;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::mmap::Mmap;
@@ -22,7 +23,7 @@ static SEND: Variants = [
     include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o")),
 ];
-/// The program in each.
+/// The program in each that takes what a port's user sends.
 const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
@@ -177,14 +178,24 @@ pub(super) struct Identity {
     pub(super) generation: u32,
 }
 
-/// Loads the program of a port.
-pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
+/// The programs of a port, for its user.
+pub(super) struct Programs {
+    /// Takes what the user sends.
+    pub(super) send: OwnedFd,
+    /// Tells the user how far programs came.
+    pub(super) look: OwnedFd,
+}
+
+/// Loads the programs of a port.
+pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<Programs> {
     let loaded = load_object(maps, code, &config(shape, of), shape, on)?;
-    let program = loaded.progs().find(|p| p.name() == PROGRAM).ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
-    })?;
-    let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e));
-    dup(program.as_fd())
+    let program = |name: &str| {
+        let program = loaded.progs().find(|p| p.name() == name).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
+        })?;
+        program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
+    };
+    Ok(Programs { send: program(PROGRAM)?, look: program(view::PROGRAM)? })
 }
 
 /// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
@@ -205,7 +216,7 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     let prepare = |e: libbpf_rs::Error| refused(on, "preparing the switch program", &e);
     let mut open = open_object(code, &SEND, on)?;
     for mut p in open.progs_mut() {
-        let autoload = p.name() == PROGRAM;
+        let autoload = p.name() == PROGRAM || p.name() == view::PROGRAM;
         p.set_autoload(autoload);
     }
     for mut m in open.maps_mut() {

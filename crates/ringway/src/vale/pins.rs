@@ -7,24 +7,32 @@
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb vlans regions states bells       root alone
 //!     module/object map/...   a user's module: its file, and the maps that it declares
-//!     port/p1/                owner and mode of the port; locked by the process that has it open
-//!         region state send bell0...
+//!     port/p1/                root's, as all directories but `use`
+//!         region send look bell0...              owner and mode of the port
+//!         nics/4 ...          programs that send what waits for the NIC with port number 4; owner and mode of the port
+//!         use/                owner of the port; locked by the process that has it open
 //!     nics devs all_devs out/ and more in the directories of ports, when NICs are members: nic/mod.rs
 //! <root>/vale1/router ...      not a switch but a router: crates/ringway-router
 //! ```
+//!
+//! Only root writes to these directories ([`trust`]), so what lies there under a name is what root put there. The
+//! one exception is `use`: its owner may fill it, and nobody looks at what lies in it. It is locked and removed, nothing else.
 //!
 //! The root is `/sys/fs/bpf/ringway`, or what [`set_root`] or else `RINGWAY_BPFFS` says. A name that starts with `~` is being
 //! made or removed by whoever holds the lock beside it; without one it was left by a process that was killed, and the next
 //! holder removes it.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::trust;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs::{self, DirLock};
+use crate::sys::bpffs;
+use crate::sys::dir_lock::DirLock;
+use crate::sys::dirs;
 
 /// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
 pub(crate) const LOCK: &str = "lock";
@@ -68,22 +76,33 @@ pub(crate) fn switch(name: &str) -> PathBuf {
     root().join(name)
 }
 
+/// The directories of all ports of a switch.
+pub(super) fn ports(switch_dir: &Path) -> PathBuf {
+    switch_dir.join("port")
+}
+
 /// The directory of a port.
 pub(crate) fn port(switch_dir: &Path, port: &str) -> PathBuf {
-    switch_dir.join("port").join(port)
+    ports(switch_dir).join(port)
 }
 
-/// The program that sends what waits for the NIC with this port number.
-pub(crate) fn out(switch_dir: &Path, number: u32) -> PathBuf {
-    outs(switch_dir).join(number.to_string())
+/// What the process that has a port open locks: a directory in that of the port.
+pub(crate) fn in_use(port_dir: &Path) -> PathBuf {
+    port_dir.join("use")
 }
 
-/// The program that brings what waits for the host's side of the interface `index`, port `number`, into the stack.
-pub(crate) fn out_host(switch_dir: &Path, number: u32, index: u32) -> PathBuf {
-    outs(switch_dir).join(format!("{number}^{index}"))
+/// The directory of the programs that a port runs to have NICs send, as [`outs`] has them for root.
+pub(crate) fn nics(port_dir: &Path) -> PathBuf {
+    port_dir.join("nics")
 }
 
-/// Port and, of a host's side, interface of such a program.
+/// The file of the program that sends what waits for the NIC with this port number; for the host's side of an interface, its index
+/// and the program that brings it into the stack.
+pub(crate) fn out_name(number: u32, host: Option<u32>) -> String {
+    host.map_or_else(|| number.to_string(), |index| format!("{number}^{index}"))
+}
+
+/// Port and, of a host's side, interface of a program by its file.
 pub(crate) fn parse_out(name: &str) -> Option<(u32, Option<u32>)> {
     match name.split_once('^') {
         Some((number, index)) => Some((number.parse().ok()?, Some(index.parse().ok()?))),
@@ -91,47 +110,72 @@ pub(crate) fn parse_out(name: &str) -> Option<(u32, Option<u32>)> {
     }
 }
 
-/// The directory of those programs.
+/// The directory of those programs, for root alone.
 pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
     switch_dir.join("out")
+}
+
+/// Refuses a directory of all switches that others than root can change. One that is not there yet is nobody's.
+///
+/// # Errors
+/// [`ErrorKind::Invalid`], with what is wrong and the cure.
+///
+/// ```
+/// ringway::vale::check_root()?;
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub fn check_root() -> Result<()> {
+    match trust::check_path(&root()) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+        checked => checked,
+    }
 }
 
 /// Makes the directory of all switches, mounting the BPF file system above it where there is nothing yet.
 pub(crate) fn make_root() -> Result<PathBuf> {
     let root = root();
-    let on = || root.display().to_string();
     if !root.is_dir() {
+        let on = || root.display().to_string();
         let above = root.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(above).map_err(|e| Error::io(on(), "making the directory above failed", e))?;
-        // Two that make it at once would mount twice: one after the other, but no stranger's lock holds anybody up for long.
-        let _alone = DirLock::take_soon(above, Duration::from_secs(1));
-        // A mount would hide what lies there.
-        let bare = fs::read_dir(above).is_ok_and(|mut entries| entries.next().is_none());
-        if bare && !bpffs::is_bpffs(above).unwrap_or(false) {
-            if named_root().is_none() && is_apart() {
-                return Err(Error::new(ErrorKind::Unsupported, on(), HIDDEN).cure(HIDDEN_CURE));
-            }
-            bpffs::mount(above).map_err(|e| {
-                Error::io(on(), format!("mounting the BPF file system at {} failed", above.display()), e)
-                    .cure("run as root, or name a mounted one with RINGWAY_BPFFS")
-            })?;
-        }
+        dirs::make_all(above, 0o755)
+            .map_err(|e| Error::io(on(), "making the directory above failed", e).cure("run as root"))?;
+        mount_at(above)?;
         check_bpffs(above)?;
-        match fs::create_dir(&root) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists || !root.is_dir() => {
+        match dirs::make(&root, 0o755) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists || !root.is_dir() => {
                 return Err(Error::io(on(), "making the directory failed", e).cure("run as root"));
             }
             _ => {} // or another one made it meanwhile
         }
     }
     check_bpffs(&root)?;
+    trust::check_path(&root)?;
     Ok(root)
+}
+
+/// Mounts the BPF file system at an empty directory where it is not mounted yet.
+fn mount_at(dir: &Path) -> Result<()> {
+    // Two that make it at once would mount twice: one after the other, but no stranger's lock holds anybody up for long.
+    let _alone = DirLock::take_soon(dir, Duration::from_secs(1));
+    // A mount would hide what lies there.
+    let bare = fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    if !bare || bpffs::is_bpffs(dir).unwrap_or(false) {
+        return Ok(());
+    }
+    let on = || root().display().to_string();
+    if named_root().is_none() && is_apart() {
+        return Err(Error::new(ErrorKind::Unsupported, on(), HIDDEN).cure(HIDDEN_CURE));
+    }
+    bpffs::mount(dir).map_err(|e| {
+        Error::io(on(), format!("mounting the BPF file system at {} failed", dir.display()), e)
+            .cure("run as root, or name a mounted one with RINGWAY_BPFFS")
+    })
 }
 
 const HIDDEN: &str = "no BPF file system is mounted in this mount namespace, which is not that of the system (`ip netns exec` makes \
                       such ones): what is made here, nobody else could see or remove";
 const HIDDEN_CURE: &str = "for another network namespace use `nsenter --net=/run/netns/NAME`; in a container mount one with \
-                           `mount -t bpf bpf /sys/fs/bpf`, or name a directory with RINGWAY_BPFFS";
+                           `mount -t bpf -o mode=0755 bpf /sys/fs/bpf`, or name a directory with RINGWAY_BPFFS";
 
 /// Whether a process above this one has another mount namespace: what is mounted here ends with those below it.
 fn is_apart() -> bool {
@@ -154,21 +198,21 @@ fn check_bpffs(dir: &Path) -> Result<()> {
     match bpffs::is_bpffs(dir) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Error::new(ErrorKind::Invalid, on, "it is not in a BPF file system")
-            .cure("mount one with `mount -t bpf bpf DIR`, or name another directory with RINGWAY_BPFFS")),
+            .cure("mount one with `mount -t bpf -o mode=0755 bpf DIR`, or name another directory with RINGWAY_BPFFS")),
         Err(e) => Err(Error::io(on, "looking at the file system failed", e)),
     }
 }
 
 /// Makes the lock in a directory, unless it is there.
-pub(crate) fn make_lock(dir: &Path) -> std::io::Result<()> {
-    match fs::DirBuilder::new().mode(0o700).create(dir.join(LOCK)) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(e),
+pub(crate) fn make_lock(dir: &Path) -> io::Result<()> {
+    match dirs::make(&dir.join(LOCK), 0o700) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
         _ => Ok(()),
     }
 }
 
 /// Waits for the lock in the directory of all switches.
-pub(crate) fn lock(root: &Path) -> std::io::Result<Option<DirLock>> {
+pub(crate) fn lock(root: &Path) -> io::Result<Option<DirLock>> {
     make_lock(root)?;
     DirLock::take(&root.join(LOCK), true)
 }
@@ -176,12 +220,24 @@ pub(crate) fn lock(root: &Path) -> std::io::Result<Option<DirLock>> {
 /// Removes what processes that were killed left half made or half removed; the caller holds the lock in `dir`.
 pub(crate) fn clean(dir: &Path) {
     let left = fs::read_dir(dir).into_iter().flatten().flatten();
-    left.filter(|e| e.file_name().as_encoded_bytes().starts_with(b"~")).for_each(|e| remove_tree(&e.path()));
+    let left = left.filter(|e| e.file_name().as_encoded_bytes().starts_with(b"~"));
+    left.for_each(|e| _ = dirs::remove_tree(&e.path())); // what stays hides nothing, and the next one tries again
 }
 
-/// Removes a directory of pins; what is not there is gone already.
-pub(crate) fn remove_tree(dir: &Path) {
-    let _ = fs::remove_dir_all(dir);
+/// Takes a directory out of sight, then removes it with all that is in it: its name is free also when the latter fails.
+///
+/// # Errors
+/// What the system says. The rest stays under a name that starts with `~`, until somebody removes it ([`clean`]).
+pub(super) fn discard(dir: &Path) -> io::Result<()> {
+    let name = dir.file_name().unwrap_or_default().to_string_lossy();
+    let unused =
+        (0..).map(|i| dir.with_file_name(format!("~{i}-{name}"))).find(|p| p.symlink_metadata().is_err());
+    let aside = unused.unwrap_or_else(|| dir.to_owned());
+    match fs::rename(dir, &aside) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(e),
+        Ok(()) => dirs::remove_tree(&aside),
+    }
 }
 
 /// Removes what a process left of a switch or router that was killed while it made or removed it; whether there was anything. What is
@@ -198,6 +254,7 @@ pub(crate) fn remove_tree(dir: &Path) {
 /// ```
 pub fn clear(name: &str) -> Result<bool> {
     super::check_name(name)?;
+    check_root()?;
     let (root, left) = (root(), root().join(format!("~{name}")));
     if !left.exists() {
         return Ok(false);
@@ -205,6 +262,7 @@ pub fn clear(name: &str) -> Result<bool> {
     let failed = |e| Error::io(name, "removing what was left of it failed", e).cure("run as root");
     let _alone = lock(&root).map_err(failed)?;
     let stays = left.exists();
+    dirs::remove_tree(&left).map_err(failed)?;
     clean(&root);
     Ok(stays)
 }
@@ -226,7 +284,7 @@ pub(crate) fn make_whole(root: &Path, name: &str, fill: impl FnOnce(&Path) -> Re
     match made {
         Ok(()) => Ok(dir),
         Err(e) => {
-            remove_tree(&making);
+            let _ = dirs::remove_tree(&making); // the next one cleans up
             Err(e)
         }
     }
@@ -271,6 +329,9 @@ pub fn routers() -> Vec<String> {
 }
 
 fn names(wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    if check_root().is_err() {
+        return Vec::new(); // whoever asks for one of them learns why
+    }
     let entries = fs::read_dir(root()).map(|d| d.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let names = entries.into_iter().filter_map(|e| e.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|n| is_switch(n) && wanted(n)).collect();

@@ -2,26 +2,22 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::thread;
 use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::layout::{PORTS, PORTS_MAX, RINGS_MAX, info, port as at, state};
+use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
 use super::objects::Identity;
-use super::{Switch, objects, pins, remove_tree};
-use crate::backend::ebpf::refused;
+use super::parts::Parts;
+use super::{Switch, objects, pins};
 use crate::error::{Error, ErrorKind, Result};
-use crate::port::{Lease, PortShape};
-use crate::region::{Alloc, Backing, Region};
-use crate::sys::bpffs::{self, DirLock};
+use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
+use crate::sys::{bpf, dirs, effective_group, effective_user};
 
 /// Who may open a port.
 ///
@@ -39,6 +35,24 @@ pub struct PortAccess {
 impl Default for PortAccess {
     fn default() -> Self {
         Self { uid: None, gid: None, mode: 0o600 }
+    }
+}
+
+impl PortAccess {
+    /// User and group, those that are not named being the caller's.
+    pub(super) fn owner(&self) -> (u32, u32) {
+        (self.uid.unwrap_or_else(effective_user), self.gid.unwrap_or_else(effective_group))
+    }
+
+    /// Bits to read and write of a port's files.
+    pub(super) fn file_mode(&self) -> u32 {
+        self.mode & 0o666
+    }
+
+    /// Bits to read and search of a directory: for those who may read the port's files.
+    pub(super) fn search_mode(&self) -> u32 {
+        let readers = self.mode & 0o444;
+        readers | readers >> 2
     }
 }
 
@@ -96,6 +110,8 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
     /// gets [`ErrorKind::Gone`] from its next sync. [`ErrorKind::Invalid`] for the host's side of a NIC, which goes with the NIC.
+    /// [`ErrorKind::Io`] when the port is gone, and its name free, but some of its files could not be removed: who next changes the
+    /// switch tries again.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
         let _lock = self.lock()?;
         let port = self.find_port(name)?;
@@ -106,23 +122,11 @@ impl Switch {
         self.del_host(&port)?;
         self.detach_nic(&port);
         self.forget_port(port.number);
-        remove_tree(&pins::port(&self.dir, name));
-        Ok(())
-    }
-
-    /// Changes who may open a port, from the next open on; owner and group stay where `access` has none.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface.
-    pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
-        let _lock = self.lock()?;
-        let on = format!("{}:{name}", self.name);
-        if self.find_port(name)?.nic.is_some() {
-            return Err(Error::new(ErrorKind::Invalid, on, "the port is an interface, which nobody opens")
-                .cure("give access to a port of another name"));
-        }
-        admit(&pins::port(&self.dir, name), access)
-            .map_err(|e| Error::io(on, "changing its owner or mode failed", e))
+        pins::discard(&pins::port(&self.dir, name)).map_err(|e| {
+            let on = format!("{}:{name}", self.name);
+            Error::io(on, "the port is gone, but removing its files failed", e)
+                .cure("`ringway vale list` tries again")
+        })
     }
 
     /// The port of that name.
@@ -130,7 +134,8 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::NotFound`].
     pub fn find_port(&self, name: &str) -> Result<SwitchPort> {
-        self.ports().into_iter().find(|p| p.name == name).ok_or_else(|| {
+        let found = self.number_of(name).and_then(|number| self.port(number, &Locks::read()));
+        found.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
                 .cure(format!("`ringway vale list {}` shows them", self.name))
         })
@@ -139,7 +144,8 @@ impl Switch {
     /// The ports, by number.
     #[must_use]
     pub fn ports(&self) -> Vec<SwitchPort> {
-        (1..=PORTS_MAX).filter_map(|n| self.port(n)).collect()
+        let locks = Locks::read();
+        (1..=PORTS_MAX).filter_map(|n| self.port(n, &locks)).collect()
     }
 
     /// Name and flags of a port.
@@ -155,11 +161,30 @@ impl Switch {
         String::from_utf8_lossy(&name[..len]).into_owned()
     }
 
-    pub(super) fn flags(&self, number: u32) -> &AtomicU32 {
-        self.ports.u32(number as usize * at::SIZE + at::FLAGS)
+    /// A word of what is known of a port.
+    pub(super) fn word(&self, number: u32, at: usize) -> &AtomicU32 {
+        self.ports.u32(number as usize * at::SIZE + at)
     }
 
-    fn records(&self) -> impl Iterator<Item = (u32, String, u32)> {
+    pub(super) fn flags(&self, number: u32) -> &AtomicU32 {
+        self.word(number, at::FLAGS)
+    }
+
+    /// Who may open a port, as root said. The owner of a file may change its mode, so the files tell nothing.
+    pub(super) fn access(&self, number: u32) -> PortAccess {
+        let [uid, gid, mode] = [at::UID, at::GID, at::MODE].map(|at| self.word(number, at).load(Relaxed));
+        PortAccess { uid: Some(uid), gid: Some(gid), mode }
+    }
+
+    /// Notes who may open a port.
+    pub(super) fn note_access(&self, number: u32, access: &PortAccess) {
+        let (uid, gid) = access.owner();
+        for (at, value) in [(at::UID, uid), (at::GID, gid), (at::MODE, access.file_mode())] {
+            self.word(number, at).store(value, Relaxed);
+        }
+    }
+
+    pub(super) fn records(&self) -> impl Iterator<Item = (u32, String, u32)> {
         (1..=PORTS_MAX).filter_map(|n| self.record(n).map(|(name, flags)| (n, name, flags)))
     }
 
@@ -168,23 +193,18 @@ impl Switch {
         self.records().find(|r| r.1 == name).map(|r| r.0)
     }
 
-    fn port(&self, number: u32) -> Option<SwitchPort> {
+    fn port(&self, number: u32, locks: &Locks) -> Option<SwitchPort> {
         let (name, flags) = self.record(number)?;
-        Some(self.describe(number, name, flags))
+        Some(self.describe(number, name, flags, locks))
     }
 
-    pub(super) fn describe(&self, number: u32, name: String, flags: u32) -> SwitchPort {
-        let dir = pins::port(&self.dir, &name);
-        let meta = fs::metadata(dir.join("region")).ok();
-        let access = meta.map_or_else(PortAccess::default, |m| PortAccess {
-            uid: Some(m.uid()),
-            gid: Some(m.gid()),
-            mode: m.mode() & 0o777,
-        });
+    pub(super) fn describe(&self, number: u32, name: String, flags: u32, locks: &Locks) -> SwitchPort {
+        let lock = pins::in_use(&pins::port(&self.dir, &name));
+        let access = self.access(number);
         // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
-        let pid = DirLock::holder(&dir);
-        let open = pid.is_some() || matches!(DirLock::take(&dir, false), Ok(None));
-        let ifindex = self.ports.u32(number as usize * at::SIZE + at::IFINDEX).load(Relaxed);
+        let pid = locks.holder(&lock);
+        let open = pid.is_some() || matches!(DirLock::take(&lock, false), Ok(None));
+        let ifindex = self.word(number, at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
         let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'));
@@ -211,7 +231,7 @@ impl Switch {
         for p in self.ports().iter().filter(|p| idle(p)) {
             let Ok(Some(_held)) = self.hold_port(&p.name) else { continue };
             self.forget_port(p.number);
-            remove_tree(&pins::port(&self.dir, &p.name));
+            let _ = pins::discard(&pins::port(&self.dir, &p.name)); // the next one tries again
         }
         Ok(())
     }
@@ -230,18 +250,25 @@ impl Switch {
     /// Whether a process was killed while it changed the switch, or is changing it now.
     fn is_untidy(&self) -> bool {
         let (dirs, numbers) = self.strays();
-        !dirs.is_empty() || !numbers.is_empty() || self.going().next().is_some()
+        !dirs.is_empty()
+            || !numbers.is_empty()
+            || self.going().next().is_some()
+            || self.renewed().next().is_some()
     }
 
     /// Removes what is left of ports that were half made or half removed; the caller holds the lock.
     fn tidy(&self) {
         self.finish_all();
-        let (dirs, numbers) = self.strays();
-        // Their counts lie in the directories.
+        self.renew_all();
+        let (strays, numbers) = self.strays();
         numbers.into_iter().for_each(|n| self.forget_port(n));
-        for dir in dirs {
-            self.end(&dir);
-            remove_tree(&dir);
+        if !strays.is_empty() {
+            // Ports that were not listed yet may have been shown to programs.
+            let unlisted = (1..=PORTS_MAX).filter(|&n| self.flags(n).load(Relaxed) == 0);
+            unlisted.filter(|&n| inner(&self.maps.states, n).is_some()).for_each(|n| self.hide(n));
+        }
+        for dir in strays {
+            let _ = dirs::remove_tree(&dir); // nobody can open what lies there; the next one tries again
         }
     }
 
@@ -256,7 +283,7 @@ impl Switch {
         let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
         if let Some((number, ..)) = found {
             self.forget_port(number);
-            remove_tree(&pins::port(&self.dir, name));
+            let _ = pins::discard(&pins::port(&self.dir, name)); // the next one tries again
         }
     }
 
@@ -277,41 +304,32 @@ impl Switch {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
-        let objects = Objects::make(self, number, &on)?;
+        let parts = Parts::make(self, self.identity(number), &on)?;
+        let state = self.make_state(number, &on)?;
         let making = pins::port(&self.dir, &format!("~{name}"));
         // One with this number may have been left half removed.
         self.flush_port(number);
-        let shown = objects.pin(&making, access, &on).and_then(|()| self.show(&objects, number, &on));
+        let pinned = parts.pin(self, &making, access, flags & at::NIC == 0, &on);
+        let shown = pinned.and_then(|()| parts.show(self, number, Some(&state), &on));
         let placed = shown.and_then(|()| {
+            self.note_access(number, access);
             // Listed before it can be opened: of a process that is killed between the two no port stays that nobody lists.
             self.enlist(number, name, flags);
             fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e))
         });
         if let Err(e) = placed {
             self.forget_port(number);
-            remove_tree(&making);
+            let _ = dirs::remove_tree(&making); // the next one tries again
             return Err(e);
         }
         Ok(number)
     }
 
-    /// Puts a port's maps where programs look for them. Each call waits for an RCU grace period, so they run side by side.
-    fn show(&self, o: &Objects, number: u32, on: &str) -> Result<()> {
-        let put = |outer: &MapHandle, key: u32, inner: &[&MapHandle]| {
-            let keys: Vec<u8> = (key..).take(inner.len()).flat_map(u32::to_ne_bytes).collect();
-            let fds: Vec<u8> = inner.iter().flat_map(|m| m.as_fd().as_raw_fd().to_ne_bytes()).collect();
-            outer
-                .update_batch(&keys, &fds, inner.len() as u32, MapFlags::ANY, MapFlags::ANY)
-                .map_err(|e| refused(on, "adding the port to the switch", &e))
-        };
-        thread::scope(|s| {
-            let bells =
-                s.spawn(|| put(&self.maps.bells, number * RINGS_MAX, &o.bells.iter().collect::<Vec<_>>()));
-            let state = s.spawn(|| put(&self.maps.states, number, &[&o.state]));
-            let region = put(&self.maps.regions, number, &[&o.region]);
-            let joined = |t: thread::ScopedJoinHandle<'_, Result<()>>| t.join().expect("it does not panic");
-            joined(bells).and(joined(state)).and(region)
-        })
+    /// Makes the state of a port.
+    fn make_state(&self, number: u32, on: &str) -> Result<MapHandle> {
+        let state = objects::array("vale_state", self.shape.state(), 1, on)?;
+        objects::map_values(&state, self.shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
+        Ok(state)
     }
 
     /// Notes that the port exists; from now on it gets frames to all. Its place in the list is one that is free, so that the
@@ -337,105 +355,47 @@ impl Switch {
     }
 
     /// What a program of a port is loaded with.
-    pub(super) fn identity(&self, port: u32, generation: u32) -> Identity {
-        let epoch = self.ports.u32(port as usize * at::SIZE + at::EPOCH).load(Relaxed);
-        Identity { port, epoch, generation }
+    pub(super) fn identity(&self, port: u32) -> Identity {
+        let epoch = self.word(port, at::EPOCH).load(Relaxed);
+        Identity { port, epoch, generation: self.info.u32(info::GENERATION).load(Relaxed) }
     }
 
     /// Tells who has the port open that it is gone.
-    pub(super) fn end(&self, dir: &Path) {
-        if let Some(state) = self.state_in(dir) {
+    pub(super) fn end(&self, number: u32) {
+        if let Some(state) = self.state_of(number) {
             state.u32(state::PORT).store(0, Relaxed);
         }
     }
 
-    /// The state of a port, mapped.
-    pub(super) fn state_in(&self, dir: &Path) -> Option<Arc<Mmap>> {
-        self.map_in(dir, "state", self.shape.state())
+    /// The state of a port, mapped; `None` when there is no such port. Root has it from the switch's own map, by number.
+    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
+        let state = inner(&self.maps.states, number)?;
+        objects::map_values(&state, self.shape.state(), true, &self.name).ok()
     }
 
-    /// The first `len` bytes of a pinned array of a port, mapped.
-    fn map_in(&self, dir: &Path, pin: &str, len: usize) -> Option<Arc<Mmap>> {
-        let map = objects::open_pin(&dir.join(pin), true, &self.name).ok()?;
-        objects::map_values(&map, len, true, &self.name).ok()
-    }
-
-    /// The same, of a port by its name.
-    pub(super) fn map_of(&self, port: &str, pin: &str, len: usize) -> Option<Arc<Mmap>> {
-        self.map_in(&pins::port(&self.dir, port), pin, len)
+    /// The first `len` bytes of a port's region, mapped for reading.
+    pub(super) fn region_of(&self, number: u32, len: usize) -> Option<Arc<Mmap>> {
+        let region = inner(&self.maps.regions, number)?;
+        objects::map_values(&region, len, false, &self.name).ok()
     }
 }
 
-/// What a port consists of.
-struct Objects {
-    region: MapHandle,
-    state: MapHandle,
-    bells: Vec<MapHandle>,
-    send: std::os::fd::OwnedFd,
-}
-
-impl Objects {
-    fn make(switch: &Switch, number: u32, on: &str) -> Result<Self> {
-        let shape = switch.shape;
-        let layout = shape.region();
-        let region = objects::array("vale_region", layout.total, 1, on)?;
-        let dup = region.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))?;
-        let mapped = Region::over(dup, layout, Backing::BpfArray, Alloc::new(&layout))?;
-        let rings =
-            PortShape { tx_rings: shape.rings, rx_rings: shape.rings, slots: shape.slots, host: false };
-        drop(Lease::take(&mapped, on, &rings)?);
-        let state = objects::array("vale_state", shape.state(), 1, on)?;
-        objects::map_values(&state, shape.state(), true, on)?.u32(state::PORT).store(number, Relaxed);
-        let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
-        let generation = switch.info.u32(info::GENERATION).load(Relaxed);
-        let identity = switch.identity(number, generation);
-        let send = objects::load(&switch.maps, &switch.code()?, shape, identity, on)?;
-        Ok(Self { region, state, bells, send })
-    }
-
-    /// Pins all in `dir`, which is made, with the rights that `access` gives. The state is for reading only.
-    fn pin(&self, dir: &Path, access: &PortAccess, on: &str) -> Result<()> {
-        let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
-        remove_tree(dir);
-        fs::create_dir(dir).map_err(io)?;
-        bpffs::pin(self.region.as_fd(), &dir.join("region")).map_err(io)?;
-        bpffs::pin(self.state.as_fd(), &dir.join("state")).map_err(io)?;
-        bpffs::pin(self.send.as_fd(), &dir.join("send")).map_err(io)?;
-        for (r, bell) in self.bells.iter().enumerate() {
-            bpffs::pin(bell.as_fd(), &dir.join(format!("bell{r}"))).map_err(io)?;
-        }
-        admit(dir, access).map_err(io)
-    }
-}
-
-/// Gives the files of a port, and the directory that holds them, to those whom `access` names. Write access to the state stays
-/// with root: its file belongs to nobody else.
-pub(super) fn admit(dir: &Path, access: &PortAccess) -> std::io::Result<()> {
-    let mode = access.mode & 0o666;
-    for file in fs::read_dir(dir)?.flatten().map(|e| e.path()) {
-        if file.file_name().is_some_and(|n| n == "state") {
-            // Everybody who may look into the directory may read it, and only root may write it.
-            fs::set_permissions(&file, fs::Permissions::from_mode(0o644))?;
-            continue;
-        }
-        chown(&file, access.uid, access.gid)?;
-        fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
-    }
-    chown(dir, access.uid, access.gid)?;
-    // A directory is read and searched by those who may use the port.
-    let search = [0o400, 0o040, 0o004].iter().filter(|&&r| mode & r != 0).fold(0, |m, r| m | r | r >> 2);
-    fs::set_permissions(dir, fs::Permissions::from_mode(search))
+/// A map in a map of maps.
+fn inner(outer: &MapHandle, key: u32) -> Option<std::os::fd::OwnedFd> {
+    let id = outer.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok()??;
+    bpf::map_by_id(u32::from_ne_bytes(id.try_into().ok()?)).ok()
 }
 
 /// Who only looks whether a port is in use, or is being started by who had it, has its lock for less than this.
 const PROBE: Duration = Duration::from_millis(500);
 
-/// Takes a port for this process.
+/// Takes the port in a directory for this process.
 pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
-    match DirLock::take_soon(dir, PROBE) {
+    let lock = pins::in_use(dir);
+    match DirLock::take_soon(&lock, PROBE) {
         Ok(Some(lock)) => Ok(lock),
         Ok(None) => {
-            Err(Error::new(ErrorKind::Busy, on, in_use(dir)).cure("end that process, or open another port"))
+            Err(Error::new(ErrorKind::Busy, on, user(&lock)).cure("end that process, or open another port"))
         }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
@@ -446,8 +406,8 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     }
 }
 
-fn in_use(dir: &Path) -> String {
-    match DirLock::holder(dir) {
+fn user(lock: &Path) -> String {
+    match DirLock::holder(lock) {
         Some(pid) => format!("busy: pid {pid} has it open"),
         None => "busy: a process has it open".into(),
     }

@@ -10,22 +10,22 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::layout::info;
 use super::module::Code;
 use super::nic::{Aside, Entries};
-use super::{Switch, SwitchPort, objects, pins};
+use super::objects::Identity;
+use super::{PortAccess, Switch, SwitchPort, objects, parts, pins};
 use crate::error::{Error, Result};
 use crate::sys::{bpf, bpffs};
 
 /// Where programs are in use.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
-    /// A pin: whoever runs it opens it by this path.
-    Pin(PathBuf),
+    /// A pin, and who may open it: whoever runs it opens it by this path.
+    Pin(PathBuf, PortAccess),
     /// A link, which is pinned there.
     Link(PathBuf),
     /// The only entry of a map of programs, which is pinned there.
@@ -36,7 +36,7 @@ pub(super) enum Place {
 
 impl Place {
     pub(super) fn path(&self) -> &Path {
-        let (Self::Pin(path) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
+        let (Self::Pin(path, _) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
         path
     }
 
@@ -44,7 +44,7 @@ impl Place {
     fn program(&self) -> io::Result<OwnedFd> {
         let object = |path| bpffs::get(path, true);
         match self {
-            Self::Pin(path) => object(path),
+            Self::Pin(path, _) => object(path),
             Self::Link(path) => bpf::program_of(object(path)?.as_fd()),
             Self::Entry(path) => bpf::program_in(object(path)?.as_fd()),
             Self::Entries(_, entries) => entries.program(),
@@ -60,13 +60,17 @@ impl Place {
     /// Makes ready to put a program here, so that little is left that may fail.
     fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         match self {
-            Self::Pin(path) => pin_like(program, path, &self.beside()),
+            Self::Pin(_, access) => {
+                let beside = self.beside();
+                parts::forget(&beside)?; // of a reload that was killed
+                bpffs::pin_for(program, &beside, access.owner(), access.file_mode())
+            }
             Self::Link(_) | Self::Entry(_) | Self::Entries(..) => Ok(()),
         }
     }
 
     fn forget(&self) {
-        if let Self::Pin(_) = self {
+        if let Self::Pin(..) = self {
             let _ = fs::remove_file(self.beside());
         }
     }
@@ -74,7 +78,7 @@ impl Place {
     /// Puts a prepared program in the place of `old`. A link whose interface was deleted attaches nothing any more.
     fn put(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
         match self {
-            Self::Pin(path) => fs::rename(self.beside(), path),
+            Self::Pin(path, _) => fs::rename(self.beside(), path),
             Self::Link(path) => match bpf::update_link(bpffs::get(path, true)?.as_fd(), program, old) {
                 Err(e) if e.raw_os_error() == Some(libc::ENOLINK) => Ok(()),
                 done => done,
@@ -137,10 +141,14 @@ impl Switch {
     /// New programs for a port, loaded.
     fn programs(&self, port: &SwitchPort, code: &Code, generation: u32) -> Result<Vec<Fresh>> {
         let on = format!("{}:{}", self.name, port.name);
-        let program =
-            objects::load(&self.maps, code, self.shape, self.identity(port.number, generation), &on)?;
-        let place = Place::Pin(pins::port(&self.dir, &port.name).join("send"));
-        let mut all = vec![Fresh { place, program }];
+        let identity = Identity { generation, ..self.identity(port.number) };
+        let new = objects::load(&self.maps, code, self.shape, identity, &on)?;
+        let dir = pins::port(&self.dir, &port.name);
+        let place = |file: &str| Place::Pin(dir.join(file), port.access);
+        let mut all = vec![
+            Fresh { place: place("send"), program: new.send },
+            Fresh { place: place("look"), program: new.look },
+        ];
         if port.nic.is_some() {
             all.extend(self.nic_programs(port, generation, &on)?);
         }
@@ -150,16 +158,13 @@ impl Switch {
     /// Keeps the `out` programs in use attached after they are replaced: each run of one that is attached nowhere takes 20 ms,
     /// and clients run them until they are told that their port's program is stale.
     fn hold_outs(&self, ports: &[SwitchPort]) -> Result<Vec<Aside>> {
-        let of = |p: &SwitchPort| match p.nic? {
-            index if p.host => Some(pins::out_host(&self.dir, p.number, index)),
-            _ => Some(pins::out(&self.dir, p.number)),
-        };
+        let of = |p: &SwitchPort| p.nic.map(|index| self.out(p.number, p.host.then_some(index)));
         let outs = ports.iter().filter_map(of);
         let hold = |pin: &PathBuf| Aside::attach(bpffs::get(pin, true)?.as_fd());
         outs.filter(|pin| pin.exists()).map(|pin| hold(&pin).map_err(|e| self.unplaced(&pin, e))).collect()
     }
 
-    /// Pins all of them beside those in use, with the same owner and mode; none when one fails.
+    /// Pins all of them beside those in use; none when one fails.
     fn put_beside(&self, fresh: &[Fresh]) -> Result<()> {
         for (done, f) in fresh.iter().enumerate() {
             if let Err(e) = f.place.prepare(f.program.as_fd()) {
@@ -202,18 +207,6 @@ impl Switch {
     }
 }
 
-/// Pins a program at `path` with the owner and mode of the file `like`. What a killed reload left at `path` goes.
-fn pin_like(program: BorrowedFd<'_>, like: &Path, path: &Path) -> io::Result<()> {
-    let access = fs::metadata(like)?;
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    bpffs::pin(program, path)?;
-    chown(path, Some(access.uid()), Some(access.gid()))?;
-    fs::set_permissions(path, fs::Permissions::from_mode(access.mode() & 0o777))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +243,7 @@ mod tests {
             switch.put_beside(&fresh).unwrap();
             switch.put_in_place(&fresh).unwrap();
             exchange(&mut a, &mut b, 1);
-            switch.add_port("c", &crate::vale::PortAccess::default()).unwrap();
+            switch.add_port("c", &PortAccess::default()).unwrap();
             let fresh = switch.programs(&switch.ports()[2], &switch.code().unwrap(), killed).unwrap();
             switch.put_beside(&fresh).unwrap();
             switch.put_in_place(&fresh).unwrap();

@@ -3,18 +3,14 @@
 //! What a port counted stays when the port goes away: [`Switch::retire`] adds it up in the entry 0 of the table of ports, which
 //! is no port, at once or not at all. So the sums over all ports there ever were close.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-use super::layout::{RINGS_MAX, Shape, ctl, past, state};
-use super::{Switch, SwitchPort, objects, pins};
-use crate::error::{Error, Result};
-use crate::name::PortName;
+use super::layout::{Shape, ctl, past, state};
+use super::{Switch, SwitchPort};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
-use crate::sys::bpf;
 use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.
@@ -118,7 +114,7 @@ impl Switch {
     }
 
     pub(super) fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
-        let mem = self.map_of(&port.name, "state", self.shape.state())?;
+        let mem = self.state_of(port.number)?;
         let shape = self.shape;
         let sum = |at: usize| (0..shape.rings).map(|r| mem.u64(Shape::tx_state(r) + at).load(Relaxed)).sum();
         let mut stats = SwitchPortStats {
@@ -127,7 +123,7 @@ impl Switch {
             mirrored: mem.u64(state::MIRRORED).load(Relaxed),
             unlearned: sum(state::TX_UNLEARNED),
             addresses: self.learned(port.number),
-            waiting: self.waiting(&port.name, &mem),
+            waiting: self.waiting(port.number, &mem),
             port,
         };
         if stats.port.nic.is_some() {
@@ -137,9 +133,9 @@ impl Switch {
     }
 
     /// Slots of the rx rings that wait to be received.
-    fn waiting(&self, port: &str, mem: &Mmap) -> u64 {
+    fn waiting(&self, port: u32, mem: &Mmap) -> u64 {
         let (shape, ctl_len) = (self.shape, self.shape.region().ctl(2 * self.shape.rings));
-        let told = self.map_of(port, "region", ctl_len);
+        let told = self.region_of(port, ctl_len);
         let one = |r: u32| {
             let word = |ofs: usize| mem.u64(shape.rx_state(r) + ofs).load(Relaxed);
             let published = word(state::RX_PUB);
@@ -152,16 +148,6 @@ impl Switch {
         };
         (0..shape.rings).map(one).sum()
     }
-}
-
-/// A copy of a port's state, for those who may only read it: such maps can't be mapped.
-pub(crate) fn snapshot(state: BorrowedFd<'_>, shape: Shape, on: &str) -> Result<Arc<Mmap>> {
-    let mut bytes = vec![0u8; shape.state()];
-    let io = |e| Error::io(on, "reading the port's state failed", e);
-    bpf::lookup(state, 0, &mut bytes).map_err(io)?;
-    let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
-    copy.write(0, &bytes);
-    Ok(Arc::new(copy))
 }
 
 /// Sums over all ports that a switch has and had, for as long as it exists.
@@ -215,53 +201,13 @@ impl SwitchTotals {
     }
 }
 
-/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first.
-pub(crate) fn add_state_counters(
-    id: u32,
-    name: &str,
-    shape: Shape,
-    sum: &mut PortCounters,
-    each: &mut [Counters],
-) {
-    let rings = shape.rings as usize;
-    let sane = (1..=RINGS_MAX).contains(&shape.rings) && shape.slots <= 4096 && each.len() == 2 * rings;
-    let Some(map) = open_state(id, name).filter(|_| sane) else { return };
-    let Ok(now) = snapshot(map.as_fd(), shape, name) else { return };
-    for (r, (one, kernel)) in each.iter_mut().zip(open_rings(&now, shape)).enumerate() {
-        one.add(&kernel);
-        if r < rings { &mut sum.tx } else { &mut sum.rx }.add(&kernel);
-    }
-}
-
-/// The state of an open port: by its id, which takes privilege, or by its file, which takes access to the port.
-fn open_state(id: u32, name: &str) -> Option<OwnedFd> {
-    if let Ok(map) = bpf::map_by_id(id) {
-        return Some(map);
-    }
-    let name: PortName = name.parse().ok()?;
-    let (switch, port) = name.switch_port()?;
-    let file = pins::port(&pins::switch(switch), port).join("state");
-    let map = objects::open_pin(&file, false, switch).ok()?;
-    bpf::map_id(map.as_fd()).is_ok_and(|of| of == id).then_some(map)
-}
-
-/// The counters of a port that is open, tx rings first. Its own rings count the syncs.
-pub(crate) fn open_rings(mem: &Arc<Mmap>, shape: Shape) -> Vec<Counters> {
-    let without_syncs = |mut c: Counters| {
-        (c.syncs, c.busy_syncs) = (0, 0);
-        c
-    };
-    let tx = (0..shape.rings).map(|r| without_syncs(tx_ring(mem, r)));
-    tx.chain((0..shape.rings).map(|r| rx_ring(mem, shape, r))).collect()
-}
-
 /// Copies of its frames that a port offered to others.
 fn copies(mem: &Arc<Mmap>, shape: Shape) -> u64 {
     (0..shape.rings).map(|r| mem.u64(Shape::tx_state(r) + state::TX_COPIES).load(Relaxed)).sum()
 }
 
 /// The counters in a port's state.
-pub(crate) fn counters(mem: &Arc<Mmap>, shape: Shape) -> PortCounters {
+fn counters(mem: &Arc<Mmap>, shape: Shape) -> PortCounters {
     let mut sum = PortCounters::default();
     for r in 0..shape.rings {
         sum.tx.add(&tx_ring(mem, r));
@@ -270,10 +216,10 @@ pub(crate) fn counters(mem: &Arc<Mmap>, shape: Shape) -> PortCounters {
     sum
 }
 
-pub(crate) fn tx_ring(mem: &Arc<Mmap>, ring: u32) -> Counters {
+fn tx_ring(mem: &Arc<Mmap>, ring: u32) -> Counters {
     RingStats::new(mem.clone(), Shape::tx_state(ring) + state::TX_COUNTERS).read()
 }
 
-pub(crate) fn rx_ring(mem: &Arc<Mmap>, shape: Shape, ring: u32) -> Counters {
+fn rx_ring(mem: &Arc<Mmap>, shape: Shape, ring: u32) -> Counters {
     RingStats::new(mem.clone(), shape.rx_state(ring) + state::RX_COUNTERS).read()
 }

@@ -19,7 +19,7 @@ use super::{Nic, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs};
 use crate::vale::layout::{info, port, state};
-use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins, remove_tree};
+use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
 
 /// How an interface becomes a port of a switch.
 ///
@@ -106,12 +106,12 @@ impl Switch {
             word(number, at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
-        self.state_in(dir).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
+        self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         shared.clear(number, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
         programs::keep(&inject, dir, on)?;
-        self.publish(&inject, &pins::out_host(&self.dir, number, nic.index), on)?;
+        self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
         let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?;
         bpffs::pin(link.as_fd(), &dir.join("tcx")).map_err(|e| Error::io(on, "pinning failed", e))
@@ -137,7 +137,7 @@ impl Switch {
         self.ports.u32(beside as usize * port::SIZE + port::BESIDE).store(0, Relaxed);
         self.detach_nic(&host);
         self.forget_port(host.number);
-        remove_tree(&pins::port(&self.dir, &host.name));
+        let _ = pins::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
     }
 }
 

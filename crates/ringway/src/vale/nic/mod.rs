@@ -6,7 +6,8 @@
 //!     edge_*                  the same interfaces for switches whose ports have features (edge.rs)
 //!     nic_ports counting      ports by interface, the program that counts what drivers took
 //!     taken                   link of the program that calls the latter, as long as there are NICs
-//!     out/7                   the program that sends what waits for port 7: whoever has a port of the switch may run it
+//!     out/7                   the program that sends what waits for port 7, for root alone
+//!     port/p1/nics/7          the same for whoever may use port p1
 //!     port/eth1/              as for other ports, for root alone, and
 //!         xdp tcx out         links: the programs attached to the interface, and the `out` program
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
@@ -21,7 +22,6 @@ mod host;
 mod programs;
 mod shared;
 
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use super::layout::{PORTS, info, nic as at, port, state};
 use super::stats::SwitchPortStats;
-use super::{PortAccess, Switch, SwitchPort, pins, remove_tree};
+use super::{PortAccess, Switch, SwitchPort, pins};
 use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
@@ -126,7 +126,7 @@ impl Switch {
                 self.detach_nic(&p);
             }
             self.forget_port(number);
-            remove_tree(&dir);
+            let _ = pins::discard(&dir); // the next one tries again
         })?;
         Ok(number)
     }
@@ -175,13 +175,13 @@ impl Switch {
             word(at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
-        self.state_in(dir).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
+        self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
         shared.clear(number, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, number, generation, on)?;
         self.count_taken(shared, generation, on)?;
         programs::keep(&programs.out, dir, on)?;
-        self.publish(&programs.out, &pins::out(&self.dir, number), on)?;
+        self.publish(&programs.out, &pins::out_name(number, None), on)?;
         shared.point(number, place, (nic.netns, nic.index), on)?;
         shared.edges.point((number, place), nic.index, programs.edge.as_fd(), on)?;
         let pin = |link: OwnedFd, name: &str| {
@@ -212,11 +212,10 @@ impl Switch {
             }
         }
         let _ = net::let_go(&dir.join("keep"));
+        self.unpublish(&pins::out_name(p.number, p.host.then_some(index)));
         if p.host {
-            let _ = fs::remove_file(pins::out_host(&self.dir, p.number, index));
             return;
         }
-        let _ = fs::remove_file(pins::out(&self.dir, p.number));
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let place = self.nic_word(p.number, port::PLACE);
             if !shared.unpoint(p.number, place, (self.nic_word(p.number, port::NETNS), index)) {

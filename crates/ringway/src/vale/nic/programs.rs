@@ -3,8 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libbpf_rs::MapCore;
 
@@ -12,12 +11,12 @@ use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{bpf, bpffs, net};
+use crate::sys::{bpf, bpffs, dirs, net};
 use crate::vale::layout::port;
 use crate::vale::module::Code;
 use crate::vale::objects::{Identity, Variants};
 use crate::vale::reload::{Fresh, Place};
-use crate::vale::{Switch, SwitchPort, objects, pins};
+use crate::vale::{PortAccess, Switch, SwitchPort, objects, parts, pins};
 
 /// The objects with the programs of a NIC; clang made them (build.rs).
 static OBJECTS: Variants = [
@@ -63,7 +62,7 @@ impl Switch {
         names: [&str; N],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let config = objects::config(self.shape, self.identity(number, generation));
+        let config = objects::config(self.shape, Identity { generation, ..self.identity(number) });
         let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
         let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.load_some(shared, names, &config, &own, on)
@@ -164,8 +163,8 @@ impl Switch {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
                 all.push(Fresh { place: Place::Link(dir.join("tcx")), program: host });
-                let place = Place::Pin(pins::out_host(&self.dir, of.number, index));
-                Fresh { place, program: inject }
+                all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
+                inject
             }
             None => {
                 let Programs { wire, out, pass, edge } = self.load_nic(&shared, of.number, generation, on)?;
@@ -181,23 +180,51 @@ impl Switch {
                 }
                 all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
                 all.push(Fresh { place: Place::Link(dir.join("tcx")), program: pass });
-                Fresh { place: Place::Pin(pins::out(&self.dir, of.number)), program: out }
+                all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
+                out
             }
         };
-        let again = out.program.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
-        all.splice(0..0, [Fresh { place: Place::Link(dir.join("out")), program: again }, out]);
+        all.insert(0, Fresh { place: Place::Link(dir.join("out")), program: out });
         Ok(all.into_iter().filter(|f| f.place.path().exists()).collect())
     }
 
-    /// Shows the `out` program to senders, as `path`.
-    pub(super) fn publish(&self, out: &OwnedFd, path: &Path, on: &str) -> Result<()> {
-        let io = |e| Error::io(on, "pinning the program that sends failed", e);
-        if let Some(dir) = path.parent().filter(|d| !d.is_dir()) {
-            fs::create_dir(dir).map_err(io)?;
-            fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    /// The places in which an `out` program lies: that of root, and one for the users of each port.
+    fn outs(&self, name: &str, out: &OwnedFd, on: &str) -> Result<Vec<Fresh>> {
+        let for_root = (pins::outs(&self.dir).join(name), PortAccess::default());
+        let for_users = self.opened().map(|(dir, access)| (pins::nics(&dir).join(name), access));
+        let fresh = |(path, access)| {
+            let program = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
+            Ok(Fresh { place: Place::Pin(path, access), program })
+        };
+        std::iter::once(for_root).chain(for_users).map(fresh).collect()
+    }
+
+    /// The file of an `out` program, for root.
+    pub(in crate::vale) fn out(&self, number: u32, host: Option<u32>) -> PathBuf {
+        pins::outs(&self.dir).join(pins::out_name(number, host))
+    }
+
+    /// Shows an `out` program to all senders, under this name: to root, and to those who may use a port of the switch.
+    pub(super) fn publish(&self, out: &OwnedFd, name: &str, on: &str) -> Result<()> {
+        let failed = |e| Error::io(on, "pinning the program that sends failed", e);
+        let dir = pins::outs(&self.dir);
+        match dirs::make(&dir, 0o700) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed(e)),
+            _ => {}
         }
-        bpffs::pin(out.as_fd(), path).map_err(io)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o666)).map_err(io)
+        parts::forget(&dir.join(name)).map_err(failed)?; // of one that was killed
+        bpffs::pin(out.as_fd(), &dir.join(name)).map_err(failed)?;
+        self.opened()
+            .try_for_each(|(port, access)| parts::pin_out(out.as_fd(), &port, name, &access))
+            .map_err(failed)
+    }
+
+    /// Takes it away from them.
+    pub(super) fn unpublish(&self, name: &str) {
+        let for_users = self.opened().map(|(port, _)| pins::nics(&port));
+        for dir in std::iter::once(pins::outs(&self.dir)).chain(for_users) {
+            let _ = parts::forget(&dir.join(name)); // without its port the program does nothing
+        }
     }
 }
 

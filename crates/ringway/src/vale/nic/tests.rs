@@ -1,5 +1,7 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
+use std::fs;
+
 use super::*;
 use crate::Port;
 use crate::sys::{bpf, bpffs, net};
@@ -19,10 +21,10 @@ fn waiting(switch: &Switch) -> u64 {
 /// A frame waits for v0; `out` is run in ways that must neither show nor lose it, and then as senders do.
 fn misuse(switch: &Switch) {
     let number = switch.add_nic("v0").unwrap();
-    let path = pins::out(&switch.dir, number);
+    let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
+    let path = pins::nics(&pins::port(&switch.dir, "p")).join(pins::out_name(number, None));
     let out = bpffs::get(&path, true).unwrap();
     fs::remove_file(&path).unwrap(); // as if the sender died before it ran the program
-    let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
     assert!(port.tx[0].push(&[0xff; 60]));
     port.tx[0].sync().unwrap();
     assert_eq!(waiting(switch), 1);
@@ -43,10 +45,11 @@ fn misuse_host(switch: &Switch) {
     switch.add_nic_with("v0", &NicOptions { host: true }).unwrap();
     let index = net::index("v0").unwrap();
     let host_stats = || switch.stats().into_iter().find(|s| s.port.host).unwrap();
-    let path = pins::out_host(&switch.dir, host_stats().port.number, index);
+    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
+    let path =
+        pins::nics(&pins::port(&switch.dir, "h")).join(pins::out_name(host_stats().port.number, Some(index)));
     let out = bpffs::get(&path, true).unwrap();
     fs::remove_file(&path).unwrap();
-    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
     assert!(port.tx[0].push(&[0xff; 60]));
     port.tx[0].sync().unwrap();
     assert_eq!(host_stats().waiting, 1);

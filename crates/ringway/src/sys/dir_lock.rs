@@ -1,0 +1,129 @@
+//! Locks on directories, which fall with the process that holds them (`flock`).
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// An exclusive lock on a directory, held until it is dropped or the process ends, however it ends (`flock`).
+#[derive(Debug)]
+pub(crate) struct DirLock(File);
+
+impl DirLock {
+    /// Takes the lock, or with `wait` waits for it; `None` when somebody else has it.
+    pub(crate) fn take(dir: &Path, wait: bool) -> io::Result<Option<Self>> {
+        let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let file = File::options().read(true).custom_flags(flags).open(dir)?;
+        let how = if wait { libc::LOCK_EX } else { libc::LOCK_EX | libc::LOCK_NB };
+        loop {
+            // SAFETY: an open descriptor.
+            match super::fd::check(unsafe { libc::flock(file.as_fd().as_raw_fd(), how) }) {
+                Ok(_) => return Ok(Some(Self(file))),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Takes the lock unless somebody else has it for longer than `patience`.
+    pub(crate) fn take_soon(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
+        let start = Instant::now();
+        loop {
+            match Self::take(dir, false)? {
+                None if start.elapsed() < patience => std::thread::sleep(Duration::from_millis(1)),
+                lock => return Ok(lock),
+            }
+        }
+    }
+
+    /// Process that has the lock of `dir`, as the kernel lists it; `None` when nobody has, or one of another pid namespace.
+    pub(crate) fn holder(dir: &Path) -> Option<u32> {
+        Locks::read().holder(dir)
+    }
+
+    /// Whether the directory that is locked still stands at `path`.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        let of = |m: Metadata| (m.dev(), m.ino());
+        matches!((self.0.metadata().map(of), path.symlink_metadata().map(of)), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+/// The exclusive locks of the machine, as the kernel listed them at one moment (proc_locks(5)).
+///
+/// A user may have a hundred thousand locks: who asks about many directories reads the list once.
+#[derive(Debug, Default)]
+pub(crate) struct Locks(HashMap<Place, u32>);
+
+/// Major and minor number of a device, and an inode on it.
+type Place = (u32, u32, u64);
+
+impl Locks {
+    /// Reads the list; an empty one where there is no `/proc`.
+    pub(crate) fn read() -> Self {
+        Self::parse(&std::fs::read_to_string("/proc/locks").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        Self(text.lines().filter_map(held).collect())
+    }
+
+    /// Process that has the lock of `dir`; `None` when nobody has, or one of another pid namespace.
+    pub(crate) fn holder(&self, dir: &Path) -> Option<u32> {
+        let meta = dir.symlink_metadata().ok()?;
+        self.0.get(&(libc::major(meta.dev()), libc::minor(meta.dev()), meta.ino())).copied()
+    }
+}
+
+/// What is locked by a line of the list, and the process that holds the lock; `None` for one that waits (`->`), and for other kinds.
+fn held(line: &str) -> Option<(Place, u32)> {
+    let mut words = line.split_whitespace().skip(1);
+    let (kind, _, access) = (words.next()?, words.next()?, words.next()?);
+    if (kind, access) != ("FLOCK", "WRITE") {
+        return None;
+    }
+    // A process of another pid namespace has number 0 here.
+    let pid: u32 = words.next()?.parse().ok().filter(|&pid| pid != 0)?;
+    let mut place = words.next()?.split(':');
+    let mut hex = || u32::from_str_radix(place.next()?, 16).ok();
+    let (major, minor) = (hex()?, hex()?);
+    Some(((major, minor, place.next()?.parse().ok()?), pid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_told_from_those_that_wait() {
+        let locks = "1: POSIX  ADVISORY  WRITE 70 00:1a:99 0 EOF\n2: FLOCK  ADVISORY  READ 71 00:1a:99 0 EOF\n\
+                     3: FLOCK  ADVISORY  WRITE 72 00:1a:99 0 EOF\n3: -> FLOCK  ADVISORY  WRITE 73 00:1a:98 0 EOF\n";
+        let locks = Locks::parse(locks);
+        assert_eq!(locks.0.into_iter().collect::<Vec<_>>(), [((0, 0x1a, 99), 72)]);
+        assert!(Locks::parse("1: FLOCK\n\nx").0.is_empty());
+    }
+
+    #[test]
+    fn a_lock_tells_its_process() {
+        let dir = std::env::temp_dir().join(format!("ringway-lock-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let lock = DirLock::take(&dir, false).unwrap();
+        let (held, again) = (DirLock::holder(&dir), DirLock::take(&dir, false).unwrap());
+        drop(lock);
+        // A process that another test is starting has a copy for a moment.
+        let begun = Instant::now();
+        let mut free = DirLock::holder(&dir);
+        while free.is_some() && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+            free = DirLock::holder(&dir);
+        }
+        std::fs::remove_dir(&dir).unwrap();
+        assert!(
+            held == Some(std::process::id()) && again.is_none() && free.is_none(),
+            "{held:?} {again:?} {free:?}"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! Ports given to others: all that their user can hold is made again.
+//!
+//! An open descriptor outlives every change of owner and mode. So a change of access makes region, doorbells and programs again, under a
+//! new epoch: the programs that an earlier user kept do nothing any more, and the region that he kept is nobody's. Number, settings and
+//! counters of the port stay, as its state does, which no client ever has in hand. Frames that waited in the old region are lost to
+//! both: they were counted as delivered.
+
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
+use super::layout::{PORTS_MAX, port as at, state};
+use super::objects::Identity;
+use super::parts::Parts;
+use super::{PortAccess, Switch, pins};
+use crate::error::{Error, ErrorKind, Result};
+use crate::sys::dirs;
+
+impl Switch {
+    /// Changes who may open a port; owner and group stay where `access` has none.
+    ///
+    /// The port is made again for those whom `access` names, also when nothing changes: who had it open gets [`ErrorKind::Gone`] from the
+    /// next sync, whatever he may do from now on. Number, settings and counters stay. Frames that he had not read are lost.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface. Nothing is changed
+    /// then.
+    ///
+    /// ```no_run
+    /// use ringway::vale::{PortAccess, Switch};
+    /// let access = PortAccess { uid: Some(1001), mode: 0o600, ..Default::default() };
+    /// Switch::open("vale0")?.set_access("p1", &access)?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn set_access(&self, name: &str, access: &PortAccess) -> Result<()> {
+        let _lock = self.lock()?;
+        let on = format!("{}:{name}", self.name);
+        let port = self.find_port(name)?;
+        if port.nic.is_some() {
+            return Err(Error::new(ErrorKind::Invalid, on, "the port is an interface, which nobody opens")
+                .cure("give access to a port of another name"));
+        }
+        let access = PortAccess {
+            uid: access.uid.or(port.access.uid),
+            gid: access.gid.or(port.access.gid),
+            mode: access.mode,
+        };
+        self.renew(port.number, name, &access, &on)
+    }
+
+    /// Finishes what processes began that were killed while they gave a port to others; the caller holds the lock.
+    pub(super) fn renew_all(&self) {
+        for number in self.renewed() {
+            let (name, access) = (self.name_of(number), self.access(number));
+            let on = format!("{}:{name}", self.name);
+            let _ = self.renew(number, &name, &access, &on); // the next one tries again
+        }
+    }
+
+    /// Ports of which that is so.
+    pub(super) fn renewed(&self) -> impl Iterator<Item = u32> {
+        let is =
+            |n: &u32| self.flags(*n).load(Relaxed) & (at::RENEWED | at::EXISTS) == at::RENEWED | at::EXISTS;
+        (1..=PORTS_MAX).filter(is)
+    }
+
+    /// Makes what a port's user can hold again, for those whom `access` names.
+    ///
+    /// What can fail for want of memory comes first. From the mark on, who is killed here leaves a port that nobody can use until the
+    /// next one that changes the switch finishes it.
+    fn renew(&self, number: u32, name: &str, access: &PortAccess, on: &str) -> Result<()> {
+        let now = self.identity(number);
+        let parts = Parts::make(self, Identity { epoch: now.epoch.wrapping_add(1), ..now }, on)?;
+        let (dir, making) = (pins::port(&self.dir, name), pins::port(&self.dir, &format!("~{name}")));
+        parts.pin(self, &making, access, true, on)?;
+        self.flags(number).fetch_or(at::RENEWED, AcqRel);
+        self.note_access(number, access);
+        self.word(number, at::EPOCH).store(now.epoch.wrapping_add(1), Release);
+        parts.skip(self.shape, &self.published(number), on)?;
+        parts.show(self, number, None, on)?;
+        let placed = dirs::exchange(&making, &dir);
+        placed.map_err(|e| Error::io(on, "replacing the files of the port failed", e))?;
+        self.flags(number).fetch_and(!at::RENEWED, AcqRel);
+        dirs::remove_tree(&making)
+            .map_err(|e| Error::io(on, "the port is changed, but removing its old files failed", e))
+    }
+
+    /// Position of each rx ring up to which programs published frames.
+    fn published(&self, number: u32) -> Vec<u32> {
+        let Some(mem) = self.state_of(number) else { return Vec::new() };
+        let at = |ring| self.shape.rx_state(ring) + state::RX_PUB;
+        (0..self.shape.rings).map(|ring| mem.u64(at(ring)).load(Relaxed) as u32).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vale::SwitchSpec;
+    use crate::vale::view::View;
+
+    /// A process is killed between two steps of giving a port to others; the next one that opens the switch finishes that.
+    #[test]
+    fn a_change_that_was_cut_short_is_finished() {
+        if !crate::sys::is_root() {
+            eprintln!("SKIPPED: switches need root");
+            return;
+        }
+        let name = format!("valer{}", std::process::id() % 1_000_000);
+        let switch = Switch::create(&name, &SwitchSpec::default()).unwrap();
+        let number = switch.add_port("p", &PortAccess::default()).unwrap();
+        let dir = pins::port(&switch.dir, "p");
+        let before = View::open(&dir, "p").unwrap().look(0, "p").unwrap();
+        // Its programs are out of date, the files not yet replaced.
+        switch.note_access(number, &PortAccess { uid: Some(4711), gid: Some(4712), mode: 0o660 });
+        switch.flags(number).fetch_or(at::RENEWED, AcqRel);
+        switch.word(number, at::EPOCH).fetch_add(1, Relaxed);
+        assert_eq!(View::open(&dir, "p").unwrap().look(0, "p").unwrap().port, 0, "nobody can use it");
+        let next = Switch::open(&name).unwrap();
+        let (after, port) = (View::open(&dir, "p").unwrap().look(0, "p"), next.find_port("p"));
+        switch.delete().unwrap();
+        let (after, port) = (after.unwrap(), port.unwrap());
+        assert_eq!((before.port, after.port), (number, number));
+        assert!(after.epoch > before.epoch);
+        assert_eq!((port.access.uid, port.access.gid, port.access.mode), (Some(4711), Some(4712), 0o660));
+    }
+}

@@ -1,0 +1,140 @@
+//! What a client may know of its own port: how far programs came, and what they counted.
+//!
+//! The state of a port, of which this is a part, is root's alone: it also has addresses of others' frames in it. So the client asks a program
+//! of its port, which answers with that part.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use super::{objects, pins};
+use crate::error::{Error, ErrorKind, Result};
+use crate::name::PortName;
+use crate::port::PortCounters;
+use crate::stats::Counters;
+use crate::sys::bpf;
+
+/// `struct look` of bpf/vale_look.h, in words of 64 bits.
+mod at {
+    pub(super) const RING: usize = 0;
+    /// Number and epoch of the port, 32 bits each.
+    pub(super) const PORT: usize = 1;
+    /// What it is, and the first slot that was not taken.
+    pub(super) const SENT: usize = 2;
+    pub(super) const HEAD: usize = 3;
+    pub(super) const PUB: usize = 4;
+    pub(super) const TX: usize = 5;
+    pub(super) const RX: usize = TX + crate::stats::BLOCK / 8;
+    pub(super) const WORDS: usize = RX + crate::stats::BLOCK / 8;
+}
+
+/// The name of the program, and of the file in which a port has it.
+pub(super) const PROGRAM: &str = "vale_look";
+const FILE: &str = "look";
+
+/// The program that a client asks.
+#[derive(Debug)]
+pub(crate) struct View(OwnedFd);
+
+/// What it answers for a tx and an rx ring.
+#[derive(Debug, Clone)]
+pub(crate) struct Look {
+    /// Number of the port; 0: the port was deleted, or given to others.
+    pub(crate) port: u32,
+    /// Changes when the port goes away, or is given to others.
+    pub(crate) epoch: u32,
+    /// Whether the port is an interface.
+    pub(crate) nic: bool,
+    /// First slot of the tx ring that was not taken.
+    pub(crate) sent: u32,
+    /// Position in the rx ring up to which slots are known as given back; low half.
+    pub(crate) head: u32,
+    /// Position up to which slots hold frames; low half.
+    pub(crate) published: u32,
+    pub(crate) tx: Counters,
+    pub(crate) rx: Counters,
+}
+
+impl Look {
+    /// Tells this port from all others that the switch has had and will have.
+    pub(crate) fn tag(&self) -> u64 {
+        u64::from(self.epoch) << 32 | u64::from(self.port)
+    }
+}
+
+impl View {
+    /// Opens that of the port whose directory is `dir`.
+    pub(crate) fn open(dir: &Path, on: &str) -> Result<Self> {
+        objects::open_pin(&dir.join(FILE), true, on).map(Self)
+    }
+
+    /// Looks at a ring of each direction; those of all rings are those of one port.
+    pub(crate) fn look(&self, ring: u32, on: &str) -> Result<Look> {
+        look(self.0.as_fd(), ring).map_err(|e| Error::io(on, "reading the state of the port failed", e))
+    }
+
+    /// The program's number in the kernel.
+    pub(crate) fn id(&self) -> Option<u32> {
+        bpf::prog_id(self.0.as_fd()).ok()
+    }
+}
+
+fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
+    let mut words = [0u64; at::WORDS];
+    words[at::RING] = ring.into();
+    let answer = bpf::run_syscall(program, &mut words)?;
+    let low = |at: usize| words[at] as u32;
+    let high = |at: usize| (words[at] >> 32) as u32;
+    Ok(Look {
+        port: if answer == 0 { low(at::PORT) } else { 0 },
+        epoch: high(at::PORT),
+        nic: low(at::SENT) != 0,
+        sent: high(at::SENT),
+        head: low(at::HEAD),
+        published: low(at::PUB),
+        tx: Counters::of_words(&words[at::TX..]),
+        rx: Counters::of_words(&words[at::RX..]),
+    })
+}
+
+/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first. `id` is the number of
+/// the program that tells, `tag` that of the port.
+pub(crate) fn add_port_counters(
+    id: u32,
+    tag: u64,
+    name: &str,
+    sum: &mut PortCounters,
+    each: &mut [Counters],
+) {
+    let rings = each.len() / 2;
+    let Some(view) = of_open_port(id, name) else { return };
+    let looks: Result<Vec<Look>> = (0..rings as u32).map(|r| view.look(r, name)).collect();
+    let Ok(looks) = looks else { return };
+    if looks.iter().any(|look| look.tag() != tag) {
+        return; // another port that has its name
+    }
+    let (tx, rx) = each.split_at_mut(rings);
+    for ((look, tx), rx) in looks.iter().zip(tx).zip(rx) {
+        for (one, sum, seen) in [(tx, &mut sum.tx, &look.tx), (rx, &mut sum.rx, &look.rx)] {
+            one.add(&seen.without_syncs());
+            sum.add(&seen.without_syncs());
+        }
+    }
+}
+
+/// The view of an open port: by its program's number, which takes privilege, or by its file, which takes access to the port.
+fn of_open_port(id: u32, name: &str) -> Option<View> {
+    if let Ok(program) = bpf::program_by_id(id)
+        && bpf::prog_name(id) == PROGRAM
+    {
+        return Some(View(program));
+    }
+    let name: PortName = name.parse().ok()?;
+    let (switch, port) = name.switch_port()?;
+    View::open(&pins::port(&super::find(switch).ok()?, port), switch).ok()
+}
+
+/// The refusal of a port that its user had.
+pub(crate) fn gone(on: &str) -> Error {
+    Error::new(ErrorKind::Gone, on, "the port was deleted, or root gave it to others")
+        .cure("open it again when it is back, if you may")
+}
