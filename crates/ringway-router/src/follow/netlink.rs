@@ -23,7 +23,11 @@ pub(super) fn dump(
         socket => socket?,
     };
     socket.bind_auto()?;
-    sockopt::set_socket_timeout(&socket, Timeout::Recv, Some(std::time::Duration::from_secs(10)))?;
+    dump_on(&socket, kind, body, &mut take)
+}
+
+fn dump_on(socket: &Socket, kind: u16, body: &[u8], take: &mut dyn FnMut(u16, &[u8])) -> io::Result<()> {
+    sockopt::set_socket_timeout(socket, Timeout::Recv, Some(std::time::Duration::from_secs(10)))?;
     let mut request = vec![0; 16];
     let mut head = NetlinkHeader::default();
     (head.length, head.message_type) = ((16 + body.len()) as u32, kind);
@@ -33,7 +37,10 @@ pub(super) fn dump(
     socket.send_to(&request, &SocketAddr::new(0, 0), 0)?;
     let mut buffer = vec![0; DATAGRAM];
     loop {
-        let (len, _) = socket.recv_from(&mut &mut buffer[..], 0)?;
+        let (len, from) = socket.recv_from(&mut &mut buffer[..], 0)?;
+        if from.port_number() != 0 {
+            continue; // the kernel has 0; other processes may send to the socket, too
+        }
         let mut bytes = &buffer[..len];
         while !bytes.is_empty() {
             let cut = |_| io::Error::from(io::ErrorKind::InvalidData);
@@ -76,4 +83,39 @@ pub(super) fn number(value: &[u8]) -> u32 {
 /// Text up to its zero byte.
 pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(value.split(|b| *b == 0).next().unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW_LINK: u16 = 16;
+    const GET_LINK: u16 = 18;
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 16];
+        let mut head = NetlinkHeader::default();
+        (head.length, head.message_type, head.sequence_number) = ((16 + body.len()) as u32, kind, 1);
+        head.emit(&mut bytes);
+        bytes.extend(body);
+        bytes
+    }
+
+    #[test]
+    fn an_answer_of_another_process_is_not_believed() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("SKIP: sending to the socket of another needs root; run these tests with sudo");
+        }
+        let mut socket = Socket::new(netlink_sys::protocols::NETLINK_ROUTE).unwrap();
+        let reader = socket.bind_auto().unwrap();
+        let mut forger = Socket::new(netlink_sys::protocols::NETLINK_ROUTE).unwrap();
+        forger.bind_auto().unwrap();
+        for forged in [message(NEW_LINK, b"forged!!"), message(DONE, &[0; 4])] {
+            forger.send_to(&forged, &reader, 0).unwrap();
+        }
+        let mut links = Vec::new();
+        dump_on(&socket, GET_LINK, &[0; 16], &mut |kind, body| links.push((kind, body.to_vec()))).unwrap();
+        assert!(!links.is_empty(), "the kernel was heard");
+        assert!(links.iter().all(|(kind, body)| *kind == NEW_LINK && body != b"forged!!"), "{links:?}");
+    }
 }

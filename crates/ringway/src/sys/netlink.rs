@@ -69,17 +69,40 @@ impl Netlink {
         }
         let (mut all, mut buf) = (Vec::new(), vec![0u8; 1 << 16]);
         loop {
-            // SAFETY: the kernel writes at most the buffer's length.
-            let n = unsafe { libc::recv(self.fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len(), 0) };
-            let n = match usize::try_from(n) {
-                Ok(n) => n,
-                Err(_) => match io::Error::last_os_error() {
-                    e if e.kind() == io::ErrorKind::Interrupted => continue,
-                    e => return Err(e),
-                },
-            };
+            let n = self.receive(&mut buf)?;
             if n == 0 || take(&buf[..n], self.serial, &mut all)? {
                 return Ok(all);
+            }
+        }
+    }
+
+    /// The next datagram of the kernel, whose port id is 0. Other processes may send to this socket, too: the
+    /// socket does not hear them.
+    fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // SAFETY: all zero is a valid value of this plain struct.
+            let mut from: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+            let mut size = size_of::<libc::sockaddr_nl>() as u32;
+            let sender = (&raw mut from).cast();
+            // SAFETY: the kernel writes at most the buffer's length, and an address of at most `size` bytes
+            // to `from`.
+            let n = unsafe {
+                libc::recvfrom(
+                    self.fd.as_raw_fd(),
+                    buf.as_mut_ptr().cast(),
+                    buf.len(),
+                    0,
+                    sender,
+                    &raw mut size,
+                )
+            };
+            match usize::try_from(n) {
+                Ok(n) if from.nl_pid == 0 => return Ok(n),
+                Ok(_) => {}
+                Err(_) => match io::Error::last_os_error() {
+                    e if e.kind() == io::ErrorKind::Interrupted => {}
+                    e => return Err(e),
+                },
             }
         }
     }
@@ -190,6 +213,49 @@ mod tests {
         let kind = attribute(&body, 18).and_then(|i| attribute(i, 1)).map(text);
         assert_eq!(kind.as_deref(), Some("veth"));
         assert_eq!(attribute(&body, 4), None);
+    }
+
+    /// The port id that the kernel gave a socket with its first request.
+    fn port_id(socket: &Netlink) -> u32 {
+        // SAFETY: all zero is a valid value of this plain struct.
+        let mut own: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        let mut size = size_of::<libc::sockaddr_nl>() as u32;
+        // SAFETY: the kernel writes an address of at most `size` bytes to `own`.
+        check(unsafe { libc::getsockname(socket.fd.as_raw_fd(), (&raw mut own).cast(), &raw mut size) })
+            .unwrap();
+        own.nl_pid
+    }
+
+    fn send_to(from: &Netlink, port: u32, bytes: &[u8]) -> io::Result<()> {
+        // SAFETY: all zero is a valid value of this plain struct.
+        let mut to: libc::sockaddr_nl = unsafe { std::mem::zeroed() };
+        (to.nl_family, to.nl_pid) = (libc::AF_NETLINK as u16, port);
+        let (data, size) = (bytes.as_ptr().cast(), size_of::<libc::sockaddr_nl>() as u32);
+        // SAFETY: the slice is readable for its length, and so is the address.
+        let sent =
+            unsafe { libc::sendto(from.fd.as_raw_fd(), data, bytes.len(), 0, (&raw const to).cast(), size) };
+        if sent < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    #[test]
+    fn an_answer_of_another_process_is_not_believed() {
+        if !crate::sys::is_root() {
+            return eprintln!("SKIP: sending to the socket of another needs root; run these tests with sudo");
+        }
+        let body = [0; 16]; // struct ifinfomsg
+        let mut reader = Netlink::route().unwrap();
+        reader.ask(libc::RTM_GETLINK, DUMP, &body).unwrap();
+        let serial = reader.serial + 1;
+        let forger = Netlink::route().unwrap();
+        for answer in [
+            encode(libc::RTM_NEWLINK, 0, serial, b"forged"),
+            encode(libc::NLMSG_DONE as u16, 0, serial, &[0; 4]),
+            encode(libc::NLMSG_ERROR as u16, 0, serial, &(-libc::EPERM).to_ne_bytes()),
+        ] {
+            send_to(&forger, port_id(&reader), &answer).unwrap();
+        }
+        let links = reader.ask(libc::RTM_GETLINK, DUMP, &body).unwrap();
+        assert!(!links.is_empty() && links.iter().all(|link| link.body != b"forged"), "{links:?}");
     }
 
     proptest! {
