@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -31,8 +32,9 @@ pub enum Module {
     Bridge,
     /// Every frame to all other ports; nothing is learned. A port that the slot's flags ask for is obeyed.
     Hub,
-    /// A function of the user's, compiled to an eBPF object of 1 MiB at most. The switch keeps a copy; of one that exists this is
-    /// the file's name, without its directory.
+    /// A function of the user's, compiled to an eBPF object of 1 MiB at most. Nobody but root and the
+    /// process' user may be able to write the file. The switch keeps a copy; of one that exists this is the
+    /// file's name, without its directory.
     Object(PathBuf),
 }
 
@@ -128,6 +130,27 @@ impl Code {
     }
 }
 
+/// Refuses a file that others than root and the process' user may write: what is in it runs with root's
+/// rights. A link that leads to the file is of no interest, since its bytes are those of this file.
+fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
+    let refused = |kind, what: String, cure: String| {
+        Err(Error::new(kind, on, format!("the module {} {what}", path.display())).cure(cure))
+    };
+    let review = "look at what is in it, then";
+    if !meta.is_file() {
+        return refused(ErrorKind::Invalid, "is no file".into(), "give the file of a compiled module".into());
+    }
+    if meta.uid() != 0 && meta.uid() != crate::sys::effective_user() {
+        let what = format!("belongs to user {}, who could change what runs with root's rights", meta.uid());
+        return refused(ErrorKind::Denied, what, format!("{review} `chown root {}`", path.display()));
+    }
+    if meta.mode() & 0o022 != 0 {
+        let what = format!("may be written by others: it has mode {:04o}", meta.mode() & 0o7777);
+        return refused(ErrorKind::Denied, what, format!("{review} `chmod go-w {}`", path.display()));
+    }
+    Ok(())
+}
+
 /// A user's module.
 #[derive(Debug)]
 pub(super) struct Custom {
@@ -144,8 +167,11 @@ impl Custom {
             Error::io(on, format!("reading the module {} failed", path.display()), e)
                 .cure("give bridge, hub, or the file of a compiled module")
         };
+        // What is no file, a FIFO for example, must not make the process wait.
+        let open = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(io)?;
+        check_owner(path, &open.metadata().map_err(io)?, on)?;
         let mut object = Vec::new();
-        fs::File::open(path).and_then(|f| f.take(OBJECT_MAX + 1).read_to_end(&mut object)).map_err(io)?;
+        open.take(OBJECT_MAX + 1).read_to_end(&mut object).map_err(io)?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         if object.len() as u64 > OBJECT_MAX || name.len() >= NAME {
             let what = format!("the module {} has more than 1 MiB", path.display());
@@ -246,7 +272,51 @@ fn pin_name(map: &str, own: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::pin_name;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    /// Name and bytes of a module, or why it is refused.
+    type Read = std::result::Result<(String, Vec<u8>), (ErrorKind, String)>;
+
+    /// Only the file that is opened counts: its owner, its mode, and that it is one.
+    #[test]
+    fn a_file_that_others_may_write_is_no_module() {
+        let dir = std::env::temp_dir().join(format!("ringway-module-{}", std::process::id()));
+        fs::create_dir(&dir).unwrap();
+        let (file, link, fifo) = (dir.join("a.o"), dir.join("link.o"), dir.join("fifo.o"));
+        fs::write(&file, "object").unwrap();
+        symlink(&file, &link).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let read = |path, mode| {
+            fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+            Custom::read(path, "vale0")
+                .map(|custom| (custom.name, custom.object))
+                .map_err(|e| (e.kind(), e.to_string()))
+        };
+        let (own, by_link) = (read(&file, 0o644), read(&link, 0o600));
+        let shared = [0o664, 0o646, 0o666].map(|mode| read(&link, mode));
+        let waiting = read(&fifo, 0o644);
+        let root = crate::sys::is_root();
+        let of_another = root.then(|| {
+            chown(&file, Some(65534), None).unwrap();
+            read(&file, 0o644)
+        });
+        fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(own, Ok(("a.o".into(), b"object".to_vec())));
+        assert_eq!(by_link, Ok(("link.o".into(), b"object".to_vec())));
+        let refused = |found: Read, kind, word: &str| {
+            let (of, text) = found.unwrap_err();
+            assert!(of == kind && text.contains(word), "{of:?} {text}");
+        };
+        shared.into_iter().for_each(|found| refused(found, ErrorKind::Denied, "`chmod go-w "));
+        refused(waiting, ErrorKind::Invalid, "is no file");
+        match of_another {
+            Some(found) => refused(found, ErrorKind::Denied, "belongs to user 65534"),
+            None => eprintln!("SKIP: a file of another user needs root; run these tests with sudo"),
+        }
+    }
 
     #[test]
     fn maps_and_variables_are_shared_and_constants_are_not() {
