@@ -34,7 +34,7 @@ pub(crate) fn target(device: &str) -> Option<Target> {
     if is_port(device) {
         return Some(Target::Port(device.to_owned()));
     }
-    let copy = std::env::var_os("RINGWAY_COPY").is_some_and(|v| v == "1");
+    let copy = ringway::environment("RINGWAY_COPY").is_some_and(|v| v == "1");
     (copy && is_ethernet(device)).then(|| Target::Copies(device.to_owned()))
 }
 

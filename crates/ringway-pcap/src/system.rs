@@ -209,7 +209,7 @@ fn table() -> Option<&'static Table> {
 }
 
 fn load() -> Option<Table> {
-    let handle = match std::env::var_os("RINGWAY_LIBPCAP") {
+    let handle = match ringway::environment("RINGWAY_LIBPCAP") {
         Some(path) => open(&path),
         None => places().find_map(|path| open(&path)),
     }?;

@@ -24,7 +24,7 @@ impl Config {
     pub(crate) fn get() -> &'static Self {
         static CONFIG: OnceLock<Config> = OnceLock::new();
         CONFIG.get_or_init(|| {
-            let var = |name| std::env::var(name).unwrap_or_default();
+            let var = |name| ringway::environment(name).unwrap_or_default().to_string_lossy().into_owned();
             Self::new(&var("RINGWAY_MAP"), &Coalesce::of_environment(), &var("RINGWAY_VERBOSE"))
         })
     }

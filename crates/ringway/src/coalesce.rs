@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::environment;
+
 /// Whether a frame waits for others: the rule of the libraries that `ringway run` puts under programs.
 ///
 /// A program that sends frame by frame pays for a sync with each, which costs several times what the frame does. So in a dense
@@ -45,7 +47,7 @@ impl Coalesce {
     /// nothing.
     #[must_use]
     pub fn of_environment() -> Self {
-        Self::parse(&std::env::var("RINGWAY_BATCH_US").unwrap_or_default())
+        Self::parse(&environment("RINGWAY_BATCH_US").unwrap_or_default().to_string_lossy())
     }
 
     fn parse(text: &str) -> Self {

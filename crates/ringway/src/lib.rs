@@ -31,6 +31,7 @@
 mod backend;
 mod coalesce;
 mod cursor;
+mod environment;
 mod error;
 mod filter;
 mod handshake;
@@ -53,6 +54,7 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
 pub use coalesce::Coalesce;
+pub use environment::environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};

@@ -1,5 +1,6 @@
 //! Ports in the place of interfaces, for programs that know interfaces only.
 
+use crate::environment;
 use crate::name::PortName;
 
 /// Which port stands for which interface, as `ringway run --map` tells the libraries it puts under a program: in the variable
@@ -36,7 +37,7 @@ impl PortMap {
     /// What the variable `RINGWAY_MAP` says; empty when it is not set.
     #[must_use]
     pub fn of_environment() -> Self {
-        Self::parse(&std::env::var("RINGWAY_MAP").unwrap_or_default())
+        Self::parse(&environment("RINGWAY_MAP").unwrap_or_default().to_string_lossy())
     }
 
     /// The port that stands for an interface.

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, SystemTime};
 
+use crate::environment;
 use crate::error::{Error, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
@@ -177,13 +178,13 @@ fn text(mem: &Mmap, at: usize, end: usize) -> String {
 /// ```
 #[must_use]
 pub fn run_directory() -> Option<PathBuf> {
-    if let Some(d) = std::env::var_os("RINGWAY_DIR") {
+    if let Some(d) = environment("RINGWAY_DIR") {
         return Some(d.into());
     }
     if crate::sys::is_root() {
         return Some("/run/ringway".into());
     }
-    Some(PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?).join("ringway"))
+    Some(PathBuf::from(environment("XDG_RUNTIME_DIR")?).join("ringway"))
 }
 
 /// Makes a private subdirectory of [`run_directory`].

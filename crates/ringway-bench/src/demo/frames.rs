@@ -1,6 +1,5 @@
 //! The frames that are replayed: real captures where there are some, else frames made here.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +43,7 @@ impl Frames {
     /// Those of the first folder that has captures: `$RINGWAY_DATA/pcap/real`, `../shared/data/pcap/real`,
     /// `./data`. Without one, 5000 frames made here.
     pub fn find() -> Self {
-        let data = env::var_os("RINGWAY_DATA").map(|d| PathBuf::from(d).join("pcap/real"));
+        let data = ringway::environment("RINGWAY_DATA").map(|d| PathBuf::from(d).join("pcap/real"));
         let folders = data.into_iter().chain(["../shared/data/pcap/real".into(), "data".into()]);
         folders.filter_map(|folder| Self::read(&folder)).next().unwrap_or_else(|| Self::made(5000))
     }
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn captures_are_read_and_unfit_frames_counted() {
-        let folder = env::temp_dir().join(format!("ringway-demo-test-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("ringway-demo-test-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mut writer = Writer::create(folder.join("a.pcap"), 65535).unwrap();
         let good = vec![2; 100];

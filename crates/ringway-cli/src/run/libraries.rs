@@ -42,7 +42,7 @@ pub(super) fn find(pcap: bool, socket: bool) -> Result<Found, Failure> {
 
 /// That of `RINGWAY_LIB` alone, or those that go with this command: of a build, and of an installation.
 fn directories() -> Vec<PathBuf> {
-    if let Some(dir) = std::env::var_os("RINGWAY_LIB") {
+    if let Some(dir) = ringway::environment("RINGWAY_LIB") {
         return vec![dir.into()];
     }
     let exe = std::env::current_exe().unwrap_or_default();

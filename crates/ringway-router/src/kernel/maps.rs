@@ -33,7 +33,7 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
 pub(super) fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
-        if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
+        if ringway::environment("RINGWAY_LIBBPF_LOG").is_none() {
             libbpf_rs::set_print(None);
         }
     });

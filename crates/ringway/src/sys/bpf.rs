@@ -73,7 +73,7 @@ pub(crate) fn load_object(
 ) -> Result<libbpf_rs::Object, (libbpf_rs::Error, Option<String>)> {
     // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
     let mut log = vec![0u8; 16 << 20];
-    let printed = std::env::var_os("RINGWAY_LIBBPF_LOG").is_some();
+    let printed = crate::environment("RINGWAY_LIBBPF_LOG").is_some();
     for program in object.progs_mut().filter(|p| !printed && p.name() == name) {
         let program = program.as_libbpf_object().as_ptr();
         // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the

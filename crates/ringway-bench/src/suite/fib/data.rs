@@ -1,6 +1,5 @@
 //! Routes, updates and streams of one family, read or made when they are needed first.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -54,7 +53,7 @@ impl Source {
 
 /// The first folder that has tables.
 fn folder() -> Option<PathBuf> {
-    let data = env::var_os("RINGWAY_DATA").map(PathBuf::from);
+    let data = ringway::environment("RINGWAY_DATA").map(PathBuf::from);
     let folders = [data, Some("data".into())];
     folders.into_iter().flatten().map(|f| f.join("fib")).find(|f| f.join(<u32 as Family>::FILE).exists())
 }

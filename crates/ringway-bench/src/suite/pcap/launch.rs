@@ -54,7 +54,7 @@ pub(super) fn program(name: &str, cpu: usize, under: Under<'_>) -> Result<Comman
 }
 
 fn directories() -> Vec<PathBuf> {
-    if let Some(dir) = env::var_os("RINGWAY_LIB") {
+    if let Some(dir) = ringway::environment("RINGWAY_LIB") {
         return vec![dir.into()];
     }
     let exe = env::current_exe().unwrap_or_default();

@@ -100,7 +100,7 @@ pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
 pub(crate) fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        if std::env::var_os("RINGWAY_LIBBPF_LOG").is_none() {
+        if crate::environment("RINGWAY_LIBBPF_LOG").is_none() {
             libbpf_rs::set_print(None);
         }
     });
