@@ -1,11 +1,13 @@
 //! A pipe without a name, one end of which is opened by a child process from inherited descriptors.
 #![allow(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
-use ringway::{PipeEnd, PipeFds, Waiter, open_pipe_fds, pipe_fds};
+use ringway::{ErrorKind, PipeEnd, PipeFds, Waiter, open_pipe_fds, pipe_fds};
 
 const FDS: &str = "RINGWAY_TEST_FDS";
 const FRAMES: u32 = 10_000;
@@ -16,14 +18,27 @@ fn inheritable(fd: &OwnedFd) -> RawFd {
     fd.as_raw_fd()
 }
 
-/// The child's side; does nothing in an ordinary run of the tests.
-#[test]
-fn child_sends_back_what_it_gets() {
-    let Ok(list) = std::env::var(FDS) else { return };
+/// Descriptors of a pipe that the parent passed; none in an ordinary run of the tests.
+fn inherited() -> Option<PipeFds> {
+    let list = std::env::var(FDS).ok()?;
     // SAFETY: the parent passed these five descriptors to this process for this purpose.
     let mut fds = list.split(',').map(|n| unsafe { OwnedFd::from_raw_fd(n.parse().unwrap()) });
     let mut next = || fds.next().unwrap();
-    let fds = PipeFds { region: next(), bells: [next(), next(), next(), next()] };
+    Some(PipeFds { region: next(), bells: [next(), next(), next(), next()] })
+}
+
+/// Runs a test of this file in another process that has the descriptors.
+fn start(test: &str, fds: &PipeFds) -> Child {
+    let list: Vec<String> =
+        std::iter::once(&fds.region).chain(&fds.bells).map(|fd| inheritable(fd).to_string()).collect();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test]).env(FDS, list.join(",")).spawn().unwrap()
+}
+
+/// The child's side; does nothing in an ordinary run of the tests.
+#[test]
+fn child_sends_back_what_it_gets() {
+    let Some(fds) = inherited() else { return };
     let mut port = open_pipe_fds(&fds, PipeEnd::Close).unwrap();
     let mut waiter = Waiter::new(Duration::from_micros(20)).unwrap();
     let mut done = 0;
@@ -45,14 +60,8 @@ fn child_sends_back_what_it_gets() {
 #[test]
 fn a_child_opens_an_end_from_inherited_descriptors() {
     let fds = pipe_fds(256).unwrap();
-    let list: Vec<String> =
-        std::iter::once(&fds.region).chain(&fds.bells).map(|fd| inheritable(fd).to_string()).collect();
     let mut port = open_pipe_fds(&fds, PipeEnd::Open).unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_sends_back_what_it_gets"])
-        .env(FDS, list.join(","))
-        .spawn()
-        .unwrap();
+    let mut child = start("child_sends_back_what_it_gets", &fds);
     let mut waiter = Waiter::new(Duration::from_micros(20)).unwrap();
     let (mut sent, mut got) = (0u32, 0u32);
     while got < FRAMES {
@@ -70,6 +79,63 @@ fn a_child_opens_an_end_from_inherited_descriptors() {
     assert!(child.wait().unwrap().success());
     let c = port.counters();
     assert_eq!((c.tx.frames_out, c.rx.frames_out), (FRAMES.into(), FRAMES.into()));
+}
+
+/// The child's side of the test below: it tries to change the size of the region in all ways, then sends a
+/// frame.
+#[test]
+fn child_cuts_the_region_short() {
+    let Some(fds) = inherited() else { return };
+    let path = format!("/proc/self/fd/{}", fds.region.as_raw_fd());
+    let size = std::fs::metadata(&path).unwrap().len();
+    let again = File::options().write(true).open(&path).unwrap();
+    for found in
+        [again.set_len(0), again.set_len(size / 2), again.set_len(size * 2), File::create(&path).map(drop)]
+    {
+        assert_eq!(found.unwrap_err().raw_os_error(), Some(libc::EPERM));
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), size);
+    let mut port = open_pipe_fds(&fds, PipeEnd::Close).unwrap();
+    assert!(port.tx[0].push(&[9; 60]));
+    port.tx[0].sync().unwrap();
+}
+
+/// A receiver whose region became shorter would end with SIGBUS.
+#[test]
+fn a_peer_can_not_cut_the_region_short() {
+    let fds = pipe_fds(256).unwrap();
+    let mut port = open_pipe_fds(&fds, PipeEnd::Open).unwrap();
+    assert!(port.tx[0].push(&[1; 60]));
+    assert!(start("child_cuts_the_region_short", &fds).wait().unwrap().success(), "the child failed");
+    port.tx[0].sync().unwrap();
+    assert_eq!(port.rx[0].sync().unwrap(), 1);
+    assert!(port.rx[0].burst(9).map(|f| f.bytes().to_vec()).eq([vec![9; 60]]));
+}
+
+/// The same bytes in a memfd that whoever sent it can still cut short.
+#[test]
+fn a_region_that_is_not_sealed_is_refused() {
+    use std::os::unix::fs::FileExt;
+    let mut fds = pipe_fds(256).unwrap();
+    let size = std::fs::metadata(format!("/proc/self/fd/{}", fds.region.as_raw_fd())).unwrap().len();
+    let mut bytes = vec![0; size as usize];
+    File::from(fds.region.try_clone().unwrap()).read_exact_at(&mut bytes, 0).unwrap();
+    let seals = [0, libc::F_SEAL_SHRINK, libc::F_SEAL_SHRINK | libc::F_SEAL_GROW];
+    for seals in seals {
+        // SAFETY: a NUL-terminated name; the descriptor that is returned is nobody else's.
+        let memfd =
+            unsafe { File::from_raw_fd(libc::memfd_create(c"open".as_ptr(), libc::MFD_ALLOW_SEALING)) };
+        memfd.write_all_at(&bytes, 0).unwrap();
+        // SAFETY: an open descriptor; no pointers are passed.
+        assert_eq!(unsafe { libc::fcntl(memfd.as_raw_fd(), libc::F_ADD_SEALS, seals) }, 0);
+        fds.region = memfd.into();
+        let refused = open_pipe_fds(&fds, PipeEnd::Open).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Invalid);
+        assert!(
+            refused.to_string().contains("not sealed") && refused.to_string().contains("pipe_fds"),
+            "{refused}"
+        );
+    }
 }
 
 /// What a fork does to the ports of its parent when it lets its copies go: nothing.

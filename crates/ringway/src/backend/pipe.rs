@@ -60,10 +60,11 @@ fn take(lease: &Arc<Lease>, registration: &Registration, inward: Link, outward: 
 }
 
 /// Descriptors of a pipe without a name, to hand to another process: by inheritance or over a unix socket
-/// (SCM_RIGHTS). Whoever has them can open an end with [`open_pipe_fds`].
+/// (SCM_RIGHTS). Whoever has them can open an end with [`open_pipe_fds`], read and change all frames, but not
+/// the size of the region.
 #[derive(Debug)]
 pub struct PipeFds {
-    /// The region.
+    /// The region: a memfd whose size is sealed (`F_SEAL_SHRINK`, `F_SEAL_GROW`, `F_SEAL_SEAL`).
     pub region: OwnedFd,
     /// Doorbells: of the receiver and of the sender on the way `{` to `}`, then on the way back.
     pub bells: [OwnedFd; 4],
@@ -97,10 +98,15 @@ pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
 /// Opens one end of a pipe made with [`pipe_fds`], here or in another process.
 ///
 /// # Errors
-/// [`ErrorKind::Busy`] when that end is open; [`ErrorKind::Invalid`] when the descriptors are not those of a pipe.
+/// [`ErrorKind::Busy`] when that end is open; [`ErrorKind::Invalid`] when the descriptors are not those of a
+/// pipe, or the region is not sealed: whoever made it could end this process by cutting it short.
 pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
     let name = PortName::Pipe { name: "fds".into(), id: String::new(), end }.to_string();
     let dup = |fd: &OwnedFd| fd.try_clone().map_err(|e| Error::io(&name, "dup failed", e));
+    if !fd::has_sealed_size(fds.region.as_fd()) {
+        let what = "the size of the region is not sealed: another process could cut it short";
+        return Err(Error::new(ErrorKind::Invalid, &name, what).cure("make the pipe with pipe_fds"));
+    }
     let region = reopen(&fds.region).map_err(|e| Error::io(&name, "reopening the region failed", e))?;
     let mut bells = Vec::new();
     for b in &fds.bells {

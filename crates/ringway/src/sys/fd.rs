@@ -17,13 +17,32 @@ fn owned(ret: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// An anonymous file of `len` zero bytes that lives as long as somebody has it open or mapped.
+/// An anonymous file of `len` zero bytes that lives as long as somebody has it open or mapped. Its size is
+/// sealed: in a file that another process cuts short, the next access to the mapping ends a process with
+/// SIGBUS.
 pub(crate) fn memfd(name: &std::ffi::CStr, len: u64) -> io::Result<OwnedFd> {
-    // SAFETY: a NUL-terminated name and valid flags.
-    let fd = owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) })?;
-    let file = File::from(fd);
+    let file = scratch(name)?;
     file.set_len(len)?;
+    // SAFETY: an open descriptor; no pointers are passed.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SIZE_SEALS) })?;
     Ok(file.into())
+}
+
+/// An anonymous file without bytes, which grows as this process writes it.
+pub(crate) fn scratch(name: &std::ffi::CStr) -> io::Result<File> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: a NUL-terminated name and valid flags.
+    Ok(owned(unsafe { libc::memfd_create(name.as_ptr(), flags) })?.into())
+}
+
+/// Nobody changes the size of a memfd, nor its seals (F_ADD_SEALS in fcntl(2)).
+const SIZE_SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+/// Whether the size of a file can't change any more: it is a memfd, sealed as [`memfd`] does.
+pub(crate) fn has_sealed_size(fd: BorrowedFd<'_>) -> bool {
+    // SAFETY: an open descriptor; no pointers are passed.
+    let seals = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GET_SEALS) };
+    seals >= 0 && seals & SIZE_SEALS == SIZE_SEALS
 }
 
 /// A counter that wakes pollers.

@@ -1,6 +1,5 @@
 //! Joins eBPF objects to one (libbpf's static linker).
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
@@ -8,7 +7,7 @@ use std::ptr::NonNull;
 use libbpf_sys as bpf;
 
 use super::bpf::check;
-use super::fd::memfd;
+use super::fd::scratch;
 
 /// A linker, freed with this value.
 struct Linker(NonNull<bpf::bpf_linker>);
@@ -22,7 +21,7 @@ impl Drop for Linker {
 
 /// Joins objects: symbols that one lacks are taken from the others.
 pub(crate) fn link(objects: &[&[u8]]) -> io::Result<Vec<u8>> {
-    let mut out = File::from(memfd(c"ringway-link", 0)?);
+    let mut out = scratch(c"ringway-link")?;
     // SAFETY: an open descriptor, which outlives the linker; no options.
     let linker = unsafe { bpf::bpf_linker__new_fd(out.as_raw_fd(), std::ptr::null_mut()) };
     let linker = NonNull::new(linker).map(Linker).ok_or_else(io::Error::last_os_error)?;
