@@ -87,6 +87,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(e) => return refuse(&e),
     };
+    warn_unlisted(&cli.command);
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
         Command::Bridge(args) => bridge::run(args),
@@ -110,6 +111,17 @@ fn main() -> ExitCode {
             console::note(&format!("ringway: {e}"));
             ExitCode::from(e.exit_code())
         }
+    }
+}
+
+/// Commands that list ports, or open ports that others list, say why they don't: they do not use the
+/// directory.
+fn warn_unlisted(command: &Command) {
+    use Command::{Bridge, Capture, Exporter, PktGen, Stats, Top};
+    if matches!(command, Bridge(_) | Capture(_) | Exporter(_) | PktGen(_) | Stats(_) | Top(_))
+        && let Err(e) = ringway::check_run_directory()
+    {
+        console::note(&format!("ringway: open ports are not listed: {e}"));
     }
 }
 

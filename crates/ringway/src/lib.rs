@@ -14,6 +14,7 @@
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`vale`] | switches that run in their senders |
 //! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
+//! | [`environment`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
 //!
 //! ```
 //! use ringway::Port;
@@ -62,8 +63,9 @@ pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;
 pub use region::{Backing, Buf, Region, RegionSpec};
-pub use registry::{OpenInterface, OpenPort, OpenRing, open_ports, run_directory};
+pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use stats::{Counters, DropReason};
+pub use sys::private_dir::{PrivateDir, make_closed_dir};
 pub use sys::time::monotonic_ns;
 pub use wait::{Waiter, Wakeable};

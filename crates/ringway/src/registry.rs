@@ -1,21 +1,22 @@
 //! Which ports are open on this machine: one small file per port with its counters, for `ringway stats`.
 //!
-//! The owner holds a lock on its file for as long as it lives, so a file without a lock belongs to nobody: the next
-//! open or listing removes it. Where no directory can be written, counters live in private memory and the port
-//! is just not listed.
+//! The owner holds a lock on its file for as long as it lives, so a file without a lock belongs to nobody:
+//! the next open or listing removes it. Where no directory can be written, or others may write in it,
+//! counters live in private memory and the port is just not listed.
 
-use std::fs::{self, File};
+use std::fs::{File, Metadata};
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, SystemTime};
 
 use crate::environment;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
+use crate::sys::private_dir::PrivateDir;
 use crate::sys::{fd, mmap::Mmap, net, time};
 use crate::vale;
 
@@ -65,7 +66,8 @@ pub(crate) struct Registration {
     rx: u32,
     /// Keeps the lock.
     _file: Option<File>,
-    path: Option<PathBuf>,
+    /// Name of that file.
+    listed: Option<String>,
     pid: u32,
 }
 
@@ -73,8 +75,8 @@ impl Registration {
     /// Counters for `tx + rx` rings of the port `name`. Readers see them from [`describe`](Self::describe) on.
     pub(crate) fn new(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
         let len = at::HEADER + (tx + rx) as usize * BLOCK;
-        let (mem, file, path) = match shared(name, len) {
-            Some((mem, file, path)) => (mem, Some(file), Some(path)),
+        let (mem, file, listed) = match shared(name, len) {
+            Some((mem, file, listed)) => (mem, Some(file), Some(listed)),
             None => {
                 (Mmap::anonymous(len).map_err(|e| Error::io(name, "no memory for counters", e))?, None, None)
             }
@@ -85,7 +87,7 @@ impl Registration {
         let (s, ns) = time::wall();
         mem.u64(at::OPENED).store(s as u64 * 1_000_000_000 + ns as u64, Relaxed);
         let pid = std::process::id();
-        let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, path, pid };
+        let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, listed, pid };
         registration.rename(name);
         Ok(Arc::new(registration))
     }
@@ -137,8 +139,9 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if let Some(p) = self.path.as_ref().filter(|_| self.pid == std::process::id()) {
-            let _ = fs::remove_file(p);
+        let listed = self.listed.as_ref().filter(|_| self.pid == std::process::id());
+        if let Some((name, dir)) = listed.zip(directory(PORTS)) {
+            let _ = dir.remove(name); // else the next open does
         }
     }
 }
@@ -171,7 +174,9 @@ fn text(mem: &Mmap, at: usize, end: usize) -> String {
 }
 
 /// Where Ringway keeps what processes share: `$RINGWAY_DIR`, else `/run/ringway` for root, else
-/// `$XDG_RUNTIME_DIR/ringway`; `None` without either. It need not exist.
+/// `$XDG_RUNTIME_DIR/ringway`; `None` without either, and neither variable counts in a setuid process
+/// ([`environment`]). It need not exist. It is used only when it is the user's and nobody else may write in
+/// it: [`check_run_directory`].
 ///
 /// ```
 /// assert!(ringway::run_directory().is_none_or(|dir| dir.file_name().is_some()));
@@ -187,55 +192,76 @@ pub fn run_directory() -> Option<PathBuf> {
     Some(PathBuf::from(environment("XDG_RUNTIME_DIR")?).join("ringway"))
 }
 
-/// Makes a private subdirectory of [`run_directory`].
-pub(crate) fn subdirectory(name: &str) -> Option<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-    let dir = run_directory()?.join(name);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).ok()?;
-    Some(dir)
+/// Looks whether the process may use [`run_directory`]. Where it may not, its ports are not listed, and it
+/// sees none of others.
+///
+/// # Errors
+/// [`ErrorKind::Denied`] when the directory is there, but is another user's, others may write in it, or a
+/// link of another user's leads to it.
+///
+/// ```
+/// if let Err(e) = ringway::check_run_directory() {
+///     eprintln!("{e}");
+/// }
+/// ```
+pub fn check_run_directory() -> Result<()> {
+    let Some(dir) = run_directory() else { return Ok(()) };
+    match PrivateDir::open(dir) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
 }
 
-fn shared(name: &str, len: usize) -> Option<(Mmap, File, PathBuf)> {
+/// Makes a subdirectory of [`run_directory`]; `None` for users that have no such directory.
+pub(crate) fn make_directory(name: &str) -> Option<Result<PrivateDir>> {
+    run_directory().map(|dir| PrivateDir::make(dir)?.make_dir(name))
+}
+
+/// Opens a subdirectory of [`run_directory`], if the process may use it.
+fn directory(name: &str) -> Option<PrivateDir> {
+    PrivateDir::open(run_directory()?).ok()?.open_dir(name).ok()
+}
+
+/// The subdirectory of the files of open ports.
+const PORTS: &str = "ports";
+
+fn shared(name: &str, len: usize) -> Option<(Mmap, File, String)> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let dir = subdirectory("ports")?;
+    let dir = make_directory(PORTS)?.ok()?;
     clean(&dir);
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(48).collect();
-    let path = dir.join(format!("{plain}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Relaxed)));
-    let file = File::options().read(true).write(true).create_new(true).open(&path).ok()?;
+    let listed = format!("{plain}.{}.{}", std::process::id(), SERIAL.fetch_add(1, Relaxed));
+    let file = dir.create(&listed).ok()?;
     let made = fd::lock_byte(file.as_fd(), 0, false).is_ok_and(|ok| ok) && file.set_len(len as u64).is_ok();
     let mem = made.then(|| Mmap::shared(file.as_fd(), len, 0, true).ok()).flatten();
     match mem {
-        Some(mem) => Some((mem, file, path)),
+        Some(mem) => Some((mem, file, listed)),
         None => {
-            let _ = fs::remove_file(&path);
+            let _ = dir.remove(&listed);
             None
         }
     }
 }
 
 /// The end of a name that [`shared`] made.
-fn serial(path: &Path) -> Option<u32> {
-    path.extension()?.to_str()?.parse().ok()
+fn serial(file: &str) -> Option<u32> {
+    file.rsplit_once('.')?.1.parse().ok()
 }
 
 /// Removes the files of owners that are dead.
-fn clean(dir: &Path) {
-    for path in files(dir) {
-        if open_alive(&path).is_none() {
-            let _ = fs::remove_file(&path);
+fn clean(dir: &PrivateDir) {
+    for file in dir.names() {
+        if open_alive(dir, &file).is_none() {
+            let _ = dir.remove(&file);
         }
     }
 }
 
-fn files(dir: &Path) -> Vec<PathBuf> {
-    fs::read_dir(dir).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default()
-}
-
 /// Opens a file whose owner lives; `None` for one that nobody holds. A file made this instant may not be locked yet:
 /// it still has length 0 and counts as alive.
-fn open_alive(path: &Path) -> Option<File> {
-    let file = File::options().read(true).write(true).open(path).ok()?;
+fn open_alive(dir: &PrivateDir, name: &str) -> Option<File> {
+    let file = dir.open_file(name).ok()?;
     let fresh = file.metadata().is_ok_and(|m| m.len() == 0 && age_seconds(&m) < 5);
     if fresh || !fd::lock_byte(file.as_fd(), 0, false).ok()? {
         return Some(file);
@@ -243,7 +269,7 @@ fn open_alive(path: &Path) -> Option<File> {
     None
 }
 
-fn age_seconds(m: &fs::Metadata) -> u64 {
+fn age_seconds(m: &Metadata) -> u64 {
     m.modified().ok().and_then(|t| t.elapsed().ok()).map_or(0, |d| d.as_secs())
 }
 
@@ -317,16 +343,15 @@ pub struct OpenInterface {
 /// ```
 #[must_use]
 pub fn open_ports() -> Vec<OpenPort> {
-    let Some(dir) = run_directory() else { return Vec::new() };
-    let dir = dir.join("ports");
-    let mut ports: Vec<OpenPort> = files(&dir).iter().filter_map(|p| read(p)).collect();
+    let Some(dir) = directory(PORTS) else { return Vec::new() };
+    let mut ports: Vec<OpenPort> = dir.names().iter().filter_map(|file| read(&dir, file)).collect();
     ports.sort_by(|a, b| (&a.name, a.pid, a.number).cmp(&(&b.name, b.pid, b.number)));
     ports
 }
 
-fn read(path: &Path) -> Option<OpenPort> {
-    let Some(file) = open_alive(path) else {
-        let _ = fs::remove_file(path);
+fn read(dir: &PrivateDir, entry: &str) -> Option<OpenPort> {
+    let Some(file) = open_alive(dir, entry) else {
+        let _ = dir.remove(entry);
         return None;
     };
     let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
@@ -363,7 +388,7 @@ fn read(path: &Path) -> Option<OpenPort> {
     Some(OpenPort {
         name,
         pid: word(at::PID),
-        number: serial(path)?,
+        number: serial(entry)?,
         opened: SystemTime::UNIX_EPOCH + Duration::from_nanos(mem.u64(at::OPENED).load(Relaxed)),
         backend: text(&mem, at::BACKEND, at::HEADER),
         counters,
@@ -398,7 +423,7 @@ mod tests {
     #[test]
     fn rings_are_listed_with_their_fill() {
         // Without a place to share counters in there is nothing to look at.
-        if subdirectory("ports").is_none() {
+        if !matches!(make_directory(PORTS), Some(Ok(_))) {
             return eprintln!("SKIPPED: the directory of open ports can't be made");
         }
         let mut port = crate::OpenOptions::new().slots(16).open("null:61").unwrap();
@@ -424,7 +449,7 @@ mod tests {
 
     #[test]
     fn ports_of_one_name_are_told_apart() {
-        if subdirectory("ports").is_none() {
+        if !matches!(make_directory(PORTS), Some(Ok(_))) {
             return eprintln!("SKIPPED: the directory of open ports can't be made");
         }
         let _both = [Port::open("null:62").unwrap(), Port::open("null:62").unwrap()];
@@ -435,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_ring_that_nobody_reads_is_full() {
-        if subdirectory("ports").is_none() {
+        if !matches!(make_directory(PORTS), Some(Ok(_))) {
             return eprintln!("SKIPPED: the directory of open ports can't be made");
         }
         let (name, other) = (format!("pipe:fill{}{{1", std::process::id()), "}1");

@@ -5,15 +5,15 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
+use ringway::ErrorKind;
 use ringway::vale::is_router;
 use ringway_router::follow::{Engine, Files, Options, Server};
 use ringway_router::kernel::{Router, Spec};
@@ -71,7 +71,7 @@ pub(crate) fn run(
         server.serve(&mut engine);
         engine.notes().iter().for_each(|line| log(line, report));
     }
-    let _ = fs::remove_file(&files.pid); // nobody reads it any more
+    files.remove_pid(); // nobody reads it any more
     if !report {
         note(&format!(
             "{name}: the process ended; its router stays until `ringway vale del {name}`, and the kernel forwards 3 s from now"
@@ -106,8 +106,7 @@ fn begin(
     };
     let listening = Server::open(name, files).map_err(Failure::from).and_then(|server| {
         keep(files)?;
-        let wrote = fs::write(&files.pid, format!("{}\n", std::process::id()));
-        wrote.map_err(|e| Failure::Other(format!("{}: writing it failed: {e}", files.pid.display())))?;
+        files.write_pid()?;
         Ok(server)
     });
     let server = match listening {
@@ -202,11 +201,15 @@ pub(crate) fn again(name: &str) -> Result<(), Failure> {
 fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
     let files = Files::of(name)?;
     let lost = || {
+        let setup = files.setup();
         let what =
-            format!("{name}: how its process was started is not known: {} is missing", files.setup.display());
+            format!("{name}: how its process was started is not known: {} is missing", setup.display());
         Failure::Other(format!("{what}; `ringway vale add {name} --module router` goes on with it"))
     };
-    let setup = fs::read_to_string(&files.setup).map_err(|_| lost())?;
+    let setup = files.read_setup().map_err(|e| match e.kind() {
+        ErrorKind::Denied => Failure::from(e),
+        _ => lost(),
+    })?;
     let setup: Value = serde_json::from_str(&setup).map_err(|_| lost())?;
     let arguments = setup["arguments"].as_array().ok_or_else(lost)?;
     let arguments = arguments.iter().filter_map(|a| a.as_str().map(OsString::from)).collect();
@@ -216,10 +219,9 @@ fn kept(name: &str) -> Result<(Vec<OsString>, Value), Failure> {
 /// Starts the process, where and as `setup` says; what it says when it is ready.
 fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Failure> {
     let files = Files::of(name)?;
-    files.make_directory()?;
     let failed = |what: &str, e| Failure::Other(format!("{name}: {what} failed: {e}"));
-    let new = !files.log.exists();
-    let log = open_log(&files).map_err(|e| failed("opening its log", e))?;
+    let (log, new) = files.open_log()?;
+    shorten(&log).map_err(|e| failed("beginning its log anew", e))?;
     let exe = env::current_exe().map_err(|e| failed("finding the ringway command", e))?;
     let mut command = Command::new(exe);
     command.args(arguments).args(CHILD).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
@@ -239,24 +241,23 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
         (Some(why), _) => {
             let _ = child.wait();
             if new && !is_router(name) {
-                let _ = fs::remove_file(&files.log); // there is nothing in it that is not told here
+                files.remove_log(); // there is nothing in it that is not told here
             }
             Err(Failure::Other(why.to_owned()))
         }
         (None, Value::Null) => {
             let _ = child.wait();
-            Err(Failure::Other(format!("{name}: its process ended; {} tells why", files.log.display())))
+            Err(Failure::Other(format!("{name}: its process ended; {} tells why", files.log().display())))
         }
         (None, ok) => Ok(ok),
     }
 }
 
-fn open_log(files: &Files) -> std::io::Result<File> {
-    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&files.log)?;
+fn shorten(log: &File) -> std::io::Result<()> {
     if log.metadata()?.len() > LOG {
         log.set_len(0)?; // a process that has it open writes on at its end
     }
-    Ok(log)
+    Ok(())
 }
 
 /// Says what was made.

@@ -174,7 +174,7 @@ pub(super) fn remove(name: &str, console: Console) -> Result<(), Failure> {
 /// anything.
 pub(super) fn clear(name: &str) -> Result<bool, Failure> {
     let files = Files::of(name).ok(); // some users have no place for them
-    let noted = files.as_ref().is_some_and(|files| files.setup.exists());
+    let noted = files.as_ref().is_some_and(|files| files.read_setup().is_ok());
     files.iter().for_each(Files::remove);
     Ok(ringway::vale::clear(name)? || noted)
 }

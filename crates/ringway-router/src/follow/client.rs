@@ -24,14 +24,13 @@ impl Ask {
     /// [`ErrorKind::NotFound`] when there is no process, [`ErrorKind::Denied`] for others than root.
     pub fn open(name: &str, patience: Duration) -> Result<Self> {
         let files = Files::of(name)?;
-        let stream = UnixStream::connect(&files.socket).map_err(|e| match e.kind() {
-            Io::NotFound | Io::ConnectionRefused => {
+        let stream = files.connect().map_err(|e| match e.kind() {
+            ErrorKind::NotFound => {
                 Error::new(ErrorKind::NotFound, name, "no process follows the kernel's tables for it").cure(
                     format!("`ringway route sync -r {name}` starts one, `ringway vale list` shows routers"),
                 )
             }
-            _ => Error::io(name, format!("connecting to {} failed", files.socket.display()), e)
-                .cure("run as root"),
+            _ => e,
         })?;
         let io = |e| Error::io(name, "setting a time limit failed", e);
         stream.set_read_timeout(Some(patience)).map_err(io)?;

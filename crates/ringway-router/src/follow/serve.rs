@@ -1,9 +1,7 @@
 //! The control socket: root asks, the engine answers, one line each. Neither a slow client nor many of them hold the engine up.
 
-use std::fs;
 use std::io::{ErrorKind as Io, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
@@ -60,13 +58,8 @@ impl Server {
     /// # Errors
     /// What the system says.
     pub fn open(name: &str, files: &Files) -> Result<Self> {
-        let io = |e| {
-            Error::io(name, format!("listening at {} failed", files.socket.display()), e).cure("run as root")
-        };
-        files.make_directory()?;
-        let _ = fs::remove_file(&files.socket); // there may be none
-        let listener = UnixListener::bind(&files.socket).map_err(io)?;
-        fs::set_permissions(&files.socket, fs::Permissions::from_mode(0o600)).map_err(io)?;
+        let listener = files.listen()?;
+        let io = |e| Error::io(name, format!("listening at {} failed", files.socket().display()), e);
         listener.set_nonblocking(true).map_err(io)?;
         Ok(Self { listener, clients: Vec::new(), files: files.clone() })
     }
@@ -102,7 +95,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.files.socket); // of no use without us
+        self.files.remove_socket(); // of no use without us
     }
 }
 

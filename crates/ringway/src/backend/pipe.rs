@@ -1,14 +1,16 @@
 //! `pipe:NAME{ID` and `pipe:NAME}ID`: two ends that exchange slots, in one process or in two; `loop:` is both at once.
 //!
-//! A pipe by name is a directory of three files that exist from the first opener on to the last: the region and one
-//! FIFO as doorbell for each direction and side. Who holds an end holds a lock on one byte of the region file, so
-//! an end is free again the moment its process dies, and a new process goes on where the old one stopped. There is
-//! no server: the first opener lays the region out, the last one removes the files, and what a killed last one
-//! left is removed or laid out afresh by the next open.
+//! A pipe by name is a directory of three files that exist from the first opener on to the last: the region
+//! and one FIFO as doorbell for each direction and side. Who holds an end holds a lock on one byte of the
+//! region file, so an end is free again the moment its process dies, and a new process goes on where the old
+//! one stopped. There is no server: the first opener lays the region out, the last one removes the files, and
+//! what a killed last one left is removed or laid out afresh by the next open. Who may change the size of the
+//! region could end the other side with SIGBUS. So by name both ends are of one user, whose directory nobody
+//! else may write in ([`PrivateDir`]), and a region that is sent to other processes is a memfd whose size is
+//! sealed.
 
-use std::fs::{self, File};
+use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::link::{Link, LinkRx, LinkTx};
@@ -21,9 +23,13 @@ use crate::region::{Alloc, Backing, Layout, Region, RegionSpec};
 use crate::registry::{self, Registration};
 use crate::ring::{RingParts, RxRing, TxRing};
 use crate::sys::fd;
+use crate::sys::private_dir::PrivateDir;
 
 /// Rings of a pipe's region: tx and rx of `{`, then tx and rx of `}`.
 const RINGS: u32 = 4;
+
+/// The region's file in the directory of a pipe with a name.
+const REGION: &str = "region";
 
 /// Bytes of the locks in the region file.
 const SETUP: i64 = 0;
@@ -215,7 +221,10 @@ impl Control for End {
 /// The files of a pipe with a name.
 #[derive(Debug)]
 struct Files {
-    dir: PathBuf,
+    /// The directory of all pipes.
+    root: PrivateDir,
+    /// That of this pipe in it.
+    leaf: String,
     /// Shares its open file description, and so the lock on the end, with the region.
     region: File,
     end: PipeEnd,
@@ -235,59 +244,61 @@ impl Drop for Files {
         let _ = fd::unlock_byte(fd, ENDS + self.end as i64);
         let other = ENDS + 1 - self.end as i64;
         if fd::lock_byte(fd, other, false).unwrap_or(false) {
-            let _ = fs::remove_dir_all(&self.dir);
+            let _ = self.root.remove_dir(&self.leaf); // else the next open does
             let _ = fd::unlock_byte(fd, other);
         }
         let _ = fd::unlock_byte(fd, SETUP);
     }
 }
 
+/// The directory of all pipes with a name, made if it is missing.
+fn all(name: &str) -> Result<PrivateDir> {
+    registry::make_directory("pipes").unwrap_or_else(|| {
+        Err(Error::new(ErrorKind::Denied, name, "no directory to meet the other end in")
+            .cure("set RINGWAY_DIR to a directory of the user that both processes run as"))
+    })
+}
+
 /// Opens an end of a pipe by name.
 pub(crate) fn open(pipe: &str, id: &str, end: PipeEnd, options: &OpenOptions) -> Result<Made> {
     let name = PortName::Pipe { name: pipe.into(), id: id.into(), end }.to_string();
-    let root = registry::subdirectory("pipes").ok_or_else(|| {
-        Error::new(ErrorKind::Denied, &name, "no directory to meet the other end in")
-            .cure("set RINGWAY_DIR to a directory that both processes can write")
-    })?;
-    clean(&root);
+    clean(&all(&name)?);
     let slots = options.slots.unwrap_or(super::SLOTS);
-    let dir = root.join(format!("{pipe}.{id}"));
-    let region = enter(&dir, end, slots, &name)?;
-    let ended = finish_open(&name, &dir, &region, end);
+    let leaf = format!("{pipe}.{id}");
+    let (root, dir, region) = enter(&leaf, end, slots, &name)?;
+    let dup = region.try_clone().map_err(|e| Error::io(&name, "dup failed", e));
+    let ended = dup.and_then(|region| {
+        let files = Files { root, leaf, region, end, pid: std::process::id() };
+        finish_open(&name, &dir, files)
+    });
     let _ = fd::unlock_byte(region.as_fd(), SETUP);
     ended
 }
 
-fn finish_open(name: &str, dir: &Path, region: &File, end: PipeEnd) -> Result<Made> {
-    let dup = || region.try_clone().map_err(|e| Error::io(name, "dup failed", e));
-    let mut bells = Vec::new();
-    for k in 0..4 {
-        let path = dir.join(format!("bell{k}"));
-        bells.push(Arc::new(fd::fifo(&path).map_err(|e| Error::io(name, format!("{}", path.display()), e))?));
-    }
-    let [a, b, c, d] = &bells[..] else { unreachable!("four bells were pushed") };
-    let files = Files { dir: dir.to_owned(), region: dup()?, end, pid: std::process::id() };
-    open_end(name, dup()?.into(), [a.clone(), b.clone(), c.clone(), d.clone()], end, Some(files))
+fn finish_open(name: &str, dir: &PrivateDir, files: Files) -> Result<Made> {
+    let bell = |k: u32| Ok::<_, Error>(Arc::new(OwnedFd::from(dir.fifo(&format!("bell{k}"))?)));
+    let bells = [bell(0)?, bell(1)?, bell(2)?, bell(3)?];
+    let region = files.region.try_clone().map_err(|e| Error::io(name, "dup failed", e))?;
+    open_end(name, region.into(), bells, files.end, Some(files))
 }
 
 /// Opens or makes the region file and takes the lock on `end`; returns with the set-up lock held.
-fn enter(dir: &Path, end: PipeEnd, slots: u32, name: &str) -> Result<File> {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-    let io = |what: &str, e| Error::io(name, format!("{what} {}", dir.display()), e);
-    let path = dir.join("region");
+fn enter(leaf: &str, end: PipeEnd, slots: u32, name: &str) -> Result<(PrivateDir, PrivateDir, File)> {
+    use std::os::unix::fs::MetadataExt;
+    let io = |what: &str, e| Error::io(name, format!("{what} the region"), e);
     loop {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|e| io("making", e))?;
-        let file =
-            match File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)
-            {
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-                r => r.map_err(|e| io("opening the region in", e))?,
-            };
+        let root = all(name)?;
+        let opened = root.make_dir(leaf).and_then(|dir| Ok((dir.open_or_create(REGION)?, dir)));
+        let (file, dir) = match opened {
+            Err(e) if e.kind() == ErrorKind::NotFound => continue, // the last owner removed it just now
+            opened => opened?,
+        };
         fd::lock_byte(file.as_fd(), SETUP, true).map_err(|e| io("locking", e))?;
         // The last owner may have removed the file between our open and our lock.
-        let same = |m: &fs::Metadata, n: &fs::Metadata| (m.dev(), m.ino()) == (n.dev(), n.ino());
-        match (file.metadata(), fs::metadata(&path)) {
-            (Ok(m), Ok(n)) if same(&m, &n) => {}
+        let there = root.open_dir(leaf).and_then(|dir| dir.open_file(REGION));
+        let same = |m: &Metadata, n: &Metadata| (m.dev(), m.ino()) == (n.dev(), n.ino());
+        match (file.metadata(), there.map(|there| there.metadata())) {
+            (Ok(m), Ok(Ok(n))) if same(&m, &n) => {}
             _ => continue,
         }
         hold_end(&file, end, name)?;
@@ -297,7 +308,7 @@ fn enter(dir: &Path, end: PipeEnd, slots: u32, name: &str) -> Result<File> {
             let _ = fd::unlock_byte(file.as_fd(), other);
             made?;
         }
-        return Ok(file);
+        return Ok((root, dir, file));
     }
 }
 
@@ -311,13 +322,12 @@ fn afresh(file: &File, slots: u32) -> Result<()> {
 }
 
 /// Removes pipes that nobody holds.
-fn clean(root: &Path) {
-    let Ok(entries) = fs::read_dir(root) else { return };
-    for dir in entries.flatten().map(|e| e.path()) {
-        let Ok(file) = File::options().read(true).write(true).open(dir.join("region")) else { continue };
+fn clean(root: &PrivateDir) {
+    for leaf in root.names() {
+        let Ok(file) = root.open_dir(&leaf).and_then(|dir| dir.open_file(REGION)) else { continue };
         let lock = |byte| fd::lock_byte(file.as_fd(), byte, false).unwrap_or(false);
         if lock(SETUP) && lock(ENDS) && lock(ENDS + 1) {
-            let _ = fs::remove_dir_all(&dir);
+            let _ = root.remove_dir(&leaf); // else the next open does
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Descriptors: memfd, eventfd, epoll, FIFO, file locks.
+//! Descriptors: memfd, eventfd, epoll, file locks.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Turns a system call's return value into a result.
@@ -49,20 +48,6 @@ pub(crate) fn has_sealed_size(fd: BorrowedFd<'_>) -> bool {
 pub(crate) fn eventfd() -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.
     owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
-}
-
-/// Opens the FIFO at `path`, making it first; both ends, so that it never blocks and never signals EOF.
-pub(crate) fn fifo(path: &Path) -> io::Result<OwnedFd> {
-    use std::os::unix::{ffi::OsStrExt, fs::OpenOptionsExt};
-    let c = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a NUL-terminated path.
-    if let Err(e) = check(unsafe { libc::mkfifo(c.as_ptr(), 0o600) })
-        && e.raw_os_error() != Some(libc::EEXIST)
-    {
-        return Err(e);
-    }
-    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    Ok(std::fs::OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?.into())
 }
 
 /// Wakes whoever polls an eventfd or FIFO. A full one is already readable, so EAGAIN is success.

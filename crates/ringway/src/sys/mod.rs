@@ -1,6 +1,7 @@
 //! System calls. With [`region`](crate::region) and [`ring`](crate::ring), the only code that may be unsafe.
 #![allow(unsafe_code)]
 
+mod at;
 pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
 pub(crate) mod bpffs;
@@ -14,6 +15,7 @@ pub(crate) mod mmap;
 pub(crate) mod net;
 pub(crate) mod netlink;
 pub(crate) mod packet;
+pub(crate) mod private_dir;
 pub(crate) mod rights;
 pub(crate) mod socket_probe;
 pub(crate) mod time;
