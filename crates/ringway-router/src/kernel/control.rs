@@ -14,7 +14,7 @@ use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 use super::layout::{TALLY, control as at};
 use super::maps::{Tables, refused};
 use super::program::{self, BEAT, Identity, ROUTER};
-use super::{Router, TABLES};
+use super::{LINKS, MEMBER, Router, TABLES};
 use crate::sys::{self, Mapped, Mapping};
 
 /// Tables of a router in the hands of the one process that may change them.
@@ -84,6 +84,9 @@ impl Router {
     pub fn claim(&self) -> Result<Claim> {
         let on = self.name();
         wait_for_programs(on)?; // where that can't be done, nothing is begun
+        // An earlier version, or one that ran under another umask, made directories that other users could
+        // enter.
+        [MEMBER, LINKS].iter().try_for_each(|dir| ringway::make_closed_dir(self.folder.path().join(dir)))?;
         let Some(claim) = self.folder.claim(CLAIM)? else {
             let who = self
                 .folder
@@ -166,7 +169,7 @@ impl Control {
         let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
         let io = |e| Error::io(on, "exchanging the tables failed", e);
         [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
-        fs::create_dir(&new).map_err(io)?;
+        ringway::make_closed_dir(&new)?;
         self.tables.pin(&new, on)?;
         if self.page.u64(at::BEAT).load(Relaxed) != 0 {
             self.heartbeat(true)?; // loading programs of many members takes a while

@@ -11,7 +11,7 @@ use ringway_fwd::router::Interface;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
 use super::program::{self, Cut, Identity, ROUTER};
-use super::{Counts, Outcome, Router};
+use super::{Counts, MEMBER, Outcome, Router};
 use crate::sys;
 
 /// A member of a router.
@@ -155,7 +155,7 @@ impl Router {
 
     /// The link that attaches a member's program.
     pub(super) fn link(&self, name: &str) -> PathBuf {
-        self.folder.path().join("member").join(name).join("xdp")
+        self.folder.path().join(MEMBER).join(name).join("xdp")
     }
 
     fn word(&self, number: u32, word: usize) -> u32 {
@@ -216,8 +216,8 @@ impl Router {
         };
         put("nics", &self.nic_key(of.index), of.number)?;
         put("devs", &of.index.to_ne_bytes(), of.index)?;
-        let dir = self.folder.path().join("member").join(&found.name);
-        fs::create_dir(&dir).map_err(|e| Error::io(on, format!("making {} failed", dir.display()), e))?;
+        let dir = self.folder.path().join(MEMBER).join(&found.name);
+        ringway::make_closed_dir(&dir)?;
         let link = sys::attach_xdp(program.as_fd(), of.index).map_err(|e| not_attached(found, on, e))?;
         sys::pin(link.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning the link failed", e))
     }
@@ -228,7 +228,7 @@ impl Router {
         if let Ok(link) = Link::open(&path) {
             let _ = link.detach();
         }
-        let _ = fs::remove_dir_all(self.folder.path().join("member").join(name));
+        let _ = fs::remove_dir_all(self.folder.path().join(MEMBER).join(name));
         let index = self.word(number, at::IFINDEX);
         // Another one may have the index of an interface that was deleted.
         if !self.members().iter().any(|m| m.number != number && m.interface.index == index) {

@@ -64,6 +64,12 @@ const MARK: &str = "router";
 /// The directory of the tables published last.
 const TABLES: &str = "tables";
 
+/// The directory of what attaches programs to members.
+const MEMBER: &str = "member";
+
+/// The directory of what attaches the programs that count taken frames.
+const LINKS: &str = "taken";
+
 /// A router that exists.
 ///
 /// ```no_run
@@ -189,7 +195,7 @@ impl Router {
         };
         self.folder.remove(|| {
             self.members().iter().for_each(|m| self.forget(m.number, &m.name));
-            let links = TAKEN.map(|name| Link::open(self.folder.path().join("taken").join(name)));
+            let links = TAKEN.map(|name| Link::open(self.folder.path().join(LINKS).join(name)));
             links.into_iter().flatten().for_each(|link| _ = link.detach());
         })
     }
@@ -240,11 +246,12 @@ fn fill(dir: &Path, name: &str, (spec, netns): (&Spec, u32), members: &[String])
     shared.pin(dir, name)?;
     let sub = |sub: &str| {
         let dir = dir.join(sub);
-        fs::create_dir(&dir).map_err(|e| Error::io(name, format!("making {} failed", dir.display()), e))?;
+        ringway::make_closed_dir(&dir)?;
         Ok::<_, Error>(dir)
     };
-    sub("member")?;
-    let taken = sub("taken")?;
+    sub(MEMBER)?;
+    sub(control::CLAIM)?;
+    let taken = sub(LINKS)?;
     let code = Code { spec, cpus, shared: &shared, tables: None, on: name };
     let object = code.load(&TAKEN, Identity::default())?;
     for program in object.progs_mut().filter(|p| TAKEN.iter().any(|name| p.name() == *name)) {

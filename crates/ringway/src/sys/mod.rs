@@ -36,6 +36,7 @@ pub(crate) fn effective_user() -> u32 {
 pub(crate) fn effective_group() -> u32 {
     // SAFETY: no arguments, can't fail.
     unsafe { libc::getegid() }
+}
 
 /// Whether the process has more rights than the user who started it, so that its environment is not to be
 /// believed (getauxval(3), `AT_SECURE`): it is setuid or setgid, or its file has capabilities.

@@ -8,6 +8,7 @@ use super::pins;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::dirs;
+use crate::sys::private_dir::make_closed_dir;
 
 /// A folder in [`root`](super::root): made whole or not at all, locked while it is changed, removed whole.
 ///
@@ -85,17 +86,15 @@ impl Folder {
         }
     }
 
-    /// Takes the lock on the directory `what` in it, which is made if it is missing; `None` when another process has it.
+    /// Takes the lock on the directory `what` in it, which is made if it is missing; `None` when another
+    /// process has it. Nobody but the user may open the directory, and so lock it.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn claim(&self, what: &str) -> Result<Option<FolderLock>> {
         let at = self.dir.join(what);
         let io = |e| Error::io(&self.name, format!("locking {} failed", at.display()), e).cure("run as root");
-        match fs::create_dir(&at) {
-            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(io(e)),
-            _ => {}
-        }
+        make_closed_dir(&at)?;
         Ok(DirLock::take_soon(&at, FORK_MAX).map_err(io)?.map(FolderLock))
     }
 
