@@ -1,5 +1,6 @@
 //! Ending a router's process.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
@@ -9,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::lock;
 use crate::failure::Failure;
 
 /// How long the process may take to end when asked to.
@@ -23,25 +25,43 @@ pub(crate) fn remove(name: &str) -> Result<usize, Failure> {
         if let Some(pid) = router.health().controller {
             stop(&router, pid)?;
         }
-        // While the router is there nobody makes another one, whose files these would be.
-        Files::of(name)?.remove();
-        match router.delete() {
-            // Another process took over just now, or the kernel's list of locks changed while it was read and lacked the one that has it.
+        let (lock, files) = (router.control_lock(), Files::of(name)?);
+        match router.delete_after(|| files.remove()) {
+            // Another process took over just now, the process that has the lock is ending, or the kernel's
+            // list of locks changed while it was read and lacked that lock.
             Err(e) if e.kind() == ErrorKind::Busy && Instant::now() < end => {}
+            Err(e) if e.kind() == ErrorKind::Busy => return Err(stuck(name, &lock)),
             done => return done.map(|()| members).map_err(Failure::from),
         }
     }
 }
 
-/// Asks the process to end, and kills it if it does not. It is the one that controls the router: its number can't be another's, since it
-/// still is when we hold it.
+/// Why a router stays: a process that is not the router's has the lock of the router's process.
+fn stuck(name: &str, lock: &Path) -> Failure {
+    let lock_path = lock.display();
+    let who = match lock::holders(lock)[..] {
+        [] => "a process that can't be seen from here".into(),
+        ref pids => pids.iter().map(|pid| lock::describe(*pid)).collect::<Vec<_>>().join(" and "),
+    };
+    Failure::Other(format!(
+        "{name}: {who} has the lock on {lock_path}, and is not the process that controls the router; \
+         look at it with `fuser -v {lock_path}` or `lsof {lock_path}`, end it, and try again"
+    ))
+}
+
+/// Asks the process to end, and kills it if it does not. The kernel's list of locks has the number of the
+/// process that took a lock; when that process gave its descriptor to another one and ended, any process may
+/// have the number. So a process is left alone that is not root's, or does not have the locked directory open
+/// itself.
 fn stop(router: &Router, pid: u32) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {
         Failure::Other(format!("{}: ending process {pid} failed: {e}; run as root", router.name()))
     };
     let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     let Ok(process) = pidfd_open(number, PidfdFlags::empty()) else { return Ok(()) }; // gone
-    if router.health().controller != Some(pid) {
+    let controls = lock::is_roots(pid) && lock::has(pid, &router.control_lock());
+    // What was read is of this process, if it lives now.
+    if !controls || ended(&process, Duration::ZERO) || router.health().controller != Some(pid) {
         return Ok(());
     }
     for signal in [Signal::TERM, Signal::KILL] {

@@ -5,6 +5,7 @@
 
 pub(crate) mod end;
 mod get;
+mod lock;
 mod run;
 mod show;
 pub(crate) mod start;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod bed;
+mod doors;
 mod follow;
 mod killed;
 mod later;

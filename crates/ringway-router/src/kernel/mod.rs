@@ -37,7 +37,7 @@ mod tests;
 mod wanted;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -189,11 +189,21 @@ impl Router {
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, while a process controls it, this one included.
     pub fn delete(self) -> Result<()> {
+        self.delete_after(|| {})
+    }
+
+    /// The same; `before` runs when nobody can control the router any more, and before anything of it is
+    /// removed.
+    ///
+    /// # Errors
+    /// As [`delete`](Self::delete); `before` is not called then.
+    pub fn delete_after(self, before: impl FnOnce()) -> Result<()> {
         let Some(_claim) = self.folder.claim(control::CLAIM)? else {
             return Err(Error::new(ErrorKind::Busy, &self.name, "a process controls the router")
                 .cure("end it first: `ringway vale list` shows it"));
         };
         self.folder.remove(|| {
+            before();
             self.members().iter().for_each(|m| self.forget(m.number, &m.name));
             let links = TAKEN.map(|name| Link::open(self.folder.path().join(LINKS).join(name)));
             links.into_iter().flatten().for_each(|link| _ = link.detach());
@@ -212,6 +222,12 @@ impl Router {
             age,
             controller: self.folder.holder(control::CLAIM),
         }
+    }
+
+    /// The directory that the process that controls the router has locked (`flock`).
+    #[must_use]
+    pub fn control_lock(&self) -> PathBuf {
+        self.folder.path().join(control::CLAIM)
     }
 
     /// The tables published last.
