@@ -1,7 +1,7 @@
 //! Where the libraries are that are put under a program.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -68,7 +68,9 @@ fn aliases(dir: &Path) -> Option<PathBuf> {
         return Some(dir.to_owned());
     }
     let inner = dir.join("ringway-libpcap");
-    fs::create_dir_all(&inner).ok()?;
+    // Nobody else may put a library there, whatever the umask is, nor lead this elsewhere by a link.
+    let _ = DirBuilder::new().mode(0o755).create(&inner); // or it is there
+    fs::symlink_metadata(&inner).ok().filter(fs::Metadata::is_dir)?;
     for alias in ALIASES {
         let link = inner.join(alias);
         // Two commands may make it at once: either link is right.
@@ -90,6 +92,11 @@ mod tests {
         fs::write(dir.join(PCAP), "").unwrap();
         let inner = dir.join("ringway-libpcap");
         assert_eq!((aliases(&dir), aliases(&dir)), (Some(inner.clone()), Some(inner)));
+        fs::remove_dir_all(dir.join("ringway-libpcap")).unwrap();
+        fs::create_dir(dir.join("elsewhere")).unwrap();
+        symlink("elsewhere", dir.join("ringway-libpcap")).unwrap();
+        assert_eq!(aliases(&dir), None, "a link of somebody's is not followed");
+        assert_eq!(fs::read_dir(dir.join("elsewhere")).unwrap().count(), 0);
         fs::write(dir.join("libpcap.so.0.8"), "").unwrap();
         assert_eq!(aliases(&dir), Some(dir.clone()));
         fs::remove_dir_all(dir).unwrap();
