@@ -100,7 +100,8 @@ struct walk {
 	__u32 own, own_left, all, all_left;
 	/* Of the slot reached. */
 	__u32 i, to_all, inside, take, out_tagged, plain, need;
-	__u32 frames_own, frames_all, unused;
+	__u32 frames_own, frames_all;
+	__u32 first; /* it is the first one of its frame */
 };
 
 /* A tx ring, and the memory of the run that empties it. Loops keep what changes here and not on the stack: the verifier
@@ -132,6 +133,7 @@ struct tx_state {
 	struct walk walk;
 	__u32 slots, unused2;
 	__u32 tag[BURST]; /* by the first slot of a frame: priority and VLAN << 16 | type behind the tag */
+	__u64 addresses[BURST][2]; /* by the same: its bytes 0 to 7, and 8 to 11 */
 };
 
 /* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots
@@ -159,7 +161,7 @@ struct port_state {
 	__u64 unused1[3];
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
-_Static_assert(TX_SIZE == 18176 && __builtin_offsetof(struct tx_state, n) == 64 &&
+_Static_assert(TX_SIZE == 34560 && __builtin_offsetof(struct tx_state, n) == 64 &&
 	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
 _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
 	       sizeof(struct rx_state) == 384, "layout.rs");

@@ -2,8 +2,8 @@
 /* Bursts that need more than plain copies, since their sender or a receiver has VLANs, isolation, storm limits or a
  * mirror: the decision. The delivery is in vale_form.h. Nothing here runs for others: vale_send looks once per burst.
  *
- * A frame is decided when its last slot is there. What the decision read of its header is kept in `tag`: from there the
- * header is written at egress, for the client may have changed its buffer by then.
+ * A frame is decided when its last slot is there. What the decision read of its header is kept in `addresses` and `tag`:
+ * from there the header is written at egress, for the client may have changed its buffer by then.
  */
 #pragma once
 #include "vale_send.h"
@@ -64,6 +64,9 @@ __noinline int route(struct tx_state *t, __u32 i)
 	if (idx >= cfg.bufs)
 		return BAD_SLOT;
 	__u64 *buf = buf_of(reg, idx), w0 = READ_ONCE(buf[0]), w1 = READ_ONCE(buf[1]), w2 = READ_ONCE(buf[2]);
+	t->addresses[i][0] = w0;
+	t->addresses[i][1] = w1;
+	t->slot[i] = s | WELL;
 	if (READ_ONCE(c->features) & (ACCESS | TRUNK)) {
 		__u32 bad = enter_vlan(t, c, v, i, w1, w2);
 		if (bad)
@@ -123,10 +126,8 @@ __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 	if (s >> 48 & NS_MOREFRAG)
 		return 0;
 	__u32 first = t->chain & (BURST - 1), bad = READ_ONCE(t->chain_bad);
-	if (!bad) {
-		t->slot[first] |= WELL;
+	if (!bad)
 		bad = route(t, first);
-	}
 	if (bad)
 		drop_frame(t, bad);
 	else

@@ -59,14 +59,16 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 		}
 	}
 	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
-	if (flags >> 8) {
-		t->dst = flags >> 8;
-		t->last_dst = ~0ULL;
-	} else if (dst != t->last_dst) {
+	if (dst != t->last_dst) {
 		t->varied = 1;
 		__u64 entry = fdb_find(f, mix(dst));
 		t->last_dst = dst;
 		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
+	}
+	/* The port that the sender names counts more than the table, but for a blackhole. */
+	if (flags >> 8 && !(READ_ONCE(t->dst) & ENTRY_BLACKHOLE)) {
+		t->dst = flags >> 8;
+		t->last_dst = ~0ULL;
 	}
 	return READ_ONCE(t->dst);
 }

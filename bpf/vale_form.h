@@ -68,6 +68,7 @@ __noinline int walk_on(struct tx_state *t)
 	else
 		w->plain = 1;
 	w->i = i;
+	w->first = first;
 	w->inside = !!(s >> 48 & NS_MOREFRAG);
 	w->need = 1 + (!w->plain && w->out_tagged && !(s & TAGGED) && len + 4 > cfg.buf_size);
 	return 0;
@@ -107,7 +108,14 @@ __noinline int survey(struct tx_state *t, __u32 room, __u32 mark)
 	return fits;
 }
 
-/* Writes the header of a frame as it was decided. */
+/* Writes the addresses by which the frame that starts with slot `i` was decided. */
+static __always_inline void write_addresses(struct tx_state *t, void *buf, __u32 i)
+{
+	*(__u64 *)buf = t->addresses[i & (BURST - 1)][0];
+	*(__u32 *)(buf + 8) = t->addresses[i & (BURST - 1)][1];
+}
+
+/* Writes what follows the addresses of a frame as it was decided: the tag, if it is to have one, and the type. */
 static __always_inline void write_header(void *buf, __u32 tag, __u32 tagged)
 {
 	if (tagged) {
@@ -116,13 +124,6 @@ static __always_inline void write_header(void *buf, __u32 tag, __u32 tagged)
 	} else {
 		*(__u16 *)(buf + 12) = __builtin_bswap16(tag);
 	}
-}
-
-/* Copies the addresses in front of a tag that comes or goes. */
-static __always_inline void copy_addresses(void *to, void *from)
-{
-	*(__u64 *)to = READ_ONCE(*(__u64 *)from);
-	*(__u32 *)(to + 8) = READ_ONCE(*(__u32 *)(from + 8));
 }
 
 /* Puts the bytes for which a first slot has no room, 1 to 4, into the next. */
@@ -134,7 +135,9 @@ static __always_inline void copy_rest(void *reg, __u64 *slot, void *from, __u32 
 		WRITE_ONCE(*slot, more << 48);
 		return;
 	}
-	*(__u32 *)buf_of(reg, idx) = READ_ONCE(*(__u32 *)(from + cfg.buf_size - 4));
+	/* Those that lie behind the frame are nobody's business. */
+	__u32 its = ~0u >> ((32 - 8 * rest) & 31);
+	*(__u32 *)buf_of(reg, idx) = READ_ONCE(*(__u32 *)(from + cfg.buf_size - 4)) & its;
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)rest << 32 | more << 48);
 }
 
@@ -170,9 +173,9 @@ __noinline int copy_first(struct tx_state *t, __u32 d, __u32 ring, __u32 pos)
 		if (n > cfg.buf_size - 4)
 			return 0;
 		copy_upto(dst + (out ? 4 : 0), src + (in ? 4 : 0), n, cfg.buf_size - 4, READ_ONCE(t->zero));
-		copy_addresses(dst, src);
 		len = n + (out ? 4 : 0);
 	}
+	write_addresses(t, dst, i);
 	write_header(dst, tag, out);
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)len << 32 | more << 48);
 	t->bytes += len + rest;
@@ -206,10 +209,13 @@ static __always_inline void copy_walk(struct tx_state *t, void *from, void *reg,
 		if (used >= n)
 			break;
 		__u64 before = t->bytes;
-		if (w->plain)
-			copy_slot(t, from, reg, ring, pos, w->i);
-		else
+		if (w->plain) {
+			void *copy = copy_slot(t, from, reg, ring, pos, w->i);
+			if (copy && w->first)
+				write_addresses(t, copy, w->i);
+		} else {
 			copy_first(t, d, ring, pos);
+		}
 		if (w->to_all)
 			t->bytes_all += t->bytes - before;
 		note_copied(t, w, mark);

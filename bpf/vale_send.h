@@ -89,8 +89,8 @@ static __always_inline __u32 whole_frames(struct tx_state *t, struct merge m, __
 }
 
 /* Copies slot `i` of the burst to the slot of the rx ring at `pos`. A slot whose buffer the receiver lost is passed on
- * empty: its reader finds the frame bad and counts it. */
-static __always_inline void copy_slot(struct tx_state *t, void *reg, void *to, __u32 ring, __u32 pos, __u32 i)
+ * empty: its reader finds the frame bad and counts it. Returns the copy, or NULL. */
+static __always_inline void *copy_slot(struct tx_state *t, void *reg, void *to, __u32 ring, __u32 pos, __u32 i)
 {
 	__u64 s = t->slot[i & (BURST - 1)], more = s >> 48 & NS_MOREFRAG;
 	__u32 from = s, len = (s >> 32) & 0xffff;
@@ -99,13 +99,15 @@ static __always_inline void copy_slot(struct tx_state *t, void *reg, void *to, _
 
 	if (idx < FIRST_BUF || idx >= cfg.bufs) {
 		WRITE_ONCE(*slot, more << 48);
-		return;
+		return 0;
 	}
 	if (from >= cfg.bufs || len > cfg.buf_size)
-		return;
-	copy_buf(buf_of(to, idx), buf_of(reg, from), len, READ_ONCE(t->zero));
+		return 0;
+	void *copy = buf_of(to, idx);
+	copy_buf(copy, buf_of(reg, from), len, READ_ONCE(t->zero));
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)len << 32 | more << 48);
 	t->bytes += len;
+	return copy;
 }
 
 /* The common case: frames to one receiver alone. */

@@ -71,7 +71,8 @@ pub const NS_NO_LEARN: u16 = 0x8;
 /// Slot flag of a tx slot: the frame lies elsewhere in memory. No port takes such slots; they are dropped as `bad_slot`.
 pub const NS_INDIRECT: u16 = 0x10;
 /// Flags from this bit on, if not 0, tell a switch the port that the frame goes to, whatever its address: its number, or 255
-/// for all others.
+/// for all others. A frame to a blackhole of the table is dropped all the same, but for hubs, which have no table; a module of
+/// the user's may do as it likes.
 pub const NS_PORT_SHIFT: u32 = 8;
 /// Slot flag: the frame continues in the next slot.
 pub const NS_MOREFRAG: u16 = 0x20;

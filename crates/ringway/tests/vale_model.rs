@@ -128,9 +128,9 @@ impl Model {
         }
         let others = || (0..PORTS).filter(|&p| p != from).collect();
         let known = match (s.forced, s.to) {
+            (_, 8) => return Err(DropReason::Blackhole),
             (255, _) | (0, 0 | 7) => return Ok(others()),
             (50, _) => return Err(DropReason::NoDestination),
-            (0, 8) => return Err(DropReason::Blackhole),
             (0, 9) => Some(1),
             (0, to) => self.table.get(&to).copied(),
             (forced, _) => Some(forced as usize - 1),

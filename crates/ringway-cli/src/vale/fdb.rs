@@ -70,7 +70,9 @@ pub(super) struct Set {
 /// Drop frames to an address
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-They count as blackhole at their sender. ringway vale fdb del ends it.
+They count as blackhole at their sender, also those for which the sender names a port in the flags of the slot (NS_PORT_SHIFT); \
+an address that is set on a port does not keep a sender from naming another one. Hubs have no table, and a module decides for \
+itself. ringway vale fdb del ends it.
 
 Keys of --json: switch, mac, vlan, port (null).
 

@@ -61,7 +61,8 @@ impl Switch {
         self.fdb.u32(fdb::COUNT + 4 * port as usize).load(Relaxed)
     }
 
-    /// Puts an address on a port for good, or with `None` has frames to it dropped as `blackhole`.
+    /// Puts an address on a port for good, or with `None` has frames to it dropped as `blackhole`: also those for which their sender
+    /// names a [port](crate::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address, a VLAN above 4095, or when the 8

@@ -109,7 +109,7 @@ pub(crate) mod state {
     pub(crate) const NIC: usize = 4;
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const HEADER: usize = 64;
-    pub(crate) const TX_SIZE: usize = 18176;
+    pub(crate) const TX_SIZE: usize = 34560;
     pub(crate) const TX_COUNTERS: usize = 64;
     pub(crate) const TX_COPIES: usize = 320;
     pub(crate) const TX_UNLEARNED: usize = 328;

@@ -18,6 +18,8 @@ mod conf;
 mod fdb;
 mod folder;
 mod gone;
+#[cfg(test)]
+mod header_tests;
 pub(crate) mod layout;
 #[cfg(test)]
 mod model;

@@ -12,11 +12,11 @@ use crate::layout::NS_MOREFRAG;
 use crate::slot::Slot;
 use crate::{DropReason, Port};
 
-struct Temporary(Option<Switch>);
+pub(super) struct Temporary(Option<Switch>);
 
 impl Temporary {
     /// A switch and a port with each of these VLANs.
-    fn new<const N: usize>(modes: [VlanMode; N]) -> Option<(Self, [Port; N])> {
+    pub(super) fn new<const N: usize>(modes: [VlanMode; N]) -> Option<(Self, [Port; N])> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         if !std::fs::metadata("/proc/self").is_ok_and(|m| std::os::unix::fs::MetadataExt::uid(&m) == 0) {
             eprintln!("SKIPPED: switches need root");
@@ -51,11 +51,11 @@ impl Drop for Temporary {
     }
 }
 
-fn trunk(allowed: &[u16], native: Option<u16>) -> VlanMode {
+pub(super) fn trunk(allowed: &[u16], native: Option<u16>) -> VlanMode {
     VlanMode::Trunk { allowed: allowed.iter().copied().collect(), native }
 }
 
-fn frame(tag: Option<u16>, len: usize) -> Vec<u8> {
+pub(super) fn frame(tag: Option<u16>, len: usize) -> Vec<u8> {
     let mut f = vec![0xff; 6];
     f.extend([2, 0, 0, 0, 0, 1]);
     f.extend(tag.into_iter().flat_map(|t| [0x81, 0, (t >> 8) as u8, t as u8]));
@@ -66,7 +66,7 @@ fn frame(tag: Option<u16>, len: usize) -> Vec<u8> {
 }
 
 /// Sends one frame in parts, with the upper byte of all flags set to `forced`.
-fn send(port: &mut Port, parts: &[&[u8]], forced: u16) {
+pub(super) fn send(port: &mut Port, parts: &[&[u8]], forced: u16) {
     let room = port.tx[0].room();
     let (view, mut at) = (room.view, room.at);
     for (k, part) in parts.iter().enumerate() {
@@ -80,7 +80,7 @@ fn send(port: &mut Port, parts: &[&[u8]], forced: u16) {
     port.tx[0].sync().unwrap();
 }
 
-fn receive(port: &mut Port) -> Vec<Vec<u8>> {
+pub(super) fn receive(port: &mut Port) -> Vec<Vec<u8>> {
     port.rx[0].sync().unwrap();
     let mut frames = Vec::new();
     for f in port.rx[0].burst(u32::MAX) {
@@ -168,8 +168,15 @@ fn a_forced_port_must_belong_to_the_vlan() {
     assert_eq!((tx.frames_in, tx.frames_out), (6, 2));
 }
 
+/// Where the buffers of a port's tx ring are in its region.
+pub(super) fn sent_buffers(port: &mut Port) -> Vec<usize> {
+    let region = port.tx[0].region().clone();
+    let room = port.tx[0].room();
+    (0..room.view.num()).map(|i| region.shared().layout.buf(room.view.slot(i).buf)).collect()
+}
+
 /// Stops a thread, also when the test fails.
-struct Stop<'a>(&'a AtomicBool);
+pub(super) struct Stop<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -183,11 +190,7 @@ fn a_header_that_changes_under_way_reaches_no_other_vlan() {
     let modes = [trunk(&[5], None), trunk(&[5, 6], None), trunk(&[6], Some(5)), VlanMode::Access(6)];
     let Some((switch, [mut bad, mut tagged, mut native, mut other])) = Temporary::new(modes) else { return };
     let region = bad.tx[0].region().clone();
-    let words = {
-        let room = bad.tx[0].room();
-        let bufs = (0..room.view.num()).map(|i| room.view.slot(i).buf);
-        bufs.map(|b| region.shared().layout.buf(b)).collect::<Vec<_>>()
-    };
+    let words = sent_buffers(&mut bad);
     let stop = AtomicBool::new(false);
     let word = |bytes: [u8; 4]| u32::from_ne_bytes(bytes);
     let good = (word([0x81, 0, 0, 5]), word([8, 0, 1, 2]));
