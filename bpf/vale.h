@@ -26,6 +26,14 @@
 #define FLOOD 255      /* instead of a port: all others */
 #define MAX_RINGS 8
 
+/* Random numbers of a switch, which only root and the programs know. They stay the same over a reload. */
+struct secrets {
+	__u64 key;    /* of the table (vale_fdb.h); 60 bits */
+	__u64 factor; /* of the table; odd */
+	__u64 edge;   /* starts what travels in front of clones (vale_edge.h) */
+	__u64 note;   /* starts what travels in front of frames for a host (vale_host.h) */
+};
+
 /* Frozen before load: the verifier knows these as constants and proves that accesses stay inside a region. All ports of
  * a switch have the same shape. */
 struct config {
@@ -40,7 +48,10 @@ struct config {
 	__u32 buf_size;
 	__u32 bufs;
 	__u32 epoch;      /* of the port: programs of an earlier port with its number do nothing */
+	__u32 unused;
+	struct secrets secret;
 };
+_Static_assert(sizeof(struct config) == 80, "objects.rs");
 const volatile struct config cfg = {};
 #define MASK (cfg.slots - 1)
 

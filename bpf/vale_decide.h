@@ -52,7 +52,7 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port)) {
 			/* What was looked up last may be this address. */
 			t->last_dst = ~0ULL;
-			if (!fdb_learn(h, now, cfg.port, t->quota)) {
+			if (!fdb_note(h, now, cfg.port, t->quota)) {
 				t->unlearned++;
 				t->last_src = ~0ULL;
 			}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The forwarding table: which port an address was last seen on. 131,072 entries of 8 bytes in 1 MiB.
  *
- * A key is a VLAN and an address, 60 bits. It is mixed by steps that can be undone; its upper 14 bits, on which
- * all others have had a say, choose a bucket of 8 entries (one cache line), the other 46 are in the entry, so that two keys
- * never pass for each other:
+ * A key is a VLAN and an address, 60 bits. It is mixed with secrets of the switch by steps that can be undone: no sender
+ * can tell which addresses share a bucket. The upper 14 bits of the result, on which all others have had a say, choose a
+ * bucket of 8 entries (one cache line), the other 46 are in the entry, so that two keys never pass for each other:
  *
  *   63      18 17   10    9        8       7      0
  *   [  rest   ][ seen ][static][blackhole][ port  ]     port 0: free
@@ -12,9 +12,9 @@
  * for AGE_MAX units is dead. Dead entries are cleared long before the count comes round. Senders read the clock when their
  * run begins, so an entry may have been seen after the `now` of who looks at it: up to AHEAD units later it is alive.
  *
- * When a bucket is full, or a port has as many entries as it may: an address takes the place of another one of the same
- * port in its bucket; if there is none, it is not learned, and frames to it go to all ports. A port that sends from random
- * addresses so displaces only its own.
+ * A port has at most SHARE learned entries of a bucket and a quota of the table. When a bucket is full, or a port has as
+ * many entries as it may: an address takes the place of another one of the same port in its bucket; if there is none, it is
+ * not learned, and frames to it go to all ports. So one port can neither displace addresses of others nor fill a bucket.
  */
 #pragma once
 #include "vale.h"
@@ -22,8 +22,12 @@
 #define BUCKET_BITS 14
 #define BUCKETS (1 << BUCKET_BITS)
 #define WAYS 8
+#define SHARE 6
+/* Programs of a port that run at the same time, at most: one for each ring. */
+#ifndef LEARNERS
+#define LEARNERS cfg.rings
+#endif
 #define REST_BITS 46
-#define KEY_MASK ((1ULL << 60) - 1)
 #define REST_AT 18
 #define SEEN_AT 10
 #define STATIC (1 << 9)
@@ -40,15 +44,19 @@ struct fdb {
 	__u64 swept;        /* unit of time of the last sweep */
 	__u32 hand, zero;
 	__u32 count[PORTS]; /* learned entries of each port */
+	struct secrets secret;
 };
-_Static_assert(__builtin_offsetof(struct fdb, count) == BUCKETS * WAYS * 8 + 16, "layout.rs");
+_Static_assert(__builtin_offsetof(struct fdb, count) == BUCKETS * WAYS * 8 + 16 &&
+	       __builtin_offsetof(struct fdb, secret) == __builtin_offsetof(struct fdb, count) + 4 * PORTS &&
+	       sizeof(struct secrets) == 32, "layout.rs");
 DECLARE(fdb, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct fdb), BPF_F_MMAPABLE);
 
+/* Only the lower 60 bits of the result count. */
 static __always_inline __u64 mix(__u64 key)
 {
-	key = (key * 0x9E3779B97F4A7C15ULL) & KEY_MASK;
-	key ^= key >> 31;
-	return (key * 0xD6E8FEB86659FD93ULL) & KEY_MASK;
+	key = (key ^ cfg.secret.key) * cfg.secret.factor;
+	key ^= key << 4 >> 35;
+	return key * 0xD6E8FEB86659FD93ULL;
 }
 
 static __always_inline __u64 *bucket(struct fdb *f, __u64 h)
@@ -93,51 +101,138 @@ static __always_inline int fdb_replace(struct fdb *f, __u64 *place, __u64 old, _
 	return 1;
 }
 
-/* Notes that the address with the mixed key `h` was seen on `port` in the unit of time `now`. Returns 0 when it found no
- * place. A frame may race with one from elsewhere: then either is noted. */
+/* Whether an entry is a learned one of a port, and alive. */
+static __always_inline int is_held(__u64 entry, __u64 now, __u32 port)
+{
+	return (entry & (STATIC | 0xff)) == port && !fdb_dead(entry, now);
+}
+
+/* What `fdb_learn` did. Steps that few addresses need are functions of their own, called beside it for the sake of the
+ * stack. */
+enum learned { NO_PLACE, LEARNED, KNOWN, CROWDED };
+
+/* Puts `fresh` at place `at`, where `old` is; its port has `held` other entries of the bucket. CROWDED: the address is in another
+ * place as well, or the port's other senders may have put more than its share there at the same moment. */
+static __always_inline int fdb_put(struct fdb *f, __u64 *e, __u32 at, __u64 old, __u64 fresh, __u32 held)
+{
+	if (!fdb_replace(f, &e[at], old, fresh))
+		return LEARNED;
+	for (__u32 i = 0; i < WAYS; i++) {
+		__u64 v = READ_ONCE(e[i]);
+		if (i != at && (__u8)v && v >> REST_AT == fresh >> REST_AT)
+			return CROWDED;
+	}
+	return held + LEARNERS > SHARE ? CROWDED : LEARNED;
+}
+
+/* Looks for a place for the address with the mixed key `h`, seen on `port` in the unit of time `now`. KNOWN: the bucket has it
+ * on another port, or as a dead one. */
 __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 {
 	__u32 zero = 0;
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
 
 	if (!f)
-		return 0;
-	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port & 0xff);
+		return NO_PLACE;
+	port &= 0xff;
+	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port), dead = 0, mine = 0;
 	__u32 free = WAYS, own = WAYS;
-	__u64 dead = 0, mine = 0;
 	/* Where it starts is unknown to the verifier, so that it does not follow each place for itself. */
-	__u32 i = READ_ONCE(f->zero) & (WAYS - 1);
+	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i;
 	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
 		__u64 v = READ_ONCE(e[i]);
-		if ((__u8)v && v >> REST_AT == h << REST_AT >> REST_AT) {
-			if (v & STATIC || v == fresh)
-				return 1;
-			if ((__u8)v != (port & 0xff) && READ_ONCE(f->count[port & 0xff]) >= quota)
-				return 0;
+		if ((__u8)v && v >> REST_AT == fresh >> REST_AT) {
+			if (v & STATIC)
+				return LEARNED;
+			if (!is_held(v, now, port))
+				return KNOWN;
 			fdb_replace(f, &e[i], v, fresh);
-			return 1;
+			return LEARNED;
 		}
-		if (!(__u8)v || fdb_dead(v, now))
+		if (!(__u8)v || fdb_dead(v, now)) {
 			free = i, dead = v;
-		else if ((__u8)v == (port & 0xff) && !(v & STATIC))
+		} else if ((__u8)v == port && !(v & STATIC)) {
 			own = i, mine = v;
+			held = (held + 1) & (2 * WAYS - 1);
+		}
 		i = (i + 1) & (WAYS - 1);
 		asm volatile("" : "+r"(i), "+r"(left));
 	}
-	if (free < WAYS && READ_ONCE(f->count[port & 0xff]) < quota)
-		own = free, mine = dead;
-	if (own >= WAYS)
-		return 0;
-	if (!fdb_replace(f, &e[own], mine, fresh))
-		return 1;
-	/* Two entries of one address would be read as one of another port. Of two senders that put it in two places one at
-	 * least sees the other's, and takes its own back. */
-	for (__u32 i = 0; i < WAYS; i++) {
+	if (free < WAYS && held < SHARE && READ_ONCE(f->count[port]) < quota)
+		return fdb_put(f, e, free, dead, fresh, held);
+	return own < WAYS ? fdb_put(f, e, own, mine, fresh, held - 1) : NO_PLACE;
+}
+
+/* Brings an address that the bucket has to its port. It counts as a new one there. */
+__noinline int fdb_move(__u64 h, __u64 now, __u32 port, __u32 quota)
+{
+	__u32 zero = 0;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+
+	if (!f)
+		return NO_PLACE;
+	port &= 0xff;
+	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port), mine = 0, was = 0;
+	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i, own = WAYS, at = WAYS;
+	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
 		__u64 v = READ_ONCE(e[i]);
-		if (i != own && (__u8)v && v >> REST_AT == h << REST_AT >> REST_AT)
-			fdb_replace(f, &e[own], fresh, 0);
+		if ((__u8)v && v >> REST_AT == fresh >> REST_AT) {
+			at = i, was = v;
+		} else if (is_held(v, now, port)) {
+			own = i, mine = v;
+			held = (held + 1) & (2 * WAYS - 1);
+		}
+		i = (i + 1) & (WAYS - 1);
+		asm volatile("" : "+r"(i), "+r"(left));
 	}
-	return 1;
+	/* Somebody may have changed it meanwhile. */
+	if (at >= WAYS || was & STATIC)
+		return LEARNED;
+	if ((__u8)was != port && READ_ONCE(f->count[port]) >= quota)
+		return NO_PLACE;
+	if (held >= SHARE && own < WAYS)
+		held -= fdb_replace(f, &e[own], mine, 0);
+	return fdb_put(f, e, at, was, fresh, held);
+}
+
+/* Takes an address that was just learned back if it is in another place as well, which would be read as one of another port,
+ * or if its port has more than its share. Of several senders that change a bucket at once, the last one at least sees what the
+ * others did. */
+__noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
+{
+	__u32 zero = 0, same = 0;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+
+	if (!f)
+		return 0;
+	port &= 0xff;
+	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port);
+	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i, at = WAYS;
+	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
+		__u64 v = READ_ONCE(e[i]);
+		held = (held + is_held(v, now, port)) & (2 * WAYS - 1);
+		same = (same + ((__u8)v && v >> REST_AT == fresh >> REST_AT)) & (2 * WAYS - 1);
+		if (v == fresh)
+			at = i;
+		i = (i + 1) & (WAYS - 1);
+		asm volatile("" : "+r"(i), "+r"(left));
+	}
+	if (at < WAYS && (same > 1 || held > SHARE))
+		fdb_replace(f, &e[at], fresh, 0);
+	return 0;
+}
+
+/* Notes that the address with the mixed key `h` was seen on `port` in the unit of time `now`. Returns 0 when it found no
+ * place. A frame may race with one from elsewhere: then either is noted. */
+static __always_inline int fdb_note(__u64 h, __u64 now, __u32 port, __u32 quota)
+{
+	int done = fdb_learn(h, now, port, quota);
+
+	if (done == KNOWN)
+		done = fdb_move(h, now, port, quota);
+	if (done == CROWDED)
+		fdb_settle(h, now, port);
+	return done;
 }
 
 /* Clears dead entries: some places for each unit of time since the last call, so that each place's turn comes

@@ -2,6 +2,7 @@
 // A NIC as a member of a switch: `vale_wire` is attached to it, `vale_out` sends what virtual ports left for it, `vale_edge` sees
 // clones of frames to several NICs off; and once for a switch, `vale_taken` and `vale_count`, which counts what drivers took.
 // `vale_in` serves the host's side of NICs; `vale_host` and `vale_inject` are its own.
+#define LEARNERS WAYS // any number of CPUs
 #include "vale_nic_in.h"
 #include "vale_nic_conf.h"
 #include "vale_nic_out.h"

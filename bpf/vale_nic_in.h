@@ -81,7 +81,7 @@ static __always_inline void learn(struct nic_cpu *me, __u64 src)
 		return;
 	/* What was looked up last may be this address. */
 	me->last_dst = ~0ULL;
-	if (!fdb_learn(h, me->now, cfg.port, READ_ONCE(i->quota))) {
+	if (!fdb_note(h, me->now, cfg.port, READ_ONCE(i->quota))) {
 		me->unlearned++;
 		me->last_src = ~0ULL;
 	}

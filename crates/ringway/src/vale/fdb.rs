@@ -9,9 +9,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::time;
 use crate::wire::MacAddr;
 
-const KEY_MASK: u64 = (1 << 60) - 1;
-const FIRST: u64 = 0x9E37_79B9_7F4A_7C15;
-const SECOND: u64 = 0xD6E8_FEB8_6659_FD93;
 const REST_AT: u32 = 18;
 const REST_BITS: u32 = 46;
 const SEEN_AT: u32 = 10;
@@ -83,7 +80,7 @@ impl Switch {
                     .cure("`ringway vale list` shows them")
             })?,
         };
-        let h = mix(key(mac, vlan));
+        let h = self.maps.secrets.mix(key(mac, vlan));
         let fresh = h << REST_AT | STATIC | number;
         self.put(h, fresh).map_err(|Refused::Full| {
             Error::new(
@@ -97,7 +94,7 @@ impl Switch {
 
     /// Forgets an address; whether it was known.
     pub fn fdb_del(&self, mac: MacAddr, vlan: u16) -> bool {
-        let h = mix(key(mac, vlan));
+        let h = self.maps.secrets.mix(key(mac, vlan));
         self.places(h).any(|i| {
             let e = self.fdb.u64(8 * i).load(Relaxed);
             e & 0xff != 0 && e >> REST_AT == rest(h) && self.replace(i, e, 0)
@@ -140,7 +137,7 @@ impl Switch {
             return None;
         }
         let units = units.saturating_sub(AHEAD);
-        let key = unmix(e >> REST_AT | ((i / 8) as u64) << REST_BITS);
+        let key = self.maps.secrets.unmix(e >> REST_AT | ((i / 8) as u64) << REST_BITS);
         let mut mac = [0; 6];
         mac.copy_from_slice(&key.to_le_bytes()[..6]);
         Some(FdbEntry {
@@ -207,36 +204,7 @@ fn key(mac: MacAddr, vlan: u16) -> u64 {
     u64::from_le_bytes([m[0], m[1], m[2], m[3], m[4], m[5], 0, 0]) | u64::from(vlan) << 48
 }
 
-fn mix(key: u64) -> u64 {
-    let k = key.wrapping_mul(FIRST) & KEY_MASK;
-    (k ^ k >> 31).wrapping_mul(SECOND) & KEY_MASK
-}
-
 /// The part of a mixed key that is in the entry; the upper bits choose its bucket.
 fn rest(h: u64) -> u64 {
     h << REST_AT >> REST_AT
-}
-
-/// Undoes [`mix`].
-fn unmix(h: u64) -> u64 {
-    let k = h.wrapping_mul(inverse(SECOND)) & KEY_MASK;
-    (k ^ k >> 31).wrapping_mul(inverse(FIRST)) & KEY_MASK
-}
-
-/// The number whose product with the odd `a` is 1 modulo 2^64 (Newton: each step doubles the good bits).
-fn inverse(a: u64) -> u64 {
-    (0..6).fold(a, |x, _| x.wrapping_mul(2u64.wrapping_sub(a.wrapping_mul(x))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn keys_can_be_told_from_what_is_stored(key in 0u64..1 << 60) {
-            prop_assert_eq!(unmix(mix(key)), key);
-        }
-    }
 }

@@ -98,7 +98,9 @@ pub(crate) mod fdb {
     pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
     pub(crate) const SWEPT: usize = ENTRIES * 8;
     pub(crate) const COUNT: usize = SWEPT + 16;
-    pub(crate) const SIZE: usize = COUNT + 4 * super::PORTS as usize;
+    /// `struct secrets`.
+    pub(crate) const SECRETS: usize = COUNT + 4 * super::PORTS as usize;
+    pub(crate) const SIZE: usize = SECRETS + 32;
 }
 
 /// `struct port_state` and what follows it: tx rings, then rx rings.

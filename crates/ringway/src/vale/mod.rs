@@ -31,6 +31,7 @@ pub(crate) mod pins;
 mod port;
 mod reload;
 mod renew;
+mod secrets;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -80,7 +81,8 @@ pub struct SwitchSpec {
     pub rings: u32,
     /// How long an address is remembered after its last frame, to within a 32nd; zero: for ever. At least 32 ms.
     pub ageing: Duration,
-    /// Addresses that are learned of one port at most; the table has 131,072 entries in all.
+    /// Addresses that are learned of one port at most; the table has 131,072 entries in all, of which those that share a bucket of 8
+    /// leave one port 6.
     pub quota: u32,
     /// What decides where frames go.
     pub module: Module,

@@ -8,6 +8,7 @@ use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
 
 use super::layout::{self, BUF_SIZE, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
+use super::secrets::Secrets;
 use super::view;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
@@ -65,6 +66,7 @@ pub(crate) struct Maps {
     pub(crate) regions: MapHandle,
     pub(crate) states: MapHandle,
     pub(crate) bells: MapHandle,
+    pub(crate) secrets: Secrets,
 }
 
 impl Maps {
@@ -73,28 +75,35 @@ impl Maps {
         let region = array("template", shape.region().total, 1, on)?;
         let state = array("template", shape.state(), 1, on)?;
         let bell = bell(on)?;
+        let fdb = array("vale_fdb", layout::fdb::SIZE, 1, on)?;
+        let secrets = Secrets::new(on)?;
+        secrets.store(&*map_values(&fdb, layout::fdb::SIZE, true, on)?);
         Ok(Self {
             info: array("vale_info", layout::info::SIZE, 1, on)?,
             ports: array("vale_ports", layout::port::SIZE, PORTS, on)?,
-            fdb: array("vale_fdb", layout::fdb::SIZE, 1, on)?,
+            fdb,
             vlans: array("vale_vlans", layout::VLANS_SIZE, PORTS, on)?,
             regions: outer("vale_regions", PORTS, &region, on)?,
             states: outer("vale_states", PORTS, &state, on)?,
             bells: outer("vale_bells", PORTS * RINGS_MAX, &bell, on)?,
+            secrets,
         })
     }
 
     pub(crate) fn open(dir: &Path, on: &str) -> Result<Self> {
         quiet();
         let get = |name: &str| open_map(&dir.join(name), on);
+        let fdb = get("fdb")?;
+        let secrets = Secrets::load(&*map_values(&fdb, layout::fdb::SIZE, false, on)?);
         Ok(Self {
             info: get("info")?,
             ports: get("ports")?,
-            fdb: get("fdb")?,
+            fdb,
             vlans: get("vlans")?,
             regions: get("regions")?,
             states: get("states")?,
             bells: get("bells")?,
+            secrets,
         })
     }
 
@@ -188,7 +197,7 @@ pub(super) struct Programs {
 
 /// Loads the programs of a port.
 pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<Programs> {
-    let loaded = load_object(maps, code, &config(shape, of), shape, on)?;
+    let loaded = load_object(maps, code, &config(maps, shape, of), shape, on)?;
     let program = |name: &str| {
         let program = loaded.progs().find(|p| p.name() == name).ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
@@ -200,7 +209,7 @@ pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &st
 
 /// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
 pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
-    let config = config(shape, Identity::default());
+    let config = config(maps, shape, Identity::default());
     let loaded = load_object(maps, code, &config, shape, on)?;
     match code {
         Code::Bridge | Code::Hub => Ok(()),
@@ -289,7 +298,7 @@ fn last_lines(log: &str) -> String {
 }
 
 /// `struct config` of bpf/vale.h.
-pub(super) fn config(shape: Shape, of: Identity) -> Vec<u8> {
+pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
     let l = shape.region();
     let words = [
         of.port,
@@ -303,8 +312,11 @@ pub(super) fn config(shape: Shape, of: Identity) -> Vec<u8> {
         BUF_SIZE,
         l.bufs,
         of.epoch,
+        0,
     ];
-    words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+    let mut config: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+    config.extend(maps.secrets.words().iter().flat_map(|w| w.to_ne_bytes()));
+    config
 }
 
 #[cfg(test)]

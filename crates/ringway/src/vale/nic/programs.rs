@@ -62,7 +62,7 @@ impl Switch {
         names: [&str; N],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let config = objects::config(self.shape, Identity { generation, ..self.identity(number) });
+        let config = objects::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
         let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
         let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.load_some(shared, names, &config, &own, on)
@@ -70,7 +70,7 @@ impl Switch {
 
     /// Loads the program that counts for all NICs, and the one that is attached and calls it.
     fn load_counters(&self, shared: &Shared, generation: u32, on: &str) -> Result<[OwnedFd; 2]> {
-        let config = objects::config(self.shape, Identity { generation, ..Identity::default() });
+        let config = objects::config(&self.maps, self.shape, Identity { generation, ..Identity::default() });
         self.load_some(shared, ["vale_count", "vale_taken"], &config, &[0; 12], on)
     }
 

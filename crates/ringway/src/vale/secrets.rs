@@ -1,0 +1,89 @@
+//! Random numbers of a switch, which only root and its programs know: clients can neither tell which addresses share a bucket of
+//! the table nor make up what programs leave before frames for each other. `struct secrets` of bpf/vale.h mirrors them.
+
+use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::layout::fdb;
+use crate::error::{Error, Result};
+use crate::sys::mmap::Mmap;
+use crate::sys::random;
+
+const KEY_MASK: u64 = (1 << 60) - 1;
+const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
+
+/// They are made with the switch and stay the same over a reload.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Secrets {
+    /// Of the table: what keys are changed by, and the odd number that they are multiplied with.
+    key: u64,
+    factor: u64,
+    /// What begins the metadata of clones for NICs, and that of frames for a host.
+    edge: u64,
+    note: u64,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets")
+    }
+}
+
+impl Secrets {
+    /// New ones for the switch called `on`.
+    pub(super) fn new(on: &str) -> Result<Self> {
+        let words = random::words()
+            .map_err(|e| Error::io(on, "asking the kernel for random numbers failed", e).cure("try again"))?;
+        let [key, factor, edge, note] = words;
+        Ok(Self { key: key & KEY_MASK, factor: factor & KEY_MASK | 1, edge, note })
+    }
+
+    /// Keeps them in the table, which is root's.
+    pub(super) fn store(&self, table: &Mmap) {
+        for (i, word) in self.words().into_iter().enumerate() {
+            table.u64(fdb::SECRETS + 8 * i).store(word, Relaxed);
+        }
+    }
+
+    /// Those that are kept in a table.
+    pub(super) fn load(table: &Mmap) -> Self {
+        let word = |i: usize| table.u64(fdb::SECRETS + 8 * i).load(Relaxed);
+        Self { key: word(0), factor: word(1), edge: word(2), note: word(3) }
+    }
+
+    /// In the order of `struct secrets`.
+    pub(super) fn words(&self) -> [u64; 4] {
+        [self.key, self.factor, self.edge, self.note]
+    }
+
+    /// Mixes a key of the table: 60 bits, of which the upper ones choose a bucket.
+    pub(super) fn mix(&self, key: u64) -> u64 {
+        let k = (key ^ self.key).wrapping_mul(self.factor) & KEY_MASK;
+        (k ^ k >> 31).wrapping_mul(LAST) & KEY_MASK
+    }
+
+    /// Undoes [`mix`](Self::mix).
+    pub(super) fn unmix(&self, h: u64) -> u64 {
+        let k = h.wrapping_mul(inverse(LAST)) & KEY_MASK;
+        ((k ^ k >> 31).wrapping_mul(inverse(self.factor)) ^ self.key) & KEY_MASK
+    }
+}
+
+/// The number whose product with the odd `a` is 1 modulo 2^64 (Newton: each step doubles the good bits).
+fn inverse(a: u64) -> u64 {
+    (0..6).fold(a, |x, _| x.wrapping_mul(2u64.wrapping_sub(a.wrapping_mul(x))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_can_be_told_from_what_is_stored(key in 0u64..1 << 60) {
+            let secrets = Secrets::new("a test").unwrap();
+            prop_assert_eq!(secrets.unmix(secrets.mix(key)), key);
+        }
+    }
+}
