@@ -15,16 +15,15 @@
 /* How a frame is to look: as it came, with a tag, without one. */
 enum form { AS_IS, WITH_TAG, BARE };
 
-#define EDGE_MARK 0x45474445
 #define EDGE_COPIES 7 /* of a frame for mirrors that are NICs, at most */
 
 struct edge {
-	__u32 mark;
-	__u32 tag;    /* priority and VLAN << 16 | type behind the tag */
+	__u64 mark;   /* the switch's secret: others can't make this up */
 	__u64 serial; /* of frames of a CPU: clones of one frame come one after the other */
 	__u64 to[4];  /* NICs that get the frame as ports do, by number */
-	__u32 tagged; /* it came with a tag */
-	__u32 copies; /* of `copy`, for mirrors */
+	__u32 tag;    /* priority and VLAN << 16 | type behind the tag */
+	__u16 tagged; /* it came with a tag */
+	__u16 copies; /* of `copy`, for mirrors */
 	struct {
 		__u8 port, form;
 	} copy[EDGE_COPIES + 1];
@@ -149,7 +148,7 @@ int vale_edge(struct xdp_md *ctx)
 	struct nic_cpu *me = nic_of(self);
 	struct port_conf *c = conf_of(self);
 
-	if (!me || !c || (void *)(e + 1) > (void *)(long)ctx->data || e->mark != EDGE_MARK)
+	if (!me || !c || (void *)(e + 1) > (void *)(long)ctx->data || e->mark != cfg.secret.edge)
 		return XDP_PASS;
 	return leave(ctx, me, c, e, self);
 }

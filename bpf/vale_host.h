@@ -13,16 +13,10 @@
 
 /* Lies before the frame. Drivers pass it on with the frame; GRO merges no frames with different ones. */
 struct note {
-	__u32 from; /* NOTE | number of the NIC's port: one from elsewhere says nothing */
+	__u64 mark; /* the switch's secret: others can't make this up */
+	__u32 from; /* number of the NIC's port: one from elsewhere says nothing */
 	__u32 to;   /* the host's side of a NIC, or FLOOD */
 };
-#define NOTE 0x52570000
-
-/* Leaves `n` bytes before the frame, in place of those that may lie there. 0: done. */
-static __always_inline int set_meta(struct xdp_md *ctx, int n)
-{
-	return bpf_xdp_adjust_meta(ctx, (int)((long)ctx->data - (long)ctx->data_meta) - n);
-}
 
 /* Fails when the driver knows no such data. */
 static __always_inline int leave_note(struct xdp_md *ctx, __u32 to)
@@ -32,7 +26,8 @@ static __always_inline int leave_note(struct xdp_md *ctx, __u32 to)
 	struct note *n = (void *)(long)ctx->data_meta;
 	if ((void *)(n + 1) > (void *)(long)ctx->data)
 		return -1;
-	n->from = NOTE | cfg.port;
+	n->mark = cfg.secret.note;
+	n->from = cfg.port;
 	n->to = to;
 	return 0;
 }
@@ -174,7 +169,7 @@ int vale_in(struct __sk_buff *skb)
 	struct note *n = (void *)(long)skb->data_meta;
 	struct spread s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .beside = beside(self) };
 
-	if ((void *)(n + 1) > (void *)(long)skb->data || n->from != (NOTE | self) || !s.info)
+	if ((void *)(n + 1) > (void *)(long)skb->data || n->mark != cfg.secret.note || n->from != self || !s.info)
 		return TCX_NEXT;
 	__u32 to = n->to;
 	if (to == FLOOD) {

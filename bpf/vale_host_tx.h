@@ -192,10 +192,10 @@ int vale_inject(struct xdp_md *ctx)
 	int at_nic = is_at_nic(ctx);
 	if (!at_nic && bpf_map_lookup_elem(&devs, &side))
 		return XDP_ABORTED;
-	if (!take_next(ctx, me))
-		return XDP_DROP;
 	/* The caller may have put a note there. */
-	if (!at_nic || set_meta(ctx, 0))
+	if (drop_meta(ctx))
+		return XDP_ABORTED;
+	if (!take_next(ctx, me) || !at_nic)
 		return XDP_DROP;
 	me->sent++;
 	return XDP_PASS;

@@ -83,3 +83,16 @@ static __always_inline __u64 linear_len(struct xdp_md *ctx)
 	asm volatile("" : "+r"(len));
 	return len;
 }
+
+/* Leaves `n` bytes before the frame, in place of those that may lie there. 0: done. */
+static __always_inline int set_meta(struct xdp_md *ctx, int n)
+{
+	return bpf_xdp_adjust_meta(ctx, (int)((long)ctx->data - (long)ctx->data_meta) - n);
+}
+
+/* Takes off the metadata that a frame came with: the program that sees the frame next might believe it. 0: done. With a driver
+ * that knows no metadata, `data_meta` lies behind `data`. */
+static __always_inline int drop_meta(struct xdp_md *ctx)
+{
+	return (void *)(long)ctx->data_meta < (void *)(long)ctx->data ? set_meta(ctx, 0) : 0;
+}

@@ -42,7 +42,7 @@ static __always_inline struct wire_run *begin_wire(struct xdp_md *ctx, __u32 len
 	if (!w || !me || pkt + ETH_HLEN > end)
 		return 0;
 	__builtin_memset(w, 0, sizeof(*w));
-	w->edge.mark = EDGE_MARK;
+	w->edge.mark = cfg.secret.edge;
 	w->edge.serial = (__u64)cfg.port << 56 | me->tx.in;
 	w->len = len;
 	w->linear = linear;

@@ -311,13 +311,15 @@ SEC("xdp.frags")
 int vale_wire(struct xdp_md *ctx)
 {
 	__u32 zero = 0, self = cfg.port;
-	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct nic_cpu *me = nic_of(self);
 	struct info *i = bpf_map_lookup_elem(&info, &zero);
 
 	if (!me || !i)
 		return XDP_DROP;
 	me->tx.in++;
+	if (drop_meta(ctx))
+		return lose(me, NO_MEMORY);
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	if (pkt + ETH_HLEN > end)
 		return lose(me, TOO_SHORT);
 	__u32 linear = end - pkt, len = wire_len(ctx, linear);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends what virtual ports left in the rings of a NIC. Senders run it (BPF_PROG_RUN) on live frames, once for each frame.
  *
- * Any user may run it, on whatever he likes. It uses nothing of what he passes in, and does nothing unless it runs on a live
- * frame: otherwise it would hand him other people's frames, or lose them. It is not the program attached to the NIC: that
+ * Any user may run it, on whatever he likes. It uses nothing of what he passes in, takes off what he put before the
+ * frame, and does nothing unless it runs on a live frame: otherwise it would hand him other people's frames, or lose
+ * them. It is not the program attached to the NIC: that
  * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface. Nor does it when its
  * port is gone: a caller may have kept it, and the number may be that of another port by now.
  */
@@ -146,6 +147,8 @@ int vale_out(struct xdp_md *ctx)
 	struct port_conf *c = conf_of(self);
 
 	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
+		return XDP_ABORTED;
+	if (drop_meta(ctx))
 		return XDP_ABORTED;
 	return take_next(ctx, me) ? bpf_redirect_map(&devs, cfg.port, XDP_DROP) : XDP_DROP;
 }
