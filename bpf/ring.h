@@ -56,7 +56,8 @@ enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSE
 /* Same order as `Field` and `DropReason` in stats.rs. */
 struct counters {
 	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
-	__u64 drops[24];
+	__u64 drops[23];
+	__u64 wakeups_withheld; /* of switches only */
 };
 
 /* The kernel's own state of a ring; the client maps it read-only. One writer at a time: NAPI of a queue for rx, the

@@ -73,18 +73,23 @@ enum drop {
 	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE, VLAN, ISOLATION, STORM,
 };
 
+#define REASONS 23 /* places for them in a block of counters */
+
 /* Same order as `Field` and `DropReason` in stats.rs. */
 struct counters {
 	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
-	__u64 drops[24];
+	__u64 drops[REASONS];
+	__u64 wakeups_withheld;
 };
+_Static_assert(sizeof(struct counters) == 256, "stats.rs");
 
 /* Written by the client; one per ring, in the region. */
 struct ctl {
 	__u32 head; /* rx: slots before it are given back. tx: slots before it are to be sent */
 	__u32 unused0[15];
 	__u32 wish; /* rx: the client sleeps and wants its doorbell rung */
-	__u32 unused1[15];
+	__u32 quiet; /* rx: not 0: the programs may leave a wish; the client is to look for itself. They write it, and never believe it */
+	__u32 unused1[14];
 };
 
 /* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
@@ -131,6 +136,8 @@ struct tx_state {
 	__u32 chain, chain_slots, chain_bytes, chain_dst, chain_bad;
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	__u32 ring, chain_flags;
+	__u16 fan, times; /* copies of a frame to all, and of one to a port alone, at most */
+	__u32 unused0;
 	__u32 nics; /* what the caller is to do for NICs; `enum answer` in vale_send.h */
 	__u32 varied; /* the last frame's address was another than the one before */
 	struct list chain_was; /* the list of its destination before it */
@@ -142,7 +149,8 @@ struct tx_state {
 	/* Of bursts that need more than plain copies. */
 	__u64 ns; /* when the run began */
 	struct walk walk;
-	__u32 slots, unused2;
+	__u32 slots;
+	__u32 budget;     /* ns of copies that the run may still take on */
 	__u32 tag[BURST]; /* by the first slot of a frame: priority and VLAN << 16 | type behind the tag */
 	__u64 addresses[BURST][2]; /* by the same: its bytes 0 to 7, and 8 to 11 */
 };
@@ -156,7 +164,13 @@ struct rx_state {
 	/* A NIC's ring: slots before it were taken by the `out` program, one run of which holds the claim. */
 	__u64 taken;
 	__u32 claim;
-	__u32 unused0[9];
+	/* What its doorbell cost those who rang it (vale_rx.h). */
+	__u32 dear;        /* points; from DEAR_QUIET on it is quiet, and not rung before `quiet_until` */
+	__u64 quiet_until; /* monotonic ns */
+	__u64 judged;      /* when `dear` changed last */
+	__u32 dear_ns;     /* what the last dear ring cost */
+	__u32 zero;
+	__u64 unused0;
 	__u64 pub;  /* slots before it may be read; alone on a line that changes once per burst */
 	__u64 unused1[7];
 	struct counters n;
@@ -175,7 +189,7 @@ struct port_state {
 _Static_assert(TX_SIZE == 34560 && __builtin_offsetof(struct tx_state, n) == 64 &&
 	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
 _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
-	       sizeof(struct rx_state) == 384, "layout.rs");
+	       __builtin_offsetof(struct rx_state, dear) == 28 && sizeof(struct rx_state) == 384, "layout.rs");
 #define RX_SIZE (sizeof(struct rx_state) + (__u64)cfg.slots * 8)
 
 static __always_inline struct tx_state *tx_of(void *state, __u32 r)
@@ -201,10 +215,13 @@ struct info {
 	__u32 zero;
 	__u32 module;   /* BRIDGE, HUB or CUSTOM */
 	__u32 prepared; /* latest generation that a reload made programs of */
-	__u8 ports[PORTS]; /* numbers of the ports that exist */
+	__u8 ports[PORTS - 2]; /* numbers of the ports that exist */
+	__u8 unused0;
+	__u8 latest; /* number that was given to a port last */
 };
 
-_Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64, "layout.rs");
+_Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64 &&
+	       __builtin_offsetof(struct info, latest) == 319, "layout.rs");
 
 /* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
  * went away had counted. */

@@ -94,7 +94,7 @@ static __always_inline void hang(struct tx_state *t, __u32 i)
 	l->frames++;
 }
 
-/* Looks at slot `i` of the burst, which is `at` in its ring. */
+/* Looks at slot `i` of the burst, which is `at` in its ring. Returns as decide(). */
 __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 {
 	void *reg = inner(&regions, cfg.port);
@@ -128,12 +128,13 @@ __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 	__u32 first = t->chain & (BURST - 1), bad = READ_ONCE(t->chain_bad);
 	if (!bad)
 		bad = route(t, first);
+	__u32 slots = t->chain_slots, copies = t->chain_dst == FLOOD ? t->fan : t->times;
 	if (bad)
 		drop_frame(t, bad);
 	else
 		hang(t, i);
 	t->chain_slots = 0;
-	return 0;
+	return !bad && spend(t, copies, t->chain_bytes, slots) ? i + 1 : 0;
 }
 
 /* The first pass; returns how many slots are taken. */
@@ -145,7 +146,9 @@ static __always_inline __u32 decide_all_conf(struct tx_state *t, __u32 ring, __u
 	t->ndsts = t->chain_slots = 0;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
 	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		decide_conf(t, ring, at, i);
+		__u32 enough = decide_conf(t, ring, at, i);
+		if (enough)
+			return enough & 0x7ff;
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
 	}

@@ -250,8 +250,8 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 		return 0;
 	asm volatile("" : "+r"(ring));
 	__u32 mark = d == view ? REACHED | OFFERED : 0;
-	if (!from || !reg || !state) {
-		/* The port went away: frames to it alone are lost. */
+	if (!from || !reg || !state || is_deleted() || !is_of(state, d & 0xff)) {
+		/* One of the ports went away: frames to this one alone are lost. */
 		if (mark && is_touched(t, d & 0xff)) {
 			t->n.in += t->list[d & 0xff].frames;
 			t->n.drops[NO_DESTINATION] += t->list[d & 0xff].frames;
@@ -274,7 +274,7 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 	if (n) {
 		copy_walk(t, from, reg, d, ring, at, n, mark);
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
-		rx_wake(r, c, d, ring);
+		rx_wake(c, d, ring);
 	}
 	if (bpf_preempt_enable)
 		bpf_preempt_enable();
@@ -321,6 +321,8 @@ __noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
 
 	if (!t || !x.info || !c)
 		return 0;
+	/* Mirrors of the sender and of each receiver. */
+	begin_run(t, x.info, 1 + !!(READ_ONCE(c->features) & MIRROR_TX) + !!(READ_ONCE(x.info->shared) & MIRROR_RX));
 	t->slots = decide_all_conf(t, ring, t->sent, (head - t->sent) & MASK);
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 mirror = READ_ONCE(c->mirror);

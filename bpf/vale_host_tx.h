@@ -115,7 +115,7 @@ static __always_inline int sent_to(struct sent *s, int wire)
 {
 	if (!s->reached) {
 		__u32 why = READ_ONCE(s->short_of) & 31;
-		if (why < 24)
+		if (why < REASONS)
 			s->me->tx.drops[why] += s->frames;
 		return TCX_DROP;
 	}

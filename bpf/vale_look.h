@@ -6,7 +6,7 @@
 /* Asked and answered; vale/view.rs mirrors it. */
 struct look {
 	__u32 ring; /* of each direction; asked */
-	__u32 unused;
+	__u32 dear; /* of the doorbell of the rx ring */
 	__u32 port, epoch;
 	__u32 nic;  /* as in the state */
 	__u32 sent;
@@ -31,6 +31,7 @@ int vale_look(struct look *q)
 	asm volatile("" : "+r"(ring));
 	struct tx_state *t = tx_of(state, ring);
 	struct rx_state *r = rx_of(state, ring);
+	q->dear = READ_ONCE(r->dear);
 	q->port = cfg.port;
 	q->epoch = cfg.epoch;
 	q->nic = READ_ONCE(state->nic);

@@ -206,7 +206,7 @@ static __always_inline void take_back(struct wire_run *w, __u32 d, __u32 form, _
 	struct nic_cpu *to = nic_of(d);
 
 	asm volatile("" : "+r"(why));
-	if (!to || why >= 24)
+	if (!to || why >= REASONS)
 		return;
 	asm volatile("" : "+r"(why));
 	to->handed--;
@@ -230,7 +230,7 @@ __noinline int take_all_back(__u32 why)
 	struct wire_run *w = wire_run();
 	struct wire x = { .one = why };
 
-	if (!w || why >= 24)
+	if (!w || why >= REASONS)
 		return 0;
 	bpf_loop(PORTS, take_back_nth, &x, 0);
 	for (__u32 i = 0; i < EDGE_COPIES; i++)
@@ -282,7 +282,7 @@ __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 	me->copies += w->offered;
 	if (!why && !w->reached)
 		why = w->offered ? w->full : NO_DESTINATION;
-	if (why && why < 24) {
+	if (why && why < REASONS) {
 		me->tx.drops[why]++;
 	} else {
 		me->tx.out++;

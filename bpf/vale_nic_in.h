@@ -32,7 +32,7 @@ struct wire {
 
 static __always_inline int lose(struct nic_cpu *me, __u32 why)
 {
-	if (why < 24)
+	if (why < REASONS)
 		me->tx.drops[why]++;
 	return XDP_DROP;
 }
@@ -134,7 +134,7 @@ static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u3
 	if (unfinished && !READ_ONCE(told[(FED - TOLD) / 4]))
 		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
 	rx_publish(r, told, at, n);
-	rx_wake(r, ctl_of(reg, cfg.rings + ring), d, ring);
+	rx_wake(ctl_of(reg, cfg.rings + ring), d, ring);
 	__sync_fetch_and_add(&r->n.out, 1);
 	__sync_fetch_and_add(&r->n.bytes, len);
 }
@@ -221,7 +221,7 @@ static __always_inline void withhold(__u32 d, __u32 why)
 {
 	struct nic_cpu *to = nic_of(d);
 
-	if (!to || why >= 24)
+	if (!to || why >= REASONS)
 		return;
 	to->offered++;
 	to->edge[why]++;

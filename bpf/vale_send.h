@@ -200,6 +200,21 @@ static __always_inline void count_far(struct tx_state *t, struct rx_state *r, __
 	__sync_fetch_and_add(&r->n.drops[DEVICE_REFUSED], own + all);
 }
 
+/* Whether this program's port was deleted: its number may be another port's by now. Asked after a look-up of the own region, it
+ * tells whether that region is the own one still. */
+static __always_inline int is_deleted(void)
+{
+	struct port_conf *c = conf_of(cfg.port);
+
+	return !c || READ_ONCE(c->epoch) != cfg.epoch;
+}
+
+/* Whether a state is that of port `d`, and not of one that was deleted. */
+static __always_inline int is_of(struct port_state *state, __u32 d)
+{
+	return READ_ONCE(state->port) == d;
+}
+
 /* Delivers what the burst has for port `d`. */
 __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 {
@@ -214,8 +229,8 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 		return 0;
 	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
 
-	if (!from || !reg || !state) {
-		/* The port went away: frames to it alone are lost. */
+	if (!from || !reg || !state || is_deleted() || !is_of(state, d & 0xff)) {
+		/* One of the ports went away: frames to this one alone are lost. */
 		t->n.in += own;
 		t->n.drops[NO_DESTINATION] += own;
 		return 0;
@@ -240,7 +255,7 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 		else
 			copy_own(t, from, reg, ring, at, n, m.own);
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
-		rx_wake(r, c, d, ring);
+		rx_wake(c, d, ring);
 	}
 	if (bpf_preempt_enable)
 		bpf_preempt_enable();
@@ -298,6 +313,14 @@ static long deliver_nth(__u32 i, struct run *x)
 	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(x->t, d, x->ring);
 }
 
+/* `times`: copies of a frame to a port alone. */
+static __always_inline void begin_run(struct tx_state *t, struct info *i, __u32 times)
+{
+	t->budget = RUN_NS;
+	t->fan = times * (READ_ONCE(i->nports) & 0xff);
+	t->times = times;
+}
+
 /* The first pass; returns how many slots are taken. */
 static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_state *t, __u32 ring, __u32 from,
 					__u32 waiting)
@@ -315,7 +338,9 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_stat
 			t->varied = 0;
 			look_ahead(f, reg, ring, at);
 		}
-		decide(f, reg, t, ring, at, i);
+		__u32 enough = decide(f, reg, t, ring, at, i);
+		if (enough)
+			return enough & 0x7ff;
 		i = (i + 1) & (BURST - 1);
 		at = (at + 1) & MASK;
 		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
@@ -344,6 +369,7 @@ __noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 	if (!t || !x.info || !f || !reg || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
+	begin_run(t, x.info, 1);
 	__u32 taken = decide_all(f, reg, t, ring, t->sent, (head - t->sent) & MASK);
 	__u64 before = t->copies;
 
@@ -375,6 +401,12 @@ static __always_inline void send_burst(struct tx_state *t, void *reg, __u32 ring
 	WRITE_ONCE(*told_of(reg, ring), t->sent);
 }
 
+/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
+static __always_inline int is_stale(struct info *i, struct port_conf *c)
+{
+	return (__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || READ_ONCE(c->epoch) != cfg.epoch;
+}
+
 SEC("syscall")
 int vale_send(struct request *q)
 {
@@ -387,12 +419,17 @@ int vale_send(struct request *q)
 	if (!i || !c || !reg || !state || ring >= cfg.rings)
 		return BROKEN;
 	asm volatile("" : "+r"(ring));
-	/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-	if ((__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || READ_ONCE(c->epoch) != cfg.epoch)
+	/* Before it touches a state that may be another port's by now. */
+	if (is_stale(i, c))
 		return STALE;
 	struct tx_state *t = tx_of(state, ring);
 	if (__sync_lock_test_and_set(&t->busy, 1))
 		return BUSY;
+	/* And since `busy` is set: who makes it stale and then sees that nothing is busy knows that no run goes on. */
+	if (is_stale(i, c)) {
+		__sync_lock_test_and_set(&t->busy, 0);
+		return STALE;
+	}
 	__u64 unit = i->age_unit;
 	t->ns = bpf_ktime_get_ns();
 	t->now = t->ns / (unit ? unit : 1);

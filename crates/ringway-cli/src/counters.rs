@@ -1,7 +1,7 @@
 //! Counters of ports as text and as JSON.
 //!
 //! JSON keys of a direction: `frames_in`, `frames_out`, `bytes_out`, `dropped`, `drops` (an object of all reasons, also
-//! those that did not occur), `syncs`, `busy_syncs`, `wakeups`, `resets`.
+//! those that did not occur), `syncs`, `busy_syncs`, `wakeups`, `wakeups_withheld`, `resets`.
 
 use ringway::{Counters, DropReason, PortCounters};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ pub(crate) fn direction(c: &Counters) -> Value {
         "syncs": c.syncs,
         "busy_syncs": c.busy_syncs,
         "wakeups": c.wakeups,
+        "wakeups_withheld": c.wakeups_withheld,
         "resets": c.resets,
     })
 }

@@ -141,6 +141,9 @@ pub struct Counters {
     pub wakeups: u64,
     /// Syncs that moved something: that brought frames into an rx ring, or freed slots of a tx ring.
     pub busy_syncs: u64,
+    /// Times a switch did not ring the doorbell though the program slept: rings of it held senders up for too long. The
+    /// program then looks for itself, once a millisecond.
+    pub wakeups_withheld: u64,
     drops: [u64; DropReason::ALL.len()],
 }
 
@@ -178,6 +181,7 @@ impl Counters {
             resets: get(Field::Resets as usize),
             wakeups: get(Field::Wakeups as usize),
             busy_syncs: get(Field::BusySyncs as usize),
+            wakeups_withheld: get(Field::WakeupsWithheld as usize),
             drops: std::array::from_fn(|d| get(Field::FirstDrop as usize + d)),
         }
     }
@@ -196,6 +200,7 @@ impl Counters {
         self.resets = self.resets.wrapping_add(o.resets);
         self.wakeups = self.wakeups.wrapping_add(o.wakeups);
         self.busy_syncs = self.busy_syncs.wrapping_add(o.busy_syncs);
+        self.wakeups_withheld = self.wakeups_withheld.wrapping_add(o.wakeups_withheld);
         for (a, b) in self.drops.iter_mut().zip(o.drops) {
             *a = a.wrapping_add(b);
         }
@@ -226,10 +231,15 @@ pub(crate) enum Field {
     BusySyncs,
     Avail,
     FirstDrop,
+    /// Behind the places for drops, of which some are free.
+    WakeupsWithheld = 31,
 }
 
 /// Bytes of one ring's block of counters: two pairs of cache lines.
 pub(crate) const BLOCK: usize = 256;
+
+const _: () = assert!(Field::FirstDrop as usize + DropReason::ALL.len() <= Field::WakeupsWithheld as usize);
+const _: () = assert!(BLOCK == 8 * (Field::WakeupsWithheld as usize + 1));
 
 /// Counters of one ring in memory that other threads and processes may read.
 ///
@@ -322,13 +332,14 @@ mod tests {
             b.drop(d, 1 + d as u64);
         }
         a.drop(DropReason::NoMemory, 3);
+        a.count(Field::WakeupsWithheld, 5);
         a.synced(true, 9);
         a.synced(false, 4);
         assert_eq!((a.read().syncs, a.read().busy_syncs, a.avail(), b.avail()), (2, 1, 4, 0));
         let mut sum = a.read();
         assert_eq!(sum.frames_in, sum.frames_out + sum.dropped());
         sum.add(&b.read());
-        assert_eq!(sum.drops(DropReason::RingFull), 1);
+        assert_eq!((sum.drops(DropReason::RingFull), sum.wakeups_withheld), (1, 5));
         assert_eq!(sum.drops(DropReason::NoMemory), 3 + 7);
         assert_eq!(sum.reasons().count(), DropReason::ALL.len());
         assert!(sum.to_string().starts_with("10 in, 7 out, 1 ring_full"), "{sum}");

@@ -15,7 +15,7 @@ pub trait Wakeable {
     /// Those of the ring's sync.
     fn look(&mut self) -> Result<bool>;
 
-    /// Asks for a wake-up; true when there is something to do already.
+    /// Asks for a wake-up; true when there is something to do already, or it pays to look at once.
     ///
     /// # Errors
     /// Those of the ring's sync.
@@ -85,7 +85,8 @@ impl Waiter {
         Ok(Self { epoll, spin_ns, spin_now_ns: spin_ns })
     }
 
-    /// Waits until a ring has something, the time is over or a signal came; true in the first case.
+    /// Waits until a ring has something, the time is over, a signal came, or a ring is to be looked at again
+    /// ([`RxRing::arm`]); true in the first case.
     ///
     /// # Errors
     /// Those of the rings' sync.

@@ -155,7 +155,7 @@ fn a_fork_that_drops_its_copy_leaves_the_port_to_its_parent() {
     // SAFETY: `status` lives across the call.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0);
-    assert_eq!(ringway::Port::open(&name).unwrap_err().kind(), ringway::ErrorKind::Busy);
+    assert_eq!(ringway::Port::open(&name).unwrap_err().kind(), ErrorKind::Busy);
     let mine = |p: &ringway::OpenPort| p.name == name && p.pid == std::process::id();
     assert!(ringway::open_ports().iter().any(mine));
     assert!(port.tx[0].push(&[7; 60]));

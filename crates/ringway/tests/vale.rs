@@ -6,7 +6,7 @@ mod switch;
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind};
 
-use switch::{Temporary, frame, receive, send};
+use switch::{Temporary, frame, give_next, receive, send};
 
 #[test]
 fn a_switch_learns_and_floods() {
@@ -37,7 +37,20 @@ fn a_persistent_port_stays() {
     assert_eq!(names, ["x"]);
 }
 
-/// The number of a deleted port goes to the next one; who kept the old port open can't act for it.
+/// Numbers go round: that of a deleted port is given again when all others were.
+#[test]
+fn a_number_is_not_given_again_at_once() {
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    let add = |name: &str| switch.add_port(name, &PortAccess::default()).unwrap();
+    assert_eq!([add("a"), add("b")], [1, 2]);
+    switch.del_port("a", false).unwrap();
+    switch.del_port("b", false).unwrap();
+    assert_eq!([add("c"), add("d")], [3, 4]);
+    give_next(&switch, 254);
+    assert_eq!([add("e"), add("f"), add("g"), add("h")], [254, 1, 2, 5], "3 and 4 are taken");
+}
+
+/// When the number of a deleted port goes to another one, who kept the old port open can't act for it.
 #[test]
 fn a_number_is_not_an_identity() {
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
@@ -45,6 +58,7 @@ fn a_number_is_not_an_identity() {
     let mut old = switch.port("old");
     let mut witness = switch.port("w");
     switch.del_port("old", true).unwrap();
+    give_next(&switch, 1);
     assert_eq!(switch.add_port("new", &PortAccess::default()).unwrap(), 1);
     let mut new = switch.port("new");
     assert!(new.tx[0].push(&frame(0, 7, 60, 1)), "filled and not sent");

@@ -123,6 +123,7 @@ struct Work {
     busy: Family,
     resets: Family,
     wakeups: Family,
+    withheld: Family,
     slots: Family,
     fill: Family,
 }
@@ -141,6 +142,10 @@ impl Work {
                 "Times the ring was set up anew because its cursors were wrong",
             ),
             wakeups: counter("ringway_ring_wakeups", "Times the doorbell was rung for a sleeping program"),
+            withheld: counter(
+                "ringway_ring_wakeups_withheld",
+                "Times a switch did not ring the doorbell of a sleeping program, as that held senders up for too long",
+            ),
             slots: gauge("ringway_ring_slots", "Slots of the ring; one stays unused"),
             fill: gauge("ringway_ring_fill", "Slots in use after the last sync"),
         }
@@ -153,6 +158,7 @@ impl Work {
             (&mut self.busy, c.busy_syncs),
             (&mut self.resets, c.resets),
             (&mut self.wakeups, c.wakeups),
+            (&mut self.withheld, c.wakeups_withheld),
             (&mut self.slots, ring.slots.into()),
             (&mut self.fill, ring.fill.into()),
         ] {
@@ -160,7 +166,7 @@ impl Work {
         }
     }
 
-    fn families(self) -> [Family; 6] {
-        [self.syncs, self.busy, self.resets, self.wakeups, self.slots, self.fill]
+    fn families(self) -> [Family; 7] {
+        [self.syncs, self.busy, self.resets, self.wakeups, self.withheld, self.slots, self.fill]
     }
 }

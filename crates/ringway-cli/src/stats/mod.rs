@@ -59,7 +59,8 @@ Keys of --json, which stay as they are; new ones may be added:
                       fill (slots in use after the last sync), and counters
   totals              rx, tx: counters of all ports
   counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that moved something),
-                      wakeups, resets (wrong cursors), dropped, drops (each reason by name, also those with 0)
+                      wakeups, wakeups_withheld (a switch left the program asleep, as ringing its doorbell held senders
+                      up for too long; it looks for itself each ms), resets (wrong cursors), dropped, drops (each reason by name, also those with 0)
 
 --check: each ring of a port is an account, which closes when in = out + drops. A port is
   ok                nothing moved, and all its accounts close

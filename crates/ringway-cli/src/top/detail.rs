@@ -48,11 +48,20 @@ pub(super) fn lines(row: &Row<'_>, width: usize, since: &str) -> Vec<Line> {
             all.push(line(Kind::Row, ring_text(&format!("{label}{n}"), ring, rates, &start)));
         }
     }
+    all.extend(withheld(port.rx.rings.iter().map(|r| r.counters.wakeups_withheld).sum()));
     let drops: Vec<Line> = sides(row).into_iter().flat_map(|side| drops(row.seconds, side)).collect();
     let title = if drops.is_empty() { "no frame was dropped" } else { "dropped" };
     all.push(line(Kind::Header, format!("{title} since {since}")));
     all.extend(drops);
     all.into_iter().flat_map(|l| wrap(l, width)).collect()
+}
+
+/// That a switch leaves the program asleep, if it does so.
+fn withheld(times: u64) -> Option<Line> {
+    let text = format!(
+        "doorbell withheld {times} times: rings held senders up; the program looks for itself each ms"
+    );
+    (times > 0).then(|| line(Kind::Plain, text))
 }
 
 type Direction<'a> = (&'static str, &'a Side, Option<&'a Side>, Option<&'a Side>);
@@ -176,6 +185,12 @@ mod tests {
         state.key(ratatui::crossterm::event::KeyCode::Char('r').into());
         let rows = state.rows();
         assert_eq!(lines(&rows[0], 80, "reset").last().unwrap().text, "no frame was dropped since reset");
+    }
+
+    #[test]
+    fn a_doorbell_that_is_withheld_is_shown() {
+        assert_eq!(withheld(0), None);
+        assert!(withheld(7).unwrap().text.starts_with("doorbell withheld 7 times: "));
     }
 
     #[test]

@@ -21,6 +21,7 @@ Counters are kept by the kernel, from when a port was made; no process needs to 
   copies     of its frames, that were offered to other ports
   unlearned  frames whose source address found no place in the table
   waiting    slots that wait to be received
+  withheld   times its doorbell was not rung though it slept: rings held senders up for too long, and it looks for itself each ms
 Of the switch: sums over all ports that it has and had. At rest in = out + dropped of both directions, and the copies that \
 senders counted are those that receivers were offered. ringway stats --check tells whether that holds.
 
@@ -95,6 +96,9 @@ fn port_text(p: &SwitchPortStats) -> String {
     let mut text = format!("  rx {}", p.counters.rx);
     if p.waiting > 0 {
         text += &format!("; {} waiting", p.waiting);
+    }
+    if p.counters.rx.wakeups_withheld > 0 {
+        text += &format!("; {} wakeups withheld", p.counters.rx.wakeups_withheld);
     }
     text += &format!("\n  tx {}; {} copies", p.counters.tx, p.copies);
     if p.unlearned > 0 {

@@ -3,8 +3,9 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
 
 use super::nic::LOOK_NS;
 use super::null::always_ready;
@@ -29,6 +30,9 @@ use crate::vale::{self, Look, Switch, View, objects, pins};
 const DONE: u32 = 0;
 const STALE: u32 = 1;
 const BUSY: u32 = 2;
+
+/// How long a receiver sleeps whose doorbell senders may not ring, before it looks for itself.
+const QUIET_NAP: Duration = Duration::from_millis(1);
 
 /// Runs without progress before a sync gives up.
 const STALLS: u32 = 1000;
@@ -209,6 +213,7 @@ fn assemble(core: &Arc<Core>, now: &[Look]) -> Result<Made> {
         let view = &views[(rings + r) as usize];
         let mut side = ValeRx::new(core.clone(), r, now.published)?;
         side.retell(view)?;
+        side.retell_quiet()?;
         let (head, tail) = side.resume(view, now.head);
         view.set_cursors(head, tail);
         rx.push(RxRing::new(part(view, head, tail, registration.rx(r)), Box::new(side)));
@@ -374,6 +379,16 @@ impl ValeRx {
         }
     }
 
+    /// The same for the word that tells whether the doorbell is quiet. Programs write their book first, so one that tells
+    /// news meanwhile is not overwritten; a word that is set too long falls with the next ring.
+    fn retell_quiet(&self) -> Result<()> {
+        self.ctl(ctl::QUIET).store(0, SeqCst);
+        if self.core.view.look(self.ring, &self.core.name)?.is_quiet() {
+            self.ctl(ctl::QUIET).store(1, Release);
+        }
+        Ok(())
+    }
+
     /// Where the last user stopped: the head that it gave back last, if that lies between what the programs know as given
     /// back and what they published.
     fn resume(&mut self, view: &RingView, known: u32) -> (u32, u32) {
@@ -419,7 +434,17 @@ impl RxSync for ValeRx {
         self.core.look()?;
         self.armed = true;
         let now = handshake::wish(ring.told(), self.ctl(ctl::WISH));
-        Ok(now != self.seen)
+        if now != self.seen {
+            return Ok(true);
+        }
+        // Looked at after the wish was left: a sender that sets it then looks for a wish.
+        if self.ctl(ctl::QUIET).load(Acquire) == 0 {
+            return Ok(false);
+        }
+        self.bell
+            .wait(QUIET_NAP)
+            .map_err(|e| Error::io(&self.core.name, "waiting for the doorbell failed", e))?;
+        Ok(true)
     }
 
     fn fd(&self) -> RawFd {

@@ -103,7 +103,9 @@ impl RxRing {
     }
 
     /// Asks for a wake-up: from now on [`fd`](Self::fd) becomes readable when a frame arrives, until the next
-    /// sync. Returns true, and asks for nothing, when frames are there already.
+    /// sync. Returns true, and asks for nothing, when frames are there already, and when it pays to look again at once: while
+    /// a switch withholds the port's doorbell ([`Counters::wakeups_withheld`](crate::Counters::wakeups_withheld)) it
+    /// sleeps for a millisecond at most before it says so.
     ///
     /// # Errors
     /// As [`sync`](Self::sync).

@@ -4,6 +4,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering::{Acquire, Release};
+use std::time::Duration;
 
 use libbpf_rs::{AsRawLibbpf, OpenObject};
 use libbpf_sys as bpf;
@@ -286,6 +287,18 @@ impl Bell {
     pub(crate) fn drain(&self) {
         let end = self.producer.u64(0).load(Acquire);
         self.consumer.u64(0).store(end, Release);
+    }
+
+    /// Sleeps until the descriptor is readable, a signal came or the time, in whole milliseconds, is over.
+    pub(crate) fn wait(&self, limit: Duration) -> io::Result<()> {
+        let mut fd = libc::pollfd { fd: self.map.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let ms = limit.as_millis().min(i32::MAX as u128) as i32;
+        // SAFETY: one descriptor's record is passed, which lives across the call.
+        if unsafe { libc::poll(&raw mut fd, 1, ms) } >= 0 {
+            return Ok(());
+        }
+        let e = io::Error::last_os_error();
+        if e.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(e) }
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) mod info {
     pub(crate) const SHARED: usize = 44;
     pub(crate) const WIRES: usize = 48;
     pub(crate) const PORTS: usize = 64;
+    /// A byte: the number that was given to a port last.
+    pub(crate) const LATEST: usize = 319;
     pub(crate) const SIZE: usize = 320;
 }
 
@@ -116,6 +118,9 @@ pub(crate) mod state {
     pub(crate) const TX_COPIES: usize = 320;
     pub(crate) const TX_UNLEARNED: usize = 328;
     pub(crate) const RX_HEAD: usize = 8;
+    /// Points for dear rings of the doorbell; from [`DEAR_QUIET`] on senders may leave a wish.
+    pub(crate) const RX_DEAR: usize = 28;
+    pub(crate) const DEAR_QUIET: u32 = 256;
     pub(crate) const RX_PUB: usize = 64;
     pub(crate) const RX_COUNTERS: usize = 128;
     pub(crate) const RX_DONE: usize = 384;
@@ -143,6 +148,8 @@ pub(crate) mod nic {
 pub(crate) mod ctl {
     pub(crate) const HEAD: usize = 0;
     pub(crate) const WISH: usize = 64;
+    /// Not 0: senders may leave the wish, so who sleeps is to look for himself.
+    pub(crate) const QUIET: usize = 68;
 }
 
 /// The shape that all ports of a switch have.

@@ -100,13 +100,21 @@ impl Ring {
     }
 
     /// A frame that is this number; whether there was room.
-    #[allow(unsafe_code)]
     fn send(&self, number: u64) -> bool {
+        let sent = self.send_silently(number);
+        if sent {
+            self.wake();
+        }
+        sent
+    }
+
+    /// The same, but the receiver is not woken.
+    #[allow(unsafe_code)]
+    fn send_silently(&self, number: u64) -> bool {
         let Some(at) = self.reserve() else { return false };
         // SAFETY: reserved for this sender, and not published.
         self.slots[self.at(at)].with_mut(|s| unsafe { *s = number });
         self.publish(at);
-        self.wake();
         true
     }
 
@@ -209,4 +217,87 @@ fn no_wake_up_is_lost() {
         assert_eq!((all, ring.told.load(Acquire)), (2, 2));
         assert!(!slept || seen == all || ring.bell.load(Acquire) == 1, "asleep at {seen} of {all}");
     });
+}
+
+/// A doorbell that becomes quiet or is rung again: `charge`, `forgive` and `wake` of bpf/vale_rx.h while no pause ends.
+struct Quiet {
+    ring: Arc<Ring>,
+    dear: AtomicU64,
+    quiet: AtomicU64,
+}
+
+const DEAR_QUIET: u64 = 256;
+
+impl Quiet {
+    fn is_dear(&self) -> bool {
+        self.dear.load(Acquire) >= DEAR_QUIET
+    }
+
+    fn go_quiet(&self) {
+        self.quiet.swap(1, SeqCst);
+        fence(SeqCst);
+        self.ring.wake();
+    }
+
+    /// A frame of a sender whose ring of the bell, should it ring, is dear or cheap.
+    fn send(&self, number: u64, dear: bool) {
+        assert!(self.ring.send_silently(number));
+        if self.ring.wish.load(Relaxed) == 0 || self.is_dear() || self.ring.wish.swap(0, SeqCst) == 0 {
+            return;
+        }
+        self.ring.bell.store(1, Release);
+        if dear {
+            if self.dear.fetch_add(64, SeqCst) < DEAR_QUIET {
+                fence(SeqCst);
+                self.go_quiet();
+            }
+            return;
+        }
+        let was = self.dear.load(Acquire);
+        let _ = self.dear.compare_exchange(was, was - 1, SeqCst, Relaxed);
+        fence(SeqCst);
+        if self.is_dear() || self.quiet.load(Relaxed) == 0 {
+            return;
+        }
+        self.quiet.swap(0, SeqCst);
+        fence(SeqCst);
+        if self.is_dear() {
+            self.go_quiet();
+        }
+    }
+}
+
+/// A receiver sleeps without limit only if its bell is rung for what comes, while one sender finds a ring dear and another one
+/// a ring cheap. `quiet`: what the receiver was told before.
+fn no_quiet_bell_is_waited_for(quiet: u64) {
+    model(3, move || {
+        let q = Arc::new(Quiet {
+            ring: Ring::new(4),
+            dear: AtomicU64::new(DEAR_QUIET - 1),
+            quiet: AtomicU64::new(quiet),
+        });
+        q.ring.wish.store(1, SeqCst);
+        let senders = [(1, true), (2, false)].map(|(k, dear)| {
+            let q = q.clone();
+            loom::thread::spawn(move || q.send(10 * k, dear))
+        });
+        let mut frames = Vec::new();
+        let seen = q.ring.receive(0, &mut frames);
+        q.ring.bell.store(0, Relaxed);
+        let for_ever = q.ring.sleeps(seen) && q.quiet.load(Acquire) == 0;
+        senders.into_iter().for_each(|s| s.join().unwrap());
+        let all = q.ring.published.load(Acquire);
+        assert!(!for_ever || seen == all || q.ring.bell.load(Acquire) == 1, "asleep at {seen} of {all}");
+        assert!(!q.is_dear() || q.quiet.load(Acquire) == 1, "quiet, and the receiver is not told");
+    });
+}
+
+#[test]
+fn a_receiver_knows_that_its_bell_becomes_quiet() {
+    no_quiet_bell_is_waited_for(0);
+}
+
+#[test]
+fn a_receiver_knows_that_its_bell_is_rung_again() {
+    no_quiet_bell_is_waited_for(1);
 }

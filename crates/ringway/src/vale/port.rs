@@ -300,7 +300,7 @@ impl Switch {
             return Err(Error::new(ErrorKind::Busy, on, "there is a port of that name")
                 .cure("choose another name, or change that one with `ringway vale port set` and `conf`"));
         }
-        let number = (1..=PORTS_MAX).find(|&n| self.flags(n).load(Relaxed) == 0).ok_or_else(|| {
+        let number = self.choose_number().ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
@@ -323,6 +323,18 @@ impl Switch {
             return Err(e);
         }
         Ok(number)
+    }
+
+    /// A free number, the one that was given least recently: whoever still uses what was found by a number finds
+    /// no other port there for as long as possible.
+    fn choose_number(&self) -> Option<u32> {
+        let mut latest = [0];
+        self.info.read(info::LATEST, &mut latest);
+        let latest = u32::from(latest[0]).min(PORTS_MAX);
+        let number =
+            (latest + 1..=PORTS_MAX).chain(1..=latest).find(|&n| self.flags(n).load(Relaxed) == 0)?;
+        self.info.write(info::LATEST, &[number as u8]);
+        Some(number)
     }
 
     /// Makes the state of a port.

@@ -74,7 +74,7 @@ impl Switch {
         self.flags(number).fetch_or(at::RENEWED, AcqRel);
         self.note_access(number, access);
         self.word(number, at::EPOCH).store(now.epoch.wrapping_add(1), Release);
-        parts.skip(self.shape, &self.published(number), on)?;
+        parts.skip(self.shape, &self.hand_over(number), on)?;
         parts.show(self, number, None, on)?;
         let placed = dirs::exchange(&making, &dir);
         placed.map_err(|e| Error::io(on, "replacing the files of the port failed", e))?;
@@ -83,11 +83,15 @@ impl Switch {
             .map_err(|e| Error::io(on, "the port is changed, but removing its old files failed", e))
     }
 
-    /// Position of each rx ring up to which programs published frames.
-    fn published(&self, number: u32) -> Vec<u32> {
+    /// Forgets what the earlier doorbell of each rx ring cost. Position of each up to which programs published frames.
+    fn hand_over(&self, number: u32) -> Vec<u32> {
         let Some(mem) = self.state_of(number) else { return Vec::new() };
-        let at = |ring| self.shape.rx_state(ring) + state::RX_PUB;
-        (0..self.shape.rings).map(|ring| mem.u64(at(ring)).load(Relaxed) as u32).collect()
+        let ring = |ring| {
+            let at = self.shape.rx_state(ring);
+            mem.u32(at + state::RX_DEAR).store(0, Relaxed);
+            mem.u32(at + state::RX_PUB).load(Relaxed)
+        };
+        (0..self.shape.rings).map(ring).collect()
     }
 }
 

@@ -6,6 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use super::layout::state;
 use super::{objects, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::PortName;
@@ -15,6 +16,7 @@ use crate::sys::bpf;
 
 /// `struct look` of bpf/vale_look.h, in words of 64 bits.
 mod at {
+    /// The ring that is asked for, and points of its doorbell.
     pub(super) const RING: usize = 0;
     /// Number and epoch of the port, 32 bits each.
     pub(super) const PORT: usize = 1;
@@ -44,6 +46,8 @@ pub(crate) struct Look {
     pub(crate) epoch: u32,
     /// Whether the port is an interface.
     pub(crate) nic: bool,
+    /// Points of the rx ring's doorbell (bpf/vale_rx.h).
+    dear: u32,
     /// First slot of the tx ring that was not taken.
     pub(crate) sent: u32,
     /// Position in the rx ring up to which slots are known as given back; low half.
@@ -55,6 +59,11 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    /// Whether senders leave the doorbell alone, since it held them up.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.dear >= state::DEAR_QUIET
+    }
+
     /// Tells this port from all others that the switch has had and will have.
     pub(crate) fn tag(&self) -> u64 {
         u64::from(self.epoch) << 32 | u64::from(self.port)
@@ -88,6 +97,7 @@ fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
         port: if answer == 0 { low(at::PORT) } else { 0 },
         epoch: high(at::PORT),
         nic: low(at::SENT) != 0,
+        dear: high(at::RING),
         sent: high(at::SENT),
         head: low(at::HEAD),
         published: low(at::PUB),

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::Port;
 use ringway::vale::{Switch, SwitchPortStats, SwitchSpec};
 
@@ -58,6 +59,17 @@ pub(crate) fn unused_name() -> String {
 pub(crate) fn dir(name: &str) -> PathBuf {
     std::env::var_os("RINGWAY_BPFFS").map_or("/sys/fs/bpf/ringway".into(), PathBuf::from).join(name)
 }
+
+/// Has the switch give this number to the next port, if it is free: as if all others had been given since.
+pub(crate) fn give_next(switch: &Switch, number: u8) {
+    let info = MapHandle::from_pinned_path(dir(switch.name()).join("info")).unwrap();
+    let mut value = info.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
+    value[LATEST] = number - 1;
+    info.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).unwrap();
+}
+
+/// Where `struct info` of bpf/vale.h has the number that was given last.
+const LATEST: usize = 319;
 
 /// A frame from station `from` to station `to`, which is all when 0.
 pub(crate) fn frame(to: u8, from: u8, len: usize, fill: u8) -> Vec<u8> {

@@ -62,7 +62,8 @@ impl Switch {
         names: [&str; N],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let config = objects::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
+        let config =
+            objects::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
         let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
         let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         self.load_some(shared, names, &config, &own, on)
