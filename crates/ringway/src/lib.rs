@@ -14,7 +14,7 @@
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`vale`] | switches that run in their senders |
 //! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
-//! | [`environment`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
+//! | [`environment()`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
 //!
 //! ```
 //! use ringway::Port;

@@ -175,7 +175,7 @@ fn text(mem: &Mmap, at: usize, end: usize) -> String {
 
 /// Where Ringway keeps what processes share: `$RINGWAY_DIR`, else `/run/ringway` for root, else
 /// `$XDG_RUNTIME_DIR/ringway`; `None` without either, and neither variable counts in a setuid process
-/// ([`environment`]). It need not exist. It is used only when it is the user's and nobody else may write in
+/// ([`environment()`]). It need not exist. It is used only when it is the user's and nobody else may write in
 /// it: [`check_run_directory`].
 ///
 /// ```
