@@ -154,10 +154,10 @@ impl Counters {
         self.drops[why as usize]
     }
 
-    /// Frames lost for any reason.
+    /// Frames lost for any reason. Like all sums of counters it wraps: those of another process may be any numbers.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.drops.iter().sum()
+        self.drops.iter().fold(0, |sum, n| sum.wrapping_add(*n))
     }
 
     /// The reasons that occurred, with their counts.
@@ -167,7 +167,7 @@ impl Counters {
 
     /// Adds `n` drops.
     pub fn add_drops(&mut self, why: DropReason, n: u64) {
-        self.drops[why as usize] += n;
+        self.drops[why as usize] = self.drops[why as usize].wrapping_add(n);
     }
 
     /// The counters in a ring's statistics block.
@@ -343,5 +343,15 @@ mod tests {
         assert_eq!(sum.drops(DropReason::NoMemory), 3 + 7);
         assert_eq!(sum.reasons().count(), DropReason::ALL.len());
         assert!(sum.to_string().starts_with("10 in, 7 out, 1 ring_full"), "{sum}");
+    }
+
+    /// The file of another process's port may have any numbers.
+    #[test]
+    fn sums_of_any_numbers_wrap() {
+        let mut counters = Counters { drops: [u64::MAX; DropReason::ALL.len()], ..Counters::default() };
+        assert_eq!(counters.dropped(), (DropReason::ALL.len() as u64).wrapping_neg());
+        counters.add_drops(DropReason::RingFull, 2);
+        assert_eq!(counters.drops(DropReason::RingFull), 1);
+        assert!(!counters.to_string().is_empty());
     }
 }
