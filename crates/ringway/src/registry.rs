@@ -46,6 +46,13 @@ mod at {
     pub(super) const HEADER: usize = 2048;
 }
 
+/// The most rings that a port has: those of a region. A sparse file can say any number.
+const MAX_RINGS: u64 = 4096;
+
+/// Bytes of a file without rings.
+#[cfg(fuzzing)]
+pub(crate) const HEADER: usize = at::HEADER;
+
 /// What the map of a port counts that the kernel serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
@@ -358,23 +365,27 @@ fn read(dir: &PrivateDir, entry: &str) -> Option<OpenPort> {
     if len < at::HEADER {
         return None;
     }
-    let mem = Arc::new(Mmap::shared(file.as_fd(), len, 0, false).ok()?);
+    parse(&Arc::new(Mmap::shared(file.as_fd(), len, 0, false).ok()?), len, serial(path)?, true)
+}
+
+/// The port that a file of `len` bytes, a header at least, describes. `kernel`: with what its map in the kernel counts.
+pub(crate) fn parse(mem: &Arc<Mmap>, len: usize, number: u32, kernel: bool) -> Option<OpenPort> {
     let word = |at: usize| mem.u32(at).load(Acquire);
     if mem.u64(at::MAGIC).load(Acquire) != MAGIC {
         return None;
     }
     let (tx, rx) = (word(at::TX_RINGS), word(at::RX_RINGS));
     let rings = u64::from(tx) + u64::from(rx);
-    if at::HEADER as u64 + rings * BLOCK as u64 > len as u64 {
+    if rings > MAX_RINGS || at::HEADER as u64 + rings * BLOCK as u64 > len as u64 {
         return None;
     }
-    let blocks: Vec<RingStats> = (0..tx + rx).map(|r| block(&mem, r)).collect();
+    let blocks: Vec<RingStats> = (0..tx + rx).map(|r| block(mem, r)).collect();
     let mut each: Vec<Counters> = blocks.iter().map(RingStats::read).collect();
     let (of_tx, of_rx) = each.split_at(tx as usize);
     let mut counters = PortCounters { tx: sum(of_tx.iter().copied()), rx: sum(of_rx.iter().copied()) };
-    let (name, id) = (text(&mem, at::NAME, at::TAG), word(at::MAP));
+    let (name, id) = (text(mem, at::NAME, at::TAG), word(at::MAP));
     match word(at::KIND) {
-        _ if id == 0 => {}
+        _ if id == 0 || !kernel => {}
         kind if kind == KernelCounters::SwitchPort as u32 => {
             let tag = mem.u64(at::TAG).load(Relaxed);
             vale::add_port_counters(id, tag, &name, &mut counters, &mut each);
@@ -388,14 +399,14 @@ fn read(dir: &PrivateDir, entry: &str) -> Option<OpenPort> {
     Some(OpenPort {
         name,
         pid: word(at::PID),
-        number: serial(entry)?,
+        number,
         opened: SystemTime::UNIX_EPOCH + Duration::from_nanos(mem.u64(at::OPENED).load(Relaxed)),
-        backend: text(&mem, at::BACKEND, at::HEADER),
+        backend: text(mem, at::BACKEND, at::HEADER),
         counters,
         rx: rings.split_off(tx as usize),
         tx: rings,
         interface: (word(at::NETNS), word(at::INDEX)),
-        interface_name: text(&mem, at::INTERFACE, at::NAME),
+        interface_name: text(mem, at::INTERFACE, at::NAME),
     })
 }
 
@@ -456,6 +467,18 @@ mod tests {
         let listed = open_ports().into_iter().filter(|p| p.name == "null:62" && p.pid == std::process::id());
         let numbers: Vec<u32> = listed.map(|p| p.number).collect();
         assert!(numbers.len() == 2 && numbers[0] < numbers[1], "{numbers:?}");
+    }
+
+    #[test]
+    fn more_rings_than_a_region_has_are_not_believed() {
+        let len = at::HEADER + (MAX_RINGS as usize + 1) * BLOCK;
+        let mem = Arc::new(Mmap::anonymous(len).unwrap());
+        mem.u64(at::MAGIC).store(MAGIC, Relaxed);
+        for (tx, rx, read) in [(1, 4095, true), (2, 4095, false), (u32::MAX, 2, false), (0, 0, true)] {
+            mem.u32(at::TX_RINGS).store(tx, Relaxed);
+            mem.u32(at::RX_RINGS).store(rx, Relaxed);
+            assert_eq!(parse(&mem, len, 0, true).is_some(), read, "{tx} {rx}");
+        }
     }
 
     #[test]
