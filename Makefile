@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test lint bench bench-report docs clean setup install
+.PHONY: all demo test fuzz lint bench bench-report docs clean setup install
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -18,10 +18,18 @@ test:
 	@scripts/setup --test
 	@CARGO="$(CARGO)" scripts/test
 
-lint: setup
+# Each target 20 seconds; `scripts/fuzz` tells how to run one for longer.
+fuzz:
+	@scripts/setup --fuzz
+	@CARGO="$(CARGO)" scripts/fuzz --self-test
+	@CARGO="$(CARGO)" scripts/fuzz
+
+lint:
+	@scripts/setup --fuzz
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
+	CARGO="$(CARGO)" scripts/fuzz --lint
 
 bench:
 	@scripts/setup --bench

@@ -10,4 +10,7 @@
 
 pub mod control;
 pub mod fib;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 pub mod router;

@@ -11,6 +11,9 @@
 
 mod examine;
 pub mod follow;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 mod heart;
 pub mod kernel;
 mod sys;

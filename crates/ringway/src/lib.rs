@@ -35,6 +35,9 @@ mod cursor;
 mod environment;
 mod error;
 mod filter;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzz;
 mod handshake;
 pub mod layout;
 mod name;

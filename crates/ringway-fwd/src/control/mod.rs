@@ -90,6 +90,9 @@ mod tables;
 mod target;
 mod view;
 
+#[cfg(fuzzing)]
+pub(crate) use socket::decoded;
+
 pub use adjacency::{Adjacencies, Adjacency, Counters, Verdict};
 pub use error::ControlError;
 pub use event::{Event, Family, Hop, Kind, Net, Via};

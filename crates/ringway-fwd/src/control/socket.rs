@@ -294,6 +294,13 @@ fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, &'stat
     })
 }
 
+/// The events of a datagram, up to the first message that makes no sense.
+#[cfg(fuzzing)]
+pub(crate) fn decoded(datagram: &[u8], dump: bool) -> Vec<Event> {
+    let event = |m: Message<'_>| decode(m.kind, m.flags, m.body, dump);
+    messages(datagram).map_while(|m| m.and_then(event).ok()).flatten().collect()
+}
+
 /// What a kernel lacks is as good as empty.
 fn absent(e: io::Error) -> io::Result<()> {
     if e.raw_os_error().is_some_and(|code| ABSENT.contains(&code)) { Ok(()) } else { Err(e) }

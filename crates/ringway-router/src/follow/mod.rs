@@ -33,6 +33,8 @@ mod answer;
 mod client;
 mod engine;
 mod files;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod members;
 mod netlink;
 mod obstacles;

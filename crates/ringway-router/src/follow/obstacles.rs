@@ -134,7 +134,7 @@ const PROTOCOLS: [(u8, &str); 4] = [(1, "inet"), (2, "ip"), (5, "netdev"), (10, 
 /// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`, `NF_INET_INGRESS`; both hooks of netdev concern members.
 const HOOKS: [u32; 4] = [0, 2, 4, 5];
 
-fn chain(body: &[u8], nics: &[String]) -> Option<String> {
+pub(super) fn chain(body: &[u8], nics: &[String]) -> Option<String> {
     let (mut table, mut name, mut hook, mut drops, mut rules) =
         (String::new(), String::new(), None, false, 0);
     for (kind, value) in attributes(body, NFGENMSG) {

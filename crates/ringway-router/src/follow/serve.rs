@@ -43,7 +43,7 @@ pub struct Server {
 }
 
 #[derive(Debug)]
-struct Client {
+pub(super) struct Client {
     stream: UnixStream,
     /// A question, as far as it has come.
     line: Vec<u8>,
@@ -85,8 +85,7 @@ impl Server {
             let Ok((stream, _)) = self.listener.accept() else { break };
             let root = sockopt::socket_peercred(&stream).is_ok_and(|who| who.uid.is_root());
             if root && stream.set_nonblocking(true).is_ok() {
-                let (line, answer, heard) = (Vec::new(), Vec::new(), Instant::now());
-                self.clients.push(Client { stream, line, answer, heard });
+                self.clients.push(client(stream));
             }
         }
         self.clients.retain_mut(|client| client.turn(engine));
@@ -97,6 +96,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.files.remove_socket(); // of no use without us
     }
+}
+
+/// A client that has said nothing.
+pub(super) fn client(stream: UnixStream) -> Client {
+    Client { stream, line: Vec::new(), answer: Vec::new(), heard: Instant::now() }
 }
 
 impl AsFd for Client {
@@ -139,7 +143,7 @@ impl Client {
     }
 
     /// The next question, when it is whole and the answer before is sent.
-    fn take(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+    pub(super) fn take(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         if !self.answer.is_empty() {
             return Ok(None);
         }

@@ -120,6 +120,16 @@ impl Filter {
     }
 }
 
+/// The eBPF program that a [`Gate`] would load.
+#[cfg(fuzzing)]
+pub(crate) fn to_ebpf(
+    filter: &Filter,
+    hook: Hook,
+    array: i32,
+) -> std::result::Result<Vec<libbpf_sys::bpf_insn>, &'static str> {
+    ebpf::translate(&filter.0.ops, hook, array)
+}
+
 /// The expression, or the number of instructions of a program made elsewhere.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

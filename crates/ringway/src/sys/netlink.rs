@@ -120,7 +120,7 @@ fn encode(kind: u16, flags: u16, serial: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// Takes the messages of one datagram; true when the answer is complete.
-fn take(mut bytes: &[u8], serial: u32, all: &mut Vec<Message>) -> io::Result<bool> {
+pub(crate) fn take(mut bytes: &[u8], serial: u32, all: &mut Vec<Message>) -> io::Result<bool> {
     while let (Some(len), Some(kind), Some(of)) = (u32_at(bytes, 0), u16_at(bytes, 4), u32_at(bytes, 8)) {
         let len = len as usize;
         let Some(body) = bytes.get(HEADER..len) else { return Err(io::ErrorKind::InvalidData.into()) };
