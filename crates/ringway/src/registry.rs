@@ -365,7 +365,7 @@ fn read(dir: &PrivateDir, entry: &str) -> Option<OpenPort> {
     if len < at::HEADER {
         return None;
     }
-    parse(&Arc::new(Mmap::shared(file.as_fd(), len, 0, false).ok()?), len, serial(path)?, true)
+    parse(&Arc::new(Mmap::shared(file.as_fd(), len, 0, false).ok()?), len, serial(entry)?, true)
 }
 
 /// The port that a file of `len` bytes, a header at least, describes. `kernel`: with what its map in the kernel counts.
