@@ -21,7 +21,7 @@ static __always_inline void drop_frame(struct tx_state *t, __u32 why)
 /* Notes the copies of a frame; whether the run has enough to do now. */
 static __always_inline int spend(struct tx_state *t, __u32 copies, __u32 bytes, __u32 slots)
 {
-	__u32 cost = copies * (64 * slots + bytes / 4);
+	__u32 cost = copies * (64 * slots + bytes / 8);
 
 	if (cost >= t->budget)
 		return 1;

@@ -17,7 +17,7 @@ use ringway_bench::lab::{Lab, LabError};
 
 use support::host::ping;
 use support::members::{add, assert_closed, frame, inside, receive, send, stats, transfer};
-use support::switch::Temporary;
+use support::switch::{Temporary, give_next};
 use support::{LIMIT, assert_clear, assert_detached, child, enter, eventually, new_lab, role};
 
 /// A switch whose NICs n1, n2... are joined to wires w1, w2...
@@ -327,6 +327,8 @@ fn a_nic_can_be_deleted_and_added_again() {
     send(&mut p, std::slice::from_ref(&f));
     assert_eq!(bed.next(2), f, "its address is forgotten");
     bed.silent(1);
+    // With the same number, so that what p knows of it is out of date.
+    give_next(bed.switch.name(), 1);
     assert_eq!(add(&bed.lab, bed.switch.name(), "n1", false).unwrap(), 1);
     thread::sleep(Duration::from_millis(150)); // p looks for new programs ten times a second
     bed.send(1, &frame(9, 1, 60, 2));

@@ -228,6 +228,22 @@ pub(crate) fn look_up(path: &std::path::Path, key: u32, len: usize) -> Vec<u8> {
     value
 }
 
+/// Has a switch give this number to its next port, if it is free: as if all others had been given since.
+pub(crate) fn give_next(switch: &str, number: u8) {
+    const MAP_UPDATE_ELEM: i64 = 2;
+    // `struct info` of bpf/vale.h, and where it has the number that was given last.
+    const SIZE: usize = 320;
+    const LATEST: usize = 319;
+    let path = PathBuf::from("/sys/fs/bpf/ringway").join(switch).join("info");
+    let (map, mut value) = (open_object(&path), look_up(&path, 0, SIZE));
+    value[LATEST] = number - 1;
+    let mut words = [map.as_raw_fd() as u64, &raw const ZERO as u64, value.as_ptr() as u64, 0];
+    assert!(bpf(MAP_UPDATE_ELEM, &mut words) >= 0, "{}", std::io::Error::last_os_error());
+}
+
+/// The only key of a map.
+static ZERO: u32 = 0;
+
 /// Programs that are attached to interface `index` of the present namespace: at tcx ingress, at tcx egress.
 pub(crate) fn attached(index: u32) -> [u32; 2] {
     const PROG_QUERY: i64 = 16;

@@ -47,7 +47,9 @@ fn look_at(dir: &Path) -> Result<Metadata> {
             .cure("name the directory itself, as `realpath` shows it"),
         Some(libc::ENOTDIR) => refused(dir, "it is no directory"),
         Some(libc::EACCES) => Error::io(dir.display().to_string(), "you may not look at the directory", e)
-            .cure("have root let you search the directories that lead to it: `chmod o+x DIR`"),
+            .cure(
+                "run as root, or have root let you search the directories that lead to it: `chmod o+x DIR`",
+            ),
         _ => Error::io(dir.display().to_string(), "looking at the directory failed", e),
     })?;
     match is.uid() {

@@ -16,7 +16,7 @@ use proptest::test_runner::{Config, TestRunner};
 use ringway::vale::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, SwitchSpec, VlanMode};
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
-use switch::{Temporary, receive};
+use switch::{Temporary, give_next, receive};
 
 /// Of test frames: an EtherType that could be any.
 const IPV4: u16 = 0x0800;
@@ -314,9 +314,11 @@ fn a_number_used_again_is_a_plain_port() {
     assert_eq!(s.conf("a").unwrap(), told);
     s.del_port("b", false).unwrap();
     assert_eq!(s.conf("a").unwrap(), PortConf { mirror: None, ..told.clone() });
+    give_next(s, 2);
     assert_eq!(s.add_port("c", &PortAccess::default()).unwrap(), 2);
     assert_eq!(s.conf("a").unwrap().mirror, None);
     s.del_port("a", false).unwrap();
+    give_next(s, 1);
     assert_eq!(s.add_port("a", &PortAccess::default()).unwrap(), 1);
     assert_eq!(s.conf("a").unwrap(), PortConf::default());
 }

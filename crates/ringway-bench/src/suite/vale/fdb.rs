@@ -8,11 +8,12 @@ use super::frames::{Frames, To, hello};
 use crate::own::switch::OwnSwitch;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
-const NOTE: &str = "as unicast on one core; each frame goes to one of so many addresses of the receiver at random, all of them learned from \
-                    frames of the receiver before";
+const NOTE: &str = "as unicast on one core; each frame goes to one of so many addresses of the receiver at random, learned from \
+                    frames of the receiver before; of 65536, half of the table, some 5 % find no place among the 6 of 8 that one port \
+                    may have, and frames to them go to all";
 
 /// Share of frames that may reach a port without a part in it, because the table had no place for some address.
-const MISSED: f64 = 0.01;
+const MISSED: f64 = 0.06;
 
 pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     let case = |(addresses, variant)| {
