@@ -14,7 +14,7 @@ static __always_inline void drop_frame(struct tx_state *t, __u32 why)
 }
 
 /* A run takes frames until the copies of those to all, and in bursts with features of all frames, take this long by the estimate
- * of spend(), which is more than twice what was measured. What each receiver costs besides, and frames to one port, have room below
+ * of spend(), which is above what was measured. What each receiver costs besides, and frames to one port, have room below
  * the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
 #define RUN_NS 1500000
 
