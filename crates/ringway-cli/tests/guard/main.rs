@@ -55,6 +55,15 @@ impl Random {
     }
 }
 
+/// Tells a thread to end, also when the test fails.
+struct AtEnd<'a>(&'a AtomicBool);
+
+impl Drop for AtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 #[test]
 fn honest_ports_and_root_are_safe_from_a_hostile_client() {
     let Some(room) = Room::new() else { return };
@@ -64,6 +73,7 @@ fn honest_ports_and_root_are_safe_from_a_hostile_client() {
     let mut hostile = [1, 2].map(|seed| Hostile::start(&room, seed));
     let (start, lasts, done) = (Instant::now(), duration(), AtomicBool::new(false));
     let exchanged = thread::scope(|s| {
+        let _end = AtEnd(&done);
         let frames = s.spawn(|| honest.exchange_until(&done));
         while start.elapsed() < lasts {
             root.acts();

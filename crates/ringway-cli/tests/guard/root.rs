@@ -70,7 +70,7 @@ impl<'a> Root<'a> {
             1 => drop(self.does(&["vale", "stats", SWITCH])),
             2 => drop(self.does(&["vale", "stats", SWITCH, "--json"])),
             3 => drop(self.does(&["stats"])),
-            4 => drop(self.does(&["vale", "fdb", SWITCH])),
+            4 => drop(self.does(&["vale", "fdb", "list", SWITCH])),
             5 => drop(self.does(&["vale", "reload", SWITCH])),
             6 => drop(self.does(&["vale", "port", "set", &port, "--owner", &user, "--mode", "600"])),
             7 => {
