@@ -14,14 +14,14 @@ static __always_inline void drop_frame(struct tx_state *t, __u32 why)
 }
 
 /* A run takes frames until the copies of those to all, and in bursts with features of all frames, take this long by the estimate
- * of spend(), which is above what was measured. What each receiver costs besides, and frames to one port, have room below
+ * of spend(), which is twice what was measured for long frames. What each receiver costs besides, and frames to one port, have room below
  * the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
 #define RUN_NS 1500000
 
 /* Notes the copies of a frame; whether the run has enough to do now. */
 static __always_inline int spend(struct tx_state *t, __u32 copies, __u32 bytes, __u32 slots)
 {
-	__u32 cost = copies * (64 * slots + bytes / 8);
+	__u32 cost = copies * (64 * slots + bytes / 4);
 
 	if (cost >= t->budget)
 		return 1;
