@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ringway::offload::finish_if_partial;
 use ringway::pcapfile::{LINKTYPE_ETHERNET, Reader};
 use ringway::wire::checksum;
 use serde::Serialize;
@@ -117,6 +118,9 @@ fn unfit(frame: &[u8]) -> Option<&'static str> {
     if frame[6] & 1 != 0 || frame[6..12] == [0; 6] {
         return Some("without a valid source address");
     }
+    if finish_if_partial(&mut frame.to_vec()) {
+        return Some("with an unfinished checksum, which Ringway finishes (captured on the sending host)");
+    }
     None
 }
 
@@ -194,6 +198,7 @@ fn put_transport(frame: &mut Vec<u8>, length: usize, tcp: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ringway::offload::finish_if_partial;
     use ringway::pcapfile::Writer;
 
     #[test]
@@ -218,7 +223,7 @@ mod tests {
         let good = vec![2; 100];
         let mut local = good.clone();
         local[..6].copy_from_slice(&[1, 0x80, 0xc2, 0, 0, 0]);
-        for frame in [&good, &vec![2; 3000], &vec![2; 13], &local, &vec![1; 60]] {
+        for frame in [&good, &vec![2; 3000], &vec![2; 13], &local, &vec![1; 60], &unfinished()] {
             writer.write(0, frame.len() as u32, frame).unwrap();
         }
         writer.finish().unwrap();
@@ -226,7 +231,17 @@ mod tests {
         let found = Frames::read(&folder).unwrap();
         fs::remove_dir_all(&folder).unwrap();
         assert_eq!((found.list, found.files, found.frames, found.bytes), (vec![good], 1, 1, 100));
-        assert_eq!(found.skipped.iter().map(|s| s.frames).collect::<Vec<_>>(), [1; 4]);
+        assert_eq!(found.skipped.iter().map(|s| s.frames).collect::<Vec<_>>(), [1; 5]);
         assert!(Frames::read(&folder).is_none());
+    }
+
+    /// UDP over IPv4 whose checksum is the sum of the pseudo header: addresses 0.0.0.0, UDP, 26 bytes.
+    fn unfinished() -> Vec<u8> {
+        let mut frame = vec![0; 60];
+        (frame[6], frame[12], frame[14], frame[23]) = (2, 8, 0x45, 17);
+        frame[16..18].copy_from_slice(&46u16.to_be_bytes());
+        frame[38..40].copy_from_slice(&26u16.to_be_bytes());
+        frame[40..42].copy_from_slice(&(17 + 26u16).to_be_bytes());
+        frame
     }
 }
