@@ -34,6 +34,9 @@ const BUSY: u32 = 2;
 /// How long a receiver sleeps whose doorbell senders may not ring, before it looks for itself.
 const QUIET_NAP: Duration = Duration::from_millis(1);
 
+/// Cure of maps that can't be mapped.
+const FROZEN: &str = "if a user of the port froze the map: `ringway vale port set` makes the port again";
+
 /// Runs without progress before a sync gives up.
 const STALLS: u32 = 1000;
 
@@ -123,8 +126,8 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     let claim = enter(&name, switch, port, &dir)?;
     let shape = vale::read_shape(&root, switch)?;
     let region = objects::open_pin(&dir.join("region"), true, &name)?;
-    let region = Region::over(region, shape.region(), Backing::BpfArray, Alloc::none())
-        .map_err(|e| e.cure("if its user froze the map: `ringway vale port set` makes the port again"))?;
+    let region =
+        Region::over(region, shape.region(), Backing::BpfArray, Alloc::none()).map_err(|e| e.cure(FROZEN))?;
     let view = Arc::new(View::open(&dir, &name)?);
     let now: Vec<Look> = (0..shape.rings).map(|r| view.look(r, &name)).collect::<Result<_>>()?;
     let (number, nic) = now.first().map_or((0, false), |look| (look.port, look.nic));
@@ -355,7 +358,8 @@ struct ValeRx {
 impl ValeRx {
     fn new(core: Arc<Core>, ring: u32, seen: u32) -> Result<Self> {
         let fd = objects::open_pin(&core.dir.join(format!("bell{ring}")), true, &core.name)?;
-        let bell = Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e))?;
+        let bell =
+            Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e).cure(FROZEN))?;
         Ok(Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(true) })
     }
 

@@ -21,8 +21,8 @@ impl Switch {
     /// next sync, whatever he may do from now on. Number, settings and counters stay. Frames that he had not read are lost.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface. Nothing is changed
-    /// then.
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface; nothing is changed
+    /// then. When the kernel refuses one of the last steps, nobody can use the port until the next command finishes the change.
     ///
     /// ```no_run
     /// use ringway::vale::{PortAccess, Switch};
@@ -77,10 +77,14 @@ impl Switch {
         parts.skip(self.shape, &self.hand_over(number), on)?;
         parts.show(self, number, None, on)?;
         let placed = dirs::exchange(&making, &dir);
-        placed.map_err(|e| Error::io(on, "replacing the files of the port failed", e))?;
+        placed.map_err(|e| {
+            Error::io(on, "replacing the files of the port failed", e).cure("`ringway vale list` tries again")
+        })?;
         self.flags(number).fetch_and(!at::RENEWED, AcqRel);
-        dirs::remove_tree(&making)
-            .map_err(|e| Error::io(on, "the port is changed, but removing its old files failed", e))
+        dirs::remove_tree(&making).map_err(|e| {
+            Error::io(on, "the port is changed, but removing its old files failed", e)
+                .cure("`ringway vale list` tries again")
+        })
     }
 
     /// Forgets what the earlier doorbell of each rx ring cost. Position of each up to which programs published frames.
