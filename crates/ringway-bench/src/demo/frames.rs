@@ -198,7 +198,6 @@ fn put_transport(frame: &mut Vec<u8>, length: usize, tcp: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway::offload::finish_if_partial;
     use ringway::pcapfile::Writer;
 
     #[test]
