@@ -18,7 +18,7 @@ int host_rx(struct __sk_buff *skb)
 	if (cpu >= cfg.rx_rings)
 		return TCX_PASS;
 	__u32 r = cfg.tx_rings + cpu;
-	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
 	if (!k || !reg)
 		return TCX_PASS;

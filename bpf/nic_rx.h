@@ -22,7 +22,7 @@ int nic_rx(struct xdp_md *ctx)
 	if (q >= cfg.rx_rings)
 		return XDP_PASS;
 	__u32 r = cfg.tx_rings + q;
-	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
 	if (!k || !reg)
 		return XDP_PASS;

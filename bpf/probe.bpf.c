@@ -2,6 +2,7 @@
 // For probing the kernel: a helper that needs more than a few instructions written by hand.
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "loop.h"
 
 static long count(__u32 i, void *sum)
 {
@@ -17,6 +18,30 @@ int loop(void *ctx)
 	(void)ctx;
 	bpf_loop(4, count, &sum, 0);
 	return sum;
+}
+
+/* Whether the kernel takes programs that are not for old kernels (loop.h, vale.h): `may_goto`, and global functions that are called
+ * while preemption is disabled. */
+extern void bpf_preempt_disable(void) __ksym;
+extern void bpf_preempt_enable(void) __ksym;
+
+__noinline int number(__u32 of)
+{
+	asm volatile("" : "+r"(of));
+	return of;
+}
+
+SEC("syscall")
+int undisturbed(void *ctx)
+{
+	int n = 0;
+
+	(void)ctx;
+	bpf_preempt_disable();
+	while (can_loop && n != 7)
+		n = number(7);
+	bpf_preempt_enable();
+	return n;
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -9,6 +9,7 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bounds.h"
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
@@ -105,10 +106,10 @@ static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
 
 static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
 {
-	return reg + cfg.rings_ofs + (__u64)r * cfg.ring_size + RING_HEADER + (__u64)i * 16;
+	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
 }
 
 static __always_inline void *buf_of(void *reg, __u32 idx)
 {
-	return reg + cfg.bufs_ofs + (__u64)idx * cfg.buf_size;
+	return reg + cfg.bufs_ofs + times(idx, cfg.buf_size);
 }

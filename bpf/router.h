@@ -154,19 +154,32 @@ static __always_inline int drop(__u32 why)
 	return XDP_DROP;
 }
 
+struct claim {
+	__u64 *due, now;
+	__u32 kind, above;
+};
+
+/* Tries to take the place of the next packet; another CPU may take it first. */
+LOOP_STEP(take_place, struct claim *x)
+{
+	__u64 was = READ_ONCE(*x->due), from = was > x->now ? was : x->now;
+	__u32 kind = x->kind & 1;
+
+	if (from - x->now > cfg.early[kind])
+		return 1;
+	if (__sync_val_compare_and_swap(x->due, was, from + cfg.step[kind]) != was)
+		return 0;
+	x->above = 0;
+	return 1;
+}
+
 /* Whether one more packet to the host is above the budget of its kind. */
 static __always_inline int is_above(__u32 kind)
 {
-	__u64 now = bpf_ktime_get_coarse_ns(), *due = &budgets[cfg.member].due[kind];
+	struct claim x = { .due = &budgets[cfg.member].due[kind], .now = bpf_ktime_get_coarse_ns(), .kind = kind, .above = 1 };
 
-	while (can_loop) {
-		__u64 was = READ_ONCE(*due), from = was > now ? was : now;
-		if (from - now > cfg.early[kind])
-			return 1;
-		if (__sync_val_compare_and_swap(due, was, from + cfg.step[kind]) == was)
-			return 0;
-	}
-	return 1;
+	until(take_place, &x);
+	return x.above;
 }
 
 #define PLAIN (1 << LOCAL | 1 << LINK_MULTICAST | 1 << OTHER_STATION | 1 << NOT_IP)

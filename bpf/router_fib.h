@@ -45,39 +45,69 @@ static __always_inline __u32 find4(__u32 addr)
 	return leaf & 0xffff;
 }
 
+/* The keys of a bucket that are looked through for a value. */
+struct keys {
+	void *fib;
+	__u32 first, value, run, rest;
+};
+
+LOOP_STEP(halve, struct keys *x)
+{
+	__u32 half = (x->rest + 1) / 2, at = x->first * 2 + x->run + half - 1;
+
+	if (!x->rest)
+		return 1;
+	__u32 key = READ_ONCE(*(__u16 *)(x->fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
+	x->run += key <= x->value ? half : 0;
+	x->rest -= half;
+	asm volatile("" : "+r"(x->run), "+r"(x->rest));
+	return 0;
+}
+
 /* The leaf for 16 bits that a bucket decides: behind its keys, as many further as keys are not above them. */
 static __always_inline __u32 leaf_in(void *fib, __u32 handle, __u32 value)
 {
-	__u32 width = handle & WIDTH, keys = (handle >> 26 & 31) + 1, first = (handle >> 3 & 0x7fffff) * 2, run = 0, rest = keys;
+	__u32 width = handle & WIDTH, keys = (handle >> 26 & 31) + 1, first = (handle >> 3 & 0x7fffff) * 2;
+	struct keys x = { .fib = fib, .first = first, .value = value, .rest = keys };
 
-	while (rest && can_loop) {
-		__u32 half = (rest + 1) / 2, at = first * 2 + run + half - 1;
-		__u32 key = READ_ONCE(*(__u16 *)(fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
-		run += key <= value ? half : 0;
-		rest -= half;
-		asm volatile("" : "+r"(run), "+r"(rest));
+	until(halve, &x);
+	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (x.run << width), width);
+}
+
+/* An address on its way down. */
+struct descent {
+	void *fib;
+	__u64 high, low;
+	__u32 leaf;
+};
+
+LOOP_STEP(descend, struct descent *x)
+{
+	__u32 leaf = x->leaf;
+
+	if (!(leaf & HANDLE))
+		return 1;
+	x->high = x->high << 16 | x->low >> 48;
+	x->low <<= 16;
+	__u32 value = x->high >> 48;
+	if (leaf & BUCKET) {
+		leaf = leaf_in(x->fib, leaf, value);
+	} else {
+		leaf = leaf_of(x->fib, cfg.words6, leaf, value >> 8);
+		if (leaf & HANDLE)
+			leaf = leaf_of(x->fib, cfg.words6, leaf, value & 0xff);
 	}
-	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (run << width), width);
+	asm volatile("" : "+r"(leaf));
+	x->leaf = leaf;
+	return 0;
 }
 
 /* The next hop of an IPv6 address, its halves most significant byte first; 0 without a route. */
 __noinline int find6(__u64 high, __u64 low)
 {
 	void *fib = START(fib6);
-	__u32 leaf = READ_ONCE(*(__u32 *)(fib + (high >> 48) * 4));
+	struct descent x = { .fib = fib, .high = high, .low = low, .leaf = READ_ONCE(*(__u32 *)(fib + (high >> 48) * 4)) };
 
-	while (leaf & HANDLE && can_loop) {
-		high = high << 16 | low >> 48;
-		low <<= 16;
-		__u32 value = high >> 48;
-		if (leaf & BUCKET) {
-			leaf = leaf_in(fib, leaf, value);
-		} else {
-			leaf = leaf_of(fib, cfg.words6, leaf, value >> 8);
-			if (leaf & HANDLE)
-				leaf = leaf_of(fib, cfg.words6, leaf, value & 0xff);
-		}
-		asm volatile("" : "+r"(leaf));
-	}
-	return leaf & HANDLE ? 0 : leaf & 0xffff;
+	until(descend, &x);
+	return x.leaf & HANDLE ? 0 : x.leaf & 0xffff;
 }

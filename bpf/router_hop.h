@@ -124,25 +124,34 @@ __noinline int why_member_not_back(__u32 number)
 	return why_not_back(&w);
 }
 
+/* A group whose members are asked. */
+struct members {
+	__u16 *all;
+	__u32 group, i, last;
+	__u32 why; /* the best that one said */
+};
+
+LOOP_STEP(ask_member, struct members *x)
+{
+	__u32 number = READ_ONCE(x->all[(x->group & cfg.groups) << 8 | (x->i++ & 0xff)]);
+
+	if (!number || number == x->last)
+		return 0;
+	x->last = number;
+	asm volatile("" : "+r"(x->last));
+	__u32 why = why_member_not_back(number);
+	if (why != REVERSE_PATH)
+		x->why = why;
+	return !why;
+}
+
 /* The best that a member of a group says. */
 __noinline int why_none_back(__u32 group)
 {
-	__u16 *all = START(groups);
-	__u32 last = 0, unknown = 0;
+	struct members x = { .all = START(groups), .group = group, .i = zero() & 0xff, .why = REVERSE_PATH };
 
-	/* The verifier does not know that it starts from 0: it need not follow each turn. */
-	for (__u32 i = zero() & 0xff; i < 256 && can_loop; i++) {
-		__u32 number = READ_ONCE(all[(group & cfg.groups) << 8 | (i & 0xff)]);
-		if (!number || number == last)
-			continue;
-		last = number;
-		asm volatile("" : "+r"(last));
-		int why = why_member_not_back(number);
-		if (!why)
-			return 0;
-		unknown |= why == KERNEL_ROUTE;
-	}
-	return unknown ? KERNEL_ROUTE : REVERSE_PATH;
+	repeat(256 + zero(), 0x1ff, ask_member, &x);
+	return x.why;
 }
 
 /* Why a packet whose source has this next hop fails the reverse path filter (RFC 3704), or 0. */

@@ -73,7 +73,8 @@ static long name##_part(__u32 i, struct long_frame *f)                          
 		f->lost = 1;                                                                       \
 		return 1;                                                                          \
 	}                                                                                          \
-	if (n == 0 || load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), n)) {               \
+	__u32 less = less_one(n);                                                                  \
+	if (less >= cfg.buf_size || load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), less + 1)) { \
 		f->bad = 1;                                                                        \
 		return 1;                                                                          \
 	}                                                                                          \

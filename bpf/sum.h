@@ -70,41 +70,71 @@ static __always_inline int find_sum(void *pkt, void *end, struct l4 *l)
 	return 1;
 }
 
-/* Adds up `len` bytes from `at` on, all of them or none. */
+/* Bytes that are added up. */
+struct adding {
+	void *pkt, *end;
+	__u64 all;
+	__u32 at, len; /* those that are left */
+	__u32 beyond;  /* they go on behind the end of the packet */
+};
+
+static __always_inline void added(struct adding *x, __u32 bytes)
+{
+	x->at = (x->at + bytes) & NEAR;
+	x->len = (x->len - bytes) & NEAR;
+	asm volatile("" : "+r"(x->at), "+r"(x->len), "+r"(x->all));
+}
+
+LOOP_STEP(add_32, struct adding *x)
+{
+	void *p = x->pkt + (x->at & NEAR);
+
+	if (x->len < 32)
+		return 1;
+	if (p + 32 > x->end) {
+		x->beyond = 1;
+		return 1;
+	}
+#pragma unroll
+	for (int i = 0; i < 32; i += 4)
+		x->all += *(__u32 *)(p + i);
+	added(x, 32);
+	return 0;
+}
+
+LOOP_STEP(add_2, struct adding *x)
+{
+	void *p = x->pkt + (x->at & NEAR);
+
+	if (x->len < 2)
+		return 1;
+	if (p + 2 > x->end) {
+		x->beyond = 1;
+		return 1;
+	}
+	x->all += *(__u16 *)p;
+	added(x, 2);
+	return 0;
+}
+
+/* Adds up `len` bytes from `at` on, all of them or none. `zero` is 0, which the verifier does not know. */
 static __always_inline int add_up(void *pkt, void *end, __u32 at, __u32 len, __u32 zero, __u64 *sum)
 {
-	__u64 all = zero; /* what the verifier knows of it would be one thing more to follow */
+	struct adding x = { .pkt = pkt, .end = end, .all = zero, .at = (at + zero) & NEAR, .len = (len + zero) & NEAR };
 
 	if (at + len > NEAR)
 		return 0;
-	at = (at + zero) & NEAR;
-	len = (len + zero) & NEAR;
-	while (len >= 32 && can_loop) {
-		void *p = pkt + at;
-		if (p + 32 > end)
-			return 0;
-#pragma unroll
-		for (int i = 0; i < 32; i += 4)
-			all += *(__u32 *)(p + i);
-		at = (at + 32) & NEAR;
-		len = (len - 32) & NEAR;
-		asm volatile("" : "+r"(at), "+r"(len), "+r"(all));
-	}
-	while (len >= 2 && can_loop) {
-		void *p = pkt + at;
-		if (p + 2 > end)
-			return 0;
-		all += *(__u16 *)p;
-		at = (at + 2) & NEAR;
-		len = (len - 2) & NEAR;
-		asm volatile("" : "+r"(at), "+r"(len), "+r"(all));
-	}
-	if (len) {
-		void *p = pkt + at;
+	until(add_32, &x);
+	if (!x.beyond)
+		until(add_2, &x);
+	if (x.beyond)
+		return 0;
+	if (x.len) {
+		void *p = pkt + (x.at & NEAR);
 		if (p + 1 > end)
 			return 0;
-		all += *(__u8 *)p;
+		x.all += *(__u8 *)p;
 	}
-	*sum = all;
+	*sum = x.all;
 	return 1;
 }

@@ -23,7 +23,7 @@ int tx(struct xdp_md *ctx)
 
 	if (r >= cfg.tx_rings)
 		return XDP_ABORTED;
-	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
 	if (!k || !reg)
 		return XDP_ABORTED;

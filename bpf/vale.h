@@ -7,6 +7,7 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "bounds.h"
 #include "loop.h"
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
@@ -199,7 +200,7 @@ static __always_inline struct tx_state *tx_of(void *state, __u32 r)
 
 static __always_inline struct rx_state *rx_of(void *state, __u32 r)
 {
-	return state + sizeof(struct port_state) + (__u64)cfg.rings * TX_SIZE + (__u64)r * RX_SIZE;
+	return state + sizeof(struct port_state) + (__u64)cfg.rings * TX_SIZE + times(r, RX_SIZE);
 }
 
 /* One for the switch; written by root, read by all. */
@@ -295,20 +296,35 @@ static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
 
 static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
 {
-	return reg + cfg.rings_ofs + (__u64)r * cfg.ring_size + RING_HEADER + (__u64)i * 16;
+	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
 }
 
 static __always_inline __u32 *told_of(void *reg, __u32 r)
 {
-	return reg + cfg.rings_ofs + (__u64)r * cfg.ring_size + TOLD;
+	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + TOLD;
 }
 
 static __always_inline void *buf_of(void *reg, __u32 idx)
 {
-	return reg + cfg.bufs_ofs + (__u64)idx * cfg.buf_size;
+	return reg + cfg.bufs_ofs + times(idx, cfg.buf_size);
 }
 
-/* A receiver sees what one sender reserved only after that sender is done with it, so it is not to be interrupted for
- * long by other tasks (Linux 6.10; before, a preempted sender delays its receivers). */
-extern void bpf_preempt_disable(void) __ksym __weak;
-extern void bpf_preempt_enable(void) __ksym __weak;
+/* A receiver sees what one sender reserved only after that sender is done with it, so other tasks are not to interrupt it for long.
+ * Before Linux 6.15 programs can't prevent that: there a preempted sender delays its receivers. */
+#if OLD_KERNEL
+static __always_inline void no_preemption(void) {}
+static __always_inline void preemption(void) {}
+#else
+extern void bpf_preempt_disable(void) __ksym;
+extern void bpf_preempt_enable(void) __ksym;
+
+static __always_inline void no_preemption(void)
+{
+	bpf_preempt_disable();
+}
+
+static __always_inline void preemption(void)
+{
+	bpf_preempt_enable();
+}
+#endif

@@ -137,21 +137,31 @@ __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 	return !bad && spend(t, copies, t->chain_bytes, slots) ? i + 1 : 0;
 }
 
+LOOP_STEP(decide_slot_conf, struct deciding *x)
+{
+	__u32 enough = decide_conf(x->t, x->ring, x->at, x->i);
+
+	if (enough) {
+		x->enough = enough;
+		return 1;
+	}
+	x->i = (x->i + 1) & (BURST - 1);
+	x->at = (x->at + 1) & MASK;
+	return 0;
+}
+
 /* The first pass; returns how many slots are taken. */
 static __always_inline __u32 decide_all_conf(struct tx_state *t, __u32 ring, __u32 from, __u32 waiting)
 {
-	__u32 count = waiting < BURST ? waiting : BURST, i = READ_ONCE(t->zero) & (BURST - 1), at = from & MASK;
+	__u32 count = waiting < BURST ? waiting : BURST;
+	struct deciding x = { .t = t, .ring = ring, .at = from & MASK, .i = READ_ONCE(t->zero) & (BURST - 1) };
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = 0;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = count & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		__u32 enough = decide_conf(t, ring, at, i);
-		if (enough)
-			return enough & 0x7ff;
-		i = (i + 1) & (BURST - 1);
-		at = (at + 1) & MASK;
-	}
+	repeat(count, 0x7ff, decide_slot_conf, &x);
+	if (x.enough)
+		return x.enough & 0x7ff;
 	if (!t->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */

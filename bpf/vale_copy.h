@@ -12,13 +12,18 @@ static __always_inline void copy_step(void *to, const void *from, int bytes)
 		((__u64 *)to)[i] = ((const __u64 *)from)[i];
 }
 
-/* Copies `len` bytes, at most `max`, which is a constant. `zero` is 0, which the verifier does not know: it walks the loop once. */
+/* Copies `len` bytes, at most `max`, which is a constant. `zero` is 0, which the verifier does not know. */
 static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u32 max, __u32 zero)
 {
 	if (len >= 64) {
-		__u32 o = zero & 0xfff;
-		for (; o + 64 <= len && o + 64 <= max && can_loop; o = (o + 64) & 0xfff)
+		__u32 o = start_of(zero & 0xfff);
+		for (; o + 64 <= len && can_loop; o = (o + 64) & 0xfff) {
+			/* Of the number itself, as the verifier is to see it. */
+			asm volatile("" : "+r"(o));
+			if (o > max - 64)
+				break;
 			copy_step(to + o, from + o, 64);
+		}
 		o = len - 64;
 		if (o <= max - 64)
 			copy_step(to + o, from + o, 64);

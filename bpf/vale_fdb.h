@@ -115,7 +115,7 @@ enum learned { NO_PLACE, LEARNED, KNOWN, CROWDED };
  * place as well, or the port's other senders may have put more than its share there at the same moment. */
 static __always_inline int fdb_put(struct fdb *f, __u64 *e, __u32 at, __u64 old, __u64 fresh, __u32 held)
 {
-	if (!fdb_replace(f, &e[at], old, fresh))
+	if (!fdb_replace(f, &e[at & (WAYS - 1)], old, fresh))
 		return LEARNED;
 	for (__u32 i = 0; i < WAYS; i++) {
 		__u64 v = READ_ONCE(e[i]);
@@ -123,6 +123,49 @@ static __always_inline int fdb_put(struct fdb *f, __u64 *e, __u32 at, __u64 old,
 			return CROWDED;
 	}
 	return held + LEARNERS > SHARE ? CROWDED : LEARNED;
+}
+
+/* A bucket that is looked through for the address of `fresh`, place by place. */
+struct places {
+	__u64 *e, fresh;
+	__u64 was, mine; /* what was there */
+	__u8 port, now, i;
+	__u8 at, own;    /* places: of the address, or a free one; and one of the port */
+	__u8 held, same; /* entries that the port has, and that the address has */
+	__u8 done;       /* LEARNED or KNOWN: nothing more to look for */
+};
+
+static __always_inline struct places places_of(struct fdb *f, __u64 h, __u64 now, __u32 port)
+{
+	return (struct places){ .e = bucket(f, h), .fresh = fdb_fresh(h, now, port), .now = now, .port = port, .at = WAYS, .own = WAYS };
+}
+
+static __always_inline __u64 *place(struct places *p)
+{
+	return &p->e[p->i & (WAYS - 1)];
+}
+
+SELDOM_STEP(learn_place, struct places *p)
+{
+	__u64 v = READ_ONCE(*place(p));
+
+	if ((__u8)v && v >> REST_AT == p->fresh >> REST_AT) {
+		/* Seen again: only the time changes, so nothing is counted. */
+		p->done = LEARNED;
+		if (!(v & STATIC) && !is_held(v, p->now, p->port))
+			p->done = KNOWN;
+		else if (!(v & STATIC))
+			__sync_val_compare_and_swap(place(p), v, p->fresh);
+		return 1;
+	}
+	if (!(__u8)v || fdb_dead(v, p->now)) {
+		p->at = p->i, p->was = v;
+	} else if ((__u8)v == p->port && !(v & STATIC)) {
+		p->own = p->i, p->mine = v;
+		p->held++;
+	}
+	p->i++;
+	return 0;
 }
 
 /* Looks for a place for the address with the mixed key `h`, seen on `port` in the unit of time `now`. KNOWN: the bucket has it
@@ -135,32 +178,27 @@ __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 	if (!f)
 		return NO_PLACE;
 	port &= 0xff;
-	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port), dead = 0, mine = 0;
-	__u32 free = WAYS, own = WAYS;
-	/* Where it starts is unknown to the verifier, so that it does not follow each place for itself. */
-	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i;
-	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
-		__u64 v = READ_ONCE(e[i]);
-		if ((__u8)v && v >> REST_AT == fresh >> REST_AT) {
-			if (v & STATIC)
-				return LEARNED;
-			if (!is_held(v, now, port))
-				return KNOWN;
-			fdb_replace(f, &e[i], v, fresh);
-			return LEARNED;
-		}
-		if (!(__u8)v || fdb_dead(v, now)) {
-			free = i, dead = v;
-		} else if ((__u8)v == port && !(v & STATIC)) {
-			own = i, mine = v;
-			held = (held + 1) & (2 * WAYS - 1);
-		}
-		i = (i + 1) & (WAYS - 1);
-		asm volatile("" : "+r"(i), "+r"(left));
+	struct places p = places_of(f, h, now, port);
+	repeat_seldom(WAYS, WAYS, learn_place, &p);
+	if (p.done)
+		return p.done;
+	if (p.at < WAYS && p.held < SHARE && READ_ONCE(f->count[port]) < quota)
+		return fdb_put(f, p.e, p.at, p.was, p.fresh, p.held);
+	return p.own < WAYS ? fdb_put(f, p.e, p.own, p.mine, p.fresh, p.held - 1) : NO_PLACE;
+}
+
+SELDOM_STEP(move_place, struct places *p)
+{
+	__u64 v = READ_ONCE(*place(p));
+
+	if ((__u8)v && v >> REST_AT == p->fresh >> REST_AT) {
+		p->at = p->i, p->was = v;
+	} else if (is_held(v, p->now, p->port)) {
+		p->own = p->i, p->mine = v;
+		p->held++;
 	}
-	if (free < WAYS && held < SHARE && READ_ONCE(f->count[port]) < quota)
-		return fdb_put(f, e, free, dead, fresh, held);
-	return own < WAYS ? fdb_put(f, e, own, mine, fresh, held - 1) : NO_PLACE;
+	p->i++;
+	return 0;
 }
 
 /* Brings an address that the bucket has to its port. It counts as a new one there. */
@@ -172,27 +210,28 @@ __noinline int fdb_move(__u64 h, __u64 now, __u32 port, __u32 quota)
 	if (!f)
 		return NO_PLACE;
 	port &= 0xff;
-	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port), mine = 0, was = 0;
-	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i, own = WAYS, at = WAYS;
-	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
-		__u64 v = READ_ONCE(e[i]);
-		if ((__u8)v && v >> REST_AT == fresh >> REST_AT) {
-			at = i, was = v;
-		} else if (is_held(v, now, port)) {
-			own = i, mine = v;
-			held = (held + 1) & (2 * WAYS - 1);
-		}
-		i = (i + 1) & (WAYS - 1);
-		asm volatile("" : "+r"(i), "+r"(left));
-	}
+	struct places p = places_of(f, h, now, port);
+	repeat_seldom(WAYS, WAYS, move_place, &p);
 	/* Somebody may have changed it meanwhile. */
-	if (at >= WAYS || was & STATIC)
+	if (p.at >= WAYS || p.was & STATIC)
 		return LEARNED;
-	if ((__u8)was != port && READ_ONCE(f->count[port]) >= quota)
+	if ((__u8)p.was != port && READ_ONCE(f->count[port]) >= quota)
 		return NO_PLACE;
-	if (held >= SHARE && own < WAYS)
-		held -= fdb_replace(f, &e[own], mine, 0);
-	return fdb_put(f, e, at, was, fresh, held);
+	if (p.held >= SHARE && p.own < WAYS)
+		p.held -= fdb_replace(f, &p.e[p.own & (WAYS - 1)], p.mine, 0);
+	return fdb_put(f, p.e, p.at, p.was, p.fresh, p.held);
+}
+
+SELDOM_STEP(settle_place, struct places *p)
+{
+	__u64 v = READ_ONCE(*place(p));
+
+	p->held += is_held(v, p->now, p->port);
+	p->same += (__u8)v && v >> REST_AT == p->fresh >> REST_AT;
+	if (v == p->fresh)
+		p->at = p->i;
+	p->i++;
+	return 0;
 }
 
 /* Takes an address that was just learned back if it is in another place as well, which would be read as one of another port,
@@ -200,25 +239,16 @@ __noinline int fdb_move(__u64 h, __u64 now, __u32 port, __u32 quota)
  * others did. */
 __noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
 {
-	__u32 zero = 0, same = 0;
+	__u32 zero = 0;
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
 
 	if (!f)
 		return 0;
 	port &= 0xff;
-	__u64 *e = bucket(f, h), fresh = fdb_fresh(h, now, port);
-	__u32 i = READ_ONCE(f->zero) & (WAYS - 1), held = i, at = WAYS;
-	for (__u32 left = i + WAYS; left && can_loop; left = (left - 1) & (2 * WAYS - 1)) {
-		__u64 v = READ_ONCE(e[i]);
-		held = (held + is_held(v, now, port)) & (2 * WAYS - 1);
-		same = (same + ((__u8)v && v >> REST_AT == fresh >> REST_AT)) & (2 * WAYS - 1);
-		if (v == fresh)
-			at = i;
-		i = (i + 1) & (WAYS - 1);
-		asm volatile("" : "+r"(i), "+r"(left));
-	}
-	if (at < WAYS && (same > 1 || held > SHARE))
-		fdb_replace(f, &e[at], fresh, 0);
+	struct places p = places_of(f, h, now, port);
+	repeat_seldom(WAYS, WAYS, settle_place, &p);
+	if (p.at < WAYS && (p.same > 1 || p.held > SHARE))
+		fdb_replace(f, &p.e[p.at & (WAYS - 1)], p.fresh, 0);
 	return 0;
 }
 
@@ -235,6 +265,23 @@ static __always_inline int fdb_note(__u64 h, __u64 now, __u32 port, __u32 quota)
 	return done;
 }
 
+struct sweeping {
+	struct fdb *f;
+	__u64 now, units;
+	__u32 at;
+};
+
+SELDOM_STEP(sweep_place, struct sweeping *x)
+{
+	__u64 *e = &x->f->entry[x->at / WAYS & (BUCKETS - 1)][x->at & (WAYS - 1)], v = READ_ONCE(*e), now = x->now;
+	int old = x->units > TURN ? !(v & STATIC) && (((v >> SEEN_AT) - now) & 0xff) > 1 : fdb_dead(v, now);
+
+	if ((__u8)v && old)
+		fdb_replace(x->f, e, v, 0);
+	x->at++;
+	return 0;
+}
+
 /* Clears dead entries: some places for each unit of time since the last call, so that each place's turn comes
  * every 128. After a longer pause an old entry could pass for a new one, so all but those of this moment go. */
 __noinline int fdb_sweep(__u64 now)
@@ -247,13 +294,8 @@ __noinline int fdb_sweep(__u64 now)
 	__u64 last = READ_ONCE(f->swept), units = now - last;
 	if ((__s64)units <= 0 || __sync_val_compare_and_swap(&f->swept, last, now) != last)
 		return 0;
-	__u32 places = SWEEP * (units > TURN ? TURN : units), at = __sync_fetch_and_add(&f->hand, places);
-	for (__u32 left = (places + READ_ONCE(f->zero)) & (2 * PLACES - 1); left && can_loop; left = (left - 1) & (2 * PLACES - 1)) {
-		__u64 *e = &f->entry[at / WAYS & (BUCKETS - 1)][at & (WAYS - 1)], v = READ_ONCE(*e);
-		int old = units > TURN ? !(v & STATIC) && (((v >> SEEN_AT) - now) & 0xff) > 1 : fdb_dead(v, now);
-		if ((__u8)v && old)
-			fdb_replace(f, e, v, 0);
-		at++;
-	}
+	__u32 places = SWEEP * (units > TURN ? TURN : units);
+	struct sweeping x = { .f = f, .now = now, .units = units, .at = __sync_fetch_and_add(&f->hand, places) };
+	repeat_seldom(places, 2 * PLACES - 1, sweep_place, &x);
 	return 0;
 }

@@ -79,33 +79,45 @@ static __always_inline __u32 walk_left(struct tx_state *t)
 	return (t->walk.own_left + t->walk.all_left) & 0x7ff;
 }
 
+struct survey {
+	struct tx_state *t;
+	__u32 room, mark, used, fits;
+};
+
+SELDOM_STEP(survey_slot, struct survey *x)
+{
+	struct tx_state *t = x->t;
+	struct walk *w = &t->walk;
+
+	walk_on(t);
+	if (!w->take)
+		return 0;
+	x->used = (x->used + w->need) & 0xfff;
+	if (x->used > x->room)
+		return 1;
+	if (w->inside)
+		return 0;
+	x->fits = x->used;
+	if (w->to_all) {
+		w->frames_all++;
+		t->reached[w->i & (BURST - 1)] |= x->mark & OFFERED;
+	} else {
+		w->frames_own++;
+	}
+	return 0;
+}
+
 /* Counts the frames that fit whole into `room` slots, and returns their slots. Frames to all are marked as offered. */
 __noinline int survey(struct tx_state *t, __u32 room, __u32 mark)
 {
 	if (!t)
 		return 0;
-	struct walk *w = &t->walk;
-	__u32 used = READ_ONCE(t->zero) & 0xfff, fits = used;
+	__u32 zero = READ_ONCE(t->zero) & 0xfff;
+	struct survey x = { .t = t, .room = room, .mark = mark, .used = zero, .fits = zero };
 	walk_back(t);
-	w->frames_own = w->frames_all = 0;
-	for (__u32 left = walk_left(t); left && can_loop; left = (left - 1) & 0x7ff) {
-		walk_on(t);
-		if (!w->take)
-			continue;
-		used = (used + w->need) & 0xfff;
-		if (used > room)
-			break;
-		if (w->inside)
-			continue;
-		fits = used;
-		if (w->to_all) {
-			w->frames_all++;
-			t->reached[w->i & (BURST - 1)] |= mark & OFFERED;
-		} else {
-			w->frames_own++;
-		}
-	}
-	return fits;
+	t->walk.frames_own = t->walk.frames_all = 0;
+	repeat_seldom(walk_left(t), 0x7ff, survey_slot, &x);
+	return x.fits;
 }
 
 /* Writes the addresses by which the frame that starts with slot `i` was decided. */
@@ -195,33 +207,48 @@ static __always_inline void note_copied(struct tx_state *t, struct walk *w, __u3
 	}
 }
 
+struct walk_copy {
+	struct tx_state *t;
+	void *from, *reg;
+	__u32 d, ring, pos, used, n, mark;
+};
+
+LOOP_STEP(copy_walk_slot, struct walk_copy *x)
+{
+	struct tx_state *t = x->t;
+	struct walk *w = &t->walk;
+	__u32 ring = x->ring;
+
+	KEEP_BELOW(ring, cfg.rings);
+	walk_on(t);
+	if (!w->take)
+		return 0;
+	if (x->used >= x->n)
+		return 1;
+	__u64 before = t->bytes;
+	if (w->plain) {
+		void *copy = copy_slot(t, x->from, x->reg, ring, x->pos, w->i);
+		if (copy && w->first)
+			write_addresses(t, copy, w->i);
+	} else {
+		copy_first(t, x->d, ring, x->pos);
+	}
+	if (w->to_all)
+		t->bytes_all += t->bytes - before;
+	note_copied(t, w, x->mark);
+	x->pos = (x->pos + w->need) & MASK;
+	x->used = (x->used + w->need) & 0xfff;
+	return 0;
+}
+
 /* Copies the first `n` slots of a walk to port `d`. */
 static __always_inline void copy_walk(struct tx_state *t, void *from, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 mark)
 {
-	struct walk *w = &t->walk;
-	__u32 pos = at & MASK, used = READ_ONCE(t->zero) & 0xfff;
+	struct walk_copy x = { .t = t, .from = from, .reg = reg, .d = d, .ring = ring, .pos = at & MASK,
+			       .used = READ_ONCE(t->zero) & 0xfff, .n = n, .mark = mark };
 
 	walk_back(t);
-	for (__u32 left = walk_left(t); left && can_loop; left = (left - 1) & 0x7ff) {
-		walk_on(t);
-		if (!w->take)
-			continue;
-		if (used >= n)
-			break;
-		__u64 before = t->bytes;
-		if (w->plain) {
-			void *copy = copy_slot(t, from, reg, ring, pos, w->i);
-			if (copy && w->first)
-				write_addresses(t, copy, w->i);
-		} else {
-			copy_first(t, d, ring, pos);
-		}
-		if (w->to_all)
-			t->bytes_all += t->bytes - before;
-		note_copied(t, w, mark);
-		pos = (pos + w->need) & MASK;
-		used = (used + w->need) & 0xfff;
-	}
+	repeat(walk_left(t), 0x7ff, copy_walk_slot, &x);
 }
 
 /* Counts at a mirror what became of `frames` copies of the frames of port `of`. */
@@ -267,8 +294,7 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 	__u64 at = 0;
 	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
-	if (bpf_preempt_disable)
-		bpf_preempt_disable();
+	no_preemption();
 #define FITTING(room) (survey(t, room, 0) & 0xfff)
 	__u32 n = RX_RESERVE(r, c, want, FITTING, at);
 	if (n) {
@@ -276,8 +302,7 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
 		rx_wake(c, d, ring);
 	}
-	if (bpf_preempt_enable)
-		bpf_preempt_enable();
+	preemption();
 	if (READ_ONCE(((struct port_state *)state)->nic))
 		note_nic(t, r, d);
 	if (mark)
@@ -315,21 +340,19 @@ static long deliver_nth_conf(__u32 i, struct run *x)
 /* Moves a burst of a ring up to `head`; returns the slots taken. */
 __noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
 {
-	__u32 zero = 0;
-	struct run x = { .t = t, .ring = ring, .info = bpf_map_lookup_elem(&info, &zero) };
+	struct info *i = own_info();
 	struct port_conf *c = conf_of(cfg.port);
 
-	if (!t || !x.info || !c)
+	if (!t || !i || !c)
 		return 0;
 	/* Mirrors of the sender and of each receiver. */
-	begin_run(t, x.info, 1 + !!(READ_ONCE(c->features) & MIRROR_TX) + !!(READ_ONCE(x.info->shared) & MIRROR_RX));
+	begin_run(t, i, 1 + !!(READ_ONCE(c->features) & MIRROR_TX) + !!(READ_ONCE(i->shared) & MIRROR_RX));
 	t->slots = decide_all_conf(t, ring, t->sent, (head - t->sent) & MASK);
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 mirror = READ_ONCE(c->mirror);
 	if (mirror && READ_ONCE(c->features) & MIRROR_TX)
 		deliver_conf(t, mirror, 0, ring, ~0u);
-	if (t->ndsts)
-		bpf_loop(2 * PORTS, deliver_nth_conf, &x, 0);
+	DELIVER_ALL(t, ring, own_info(), deliver_nth_conf);
 	if (is_touched(t, FLOOD))
 		count_flood(t, 0);
 	return t->slots;

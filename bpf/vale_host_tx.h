@@ -21,20 +21,23 @@ static __always_inline __u32 tag_of(struct __sk_buff *skb)
 	return skb->vlan_present ? skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16 : 0;
 }
 
-/* Copies `n` bytes from place `at` of the frame, as it is with its tag. */
-static __always_inline int load_part(struct __sk_buff *skb, void *buf, __u32 at, __u32 n, __u32 tag)
+/* Copies the next `n` bytes of the frame, as it is with its tag. */
+static __always_inline int load_part(struct slots *x, void *buf, __u32 n)
 {
+	struct __sk_buff *skb = x->ctx;
+	__u32 tag = tag_of(skb);
+
 	if (!tag)
-		return bpf_skb_load_bytes(skb, at, buf, n);
-	if (at)
-		return bpf_skb_load_bytes(skb, at - 4, buf, n);
-	n -= 16; /* behind the addresses and the tag */
-	asm volatile("" : "+r"(n));
-	if (n == 0 || n > cfg.buf_size - 16 || bpf_skb_load_bytes(skb, 0, buf, 12))
+		return bpf_skb_load_bytes(skb, x->done, buf, n);
+	if (x->done)
+		return bpf_skb_load_bytes(skb, x->done - 4, buf, n);
+	__u32 less = less_one(n - 16); /* behind the addresses and the tag */
+	if (less >= cfg.buf_size - 16 || bpf_skb_load_bytes(skb, 0, buf, 12))
 		return -1;
 	*(__u32 *)(buf + 12) = tag;
-	return bpf_skb_load_bytes(skb, 12, buf + 16, n);
+	return bpf_skb_load_bytes(skb, 12, buf + 16, less + 1);
 }
+DEFINE_FILL(fill_from_host, load_part)
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
  * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
@@ -65,9 +68,8 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
 		return RECEIVER_FULL;
 	}
-	__u32 tag = tag_of(skb);
-#define LOAD_SKB(done, buf, n) load_part(skb, buf, done, n, tag)
-	FILL_SLOTS(reg, ring, at, len, READ_ONCE(me->zero), LOAD_SKB);
+	struct slots x = slots_at(skb, reg, ring, at, len, READ_ONCE(me->zero));
+	until(fill_from_host, &x);
 	pass_on(r, reg, d, ring, at, n, len, 1);
 	return 0;
 }
@@ -167,15 +169,6 @@ int vale_host(struct __sk_buff *skb)
 		return refuse(&s, SAME_PORT);
 	send_to(&s, d);
 	return sent_to(&s, d == s.beside);
-}
-
-/* Whether the run is one for the stack of this NIC: the kernel gives it frames that seem to have come from there. */
-static __always_inline int is_at_nic(struct xdp_md *ctx)
-{
-	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
-	struct net_device___l *dev = x->rxq->dev;
-
-	return dev->ifindex == nic.ifindex && dev->nd_net.net->ns.inum == nic.netns;
 }
 
 /* As vale_out, with the same caller. A run elsewhere does nothing, unless there is no interface any more: then the frames are

@@ -90,6 +90,35 @@ __noinline int module_part(__u32 i, __u32 first, __u32 ring)
 	return 0;
 }
 
+struct linking {
+	struct tx_state *t;
+	struct module_run *m;
+	__u32 d, i, last;
+};
+
+SELDOM_STEP(link_slot, struct linking *x)
+{
+	struct module_run *m = x->m;
+	struct tx_state *t = x->t;
+	__u32 i = x->i & (BURST - 1);
+
+	if (m->set[i][x->d >> 6 & 3] >> (x->d & 63) & 1) {
+		if (m->slots)
+			m->next[x->last & (BURST - 1)] = i;
+		else
+			m->head = i;
+		x->last = i;
+		m->slots++;
+		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+			m->frames++;
+			if (!t->reached[i])
+				t->reached[i] = OFFERED;
+		}
+	}
+	x->i = t->next[i];
+	return 0;
+}
+
 /* Links those frames of the list of frames to all that are for `d`. */
 __noinline int link_set(struct tx_state *t, __u32 d, __u32 ring)
 {
@@ -97,25 +126,9 @@ __noinline int link_set(struct tx_state *t, __u32 d, __u32 ring)
 
 	if (!t || !m)
 		return 0;
-	__u32 i = t->list[FLOOD].head, last = READ_ONCE(t->zero);
+	struct linking x = { .t = t, .m = m, .d = d, .i = t->list[FLOOD].head, .last = READ_ONCE(t->zero) };
 	m->slots = m->frames = 0;
-	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		i &= BURST - 1;
-		if (m->set[i][d >> 6 & 3] >> (d & 63) & 1) {
-			if (m->slots)
-				m->next[last & (BURST - 1)] = i;
-			else
-				m->head = i;
-			last = i;
-			m->slots++;
-			if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-				m->frames++;
-				if (!t->reached[i])
-					t->reached[i] = OFFERED;
-			}
-		}
-		i = t->next[i];
-	}
+	repeat_seldom(t->list[FLOOD].slots, 0x7ff, link_slot, &x);
 	return 0;
 }
 #else

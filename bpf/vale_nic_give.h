@@ -69,19 +69,17 @@ static __always_inline int shift_of(struct wire_run *w)
 /* Loads the first `n` bytes of the copy into a buffer. */
 static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, void *buf, __u32 n)
 {
-	int bad;
+	int bad, moved = shift_of(w) < 0;
+	__u32 less = less_one(moved ? n - 4 : n);
 
-	if (shift_of(w) < 0) {
-		n -= 4;
-		asm volatile("" : "+r"(n));
-		if (n == 0 || n > cfg.buf_size - 4)
+	if (moved) {
+		if (less >= cfg.buf_size - 4)
 			return -1;
-		bad = bpf_xdp_load_bytes(ctx, 0, buf + 4, n);
+		bad = bpf_xdp_load_bytes(ctx, 0, buf + 4, less + 1);
 	} else {
-		asm volatile("" : "+r"(n));
-		if (n == 0 || n > cfg.buf_size)
+		if (less >= cfg.buf_size)
 			return -1;
-		bad = bpf_xdp_load_bytes(ctx, shift_of(w), buf, n);
+		bad = bpf_xdp_load_bytes(ctx, shift_of(w), buf, less + 1);
 	}
 	if (bad)
 		return bad;
@@ -94,6 +92,17 @@ static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, vo
 	return 0;
 }
 
+/* The next `n` bytes of the copy. */
+static __always_inline int load_formed(struct slots *x, void *buf, __u32 n)
+{
+	struct wire_run *w = wire_run();
+
+	if (!w)
+		return -1;
+	return x->done ? bpf_xdp_load_bytes(x->ctx, x->done + shift_of(w), buf, n) : load_first(x->ctx, w, buf, n);
+}
+DEFINE_FILL(fill_formed, load_formed)
+
 /* Copies the frame, which has `len` bytes in its form, into reserved slots. */
 __noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __u32 len)
 {
@@ -104,9 +113,8 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __
 	if (!w || !reg || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
-#define LOAD_FORMED(done, buf, n) \
-	(done ? bpf_xdp_load_bytes(ctx, done + shift_of(w), buf, n) : load_first(ctx, w, buf, n))
-	FILL_SLOTS(reg, ring, at, len, READ_ONCE(w->zero), LOAD_FORMED);
+	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(w->zero));
+	until(fill_formed, &x);
 	return 0;
 }
 
@@ -282,7 +290,12 @@ __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 	me->copies += w->offered;
 	if (!why && !w->reached)
 		why = w->offered ? w->full : NO_DESTINATION;
-	if (why && why < REASONS) {
+	/* The verifier is to follow the number that was checked, not a copy of it. */
+	asm volatile("" : "+r"(why));
+	if (why >= REASONS)
+		why = 0;
+	asm volatile("" : "+r"(why));
+	if (why) {
 		me->tx.drops[why]++;
 	} else {
 		me->tx.out++;

@@ -6,14 +6,7 @@
 #include "vale_fdb.h"
 #include "vale_rx.h"
 #include "vale_sum.h"
-#include "netdev.h"
-
-struct xdp_buff___l {
-	struct xdp_rxq_info___l *rxq;
-	__u32 flags;
-} __attribute__((preserve_access_index));
-#define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
-extern void *bpf_cast_to_kern_ctx(void *) __ksym;
+#include "vale_nic_buff.h"
 
 /* Where a host's side of a NIC is among the destinations: in vale_host.h. */
 int host_wire(struct xdp_md *ctx, __u32 d, __u32 len);
@@ -56,14 +49,6 @@ __noinline int begin_tick(__u64 jiffies)
 	return 0;
 }
 
-/* The length of the frame. The helper that tells is called only for frames in several pieces. */
-static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
-{
-	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
-
-	return x->flags & HAS_FRAGS ? bpf_xdp_get_buff_len(ctx) : linear;
-}
-
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
 static __always_inline void learn(struct nic_cpu *me, __u64 src)
 {
@@ -104,26 +89,40 @@ static __always_inline __u64 look_up(struct nic_cpu *me, __u64 dst)
 	return entry;
 }
 
-/* Fills reserved slots with a frame of `len` bytes; `load(done, buf, n)` copies `n` of them from place `done` on, and is 0 when it
- * did. A slot whose buffer the receiver lost is passed on empty: its reader finds the frame bad and counts it. `zero` is 0, which the
- * verifier does not know. */
-#define FILL_SLOTS(reg, ring, at, len, zero, load)                                            \
-	({                                                                                    \
-		__u32 done_ = (zero) & 0xffff, pos_ = (at) & MASK, len_ = len;                \
-		while (done_ < len_ && can_loop) {                                            \
-			__u64 *slot_ = slot_of(reg, cfg.rings + ring, pos_);                  \
-			__u32 idx_ = READ_ONCE(*slot_), n_ = len_ - done_;                    \
-			if (n_ > cfg.buf_size)                                                \
-				n_ = cfg.buf_size;                                            \
-			__u64 more_ = done_ + n_ < len_ ? NS_MOREFRAG : 0;                    \
-			asm volatile("" : "+r"(n_));                                          \
-			int bad_ = idx_ < FIRST_BUF || idx_ >= cfg.bufs || n_ == 0 || n_ > cfg.buf_size || \
-				   load(done_, buf_of(reg, idx_), n_);                        \
-			WRITE_ONCE(*slot_, (__u64)idx_ | (bad_ ? 0 : (__u64)n_ << 32) | more_ << 48); \
-			done_ = (done_ + n_) & 0x1ffff;                                       \
-			pos_ = (pos_ + 1) & MASK;                                             \
-		}                                                                             \
-	})
+/* A frame on its way into reserved slots of an rx ring. */
+struct slots {
+	void *ctx, *reg;
+	__u32 ring, pos, done, len;
+};
+
+/* `zero` is 0, which the verifier does not know. */
+static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, __u64 at, __u32 len, __u32 zero)
+{
+	return (struct slots){ .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = zero & 0xffff, .len = len };
+}
+
+/* Fills the next slot; `load(x, buf, n)` copies the next `n` bytes, and is 0 when it did. A slot whose buffer the receiver lost is
+ * passed on empty: its reader finds the frame bad and counts it. */
+#define DEFINE_FILL(name, load)                                                               \
+	LOOP_STEP(name, struct slots *x)                                                           \
+	{                                                                                     \
+		__u32 ring = x->ring, n = x->len - x->done;                                   \
+		if (x->done >= x->len)                                                        \
+			return 1;                                                             \
+		KEEP_BELOW(ring, cfg.rings);                                                  \
+		__u64 *slot = slot_of(x->reg, cfg.rings + ring, x->pos & MASK);               \
+		__u32 idx = READ_ONCE(*slot);                                                 \
+		if (n > cfg.buf_size)                                                         \
+			n = cfg.buf_size;                                                     \
+		__u64 more = x->done + n < x->len ? NS_MOREFRAG : 0;                          \
+		__u32 less = less_one(n);                                                     \
+		int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||       \
+			  load(x, buf_of(x->reg, idx), less + 1);                             \
+		WRITE_ONCE(*slot, (__u64)idx | (bad ? 0 : (__u64)n << 32) | more << 48);      \
+		x->done = (x->done + n) & 0x1ffff;                                            \
+		x->pos = (x->pos + 1) & MASK;                                                 \
+		return 0;                                                                     \
+	}
 
 /* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold a frame of `len` bytes. */
 static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 len,
@@ -138,6 +137,9 @@ static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u3
 	__sync_fetch_and_add(&r->n.out, 1);
 	__sync_fetch_and_add(&r->n.bytes, len);
 }
+
+#define LOAD_WIRE(x, buf, n) bpf_xdp_load_bytes((x)->ctx, (x)->done, buf, n)
+DEFINE_FILL(fill_from_wire, LOAD_WIRE)
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
 __noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
@@ -162,8 +164,8 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
 		return 0;
 	}
-#define LOAD(done, buf, n) bpf_xdp_load_bytes(ctx, done, buf, n)
-	FILL_SLOTS(reg, ring, at, len, READ_ONCE(me->zero), LOAD);
+	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(me->zero));
+	until(fill_from_wire, &x);
 	pass_on(r, reg, d, ring, at, n, len, nic.software);
 	return 1;
 }

@@ -31,22 +31,33 @@ static __always_inline int is_live(struct xdp_md *ctx)
  * a frame in less than a microsecond, unless a task that is preempted holds it. */
 #define CLAIM_TRIES 65536
 
+struct claiming {
+	struct rx_state *r;
+	__u32 got;
+};
+
+LOOP_STEP(try_claim, struct claiming *x)
+{
+	struct rx_state *r = x->r;
+
+	if (READ_ONCE(r->pub) == READ_ONCE(r->taken))
+		return 1;
+	if (READ_ONCE(r->claim) || __sync_lock_test_and_set(&r->claim, 1))
+		return 0;
+	if (READ_ONCE(r->pub) != READ_ONCE(r->taken))
+		x->got = 1;
+	else
+		__sync_lock_test_and_set(&r->claim, 0);
+	return 1;
+}
+
 /* A frame waits in this ring: gets the right to take it. Of runs on several CPUs one has it at a time, for one frame. */
 static __always_inline int claim(struct rx_state *r)
 {
-	__u32 left = (CLAIM_TRIES + READ_ONCE(r->zero)) & 0x1ffff;
+	struct claiming x = { .r = r };
 
-	for (; left && can_loop; left = (left - 1) & 0x1ffff) {
-		if (READ_ONCE(r->pub) == READ_ONCE(r->taken))
-			return 0;
-		if (READ_ONCE(r->claim) || __sync_lock_test_and_set(&r->claim, 1))
-			continue;
-		if (READ_ONCE(r->pub) != READ_ONCE(r->taken))
-			return 1;
-		__sync_lock_test_and_set(&r->claim, 0);
-		return 0;
-	}
-	return 0;
+	repeat(CLAIM_TRIES + READ_ONCE(r->zero), 0x1ffff, try_claim, &x);
+	return x.got;
 }
 
 /* Takes `n` slots: senders may use them again. */
@@ -74,24 +85,64 @@ static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
 	return bad ? NO_MEMORY : 0;
 }
 
+struct filling {
+	struct xdp_md *ctx;
+	void *reg;
+	__u32 ring, pos, done, len;
+	__u32 why; /* it can't be */
+};
+
+SELDOM_STEP(fill_part, struct filling *x)
+{
+	__u32 ring = x->ring, done = x->done;
+
+	if (done >= x->len)
+		return 1;
+	SELDOM_BELOW(ring, cfg.rings);
+	__u64 s = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, x->pos & MASK));
+	__u32 idx = s, n = (s >> 32) & 0xffff, less = less_one(n);
+	if (idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size) {
+		x->why = BAD_SLOT;
+		return 1;
+	}
+	if (bpf_xdp_store_bytes(x->ctx, done, buf_of(x->reg, idx), less + 1)) {
+		x->why = NO_MEMORY;
+		return 1;
+	}
+	x->done = (done + n) & 0x1ffff;
+	x->pos = (x->pos + 1) & MASK;
+	return 0;
+}
+
 /* The same for a frame of several slots, `len` bytes in all. */
 static __always_inline __u32 fill_chain(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
 {
-	__u32 done = READ_ONCE(me->zero) & 0xffff, pos = at & MASK;
+	struct filling x = { .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = READ_ONCE(me->zero) & 0xffff,
+			     .len = len };
 
 	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
 		return TOO_LONG;
-	while (done < len && can_loop) {
-		__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, pos));
-		__u32 idx = s, n = (s >> 32) & 0xffff;
-		asm volatile("" : "+r"(n));
-		if (idx < FIRST_BUF || idx >= cfg.bufs || n == 0 || n > cfg.buf_size)
-			return BAD_SLOT;
-		if (bpf_xdp_store_bytes(ctx, done, buf_of(reg, idx), n))
-			return NO_MEMORY;
-		done = (done + n) & 0x1ffff;
-		pos = (pos + 1) & MASK;
-	}
+	until_seldom(fill_part, &x);
+	return x.why;
+}
+
+/* The slots of a frame. */
+struct chain {
+	void *reg;
+	__u64 last;
+	__u32 ring, at, slots, waiting, len;
+};
+
+SELDOM_STEP(chain_slot, struct chain *x)
+{
+	__u32 ring = x->ring;
+
+	if (!(x->last >> 48 & NS_MOREFRAG) || x->slots >= x->waiting || x->slots >= MAX_CHAIN)
+		return 1;
+	SELDOM_BELOW(ring, cfg.rings);
+	x->last = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, (x->at + x->slots) & MASK));
+	x->len = (x->len + ((x->last >> 32) & 0xffff)) & 0xfffff;
+	x->slots = (x->slots + 1) & 0x7f;
 	return 0;
 }
 
@@ -111,21 +162,18 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 		return 0;
 	__u32 at = r->taken, waiting = (__u32)r->pub - at;
 	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
-	__u32 len = (s >> 32) & 0xffff, slots = 1 + (READ_ONCE(me->zero) & 0x3f), why;
+	__u32 why;
+	struct chain c = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(me->zero) & 0x3f),
+			   .waiting = waiting, .len = (s >> 32) & 0xffff };
 	if (!(s >> 48 & NS_MOREFRAG)) {
 		why = fill(ctx, reg, s);
 	} else {
-		__u64 last = s;
-		while (last >> 48 & NS_MOREFRAG && slots < waiting && slots < MAX_CHAIN && can_loop) {
-			last = READ_ONCE(*slot_of(reg, cfg.rings + ring, (at + slots) & MASK));
-			len = (len + ((last >> 32) & 0xffff)) & 0xfffff;
-			slots = (slots + 1) & 0x7f;
-		}
-		why = len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, me, reg, ring, at, len);
+		until_seldom(chain_slot, &c);
+		why = c.len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, me, reg, ring, at, c.len);
 	}
-	release(r, ctl_of(reg, cfg.rings + ring), slots);
+	release(r, ctl_of(reg, cfg.rings + ring), c.slots);
 	if (!why)
-		return len;
+		return c.len;
 	if (why < REASONS)
 		me->edge[why]++;
 	return 0;
@@ -134,7 +182,7 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 /* Takes the next frame of any ring, and counts it as handed over. 0 when there is none. */
 static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *me)
 {
-	for (__u32 ring = READ_ONCE(me->zero) & 7; ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+	for (__u32 ring = start_of(READ_ONCE(me->zero) & 7); ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
 		int len = take(ctx, ring);
 		if (len <= 0)
 			continue;

@@ -32,7 +32,7 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 #define RX_RESERVE(r, c, want, whole, at)                                                     \
 	({                                                                                    \
 		/* Plus what the verifier does not know: it would count a constant up. */     \
-		__u32 got_ = 0, want_ = want, lost_ = READ_ONCE((r)->zero) & 31;              \
+		__u32 got_ = 0, want_ = want, lost_ = start_of(READ_ONCE((r)->zero) & 31);    \
 		while (lost_ < RESERVE_TRIES && can_loop) {                                   \
 			__u64 res_ = READ_ONCE((r)->res);                                     \
 			__u32 room_ = rx_room(r, c, res_, want_);                             \
@@ -49,26 +49,40 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 		got_;                                                                         \
 	})
 
+struct publishing {
+	struct rx_state *r;
+	__u32 *told;
+};
+
+LOOP_STEP(publish_next, struct publishing *x)
+{
+	struct rx_state *r = x->r;
+	__u64 pub = READ_ONCE(r->pub), done = READ_ONCE(r->done[pub & MASK]);
+
+	if (done >> 16 != (pub & 0xffffffffffffULL) || !(done & 0xffff))
+		return 1;
+	__sync_val_compare_and_swap(&r->pub, pub, pub + (done & 0xffff));
+	return 0;
+}
+
+LOOP_STEP(tell, struct publishing *x)
+{
+	__u32 pub = READ_ONCE(x->r->pub);
+
+	__sync_lock_test_and_set(x->told, pub);
+	return pub == (__u32)READ_ONCE(x->r->pub);
+}
+
 /* Publishes the reservation of `n` slots at `at`, and those after it that are done, and tells the receiver. Each step is a
  * full barrier: of two senders one sees the other's note, whoever tells an older position looks again, and a receiver that
  * leaves its wish and then looks sees the frames or is woken. */
 static __always_inline void rx_publish(struct rx_state *r, __u32 *told, __u64 at, __u32 n)
 {
+	struct publishing x = { .r = r, .told = told };
+
 	__sync_lock_test_and_set(&r->done[at & MASK], at << 16 | n);
-	while (can_loop) {
-		__u64 pub = READ_ONCE(r->pub), done = READ_ONCE(r->done[pub & MASK]);
-
-		if (done >> 16 != (pub & 0xffffffffffffULL) || !(done & 0xffff))
-			break;
-		__sync_val_compare_and_swap(&r->pub, pub, pub + (done & 0xffff));
-	}
-	while (can_loop) {
-		__u32 pub = READ_ONCE(r->pub);
-
-		__sync_lock_test_and_set(told, pub);
-		if (pub == (__u32)READ_ONCE(r->pub))
-			break;
-	}
+	until(publish_next, &x);
+	until(tell, &x);
 }
 
 /* A doorbell wakes all that wait for it at once, on the CPU of whoever rings, and the receiver decides how many wait: thousands of

@@ -73,19 +73,34 @@ static __always_inline __u32 step(struct tx_state *t, struct merge *m, int *to_a
 	return i;
 }
 
-/* Slots of the frames that fit whole into `room`. */
-static __always_inline __u32 whole_frames(struct tx_state *t, struct merge m, __u32 room)
-{
-	__u32 used = READ_ONCE(t->zero) & 0x7ff, fits = used;
+/* Frames that are tried for size. */
+struct fit {
+	struct tx_state *t;
+	struct merge m;
+	__u32 used, fits;
+};
 
-	for (__u32 left = room & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		int to_all;
-		__u32 i = step(t, &m, &to_all);
-		used = (used + 1) & 0x7ff;
-		if (!(t->slot[i] >> 48 & NS_MOREFRAG))
-			fits = used;
-	}
-	return fits < room ? fits : room;
+SELDOM_STEP(fit_slot, struct fit *f)
+{
+	int to_all;
+	__u32 i = step(f->t, &f->m, &to_all);
+
+	f->used = (f->used + 1) & 0x7ff;
+	if (!(f->t->slot[i] >> 48 & NS_MOREFRAG))
+		f->fits = f->used;
+	return 0;
+}
+
+/* Slots of the frames for port `d` that fit whole into `room`. */
+__noinline int whole_frames(struct tx_state *t, __u32 d, __u32 ring, __u32 room)
+{
+	asm volatile("" : "+r"(ring)); /* callers of functions pass no argument that is not used */
+	if (!t)
+		return 0;
+	struct fit f = { .t = t, .m = frames_to(t, d & 0xff, ring) };
+
+	repeat_seldom(room, 0x7ff, fit_slot, &f);
+	return f.fits < room ? f.fits : room;
 }
 
 /* Copies slot `i` of the burst to the slot of the rx ring at `pos`. A slot whose buffer the receiver lost is passed on
@@ -110,45 +125,62 @@ static __always_inline void *copy_slot(struct tx_state *t, void *reg, void *to, 
 	return copy;
 }
 
-/* The common case: frames to one receiver alone. */
-static __always_inline void copy_own(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n, __u32 i)
-{
-	__u32 pos = at & MASK, frames = READ_ONCE(t->zero);
+/* Frames on their way into the rx ring of a receiver. */
+struct delivery {
+	struct tx_state *t;
+	void *from, *to;
+	struct merge m;
+	__u32 ring, pos, frames;
+};
 
-	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		i &= BURST - 1;
-		copy_slot(t, reg, to, ring, pos, i);
-		frames += !(t->slot[i] >> 48 & NS_MOREFRAG);
-		i = t->next[i];
-		pos = (pos + 1) & MASK;
-		asm volatile("" : "+r"(pos), "+r"(left));
+LOOP_STEP(copy_own_slot, struct delivery *x)
+{
+	struct tx_state *t = x->t;
+	__u32 i = x->m.own & (BURST - 1), ring = x->ring;
+
+	KEEP_BELOW(ring, cfg.rings);
+	copy_slot(t, x->from, x->to, ring, x->pos, i);
+	x->frames += !(t->slot[i] >> 48 & NS_MOREFRAG);
+	x->m.own = t->next[i];
+	x->pos = (x->pos + 1) & MASK;
+	return 0;
+}
+
+/* The common case: frames to one receiver alone. */
+static __always_inline void copy_own(struct delivery *x, __u32 n)
+{
+	x->frames = READ_ONCE(x->t->zero);
+	repeat(n, 0x7ff, copy_own_slot, x);
+	x->t->copied = x->frames;
+}
+
+LOOP_STEP(copy_merged_slot, struct delivery *x)
+{
+	int to_all;
+	struct tx_state *t = x->t;
+	__u32 i = step(t, &x->m, &to_all), ring = x->ring;
+	__u64 before = t->bytes;
+
+	KEEP_BELOW(ring, cfg.rings);
+	copy_slot(t, x->from, x->to, ring, x->pos, i);
+	if (to_all)
+		t->bytes_all += t->bytes - before;
+	if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+		if (to_all) {
+			t->copied_flood++;
+			t->reached[i] |= REACHED;
+		} else {
+			t->copied++;
+		}
 	}
-	t->copied = frames;
+	x->pos = (x->pos + 1) & MASK;
+	return 0;
 }
 
 /* Frames to one and to all, as they come. */
-static __always_inline void copy_frames(struct tx_state *t, void *reg, void *to, __u32 ring, __u64 at, __u32 n,
-					struct merge m)
+static __always_inline void copy_frames(struct delivery *x, __u32 n)
 {
-	__u32 pos = at & MASK;
-
-	for (__u32 left = n & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		int to_all;
-		__u32 i = step(t, &m, &to_all);
-		__u64 before = t->bytes;
-		copy_slot(t, reg, to, ring, pos, i);
-		if (to_all)
-			t->bytes_all += t->bytes - before;
-		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (to_all) {
-				t->copied_flood++;
-				t->reached[i] |= REACHED;
-			} else {
-				t->copied++;
-			}
-		}
-		pos = (pos + 1) & MASK;
-	}
+	repeat(n, 0x7ff, copy_merged_slot, x);
 }
 
 /* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
@@ -223,9 +255,9 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	if (!t || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
-	struct merge m = frames_to(t, d & 0xff, ring);
-	__u32 own = m.own_left ? t->list[d & 0xff].frames : 0, all = m.all_left ? m.all_frames : 0;
-	if (WITH_MODULE && !m.own_left && !m.all_left)
+	struct delivery x = { .t = t, .m = frames_to(t, d & 0xff, ring), .ring = ring };
+	__u32 own = x.m.own_left ? t->list[d & 0xff].frames : 0, all = x.m.all_left ? x.m.all_frames : 0;
+	if (WITH_MODULE && !x.m.own_left && !x.m.all_left)
 		return 0;
 	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
 
@@ -245,23 +277,48 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	}
 	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
-	if (bpf_preempt_disable)
-		bpf_preempt_disable();
-#define WHOLE(room) whole_frames(t, m, room)
-	__u32 n = RX_RESERVE(r, c, (m.own_left + m.all_left) & 0x7ff, WHOLE, at);
+	no_preemption();
+#define WHOLE(room) (whole_frames(t, d, ring, room) & 0x7ff)
+	__u32 n = RX_RESERVE(r, c, (x.m.own_left + x.m.all_left) & 0x7ff, WHOLE, at);
 	if (n) {
-		if (m.all_left)
-			copy_frames(t, from, reg, ring, at, n, m);
+		x.from = from;
+		x.to = reg;
+		x.pos = at & MASK;
+		if (x.m.all_left)
+			copy_frames(&x, n);
 		else
-			copy_own(t, from, reg, ring, at, n, m.own);
+			copy_own(&x, n);
 		rx_publish(r, told_of(reg, cfg.rings + ring), at, n);
 		rx_wake(c, d, ring);
 	}
-	if (bpf_preempt_enable)
-		bpf_preempt_enable();
+	preemption();
 	if (nic)
 		note_nic(t, r, d);
 	count(t, r, own, all);
+	return 0;
+}
+
+struct flood_count {
+	struct tx_state *t;
+	__u32 i, offered;
+};
+
+SELDOM_STEP(count_flood_slot, struct flood_count *x)
+{
+	struct tx_state *t = x->t;
+	__u32 i = x->i & (BURST - 1);
+
+	t->bytes += t->slot[i] >> 32 & 0xffff;
+	if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
+		if (t->reached[i] & REACHED) {
+			t->n.out++;
+			t->n.bytes += t->bytes;
+		} else {
+			t->n.drops[x->offered || t->reached[i] ? RECEIVER_FULL : NO_DESTINATION]++;
+		}
+		t->bytes = 0;
+	}
+	x->i = t->next[i];
 	return 0;
 }
 
@@ -269,24 +326,11 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
  * marked that were. */
 static __always_inline void count_flood(struct tx_state *t, int offered)
 {
-	__u32 i = t->list[FLOOD].head;
+	struct flood_count x = { .t = t, .i = t->list[FLOOD].head, .offered = offered };
 
 	t->n.in += t->list[FLOOD].frames;
 	t->bytes = 0;
-	for (__u32 left = t->list[FLOOD].slots & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		i &= BURST - 1;
-		t->bytes += t->slot[i] >> 32 & 0xffff;
-		if (!(t->slot[i] >> 48 & NS_MOREFRAG)) {
-			if (t->reached[i] & REACHED) {
-				t->n.out++;
-				t->n.bytes += t->bytes;
-			} else {
-				t->n.drops[offered || t->reached[i] ? RECEIVER_FULL : NO_DESTINATION]++;
-			}
-			t->bytes = 0;
-		}
-		i = t->next[i];
-	}
+	repeat_seldom(t->list[FLOOD].slots, 0x7ff, count_flood_slot, &x);
 }
 
 /* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
@@ -321,30 +365,72 @@ static __always_inline void begin_run(struct tx_state *t, struct info *i, __u32 
 	t->times = times;
 }
 
-/* The first pass; returns how many slots are taken. */
-static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_state *t, __u32 ring, __u32 from,
-					__u32 waiting)
+/* Has each destination of the burst get its frames. */
+#define DELIVER_ALL(t_, ring_, info_, step)                                                   \
+	do {                                                                                  \
+		struct run x_ = { .t = t_, .ring = ring_, .info = info_ };                    \
+		if (x_.info && x_.t->ndsts)                                                   \
+			bpf_loop(2 * PORTS, step, &x_, 0);                                    \
+	} while (0)
+
+static __always_inline struct info *own_info(void)
 {
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&info, &zero);
+}
+
+/* The first pass over a burst. */
+struct deciding {
+	struct fdb *f;
+	void *reg;
+	struct tx_state *t;
+	__u32 ring, at, i;
+	__u32 enough; /* not 0: so many slots are taken, and no more */
+};
+
+LOOP_STEP(decide_slot, struct deciding *x)
+{
+	__u32 ring = x->ring;
+
+	KEEP_BELOW(ring, cfg.rings);
+	if (DECISION == BRIDGE && READ_ONCE(x->t->varied)) {
+		x->t->varied = 0;
+		look_ahead(x->f, x->reg, ring, x->at);
+	}
+	__u32 enough = decide(x->f, x->reg, x->t, ring, x->at, x->i);
+	if (enough) {
+		x->enough = enough;
+		return 1;
+	}
+	x->i = (x->i + 1) & (BURST - 1);
+	x->at = (x->at + 1) & MASK;
+	asm volatile("" : "+r"(x->i), "+r"(x->at));
+	return 0;
+}
+
+/* The same pass, over `waiting` slots from `from` on; returns how many slots are taken. */
+LOOP_FRAME int decide_all(struct tx_state *t, __u32 ring, __u32 from, __u32 waiting)
+{
+	__u32 none = 0;
+	struct fdb *f = bpf_map_lookup_elem(&fdb, &none);
+	void *reg = inner(&regions, cfg.port);
+
+	asm volatile("" : "+r"(ring));
+	if (!t || !f || !reg || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
 	/* Plus what the verifier does not know: it would count a constant down. */
-	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero, i = zero & (BURST - 1);
-	__u32 at = from & MASK;
+	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero;
+	struct deciding x = { .f = f, .reg = reg, .t = t, .ring = ring, .at = from & MASK, .i = zero & (BURST - 1) };
 
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
 	t->ring = ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	for (__u32 left = (count + READ_ONCE(t->zero)) & 0x7ff; left && can_loop; left = (left - 1) & 0x7ff) {
-		if (DECISION == BRIDGE && READ_ONCE(t->varied)) {
-			t->varied = 0;
-			look_ahead(f, reg, ring, at);
-		}
-		__u32 enough = decide(f, reg, t, ring, at, i);
-		if (enough)
-			return enough & 0x7ff;
-		i = (i + 1) & (BURST - 1);
-		at = (at + 1) & MASK;
-		asm volatile("" : "+r"(i), "+r"(at), "+r"(left));
-	}
+	repeat(count + READ_ONCE(t->zero), 0x7ff, decide_slot, &x);
+	if (x.enough)
+		return x.enough & 0x7ff;
 	if (!t->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
@@ -360,21 +446,15 @@ static __always_inline __u32 decide_all(struct fdb *f, void *reg, struct tx_stat
  * their own for the sake of the stack, of which all calls on a path have 512 bytes together. */
 __noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 {
-	__u32 zero = 0;
-	struct run x = { .t = t, .ring = ring, .info = bpf_map_lookup_elem(&info, &zero) };
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
-	void *reg = inner(&regions, cfg.port);
+	struct info *i = own_info();
 
-	asm volatile("" : "+r"(ring));
-	if (!t || !x.info || !f || !reg || ring >= cfg.rings)
+	if (!t || !i)
 		return 0;
-	asm volatile("" : "+r"(ring));
-	begin_run(t, x.info, 1);
-	__u32 taken = decide_all(f, reg, t, ring, t->sent, (head - t->sent) & MASK);
+	begin_run(t, i, 1);
+	__u32 taken = decide_all(t, ring, t->sent, (head - t->sent) & MASK);
 	__u64 before = t->copies;
 
-	if (t->ndsts)
-		bpf_loop(2 * PORTS, deliver_nth, &x, 0);
+	DELIVER_ALL(t, ring, own_info(), deliver_nth);
 	if (is_touched(t, FLOOD))
 		count_flood(t, !WITH_MODULE && t->copies != before);
 	return taken;
@@ -384,21 +464,26 @@ __noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 int send_conf(struct tx_state *t, __u32 ring, __u32 head);
 
 /* `features`: of the sender, and those of receivers that it must know of. */
-static __always_inline void send_burst(struct tx_state *t, void *reg, __u32 ring, __u32 features)
+static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 features)
 {
-	struct ctl *c = ctl_of(reg, ring);
-	__u32 head = READ_ONCE(c->head);
+	void *reg = inner(&regions, cfg.port);
 
+	asm volatile("" : "+r"(ring));
+	if (!reg || ring >= cfg.rings)
+		return BROKEN;
+	asm volatile("" : "+r"(ring));
+	__u32 head = READ_ONCE(ctl_of(reg, ring)->head);
 	t->n.syncs++;
 	if (head >= cfg.slots) {
 		t->n.resets++;
-		return;
+		return DONE;
 	}
 	__u32 taken = features ? send_conf(t, ring, head) : send_plain(t, ring, head);
 	if (taken)
 		t->n.busy_syncs++;
 	t->sent = (t->sent + taken) & MASK;
 	WRITE_ONCE(*told_of(reg, ring), t->sent);
+	return DONE;
 }
 
 /* A reload puts programs in place before it moves the generation: one that is ahead runs. */
@@ -410,13 +495,13 @@ static __always_inline int is_stale(struct info *i, struct port_conf *c)
 SEC("syscall")
 int vale_send(struct request *q)
 {
-	__u32 zero = 0, ring = q->ring;
-	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	__u32 ring = q->ring;
+	void *state = inner(&states, cfg.port);
 	struct port_conf *c = conf_of(cfg.port);
-	void *reg = inner(&regions, cfg.port), *state = inner(&states, cfg.port);
+	struct info *i = own_info();
 
 	asm volatile("" : "+r"(ring));
-	if (!i || !c || !reg || !state || ring >= cfg.rings)
+	if (!i || !c || !state || ring >= cfg.rings)
 		return BROKEN;
 	asm volatile("" : "+r"(ring));
 	/* Before it touches a state that may be another port's by now. */
@@ -435,9 +520,10 @@ int vale_send(struct request *q)
 	t->now = t->ns / (unit ? unit : 1);
 	t->quota = i->quota;
 	t->nics = 0;
+	__u32 features = READ_ONCE(c->features) | READ_ONCE(i->shared);
 	fdb_sweep(t->now);
-	send_burst(t, reg, ring, READ_ONCE(c->features) | READ_ONCE(i->shared));
+	int answer = send_burst(t, ring, features);
 	__u32 nics = READ_ONCE(t->nics);
 	__sync_lock_test_and_set(&t->busy, 0);
-	return DONE | nics;
+	return answer | nics;
 }

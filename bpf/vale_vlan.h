@@ -33,22 +33,35 @@ static __always_inline __u32 storm_kind(__u64 dst)
 	return dst == 0xffffffffffffULL ? 0 : dst & 1 ? 1 : 2;
 }
 
+struct limit {
+	__u64 *due, gap, now;
+	__s64 slack;
+	__u32 above;
+};
+
+/* Tries to take the place of the next frame; another sender may take it first. */
+SELDOM_STEP(take_place, struct limit *l)
+{
+	__u64 due = READ_ONCE(*l->due);
+	__s64 early = due - l->now;
+
+	if (early > l->slack)
+		return 1;
+	if (__sync_val_compare_and_swap(l->due, due, (early > 0 ? due : l->now) + l->gap) != due)
+		return 0;
+	l->above = 0;
+	return 1;
+}
+
 /* Whether one more frame to all is above a limit, at the time `ns`. A limit is a time at which the next frame is due; frames
  * may be early by a tenth of a second. The rings of the port share it. */
 static __always_inline int is_above(struct port_conf *c, struct port_state *p, __u32 kind, __u64 ns)
 {
 	kind = kind > 2 ? 2 : kind;
-	__u64 gap = READ_ONCE(c->storm[kind]), now = ns << 4;
-	if (!gap || gap == ~0ULL)
-		return gap != 0;
-	__s64 slack = gap < STORM_BURST ? STORM_BURST - gap : 0;
-	while (can_loop) {
-		__u64 due = READ_ONCE(p->storm[kind]);
-		__s64 early = due - now;
-		if (early > slack)
-			break;
-		if (__sync_val_compare_and_swap(&p->storm[kind], due, (early > 0 ? due : now) + gap) == due)
-			return 0;
-	}
-	return 1;
+	struct limit l = { .due = &p->storm[kind], .gap = READ_ONCE(c->storm[kind]), .now = ns << 4, .above = 1 };
+	if (!l.gap || l.gap == ~0ULL)
+		return l.gap != 0;
+	l.slack = l.gap < STORM_BURST ? STORM_BURST - l.gap : 0;
+	until_seldom(take_place, &l);
+	return l.above;
 }

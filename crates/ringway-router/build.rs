@@ -1,10 +1,10 @@
 //! Compiles the eBPF programs of routers with clang.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What `router.bpf.c` is made of.
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "router.bpf.c",
     "router.h",
     "router_fib.h",
@@ -12,6 +12,7 @@ const PARTS: [&str; 10] = [
     "router_packet.h",
     "router_sum.h",
     "router_taken.h",
+    "bounds.h",
     "loop.h",
     "netdev.h",
     "sum.h",
@@ -22,14 +23,21 @@ fn main() {
     for part in PARTS {
         println!("cargo::rerun-if-changed={}", dir.join(part).display());
     }
+    compile(&dir, "router.bpf.o", "-DOLD_KERNEL=0");
+    compile(&dir, "router_old.bpf.o", "-DOLD_KERNEL=1");
+}
+
+/// Each loop in one of the forms of bpf/loop.h.
+fn compile(dir: &Path, object: &str, form: &str) {
     let status = Command::new("clang")
         .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
         // Debian keeps asm/types.h in the directory of the host's architecture.
         .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
+        .arg(form)
         .arg("-c")
         .arg(dir.join(PARTS[0]))
         .arg("-o")
-        .arg(PathBuf::from(env("OUT_DIR")).join("router.bpf.o"))
+        .arg(PathBuf::from(env("OUT_DIR")).join(object))
         .status();
     match status {
         Ok(s) if s.success() => {}

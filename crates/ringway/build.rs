@@ -15,16 +15,19 @@ fn main() {
     for name in ["ringway", "xsk", "probe"] {
         compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
-    // A user's module is linked to the last ones when a switch is made.
+    // A user's module is linked to the last ones when a switch is made. Each object is built in the two forms of bpf/loop.h.
     for (decision, name) in ["bridge", "hub", "module"].iter().enumerate() {
         for source in ["vale", "vale_nic"] {
-            let object = out.join(format!("{source}_{name}.bpf.o"));
-            compile(&dir.join(format!("{source}.bpf.c")), &object, &[&format!("-DDECISION={decision}")]);
+            for (form, suffix) in ["", "_old"].iter().enumerate() {
+                let object = out.join(format!("{source}_{name}{suffix}.bpf.o"));
+                let defined = [format!("-DDECISION={decision}"), format!("-DOLD_KERNEL={form}")];
+                compile(&dir.join(format!("{source}.bpf.c")), &object, &defined);
+            }
         }
     }
 }
 
-fn compile(source: &Path, object: &Path, more: &[&str]) {
+fn compile(source: &Path, object: &Path, more: &[String]) {
     let status = Command::new("clang")
         .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
         // Debian keeps asm/types.h in the directory of the host's architecture.

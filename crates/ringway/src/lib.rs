@@ -46,6 +46,8 @@ pub mod pcapfile;
 mod port;
 mod port_map;
 pub mod probe;
+#[doc(hidden)]
+pub mod program;
 mod region;
 mod registry;
 mod ring;

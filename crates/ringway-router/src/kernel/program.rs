@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramInput, ProgramMut};
+use ringway::program::{self, Builds};
 use ringway::{Error, ErrorKind, Result};
 
 use super::Spec;
@@ -12,8 +13,11 @@ use super::maps::{Shared, Tables, quiet, refused};
 use super::spec::{early, step};
 use crate::sys::{self, Mapping};
 
-/// The object; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o"));
+/// The object in both builds; clang made them (build.rs).
+static OBJECT: Builds = Builds {
+    new: include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o")),
+    old: include_bytes!(concat!(env!("OUT_DIR"), "/router_old.bpf.o")),
+};
 
 /// The program of a member.
 pub(super) const ROUTER: &str = "router";
@@ -69,7 +73,7 @@ impl Code<'_> {
         let prepare = |e: libbpf_rs::Error| refused(self.on, "preparing the router's programs", &e);
         let mut open = ObjectBuilder::default()
             .name("router")
-            .and_then(|b| b.open_memory(OBJECT))
+            .and_then(|b| b.open_memory(OBJECT.fitting()))
             .map_err(|e| refused(self.on, "reading the eBPF object", &e))?;
         for mut program in open.progs_mut() {
             let wanted = names.iter().any(|name| program.name() == *name);
@@ -91,7 +95,7 @@ impl Code<'_> {
                 map.reuse_fd(real.as_fd()).map_err(prepare)?;
             }
         }
-        open.load().map_err(|e| refused(self.on, "loading the router's programs", &e))
+        program::load(open, "the router's programs", self.on)
     }
 
     /// `struct router_config` of bpf/router.h.

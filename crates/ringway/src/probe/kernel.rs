@@ -11,9 +11,6 @@ use crate::backend::ebpf;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf_probe, fd, socket_probe};
 
-/// The object with the program for `bpf-loop`; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
-
 /// Memory of an `xdp:` port with one queue and 2048 slots a ring, and its chunks.
 const UMEM: usize = 8 << 20;
 const CHUNK: u32 = 2048;
@@ -222,9 +219,8 @@ fn bpf_loop() -> io::Result<String> {
         libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied.into(),
         _ => io::Error::other(e.to_string()),
     };
-    let open = libbpf_rs::ObjectBuilder::default().open_memory(OBJECT).map_err(failed)?;
-    let loaded = open.load().map_err(failed)?;
-    let prog = loaded.progs().next().ok_or_else(|| io::Error::other("no program"))?;
+    let loaded = crate::program::load_probe("loop").map_err(failed)?;
+    let prog = loaded.progs().find(|p| p.name() == "loop").ok_or_else(|| io::Error::other("no program"))?;
     match bpf_probe::run_syscall(prog.as_fd())? {
         6 => Ok(String::new()),
         n => Err(io::Error::other(format!("returned {n} in place of 6"))),

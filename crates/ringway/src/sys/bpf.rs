@@ -66,24 +66,50 @@ pub(crate) fn run_syscall<T: Copy, const N: usize>(
     Ok(opts.retval)
 }
 
-/// Loads an object. An error comes with what the verifier said of its program `name`: nothing when it was not asked; `None` when
-/// RINGWAY_LIBBPF_LOG has libbpf print it.
-pub(crate) fn load_object(
-    mut object: OpenObject,
-    name: &str,
-) -> Result<libbpf_rs::Object, (libbpf_rs::Error, Option<String>)> {
-    // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
-    let mut log = vec![0u8; 16 << 20];
-    let printed = crate::environment("RINGWAY_LIBBPF_LOG").is_some();
-    for program in object.progs_mut().filter(|p| !printed && p.name() == name) {
-        let program = program.as_libbpf_object().as_ptr();
-        // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
-        // buffer does.
-        unsafe { bpf::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), log.len() as _) };
+/// An object that was not loaded.
+#[derive(Debug)]
+pub(crate) struct Unloaded {
+    pub(crate) error: libbpf_rs::Error,
+    /// A program and what the verifier said of it, when it refused one.
+    refused: Option<(String, String)>,
+}
+
+impl Unloaded {
+    /// The program that the verifier refused, and its log.
+    pub(crate) fn said(&self) -> Option<(&str, &str)> {
+        self.refused.as_ref().map(|(program, log)| (&program[..], &log[..]))
     }
-    object.load().map_err(|e| {
-        let len = log.iter().position(|&b| b == 0).unwrap_or(log.len());
-        (e, (!printed).then(|| String::from_utf8_lossy(&log[..len]).into_owned()))
+}
+
+/// Loads an object. RINGWAY_LIBBPF_LOG has libbpf print what the verifier says.
+pub(crate) fn load_object(mut object: OpenObject) -> Result<libbpf_rs::Object, Unloaded> {
+    // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
+    const LOG: usize = 16 << 20;
+    let printed = crate::environment("RINGWAY_LIBBPF_LOG").is_some();
+    let mut logs = Vec::new();
+    for program in object.progs_mut().filter(|p| p.autoload()) {
+        let name = program.name().to_string_lossy().into_owned();
+        let mut log = vec![0u8; LOG];
+        if !printed {
+            // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
+            // buffer does.
+            unsafe {
+                bpf::bpf_program__set_log_buf(program.as_libbpf_object().as_ptr(), log.as_mut_ptr().cast(), LOG as _)
+            };
+        }
+        logs.push((name, log));
+    }
+    object.load().map_err(|error| {
+        let said = |(name, log): (String, Vec<u8>)| {
+            let len = log.iter().position(|&b| b == 0).unwrap_or(LOG);
+            (len > 0).then(|| (name, String::from_utf8_lossy(&log[..len]).into_owned()))
+        };
+        // The last one that has a log is the one that was refused: libbpf loads one after the other.
+        let mut refused = logs.into_iter().filter_map(said).last();
+        if printed && error.kind() != libbpf_rs::ErrorKind::NotFound && super::is_root() {
+            refused = refused.or_else(|| Some(("(see above)".into(), "its log is on standard error".into())));
+        }
+        Unloaded { error, refused }
     })
 }
 

@@ -12,18 +12,26 @@ use super::secrets::Secrets;
 use super::view;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
+use crate::program::{self, Builds};
 use crate::sys::mmap::Mmap;
-use crate::sys::{bpf, bpffs, is_root};
+use crate::sys::{bpf, bpffs};
 
 /// Objects with the same programs for bridges, hubs, and modules of the user's.
-pub(super) type Variants = [&'static [u8]; 3];
+pub(super) type Variants = [Builds; 3];
 
-/// Those with the program of a port; clang made them (build.rs).
-static SEND: Variants = [
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_bridge.bpf.o")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_hub.bpf.o")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_module.bpf.o")),
-];
+/// An object in both builds; clang made them (build.rs).
+macro_rules! builds {
+    ($name:literal) => {
+        $crate::program::Builds {
+            new: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
+            old: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "_old.bpf.o")),
+        }
+    };
+}
+pub(super) use builds;
+
+/// Those with the program of a port.
+static SEND: Variants = [builds!("vale_bridge"), builds!("vale_hub"), builds!("vale_module")];
 /// The program in each that takes what a port's user sends.
 const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
@@ -50,9 +58,6 @@ pub(super) const OWN: [&str; 19] = [
     "wire_runs",
     "wire_asks",
 ];
-/// Cure of a kernel that does not take the program.
-const NEEDS: &str = "switches need Linux 6.9 with BPF, its JIT and BTF";
-
 /// Bytes of a doorbell's ring.
 const BELL: u32 = 4096;
 
@@ -241,7 +246,7 @@ fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) 
     if let Code::Custom(c) = code {
         c.share_maps(&mut open, &OWN).map_err(prepare)?;
     }
-    bpf::load_object(open, PROGRAM).map_err(|(e, log)| unloaded(code, &e, log.as_deref(), on))
+    load_code(open, code, on)
 }
 
 /// Writes the constants of a program into its object. A module may have some, too; they lie behind.
@@ -254,9 +259,9 @@ pub(super) fn open_object(code: &Code, variants: &Variants, on: &str) -> Result<
     let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Bridge => open(variants[0]).map_err(broken),
-        Code::Hub => open(variants[1]).map_err(broken),
-        Code::Custom(c) => open(&c.link(variants[2], on)?).map_err(|_| {
+        Code::Bridge => open(variants[0].fitting()).map_err(broken),
+        Code::Hub => open(variants[1].fitting()).map_err(broken),
+        Code::Custom(c) => open(&c.link(variants[2].fitting(), on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Invalid, on, what)
@@ -265,36 +270,18 @@ pub(super) fn open_object(code: &Code, variants: &Variants, on: &str) -> Result<
     }
 }
 
-/// Why the program of a switch was not loaded; `log` is what the verifier said, empty when it was not asked.
-pub(super) fn unloaded(code: &Code, e: &libbpf_rs::Error, log: Option<&str>, on: &str) -> Error {
-    let denied = e.kind() == libbpf_rs::ErrorKind::PermissionDenied;
-    // The verifier, too, says EACCES; it is asked only when the process has the right to load programs.
-    let refuses = log.map_or(denied && is_root(), |l| !l.is_empty());
-    let log = log.map_or_else(|| "its log is on standard error".into(), last_lines);
-    if !refuses {
-        let error = refused(on, "loading the switch program", e);
-        return if denied { error } else { error.cure(NEEDS) };
-    }
-    match code {
-        Code::Bridge | Code::Hub => {
-            let what = format!("the kernel's verifier refuses the switch program: {log}");
-            Error::new(ErrorKind::Unsupported, on, what).cure(NEEDS)
-        }
-        Code::Custom(c) => {
+/// Loads programs of a switch. What the verifier says of those with a user's module is for the user.
+pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbpf_rs::Object> {
+    let Code::Custom(c) = code else { return program::load(open, "the programs of the switch", on) };
+    bpf::load_object(open).map_err(|e| match e.said() {
+        Some((_, log)) => {
+            let log = program::last_lines(log);
             let what = format!("the kernel's verifier refuses the module {}: {log}", c.name);
             Error::new(ErrorKind::Invalid, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
         }
-    }
-}
-
-/// The end of a verifier's log, where it says what it does not like, in one line.
-fn last_lines(log: &str) -> String {
-    let noise = ["processed ", "verification time", "stack depth", "max_"];
-    let said =
-        log.lines().map(str::trim).filter(|l| !l.is_empty() && !noise.iter().any(|n| l.starts_with(n)));
-    let lines: Vec<&str> = said.collect();
-    lines[lines.len().saturating_sub(3)..].join(" / ")
+        None => refused(on, "loading the programs of the switch", &e.error),
+    })
 }
 
 /// `struct config` of bpf/vale.h.
@@ -317,18 +304,4 @@ pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
     let mut config: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
     config.extend(maps.secrets.words().iter().flat_map(|w| w.to_ne_bytes()));
     config
-}
-
-#[cfg(test)]
-mod tests {
-    use super::last_lines;
-
-    #[test]
-    fn a_log_is_told_by_its_end() {
-        let log = "0: (b7) r0 = 0\n; return head[200];\n1: (71) r0 = *(u8 *)(r1 +200)\ninvalid access to memory\n\
-                   verification time 9 usec\nstack depth 0+0\nprocessed 2 insns (limit 1000000) max_states_per_insn 0\n\n";
-        let said = "; return head[200]; / 1: (71) r0 = *(u8 *)(r1 +200) / invalid access to memory";
-        assert_eq!(last_lines(log), said);
-        assert_eq!(last_lines(""), "");
-    }
 }

@@ -160,7 +160,7 @@ impl Loaded {
         let mut open =
             ObjectBuilder::default().open_memory(object).map_err(fail("reading the eBPF object"))?;
         prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
-        let loaded = open.load().map_err(fail("loading the eBPF programs"))?;
+        let loaded = crate::program::load(open, "the eBPF programs", port)?;
         let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e));
         let mut fds = Vec::new();
         for p in loaded.progs().filter(|p| p.autoload()) {

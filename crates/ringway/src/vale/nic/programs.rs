@@ -14,16 +14,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs, dirs, net};
 use crate::vale::layout::port;
 use crate::vale::module::Code;
-use crate::vale::objects::{Identity, Variants};
+use crate::vale::objects::{Identity, Variants, builds};
 use crate::vale::reload::{Fresh, Place};
 use crate::vale::{PortAccess, Switch, SwitchPort, objects, parts, pins};
 
-/// The objects with the programs of a NIC; clang made them (build.rs).
-static OBJECTS: Variants = [
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_bridge.bpf.o")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_hub.bpf.o")),
-    include_bytes!(concat!(env!("OUT_DIR"), "/vale_nic_module.bpf.o")),
-];
+/// The objects with the programs of a NIC.
+static OBJECTS: Variants = [builds!("vale_nic_bridge"), builds!("vale_nic_hub"), builds!("vale_nic_module")];
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
@@ -106,8 +102,7 @@ impl Switch {
         if let Code::Custom(c) = &code {
             c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
         }
-        let loaded = bpf::load_object(open, names[0])
-            .map_err(|(e, log)| objects::unloaded(&code, &e, log.as_deref(), on))?;
+        let loaded = objects::load_code(open, &code, on)?;
         let program = |name: &str| {
             let missing = || {
                 Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Steps that the verifier of every kernel since Linux 6.1 follows. */
+#pragma once
+#include <linux/types.h>
+
+/* The product of a number and one that the verifier knows. Before Linux 6.10 it follows only a product whose left factor is the
+ * unknown one, and the compiler would choose. */
+static __always_inline __u64 times(__u64 n, __u64 known)
+{
+	asm("%0 *= %1" : "+r"(n) : "r"(known));
+	return n;
+}
+
+/* A copy of a number that goes to a helper by address. Before Linux 6.16 the verifier forgets what it knew of a variable that a
+ * helper may read. */
+#define KEY(n) (&(__u32){ n })
+
+/* A length less 1. Where this is below a limit, the verifier knows that the length is not 0, which it forgets after other tests. */
+static __always_inline __u32 less_one(__u32 n)
+{
+	n--;
+	asm volatile("" : "+r"(n));
+	return n;
+}
