@@ -20,7 +20,9 @@ use support::{
     Flow, assert_balanced, assert_clear, assert_connected, assert_gone, assert_line, child_command,
     child_with_all_open, enter, eventually,
 };
-use support::{frame, identify, new_lab, new_pair, open, open_all, output, role, try_open, wait_with};
+use support::{
+    frame, identify, new_lab, new_pair, open, open_all, output, promiscuity, role, try_open, wait_with,
+};
 
 const PORTS: [&str; 2] = ["packet:a0", "packet:a1"];
 
@@ -31,13 +33,6 @@ fn pass(a: &mut Port, b: &mut Port, stream: u16) {
         flow.take_all(&mut b.rx[0], a);
     }
     assert_eq!(flow.received, 60);
-}
-
-/// How often the interface was asked to be promiscuous.
-fn promiscuity(lab: &Lab, interface: &str) -> u32 {
-    let text = output(lab, "ip", &["-d", "link", "show", interface]);
-    let mut words = text.split_whitespace().skip_while(|w| *w != "promiscuity");
-    words.nth(1).unwrap().parse().unwrap()
 }
 
 #[test]

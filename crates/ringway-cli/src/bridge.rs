@@ -50,7 +50,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Frames are passed on without a copy when both ports lie in one region; pipes have regions of their own. What a port
-can't take now waits in the other port's ring. The bridge ends with Ctrl-C, or when its source has ended (a capture
+can't take now waits in the other port's ring. Interfaces are promiscuous while they are bridged. The bridge ends with Ctrl-C, or when its source has ended (a capture
 file) and all is sent.
 
 Examples:
@@ -125,7 +125,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let signals = stop::signals()?;
     let console = Console { json: args.json };
-    let mut ports = args.selection.apply(OpenOptions::new())?.open_all(&[first, second])?.into_iter();
+    // Frames that are to be passed on are for others than this host.
+    let options = args.selection.apply(OpenOptions::new().promiscuous(true))?;
+    let mut ports = options.open_all(&[first, second])?.into_iter();
     let (Some(a), Some(b)) = (ports.next(), ports.next()) else {
         return Err(Failure::Other("two names gave fewer than two ports".into()));
     };

@@ -44,6 +44,10 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "EXPR")]
     filter: Option<String>,
 
+    /// Only frames to addresses of the interface and to groups, not those to other stations
+    #[arg(short = 'p', long)]
+    no_promiscuous_mode: bool,
+
     /// Wait for the link to come up, at most this long
     #[arg(long, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     wait: f64,
@@ -91,7 +95,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let filter = args.filter.as_deref().map(Filter::compile).transpose()?;
     let signals = stop::signals()?;
-    let mut port = OpenOptions::new().open(&args.port)?;
+    let options = OpenOptions::new();
+    let options = if args.no_promiscuous_mode { options.promiscuous(false) } else { options };
+    let mut port = options.open(&args.port)?;
     if port.rx.is_empty() {
         let what = format!("{}: nothing can be received on this port", port.info().name);
         return Err(Failure::Other(what));

@@ -305,7 +305,7 @@ pub(crate) struct Copies {
 
 impl Copies {
     pub(crate) fn open(interface: &str) -> Result<Self> {
-        Self::with(OpenOptions::new(), interface)
+        Self::with(options(None), interface)
     }
 
     fn with(options: OpenOptions, interface: &str) -> Result<Self> {
@@ -323,8 +323,10 @@ fn larger(buffer: c_int) -> Option<u32> {
     u32::try_from(buffer).ok().map(|bytes| (bytes / SLOT).min(MOST)).filter(|&slots| slots > USUAL)
 }
 
+/// The program says by pcap_set_promisc(3) whether the interface is promiscuous; see [`Interface::attend`].
 fn options(slots: Option<u32>) -> OpenOptions {
-    slots.map_or_else(OpenOptions::new, |slots| OpenOptions::new().slots(slots))
+    let options = OpenOptions::new().promiscuous(false);
+    slots.map_or_else(|| options.clone(), |slots| options.clone().slots(slots))
 }
 
 fn dropped(counters: &[CounterWatch]) -> u64 {

@@ -193,7 +193,9 @@ impl Link {
     }
 
     fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
-        let opened = OpenOptions::new().send_only(self.send_only).open(&self.name);
+        // A program that wants frames to every address says so to the kernel's socket.
+        let options = OpenOptions::new().send_only(self.send_only).promiscuous(false);
+        let opened = options.open(&self.name);
         let port = opened.map_err(|e| {
             let text = e.to_string();
             // Once: a program may try again and again.

@@ -108,6 +108,7 @@ pub struct OpenOptions {
     pub(crate) take: Option<Filter>,
     pub(crate) copy: bool,
     pub(crate) send_only: bool,
+    pub(crate) promiscuous: Option<bool>,
 }
 
 impl OpenOptions {
@@ -189,6 +190,20 @@ impl OpenOptions {
     #[must_use]
     pub fn send_only(mut self, send_only: bool) -> Self {
         self.send_only = send_only;
+        self
+    }
+
+    /// Whether the interface of the port receives frames to every address while the port is open, or only those to its own.
+    ///
+    /// Unless this is called, it receives all, as a port has all that is on the link. With [`take`](Self::take) it does not:
+    /// such a port has a part of what its host would get. Ports that receive nothing from the link, those of host rings and
+    /// with [`send_only`](Self::send_only), change nothing.
+    ///
+    /// The kernel gives the mode back with the port, however its process ends. It takes `CAP_NET_RAW`: without, opening the
+    /// port fails if this was called, and else [`PortInfo::backend`] says that frames to other addresses do not come.
+    #[must_use]
+    pub fn promiscuous(mut self, on: bool) -> Self {
+        self.promiscuous = Some(on);
         self
     }
 

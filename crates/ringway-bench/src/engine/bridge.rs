@@ -154,7 +154,8 @@ impl Bridge {
     /// Waits for frames, and for room where frames wait for it.
     fn sleep(&mut self, sleeper: &mut Sleeper) -> Result<bool> {
         let failed = self.failure.is_some();
-        let pending = self.lanes().into_iter().flat_map(|(_, tx)| tx).any(|tx| tx.pending() > 0 && tx.free() > 0);
+        let pending =
+            self.lanes().into_iter().flat_map(|(_, tx)| tx).any(|tx| tx.pending() > 0 && tx.free() > 0);
         let rings = self.lanes().into_iter().flat_map(|(rx, tx)| {
             // Rings of a failed port tell nothing more; one that holds frames waits for room, not for frames.
             let rx = rx

@@ -107,6 +107,13 @@ pub(crate) fn output(lab: &Lab, program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned()
 }
 
+/// How often an interface was asked to be promiscuous.
+pub(crate) fn promiscuity(lab: &Lab, interface: &str) -> u32 {
+    let text = output(lab, "ip", &["-d", "link", "show", interface]);
+    let mut words = text.split_whitespace().skip_while(|w| *w != "promiscuity");
+    words.nth(1).unwrap().parse().unwrap()
+}
+
 /// No program is attached to anything in the namespace. The kernel detaches those of a killed process a little later.
 pub(crate) fn assert_detached(lab: &Lab) {
     let what = || {

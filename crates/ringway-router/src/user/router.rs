@@ -220,7 +220,12 @@ fn ports(sides: &[Side]) -> Result<Vec<Port>> {
     let names: Vec<&str> = sides.iter().flat_map(|side| [side.wire.as_str(), side.host.as_str()]).collect();
     let of_switch = |name: &&str| name.parse().is_ok_and(|name: PortName| name.switch_port().is_some());
     let together: Vec<&str> = names.iter().copied().filter(|name| !of_switch(name)).collect();
-    let mut together = OpenOptions::new().extra_bufs(1).open_all(&together)?.into_iter();
+    // What is for the router has the address of its interface.
+    let own = |side: &Side| {
+        side.wire.parse().is_ok_and(|wire: PortName| wire.interface() == Some(side.interface.as_str()))
+    };
+    let options = OpenOptions::new().extra_bufs(1).promiscuous(!sides.iter().all(own));
+    let mut together = options.open_all(&together)?.into_iter();
     let mut ports = Vec::with_capacity(names.len());
     for name in names {
         let opened = if of_switch(&name) { None } else { together.next() };

@@ -10,6 +10,7 @@ use crate::name::NicRings;
 use crate::registry::{OpenPort, open_ports};
 use crate::sys::bpf;
 use crate::sys::net::{self, Interface};
+use crate::sys::promiscuous::Promiscuous;
 
 /// How often an idle or failing port looks at its interface, in ns.
 pub(crate) const LOOK_NS: u64 = 100_000_000;
@@ -62,6 +63,30 @@ pub(crate) fn attach_xdp(
                 thread::sleep(Duration::from_millis(1));
             }
             r => return r,
+        }
+    }
+}
+
+/// What keeps the interface of a port promiscuous, and what its description says where that is refused. `wanted` is what the
+/// caller of a port that receives frames asked for, `usual` what it gets without asking.
+pub(crate) fn promiscuous(
+    name: &str,
+    ifindex: u32,
+    wanted: Option<bool>,
+    usual: bool,
+) -> Result<(Option<Promiscuous>, &'static str)> {
+    if !wanted.unwrap_or(usual) {
+        return Ok((None, ""));
+    }
+    match Promiscuous::hold(ifindex) {
+        Ok(held) => Ok((Some(held), "")),
+        Err(e) if wanted.is_none() && e.kind() == io::ErrorKind::PermissionDenied => {
+            Ok((None, "; frames to the interface's own addresses only, for want of CAP_NET_RAW"))
+        }
+        Err(e) => {
+            let error = Error::io(name, "promiscuous mode refused", e);
+            let rights = error.kind() == ErrorKind::Denied;
+            Err(if rights { error.cure("run as root, or with CAP_NET_RAW") } else { error })
         }
     }
 }

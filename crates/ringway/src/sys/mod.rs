@@ -16,6 +16,7 @@ pub(crate) mod net;
 pub(crate) mod netlink;
 pub(crate) mod packet;
 pub(crate) mod private_dir;
+pub(crate) mod promiscuous;
 pub(crate) mod random;
 pub(crate) mod rights;
 pub(crate) mod socket_probe;

@@ -73,7 +73,7 @@ impl Geometry {
     }
 }
 
-fn set<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+pub(super) fn set<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
     let (value, len) = ((&raw const *value).cast(), size_of::<T>() as u32);
     // SAFETY: passes a live value and its size.
     check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, value, len) }).map(drop)
@@ -149,9 +149,14 @@ pub(crate) struct PacketFrame<'a> {
 }
 
 impl PacketRx {
-    /// Receives what arrives at the interface, for whomever it is meant, but not what leaves by it; only what its receive
-    /// queue `queue` brings, if one is given. Frames longer than the ring's wait in the socket.
-    pub(crate) fn open(ifindex: u32, geometry: Geometry, queue: Option<u32>) -> io::Result<Self> {
+    /// Receives what arrives at the interface, when `promiscuous` for every address, but not what leaves by it; only what
+    /// its receive queue `queue` brings, if one is given. Frames longer than the ring's wait in the socket.
+    pub(crate) fn open(
+        ifindex: u32,
+        geometry: Geometry,
+        queue: Option<u32>,
+        promiscuous: bool,
+    ) -> io::Result<Self> {
         let fd = socket()?;
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         set(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
@@ -163,14 +168,8 @@ impl PacketRx {
             only_queue(&fd, queue)?;
         }
         bind(&fd, ifindex, libc::ETH_P_ALL)?;
-        for kind in [libc::PACKET_MR_PROMISC, libc::PACKET_MR_ALLMULTI] {
-            let member = libc::packet_mreq {
-                mr_ifindex: ifindex as i32,
-                mr_type: kind as u16,
-                mr_alen: 0,
-                mr_address: [0; 8],
-            };
-            set(&fd, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
+        if promiscuous {
+            super::promiscuous::join(&fd, ifindex)?;
         }
         Ok(Self { fd: Arc::new(fd), mem, offsets: geometry.offsets(), at: 0 })
     }

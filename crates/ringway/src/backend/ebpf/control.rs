@@ -29,6 +29,7 @@ pub(super) struct Port {
     live: bool,
     takes: Option<String>,
     send_only: bool,
+    unheard: &'static str,
 }
 
 impl Port {
@@ -43,6 +44,7 @@ impl Port {
             live: core.cfg.host != 0 || core.takes_live(),
             takes: core.gate.as_ref().map(|g| g.filter().to_string()),
             send_only,
+            unheard: core.unheard,
         }
     }
 }
@@ -78,8 +80,8 @@ impl Control for Port {
             _ => "; copies: the wire gets these frames too",
         };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}{slow}",
-            self.driver, cfg.rx_rings, cfg.tx_rings
+            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}{slow}{}",
+            self.driver, cfg.rx_rings, cfg.tx_rings, self.unheard
         )
     }
 }

@@ -34,6 +34,7 @@ use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
 use crate::registry::KernelCounters;
+use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net};
 
 pub(crate) use control::add_map_counters;
@@ -72,6 +73,9 @@ struct Core {
     /// When the interface was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     _attached: Vec<OwnedFd>,
+    _promiscuous: Option<Promiscuous>,
+    /// What the description says of frames that do not come.
+    unheard: &'static str,
     gate: Option<Gate>,
 }
 
@@ -84,6 +88,17 @@ pub(super) struct Target {
     pub(super) take: Option<Filter>,
     copy: bool,
     send_only: bool,
+    promiscuous: Option<bool>,
+}
+
+impl Target {
+    /// Keeps the interface promiscuous where the port receives from it; see [`nic::promiscuous`].
+    pub(super) fn promiscuous(&self, name: &str) -> Result<(Option<Promiscuous>, &'static str)> {
+        if self.shape.host || self.send_only {
+            return Ok((None, ""));
+        }
+        nic::promiscuous(name, self.index, self.promiscuous, self.take.is_none())
+    }
 }
 
 pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
@@ -98,7 +113,7 @@ pub(super) fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOp
         NicRings::Host => (shape(1, cpus(), true), ALL_QUEUES),
     };
     let (take, copy, send_only) = (options.take.clone(), options.copy, options.send_only);
-    Ok(Target { index, interface, shape, queue, take, copy, send_only })
+    Ok(Target { index, interface, shape, queue, take, copy, send_only, promiscuous: options.promiscuous })
 }
 
 /// CPUs that may send on the host's behalf.
@@ -188,6 +203,7 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
             Err(_) => counted = false,
         }
     }
+    let (promiscuous, unheard) = target.promiscuous(name)?;
     let driver = target.interface.driver();
     Ok(Core {
         name: name.clone(),
@@ -199,6 +215,8 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         counted,
         looked_ns: AtomicU64::new(crate::sys::time::monotonic_ns()),
         _attached: attached,
+        _promiscuous: promiscuous,
+        unheard,
         gate,
     })
 }

@@ -138,6 +138,7 @@ struct Target {
     interface: Interface,
     shape: PortShape,
     queue: Option<u32>,
+    promiscuous: bool,
 }
 
 fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Target> {
@@ -157,7 +158,7 @@ fn target(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> R
         NicRings::Queue(q) => (shape(1, 1), Some(q).filter(|_| rx > 1)),
         NicRings::Host => return Err(no_host_rings(name, ifname)),
     };
-    Ok(Target { index, interface, shape, queue })
+    Ok(Target { index, interface, shape, queue, promiscuous: options.promiscuous.unwrap_or(true) })
 }
 
 /// The region that a port of this name needs.
@@ -204,7 +205,7 @@ fn receivers(setup: &Setup, target: &Target, longest: usize) -> Result<Vec<Packe
     let mut sockets = Vec::new();
     let mut group = None;
     for _ in 0..setup.shape.rx_rings {
-        let socket = PacketRx::open(target.index, geometry, target.queue)
+        let socket = PacketRx::open(target.index, geometry, target.queue, target.promiscuous)
             .map_err(|e| refused(&setup.name, "opening a socket to receive from failed", e))?;
         if setup.shape.rx_rings > 1 {
             let id = socket.join(group).map_err(|e| {

@@ -37,6 +37,7 @@ use crate::name::{NicRings, PortName, no_host_rings};
 use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
+use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net, xsk};
 use queue::Queue;
 
@@ -67,6 +68,9 @@ struct Core {
     sockets: MapHandle,
     /// Detaches the program when it is closed.
     _link: OwnedFd,
+    _promiscuous: Option<Promiscuous>,
+    /// What the description says of frames that do not come.
+    unheard: &'static str,
     /// The filter before it.
     gate: Option<Gate>,
 }
@@ -237,6 +241,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         r => (r, false),
     };
     let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
+    let (promiscuous, unheard) = target.promiscuous(name)?;
     let core = Core {
         name: name.clone(),
         driver: target.interface.driver(),
@@ -248,6 +253,8 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
         generic,
         sockets,
         _link: link,
+        _promiscuous: promiscuous,
+        unheard,
         gate,
     };
     core.look_now()?;
@@ -261,7 +268,8 @@ fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
         (false, true) => "copy mode by generic XDP, the driver has no native XDP",
     };
     let takes = core.gate.as_ref().map_or(String::new(), |g| format!("; takes only `{}`", g.filter()));
-    format!("xdp: AF_XDP, {mode}, driver {}, {} queues of {slots} slots{takes}", core.driver, queues.len())
+    let (driver, queues, unheard) = (&core.driver, queues.len(), core.unheard);
+    format!("xdp: AF_XDP, {mode}, driver {driver}, {queues} queues of {slots} slots{takes}{unheard}")
 }
 
 /// The port as a whole. It keeps nothing attached: who only reads counters does not hold the interface.
