@@ -315,6 +315,34 @@ fn what_the_host_needs_and_what_is_down_is_told() {
 }
 
 #[test]
+fn a_driver_is_tried_while_nobody_uses_the_interface() {
+    let Some(lab) = pair() else { return };
+    let tried = |found: &Found| found.all["interface"]["native"].clone();
+    assert_eq!(tried(&inside(&lab, "a0")), "works");
+    let uses = |what: &str, undo: &str| {
+        lab.ip(what).unwrap();
+        let found = inside(&lab, "a0");
+        assert_eq!(tried(&found), "untried", "{what}: {}", found.all);
+        let forced = in_lab(&lab, &["doctor", "a0", "--json", "--try"]).unwrap();
+        assert_eq!(tried(&Found::of(&forced)), "works", "{what}");
+        lab.ip(undo).unwrap();
+    };
+    uses("addr add 10.9.8.1/24 dev a0", "addr flush dev a0");
+    lab.ip("link add br0 type bridge").unwrap();
+    uses("link set a0 master br0", "link set a0 nomaster");
+    uses("link add link a0 name m0 type macvlan", "link del m0");
+    // The far end of a veth is no user of it.
+    assert_eq!(inside(&lab, "a0").all["interface"]["users"], serde_json::json!([]));
+    assert!(!tool(&lab, "ip", &["-d", "link"]).contains("prog"), "nothing stays attached");
+    // A driver without XDP is not said to refuse.
+    lab.ip("link set br0 up").unwrap();
+    inside(&lab, "br0").assert("if-native-xdp", "missing", &["driver bridge has none"]);
+    let ended = run(&["doctor", "--try"]);
+    let text = ended.error(2);
+    assert!(text.contains("[IF]") || text.contains("<IF>"), "{text}");
+}
+
+#[test]
 fn a_far_end_out_of_sight_is_unknown() {
     let (Some(lab), Some(other)) = (pair(), pair()) else { return };
     other.ip("link del a0").unwrap();

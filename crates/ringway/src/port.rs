@@ -109,6 +109,8 @@ pub struct OpenOptions {
     pub(crate) copy: bool,
     pub(crate) send_only: bool,
     pub(crate) promiscuous: Option<bool>,
+    /// AF_XDP with zero copy or not at all: `auto:` has something else then.
+    pub(crate) zero_copy: bool,
 }
 
 impl OpenOptions {
@@ -212,7 +214,9 @@ impl OpenOptions {
     /// # Errors
     /// See [`PortName`] for what a name can be; each failure names its cure.
     pub fn open(&self, name: &str) -> Result<Port> {
-        backend::open(&backend::choose(name.parse()?)?, self)
+        backend::with_chosen(&[name.parse()?], |chosen| {
+            backend::open(&chosen[0], self).map_err(|e| (Some(0), e))
+        })
     }
 
     /// Opens several ports, in one region where their kinds allow it, so that they forward without copying.
@@ -228,17 +232,19 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`](Self::open); when one fails, none stays open.
     pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
-        let chosen = |n: &&str| backend::choose(n.parse()?);
-        let names = names.iter().map(chosen).collect::<Result<Vec<_>>>()?;
-        let mut options = self.clone();
-        if options.region.is_none() {
-            options.region =
-                backend::common_region(&names.iter().map(|n| &n.name).collect::<Vec<_>>(), self)?;
-        }
-        let plain = Self { take: None, copy: false, ..options.clone() };
-        let any = names.iter().any(|n| n.name.is_of_interface());
-        let of = |n: &PortName| if any && !n.is_of_interface() { &plain } else { &options };
-        names.iter().map(|n| backend::open(n, of(&n.name))).collect()
+        let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
+        backend::with_chosen(&names, |chosen| {
+            let mut options = self.clone();
+            if options.region.is_none() {
+                let all: Vec<_> = chosen.iter().map(|c| (&c.name, c.zero_copy())).collect();
+                options.region = backend::common_region(&all, self).map_err(|e| (None, e))?;
+            }
+            let plain = Self { take: None, copy: false, ..options.clone() };
+            let any = names.iter().any(PortName::is_of_interface);
+            let of = |n: &PortName| if any && !n.is_of_interface() { &plain } else { &options };
+            let open = |(at, c)| backend::open(c, of(&names[at])).map_err(|e| (Some(at), e));
+            chosen.iter().enumerate().map(open).collect()
+        })
     }
 }
 

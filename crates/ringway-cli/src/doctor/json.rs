@@ -1,6 +1,6 @@
 //! The findings as one JSON object; its keys are told in the help.
 
-use ringway::probe::{Backend, Check, Interface, Peer, Rights};
+use ringway::probe::{Backend, Check, Interface, Peer, Rights, Trial};
 use serde_json::{Value, json};
 
 use super::Report;
@@ -62,14 +62,25 @@ fn interface(i: &Interface, found: &[Check]) -> Value {
         "rx_ring": i.ring_sizes.map(|r| r.0),
         "tx_ring": i.ring_sizes.map(|r| r.1),
         "xdp_features": i.xdp_features,
+        "native": trial(&i.native),
+        "zero_copy": trial(&i.zero_copy),
         "programs": programs.collect::<Vec<_>>(),
         "offloads": i.offloads,
         "peer": peer(&i.peer),
         "ports": ports.collect::<Vec<_>>(),
         "addresses": i.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "default_route": i.default_route,
+        "users": i.users,
         "checks": checks(found),
     })
+}
+
+fn trial(t: &Trial) -> &'static str {
+    match t {
+        Trial::Works => "works",
+        Trial::Refused { .. } => "refused",
+        _ => "untried",
+    }
 }
 
 /// The name of the far end of a veth, `elsewhere` in another network namespace, null for what is no veth.

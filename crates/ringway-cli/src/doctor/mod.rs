@@ -21,14 +21,21 @@ pub(crate) struct Args {
     #[arg(long = "loop")]
     loop_test: bool,
 
+    /// Try the driver also while something uses the interface: it may reset, and lose frames
+    #[arg(long = "try", requires = "interface")]
+    try_driver: bool,
+
     /// Print one JSON object; see below
     #[arg(long)]
     json: bool,
 }
 
 const EXAMPLES: &str = "\
-Each feature is tried by using it, in a private network namespace where it needs an interface; the machine's own
-interfaces are only asked. Nothing that runs is disturbed. Without root it tells which privileges are missing.
+Each feature is tried by using it, in a private network namespace where it needs an interface. IF itself is asked; when
+nothing uses it (no address, no route, no bridge, bond, VLAN or macvlan, no program, no port), or with --try, its driver
+is tried as well: an AF_XDP socket is bound with zero copy and an XDP program is attached, each for a moment, for which
+some drivers reset the device. Nothing that runs is disturbed without --try. Without root it tells which privileges are
+missing.
 
 Marks: ok; warn: works with a drawback; missing: not there, or not for this user; unknown: could not be tried. The line
 below a finding that is not ok is its cure.
@@ -43,12 +50,13 @@ JSON keys:
   rights     {euid, capabilities, locked_memory, open_files, seccomp, user_namespace, lockdown}; null means no limit or
              not shown
   interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, rx_ring, tx_ring,
-             xdp_features, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}], addresses, default_route,
-             checks}; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
+             xdp_features, native, zero_copy, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}],
+             addresses, default_route, users, checks}; native and zero_copy are untried, works or refused; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
 
 Examples:
   ringway doctor                         # this machine and this user
   sudo ringway doctor eth0               # and what auto:eth0 would choose
+  sudo ringway doctor eth0 --try         # the same although the host uses it
   sudo ringway doctor --loop             # and does it pass frames, by each backend
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
 
@@ -86,7 +94,11 @@ impl Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let interface = args.interface.as_deref().map(probe::interface).transpose()?;
+    let mut interface = args.interface.as_deref().map(probe::interface).transpose()?;
+    if let Some(i) = interface.as_mut().filter(|i| args.try_driver || i.in_use().is_none()) {
+        i.try_zero_copy(0);
+        i.try_native();
+    }
     let interface = interface.map(|i| (i.checks(), i)).map(|(checks, i)| (i, checks));
     let mut machine = Machine::probe();
     if args.loop_test {

@@ -63,7 +63,7 @@ fn conclusion(report: &Report) -> Vec<String> {
         (Some(choice), Some((i, _))) => {
             let name = &i.name;
             let first = match choice.backend {
-                Some(b) => format!("auto:{name} would choose {}{}", report.port(b), manner(b)),
+                Some(b) => format!("auto:{name} would {} {}{}", verb(report, b), report.port(b), manner(b)),
                 None => format!("auto:{name} would find no backend"),
             };
             let steps = choice.steps.iter().map(|s| refusal(report, s.backend, &s.reason));
@@ -83,6 +83,17 @@ fn conclusion(report: &Report) -> Vec<String> {
             std::iter::once(first).chain(rest).collect()
         }
     }
+}
+
+/// What is not known yet shows when the port is opened, and then the next best backend has its turn.
+fn verb(report: &Report, b: Backend) -> &'static str {
+    let ok = |id: &str| report.interface_checks().iter().any(|c| c.id == id && c.status == Status::Ok);
+    let sure = match b {
+        Backend::XdpZeroCopy => ok("if-zero-copy"),
+        Backend::Ebpf => ok("if-native-xdp"),
+        Backend::XdpCopy | Backend::Packet => true,
+    };
+    if sure { "choose" } else { "first try" }
 }
 
 fn refusal(report: &Report, b: Backend, why: &Check) -> String {

@@ -13,7 +13,8 @@ mod vale;
 mod vale_out;
 pub(crate) mod xdp;
 
-pub(crate) use auto::{Chosen, choose};
+pub(crate) use auto::with_chosen;
+use auto::{Chosen, choose};
 
 use std::fmt::Debug;
 use std::os::fd::RawFd;
@@ -144,13 +145,16 @@ fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
 
 /// Opens the port called `name`.
 pub(crate) fn open(chosen: &Chosen, options: &OpenOptions) -> Result<Port> {
-    Port::assemble(make(&chosen.name, options)?, &chosen.why)
+    Port::assemble(
+        make(&chosen.name, &OpenOptions { zero_copy: chosen.zero_copy(), ..options.clone() })?,
+        &chosen.why,
+    )
 }
 
 fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
     check_sharing(name, options)?;
     match name {
-        PortName::Auto { .. } => make(&choose(name.clone())?.name, options),
+        PortName::Auto { .. } => make(&choose(name.clone(), &[])?.name, options),
         PortName::Null { len } => null::open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Loop => pipe::open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
         PortName::Pipe { name: pipe, id, end } => pipe::open(pipe, id, *end, options),
@@ -173,10 +177,11 @@ fn make(name: &PortName, options: &OpenOptions) -> Result<Made> {
     }
 }
 
-/// The region in which all of `names` can be opened, or `None` when each makes its own.
-pub(crate) fn common_region(names: &[&PortName], options: &OpenOptions) -> Result<Option<Region>> {
+/// The region in which all of `names`, with zero copy or without, can be opened, or `None` when each makes its own.
+pub(crate) fn common_region(names: &[(&PortName, bool)], options: &OpenOptions) -> Result<Option<Region>> {
     let mut spec: Option<RegionSpec> = None;
-    for name in names {
+    for &(name, zero_copy) in names {
+        let options = &OpenOptions { zero_copy, ..options.clone() };
         let one = match name.innermost() {
             PortName::Pcap { mode, .. } => pcap::shape(*mode, options).region(BUF_SIZE),
             PortName::Ebpf { interface, rings } => ebpf::spec(interface, *rings, options)?,
@@ -192,7 +197,7 @@ pub(crate) fn common_region(names: &[&PortName], options: &OpenOptions) -> Resul
     }
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
-    let bpf = names.iter().map(|n| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
+    let bpf = names.iter().map(|(n, _)| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
     bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
 }
 

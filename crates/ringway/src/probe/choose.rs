@@ -128,9 +128,15 @@ pub struct Choice {
 /// ```
 #[must_use]
 pub fn choose(machine: &[Check], interface: &[Check]) -> Choice {
+    choose_but(machine, interface, &[])
+}
+
+/// The same without backends that were tried and refused.
+pub(crate) fn choose_but(machine: &[Check], interface: &[Check], refused: &[Step]) -> Choice {
     let mut steps = Vec::new();
     for backend in Backend::ALL {
-        match backend.obstacle(machine, interface) {
+        let tried = refused.iter().find(|s| s.backend == backend).map(|s| &s.reason);
+        match tried.or_else(|| backend.obstacle(machine, interface)) {
             None => return Choice { backend: Some(backend), steps },
             Some(reason) => steps.push(Step { backend, reason: reason.clone() }),
         }

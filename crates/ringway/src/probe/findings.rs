@@ -2,15 +2,19 @@
 
 use super::Check;
 use super::interface::{Attached, Hook, Interface, Peer};
+use super::trial::Trial;
 
 /// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
-const BASIC: u64 = 1 << 0;
+pub(super) const BASIC: u64 = 1 << 0;
 const NDO_XMIT: u64 = 1 << 2;
-const ZERO_COPY: u64 = 1 << 3;
+pub(super) const ZERO_COPY: u64 = 1 << 3;
 
 /// Longest frame that every driver sends from one buffer, and what a frame has beyond the MTU.
 const BUFFER: u32 = 2112;
 const HEADER: u32 = 18;
+
+/// MTU of Ethernet, with which every driver that has XDP takes programs.
+const USUAL_MTU: u32 = 1500;
 
 /// Offloads that change frames before XDP sees them, as the kernel and `ethtool -K` call them.
 const HARMFUL: [(&str, &str, &str); 3] = [
@@ -63,7 +67,17 @@ impl Interface {
 
     fn native_xdp(&self) -> Check {
         let check = Check::new("if-native-xdp", "native XDP");
-        match (self.xdp_features, &self.peer) {
+        match &self.native {
+            Trial::Works => return check.ok(format!("driver {}", self.driver)),
+            Trial::Refused { error: libc::EOPNOTSUPP, .. } | Trial::Untried => {}
+            Trial::Refused { why, .. } => {
+                return check.missing(
+                    format!("{} refuses programs now: {why}", driver(&self.driver)),
+                    self.cure_of_refusal(),
+                );
+            }
+        }
+        match (self.told(), &self.peer) {
             (Some(f), _) if f & BASIC != 0 => check.ok(format!("driver {}", self.driver)),
             (Some(_), Peer::Here { name, tx_queues, .. }) => check.missing(
                 format!("{name} has {tx_queues} tx queues, more than the {} rx queues here", self.rx_queues),
@@ -81,26 +95,73 @@ impl Interface {
                 "use a veth, a tap or a NIC whose driver has native XDP; xdp: and packet: work without",
             ),
             (None, _) => check.unknown(
-                format!("{}; this kernel does not tell", driver(&self.driver)),
-                format!("use Linux 6.3 or later, or open ebpf:{} and see", self.name),
+                format!(
+                    "{}; this kernel does not tell; not tried{}",
+                    driver(&self.driver),
+                    self.because_used()
+                ),
+                format!(
+                    "`ringway doctor {} --try`, which may reset the interface, or open ebpf:{0} and see",
+                    self.name
+                ),
             ),
         }
     }
 
+    /// Why a driver was not tried.
+    fn because_used(&self) -> String {
+        self.in_use().map_or(String::new(), |why| format!(", since {why}"))
+    }
+
+    /// What the driver tells of itself, or what a trial told in its place.
+    fn told(&self) -> Option<u64> {
+        let refused = matches!(self.native, Trial::Refused { error: libc::EOPNOTSUPP, .. });
+        if refused { Some(0) } else { self.xdp_features }
+    }
+
     /// Whether it is known to have no native XDP.
     fn lacks_xdp(&self) -> bool {
-        self.xdp_features.is_some_and(|f| f & BASIC == 0)
+        self.told().is_some_and(|f| f & BASIC == 0)
+    }
+
+    /// What drivers refuse programs for, as far as it is the case here.
+    fn cure_of_refusal(&self) -> String {
+        let name = &self.name;
+        if self.offloads.iter().any(|o| o == "rx-lro") {
+            return format!("`ethtool -K {name} lro off`");
+        }
+        if self.mtu > USUAL_MTU {
+            return format!(
+                "lower the MTU, which drivers limit under XDP: `ip link set {name} mtu {USUAL_MTU}`"
+            );
+        }
+        format!("fewer queues may help, since XDP needs some for itself: `ethtool -L {name} combined 1`")
     }
 
     fn zero_copy(&self) -> Check {
         let check = Check::new("if-zero-copy", "zero-copy AF_XDP");
-        match self.xdp_features {
-            Some(f) if f & ZERO_COPY != 0 => check.ok(format!("driver {}", self.driver)),
-            Some(_) => check.missing(
+        match (&self.zero_copy, self.xdp_features) {
+            (Trial::Works, _) => check.ok(format!("driver {}", self.driver)),
+            (Trial::Refused { why, .. }, Some(_)) => check.missing(
+                format!("driver {} says that it has it, and refuses it: {why}", self.driver),
+                match self.driver.as_str() {
+                    "virtio_net" => "give the virtual NIC `iommu_platform=on` in the hypervisor; frames are copied once otherwise",
+                    _ => "see the kernel's log; frames are copied once otherwise",
+                },
+            ),
+            (Trial::Refused { .. }, None) => check.missing(
                 format!("{} has none", driver(&self.driver)),
                 "use a NIC whose driver has it; frames are copied once otherwise",
             ),
-            None => check.unknown("this kernel does not tell", "use Linux 6.3 or later"),
+            (Trial::Untried, Some(f)) if f & ZERO_COPY != 0 => check.warn(
+                format!("driver {} says that it has it; not tried{}", self.driver, self.because_used()),
+                format!("`ringway doctor {} --try`, which may reset the interface, or open auto:{0} and see", self.name),
+            ),
+            (Trial::Untried, Some(_)) => check.missing(
+                format!("{} has none", driver(&self.driver)),
+                "use a NIC whose driver has it; frames are copied once otherwise",
+            ),
+            (Trial::Untried, None) => check.unknown("this kernel does not tell", "use Linux 6.3 or later"),
         }
     }
 
@@ -287,6 +348,10 @@ mod tests {
         bad.map(|c| (c.id, c.status, format!("{}; {}", c.detail, c.cure.unwrap()))).collect()
     }
 
+    fn refused(error: i32) -> Trial {
+        Trial::Refused { error, why: "its words".into() }
+    }
+
     fn attached(hook: Hook, name: &str) -> Attached {
         Attached { hook, id: 17, name: (!name.is_empty()).then(|| name.to_owned()) }
     }
@@ -313,6 +378,49 @@ mod tests {
                 "far end has more",
             ),
             (nic(None), "if-native-xdp", "does not tell"),
+            (
+                Interface { native: refused(libc::EINVAL), mtu: 9000, ..nic(Some(BASIC)) },
+                "if-native-xdp",
+                "driver ice refuses programs now: its words; lower the MTU, which drivers limit under XDP: `ip link set a0 mtu 1500`",
+            ),
+            (
+                Interface {
+                    native: refused(libc::EINVAL),
+                    offloads: vec!["rx-lro".into()],
+                    ..nic(Some(BASIC))
+                },
+                "if-native-xdp",
+                "`ethtool -K a0 lro off`",
+            ),
+            (
+                Interface { native: refused(libc::ENOSPC), ..nic(Some(BASIC)) },
+                "if-native-xdp",
+                "fewer queues",
+            ),
+            (
+                Interface { native: refused(libc::EOPNOTSUPP), ..nic(None) },
+                "if-native-xdp",
+                "driver ice has none",
+            ),
+            (
+                Interface {
+                    zero_copy: refused(libc::EINVAL),
+                    driver: "virtio_net".into(),
+                    ..nic(Some(ZERO_COPY))
+                },
+                "if-zero-copy",
+                "virtio_net says that it has it, and refuses it: its words; give the virtual NIC `iommu_platform=on`",
+            ),
+            (
+                Interface { zero_copy: refused(libc::EOPNOTSUPP), ..nic(None) },
+                "if-zero-copy",
+                "driver ice has none",
+            ),
+            (
+                Interface { users: vec!["br0".into()], ..nic(Some(ZERO_COPY)) },
+                "if-zero-copy",
+                "not tried, since br0 uses it; `ringway doctor a0 --try`",
+            ),
             (veth(), "if-zero-copy", "driver veth has none"),
             (xdp("other"), "if-xdp-free", "native XDP program 17 other is attached; end its owner"),
             (xdp(""), "if-xdp-free", "native XDP program 17 is attached"),
@@ -359,7 +467,8 @@ mod tests {
             found(&veth()).into_iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
             [("if-zero-copy", Status::Missing)]
         );
-        assert!(found(&nic(Some(BASIC | NDO_XMIT | ZERO_COPY))).is_empty());
+        let good = nic(Some(BASIC | NDO_XMIT | ZERO_COPY));
+        assert!(found(&Interface { native: Trial::Works, zero_copy: Trial::Works, ..good }).is_empty());
         assert!(found(&Interface { mtu: 9000, ..veth() }).iter().all(|f| f.0 == "if-zero-copy"));
         let host = Interface { ports: vec![("ebpf:a0^".into(), 5)], ..veth() };
         assert!(found(&host).iter().all(|f| f.0 != "if-xdp-free"));

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use libbpf_sys as bpf;
 
 use super::link::{self, Link};
+use super::trial::Trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry;
 use crate::sys::{bpf_probe, net};
@@ -37,6 +38,10 @@ pub struct Interface {
     pub ring_sizes: Option<(u32, u32)>,
     /// `NETDEV_XDP_ACT_` bits of linux/netdev.h; `None` when the kernel does not tell, before Linux 6.3.
     pub xdp_features: Option<u64>,
+    /// Whether the driver takes an XDP program, if that was tried: [`try_native`](Self::try_native).
+    pub native: Trial,
+    /// Whether it has zero-copy AF_XDP, if that was tried: [`try_zero_copy`](Self::try_zero_copy).
+    pub zero_copy: Trial,
     /// Programs attached to it.
     pub programs: Vec<Attached>,
     /// Names of the offloads that are on, as `ethtool -k` calls them inside the kernel, such as `rx-lro`.
@@ -49,6 +54,8 @@ pub struct Interface {
     pub addresses: Vec<IpAddr>,
     /// Whether a default route leads to it.
     pub default_route: bool,
+    /// Names of interfaces that stand on it: the bridge or bond that it is a part of, VLANs, macvlans.
+    pub users: Vec<String>,
 }
 
 /// A program at a hook of an interface.
@@ -163,12 +170,15 @@ pub fn interface(name: &str) -> Result<Interface> {
         tx_queues,
         ring_sizes: device.rings(),
         xdp_features: told(&xdp),
+        native: Trial::Untried,
+        zero_copy: Trial::Untried,
         programs: programs(index, &xdp),
         offloads: device.offloads().unwrap_or_default(),
         peer: peer(&link),
         ports: ports(index),
         addresses: link::addresses(index).unwrap_or_default(),
         default_route: link::is_default_route(index),
+        users: link::users(index).unwrap_or_default(),
         name: link.name,
     })
 }

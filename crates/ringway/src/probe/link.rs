@@ -7,6 +7,7 @@ use crate::sys::netlink::{CREATE, DUMP, Message, Netlink, attribute, attributes,
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_LINK_NETNSID: u16 = 37;
 const IFLA_INFO_KIND: u16 = 1;
@@ -43,6 +44,8 @@ pub(super) struct Link {
     pub(super) below: Option<u32>,
     /// Whether that is in another network namespace.
     pub(super) below_elsewhere: bool,
+    /// Index of the bridge or bond that it is a part of.
+    pub(super) master: Option<u32>,
 }
 
 fn ifinfo(index: u32, flags: u32) -> Vec<u8> {
@@ -69,7 +72,18 @@ fn decode_link(body: &[u8]) -> Option<Link> {
         kind: attribute(info, IFLA_INFO_KIND).map(text).unwrap_or_default(),
         below: attribute(attrs, IFLA_LINK).and_then(|v| u32_at(v, 0)).filter(|i| *i != 0),
         below_elsewhere: attribute(attrs, IFLA_LINK_NETNSID).is_some(),
+        master: attribute(attrs, IFLA_MASTER).and_then(|v| u32_at(v, 0)),
     })
+}
+
+/// Names of the interfaces of this network namespace that stand on the one with that index.
+pub(super) fn users(index: u32) -> io::Result<Vec<String>> {
+    let all = Netlink::route()?.ask(libc::RTM_GETLINK, DUMP, &ifinfo(0, 0))?;
+    let all: Vec<_> = all.iter().filter_map(|m| Some((u32_at(&m.body, 4)?, decode_link(&m.body)?))).collect();
+    let master = all.iter().find(|(i, _)| *i == index).and_then(|(_, l)| l.master);
+    // The far end of a veth is below it in the same sense, and does not stand on it.
+    let stands = |l: &Link| l.below == Some(index) && !l.below_elsewhere && l.kind != "veth";
+    Ok(all.into_iter().filter(|(i, l)| Some(*i) == master || stands(l)).map(|(_, l)| l.name).collect())
 }
 
 /// Brings an interface up.

@@ -4,6 +4,7 @@
 //! bound. What needs an interface is tried on one in a private network namespace; an interface of the machine is only
 //! asked. So probing changes nothing that runs, and leaves nothing behind but kernel modules that the kernel loads on
 //! first use (`af_packet`, `veth`, `sch_ingress`) where they are not built in. It takes some 100 ms.
+//! What its driver does is tried when it is asked for: [`Interface::try_zero_copy`], [`Interface::try_native`].
 //!
 //! Results are plain data. A [`Check`] has a stable id, a [`Status`], what was found, and the cure.
 //!
@@ -41,11 +42,14 @@ mod kernel;
 mod link;
 mod namespace;
 mod rights;
+mod trial;
 
 pub use check::{Check, Status};
+pub(crate) use choose::choose_but;
 pub use choose::{Backend, Choice, Step, choose};
 pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
 pub use rights::Rights;
+pub use trial::Trial;
 
 /// What the machine lets this process do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -17,6 +17,14 @@ const HEADER: usize = 16;
 /// Set in the kind of an attribute that holds others.
 const NESTED: u16 = 0x8000;
 
+/// `NETLINK_EXT_ACK`, `NETLINK_CAP_ACK`: refusals say why in words, and do not repeat the request.
+const WORDS: [i32; 2] = [11, 10];
+
+/// `NLM_F_CAPPED`, `NLM_F_ACK_TLVS`, `NLMSGERR_ATTR_MSG`.
+const CAPPED: u16 = 0x100;
+const HAS_WORDS: u16 = 0x200;
+const WORDS_TEXT: u16 = 1;
+
 /// How long the kernel may take for an answer.
 const PATIENCE: libc::timeval = libc::timeval { tv_sec: 2, tv_usec: 0 };
 
@@ -25,6 +33,7 @@ const PATIENCE: libc::timeval = libc::timeval { tv_sec: 2, tv_usec: 0 };
 pub(crate) struct Netlink {
     fd: OwnedFd,
     serial: u32,
+    words: Option<String>,
 }
 
 /// One message of an answer.
@@ -54,7 +63,18 @@ impl Netlink {
         let (value, len) = (std::ptr::from_ref(&PATIENCE).cast(), size_of::<libc::timeval>() as u32);
         // SAFETY: passes a live value and its size.
         check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVTIMEO, value, len) })?;
-        Ok(Self { fd, serial: 0 })
+        for option in WORDS {
+            let (on, len) = (1i32, size_of::<i32>() as u32);
+            let value = (&raw const on).cast();
+            // SAFETY: passes a live value and its size. Without the option there are only fewer words.
+            unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_NETLINK, option, value, len) };
+        }
+        Ok(Self { fd, serial: 0, words: None })
+    }
+
+    /// What the kernel said about the last refusal, if it said more than a number.
+    pub(crate) fn words(&mut self) -> Option<String> {
+        self.words.take()
     }
 
     /// Sends a request and collects its answer. `flags`: [`DUMP`], [`CREATE`] or none.
@@ -70,8 +90,13 @@ impl Netlink {
         let (mut all, mut buf) = (Vec::new(), vec![0u8; 1 << 16]);
         loop {
             let n = self.receive(&mut buf)?;
-            if n == 0 || take(&buf[..n], self.serial, &mut all)? {
-                return Ok(all);
+            match take(&buf[..n], self.serial, &mut all) {
+                Ok(more) if n > 0 && !more => {}
+                Ok(_) => return Ok(all),
+                Err(e) => {
+                    self.words = words(&buf[..n]);
+                    return Err(e);
+                }
             }
         }
     }
@@ -143,6 +168,16 @@ pub(crate) fn take(mut bytes: &[u8], serial: u32, all: &mut Vec<Message>) -> io:
     Ok(false)
 }
 
+/// The words in a datagram that is a refusal (`struct nlmsgerr`: the error, the header of the request, all of it unless
+/// it is capped, then attributes).
+fn words(bytes: &[u8]) -> Option<String> {
+    let flags = u16_at(bytes, 6)?;
+    let request = if flags & CAPPED != 0 { HEADER } else { u32_at(bytes, HEADER + 4)? as usize };
+    let attrs = bytes.get((HEADER + 4).checked_add(request.checked_next_multiple_of(4)?)?..)?;
+    let said = attribute(attrs, WORDS_TEXT).filter(|_| flags & HAS_WORDS != 0)?;
+    Some(text(said)).filter(|t| !t.is_empty())
+}
+
 /// Native-endian words in a message.
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_ne_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
@@ -200,6 +235,30 @@ mod tests {
         let mut cut = encode(16, 0, 7, b"abcd");
         cut.pop();
         assert!(take(&cut, 7, &mut all).is_err());
+    }
+
+    #[test]
+    fn refusals_say_why() {
+        let mut all = Vec::new();
+        let body = |request: &[u8]| {
+            let mut body = [&(-libc::EINVAL).to_ne_bytes(), request].concat();
+            put(&mut body, 1, b"MTU too large\0");
+            body
+        };
+        let request = encode(19, REQUEST, 7, b"abcd");
+        let full = encode(2, HAS_WORDS, 7, &body(&request));
+        assert_eq!(words(&full).as_deref(), Some("MTU too large"));
+        let capped = encode(2, HAS_WORDS | CAPPED, 7, &body(&request[..HEADER]));
+        assert_eq!(words(&capped).as_deref(), Some("MTU too large"));
+        assert!(take(&capped, 7, &mut all).is_err());
+        assert_eq!(words(&encode(2, 0, 7, &body(&request))), None);
+        // The kernel's own words about the number of an interface (RTA_OIF) that is cut off.
+        let mut netlink = Netlink::route().unwrap();
+        let mut route = vec![0; 12];
+        route[0] = libc::AF_INET as u8;
+        put(&mut route, 4, &[1, 0]);
+        let asked = netlink.ask(libc::RTM_GETROUTE, 0, &route);
+        assert!(asked.is_err() && netlink.words().is_some() && netlink.words().is_none());
     }
 
     #[test]
@@ -262,7 +321,7 @@ mod tests {
         #[test]
         fn any_bytes_are_messages_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut all = Vec::new();
-            let _ = take(&bytes, 7, &mut all);
+            let _ = (take(&bytes, 7, &mut all), words(&bytes));
             for (_, value) in attributes(&bytes) {
                 prop_assert!(value.len() < bytes.len());
                 text(value);

@@ -39,6 +39,16 @@ pub(crate) fn bind_xdp(fd: &OwnedFd, ifindex: u32, flags: u16) -> io::Result<()>
     xsk::bind(fd, ifindex, 0, libc::XDP_COPY | flags)
 }
 
+/// Binds an AF_XDP socket to a queue of an interface in zero-copy mode, and lets it go. Its memory has no frame, so the
+/// driver gets none.
+pub(crate) fn zero_copy(ifindex: u32, queue: u32) -> io::Result<()> {
+    const LEN: usize = 1 << 16;
+    let mem = Mmap::anonymous(LEN)?;
+    let fd = umem(&mem, LEN, 2048)?;
+    rings(&fd)?;
+    xsk::bind(&fd, ifindex, queue, libc::XDP_ZEROCOPY | libc::XDP_USE_NEED_WAKEUP)
+}
+
 /// A packet socket that receives nothing.
 pub(crate) fn packet() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;

@@ -16,7 +16,7 @@ use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
 use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::xsk::{Umem, Wanted, Xsk};
+use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
 
 /// How often the interface is asked, in ns.
 const ASK_NS: u64 = 100_000_000;
@@ -110,7 +110,7 @@ impl Small {
                 queue: self.ring,
                 ring: RING,
                 receive: false,
-                zero_copy: false,
+                zero_copy: ZeroCopy::No,
             };
             let umem = Umem::of(&core.region, false);
             let socket = Xsk::new(fd, &umem, &want).ok();

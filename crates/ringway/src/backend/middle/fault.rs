@@ -28,7 +28,7 @@ pub(crate) fn open(
 ) -> Result<Made> {
     let mut options = options.clone();
     if options.region.is_none() {
-        options.region = backend::common_region(&[name], &options)?;
+        options.region = backend::common_region(&[(name, options.zero_copy)], &options)?;
     }
     let inside = backend::make(port, &options)?;
     let region = options.region.unwrap_or_else(|| inside.region.clone());

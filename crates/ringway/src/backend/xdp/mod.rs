@@ -133,7 +133,7 @@ pub(crate) fn spec(
 ) -> Result<crate::region::RegionSpec> {
     let name = PortName::Xdp { interface: ifname.into(), rings }.to_string();
     let target = ebpf::target(&name, ifname, rings, options)?;
-    let size = if zero_copy(target.index) { ZERO_COPY_BUF } else { ebpf::BUF_SIZE };
+    let size = if options.zero_copy || zero_copy(target.index) { ZERO_COPY_BUF } else { ebpf::BUF_SIZE };
     Ok(target.shape.region(size))
 }
 
@@ -171,7 +171,18 @@ fn make(
         return Err(Error::new(ErrorKind::Invalid, &name, what).cure("AF_XDP needs 1792 to 3840 bytes"));
     }
     let setup = Setup::within(port, region, target.shape)?;
-    let zero_copy = zero_copy(target.index) && setup.region.buf_size() == ZERO_COPY_BUF;
+    let fits = setup.region.buf_size() == ZERO_COPY_BUF;
+    if options.zero_copy && !fits {
+        let what = format!("buffers of {} bytes, zero copy has {ZERO_COPY_BUF}", setup.region.buf_size());
+        return Err(
+            Error::new(ErrorKind::Unsupported, &name, what).cure("open the port in a region of its own")
+        );
+    }
+    let zero_copy = match (options.zero_copy, fits && zero_copy(target.index)) {
+        (true, _) => xsk::ZeroCopy::Only,
+        (false, true) => xsk::ZeroCopy::Try,
+        (false, false) => xsk::ZeroCopy::No,
+    };
     let netns =
         net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
     let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
@@ -262,10 +273,12 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
 }
 
 fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
-    let mode = match (queues.iter().all(|q| q.zero_copy()), core.generic) {
-        (true, _) => "zero copy",
-        (false, false) => "copy mode, the driver has no zero copy",
-        (false, true) => "copy mode by generic XDP, the driver has no native XDP",
+    let refused = queues.iter().find_map(|q| q.refused()).map(std::io::Error::from_raw_os_error);
+    let mode = match (queues.iter().all(|q| q.zero_copy()), core.generic, refused) {
+        (true, ..) => "zero copy",
+        (false, true, _) => "copy mode by generic XDP, the driver has no native XDP",
+        (false, false, None) => "copy mode, the driver has no zero copy",
+        (false, false, Some(e)) => &format!("copy mode, the driver refused zero copy: {e}"),
     };
     let takes = core.gate.as_ref().map_or(String::new(), |g| format!("; takes only `{}`", g.filter()));
     let (driver, queues, unheard) = (&core.driver, queues.len(), core.unheard);

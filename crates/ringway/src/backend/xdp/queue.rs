@@ -14,7 +14,7 @@ use super::sender::Sender;
 use super::tx::TxHalf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
-use crate::sys::xsk::{Umem, Wanted, Xsk};
+use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
 
 /// How long a queue may be busy: the kernel lets go of a closed socket's queue in the background.
 const RELEASE: Duration = Duration::from_secs(3);
@@ -36,7 +36,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Sets up `fd`, a fresh socket, on queue `want.queue`.
     pub(super) fn new(core: Arc<Core>, want: Wanted, fd: OwnedFd) -> Result<Self> {
-        let umem = Umem::of(&core.region, want.zero_copy);
+        let umem = Umem::of(&core.region, want.zero_copy != ZeroCopy::No);
         let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let bufs = core.region.shared().layout.bufs;
         let queue = Self {
@@ -74,6 +74,11 @@ impl Queue {
     /// Whether the driver works on the buffers themselves.
     pub(super) fn zero_copy(&self) -> bool {
         self.tx().sender.as_ref().is_some_and(|s| s.fd.zero_copy)
+    }
+
+    /// Why the driver refused to, when it was asked.
+    pub(super) fn refused(&self) -> Option<i32> {
+        self.tx().sender.as_ref().and_then(|s| s.fd.refused)
     }
 
     /// A new socket in place of one that no longer works. Frames in the old one's rx ring are lost and counted; frames

@@ -124,7 +124,18 @@ pub(crate) struct Wanted {
     /// Descriptors of each ring, a power of two.
     pub(crate) ring: u32,
     pub(crate) receive: bool,
-    pub(crate) zero_copy: bool,
+    pub(crate) zero_copy: ZeroCopy,
+}
+
+/// Whether the driver is to work on the buffers themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ZeroCopy {
+    /// The kernel copies.
+    No,
+    /// The kernel copies where the driver refuses.
+    Try,
+    /// Without it the socket is of no use.
+    Only,
 }
 
 /// A socket on one queue of an interface and its rings.
@@ -142,6 +153,8 @@ pub(crate) struct XskFd {
     pub(crate) zero_copy: bool,
     /// Whether frames of several buffers are taken (Linux 6.6).
     pub(crate) multi: bool,
+    /// The error with which the driver refused zero copy.
+    pub(crate) refused: Option<i32>,
 }
 
 /// The rings on the receiving side: free chunks to the kernel, frames back.
@@ -193,29 +206,34 @@ impl Xsk {
         };
         // Only faster where the kernel knows it.
         let _ = set(&fd, MAX_TX_SKB_BUDGET, &want.ring);
-        let multi = bind_best(&fd, want)?;
+        let (multi, refused) = bind_best(&fd, want)?;
         let options: libc::xdp_options = get(&fd, libc::XDP_OPTIONS)?;
         let zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
-        Ok(Self { fd: Arc::new(XskFd { fd, zero_copy, multi }), rx, tx })
+        Ok(Self { fd: Arc::new(XskFd { fd, zero_copy, multi, refused }), rx, tx })
     }
 }
 
 /// Binds, with frames of several buffers where they are known. In copy mode without need-wakeup: poll would send then
-/// too, in whatever thread, and lose frames uncounted.
-fn bind_best(fd: &OwnedFd, want: &Wanted) -> io::Result<bool> {
+/// too, in whatever thread, and lose frames uncounted. Returns whether they are known, and why there is no zero copy.
+fn bind_best(fd: &OwnedFd, want: &Wanted) -> io::Result<(bool, Option<i32>)> {
     let zero = libc::XDP_ZEROCOPY | libc::XDP_USE_NEED_WAKEUP;
-    let modes: &[u16] = if want.zero_copy { &[zero, libc::XDP_COPY] } else { &[libc::XDP_COPY] };
-    let mut last = io::Error::from_raw_os_error(libc::EINVAL);
+    let modes: &[u16] = match want.zero_copy {
+        ZeroCopy::No => &[libc::XDP_COPY],
+        ZeroCopy::Try => &[zero, libc::XDP_COPY],
+        ZeroCopy::Only => &[zero],
+    };
+    let (mut last, mut refused) = (io::Error::from_raw_os_error(libc::EINVAL), None);
     for mode in modes {
         for (multi, flag) in [(true, libc::XDP_USE_SG), (false, 0)] {
             match bind(fd, want.ifindex, want.queue, mode | flag) {
-                Ok(()) => return Ok(multi),
+                Ok(()) => return Ok((multi, refused)),
                 Err(e) => last = e,
             }
             if !matches!(last.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP)) {
                 return Err(last);
             }
         }
+        refused = last.raw_os_error();
     }
     Err(last)
 }
