@@ -158,13 +158,16 @@ pub(crate) fn xdp_index(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(if info.type_ == bpf::BPF_LINK_TYPE_XDP { unsafe { info.__bindgen_anon_1.xdp.ifindex } } else { 0 })
 }
 
-/// Programs at the tcx hooks of an interface (Linux 6.6), of both directions.
+/// Programs at the tcx hooks of an interface, of both directions; none before Linux 6.6, which has no such hooks.
 pub(crate) fn tcx_programs(index: u32) -> io::Result<u32> {
     [bpf::BPF_TCX_INGRESS, bpf::BPF_TCX_EGRESS].into_iter().try_fold(0, |sum, hook| {
         let mut opts =
             bpf::bpf_prog_query_opts { sz: size_of::<bpf::bpf_prog_query_opts>() as _, ..Default::default() };
         // SAFETY: `opts` lives across the call, carries its size, and names no memory to fill.
-        check(unsafe { bpf::bpf_prog_query_opts(index as i32, hook, &mut opts) })?;
+        match check(unsafe { bpf::bpf_prog_query_opts(index as i32, hook, &mut opts) }) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(sum),
+            asked => asked?,
+        };
         // SAFETY: a union of one number under two names.
         Ok(sum + unsafe { opts.__bindgen_anon_1.count })
     })

@@ -77,6 +77,20 @@ impl Error {
         self
     }
 
+    /// Adds the cure where it is rights that lack: those of root mend nothing else.
+    ///
+    /// ```
+    /// use ringway::Error;
+    /// let failed = |code| Error::io("vale0", "making it failed", std::io::Error::from_raw_os_error(code));
+    /// let text = |code| failed(code).cure_if_denied("run as root").to_string();
+    /// assert!(text(1).ends_with("; run as root"), "EPERM");
+    /// assert!(!text(22).contains("root"), "EINVAL");
+    /// ```
+    #[must_use]
+    pub fn cure_if_denied(self, cure: impl Into<String>) -> Self {
+        if self.kind() == ErrorKind::Denied { self.cure(cure) } else { self }
+    }
+
     /// Replaces the kind that [`Error::io`] derived.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {

@@ -17,7 +17,7 @@ use crate::{counters, link, routers, stop};
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(super) struct Run {
-    /// An interface, the port of its wire and that of its host's side; default: ebpf:IF and ebpf:IF^. Give each interface once
+    /// An interface, the port of its wire and that of its host's side; default: auto:IF and ebpf:IF^. Give each interface once
     #[arg(short, long = "port", value_name = "IF[=PORT[,HOSTPORT]]", required = true)]
     ports: Vec<Side>,
 
@@ -82,11 +82,11 @@ impl Run {
     }
 }
 
-/// `eth0: ebpf:eth0, host ebpf:eth0^: zero copy`.
+/// `eth0: ebpf:eth0, host ebpf:eth0^: zero copy [ebpf: ...]`.
 fn describe(watch: &Watch, position: usize) -> String {
     let Side { interface, wire, host } = &watch.sides()[position];
     let how = if watch.swaps(position) { "zero copy" } else { "copy: several regions" };
-    format!("{interface}: {wire}, host {host}: {how}")
+    format!("{interface}: {wire}, host {host}: {how} [{}]", watch.backends(position)[0])
 }
 
 fn tables(watch: &Watch) -> String {

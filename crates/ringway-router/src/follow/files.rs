@@ -123,7 +123,7 @@ impl Files {
             Ok(listener)
         });
         let failed = format!("listening at {} failed", self.socket().display());
-        listener.map_err(|e| Error::io(&self.name, failed, e).cure("run as root"))
+        listener.map_err(|e| Error::io(&self.name, failed, e).cure_if_denied("run as root"))
     }
 
     /// Connects to the process that listens.
@@ -132,7 +132,7 @@ impl Files {
         UnixStream::connect(self.in_descriptor(&dir)).map_err(|e| {
             let gone = matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
             let failed = format!("connecting to {} failed", self.socket().display());
-            let error = Error::io(&self.name, failed, e).cure("run as root");
+            let error = Error::io(&self.name, failed, e).cure_if_denied("run as root");
             if gone { error.with_kind(ErrorKind::NotFound) } else { error }
         })
     }

@@ -95,7 +95,7 @@ pub(super) fn standing(
 
 /// All that there is in the thread's network namespace.
 fn find(name: &str, state: &State, nics: &[String]) -> Result<Vec<Obstacle>> {
-    let io = |what: &'static str| move |e| Error::io(name, what, e).cure("run as root");
+    let io = |what: &'static str| move |e| Error::io(name, what, e).cure_if_denied("run as root");
     let of = |kind| move |what| Obstacle { kind, what };
     let mut found: Vec<_> = state.unsupported().into_iter().map(of(Bypass::Rules)).collect();
     found.extend(
@@ -108,12 +108,10 @@ fn find(name: &str, state: &State, nics: &[String]) -> Result<Vec<Obstacle>> {
     found.extend(
         policies().map_err(io("asking for IPsec policies failed"))?.into_iter().map(of(Bypass::Xfrm)),
     );
-    found.extend(
-        filters(state, nics)
-            .map_err(io("asking for queueing disciplines failed"))?
-            .into_iter()
-            .map(of(Bypass::Tc)),
-    );
+    let filters = filters(state, nics).map_err(io("asking for queueing disciplines failed"))?;
+    found.extend(filters.into_iter().map(of(Bypass::Tc)));
+    let programs = programs(state, nics).map_err(io("asking for programs of tc (tcx) failed"))?;
+    found.extend(programs.into_iter().map(of(Bypass::Tc)));
     Ok(found)
 }
 
@@ -205,7 +203,7 @@ const ROUTE: isize = 0;
 const GET_QDISC: u16 = 38;
 const TCMSG: usize = 20;
 
-/// Members with a place for filters at their ingress, or programs at their tcx hooks, for which no queueing discipline is needed.
+/// Members with a place for filters at their ingress.
 fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     dump(ROUTE, GET_QDISC, &[0; TCMSG], |_, body| {
@@ -216,6 +214,12 @@ fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
             found.push(format!("filters at the ingress of {name}"));
         }
     })?;
+    Ok(found)
+}
+
+/// Members with programs at their tcx hooks, for which no queueing discipline is needed.
+fn programs(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
+    let mut found = Vec::new();
     for link in state.interfaces().filter(|link| nics.contains(&link.name)) {
         if sys::tcx_programs(link.index)? > 0 {
             found.push(format!("eBPF programs of tc (tcx) on {}", link.name));

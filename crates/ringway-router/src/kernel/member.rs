@@ -290,6 +290,6 @@ fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error 
             Error::io(on, what, e)
                 .cure("`dmesg` tells why: often an MTU too large for XDP, or too few queues")
         }
-        _ => Error::io(on, "attaching the program failed", e).cure("run as root"),
+        _ => Error::io(on, "attaching the program failed", e).cure_if_denied("run as root"),
     }
 }

@@ -77,6 +77,7 @@ pub struct Router {
 #[derive(Debug, Clone)]
 pub struct Watch {
     sides: Arc<[Side]>,
+    backends: Vec<[String; 2]>,
     ports: Vec<[CounterWatch; 2]>,
     swaps: Vec<bool>,
     counts: Arc<Counts>,
@@ -85,7 +86,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The sides, by position.
+    /// The sides, by position, with the names of the ports that were opened.
     pub fn sides(&self) -> &[Side] {
         &self.sides
     }
@@ -104,6 +105,14 @@ impl Watch {
     /// When there is no such side.
     pub fn ports(&self, position: usize) -> [PortCounters; 2] {
         self.ports[position].each_ref().map(CounterWatch::counters)
+    }
+
+    /// What serves the ports at a position, wire and host, and why nothing better does.
+    ///
+    /// # Panics
+    /// When there is no such side.
+    pub fn backends(&self, position: usize) -> &[String; 2] {
+        &self.backends[position]
     }
 
     /// Whether the wire at a position lies in one region with all others: frames are exchanged, not copied.
@@ -160,14 +169,16 @@ impl Router {
         let engine = Engine::new(readers, interfaces.clone(), options.budgets);
 
         let ports = ports(&options.sides)?;
+        let pairs = || ports.as_chunks::<2>().0.iter();
+        let opened = options.sides.iter().zip(pairs()).map(|(side, [wire, host])| Side {
+            interface: side.interface.clone(),
+            wire: wire.info().name.clone(),
+            host: host.info().name.clone(),
+        });
         let watch = Watch {
-            sides: options.sides.clone().into(),
-            ports: ports
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|pair| pair.each_ref().map(|port| port.watch()))
-                .collect(),
+            sides: opened.collect(),
+            backends: pairs().map(|pair| pair.each_ref().map(|port| port.info().backend.clone())).collect(),
+            ports: pairs().map(|pair| pair.each_ref().map(|port| port.watch())).collect(),
             swaps: ports.iter().step_by(2).map(|p| ports.iter().all(|q| p.region().is(q.region()))).collect(),
             counts: engine.counts().clone(),
             next_hops: engine.next_hops().clone(),
@@ -229,7 +240,14 @@ fn ports(sides: &[Side]) -> Result<Vec<Port>> {
     let mut ports = Vec::with_capacity(names.len());
     for name in names {
         let opened = if of_switch(&name) { None } else { together.next() };
-        ports.push(opened.map_or_else(|| Port::open(name), Ok)?);
+        let port = opened.map_or_else(|| Port::open(name), Ok)?;
+        if name.starts_with("auto:") && port.info().name.starts_with("packet:") {
+            let what = format!("the kernel would forward each frame too [{}]", port.info().backend);
+            return Err(Error::new(ErrorKind::Unsupported, name, what).cure(
+                "mend what keeps better backends out, or turn the kernel's forwarding off and name packet:",
+            ));
+        }
+        ports.push(port);
     }
     Ok(ports)
 }

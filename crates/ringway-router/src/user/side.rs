@@ -10,7 +10,7 @@ use ringway::{Error, ErrorKind, PortName};
 /// ```
 /// use ringway_router::user::Side;
 /// let plain: Side = "eth0".parse()?;
-/// assert_eq!((plain.wire.as_str(), plain.host.as_str()), ("ebpf:eth0", "ebpf:eth0^"));
+/// assert_eq!((plain.wire.as_str(), plain.host.as_str()), ("auto:eth0", "ebpf:eth0^"));
 /// let lan: Side = "h0=vale0:lan".parse()?;
 /// assert_eq!((lan.wire.as_str(), lan.host.as_str()), ("vale0:lan", "ebpf:h0^"));
 /// assert_eq!("h0=vale0:lan,null:".parse::<Side>()?.host, "null:");
@@ -29,7 +29,7 @@ pub struct Side {
 impl FromStr for Side {
     type Err = Error;
 
-    /// `IF`, `IF=PORT` or `IF=PORT,HOSTPORT`. Without ports they are `ebpf:IF` and `ebpf:IF^`.
+    /// `IF`, `IF=PORT` or `IF=PORT,HOSTPORT`. Without ports they are `auto:IF` and `ebpf:IF^`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let bad = |what: &str| {
             Error::new(ErrorKind::BadName, text, what)
@@ -43,7 +43,7 @@ impl FromStr for Side {
         // the options of ports like tap: have commas too, and name=value behind them
         let pair = ports.and_then(|p| p.rsplit_once(',')).filter(|(_, last)| !last.contains('='));
         let (wire, host) = pair.map_or((ports, None), |(wire, host)| (Some(wire), Some(host)));
-        let wire = wire.map_or_else(|| format!("ebpf:{interface}"), str::to_owned);
+        let wire = wire.map_or_else(|| format!("auto:{interface}"), str::to_owned);
         let host = host.map_or_else(|| format!("ebpf:{interface}^"), str::to_owned);
         for port in [&wire, &host] {
             port.parse::<PortName>()?;

@@ -85,8 +85,7 @@ pub(crate) fn promiscuous(
         }
         Err(e) => {
             let error = Error::io(name, "promiscuous mode refused", e);
-            let rights = error.kind() == ErrorKind::Denied;
-            Err(if rights { error.cure("run as root, or with CAP_NET_RAW") } else { error })
+            Err(error.cure_if_denied("run as root, or with CAP_NET_RAW"))
         }
     }
 }

@@ -251,7 +251,7 @@ impl AsFd for PrivateDir {
 pub fn make_closed_dir(path: impl AsRef<Path>) -> Result<()> {
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
     let path = path.as_ref();
-    let io = |what: &str, e| Error::io(path.display().to_string(), what, e).cure("run as root");
+    let io = |what: &str, e| Error::io(path.display().to_string(), what, e).cure_if_denied("run as root");
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
             return Err(io("making the directory failed", e));

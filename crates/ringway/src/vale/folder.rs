@@ -42,8 +42,10 @@ impl Folder {
         let root = pins::make_root()?;
         let _alone = lock_root(&root, name)?;
         let dir = pins::make_whole(&root, name, |making| {
-            let io =
-                |e| Error::io(name, format!("making {} failed", making.display()), e).cure("run as root");
+            let io = |e| {
+                Error::io(name, format!("making {} failed", making.display()), e)
+                    .cure_if_denied("run as root")
+            };
             dirs::make(making, 0o755).map_err(io)?;
             pins::make_lock(making).map_err(io)?;
             fill(making)
@@ -80,7 +82,7 @@ impl Folder {
         match DirLock::take(&at, true) {
             Ok(Some(lock)) if lock.is_at(&at) => Ok(FolderLock(lock)),
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(&self.name, "locking it failed", e).cure("run as root"))
+                Err(Error::io(&self.name, "locking it failed", e).cure_if_denied("run as root"))
             }
             _ => Err(Error::new(ErrorKind::NotFound, &self.name, "it was removed meanwhile")),
         }
@@ -93,7 +95,9 @@ impl Folder {
     /// As [`lock`](Self::lock).
     pub fn claim(&self, what: &str) -> Result<Option<FolderLock>> {
         let at = self.dir.join(what);
-        let io = |e| Error::io(&self.name, format!("locking {} failed", at.display()), e).cure("run as root");
+        let io = |e| {
+            Error::io(&self.name, format!("locking {} failed", at.display()), e).cure_if_denied("run as root")
+        };
         make_closed_dir(&at)?;
         Ok(DirLock::take_soon(&at, FORK_MAX).map_err(io)?.map(FolderLock))
     }
@@ -115,7 +119,7 @@ impl Folder {
         let _lock = self.lock()?;
         empty();
         let gone = root.join(format!("~{}", self.name));
-        let failed = |e| Error::io(&self.name, "removing it failed", e).cure("run as root");
+        let failed = |e| Error::io(&self.name, "removing it failed", e).cure_if_denied("run as root");
         fs::rename(&self.dir, &gone).map_err(failed)?;
         dirs::remove_tree(&gone).map_err(failed)
     }
@@ -125,6 +129,7 @@ impl Folder {
 const FORK_MAX: Duration = Duration::from_millis(500);
 
 fn lock_root(root: &Path, name: &str) -> Result<Option<DirLock>> {
-    pins::lock(root)
-        .map_err(|e| Error::io(name, "locking the directory of switches failed", e).cure("run as root"))
+    pins::lock(root).map_err(|e| {
+        Error::io(name, "locking the directory of switches failed", e).cure_if_denied("run as root")
+    })
 }

@@ -157,7 +157,7 @@ impl Switch {
         let shape = spec.check(name)?;
         let root = pins::make_root()?;
         let _alone = pins::lock(&root).map_err(|e| {
-            Error::io(name, "locking the directory of switches failed", e).cure("run as root")
+            Error::io(name, "locking the directory of switches failed", e).cure_if_denied("run as root")
         })?;
         let maps = Maps::create(shape, name)?;
         let mut code = Code::new(&spec.module, name)?;
@@ -259,7 +259,7 @@ impl Switch {
     /// could not be removed: [`clear`] tries again.
     pub fn delete(self) -> Result<()> {
         let root = root();
-        let io = |e| Error::io(&self.name, "removing it failed", e).cure("run as root");
+        let io = |e| Error::io(&self.name, "removing it failed", e).cure_if_denied("run as root");
         let _alone = pins::lock(&root).map_err(io)?;
         pins::clean(&root);
         let _lock = self.lock()?;
@@ -355,7 +355,8 @@ pub(crate) fn find(name: &str) -> Result<PathBuf> {
             }
         }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::io(name, format!("looking into {} failed", root().display()), e).cure("run as root"))
+            Err(Error::io(name, format!("looking into {} failed", root().display()), e)
+                .cure_if_denied("run as root"))
         }
         _ => Err(missing(name)),
     }

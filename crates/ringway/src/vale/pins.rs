@@ -137,13 +137,14 @@ pub(crate) fn make_root() -> Result<PathBuf> {
     if !root.is_dir() {
         let on = || root.display().to_string();
         let above = root.parent().unwrap_or(Path::new("/"));
-        dirs::make_all(above, 0o755)
-            .map_err(|e| Error::io(on(), "making the directory above failed", e).cure("run as root"))?;
+        dirs::make_all(above, 0o755).map_err(|e| {
+            Error::io(on(), "making the directory above failed", e).cure_if_denied("run as root")
+        })?;
         mount_at(above)?;
         check_bpffs(above)?;
         match dirs::make(&root, 0o755) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists || !root.is_dir() => {
-                return Err(Error::io(on(), "making the directory failed", e).cure("run as root"));
+                return Err(Error::io(on(), "making the directory failed", e).cure_if_denied("run as root"));
             }
             _ => {} // or another one made it meanwhile
         }
@@ -259,7 +260,7 @@ pub fn clear(name: &str) -> Result<bool> {
     if !left.exists() {
         return Ok(false);
     }
-    let failed = |e| Error::io(name, "removing what was left of it failed", e).cure("run as root");
+    let failed = |e| Error::io(name, "removing what was left of it failed", e).cure_if_denied("run as root");
     let _alone = lock(&root).map_err(failed)?;
     let stays = left.exists();
     dirs::remove_tree(&left).map_err(failed)?;

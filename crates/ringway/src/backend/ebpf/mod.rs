@@ -35,7 +35,7 @@ use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
 use crate::registry::KernelCounters;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net};
+use crate::sys::{bpf, net, xdp_trial};
 
 pub(crate) use control::add_map_counters;
 use object::{Config, LIVE_MAX, Loaded};
@@ -243,7 +243,7 @@ fn links(
     }
     let (private, held) =
         net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
-            Error::io(name, "keeping the transmit program attached failed", e).cure("run as root")
+            Error::io(name, "keeping the transmit program attached failed", e).cure_if_denied("run as root")
         })?;
     attached.extend([held, private]);
     Ok(attached)
@@ -297,7 +297,12 @@ pub(crate) fn xdp_refused(
     e: std::io::Error,
 ) -> Error {
     let code = e.raw_os_error();
-    let error = Error::io(name, "XDP program refused", e);
+    let words = match code {
+        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => interface.inside(|| Ok(xdp_trial::words(on.1))),
+        _ => Ok(None),
+    };
+    let words = words.ok().flatten().map_or(String::new(), |w| format!(" ({w})"));
+    let error = Error::io(name, format!("XDP program refused{words}"), e);
     match code {
         Some(libc::EBUSY | libc::EEXIST) => {
             let id = bpf::xdp_query(on.1).map_or(0, |q| q.0);
@@ -325,8 +330,8 @@ pub(crate) fn xdp_refused(
                 .cure("use a veth, a tap or a NIC whose driver has native XDP")
         }
         Some(libc::EPERM) => error.cure("run as root"),
-        Some(libc::EINVAL | libc::ERANGE) => {
-            error.cure("lower the MTU or turn off LRO: drivers limit both under XDP")
+        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => {
+            error.cure("lower the MTU, the number of queues or turn off LRO: drivers limit them under XDP")
         }
         _ => error,
     }

@@ -121,7 +121,8 @@ impl Switch {
         if pin.exists() {
             return Ok(());
         }
-        let failed = |e| Error::io(on, "attaching the program that counts failed", e).cure("run as root");
+        let failed =
+            |e| Error::io(on, "attaching the program that counts failed", e).cure_if_denied("run as root");
         let [count, taken] = self.load_counters(shared, generation, on)?;
         bpf::put_program(shared.counting.as_fd(), count.as_fd()).map_err(failed)?;
         let link = bpf::raw_tracepoint(taken.as_fd()).map_err(failed)?;
@@ -234,8 +235,9 @@ pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
         bpffs::pin(link.as_fd(), &path)?;
         net::hold(&path)
     });
-    kept.map(drop)
-        .map_err(|e| Error::io(on, "keeping the program that sends attached failed", e).cure("run as root"))
+    kept.map(drop).map_err(|e| {
+        Error::io(on, "keeping the program that sends attached failed", e).cure_if_denied("run as root")
+    })
 }
 
 /// An `out` program attached beside what is kept, for as long as this lives: link and namespace.
