@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test fuzz lint bench bench-report docs clean setup install
+.PHONY: all demo test test-kernels fuzz lint bench bench-report docs clean setup install
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -17,6 +17,13 @@ demo: setup
 test:
 	@scripts/setup --test
 	@CARGO="$(CARGO)" scripts/test
+
+# Debian's kernels in VMs, each kind of interface, all that Ringway does; writes docs/support.md. Some hours where QEMU has to emulate
+# processors; `scripts/test-kernels --help` tells how to try a part, or with hardware virtualisation.
+test-kernels:
+	@scripts/setup --kernels
+	$(CARGO) build -p ringway-cli -p ringway-pcap -p ringway-socket
+	scripts/test-kernels
 
 # Each target 20 seconds; `scripts/fuzz` tells how to run one for longer.
 fuzz:

@@ -1,0 +1,298 @@
+"""What is tried, in the order in which it is tried and stands in the table. A check ends well, or with Refused or Failed.
+
+A row is a check's name. Those of MACHINE need no interface, so a kernel has them once.
+"""
+
+import re
+import signal
+
+import bed
+from bed import ADDRESS, FOREIGN
+from commands import RIGHTS, Failed, Process, Refused, result, run, system, wait_for
+from traffic import FRAMES, READY, account, both_ways, closed, got, path, ping, receiver, send, tcp
+
+MACHINE = {}
+INTERFACE = {}
+
+
+def check(name, rows=INTERFACE):
+    def add(function):
+        rows[name] = function
+        return function
+
+    return add
+
+
+# The machine.
+
+
+@check("doctor", MACHINE)
+def doctor():
+    for finding in result(run("ringway doctor --json"))["checks"]:
+        if finding["status"] == "missing":
+            refuse(finding, needed=finding["id"] == "bpf-programs")
+
+
+@check("doctor --loop", MACHINE)
+def doctor_loop():
+    loops = [finding for finding in result(run("ringway doctor --loop --json", seconds=150))["checks"] if finding["id"].startswith("loop-")]
+    if len(loops) != 3:
+        raise Failed("%d loop tests, not 3" % len(loops))
+    for finding in loops:
+        if finding["status"] != "ok":
+            refuse(finding)
+
+
+def refuse(finding, needed=True):
+    """A finding that is not ok is a refusal, unless it is not `needed`; none may blame rights."""
+    sentence = "%s: %s; %s" % (finding["what"], finding["detail"], finding["cure"])
+    if RIGHTS.search(sentence):
+        raise Failed("blames rights: " + sentence)
+    if needed:
+        raise Refused(sentence)
+
+
+@check("switch of programs", MACHINE)
+def switch_of_programs():
+    run("ringway vale add vale0")
+    run("ringway vale port add vale0:p1")
+    far = receiver("vale0:p1")
+    sent = send("vale0:p2", FOREIGN)
+    counted = got(far)
+    account(sent, "tx")
+    if counted["packets"] != FRAMES:
+        raise Failed("%d of %d frames came" % (counted["packets"], FRAMES))
+    closed()
+    run("ringway vale del vale0")
+
+
+@check("programs under `ringway run` at a switch", MACHINE)
+def run_at_switch():
+    run("ringway vale add vale0")
+    run("ringway vale port add vale0:p1")
+    dump = Process("ringway run -- tcpdump -Z root -ni vale0:p1 -c %d -w /tmp/run.pcap udp" % FRAMES).until("listening on")
+    send("vale0:p2", FOREIGN)
+    if not dump.wait(10):
+        raise Failed("tcpdump did not get %d frames: %s" % (FRAMES, dump.says()[1].strip()[-200:]))
+    run("ringway vale del vale0")
+
+
+@check("demo", MACHINE)
+def demo():
+    process = Process("ringway demo --seconds 0.2 --out /tmp/demo.html")
+    if not process.wait(200):
+        raise Failed("no end within 200 s")
+    try:
+        process.end()
+    except Refused as sentence:
+        # An emulated processor is too slow for libpcap. Ringway's frames must be there.
+        intact = re.search(r"ringway-ebpf +(\d+) of \1 frames intact", "".join(process.says()))
+        if not intact or not str(sentence).startswith(("libpcap at low load", "linux-bridge at low load")):
+            raise
+
+
+# An interface.
+
+
+@check("auto: takes what doctor says")
+def auto():
+    choice = result(run("ringway doctor n1 --json"))["choice"]
+    far = receiver("n1")
+    backend = far.says()[1]
+    send("packet:n0", ADDRESS[1], "L")
+    if got(far)["packets"] != FRAMES:
+        raise Failed("frames got lost")
+    prefix = choice.split(":")[0]
+    if "rx: auto:n1 [%s:" % prefix not in backend and "[%s" % prefix not in backend:
+        raise Failed("doctor says %s, the port is %s" % (choice, backend.strip()[:150]))
+    return choice.replace("n1", "")
+
+
+def each(kind):
+    @check("%s receive" % kind)
+    def receive():
+        path(("packet:n0", "L"), ADDRESS[1], ("%sn1" % kind, None))
+
+    @check("%s send" % kind)
+    def sends():
+        path(("%sn1" % kind, None), ADDRESS[0], ("packet:n0", "L"))
+
+    @check("%s bursts" % kind)
+    def bursts():
+        path(("%sn1" % kind, None), ADDRESS[0], ("packet:n0", "L"), "-b 64")
+        flood(kind)
+
+    @check("%s bridge, foreign addresses" % kind)
+    def bridge():
+        between = bridging(kind)
+        both_ways()
+        closed()
+        between.end()
+
+    @check("%s kill -9 and again" % kind)
+    def kill():
+        between = bridging(kind)
+        traffic = Process("ringway pkt-gen -i packet:n0 -f tx -R 5k -D %s" % ADDRESS[3], "L").until(READY)
+        between.end(signal.SIGKILL)
+        wait_for("nothing to be attached", lambda: bed.free("n1") and bed.free("n2"), 15)
+        between = bridging(kind)
+        traffic.end()
+        path(("packet:n3", "R"), ADDRESS[0], ("packet:n0", "L"))
+        between.end()
+
+
+def bridging(kind):
+    between = Process("ringway bridge -v -i %sn1 -i %sn2" % (kind, kind)).until(READY)
+    bed.ready()
+    return between
+
+
+def flood(kind):
+    """As fast as it goes: frames may be lost, but by name. What the far NIC has no room for is not Ringway's."""
+    far = Process("ringway pkt-gen -i packet:n0 -f rx --json", "L").until(READY)
+    sent = send("%sn1" % kind, ADDRESS[0], frames=20_000, rate=None)
+    account(sent, "tx")
+    closed()
+    account(result(far.end()), "rx")
+
+
+for kind in ("ebpf:", "xdp:", "packet:"):
+    each(kind)
+
+
+def taking(kind):
+    @check("%s --take" % kind)
+    def take():
+        with bed.addresses():
+            far = receiver("%sn1" % kind, options="--take 'udp port 7'", frames=100)
+            bed.ready()
+            ping("10.1.0.1")
+            send("packet:n0", ADDRESS[1], "L", "-s 10.1.0.2:7 -d 10.1.0.1:7", 100)
+            if got(far, 100)["packets"] != 100:
+                raise Failed("not all frames of the filter came")
+
+
+for kind in ("ebpf:", "xdp:"):
+    taking(kind)
+
+
+@check("ebpf: --copy")
+def copy():
+    with bed.addresses():
+        far = Process("ringway pkt-gen -i ebpf:n1 -f rx --copy --json").until(READY)
+        bed.ready()
+        ping("10.1.0.1")
+        send("packet:n0", ADDRESS[1], "L", "-d 10.1.0.1:7", 100)
+        counted = result(far.end())
+        account(counted, "rx")
+        if counted["packets"] < 103:
+            raise Failed("%d copies of 103 frames" % counted["packets"])
+
+
+@check("host rings `^`: ping, TCP both ways")
+def host_rings():
+    with bed.addresses():
+        between = Process("ringway bridge -v -i ebpf:n1 -i ebpf:n1^").until(READY)
+        bed.ready()
+        ping("10.1.0.1")
+        tcp("10.1.0.1")
+        closed()
+        between.end()
+
+
+@check("capture, foreign addresses")
+def capture():
+    written = Process("ringway capture -i n1 -w /tmp/capture.pcap -n %d -f udp" % FRAMES)
+    wait_for("the port to be open", lambda: "n1" in run("ringway stats --json") or not written.running())
+    if written.running():
+        bed.ready()
+        send("packet:n0", FOREIGN, "L")
+        written.wait(8)
+    written.end()
+    lines = system("tcpdump -nr /tmp/capture.pcap 2>/dev/null | wc -l").strip()
+    if lines != str(FRAMES):
+        raise Failed("%s of %d frames in the file" % (lines, FRAMES))
+
+
+@check("`ringway run`: tcpdump, tcpreplay")
+def drop_ins():
+    dump = Process("ringway run --map n1=n1 -- tcpdump -Z root -ni n1 -c %d -w /tmp/dump.pcap udp" % FRAMES).until("listening on")
+    bed.ready()
+    send("packet:n0", FOREIGN, "L")
+    if not dump.wait(10):
+        raise Failed("tcpdump did not get %d frames: %s" % (FRAMES, dump.says()[1].strip()[-200:]))
+    far = receiver("packet:n0", "L")
+    replay = Process("ringway run -- tcpreplay --pps 2000 -i n1 /tmp/dump.pcap")
+    if not replay.wait(30):
+        raise Failed("tcpreplay did not end")
+    if replay.child.returncode != 0:
+        raise Failed("tcpreplay: " + replay.says()[1].strip()[-200:])
+    if got(far)["packets"] != FRAMES:
+        raise Failed("tcpreplay's frames did not all come")
+
+
+@check("switch of interfaces")
+def switch_of_interfaces():
+    run("ringway vale add vale0")
+    run("ringway vale add vale0:n1")
+    run("ringway vale add vale0:n2")
+    bed.ready()
+    both_ways()
+    path(("packet:n0", "L"), FOREIGN, ("vale0:p9", None))
+    closed()
+    run("ringway vale del vale0")
+
+
+@check("switch of interfaces, --host")
+def switch_with_host():
+    with bed.addresses():
+        run("ringway vale add vale0")
+        run("ringway vale add vale0:n1 --host")
+        bed.ready()
+        ping("10.1.0.1")
+        tcp("10.1.0.1")
+        closed()
+        run("ringway vale del vale0")
+
+
+@check("router in the kernel")
+def router():
+    # What a router asks of interfaces, in the words of its refusals.
+    cures = {"veth": ("gro on", "n0", "n3"), "igb": ("rxvlan off", "n1", "n2")}
+    change, *interfaces = cures.get(bed.driver(), ("",))
+    for interface in interfaces:
+        system("ethtool -K %s %s" % (interface, change), bed.PLACES[interface])
+    with bed.addresses():
+        forwarding(True)
+        run("ringway vale add vale0 --module router --nic n1 --nic n2")
+        bed.ready()
+        routed()
+        run("ringway route sync")
+        run("ringway vale del vale0")
+        forwarding(False)
+    return "ok, after `ethtool -K IF %s`" % change if change else ""
+
+
+@check("router in a process")
+def route_run():
+    with bed.addresses():
+        forwarding(True)
+        process = Process("ringway route run -p n1 -p n2").until(r"n1")
+        wait_for("two members", lambda: run("ringway stats --json").count('"pid"') >= 2)
+        bed.ready()
+        routed()
+        process.end()
+        forwarding(False)
+
+
+def forwarding(on):
+    system("sysctl -qw net.ipv4.ip_forward=%d" % on)
+
+
+def routed():
+    ping("10.2.0.2")
+    path(("packet:n0", "L"), ADDRESS[1], ("packet:n3", "R"), "-s 10.1.0.2:5000 -d 10.2.0.2:5002")
+    tcp("10.2.0.2", here="R")
+    closed()
+
+

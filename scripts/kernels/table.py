@@ -1,0 +1,95 @@
+"""The results of all runs, a file for each kernel and kind of interface, and the table made of them."""
+
+import json
+import subprocess
+
+KINDS = ["machine", "virtio", "viommu", "igb", "e1000e", "vmxnet3", "veth", "tap"]
+
+HEAD = """# Where Ringway works
+
+`make test-kernels` wrote this page. It boots Debian's kernels in VMs and tries Ringway on each kind of interface
+(`scripts/test-kernels --help`).
+
+| cell | means |
+| --- | --- |
+| ok | it works: all frames and bytes arrived, all accounts closed, nothing was left |
+| no [1] | Ringway refused, in the sentence below the table |
+| FAILED [1] | it did neither; the reason is below the table |
+| - | not tried |
+
+Conditions: {qemu}, emulated processors (two, 3 GiB), a debug build, root. Two pairs of interfaces are joined back to back, the middle ones
+here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a second, TCP with 400 kB each way, a flood of
+20,000 frames whose losses must have names. An emulated machine says nothing about speed.
+
+| interface | is |
+| --- | --- |
+| virtio | `virtio_net` over taps with vnet headers, two queues, all offloads: a VM's usual NIC |
+| viommu | `virtio_net` with `iommu_platform=on`, one queue: its driver has zero copy from Linux 6.11 on |
+| igb, e1000e, vmxnet3 | as QEMU emulates them |
+| veth, tap | software interfaces with the kernel's defaults |
+"""
+
+
+def keep(file, lines, replace):
+    """Keeps results; checks that were not run again keep theirs, unless all are replaced."""
+    new = {line.get("check", ""): line for line in lines}
+    old = {} if replace else load(file)
+    old.pop("the VM", None)
+    file.write_text("".join(json.dumps(line) + "\n" for line in {**old, **new}.values()))
+
+
+def load(file):
+    if not file.exists():
+        return {}
+    return {line.get("check", ""): line for line in map(json.loads, file.read_text().splitlines())}
+
+
+def write(cache, page):
+    versions = sorted({file.name.split()[0] for file in (cache / "results").iterdir()}, key=number)
+    text = HEAD.format(qemu=qemu(cache))
+    for version in versions:
+        cells = {kind: load(cache / "results" / ("%s %s" % (version, kind))) for kind in KINDS}
+        text += "\n## Linux %s\n" % version + one(cells)
+    page.write_text(text)
+
+
+def number(version):
+    return [int(part) for part in version.split("+")[0].replace("-", ".").split(".")]
+
+
+def qemu(cache):
+    own = cache / "qemu" / "usr" / "bin" / "qemu-system-x86_64"
+    text = subprocess.run([own if own.exists() else "qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout
+    return "QEMU " + text.split()[3]
+
+
+def one(cells):
+    """The table of a kernel, and its sentences."""
+    sentences = []
+    machine = cells.pop("machine")
+    text = "\n"
+    if machine:
+        text += "| of the machine | |\n| --- | --- |\n"
+        text += "".join("| %s | %s |\n" % (name, mark(line, sentences)) for name, line in machine.items())
+        text += "\n"
+    kinds = [kind for kind in cells if cells[kind]]
+    if kinds:
+        names = {name: None for kind in kinds for name in cells[kind] if name}
+        text += "| of an interface | %s |\n| --- |%s\n" % (" | ".join(kinds), " --- |" * len(kinds))
+        for name in names:
+            text += "| %s | %s |\n" % (name, " | ".join(mark(cells[kind].get(name), sentences) for kind in kinds))
+    if sentences:
+        text += "\n" + "".join("%d. %s\n" % (place + 1, sentence) for place, sentence in enumerate(sentences))
+    return text
+
+
+def mark(line, sentences):
+    if line is None:
+        return "-"
+    if line["outcome"] == "ok":
+        return line["says"] or "ok"
+    # The same sentence of two interfaces is one.
+    sentence = line["says"].replace("|", "\\|").replace("\n", " ")
+    if sentence not in sentences:
+        sentences.append(sentence)
+    return "%s [%d]" % ("no" if line["outcome"] == "refused" else "FAILED", sentences.index(sentence) + 1)
