@@ -3,7 +3,15 @@
 import json
 import subprocess
 
-KINDS = ["machine", "virtio", "viommu", "igb", "e1000e", "vmxnet3", "veth", "tap"]
+# Machines, each by what is added to the kernel's command line, and interfaces.
+MACHINES = {
+    "machine": [],
+    "nojit": ["sysctl.net.core.bpf_jit_enable=0"],
+    "integrity": ["lockdown=integrity"],
+    "confidentiality": ["lockdown=confidentiality"],
+}
+INTERFACES = ["virtio", "viommu", "igb", "e1000e", "vmxnet3", "veth", "tap"]
+KINDS = [*MACHINES, *INTERFACES]
 
 HEAD = """# Where Ringway works
 
@@ -20,6 +28,12 @@ HEAD = """# Where Ringway works
 Conditions: {qemu}, emulated processors (two, 3 GiB), a debug build, root. Two pairs of interfaces are joined back to back, the middle ones
 here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a second, TCP with 400 kB each way, a flood of
 20,000 frames whose losses must have names. An emulated machine says nothing about speed.
+
+| machine | is |
+| --- | --- |
+| machine | the kernel's defaults |
+| nojit | `net.core.bpf_jit_enable=0` |
+| integrity, confidentiality | `lockdown=` of the kernel's command line; Secure Boot brings the first |
 
 | interface | is |
 | --- | --- |
@@ -64,19 +78,15 @@ def qemu(cache):
 
 
 def one(cells):
-    """The table of a kernel, and its sentences."""
+    """The tables of a kernel, and their sentences."""
     sentences = []
-    machine = cells.pop("machine")
-    text = "\n"
-    if machine:
-        text += "| of the machine | |\n| --- | --- |\n"
-        text += "".join("| %s | %s |\n" % (name, mark(line, sentences)) for name, line in machine.items())
-        text += "\n"
-    kinds = [kind for kind in cells if cells[kind]]
-    if kinds:
-        names = {name: None for kind in kinds for name in cells[kind] if name}
-        text += "| of an interface | %s |\n| --- |%s\n" % (" | ".join(kinds), " --- |" * len(kinds))
-        for name in names:
+    text = ""
+    for title, kinds in (("machine", MACHINES), ("interface", INTERFACES)):
+        kinds = [kind for kind in kinds if cells[kind]]
+        if not kinds:
+            continue
+        text += "\n| %s | %s |\n| --- |%s\n" % (title, " | ".join(kinds), " --- |" * len(kinds))
+        for name in dict.fromkeys(name for kind in kinds for name in cells[kind] if name):
             text += "| %s | %s |\n" % (name, " | ".join(mark(cells[kind].get(name), sentences) for kind in kinds))
     if sentences:
         text += "\n" + "".join("%d. %s\n" % (place + 1, sentence) for place, sentence in enumerate(sentences))

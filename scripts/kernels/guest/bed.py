@@ -29,13 +29,21 @@ def make(kind):
     elif kind == "tap":
         wires()
     else:
-        for link in json.loads(system("ip -json link")):
-            if link["address"] in ADDRESS:
-                system("ip link set %s name n%d" % (link["ifname"], ADDRESS.index(link["address"])))
+        wait_for("four NICs", lambda: all([named(interface) for interface in PLACES]))
     system("ip link set n0 netns L; ip link set n3 netns R")
     for interface in PLACES:
         ip("link set %s up" % interface, interface)
     ready()
+
+
+def named(interface):
+    """Whether the NIC with this interface's address is there; then it has its name."""
+    for link in json.loads(system("ip -json link")):
+        if link["address"] == ADDRESS[int(interface[1])]:
+            if link["ifname"] != interface:
+                system("ip link set {0} down; ip link set {0} name {1}".format(link["ifname"], interface))
+            return True
+    return False
 
 
 def ip(words, interface):

@@ -9,6 +9,7 @@ import signal
 import bed
 from bed import ADDRESS, FOREIGN
 from commands import RIGHTS, Failed, Process, Refused, result, run, system, wait_for
+from faults import FAULTS, fault
 from traffic import FRAMES, READY, account, both_ways, closed, got, path, ping, receiver, send, tcp
 
 MACHINE = {}
@@ -296,3 +297,5 @@ def routed():
     closed()
 
 
+for what, (change, back) in FAULTS.items():
+    check("under a bridge: " + what)(fault(change, back))

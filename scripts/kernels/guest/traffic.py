@@ -41,14 +41,14 @@ def named(counted, direction):
     return {name: count for name, count in counted["counters"][direction]["drops"].items() if count}
 
 
-def path(sender, to, receiving, options="", tries=3, frames=FRAMES):
+def path(sender, to, receiving, options="", tries=3, frames=FRAMES, ready=bed.ready):
     """Frames from one to another, all of them. An emulated machine may lose some for lack of time: so there are other tries.
 
-    `sender` and `receiving` are (port, namespace).
+    `sender` and `receiving` are (port, namespace); `ready` waits for the links of both.
     """
     for attempt in range(tries):
         far = receiver(*receiving, frames=frames)
-        bed.ready()
+        ready()
         sent = send(sender[0], to, sender[1], options, frames, rate="2k" if attempt == 0 else "500")
         counted = got(far)
         came = counted["packets"]

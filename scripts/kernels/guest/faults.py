@@ -1,0 +1,91 @@
+"""What may happen to an interface under a port: it is changed, renamed, moved away or unplugged while frames go through a bridge.
+
+Afterwards the bridge passes frames, or has ended with a sentence; then the interface is put back, and a new bridge passes frames.
+"""
+
+import os
+
+import bed
+from bed import ADDRESS
+from commands import Failed, Process, Refused, judge, system, wait_for
+from traffic import READY, both_ways, closed, path
+
+
+def fault(change, back):
+    """A check: `change` and `back` are commands, {n} is the interface, {pci} its address on the bus."""
+
+    def under_traffic():
+        words = {"n": "n1", "pci": pci("n1")}
+        if "{pci}" in change and not words["pci"]:
+            return "-"
+        between = bridge()
+        traffic = Process("ringway pkt-gen -i packet:n0 -f tx -R 1k -D %s" % ADDRESS[3], "L").until(READY)
+        try:
+            system(change.format(**words))
+        except Failed as refusal:
+            traffic.kill()
+            between.end()
+            return "the driver refuses: " + str(refusal).split(": ", 1)[-1].replace("\n", " ")
+        try:
+            says = passes(between)
+        finally:
+            traffic.kill()
+            between.kill()
+            put_back(back.format(**words))
+        again = bridge()
+        both_ways()
+        closed()
+        again.end()
+        return says
+
+    return under_traffic
+
+
+def bridge():
+    between = Process("ringway bridge -v -i n1 -i n2").until(READY)
+    bed.ready()
+    return between
+
+
+def passes(between):
+    """Waits until frames pass again or the bridge ends; it may not do neither."""
+    try:
+        path(("packet:n3", "R"), ADDRESS[0], ("packet:n0", "L"), tries=5, ready=lambda: None)
+    except Failed as fault:
+        if not between.wait(5):
+            raise Failed("the bridge neither passes frames nor ends: %s" % fault) from fault
+    if between.running():
+        return "goes on"
+    try:
+        judge(between.command, between.child.returncode, *between.says())
+    except Refused as sentence:
+        return "ends: %s" % sentence
+    return "ends"
+
+
+def put_back(command):
+    system(command, must=False)
+    wait_for("n1 to be there", lambda: bed.named("n1"))
+    system("ip link set n1 up")
+    bed.ready()
+
+
+def pci(interface):
+    """Where on the bus it is; a software interface is nowhere."""
+    device = os.path.realpath("/sys/class/net/%s/device" % interface)
+    while not os.path.exists(device + "/remove") and device != "/":
+        device = os.path.dirname(device)
+    return os.path.basename(device)
+
+
+FAULTS = {
+    "MTU 1400": ("ip link set {n} mtu 1400", "ip link set {n} mtu 1500"),
+    "MTU 9000": ("ip link set {n} mtu 9000", "ip link set {n} mtu 1500"),
+    "one queue": ("ethtool -L {n} combined 1", "ethtool -L {n} combined 2"),
+    "rings of 128": ("ethtool -G {n} rx 128 tx 128", "ethtool -G {n} rx 256 tx 256"),
+    "offloads off": ("ethtool -K {n} rx off tx off tso off gso off gro off", "ethtool -K {n} rx on tx on tso on gso on gro on"),
+    "down and up": ("ip link set {n} down; ip link set {n} up", "true"),
+    "renamed": ("ip link set {n} name other", "ip link set other name {n}"),
+    "moved": ("ip link set {n} netns R", "ip -n R link set {n} netns 1"),
+    "unplugged": ("echo 1 >/sys/bus/pci/devices/{pci}/remove", "echo 1 >/sys/bus/pci/rescan"),
+}
