@@ -3,8 +3,9 @@
  * one ring for each CPU: this program runs with softirqs off, so a CPU is a single writer and needs no lock. */
 #pragma once
 #include "rx.h"
+#include "host_cut.h"
 
-DEFINE_LONG_FRAME(host_long, struct __sk_buff, bpf_skb_load_bytes)
+DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
 
 #define TCX_NEXT -1
 #define TCX_PASS 0
@@ -22,10 +23,19 @@ int host_rx(struct __sk_buff *skb)
 	void *reg = bpf_map_lookup_elem(&region, &zero);
 	if (!k || !reg)
 		return TCX_PASS;
-	k->n.in++;
-	if (skb->len < ETH_HLEN)
-		k->n.drops[TOO_SHORT]++;
-	else
-		host_long(skb, k, ctl_of(reg, r), cpu, skb->len);
-	return cfg.copy ? TCX_NEXT : TCX_DROP;
+	__u64 out = k->n.out;
+	if (skb->gso_size) {
+		cut(skb, k, ctl_of(reg, r), cpu);
+	} else {
+		k->n.in++;
+		if (skb->len < ETH_HLEN)
+			k->n.drops[TOO_SHORT]++;
+		else
+			host_long(skb, k, ctl_of(reg, r), cpu, frame_len(skb));
+	}
+	if (cfg.copy)
+		return TCX_NEXT;
+	/* The stack hears of a frame that is lost, as from a full queue. One that was taken is to be sent to it: there is no
+	 * interface 0, so the kernel frees the frame and tells the sender that it went out. */
+	return k->n.out == out ? TCX_DROP : bpf_redirect(0, 0);
 }

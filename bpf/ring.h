@@ -52,7 +52,7 @@ struct ctl {
 	__u32 unused1[15];
 };
 
-enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, DROPS };
+enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, DROPS };
 
 /* Same order as `Field` and `DropReason` in stats.rs. */
 struct counters {

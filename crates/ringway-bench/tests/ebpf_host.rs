@@ -1,19 +1,25 @@
 //! Host rings: a thread with `ebpf:eth0` and `ebpf:eth0^` stands between a host and its wire. Needs root; says so and
 //! passes without.
 //!
-//! Objective: what the host says and hears goes through Ringway, both ways and counted; it hears nothing when the thread
-//! stands still, and all without Ringway when the ports are dropped.
+//! Objective: what the host says and hears goes through Ringway, both ways and counted, streams of TCP with the offloads
+//! that an interface has by default among them; it hears nothing when the thread stands still, and all without Ringway when
+//! the ports are dropped or their owner is killed.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
 
+use std::net::IpAddr;
 use std::thread;
 
-use ringway::{CounterWatch, Pairing};
+use ringway::{CounterWatch, DropReason, OpenOptions, Pairing, Port};
 use ringway_bench::engine::{Bridge, Signals};
+use ringway_bench::lab::Lab;
 
 use support::host::{host_and_peer, ping};
-use support::{assert_balanced, assert_detached, eventually, open_all};
+use support::wait_with;
+use support::{
+    assert_balanced, assert_detached, child_with_all_open, enter, eventually, open_all, role, tcp,
+};
 
 /// Runs `job` while a thread forwards between the two ports.
 fn bridged<T>(bridge: &mut Bridge, job: impl FnOnce() -> T) -> T {
@@ -67,4 +73,66 @@ fn a_host_talks_through_ringway_only_while_it_forwards() {
         5 => Ok(()),
         n => Err(format!("{n} of 5 answers")),
     });
+}
+
+/// Bytes of each stream.
+const STREAM: usize = 100 << 20;
+
+fn addresses(host: &Lab, peer: &Lab) -> [[IpAddr; 2]; 2] {
+    for (lab, interface, address) in [(host, "eth0", "fd00::1/64"), (peer, "p0", "fd00::2/64")] {
+        lab.exec("sysctl", &["-qew", "net.ipv6.conf.all.disable_ipv6=0"]).unwrap();
+        lab.exec("sysctl", &["-qew", &format!("net.ipv6.conf.{interface}.disable_ipv6=0")]).unwrap();
+        lab.ip(&format!("addr add {address} dev {interface} nodad")).unwrap();
+    }
+    [["10.0.0.1", "10.0.0.2"], ["fd00::1", "fd00::2"]].map(|pair| pair.map(|a| a.parse().unwrap()))
+}
+
+#[test]
+fn a_host_streams_by_tcp_both_ways_with_default_offloads() {
+    let Some((host, peer)) = host_and_peer() else { return };
+    let pairs = addresses(&host, &peer);
+    let [nic, stack] = open_all(&host, ["ebpf:eth0", "ebpf:eth0^"]);
+    let watches = [nic.watch(), stack.watch()];
+    bridged(&mut Bridge::new(nic, stack), || {
+        for ([at_host, at_peer], len) in pairs.into_iter().zip([STREAM, STREAM / 4]) {
+            tcp::transfer(&host, &peer, at_peer, len);
+            tcp::transfer(&peer, &host, at_host, len);
+        }
+    });
+    assert_all_balanced(&watches);
+    let [n, s] = [watches[0].counters(), watches[1].counters()];
+    assert_eq!((n.rx.frames_out, s.rx.frames_out), (s.tx.frames_in, n.tx.frames_in));
+    for c in [&n.rx, &n.tx, &s.rx, &s.tx] {
+        for never in [DropReason::TooLong, DropReason::BadOffload, DropReason::BadSlot, DropReason::NoMemory]
+        {
+            assert_eq!(c.drops(never), 0, "{c}");
+        }
+    }
+}
+
+/// The child of the next test: forwards until it is killed.
+#[test]
+fn forwards_for_a_host() {
+    let Some(words) = role() else { return };
+    enter(&words[0]);
+    let ports = OpenOptions::new().open_all(&["ebpf:eth0", "ebpf:eth0^"]).unwrap();
+    let [nic, stack] = <[Port; 2]>::try_from(ports).unwrap();
+    let mut bridge = Bridge::new(nic, stack);
+    thread::scope(|s| {
+        s.spawn(|| bridge.run(&Signals::new()));
+        wait_with([]);
+    });
+}
+
+#[test]
+fn a_host_whose_forwarder_is_killed_has_its_network_back() {
+    let Some((host, peer)) = host_and_peer() else { return };
+    let at_peer = "10.0.0.2".parse().unwrap();
+    for round in 0..3 {
+        let mut owner = child_with_all_open("forwards_for_a_host", host.name());
+        tcp::transfer(&host, &peer, at_peer, 1 << 20);
+        assert_eq!(owner.kill(), Some(libc::SIGKILL), "round {round}");
+        assert_detached(&host);
+        tcp::transfer(&host, &peer, at_peer, 1 << 20);
+    }
 }

@@ -7,9 +7,7 @@
 
 mod support;
 
-use std::hash::{DefaultHasher, Hasher};
-use std::io::{Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::thread;
 
@@ -17,7 +15,7 @@ use ringway::{DropReason, Gso, OpenOptions, Port, PortCounters};
 use ringway_bench::engine::{Bridge, Signals};
 use ringway_bench::lab::{Lab, LabError};
 
-use support::{LIMIT, Random, assert_balanced, new_lab};
+use support::{LIMIT, assert_balanced, new_lab, tcp};
 
 /// Host L with l0, host R with r0, and between them M with the far ends ml and mr.
 struct Net {
@@ -91,46 +89,9 @@ impl Net {
     }
 
     /// Sends `len` bytes from L to `to` at R by TCP; fails unless the very bytes arrive.
-    fn transfer(&self, to: IpAddr, len: usize) {
-        let listener = self.right.run(|| Ok::<_, LabError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
-        let address = listener.local_addr().unwrap();
-        let received = thread::scope(|scope| {
-            let receiver = scope.spawn(|| {
-                let (mut stream, _) = listener.accept().unwrap();
-                stream.set_read_timeout(Some(LIMIT)).unwrap();
-                let (mut hash, mut total, mut buf) = (DefaultHasher::new(), 0, vec![0; 1 << 16]);
-                loop {
-                    let n = stream.read(&mut buf).unwrap();
-                    if n == 0 {
-                        return (total, hash.finish());
-                    }
-                    hash.write(&buf[..n]);
-                    total += n;
-                }
-            });
-            let sent = self.left.run(|| Ok::<_, LabError>(send(address, len))).unwrap();
-            let received = receiver.join().unwrap();
-            assert_eq!(received, sent, "{to}");
-            received
-        });
-        assert_eq!(received.0, len);
+    fn transfer(&self, to: &str, len: usize) {
+        tcp::transfer(&self.left, &self.right, to.parse().unwrap(), len);
     }
-}
-
-fn send(to: SocketAddr, len: usize) -> (usize, u64) {
-    let mut stream = TcpStream::connect_timeout(&to, LIMIT).unwrap();
-    stream.set_write_timeout(Some(LIMIT)).unwrap();
-    let (mut hash, mut random, mut left) = (DefaultHasher::new(), Random(7), len);
-    let mut buf = vec![0; 1 << 16];
-    while left > 0 {
-        let n = left.min(buf.len());
-        buf[..n].chunks_mut(8).for_each(|c| c.copy_from_slice(&random.next().to_le_bytes()[..c.len()]));
-        stream.write_all(&buf[..n]).unwrap();
-        hash.write(&buf[..n]);
-        left -= n;
-    }
-    stream.shutdown(Shutdown::Write).unwrap();
-    (len, hash.finish())
 }
 
 #[test]
@@ -138,10 +99,10 @@ fn tcp_with_default_offloads_arrives_whole() {
     let Some(net) = Net::new() else { return };
     for gso in [Gso::Segment, Gso::Carry] {
         let [l, r] = net.bridged(gso, |net| {
-            net.transfer("10.0.0.2".parse().unwrap(), 100_000_000);
-            net.transfer("fd00::2".parse().unwrap(), 30_000_000);
+            net.transfer("10.0.0.2", 100_000_000);
+            net.transfer("fd00::2", 30_000_000);
             if net.tagged {
-                net.transfer("10.0.5.2".parse().unwrap(), 30_000_000);
+                net.transfer("10.0.5.2", 30_000_000);
             }
         });
         eprintln!("{gso:?}: left rx {}; right tx {}; right rx {}", l.rx, r.tx, r.rx);

@@ -104,7 +104,9 @@ impl DropReason {
             Self::DeviceFull => "the interface is slower than the sender",
             Self::DeviceRefused => "check that the link is up and its MTU; a veth's peer must run NAPI",
             Self::NoMemory => "the kernel is short of memory",
-            Self::BadOffload => "turn the sender's segmentation off: `ethtool -K IF tso off gso off`",
+            Self::BadOffload => {
+                "the sender's stack can cut frames itself: `ip link set dev IF gso_max_segs 1`, on a tunnel's own interface"
+            }
             Self::Injected => {
                 "the fault: port was told to lose frames, or still held them when it was closed"
             }

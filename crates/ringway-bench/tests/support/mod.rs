@@ -6,7 +6,9 @@
 
 pub(crate) mod host;
 pub(crate) mod members;
+pub(crate) mod offload;
 pub(crate) mod switch;
+pub(crate) mod tcp;
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::RawFd;

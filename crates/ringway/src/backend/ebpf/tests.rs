@@ -22,6 +22,7 @@ const XDP_PASS: u32 = 2;
 const XDP_REDIRECT: u32 = 4;
 const TCX_NEXT: u32 = u32::MAX;
 const TCX_DROP: u32 = 2;
+const TCX_REDIRECT: u32 = 7;
 
 /// A port's kernel half without an interface.
 struct Bench {
@@ -186,7 +187,7 @@ fn only_frames_that_match_reach_a_ring() {
     let odd = Filter::from_instructions(&odd).unwrap();
     let cases = [
         (nic, Hook::Xdp, "nic_rx", XDP_DROP, XDP_PASS),
-        (host, Hook::TcxEgress, "host_rx", TCX_DROP, TCX_NEXT),
+        (host, Hook::TcxEgress, "host_rx", TCX_REDIRECT, TCX_NEXT),
     ];
     for (b, hook, prog, taken, passed) in cases {
         let gate = Gate::new(&odd, hook, b.loaded.prog(prog).unwrap(), "bench").unwrap();
@@ -294,13 +295,15 @@ fn what_the_host_sends_is_taken_whole() {
     let Some(b) = Bench::new(true) else { return };
     for len in [60usize, 1514, 2049, 3000] {
         let f = frame(len);
-        assert_eq!(b.run("host_rx", &f).0, TCX_DROP);
+        assert_eq!(b.run("host_rx", &f).0, TCX_REDIRECT, "the stack takes it for sent");
     }
     let sum = (2..2 + b.rx.len() as u32).map(|r| b.counters(r)).fold(Counters::default(), |mut a, c| {
         a.add(&c);
         a
     });
     assert_eq!((sum.frames_in, sum.frames_out, sum.bytes_out), (4, 4, 60 + 1514 + 2049 + 3000));
+    // The stack hears of frames that are lost.
+    assert!((0..=SLOTS * b.rx.len() as u32).any(|_| b.run("host_rx", &frame(60)).0 == TCX_DROP));
 }
 
 /// The kernel charges no more for the region than the port states.

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A frame that the host sends, as it would be on the wire: with the tag that the stack keeps beside the bytes. */
+#pragma once
+#include "ring.h"
+
+#define TAG_BYTES 4
+#define ADDRESSES 12 /* bytes before a tag */
+
+static __always_inline __u32 frame_len(struct __sk_buff *skb)
+{
+	return skb->len + (skb->vlan_present ? TAG_BYTES : 0);
+}
+
+/* Copies `n` bytes from place `at` of the frame, 1 <= n <= cfg.buf_size. The first piece has the whole tag. */
+static __always_inline long load_frame(struct __sk_buff *skb, __u32 at, void *buf, __u32 n)
+{
+	if (!skb->vlan_present)
+		return bpf_skb_load_bytes(skb, at, buf, n);
+	if (at)
+		return bpf_skb_load_bytes(skb, at - TAG_BYTES, buf, n);
+	__u32 behind = n - ADDRESSES - TAG_BYTES;
+	asm volatile("" : "+r"(behind));
+	if (behind == 0 || behind > cfg.buf_size - ADDRESSES - TAG_BYTES || bpf_skb_load_bytes(skb, 0, buf, ADDRESSES))
+		return -1;
+	*(__u32 *)(buf + ADDRESSES) = skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16;
+	return bpf_skb_load_bytes(skb, ADDRESSES, buf + ADDRESSES + TAG_BYTES, behind);
+}
