@@ -55,7 +55,7 @@ const TCX: Feature = Feature {
     what: "tcx link, for host rings",
     call: "bpf(2)",
     caps: PROGRAM,
-    kernel: "use Linux 6.6 or later; without, there are no host rings (ebpf:IF^)",
+    kernel: "use Linux 6.6 or later; without, host rings (ebpf:IF^) are by clsact, and switches have none (--host)",
 };
 const CLSACT: Feature = Feature {
     id: "clsact",

@@ -264,6 +264,24 @@ fn prog_info(prog: BorrowedFd<'_>) -> io::Result<bpf::bpf_prog_info> {
     Ok(info)
 }
 
+/// The map of a program that uses just one. `EINVAL` when it uses none or several.
+pub(crate) fn only_map_of(program: u32) -> io::Result<OwnedFd> {
+    let program = program_by_id(program)?;
+    let mut ids = [0u32; 1];
+    let mut info = bpf::bpf_prog_info {
+        nr_map_ids: ids.len() as u32,
+        map_ids: ids.as_mut_ptr() as u64,
+        ..Default::default()
+    };
+    let mut len = size_of::<bpf::bpf_prog_info>() as u32;
+    // SAFETY: `info` has the length given, `ids` as many places as it says; both live across the call.
+    check(unsafe { bpf::bpf_prog_get_info_by_fd(program.as_raw_fd(), &mut info, &mut len) })?;
+    if info.nr_map_ids != 1 {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    map_by_id(ids[0])
+}
+
 /// Opens a map by its id.
 pub(crate) fn map_by_id(id: u32) -> io::Result<OwnedFd> {
     // SAFETY: no pointers are passed.

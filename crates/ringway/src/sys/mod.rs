@@ -5,6 +5,7 @@ mod at;
 pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
 pub(crate) mod bpffs;
+pub(crate) mod clsact;
 pub(crate) mod dir_lock;
 pub(crate) mod dirs;
 mod ethtool;

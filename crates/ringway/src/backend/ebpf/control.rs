@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::object::{Config, KRING, KRING_COUNTERS};
-use super::{Core, SLOTS};
+use super::{Core, Egress, SLOTS};
 use crate::backend::Control;
 use crate::backend::nic::{LOOK_NS, all_served, gone};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,6 +30,8 @@ pub(super) struct Port {
     takes: Option<String>,
     send_only: bool,
     unheard: &'static str,
+    /// How host rings receive.
+    egress: Option<&'static str>,
 }
 
 impl Port {
@@ -45,6 +47,7 @@ impl Port {
             takes: core.gate.as_ref().map(|g| g.filter().to_string()),
             send_only,
             unheard: core.unheard,
+            egress: core.egress.as_ref().map(Egress::way),
         }
     }
 }
@@ -60,10 +63,10 @@ impl Control for Port {
 
     fn describe(&self) -> String {
         let cfg = &self.cfg;
-        let what = match (cfg.host, self.send_only) {
-            (0, false) => "native XDP in, live frames out",
-            (0, true) => "nothing in, live frames out",
-            _ => "tcx in, injection out",
+        let what = match (self.egress, self.send_only) {
+            (Some(way), _) => format!("{way} in, injection out"),
+            (None, false) => "native XDP in, live frames out".into(),
+            (None, true) => "nothing in, live frames out".into(),
         };
         let counted =
             if self.counted || cfg.host != 0 { "" } else { "; frames refused by the interface are not seen" };

@@ -4,14 +4,16 @@
 //! | --- | --- | --- |
 //! | receive | a native XDP program copies each frame into the next free slot | 5.9 |
 //! | send | one `BPF_PROG_RUN` on live frames for each sync; small bursts by AF_XDP where order allows | 5.18 |
-//! | host rings, receive | a tcx program on egress takes what the host sends | 6.6 |
+//! | host rings, receive | a tcx program on egress takes what the host sends; before Linux 6.6 by clsact | 5.17 |
 //! | host rings, send | live frames that pass into the host stack | 5.18 |
 //! | wake-up | a `BPF_MAP_TYPE_RINGBUF` for each rx ring | 5.8 |
 //!
 //! Nothing is pinned: programs, links and the private network namespace that keeps the tx program attached live
-//! through descriptors of this process, so they are gone with it, however it ends.
+//! through descriptors of this process, so they are gone with it, however it ends. Only before Linux 6.6 a filter stays
+//! behind an owner of host rings that was killed; it passes all ([`egress`]).
 
 mod control;
+mod egress;
 pub(super) mod object;
 mod rx;
 mod small;
@@ -38,6 +40,7 @@ use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net, xdp_trial};
 
 pub(crate) use control::add_map_counters;
+use egress::Egress;
 use object::{Config, LIVE_MAX, Loaded};
 pub(crate) use object::{quiet, refused, region};
 pub(crate) use trial::trial;
@@ -76,6 +79,8 @@ struct Core {
     _promiscuous: Option<Promiscuous>,
     /// What the description says of frames that do not come.
     unheard: &'static str,
+    /// Of host rings; it goes before the gate that it may jump through.
+    egress: Option<Egress>,
     gate: Option<Gate>,
 }
 
@@ -190,10 +195,9 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         if target.shape.host { ("host_rx", Hook::TcxEgress) } else { ("nic_rx", Hook::Xdp) };
     let receiver = prog(receiver)?;
     let gate = target.take.as_ref().map(|f| Gate::new(f, hook, receiver, name)).transpose()?;
-    let receiver = gate.as_ref().map_or(receiver, Gate::entry);
-    let mut attached = thread::scope(|scope| {
+    let (mut attached, egress) = thread::scope(|scope| {
         let bells = scope.spawn(|| loaded.hang_bells(name));
-        let links = links(name, &target, receiver, prog("tx")?, cfg.netns);
+        let links = links(name, &target, (receiver, gate.as_ref()), prog("tx")?, cfg.netns);
         bells.join().expect("it does not panic")?;
         links
     })?;
@@ -217,27 +221,27 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
         _attached: attached,
         _promiscuous: promiscuous,
         unheard,
+        egress,
         gate,
     })
 }
 
-/// Attaches the receiver to the interface, and the tx program where it is only kept: one that is attached nowhere makes
+/// Attaches the receiver, or the gate before it, to the interface, and the tx program where it is only kept: one that is attached nowhere makes
 /// each run wait for two RCU grace periods, some 20 ms.
 fn links(
     name: &str,
     target: &Target,
-    receiver: BorrowedFd<'_>,
+    (receiver, gate): (BorrowedFd<'_>, Option<&Gate>),
     tx: BorrowedFd<'_>,
     netns: u32,
-) -> Result<Vec<OwnedFd>> {
-    let mut attached = Vec::new();
+) -> Result<(Vec<OwnedFd>, Option<Egress>)> {
+    let (mut attached, mut egress) = (Vec::new(), None);
     if target.send_only {
         // Whoever receives on the interface goes on as ever.
     } else if target.shape.host {
-        attached.push(bpf::link(receiver, target.index, libbpf_sys::BPF_TCX_EGRESS, 0).map_err(|e| {
-            Error::io(name, "attaching the tcx program failed", e).cure("host rings need Linux 6.6")
-        })?);
+        egress = Some(Egress::attach(receiver, gate, target.index, name)?);
     } else {
+        let receiver = gate.map_or(receiver, Gate::entry);
         let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);
         attached.push(link.map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))?);
     }
@@ -246,7 +250,7 @@ fn links(
             Error::io(name, "keeping the transmit program attached failed", e).cure_if_denied("run as root")
         })?;
     attached.extend([held, private]);
-    Ok(attached)
+    Ok((attached, egress))
 }
 
 fn config(setup: &Setup, target: &Target, netns: u32) -> Config {

@@ -1,0 +1,195 @@
+//! The receiver of host rings at an interface's egress, for as long as this process has it open.
+//!
+//! tcx has links, which end with their process (Linux 6.6). Before, a filter of clsact stands there, which does not. So its
+//! program is but a jump into a program array, which the kernel empties when the process is gone: what is left of the filter
+//! passes all, and the next owner removes it.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use crate::error::{Error, Result};
+use crate::filter::{Filter, Gate, Hook, Insn};
+use crate::sys::{bpf, clsact};
+
+/// A filter that every frame matches: `ret #-1`.
+const RETURN_ALL: Insn = Insn { code: 0x06, jt: 0, jf: 0, k: u32::MAX };
+
+/// What holds the receiver there.
+#[derive(Debug)]
+pub(super) enum Egress {
+    Tcx {
+        _link: OwnedFd,
+    },
+    /// The filter goes before the gate that it jumps through.
+    Clsact {
+        _filter: clsact::Filter,
+        _gate: Option<Gate>,
+    },
+}
+
+impl Egress {
+    /// Attaches `receiver`, or the gate before it, for the port `name`.
+    pub(super) fn attach(
+        receiver: BorrowedFd<'_>,
+        gate: Option<&Gate>,
+        ifindex: u32,
+        name: &str,
+    ) -> Result<Self> {
+        let program = gate.map_or(receiver, Gate::entry);
+        match bpf::link(program, ifindex, libbpf_sys::BPF_TCX_EGRESS, 0) {
+            Ok(link) => Ok(Self::Tcx { _link: link }),
+            Err(e) if is_unknown(&e) => Self::by_filter(receiver, gate, ifindex, name),
+            Err(e) => Err(Error::io(name, "attaching the tcx program failed", e).cure("run as root")),
+        }
+    }
+
+    /// The way without tcx.
+    pub(super) fn by_filter(
+        receiver: BorrowedFd<'_>,
+        gate: Option<&Gate>,
+        ifindex: u32,
+        name: &str,
+    ) -> Result<Self> {
+        let own = match gate {
+            Some(_) => None,
+            None => {
+                let all = Filter::from_instructions(&[RETURN_ALL])?;
+                Some(Gate::new(&all, Hook::TcxEgress, receiver, name)?)
+            }
+        };
+        let program = gate.or(own.as_ref()).map_or(receiver, Gate::entry);
+        let filter = clsact::Filter::attach(program, ifindex).map_err(|e| {
+            Error::io(name, "attaching the program by clsact failed", e).cure(
+                "host rings need Linux 6.6, or CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and no `ingress` queueing discipline",
+            )
+        })?;
+        Ok(Self::Clsact { _filter: filter, _gate: own })
+    }
+
+    /// For the description of the port.
+    pub(super) fn way(&self) -> &'static str {
+        match self {
+            Self::Tcx { .. } => "tcx",
+            Self::Clsact { .. } => "clsact (no tcx before Linux 6.6)",
+        }
+    }
+}
+
+/// What a kernel without tcx says to a link there.
+fn is_unknown(e: &io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::sys::net;
+    use crate::sys::netlink::{DUMP, Netlink, u32_at};
+
+    const LOOPBACK: u32 = 1;
+    const TCX_DROP: i32 = 2;
+
+    /// Takes all: r0 = 2; exit.
+    fn taker() -> OwnedFd {
+        let code = [
+            libbpf_sys::bpf_insn { code: 0xb7, imm: TCX_DROP, ..Default::default() },
+            libbpf_sys::bpf_insn { code: 0x95, ..Default::default() },
+        ];
+        let (kind, attach) = (libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, libbpf_sys::BPF_TCX_EGRESS);
+        bpf::load(kind, attach, 0, &code).unwrap()
+    }
+
+    fn by_filter() -> Egress {
+        Egress::by_filter(taker().as_fd(), None, LOOPBACK, "test").unwrap()
+    }
+
+    /// Whether a datagram reaches its receiver by the loopback interface.
+    fn passes() -> bool {
+        let [to, from] = [0, 1].map(|_| UdpSocket::bind("127.0.0.1:0").unwrap());
+        to.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        // Of a frame that is dropped the stack may tell.
+        let _ = from.send_to(b"?", to.local_addr().unwrap());
+        to.recv(&mut [0]).is_ok()
+    }
+
+    fn eventually(what: &str, holds: impl Fn() -> bool) {
+        let start = Instant::now();
+        while !holds() {
+            assert!(start.elapsed() < Duration::from_secs(60), "{what}");
+        }
+    }
+
+    /// Queueing disciplines and filters at the egress of the loopback interface.
+    fn left() -> [usize; 2] {
+        let mut body = [0; 20]; // struct tcmsg
+        body[4] = LOOPBACK as u8;
+        let mut netlink = Netlink::route().unwrap();
+        let disciplines = netlink.ask(libc::RTM_GETQDISC, DUMP, &body).unwrap();
+        body[12..16].copy_from_slice(&0xffff_fff3_u32.to_ne_bytes());
+        let filters = netlink.ask(libc::RTM_GETTFILTER, DUMP, &body).unwrap_or_default();
+        let clsact = |m: &&crate::sys::netlink::Message| m.body.windows(6).any(|w| w == b"clsact");
+        // The kernel also tells of each priority, without a handle.
+        let filters = filters.iter().filter(|m| u32_at(&m.body, 8) != Some(0));
+        [disciplines.iter().filter(clsact).count(), filters.count()]
+    }
+
+    /// Runs `test` in a network namespace whose loopback interface is up.
+    fn alone(test: impl FnOnce() + Send) {
+        if !crate::sys::is_root() {
+            return eprintln!("SKIPPED: attaching programs needs root");
+        }
+        let up = || {
+            let mut body = [0; 16]; // struct ifinfomsg
+            body[4] = LOOPBACK as u8;
+            (body[8], body[12]) = (libc::IFF_UP as u8, libc::IFF_UP as u8);
+            Netlink::route()?.ask(libc::RTM_NEWLINK, 0, &body)?;
+            test();
+            Ok(())
+        };
+        net::in_private_netns(up).unwrap();
+    }
+
+    #[test]
+    fn a_filter_takes_as_long_as_its_owner_lives() {
+        alone(|| {
+            assert!(passes());
+            let egress = by_filter();
+            assert!(!passes());
+            assert_eq!(left(), [1, 1]);
+            drop(egress);
+            assert!(passes());
+            assert_eq!(left(), [0, 0], "the discipline was made for it");
+        });
+    }
+
+    /// What a killed owner leaves: its descriptors are closed, and nothing else is done.
+    #[test]
+    fn the_filter_of_a_killed_owner_passes_all_and_goes_with_the_next() {
+        alone(|| {
+            let Egress::Clsact { _filter: filter, _gate: gate } = by_filter() else { unreachable!() };
+            std::mem::forget(filter);
+            drop(gate);
+            eventually("the filter passes all", passes);
+            assert_eq!(left(), [1, 1]);
+            let [one, two] = [by_filter(), by_filter()];
+            assert_eq!(left(), [1, 2], "the dead one is gone, two may live beside each other");
+            drop(one);
+            assert!(!passes());
+            assert_eq!(left(), [1, 1], "what others use stays");
+            drop(two);
+        });
+    }
+
+    #[test]
+    fn a_discipline_of_others_stays() {
+        alone(|| {
+            crate::sys::bpf_probe::clsact(LOOPBACK).unwrap();
+            drop(by_filter());
+            assert_eq!(left(), [1, 0]);
+        });
+    }
+}
