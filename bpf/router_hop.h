@@ -105,7 +105,7 @@ __noinline int pick(struct xdp_md *ctx, __u32 group)
 	}
 	__u32 hash = flow_hash(&from, &to, protocol);
 	__u16 *all = START(groups);
-	return READ_ONCE(all[(group & cfg.groups) << 8 | hash >> 24]);
+	return READ_ONCE(all[plus((group & cfg.groups) << 8, hash >> 24)]);
 }
 
 /* What an entry says of packets that come in here from where it leads: 0, or why not. Only the kernel knows where some lead. */
@@ -133,7 +133,7 @@ struct members {
 
 LOOP_STEP(ask_member, struct members *x)
 {
-	__u32 number = READ_ONCE(x->all[(x->group & cfg.groups) << 8 | (x->i++ & 0xff)]);
+	__u32 number = READ_ONCE(x->all[plus((x->group & cfg.groups) << 8, x->i++ & 0xff)]);
 
 	if (!number || number == x->last)
 		return 0;

@@ -87,7 +87,7 @@ static __always_inline __u32 why_not(__u32 verdict)
 static __always_inline void count_hop(__u32 number, __u32 len)
 {
 	struct hop_count *all = START(tally);
-	struct hop_count *c = &all[(bpf_get_smp_processor_id() & cfg.cpus) << 16 | (number & 0xffff)];
+	struct hop_count *c = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
 
 	c->packets++;
 	c->bytes += len;

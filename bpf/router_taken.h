@@ -26,11 +26,10 @@ static __always_inline __u32 *member_of(__u32 ifindex, const struct net_device__
 
 static __always_inline void add(__u32 member, __u32 what, __u32 n)
 {
-	__u32 first = (bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS;
+	__u32 at = plus((bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS, member & (MEMBERS - 1));
 	struct counts *c = START(counts);
 
-	asm volatile("" : "+r"(first)); /* the sum is not to become an `or`, which verifiers before Linux 6.3 do not follow */
-	c[first + (member & (MEMBERS - 1))].n[what] += n;
+	c[at].n[what] += n;
 }
 
 /* A driver was given frames, in bulks of up to 16. An error means that it took none. */

@@ -2,6 +2,7 @@
 /* The Internet checksum (RFC 1071) over frames, and where TCP and UDP have theirs. */
 #pragma once
 #include <linux/types.h>
+#include "bounds.h"
 #include "loop.h"
 
 #define ETH_HLEN 14

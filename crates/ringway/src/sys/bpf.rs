@@ -155,6 +155,11 @@ pub(crate) fn link(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// What a kernel that does not know a place for programs says to a link there.
+pub(crate) fn is_unknown_hook(e: &io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
+}
+
 /// Detaches what a link attached, for all who hold it.
 pub(crate) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: no pointers are passed.

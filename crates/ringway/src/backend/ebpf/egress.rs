@@ -4,7 +4,6 @@
 //! program is but a jump into a program array, which the kernel empties when the process is gone: what is left of the filter
 //! passes all, and the next owner removes it.
 
-use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use crate::error::{Error, Result};
@@ -38,7 +37,7 @@ impl Egress {
         let program = gate.map_or(receiver, Gate::entry);
         match bpf::link(program, ifindex, libbpf_sys::BPF_TCX_EGRESS, 0) {
             Ok(link) => Ok(Self::Tcx { _link: link }),
-            Err(e) if is_unknown(&e) => Self::by_filter(receiver, gate, ifindex, name),
+            Err(e) if bpf::is_unknown_hook(&e) => Self::by_filter(receiver, gate, ifindex, name),
             Err(e) => Err(Error::io(name, "attaching the tcx program failed", e).cure("run as root")),
         }
     }
@@ -73,11 +72,6 @@ impl Egress {
             Self::Clsact { .. } => "clsact (no tcx before Linux 6.6)",
         }
     }
-}
-
-/// What a kernel without tcx says to a link there.
-fn is_unknown(e: &io::Error) -> bool {
-    matches!(e.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
 }
 
 #[cfg(test)]

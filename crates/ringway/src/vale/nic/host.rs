@@ -113,7 +113,11 @@ impl Switch {
         programs::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
-        let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?;
+        let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?.ok_or_else(|| {
+            let what = "the kernel has no tcx, by which the host's side of an interface joins a switch";
+            Error::new(ErrorKind::Unsupported, on, what)
+                .cure("leave --host out, or use Linux 6.6 or later with CONFIG_NET_XGRESS")
+        })?;
         bpffs::pin(link.as_fd(), &dir.join("tcx")).map_err(|e| Error::io(on, "pinning failed", e))
     }
 
@@ -141,15 +145,17 @@ impl Switch {
     }
 }
 
-/// Attaches a program between an interface and the stack for as long as the link lives.
+/// Attaches a program between an interface and the stack for as long as the link lives. `None`: the kernel has no such place.
 pub(super) fn attach_tcx(
     program: &OwnedFd,
     nic: &Nic,
     side: libbpf_sys::bpf_attach_type,
     on: &str,
-) -> Result<OwnedFd> {
-    bpf::link(program.as_fd(), nic.index, side, 0).map_err(|e| {
-        Error::io(on, "attaching a program to the host's side of the interface failed", e)
-            .cure("run as root; it needs Linux 6.6 with CONFIG_NET_XGRESS")
-    })
+) -> Result<Option<OwnedFd>> {
+    match bpf::link(program.as_fd(), nic.index, side, 0) {
+        Ok(link) => Ok(Some(link)),
+        Err(e) if bpf::is_unknown_hook(&e) => Ok(None),
+        Err(e) => Err(Error::io(on, "attaching a program to the host's side of the interface failed", e)
+            .cure_if_denied("run as root")),
+    }
 }

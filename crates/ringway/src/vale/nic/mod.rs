@@ -187,7 +187,10 @@ impl Switch {
         let pin = |link: OwnedFd, name: &str| {
             bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
         };
-        pin(host::attach_tcx(&programs.pass, nic, libbpf_sys::BPF_TCX_INGRESS, on)?, "tcx")?;
+        // It serves hosts' sides, which the switch can't have without tcx.
+        if let Some(link) = host::attach_tcx(&programs.pass, nic, libbpf_sys::BPF_TCX_INGRESS, on)? {
+            pin(link, "tcx")?;
+        }
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
