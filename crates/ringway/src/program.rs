@@ -9,8 +9,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpf;
 
 /// Cure of a program that this kernel's verifier refuses, though Ringway is meant to run there.
-const CURE: &str = "Ringway runs on the kernels of distributions from Linux 6.1 on; report this with what `ringway doctor \
-                    --programs` prints";
+const CURE: &str = "Ringway is made for the kernels of distributions from Linux 6.1 on; report this, with what the command prints \
+                    under RINGWAY_LIBBPF_LOG=1";
 
 /// The object with programs that try what the kernel knows; clang made it (build.rs).
 static PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));

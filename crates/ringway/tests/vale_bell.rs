@@ -146,7 +146,8 @@ fn a_receiver_whose_bell_is_withheld_wakes_for_each_frame() {
     assert_closed(&switch);
 }
 
-/// Interrupts, or another guest of the machine, make an honest ring look dear now and then: that is forgiven.
+/// Interrupts, or others on the machine, make an honest ring look dear now and then: that is forgiven. Of a dear bell nearly all
+/// rings are withheld.
 #[test]
 fn a_bell_of_one_waiter_is_rung() {
     let Some((_switch, mut a, mut b)) = pair() else { return };
@@ -155,5 +156,5 @@ fn a_bell_of_one_waiter_is_rung() {
     (0..wishes).for_each(|_| _ = wish_and_send(&mut a, &mut b));
     let [rung, withheld] = rings(&b);
     assert_eq!(rung + withheld, wishes);
-    assert!(withheld < wishes / 10, "{rung} rung, {withheld} withheld");
+    assert!(withheld < wishes / 2, "{rung} rung, {withheld} withheld");
 }
