@@ -343,6 +343,59 @@ fn a_driver_is_tried_while_nobody_uses_the_interface() {
 }
 
 #[test]
+fn settings_in_the_way_are_set_on_request() {
+    let Some(lab) = pair() else { return };
+    lab.ip("link set a0 down").unwrap();
+    let fix = |interface| Found::of(&in_lab(&lab, &["doctor", interface, "--fix", "--json"]).unwrap());
+    let tags = |expected: &str| {
+        let all = tool(&lab, "ethtool", &["-k", "a0"]);
+        assert!(all.contains(&format!("rx-vlan-offload: {expected}\n")), "{all}");
+    };
+    tags("on");
+    let found = fix("a0");
+    let set = |check: &str, command: &str, restore: &str| serde_json::json!({ "check": check, "command": command, "restore": restore, "refused": null });
+    let all = [
+        set("if-link", "ip link set a0 up", "ip link set a0 down"),
+        set("if-offloads", "ethtool -K a0 rxvlan off", "ethtool -K a0 rxvlan on"),
+    ];
+    assert_eq!(found.all["fixed"], Value::from(all.to_vec()));
+    assert!(found.ok("if-link") && found.ok("if-offloads"), "{}", found.all);
+    tags("off");
+    assert_eq!(fix("a0").all["fixed"], serde_json::json!([]), "nothing is left to do");
+    lab.ip("link set a0 down").unwrap();
+    let text = in_lab(&lab, &["doctor", "a0", "--fix"]).unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    let line = "did `ip link set a0 up`; `ip link set a0 down` restores\n";
+    assert!(text.contains(line), "{text}");
+    // Not under a port, and not without the right.
+    let args = ["pkt-gen", "-i", "ebpf:a0", "-f", "rx"];
+    let owner = lab.run(|| Ok::<_, LabError>(support::start(&args))).unwrap();
+    support::wait_open("ebpf:a0");
+    let ended = in_lab(&lab, &["doctor", "a0", "--fix"]).unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    let pid = owner.pid();
+    assert_eq!(ended.status.code(), Some(1));
+    assert!(
+        error.contains(&format!("pid {pid}, which has ebpf:a0 open; end process {pid} first")),
+        "{error}"
+    );
+    drop(owner);
+    lab.ip("link set a0 down").unwrap();
+    let refused = lab.run(|| {
+        let mut command = command(&["doctor", "a0", "--fix"]);
+        confined::without(&mut command, &[CAP_NET_ADMIN]);
+        Ok::<_, LabError>(command.output().unwrap())
+    });
+    let refused = refused.unwrap();
+    let text = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(
+        text.contains("not done: a0: `ip link set a0 up` failed: ") && text.contains("CAP_NET_ADMIN"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_far_end_out_of_sight_is_unknown() {
     let (Some(lab), Some(other)) = (pair(), pair()) else { return };
     other.ip("link del a0").unwrap();

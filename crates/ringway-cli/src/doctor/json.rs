@@ -4,6 +4,7 @@ use ringway::probe::{Backend, Check, Interface, Peer, Rights, Trial};
 use serde_json::{Value, json};
 
 use super::Report;
+use super::set::Set;
 
 pub(super) fn object(report: &Report) -> Value {
     let choice = report.choice().and_then(|c| c.backend).map(|b| report.port(b));
@@ -13,6 +14,7 @@ pub(super) fn object(report: &Report) -> Value {
         "backends": Backend::ALL.map(|b| backend(report, b)),
         "checks": checks(&report.machine.checks),
         "rights": rights(&report.machine.rights),
+        "fixed": report.fixed.iter().map(Set::object).collect::<Vec<_>>(),
         "interface": report.interface.as_ref().map(|(i, found)| interface(i, found)),
     })
 }
@@ -59,6 +61,7 @@ fn interface(i: &Interface, found: &[Check]) -> Value {
         "running": i.running,
         "rx_queues": i.rx_queues,
         "tx_queues": i.tx_queues,
+        "cpus": i.cpus,
         "rx_ring": i.ring_sizes.map(|r| r.0),
         "tx_ring": i.ring_sizes.map(|r| r.1),
         "xdp_features": i.xdp_features,

@@ -2,12 +2,14 @@
 
 mod json;
 mod loop_test;
+mod set;
 mod text;
 
 use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use set::Set;
 
 /// Tell what packet I/O works here, what does not, why, and the cure
 #[derive(Debug, clap::Args)]
@@ -25,6 +27,10 @@ pub(crate) struct Args {
     #[arg(long = "try", requires = "interface")]
     try_driver: bool,
 
+    /// Set what stands in the way on the interface: link, offloads, MTU, rings, queues; tells what restores it
+    #[arg(long, requires = "interface")]
+    fix: bool,
+
     /// Print one JSON object; see below
     #[arg(long)]
     json: bool,
@@ -40,7 +46,11 @@ missing.
 Marks: ok; warn: works with a drawback; missing: not there, or not for this user; unknown: could not be tried. The line
 below a finding that is not ok is its cure.
 
-Exit code: 0 when packet I/O works, at least packet: (with IF: on that interface); 1 otherwise.
+--fix does what the cures of link, offloads, VLAN filter, MTU, rings and queues say, prints the command that restores each,
+and looks again. Drivers reset the device for most of it. It is refused while a port is open there.
+
+Exit code: 0 when packet I/O works, at least packet: (with IF: on that interface); 1 otherwise, and when --fix was refused
+a setting.
 
 JSON keys:
   works      whether packet I/O works, as the exit code says
@@ -49,7 +59,8 @@ JSON keys:
   checks     findings on the machine, each {id, what, status, detail, cure}; cure is null when status is ok
   rights     {euid, capabilities, locked_memory, open_files, seccomp, user_namespace, lockdown}; null means no limit or
              not shown
-  interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, rx_ring, tx_ring,
+  fixed      what --fix set, each {check, command, restore, refused}; refused is null when it was done
+  interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, cpus, rx_ring, tx_ring,
              xdp_features, native, zero_copy, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}],
              addresses, default_route, users, checks}; native and zero_copy are untried, works or refused; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
 
@@ -57,6 +68,7 @@ Examples:
   ringway doctor                         # this machine and this user
   sudo ringway doctor eth0               # and what auto:eth0 would choose
   sudo ringway doctor eth0 --try         # the same although the host uses it
+  sudo ringway doctor eth0 --fix         # and mend its settings
   sudo ringway doctor --loop             # and does it pass frames, by each backend
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
 
@@ -65,6 +77,7 @@ Examples:
 struct Report {
     machine: Machine,
     interface: Option<(Interface, Vec<Check>)>,
+    fixed: Vec<Set>,
 }
 
 impl Report {
@@ -94,17 +107,18 @@ impl Report {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let mut interface = args.interface.as_deref().map(probe::interface).transpose()?;
-    if let Some(i) = interface.as_mut().filter(|i| args.try_driver || i.in_use().is_none()) {
-        i.try_zero_copy(0);
-        i.try_native();
+    let mut interface = args.interface.as_deref().map(|name| look(name, args)).transpose()?;
+    let mut fixed = Vec::new();
+    if let Some(i) = interface.as_mut().filter(|_| args.fix) {
+        fixed = set::all(i)?;
+        *i = look(&i.name, args)?;
     }
     let interface = interface.map(|i| (i.checks(), i)).map(|(checks, i)| (i, checks));
     let mut machine = Machine::probe();
     if args.loop_test {
         machine.checks.extend(loop_test::checks());
     }
-    let report = Report { machine, interface };
+    let report = Report { machine, interface, fixed };
     let console = Console { json: args.json };
     if args.json {
         console.result("", &json::object(&report))?;
@@ -116,6 +130,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let cure = why.cure.as_deref().unwrap_or_default();
             Err(Failure::Other(format!("no packet I/O works: {why}; {cure}")))
         }
-        _ => Ok(()),
+        _ => match report.fixed.iter().filter(|s| s.is_refused()).count() {
+            0 => Ok(()),
+            n => {
+                Err(Failure::Other(format!("{n} of {} settings were refused; see above", report.fixed.len())))
+            }
+        },
     }
+}
+
+/// Asks about an interface, and tries its driver where that disturbs nobody or was asked for.
+fn look(name: &str, args: &Args) -> ringway::Result<Interface> {
+    let mut interface = probe::interface(name)?;
+    if args.try_driver || interface.in_use().is_none() {
+        interface.try_zero_copy(0);
+        interface.try_native();
+    }
+    Ok(interface)
 }

@@ -45,6 +45,7 @@ pub(super) fn page(report: &Report, style: Style) -> String {
     lines.extend(report.machine.checks.iter().flat_map(|c| finding(c, style)));
     if let Some((interface, checks)) = &report.interface {
         lines.push(format!("\nInterface {}", interface.name));
+        lines.extend(report.fixed.iter().map(|set| format!("{}{}", style.indent(), set.line())));
         lines.extend(checks.iter().flat_map(|c| finding(c, style)));
     }
     lines.push(String::new());
@@ -117,7 +118,7 @@ mod tests {
     fn report(check: Check) -> Report {
         let mut machine = Machine::default();
         machine.checks = vec![Check::new("memfd", "memfd").ok(""), check];
-        Report { machine, interface: None }
+        Report { machine, interface: None, fixed: Vec::new() }
     }
 
     #[test]

@@ -13,16 +13,6 @@ pub(super) const ZERO_COPY: u64 = 1 << 3;
 const BUFFER: u32 = 2112;
 const HEADER: u32 = 18;
 
-/// MTU of Ethernet, with which every driver that has XDP takes programs.
-const USUAL_MTU: u32 = 1500;
-
-/// Offloads that change frames before XDP sees them, as the kernel and `ethtool -K` call them.
-const HARMFUL: [(&str, &str, &str); 3] = [
-    ("rx-lro", "lro", "LRO merges frames"),
-    ("rx-gro-hw", "rx-gro-hw", "hardware GRO merges frames"),
-    ("rx-vlan-hw-parse", "rxvlan", "VLAN tags are taken out of frames before XDP"),
-];
-
 impl Interface {
     /// The findings on it.
     #[must_use]
@@ -36,8 +26,10 @@ impl Interface {
             self.takes_frames(),
             self.queues(),
             self.frame_length(),
-            self.offloads(),
+            self.offload_check(),
+            self.vlan_filter(),
         ];
+        all.extend(self.rings());
         all.extend(self.peer_offloads());
         all.extend([self.tc(), self.ports(), self.host()]);
         all
@@ -124,20 +116,6 @@ impl Interface {
         self.told().is_some_and(|f| f & BASIC == 0)
     }
 
-    /// What drivers refuse programs for, as far as it is the case here.
-    fn cure_of_refusal(&self) -> String {
-        let name = &self.name;
-        if self.offloads.iter().any(|o| o == "rx-lro") {
-            return format!("`ethtool -K {name} lro off`");
-        }
-        if self.mtu > USUAL_MTU {
-            return format!(
-                "lower the MTU, which drivers limit under XDP: `ip link set {name} mtu {USUAL_MTU}`"
-            );
-        }
-        format!("fewer queues may help, since XDP needs some for itself: `ethtool -L {name} combined 1`")
-    }
-
     fn zero_copy(&self) -> Check {
         let check = Check::new("if-zero-copy", "zero-copy AF_XDP");
         match (&self.zero_copy, self.xdp_features) {
@@ -213,13 +191,6 @@ impl Interface {
         }
     }
 
-    fn queues(&self) -> Check {
-        let rings =
-            self.ring_sizes.map_or(String::new(), |(rx, tx)| format!("; rings of {rx} and {tx} descriptors"));
-        Check::new("if-queues", "queues")
-            .ok(format!("{} rx and {} tx{rings}", self.rx_queues, self.tx_queues))
-    }
-
     fn frame_length(&self) -> Check {
         let check = Check::new("if-mtu", "MTU");
         let chains = matches!(self.driver.as_str(), "veth" | "tun");
@@ -230,17 +201,6 @@ impl Interface {
             format!("{}: ebpf: ports send no frame longer than {BUFFER} bytes here", self.mtu),
             format!("`ip link set {} mtu {}`", self.name, BUFFER - HEADER),
         )
-    }
-
-    fn offloads(&self) -> Check {
-        let check = Check::new("if-offloads", "offloads that change frames");
-        let on = HARMFUL.iter().filter(|(name, ..)| self.offloads.iter().any(|o| o == name));
-        let (harm, off): (Vec<&str>, Vec<String>) =
-            on.map(|(_, option, harm)| (*harm, format!("{option} off"))).unzip();
-        if harm.is_empty() {
-            return check.ok("off");
-        }
-        check.warn(harm.join("; "), format!("`ethtool -K {} {}`", self.name, off.join(" ")))
     }
 
     /// A veth hands over what the far end's stack left to hardware that does not exist.
@@ -313,164 +273,4 @@ fn describe(p: &Attached) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probe::Status;
-
-    fn veth() -> Interface {
-        let gro = vec!["rx-gro".to_owned()];
-        let far = Peer::Here { name: "a1".into(), tx_queues: 1, offloads: gro, xdp: false };
-        Interface {
-            name: "a0".into(),
-            index: 7,
-            driver: "veth".into(),
-            hardware: libc::ARPHRD_ETHER,
-            mtu: 1500,
-            up: true,
-            running: true,
-            rx_queues: 1,
-            tx_queues: 1,
-            xdp_features: Some(BASIC | NDO_XMIT),
-            peer: far,
-            ..Interface::default()
-        }
-    }
-
-    fn nic(features: Option<u64>) -> Interface {
-        Interface { driver: "ice".into(), xdp_features: features, peer: Peer::None, ..veth() }
-    }
-
-    /// What is not well, with its status and cure.
-    fn found(i: &Interface) -> Vec<(&'static str, Status, String)> {
-        let checks = i.checks();
-        assert!(checks.iter().all(|c| (c.status == Status::Ok) == c.cure.is_none()), "{checks:?}");
-        let bad = checks.into_iter().filter(|c| c.status != Status::Ok);
-        bad.map(|c| (c.id, c.status, format!("{}; {}", c.detail, c.cure.unwrap()))).collect()
-    }
-
-    fn refused(error: i32) -> Trial {
-        Trial::Refused { error, why: "its words".into() }
-    }
-
-    fn attached(hook: Hook, name: &str) -> Attached {
-        Attached { hook, id: 17, name: (!name.is_empty()).then(|| name.to_owned()) }
-    }
-
-    #[test]
-    fn each_state_has_its_finding() {
-        let xdp = |name| Interface { programs: vec![attached(Hook::XdpNative, name)], ..veth() };
-        let mine = Interface { ports: vec![("ebpf:a0".into(), 99)], ..xdp("nic_rx") };
-        let many = Peer::Here { name: "a1".into(), tx_queues: 4, offloads: vec![], xdp: false };
-        let offloads = vec!["rx-lro".to_owned(), "rx-vlan-hw-parse".into(), "tx-lockless".into()];
-        let cases = [
-            (Interface { up: false, running: false, ..veth() }, "if-link", "ip link set a0 up"),
-            (Interface { running: false, ..veth() }, "if-link", "without a carrier"),
-            (Interface { hardware: 65534, ..veth() }, "if-ethernet", "hardware type 65534"),
-            (Interface { xdp_features: Some(NDO_XMIT), ..nic(None) }, "if-native-xdp", "driver ice has none"),
-            (
-                Interface { xdp_features: Some(0), peer: many.clone(), ..veth() },
-                "if-native-xdp",
-                "`ethtool -L a1 tx 1`",
-            ),
-            (
-                Interface { xdp_features: Some(0), peer: Peer::Elsewhere, ..veth() },
-                "if-native-xdp",
-                "far end has more",
-            ),
-            (nic(None), "if-native-xdp", "does not tell"),
-            (
-                Interface { native: refused(libc::EINVAL), mtu: 9000, ..nic(Some(BASIC)) },
-                "if-native-xdp",
-                "driver ice refuses programs now: its words; lower the MTU, which drivers limit under XDP: `ip link set a0 mtu 1500`",
-            ),
-            (
-                Interface {
-                    native: refused(libc::EINVAL),
-                    offloads: vec!["rx-lro".into()],
-                    ..nic(Some(BASIC))
-                },
-                "if-native-xdp",
-                "`ethtool -K a0 lro off`",
-            ),
-            (
-                Interface { native: refused(libc::ENOSPC), ..nic(Some(BASIC)) },
-                "if-native-xdp",
-                "fewer queues",
-            ),
-            (
-                Interface { native: refused(libc::EOPNOTSUPP), ..nic(None) },
-                "if-native-xdp",
-                "driver ice has none",
-            ),
-            (
-                Interface {
-                    zero_copy: refused(libc::EINVAL),
-                    driver: "virtio_net".into(),
-                    ..nic(Some(ZERO_COPY))
-                },
-                "if-zero-copy",
-                "virtio_net says that it has it, and refuses it: its words; give the virtual NIC `iommu_platform=on`",
-            ),
-            (
-                Interface { zero_copy: refused(libc::EOPNOTSUPP), ..nic(None) },
-                "if-zero-copy",
-                "driver ice has none",
-            ),
-            (
-                Interface { users: vec!["br0".into()], ..nic(Some(ZERO_COPY)) },
-                "if-zero-copy",
-                "not tried, since br0 uses it; `ringway doctor a0 --try`",
-            ),
-            (veth(), "if-zero-copy", "driver veth has none"),
-            (xdp("other"), "if-xdp-free", "native XDP program 17 other is attached; end its owner"),
-            (xdp(""), "if-xdp-free", "native XDP program 17 is attached"),
-            (xdp("xdp_dispatcher"), "if-xdp-free", "xdp-loader unload a0"),
-            (mine.clone(), "if-xdp-free", "pid 99 has ebpf:a0 open; end process 99"),
-            (mine, "if-ports", "pid 99 has ebpf:a0 open"),
-            (Interface { xdp_features: Some(BASIC), ..veth() }, "if-takes-frames", "`ethtool -K a1 gro on`"),
-            (
-                Interface { xdp_features: None, peer: many.clone(), ..veth() },
-                "if-takes-frames",
-                "does not run NAPI",
-            ),
-            (Interface { peer: many.clone(), ..veth() }, "if-takes-frames", "does not run NAPI"),
-            (
-                Interface { xdp_features: None, peer: Peer::Elsewhere, ..veth() },
-                "if-takes-frames",
-                "can't be seen",
-            ),
-            (nic(Some(BASIC)), "if-takes-frames", "when a program is attached"),
-            (Interface { mtu: 9000, ..nic(Some(BASIC)) }, "if-mtu", "`ip link set a0 mtu 2094`"),
-            (Interface { offloads, ..veth() }, "if-offloads", "`ethtool -K a0 lro off rxvlan off`"),
-            (
-                Interface { programs: vec![attached(Hook::Egress, "shape")], ..veth() },
-                "if-tc",
-                "tc egress program 17 shape",
-            ),
-            (
-                Interface { addresses: vec!["10.0.0.1".parse().unwrap()], default_route: true, ..veth() },
-                "if-host",
-                "it carries 10.0.0.1, the default route",
-            ),
-        ];
-        for (interface, id, text) in cases {
-            let all = found(&interface);
-            assert!(all.iter().any(|(i, _, t)| *i == id && t.contains(text)), "{id} {text}: {all:?}");
-        }
-        let old = found(&Interface { xdp_features: None, ..veth() });
-        assert!(!old.iter().any(|(id, ..)| *id == "if-takes-frames"), "{old:?}");
-    }
-
-    #[test]
-    fn a_good_interface_has_nothing_to_cure_but_copies() {
-        assert_eq!(
-            found(&veth()).into_iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
-            [("if-zero-copy", Status::Missing)]
-        );
-        let good = nic(Some(BASIC | NDO_XMIT | ZERO_COPY));
-        assert!(found(&Interface { native: Trial::Works, zero_copy: Trial::Works, ..good }).is_empty());
-        assert!(found(&Interface { mtu: 9000, ..veth() }).iter().all(|f| f.0 == "if-zero-copy"));
-        let host = Interface { ports: vec![("ebpf:a0^".into(), 5)], ..veth() };
-        assert!(found(&host).iter().all(|f| f.0 != "if-xdp-free"));
-    }
-}
+mod tests;

@@ -34,8 +34,14 @@ pub struct Interface {
     pub rx_queues: u32,
     /// Transmit queues in use.
     pub tx_queues: u32,
+    /// Queues in use and the most that the device has, each rx, tx and combined as ethtool(8) counts them.
+    pub channels: Option<([u32; 3], [u32; 3])>,
+    /// CPUs that this process may use.
+    pub cpus: u32,
     /// Descriptors of a receive and of a transmit ring of the device.
     pub ring_sizes: Option<(u32, u32)>,
+    /// The most of each.
+    pub most_ring_sizes: Option<(u32, u32)>,
     /// `NETDEV_XDP_ACT_` bits of linux/netdev.h; `None` when the kernel does not tell, before Linux 6.3.
     pub xdp_features: Option<u64>,
     /// Whether the driver takes an XDP program, if that was tried: [`try_native`](Self::try_native).
@@ -46,6 +52,8 @@ pub struct Interface {
     pub programs: Vec<Attached>,
     /// Names of the offloads that are on, as `ethtool -k` calls them inside the kernel, such as `rx-lro`.
     pub offloads: Vec<String>,
+    /// Names of the offloads that can be turned on and off.
+    pub settable_offloads: Vec<String>,
     /// The far end of a veth.
     pub peer: Peer,
     /// Ringway ports open on it: name and process.
@@ -159,6 +167,8 @@ pub fn interface(name: &str) -> Result<Interface> {
     let (rx_queues, tx_queues) = device.queues();
     let xdp = bpf_probe::xdp(index).unwrap_or_default();
     let flags = link.flags as i32;
+    let offloads = device.offloads().unwrap_or_default();
+    let rings = device.rings();
     Ok(Interface {
         index,
         driver: device.driver(),
@@ -168,12 +178,16 @@ pub fn interface(name: &str) -> Result<Interface> {
         running: flags & libc::IFF_UP != 0 && flags & libc::IFF_RUNNING != 0,
         rx_queues,
         tx_queues,
-        ring_sizes: device.rings(),
+        channels: device.channels(),
+        cpus: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
+        ring_sizes: rings.map(|r| r.0),
+        most_ring_sizes: rings.map(|r| r.1),
         xdp_features: told(&xdp),
         native: Trial::Untried,
         zero_copy: Trial::Untried,
         programs: programs(index, &xdp),
-        offloads: device.offloads().unwrap_or_default(),
+        offloads: offloads.on,
+        settable_offloads: offloads.settable,
         peer: peer(&link),
         ports: ports(index),
         addresses: link::addresses(index).unwrap_or_default(),
@@ -231,7 +245,7 @@ fn peer(link: &Link) -> Peer {
     Peer::Here {
         name: far.name,
         tx_queues: device.queues().1,
-        offloads: device.offloads().unwrap_or_default(),
+        offloads: device.offloads().unwrap_or_default().on,
         xdp: bpf_probe::xdp(index).is_ok_and(|x| x.native != 0),
     }
 }

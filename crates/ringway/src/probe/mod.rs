@@ -21,7 +21,8 @@
 //! | the rest | `memfd`, `bpffs`, `private-netns` |
 //! | an interface | `if-link`, `if-ethernet`, `if-queues`, `if-mtu`, `if-host`, `if-ports`, `if-tc` |
 //! | its XDP | `if-native-xdp`, `if-zero-copy`, `if-xdp-free`, `if-takes-frames` |
-//! | its offloads | `if-offloads`, `if-peer-offloads` (veth only) |
+//! | its offloads | `if-offloads`, `if-vlan-filter`, `if-peer-offloads` (veth only) |
+//! | its rings | `if-rings`, where the device has some |
 //!
 //! ```
 //! use ringway::probe::{self, Machine};
@@ -37,16 +38,19 @@
 mod check;
 mod choose;
 mod findings;
+mod fix;
 mod interface;
 mod kernel;
 mod link;
 mod namespace;
 mod rights;
+mod settings;
 mod trial;
 
 pub use check::{Check, Status};
 pub(crate) use choose::choose_but;
 pub use choose::{Backend, Choice, Step, choose};
+pub use fix::Fix;
 pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
 pub use rights::Rights;
 pub use trial::Trial;

@@ -126,7 +126,6 @@ const RENAMED_MS: u32 = 200;
 
 const ETHTOOL_GDRVINFO: u32 = 0x3;
 const ETHTOOL_GTSO: u32 = 0x1e;
-const ETHTOOL_GCHANNELS: u32 = 0x3c;
 
 impl Interface {
     pub(crate) fn new(index: u32) -> io::Result<Self> {
@@ -207,6 +206,19 @@ impl Interface {
         Ok(unsafe { r.ifr_ifru.ifru_mtu } as u32)
     }
 
+    /// Sets that.
+    pub(crate) fn set_mtu(&self, mtu: u32) -> io::Result<()> {
+        self.ask(libc::SIOCSIFMTU, |r| r.ifr_ifru.ifru_mtu = mtu as i32).map(drop)
+    }
+
+    /// Brings the interface up.
+    pub(crate) fn set_up(&self) -> io::Result<()> {
+        let r = self.ask(libc::SIOCGIFFLAGS, |_| ())?;
+        // SAFETY: the call succeeded, so this is the field it wrote.
+        let flags = unsafe { r.ifr_ifru.ifru_flags } | libc::IFF_UP as libc::c_short;
+        self.ask(libc::SIOCSIFFLAGS, |r| r.ifr_ifru.ifru_flags = flags).map(drop)
+    }
+
     /// Kind of link (`ARPHRD_` of linux/if_arp.h).
     pub(crate) fn link_type(&self) -> io::Result<u16> {
         let r = self.ask(libc::SIOCGIFHWADDR, |_| ())?;
@@ -240,9 +252,8 @@ impl Interface {
 
     /// Receive and transmit queues in use; one each when the driver does not tell.
     pub(crate) fn queues(&self) -> (u32, u32) {
-        // struct ethtool_channels: cmd, four maxima, rx, tx, other, combined.
-        let Ok(w) = self.ethtool::<9>(ETHTOOL_GCHANNELS) else { return (1, 1) };
-        ((w[5] + w[8]).max(1), (w[6] + w[8]).max(1))
+        let Some(([rx, tx, both], _)) = self.channels() else { return (1, 1) };
+        ((rx + both).max(1), (tx + both).max(1))
     }
 
     /// Whether TCP segmentation is left to the interface.
