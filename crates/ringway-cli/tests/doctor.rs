@@ -370,7 +370,10 @@ fn settings_in_the_way_are_set_on_request() {
     // Not under a port, and not without the right.
     let args = ["pkt-gen", "-i", "ebpf:a0", "-f", "rx"];
     let owner = lab.run(|| Ok::<_, LabError>(support::start(&args))).unwrap();
-    support::wait_open("ebpf:a0");
+    let start = Instant::now();
+    while inside(&lab, "a0").ok("if-ports") {
+        assert!(start.elapsed() < support::LIMIT, "the port is not open");
+    }
     let ended = in_lab(&lab, &["doctor", "a0", "--fix"]).unwrap();
     let error = String::from_utf8(ended.stderr).unwrap();
     let pid = owner.pid();
