@@ -44,6 +44,27 @@ fn a_driver_without_xdp_is_served_by_copies() {
     assert!(about.contains("generic XDP") && about.contains("not ebpf: "), "{about}");
 }
 
+/// A veth refuses programs while its far end has more queues to send from than it has to receive by.
+#[test]
+fn a_driver_that_refuses_programs_is_served_by_copies_and_its_words_are_told() {
+    let Some(lab) = new_lab() else { return };
+    lab.ip("link add b0 numrxqueues 1 numtxqueues 1 type veth peer name b1 numrxqueues 2 numtxqueues 2")
+        .unwrap();
+    lab.ip("link set b0 up").unwrap();
+    lab.ip("link set b1 up").unwrap();
+    let port = open(&lab, "b0");
+    let about = &port.info().backend;
+    assert_eq!(port.info().name, "xdp:b0");
+    assert!(
+        about.contains("generic XDP, the driver refused native XDP: ") && about.contains("queues"),
+        "{about}"
+    );
+    drop(port);
+    let e = try_open(&lab, "ebpf:b0").unwrap_err();
+    assert!(e.to_string().contains("XDP program refused (") && e.to_string().contains("queues"), "{e}");
+    assert_detached(&lab);
+}
+
 #[test]
 fn an_interface_with_another_program_is_served_by_packet_sockets() {
     let Some(lab) = new_pair() else { return };

@@ -98,6 +98,12 @@ impl Error {
         self
     }
 
+    /// What failed and why, without on what and the cure.
+    pub(crate) fn brief(&self) -> String {
+        let d = &*self.0;
+        d.source.as_ref().map_or_else(|| d.what.clone(), |s| format!("{}: {s}", d.what))
+    }
+
     /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

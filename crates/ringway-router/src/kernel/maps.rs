@@ -15,7 +15,13 @@ use crate::sys::Mapping;
 
 /// libbpf's error, with a cure.
 pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
+    let root = rustix::process::geteuid().is_root();
     let (kind, cure) = match e.kind() {
+        // The verifier refuses with the same number as the lack of rights.
+        libbpf_rs::ErrorKind::PermissionDenied if root => (
+            ErrorKind::Unsupported,
+            "the kernel's verifier or a security module refuses it; RINGWAY_LIBBPF_LOG=1 shows what the kernel says",
+        ),
         libbpf_rs::ErrorKind::PermissionDenied => (ErrorKind::Denied, "run as root"),
         libbpf_rs::ErrorKind::NotFound => (ErrorKind::NotFound, "`ringway vale list` shows what there is"),
         libbpf_rs::ErrorKind::OutOfMemory => {

@@ -60,7 +60,8 @@ pub(crate) fn with_chosen<T>(
                 else {
                     return Err(e);
                 };
-                let reason = Check::new("if-opens", "opening it").missing(e.to_string(), "see there");
+                let reason = Check::new("if-opens", "opening it")
+                    .missing(e.brief(), "open it by its full name, which tells the cure");
                 refused[at].push(Step { backend, reason });
             }
         }
@@ -148,13 +149,13 @@ mod tests {
             })
         };
         let why = refuse(ErrorKind::Unsupported).unwrap();
-        assert!(why.contains("not xdp-copy: opening it: xdp:lo: refused by a test"), "{why}");
+        assert!(why.contains("not xdp-copy: opening it: refused by a test"), "{why}");
         // Nothing is tried again for what is not the interface's.
         for kind in [ErrorKind::Busy, ErrorKind::Denied, ErrorKind::Invalid] {
             assert_eq!(refuse(kind).unwrap_err().kind(), kind);
         }
         let all = with_chosen(&names, |_| Err::<(), _>((Some(1), Error::new(ErrorKind::Io, "lo", "no"))));
-        assert!(all.unwrap_err().to_string().contains("no backend works here: opening it: lo: no"));
+        assert!(all.unwrap_err().to_string().contains("no backend works here: opening it: no"));
         let first =
             with_chosen(&names, |_| Err::<(), _>((Some(0), Error::new(ErrorKind::Io, "null:", "no"))));
         assert_eq!(first.unwrap_err().to_string(), "null:: no", "nothing was chosen for it");

@@ -122,10 +122,7 @@ impl Interface {
             (Trial::Works, _) => check.ok(format!("driver {}", self.driver)),
             (Trial::Refused { why, .. }, Some(_)) => check.missing(
                 format!("driver {} says that it has it, and refuses it: {why}", self.driver),
-                match self.driver.as_str() {
-                    "virtio_net" => "give the virtual NIC `iommu_platform=on` in the hypervisor; frames are copied once otherwise",
-                    _ => "see the kernel's log; frames are copied once otherwise",
-                },
+                self.cure_of_copies(),
             ),
             (Trial::Refused { .. }, None) => check.missing(
                 format!("{} has none", driver(&self.driver)),
@@ -133,7 +130,10 @@ impl Interface {
             ),
             (Trial::Untried, Some(f)) if f & ZERO_COPY != 0 => check.warn(
                 format!("driver {} says that it has it; not tried{}", self.driver, self.because_used()),
-                format!("`ringway doctor {} --try`, which may reset the interface, or open auto:{0} and see", self.name),
+                format!(
+                    "`ringway doctor {} --try`, which may reset the interface, or open auto:{0} and see",
+                    self.name
+                ),
             ),
             (Trial::Untried, Some(_)) => check.missing(
                 format!("{} has none", driver(&self.driver)),

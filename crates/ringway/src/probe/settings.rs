@@ -161,6 +161,20 @@ impl Interface {
         }
     }
 
+    /// What drivers refuse zero copy for.
+    pub(super) fn cure_of_copies(&self) -> String {
+        let otherwise = "frames are copied once otherwise";
+        match self.driver.as_str() {
+            _ if self.mtu > USUAL_MTU => {
+                format!("lower the MTU: `ip link set {} mtu {USUAL_MTU}`; {otherwise}", self.name)
+            }
+            "virtio_net" => {
+                format!("give the virtual NIC `iommu_platform=on` in the hypervisor; {otherwise}")
+            }
+            _ => format!("see the kernel's log; {otherwise}"),
+        }
+    }
+
     /// What drivers refuse programs for, as far as it is the case here.
     pub(super) fn cure_of_refusal(&self) -> String {
         if self.has("rx-lro") {

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | zero copy | the driver has it; frames are limited to the buffer less 256 bytes of headroom |
 //! | copy | native XDP without zero copy |
-//! | copy, generic XDP | the driver has no XDP at all |
+//! | copy, generic XDP | the driver has no XDP, or refuses programs for its MTU, LRO or queues |
 //!
 //! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
 
@@ -38,7 +38,7 @@ use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xsk};
+use crate::sys::{bpf, net, xdp_trial, xsk};
 use queue::Queue;
 
 /// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
@@ -64,7 +64,8 @@ struct Core {
     served: u32,
     region: Region,
     mtu: AtomicU32,
-    generic: bool,
+    /// Why the driver does not run the program, if it does not.
+    generic: Option<String>,
     sockets: MapHandle,
     /// Detaches the program when it is closed.
     _link: OwnedFd,
@@ -186,7 +187,7 @@ fn make(
     let netns =
         net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
     let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
-    let core = Arc::new(attach(&setup, target, netns)?);
+    let core = Arc::new(attach(&setup, target, netns, options.zero_copy)?);
     setup.registration.set_interface((netns, core.ifindex));
     let queues = (0..shape.rx_rings.max(shape.tx_rings))
         .map(|q| {
@@ -228,8 +229,13 @@ fn make(
     Ok((setup.finish(rx, tx, max_frame, control), queues))
 }
 
+/// Whether a driver refused a program because of what it is, or how it is set, not because of who asks.
+fn generic_instead(e: &std::io::Error) -> bool {
+    matches!(e.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE | libc::ENOSPC))
+}
+
 /// Loads the program and attaches it, natively if the driver can.
-fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
+fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool) -> Result<Core> {
     let name = &setup.name;
     let fail = |what: &'static str| move |e: libbpf_rs::Error| object::refused(name, what, &e);
     object::quiet();
@@ -247,9 +253,19 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
     let gate = target.take.as_ref().map(|f| Gate::new(f, Hook::Xdp, program.as_fd(), name)).transpose()?;
     let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
     let link = |flags| nic::attach_xdp(entry, (netns, target.index), flags);
+    // Generic XDP has none of the limits of drivers, and no zero copy.
     let (link, generic) = match link(ebpf::DRV_MODE) {
-        Err(e) if e.raw_os_error() == Some(libc::EOPNOTSUPP) => (link(ebpf::SKB_MODE), true),
-        r => (r, false),
+        Err(e) if generic_instead(&e) && !only_zero_copy => {
+            let why = match e.raw_os_error() {
+                Some(libc::EOPNOTSUPP) => "has no native XDP".to_owned(),
+                _ => {
+                    let words = xdp_trial::words(target.index).unwrap_or_else(|| e.to_string());
+                    format!("refused native XDP: {words}")
+                }
+            };
+            (link(ebpf::SKB_MODE), Some(why))
+        }
+        r => (r, None),
     };
     let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
     let (promiscuous, unheard) = target.promiscuous(name)?;
@@ -274,11 +290,11 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32) -> Result<Core> {
 
 fn describe(core: &Core, queues: &[Arc<Queue>], slots: u32) -> String {
     let refused = queues.iter().find_map(|q| q.refused()).map(std::io::Error::from_raw_os_error);
-    let mode = match (queues.iter().all(|q| q.zero_copy()), core.generic, refused) {
+    let mode = match (queues.iter().all(|q| q.zero_copy()), &core.generic, refused) {
         (true, ..) => "zero copy",
-        (false, true, _) => "copy mode by generic XDP, the driver has no native XDP",
-        (false, false, None) => "copy mode, the driver has no zero copy",
-        (false, false, Some(e)) => &format!("copy mode, the driver refused zero copy: {e}"),
+        (false, Some(why), _) => &format!("copy mode by generic XDP, the driver {why}"),
+        (false, None, None) => "copy mode, the driver has no zero copy",
+        (false, None, Some(e)) => &format!("copy mode, the driver refused zero copy: {e}"),
     };
     let takes = core.gate.as_ref().map_or(String::new(), |g| format!("; takes only `{}`", g.filter()));
     let (driver, queues, unheard) = (&core.driver, queues.len(), core.unheard);
