@@ -149,26 +149,41 @@ static __always_inline long load_head(struct cut *c, void *buf)
 	return n >= HEAD_MAX ? -1 : load_frame(c->skb, 0, buf, n + 1);
 }
 
+/* The slot to fill, or null. Cursors are read where they are used: older verifiers forget the bounds of what is kept on the
+ * stack. */
+static __always_inline __u64 *slot_in_hand(struct cut *c, void *reg)
+{
+	__u32 r = READ_ONCE(c->r), tail;
+
+	if (r >= cfg.tx_rings + cfg.rx_rings)
+		return 0;
+	reg = slot_of(reg, r, 0);
+	tail = READ_ONCE(c->tail);
+	return tail < cfg.slots ? reg + (__u64)tail * 16 : 0;
+}
+
 /* Fills a slot. A segment's bytes are copied with what lies before them, as much as the headers are; those then go there. */
 static long cut_part(__u32 i, struct cut *c)
 {
-	__u32 zero = 0, r = c->r, tail = c->tail, done = c->done, mss = c->mss, nth = c->nth, from = nth * mss;
+	__u32 zero = 0, done = c->done, nth = c->nth, from = nth * c->mss;
 	void *reg = bpf_map_lookup_elem(&region, &zero);
 
-	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || i >= cfg.slots || nth >= c->fit ||
-	    from >= c->len - c->head)
+	if (!reg || i >= cfg.slots || nth >= c->fit || from >= c->len - c->head)
 		return 1;
-	__u32 len = c->len - c->head - from, last = len <= mss;
-	len = (last ? len : mss) + c->head;
-	__u64 *slot = slot_of(reg, r, tail);
-	__u32 idx = READ_ONCE(*slot), less = len - done - 1;
+	__u32 len = c->len - c->head - from, last = len <= c->mss;
+	len = (last ? len : c->mss) + c->head;
+	__u64 *slot = slot_in_hand(c, reg);
+	if (!slot)
+		return 1;
+	__u32 idx = READ_ONCE(*slot);
 	if (idx < FIRST_BUF || idx >= cfg.bufs) {
 		WRITE_ONCE(*slot, 0);
-		c->end = next(tail);
+		c->end = next(c->tail);
 		c->lost = 1;
 		return 1;
 	}
 	void *buf = buf_of(reg, idx);
+	__u32 less = len - done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
 	asm volatile("" : "+r"(less));
@@ -181,7 +196,7 @@ static long cut_part(__u32 i, struct cut *c)
 	}
 	done += less + 1;
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)(less + 1) << 32 | (__u64)(done < len ? NS_MOREFRAG : 0) << 48);
-	c->tail = next(tail);
+	c->tail = next(c->tail);
 	c->done = done;
 	if (done >= len) {
 		c->end = c->tail;
@@ -195,8 +210,10 @@ static long cut_part(__u32 i, struct cut *c)
 /* Cuts a super-frame. Segments that the ring has no room for are lost, those before them are not. */
 static __always_inline void cut(struct __sk_buff *skb, struct kring *k, struct ctl *ctl, __u32 rx)
 {
+	/* 0, which the verifier does not know: before Linux 6.7 it takes what a loop changes for constant, and removes code. */
+	__u32 zero = READ_ONCE(k->gen);
 	struct cut c = { .skb = skb, .r = cfg.tx_rings + rx, .tail = k->tail, .end = k->tail, .len = frame_len(skb),
-			 .mss = skb->gso_size };
+			 .mss = skb->gso_size, .nth = zero, .done = zero, .lost = zero, .bytes = zero };
 
 	if (look(&c)) {
 		k->n.in++;

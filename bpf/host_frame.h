@@ -18,10 +18,14 @@ static __always_inline long load_frame(struct __sk_buff *skb, __u32 at, void *bu
 		return bpf_skb_load_bytes(skb, at, buf, n);
 	if (at)
 		return bpf_skb_load_bytes(skb, at - TAG_BYTES, buf, n);
-	__u32 behind = n - ADDRESSES - TAG_BYTES;
-	asm volatile("" : "+r"(behind));
-	if (behind == 0 || behind > cfg.buf_size - ADDRESSES - TAG_BYTES || bpf_skb_load_bytes(skb, 0, buf, ADDRESSES))
+	if (bpf_skb_load_bytes(skb, 0, buf, ADDRESSES))
 		return -1;
 	*(__u32 *)(buf + ADDRESSES) = skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16;
-	return bpf_skb_load_bytes(skb, ADDRESSES, buf + ADDRESSES + TAG_BYTES, behind);
+	/* Less by one than what lies behind the tag. Verifiers before Linux 6.8 learn no lower bound from a test for 0, and forget
+	 * bounds of what is kept on the stack: so the test stands right before the call. */
+	__u32 less = n - ADDRESSES - TAG_BYTES - 1;
+	asm volatile("" : "+r"(less));
+	if (less >= cfg.buf_size - ADDRESSES - TAG_BYTES)
+		return -1;
+	return bpf_skb_load_bytes(skb, ADDRESSES, buf + ADDRESSES + TAG_BYTES, less + 1);
 }
