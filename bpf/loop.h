@@ -17,6 +17,9 @@
 #define LOOP_STEP(name, ...) STEP_KIND long name(__u32 turn __attribute__((unused)), __VA_ARGS__)
 
 /* The same for loops that few frames need. They are calls in each form, since the verifier has less to walk. */
+/* Before Linux 6.7 the verifier walks one turn of a call, with what the loop starts from. A number that starts as one that the verifier
+ * knows is that number for it in each turn, and it removes what only later turns reach: so what changes starts from numbers
+ * that it does not know. */
 #define SELDOM_STEP(name, ...) static long name(__u32 turn __attribute__((unused)), __VA_ARGS__)
 #define repeat_seldom(turns, most, step, x) bpf_loop((turns) & (most), step, x, 0)
 #define until_seldom(step, x) bpf_loop(1 << 20, step, x, 0)

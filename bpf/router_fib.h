@@ -68,7 +68,7 @@ LOOP_STEP(halve, struct keys *x)
 static __always_inline __u32 leaf_in(void *fib, __u32 handle, __u32 value)
 {
 	__u32 width = handle & WIDTH, keys = (handle >> 26 & 31) + 1, first = (handle >> 3 & 0x7fffff) * 2;
-	struct keys x = { .fib = fib, .first = first, .value = value, .rest = keys };
+	struct keys x = { .fib = fib, .first = first, .value = value, .run = OLD_KERNEL ? zero() : 0, .rest = keys };
 
 	until(halve, &x);
 	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (x.run << width), width);

@@ -148,7 +148,7 @@ LOOP_STEP(ask_member, struct members *x)
 /* The best that a member of a group says. */
 __noinline int why_none_back(__u32 group)
 {
-	struct members x = { .all = START(groups), .group = group, .i = zero() & 0xff, .why = REVERSE_PATH };
+	struct members x = { .all = START(groups), .group = group, .i = zero() & 0xff, .last = zero(), .why = REVERSE_PATH };
 
 	repeat(256 + zero(), 0x1ff, ask_member, &x);
 	return x.why;

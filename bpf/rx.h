@@ -87,7 +87,8 @@ static long name##_part(__u32 i, struct long_frame *f)                          
 static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
 {                                                                                                  \
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;                                      \
-	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len }; \
+	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len,   \
+				.done = READ_ONCE(k->unused[0]) };                                 \
 	if (len > 65535 || need > 64 || need >= cfg.slots) {                                       \
 		k->n.drops[TOO_LONG]++;                                                            \
 		return;                                                                            \

@@ -137,7 +137,10 @@ struct places {
 
 static __always_inline struct places places_of(struct fdb *f, __u64 h, __u64 now, __u32 port)
 {
-	return (struct places){ .e = bucket(f, h), .fresh = fdb_fresh(h, now, port), .now = now, .port = port, .at = WAYS, .own = WAYS };
+	__u8 zero = READ_ONCE(f->zero);
+
+	return (struct places){ .e = bucket(f, h), .fresh = fdb_fresh(h, now, port), .now = now, .port = port, .i = zero,
+				.at = WAYS + zero, .own = WAYS + zero, .held = zero, .same = zero };
 }
 
 static __always_inline __u64 *place(struct places *p)

@@ -254,6 +254,7 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 
 	if (!w.info || !me)
 		return XDP_DROP;
+	w.offered = w.reached = w.nics = READ_ONCE(w.info->zero); /* as loop.h says */
 	bpf_loop(PORTS, flood_nth, &w, 0);
 	if (w.hosts)
 		return flood_host(ctx, len, w.offered, w.reached);

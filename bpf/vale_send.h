@@ -97,7 +97,8 @@ __noinline int whole_frames(struct tx_state *t, __u32 d, __u32 ring, __u32 room)
 	asm volatile("" : "+r"(ring)); /* callers of functions pass no argument that is not used */
 	if (!t)
 		return 0;
-	struct fit f = { .t = t, .m = frames_to(t, d & 0xff, ring) };
+	__u32 zero = READ_ONCE(t->zero) & 0x7ff;
+	struct fit f = { .t = t, .m = frames_to(t, d & 0xff, ring), .used = zero, .fits = zero };
 
 	repeat_seldom(room, 0x7ff, fit_slot, &f);
 	return f.fits < room ? f.fits : room;
