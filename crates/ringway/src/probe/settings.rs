@@ -21,7 +21,7 @@ const USUAL_MTU: u32 = 1500;
 /// Descriptors with which a ring outlives a pause of its CPU: at 10 Gbit/s of the smallest frames 1024 are full after 70 us.
 const GOOD_RING: u32 = 1024;
 
-/// Fewer than these are told.
+/// `doctor` warns of fewer than these.
 const SHORT_RING: u32 = 512;
 
 impl Interface {

@@ -1,4 +1,4 @@
-//! More of what a driver tells and can be told: queues, ring sizes and offloads by name (linux/ethtool.h).
+//! More of what a driver tells, and settings to change: queues, ring sizes and offloads by name (linux/ethtool.h).
 
 use std::io;
 
