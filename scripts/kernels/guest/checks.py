@@ -258,20 +258,27 @@ def switch_with_host():
 
 @check("router in the kernel")
 def router():
-    # What a router asks of interfaces, in the words of its refusals.
-    cures = {"veth": ("gro on", "n0", "n3"), "igb": ("rxvlan off", "n1", "n2")}
-    change, *interfaces = cures.get(bed.driver(), ("",))
+    # What a router asks of interfaces, in the words of its refusals, and how it is taken back.
+    cures = {"veth": ("gro on", "gro off", "n0", "n3"), "igb": ("rxvlan off", "rxvlan on", "n1", "n2")}
+    cure, back, *interfaces = cures.get(bed.driver(), ("", ""))
+    ethtool(interfaces, cure)
+    try:
+        with bed.addresses():
+            forwarding(True)
+            run("ringway vale add vale0 --module router --nic n1 --nic n2")
+            bed.ready()
+            routed()
+            run("ringway route sync")
+            run("ringway vale del vale0")
+            forwarding(False)
+    finally:
+        ethtool(interfaces, back)
+    return "ok, after `ethtool -K IF %s`" % cure if cure else ""
+
+
+def ethtool(interfaces, change):
     for interface in interfaces:
         system("ethtool -K %s %s" % (interface, change), bed.PLACES[interface])
-    with bed.addresses():
-        forwarding(True)
-        run("ringway vale add vale0 --module router --nic n1 --nic n2")
-        bed.ready()
-        routed()
-        run("ringway route sync")
-        run("ringway vale del vale0")
-        forwarding(False)
-    return "ok, after `ethtool -K IF %s`" % change if change else ""
 
 
 @check("router in a process")
