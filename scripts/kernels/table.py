@@ -38,7 +38,7 @@ here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a 
 | interface | is |
 | --- | --- |
 | virtio | `virtio_net` over taps with vnet headers, two queues, all offloads: a VM's usual NIC |
-| viommu | `virtio_net` with `iommu_platform=on`, one queue: its driver has zero copy from Linux 6.11 on |
+| viommu | `virtio_net` with `iommu_platform=on`, one queue: AF_XDP has zero copy there where the driver has it |
 | igb, e1000e, vmxnet3 | as QEMU emulates them |
 | veth, tap | software interfaces with the kernel's defaults |
 """
