@@ -94,7 +94,11 @@ pub(crate) fn load_object(mut object: OpenObject) -> Result<libbpf_rs::Object, U
             // SAFETY: the program lives in `object`; libbpf writes to the buffer only while it loads, which ends before the
             // buffer does.
             unsafe {
-                bpf::bpf_program__set_log_buf(program.as_libbpf_object().as_ptr(), log.as_mut_ptr().cast(), LOG as _)
+                bpf::bpf_program__set_log_buf(
+                    program.as_libbpf_object().as_ptr(),
+                    log.as_mut_ptr().cast(),
+                    LOG as _,
+                )
             };
         }
         logs.push((name, log));
