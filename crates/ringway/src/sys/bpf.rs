@@ -109,7 +109,7 @@ pub(crate) fn load_object(mut object: OpenObject) -> Result<libbpf_rs::Object, U
             (len > 0).then(|| (name, String::from_utf8_lossy(&log[..len]).into_owned()))
         };
         // The last one that has a log is the one that was refused: libbpf loads one after the other.
-        let mut refused = logs.into_iter().filter_map(said).last();
+        let mut refused = logs.into_iter().filter_map(said).next_back();
         if printed && error.kind() != libbpf_rs::ErrorKind::NotFound && super::is_root() {
             refused = refused.or_else(|| Some(("(see above)".into(), "its log is on standard error".into())));
         }
