@@ -104,7 +104,9 @@ proptest! {
         let truth = 4.0 * pps as f64;
         // A trial is a tenth of a second.
         let slack = 10.0 * (all * (buffer as f64 + 1.0) + 4.0) + f.line_fps * 0.001;
-        prop_assert!(f.fps >= truth * 0.999 - slack * 0.2 && f.fps <= truth + slack, "{} {truth} {slack}", f.fps);
+        // A frame more of each port in a trial is a step of 40 fps.
+        let below = 40f64.max(slack * 0.2);
+        prop_assert!(f.fps >= truth * 0.999 - below && f.fps <= truth + slack, "{} {truth} {slack}", f.fps);
         let full = &f.at_maximum;
         prop_assert!(full.forwarded_fps >= truth * 0.99 && full.forwarded_fps <= truth + slack, "{full:?} {truth}");
         prop_assert!(f.maximum.forwarded_fps >= full.forwarded_fps && full.lost > 0);
