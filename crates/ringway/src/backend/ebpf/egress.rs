@@ -38,7 +38,9 @@ impl Egress {
         match bpf::link(program, ifindex, libbpf_sys::BPF_TCX_EGRESS, 0) {
             Ok(link) => Ok(Self::Tcx { _link: link }),
             Err(e) if bpf::is_unknown_hook(&e) => Self::by_filter(receiver, gate, ifindex, name),
-            Err(e) => Err(Error::io(name, "attaching the tcx program failed", e).cure("run as root")),
+            Err(e) => {
+                Err(Error::io(name, "attaching the tcx program failed", e).cure_if_denied("run as root"))
+            }
         }
     }
 
