@@ -24,12 +24,17 @@ fn open_with(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
     lab.run(|| Ok::<_, LabError>(options.open(name)?)).unwrap()
 }
 
-/// The interface is as it was. A process that another test is starting has a copy of each descriptor for a moment.
-fn assert_calm(lab: &Lab) {
-    eventually("nobody asks for all frames", || match promiscuity(lab, "a0") {
+/// Nobody keeps `interface` promiscuous. A process that another test is starting has a copy of each descriptor for a moment.
+fn assert_choosy(lab: &Lab, interface: &str) {
+    eventually("nobody asks for all frames", || match promiscuity(lab, interface) {
         0 => Ok(()),
         n => Err(format!("promiscuity {n}")),
     });
+}
+
+/// The interface is as it was.
+fn assert_calm(lab: &Lab) {
+    assert_choosy(lab, "a0");
     assert_detached(lab);
 }
 
@@ -99,6 +104,8 @@ fn frames_to_others_come_in() {
                 came.extend(port.rx[0].burst(u32::MAX).map(|f| whole(&f)));
             }
             assert_eq!(came.contains(&foreign), promiscuous, "{name}: {came:?}");
+            drop(port);
+            assert_choosy(&lab, "m0");
         }
     }
 }
