@@ -4,11 +4,15 @@
 #include <linux/types.h>
 
 /* The product of a number and one that the verifier knows. Before Linux 6.10 it follows only a product whose left factor is the
- * unknown one, and the compiler would choose. */
+ * unknown one, and the compiler would choose. Where there is a build for newer kernels it may: the order costs some ns a frame. */
 static __always_inline __u64 times(__u64 n, __u64 known)
 {
+#if defined(OLD_KERNEL) && !OLD_KERNEL
+	return n * known;
+#else
 	asm("%0 *= %1" : "+r"(n) : "r"(known));
 	return n;
+#endif
 }
 
 /* The sum of two numbers that have no bit in common. The compiler would make it an `or`, which verifiers before Linux 6.3 do not

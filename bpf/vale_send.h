@@ -304,7 +304,7 @@ struct flood_count {
 	__u32 i, offered;
 };
 
-SELDOM_STEP(count_flood_slot, struct flood_count *x)
+LOOP_STEP(count_flood_slot, struct flood_count *x)
 {
 	struct tx_state *t = x->t;
 	__u32 i = x->i & (BURST - 1);
@@ -331,7 +331,7 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 
 	t->n.in += t->list[FLOOD].frames;
 	t->bytes = 0;
-	repeat_seldom(t->list[FLOOD].slots, 0x7ff, count_flood_slot, &x);
+	repeat(t->list[FLOOD].slots, 0x7ff, count_flood_slot, &x);
 }
 
 /* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
