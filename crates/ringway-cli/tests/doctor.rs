@@ -529,3 +529,16 @@ fn the_loop_test_passes_frames_by_each_backend() {
     let all = without.all["checks"].as_array().unwrap();
     assert!(all.iter().all(|c| !ids.iter().any(|id| c["id"] == *id)), "only when asked for");
 }
+
+#[test]
+fn each_program_is_loaded_when_asked_for() {
+    if !root() {
+        return;
+    }
+    let found = Found::of(&command(&["doctor", "--programs", "--json"]).output().unwrap());
+    let ids =
+        ["port", "counts", "host-ring", "switch", "interface", "router"].map(|of| format!("programs-{of}"));
+    assert!(ids.iter().all(|id| found.ok(id)), "{}", found.all);
+    let without = confined(|_| ());
+    assert!(!without.checks().any(|c| c["id"] == *ids[0]), "only when asked for");
+}

@@ -99,9 +99,21 @@ impl Error {
     }
 
     /// What failed and why, without on what and the cure.
-    pub(crate) fn brief(&self) -> String {
+    #[must_use]
+    pub fn brief(&self) -> String {
         let d = &*self.0;
         d.source.as_ref().map_or_else(|| d.what.clone(), |s| format!("{}: {s}", d.what))
+    }
+
+    /// What the user can do, where something helps.
+    ///
+    /// ```
+    /// let e = ringway::Error::new(ringway::ErrorKind::Busy, "ebpf:eth0", "a port is open there").cure("close it");
+    /// assert_eq!(e.remedy(), Some("close it"));
+    /// ```
+    #[must_use]
+    pub fn remedy(&self) -> Option<&str> {
+        self.0.cure.as_deref()
     }
 
     /// The kind of failure.

@@ -12,6 +12,9 @@ use crate::sys::bpf;
 const CURE: &str = "Ringway is made for the kernels of distributions from Linux 6.1 on; report this, with what the command prints \
                     under RINGWAY_LIBBPF_LOG=1";
 
+/// Cure of programs that call others, which the kernel's interpreter can't.
+const JIT: &str = "switch the kernel's compiler of programs on: `sysctl -w net.core.bpf_jit_enable=1`";
+
 /// The object with programs that try what the kernel knows; clang made it (build.rs).
 static PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
 
@@ -59,10 +62,28 @@ pub fn load(open: OpenObject, what: &str, on: &str) -> Result<Object> {
     bpf::load_object(open).map_err(|e| match e.said() {
         Some((program, log)) => {
             let what = format!("the kernel's verifier refuses the program {program}: {}", last_lines(log));
-            Error::new(ErrorKind::Unsupported, on, what).cure(CURE)
+            Error::new(ErrorKind::Unsupported, on, what).cure(if needs_jit(log) { JIT } else { CURE })
         }
         None => refused(on, &format!("loading {what}"), &e.error),
     })
+}
+
+/// Whether it was for want of the kernel's compiler that the verifier refused a program.
+fn needs_jit(log: &str) -> bool {
+    log.contains("JIT") || jit_is_off()
+}
+
+/// Whether the sysctl has the kernel interpret programs. Only the first network namespace shows it.
+fn jit_is_off() -> bool {
+    std::fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").is_ok_and(|s| s.trim() == "0")
+}
+
+/// What may help where the kernel refuses an object and says nothing of a program.
+pub(crate) fn cure() -> &'static str {
+    match jit_is_off() {
+        true => JIT,
+        false => "Ringway needs Linux 6.1 or later with BPF and its JIT; see `dmesg` for memory limits",
+    }
 }
 
 /// The end of a verifier's log, where it says what it does not like, in one line.
@@ -85,5 +106,12 @@ mod tests {
         let said = "; return head[200]; / 1: (71) r0 = *(u8 *)(r1 +200) / invalid access to memory";
         assert_eq!(last_lines(log), said);
         assert_eq!(last_lines(""), "");
+    }
+
+    #[test]
+    fn programs_that_are_not_compiled_have_a_cure() {
+        assert!(needs_jit("func#1 @20\ncallbacks are not allowed in non-JITed programs\n"));
+        assert!(needs_jit("JIT does not support calling kernel function\n"));
+        assert_eq!(needs_jit("invalid access to memory\n"), jit_is_off());
     }
 }

@@ -29,6 +29,7 @@ fn check(kind: &str, check: Check) -> Check {
             format!("{} of {FRAMES} frames arrived unchanged and in order, {} others", t.intact, t.wrong),
             "that should not be: please report it with the output of `ringway doctor`",
         ),
+        Err(LabError::Port(e)) => check.judge(Err(e)),
         Err(e) if is_root() => check.missing(e.to_string(), "see the findings above"),
         Err(e) => check.missing(e.to_string(), "run as root, or see the findings above"),
     }

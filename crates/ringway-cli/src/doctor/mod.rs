@@ -23,6 +23,10 @@ pub(crate) struct Args {
     #[arg(long = "loop")]
     loop_test: bool,
 
+    /// Also load each eBPF program of ports, switches and routers, and tell what the kernel's verifier says of those that it refuses
+    #[arg(long)]
+    programs: bool,
+
     /// Try the driver also while something uses the interface: it may reset, and lose frames
     #[arg(long = "try", requires = "interface")]
     try_driver: bool,
@@ -70,6 +74,7 @@ Examples:
   sudo ringway doctor eth0 --try         # the same although the host uses it
   sudo ringway doctor eth0 --fix         # and mend its settings
   sudo ringway doctor --loop             # and does it pass frames, by each backend
+  sudo ringway doctor --programs         # and does the kernel take each eBPF program
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
 
 /// All that was found.
@@ -115,6 +120,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let interface = interface.map(|i| (i.checks(), i)).map(|(checks, i)| (i, checks));
     let mut machine = Machine::probe();
+    if args.programs {
+        machine.checks.extend(probe::programs());
+        let router = Check::new("programs-router", "programs of routers");
+        machine.checks.push(router.judge(ringway_router::kernel::try_programs()));
+    }
     if args.loop_test {
         machine.checks.extend(loop_test::checks());
     }

@@ -29,7 +29,7 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
         }
         _ => (
             ErrorKind::Io,
-            "routers need Linux 6.9 with BPF, its JIT and BTF; RINGWAY_LIBBPF_LOG=1 shows what the kernel says",
+            "routers need Linux 6.1 or later with BPF, its JIT and BTF; RINGWAY_LIBBPF_LOG=1 shows what the kernel says",
         ),
     };
     Error::new(kind, on, format!("{what} failed: {e}")).cure(cure)

@@ -34,6 +34,7 @@ mod program;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod wanted;
 
 use std::fs;
@@ -52,6 +53,7 @@ pub use outcome::{Counts, Kind, Outcome};
 pub use program::Cut;
 pub use ringway_fwd::router::{BudgetLimits, Interface, Rate, Rpf};
 pub use spec::Spec;
+pub use trial::try_programs;
 
 use crate::sys::Mapping;
 use layout::{control as page, info};

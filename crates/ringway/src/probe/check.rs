@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// What to do about a failure that nobody thought of.
+const UNEXPECTED: &str = "report this, with what `ringway doctor --json` prints";
+
 /// How a finding turned out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
@@ -84,6 +87,22 @@ impl Check {
     #[must_use]
     pub fn unknown(self, detail: impl Into<Cow<'static, str>>, cure: impl Into<Cow<'static, str>>) -> Self {
         self.bad(Status::Unknown, detail, cure)
+    }
+
+    /// All is well, or it is not there for the reason of this error.
+    ///
+    /// ```
+    /// use ringway::probe::{Check, Status};
+    /// let error = ringway::Error::new(ringway::ErrorKind::Io, "vale0", "no memory").cure("free some");
+    /// let check = Check::new("switch", "switch").judge(Err(error));
+    /// assert_eq!((check.status, check.detail.as_ref(), check.cure.as_deref()), (Status::Missing, "no memory", Some("free some")));
+    /// ```
+    #[must_use]
+    pub fn judge(self, tried: crate::Result<()>) -> Self {
+        match tried {
+            Ok(()) => self.ok(""),
+            Err(e) => self.missing(e.brief(), e.remedy().unwrap_or(UNEXPECTED).to_owned()),
+        }
     }
 
     fn bad(

@@ -62,7 +62,7 @@ const PROGRAMS: Feature = Feature {
     what: "Ringway's own programs pass the verifier",
     call: "bpf(2)",
     caps: PROGRAM,
-    kernel: "use Linux 5.18 or later with CONFIG_BPF_JIT",
+    kernel: "use Linux 6.1 or later with CONFIG_BPF_JIT; `ringway doctor --programs` tells what the verifier says",
 };
 const XDP_PROGRAM: Feature = Feature {
     id: "xdp-program",
@@ -173,7 +173,13 @@ fn programs(rights: &Rights) -> Vec<Check> {
     };
     let xdp = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said);
     let may_load = xdp.is_ok();
-    let own = ebpf::trial(&["nic_rx", "tx"]).map(said).map_err(io_error);
+    let own = match ebpf::trial(&["nic_rx", "tx"]) {
+        // The kernel's reason, where it gave one; rights are judged as those of other features.
+        Err(e) if e.kind() == crate::ErrorKind::Unsupported => {
+            Check::new(PROGRAMS.id, PROGRAMS.what).judge(Err(e))
+        }
+        tried => PROGRAMS.judge(rights, verified(may_load, tried.map(said).map_err(io_error))),
+    };
     // Before Linux 5.16 the call itself is for those with the capability; a filter answers before the kernel looks.
     let call = Feature { caps: if rights.seccomp { &[] } else { &[Cap::Bpf] }, ..CALL };
     vec![
@@ -183,7 +189,7 @@ fn programs(rights: &Rights) -> Vec<Check> {
         SYSCALL.judge(rights, syscall()),
         LOOP.judge(rights, verified(may_load, bpf_loop())),
         XDP_PROGRAM.judge(rights, xdp),
-        PROGRAMS.judge(rights, verified(may_load, own)),
+        own,
         TAKEN.judge(rights, verified(may_load && rights.has(Cap::Perfmon), taken())),
     ]
 }

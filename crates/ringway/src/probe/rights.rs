@@ -206,7 +206,7 @@ impl Rights {
         let check = Check::new("bpf-jit", "net.core.bpf_jit_enable");
         match self.bpf_jit {
             Some(0) => check.warn(
-                "0: eBPF programs are interpreted, several times slower",
+                "0: the kernel interprets eBPF programs, and refuses those of ebpf: ports, switches and routers",
                 "`sysctl -w net.core.bpf_jit_enable=1`",
             ),
             Some(n) => check.ok(n.to_string()),

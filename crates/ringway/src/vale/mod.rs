@@ -35,6 +35,7 @@ mod secrets;
 mod stats;
 #[cfg(test)]
 mod tests;
+pub(crate) mod trial;
 mod trust;
 mod view;
 mod vlan;

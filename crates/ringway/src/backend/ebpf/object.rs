@@ -115,8 +115,7 @@ pub(crate) fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
         libbpf_rs::ErrorKind::PermissionDenied => error
             .with_kind(ErrorKind::Denied)
             .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
-        _ => error
-            .cure("Ringway needs Linux 5.18 or later with BPF and its JIT; see `dmesg` for memory limits"),
+        _ => error.cure(crate::program::cure()),
     }
 }
 

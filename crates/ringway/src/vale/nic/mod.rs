@@ -40,7 +40,7 @@ use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs};
 pub(super) use edge::Entries;
 pub use host::NicOptions;
-pub(super) use programs::Aside;
+pub(super) use programs::{Aside, try_load};
 use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use libbpf_rs::MapCore;
+use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs, dirs, net};
 use crate::vale::layout::port;
 use crate::vale::module::Code;
-use crate::vale::objects::{Identity, Variants, builds};
+use crate::vale::objects::{Identity, Maps, Variants, builds};
 use crate::vale::reload::{Fresh, Place};
 use crate::vale::{PortAccess, Switch, SwitchPort, objects, parts, pins};
 
@@ -80,27 +80,12 @@ impl Switch {
         own: &[u8],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
         let code = self.code()?;
-        let mut open = objects::open_object(&code, &OBJECTS, on)?;
+        let maps: Vec<_> = self.maps.named().into_iter().chain(shared.named()).collect();
+        let mut open = prepared(&code, &maps, config, own, on)?;
         for mut p in open.progs_mut() {
             let wanted = names.iter().any(|n| p.name() == *n);
             p.set_autoload(wanted);
-        }
-        for mut m in open.maps_mut() {
-            let name = m.name().to_string_lossy().into_owned();
-            if name == ".rodata.nic" {
-                m.set_initial_value(own).map_err(prepare)?;
-            } else if name.ends_with(".rodata") {
-                objects::put_config(&mut m, config);
-            } else if let Some((_, map)) = self.maps.named().iter().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd()).map_err(prepare)?;
-            } else if let Some((_, map)) = shared.named().find(|(n, _)| *n == name) {
-                m.reuse_fd(map.as_fd()).map_err(prepare)?;
-            }
-        }
-        if let Code::Custom(c) = &code {
-            c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
         }
         let loaded = objects::load_code(open, &code, on)?;
         let program = |name: &str| {
@@ -223,6 +208,38 @@ impl Switch {
             let _ = parts::forget(&dir.join(name)); // without its port the program does nothing
         }
     }
+}
+
+/// The object with its constants, and with those of its maps that there are.
+fn prepared(
+    code: &Code,
+    maps: &[(&str, &MapHandle)],
+    config: &[u8],
+    own: &[u8],
+    on: &str,
+) -> Result<OpenObject> {
+    let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
+    let mut open = objects::open_object(code, &OBJECTS, on)?;
+    for mut m in open.maps_mut() {
+        let name = m.name().to_string_lossy().into_owned();
+        if name == ".rodata.nic" {
+            m.set_initial_value(own).map_err(prepare)?;
+        } else if name.ends_with(".rodata") {
+            objects::put_config(&mut m, config);
+        } else if let Some((_, map)) = maps.iter().find(|(n, _)| *n == name) {
+            m.reuse_fd(map.as_fd()).map_err(prepare)?;
+        }
+    }
+    if let Code::Custom(c) = code {
+        c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
+    }
+    Ok(open)
+}
+
+/// Loads all programs of the object, for no interface: whether the kernel takes them.
+pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
+    let open = prepared(code, &maps.named(), config, &[0; 12], on)?;
+    objects::load_code(open, code, on).map(drop)
 }
 
 /// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers

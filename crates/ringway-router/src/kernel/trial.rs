@@ -1,0 +1,34 @@
+//! Loading the programs of a router without one, to see whether this kernel takes them.
+
+use ringway::Result;
+use ringway_fwd::fib::Limits;
+
+use super::Spec;
+use super::maps::{Maps, cpus};
+use super::program::{BEAT, Code, Identity, ROUTER, TAKEN};
+
+/// What errors name.
+const ON: &str = "probe";
+
+/// Loads all programs of a router with small tables. Nothing is attached or pinned.
+///
+/// # Errors
+/// What the kernel says of the program that it refuses.
+pub fn try_programs() -> Result<()> {
+    let small = Limits { words: 1 << 12 };
+    let spec = Spec { limits4: small, limits6: small, groups: 16, ..Spec::default() };
+    let cpus = cpus(ON)?;
+    let (shared, tables) = (Maps::shared(cpus, ON)?, Maps::tables(&spec, cpus, ON)?);
+    let code = Code { spec: &spec, cpus, shared: &shared, tables: Some(&tables), on: ON };
+    code.load(&[ROUTER, BEAT], Identity::default())?;
+    code.load(&TAKEN, Identity::default()).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_kernel_takes_them_or_says_why() {
+        let root = rustix::process::geteuid().is_root();
+        assert_eq!(super::try_programs().map_err(|e| eprintln!("{e}")).is_ok(), root);
+    }
+}

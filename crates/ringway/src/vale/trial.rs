@@ -1,0 +1,26 @@
+//! Loading the programs of a switch without one, to see whether this kernel takes them.
+
+use super::layout::Shape;
+use super::module::Code;
+use super::nic;
+use super::objects::{self, Identity, Maps};
+use crate::error::Result;
+
+/// What errors name.
+const ON: &str = "probe";
+const SHAPE: Shape = Shape { slots: 64, rings: 1 };
+
+/// Loads the programs of ports, over maps of their own. Nothing is pinned.
+pub(crate) fn ports() -> Result<()> {
+    let maps = Maps::create(SHAPE, ON)?;
+    [Code::Bridge, Code::Hub]
+        .into_iter()
+        .try_for_each(|mut code| objects::try_load(&maps, &mut code, SHAPE, ON))
+}
+
+/// Loads the programs of interfaces, with those for the host's side of them. Nothing is attached.
+pub(crate) fn interfaces() -> Result<()> {
+    let maps = Maps::create(SHAPE, ON)?;
+    let config = objects::config(&maps, SHAPE, Identity::default());
+    [Code::Bridge, Code::Hub].iter().try_for_each(|code| nic::try_load(&maps, code, &config, ON))
+}
