@@ -542,3 +542,24 @@ fn each_program_is_loaded_when_asked_for() {
     let without = confined(|_| ());
     assert!(!without.checks().any(|c| c["id"] == *ids[0]), "only when asked for");
 }
+
+/// The kernel's types are hidden from this process and those that it starts.
+fn without_types(args: &[&str]) -> Output {
+    let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", hidden, "sh", env!("CARGO_BIN_EXE_ringway")]).args(args);
+    command.output().unwrap()
+}
+
+#[test]
+fn a_kernel_that_does_not_tell_its_types_is_named() {
+    if !root() {
+        return;
+    }
+    let found = Found::of(&without_types(&["doctor", "--programs", "--json"]));
+    found.assert("bpf-types", "missing", &["CONFIG_DEBUG_INFO_BTF"]);
+    found.assert("bpf-programs", "unknown", &["CONFIG_DEBUG_INFO_BTF"]);
+    found.assert("programs-switch", "missing", &["(BTF)", "CONFIG_DEBUG_INFO_BTF"]);
+    assert_eq!(found.obstacle("ebpf"), "bpf-types");
+    assert_eq!(found.obstacle("packet"), &Value::Null);
+}

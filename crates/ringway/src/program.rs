@@ -68,6 +68,17 @@ pub fn load(open: OpenObject, what: &str, on: &str) -> Result<Object> {
     })
 }
 
+/// Where the kernel tells its types, by which programs find fields of its structures.
+pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// Cure where it does not.
+pub(crate) const NO_TYPES: &str =
+    "use a kernel with CONFIG_DEBUG_INFO_BTF, with sysfs mounted: there is no /sys/kernel/btf/vmlinux";
+
+pub(crate) fn tells_types() -> bool {
+    std::path::Path::new(TYPES).exists()
+}
+
 /// Whether it was for want of the kernel's compiler that the verifier refused a program.
 fn needs_jit(log: &str) -> bool {
     log.contains("JIT") || jit_is_off()
@@ -79,10 +90,14 @@ fn jit_is_off() -> bool {
 }
 
 /// What may help where the kernel refuses an object and says nothing of a program.
-pub(crate) fn cure() -> &'static str {
-    match jit_is_off() {
-        true => JIT,
-        false => "Ringway needs Linux 6.1 or later with BPF and its JIT; see `dmesg` for memory limits",
+#[must_use]
+pub fn cure() -> &'static str {
+    if jit_is_off() {
+        JIT
+    } else if !tells_types() {
+        NO_TYPES
+    } else {
+        "Ringway needs Linux 6.1 or later with BPF and its JIT; see `dmesg` for memory limits"
     }
 }
 

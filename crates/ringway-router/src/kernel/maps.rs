@@ -27,10 +27,7 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
         libbpf_rs::ErrorKind::OutOfMemory => {
             (ErrorKind::Io, "make smaller tables, or give the machine more memory")
         }
-        _ => (
-            ErrorKind::Io,
-            "routers need Linux 6.1 or later with BPF, its JIT and BTF; RINGWAY_LIBBPF_LOG=1 shows what the kernel says",
-        ),
+        _ => (ErrorKind::Io, ringway::program::cure()),
     };
     Error::new(kind, on, format!("{what} failed: {e}")).cure(cure)
 }

@@ -60,6 +60,7 @@ impl Backend {
                 "bpf-call",
                 "bpf-array",
                 "bpf-ringbuf",
+                "bpf-types",
                 "bpf-programs",
                 "cap-net-admin",
                 "private-netns",

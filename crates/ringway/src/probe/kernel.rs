@@ -8,6 +8,7 @@ use libbpf_sys as bpf;
 use super::Check;
 use super::rights::{Cap, Feature, Rights};
 use crate::backend::ebpf;
+use crate::program;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf_probe, fd, socket_probe};
 
@@ -49,6 +50,13 @@ const SYSCALL: Feature = Feature {
     call: "bpf(2)",
     caps: &[Cap::Bpf],
     kernel: "use Linux 5.14 or later",
+};
+const TYPES: Feature = Feature {
+    id: "bpf-types",
+    what: "types of the kernel (BTF)",
+    call: "open(2)",
+    caps: &[],
+    kernel: program::NO_TYPES,
 };
 const LOOP: Feature = Feature {
     id: "bpf-loop",
@@ -166,6 +174,7 @@ fn programs(rights: &Rights) -> Vec<Check> {
             n => Err(io::Error::other(format!("returned {n} in place of 7"))),
         }
     };
+    let types = TYPES.judge(rights, std::fs::File::open(program::TYPES).map(said));
     let taken = || {
         let loaded = ebpf::trial(&["taken"]).map_err(io_error)?;
         let prog = loaded.prog("taken").ok_or_else(|| io::Error::other("not loaded"))?;
@@ -182,16 +191,22 @@ fn programs(rights: &Rights) -> Vec<Check> {
     };
     // Before Linux 5.16 the call itself is for those with the capability; a filter answers before the kernel looks.
     let call = Feature { caps: if rights.seccomp { &[] } else { &[Cap::Bpf] }, ..CALL };
-    vec![
+    let mut all = vec![
         call.judge(rights, bpf_probe::answers().map(said)),
         ARRAY.judge(rights, array(4096).map(said)),
         RINGBUF.judge(rights, bpf_probe::map(bpf::BPF_MAP_TYPE_RINGBUF, 0, (0, 0), 4096).map(said)),
         SYSCALL.judge(rights, syscall()),
-        LOOP.judge(rights, verified(may_load, bpf_loop())),
         XDP_PROGRAM.judge(rights, xdp),
-        own,
-        TAKEN.judge(rights, verified(may_load && rights.has(Cap::Perfmon), taken())),
-    ]
+    ];
+    if types.cure.is_some() {
+        all.extend([LOOP, PROGRAMS, TAKEN].map(|f| f.untried(&types)));
+    } else {
+        all.push(LOOP.judge(rights, verified(may_load, bpf_loop())));
+        all.push(own);
+        all.push(TAKEN.judge(rights, verified(may_load && rights.has(Cap::Perfmon), taken())));
+    }
+    all.push(types);
+    all
 }
 
 /// The verifier, too, refuses with EACCES. When the smallest program of a kind could be loaded, it is not the rights.
@@ -225,7 +240,7 @@ fn bpf_loop() -> io::Result<String> {
         libbpf_rs::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied.into(),
         _ => io::Error::other(e.to_string()),
     };
-    let loaded = crate::program::load_probe("loop").map_err(failed)?;
+    let loaded = program::load_probe("loop").map_err(failed)?;
     let prog = loaded.progs().find(|p| p.name() == "loop").ok_or_else(|| io::Error::other("no program"))?;
     match bpf_probe::run_syscall(prog.as_fd())? {
         6 => Ok(String::new()),

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | user | `user`, `cap-net-raw`, `cap-net-admin`, `cap-bpf`, `cap-perfmon`, `cap-sys-admin` |
 //! | limits | `memlock`, `nofile`, `unprivileged-bpf`, `bpf-jit`, `seccomp`, `lockdown` |
-//! | eBPF | `bpf-call`, `bpf-array`, `bpf-ringbuf`, `bpf-syscall-program`, `bpf-loop` |
+//! | eBPF | `bpf-call`, `bpf-array`, `bpf-ringbuf`, `bpf-syscall-program`, `bpf-loop`, `bpf-types` |
 //! | programs | `xdp-program`, `bpf-programs` (Ringway's own), `bpf-tracepoint`, `live-frames` |
 //! | hooks | `xdp-generic`, `xdp-native`, `tcx`, `clsact` |
 //! | AF_XDP | `xdp-socket`, `xdp-umem`, `xdp-umem-array`, `xdp-unaligned` |

@@ -7,6 +7,7 @@ use std::sync::Once;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::program;
 use crate::region::{Alloc, Backing, Region, RegionSpec};
 use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
@@ -109,13 +110,20 @@ pub(crate) fn quiet() {
 /// Turns libbpf's error into one line with a cure.
 pub(crate) fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
     let kind = e.kind();
-    let io = std::io::Error::from(kind_to_io(kind));
-    let error = Error::io(port, format!("{what} failed"), io);
+    let error = match kind_to_io(kind) {
+        std::io::ErrorKind::Other if !program::tells_types() => Error::new(
+            ErrorKind::Unsupported,
+            port,
+            format!("{what} failed: the kernel does not tell its types (BTF)"),
+        ),
+        std::io::ErrorKind::Other => Error::new(ErrorKind::Io, port, format!("{what} failed: {e}")),
+        known => Error::io(port, format!("{what} failed"), known.into()),
+    };
     match kind {
         libbpf_rs::ErrorKind::PermissionDenied => error
             .with_kind(ErrorKind::Denied)
             .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
-        _ => error.cure(crate::program::cure()),
+        _ => error.cure(program::cure()),
     }
 }
 
@@ -159,7 +167,7 @@ impl Loaded {
         let mut open =
             ObjectBuilder::default().open_memory(object).map_err(fail("reading the eBPF object"))?;
         prepare(&mut open, progs, cfg, region).map_err(fail("preparing the eBPF programs"))?;
-        let loaded = crate::program::load(open, "the eBPF programs", port)?;
+        let loaded = program::load(open, "the eBPF programs", port)?;
         let dup = |fd: BorrowedFd<'_>| fd.try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e));
         let mut fds = Vec::new();
         for p in loaded.progs().filter(|p| p.autoload()) {
