@@ -22,8 +22,9 @@ int loop(void *ctx)
 
 /* Whether the kernel takes programs that are not for old kernels (loop.h, vale.h): `may_goto`, and global functions that are called
  * while preemption is disabled. */
-extern void bpf_preempt_disable(void) __ksym;
-extern void bpf_preempt_enable(void) __ksym;
+/* Weak: without them the other program is still there. */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
 
 __noinline int number(__u32 of)
 {
