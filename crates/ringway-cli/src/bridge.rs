@@ -50,7 +50,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Frames are passed on without a copy when both ports lie in one region; pipes have regions of their own. What a port
-can't take now waits in the other port's ring. Interfaces are promiscuous while they are bridged. The bridge ends with Ctrl-C, or when its source has ended (a capture
+can't take now waits in the other port's ring. Interfaces are promiscuous while they are bridged. Hosts leave the checksums of TCP and UDP to a veth, tap or bridge;
+Ringway finishes them, so a frame whose checksum is the sum of its pseudo header leaves with another one. With --raw all bytes leave as they came. The bridge ends with Ctrl-C, or when its source has ended (a capture
 file) and all is sent.
 
 Examples:

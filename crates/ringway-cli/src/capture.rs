@@ -48,6 +48,10 @@ pub(crate) struct Args {
     #[arg(short = 'p', long)]
     no_promiscuous_mode: bool,
 
+    /// Leave the bytes of frames alone: checksums that senders left to a software interface stay unfinished
+    #[arg(long)]
+    raw: bool,
+
     /// Wait for the link to come up, at most this long
     #[arg(long, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     wait: f64,
@@ -95,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let filter = args.filter.as_deref().map(Filter::compile).transpose()?;
     let signals = stop::signals()?;
-    let options = OpenOptions::new();
+    let options = OpenOptions::new().raw(args.raw);
     let options = if args.no_promiscuous_mode { options.promiscuous(false) } else { options };
     let mut port = options.open(&args.port)?;
     if port.rx.is_empty() {

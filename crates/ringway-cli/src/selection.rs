@@ -14,12 +14,16 @@ pub(crate) struct Selection {
     /// Take copies: the host gets every frame too, and answers it; for ebpf: ports
     #[arg(long)]
     copy: bool,
+
+    /// Leave the bytes of received frames alone: checksums that senders left to a software interface stay unfinished
+    #[arg(long)]
+    raw: bool,
 }
 
 impl Selection {
     /// Adds what was asked for to how ports are opened.
     pub(crate) fn apply(&self, options: OpenOptions) -> Result<OpenOptions, Failure> {
-        let options = options.copy(self.copy);
+        let options = options.copy(self.copy).raw(self.raw);
         let Some(expr) = &self.take else { return Ok(options) };
         match Filter::compile(expr) {
             Ok(filter) => Ok(options.take(filter)),

@@ -109,6 +109,7 @@ pub struct OpenOptions {
     pub(crate) copy: bool,
     pub(crate) send_only: bool,
     pub(crate) promiscuous: Option<bool>,
+    pub(crate) raw: bool,
     /// AF_XDP with zero copy or not at all: `auto:` has something else then.
     pub(crate) zero_copy: bool,
 }
@@ -206,6 +207,23 @@ impl OpenOptions {
     #[must_use]
     pub fn promiscuous(mut self, on: bool) -> Self {
         self.promiscuous = Some(on);
+        self
+    }
+
+    /// Whether received frames keep their bytes as the kernel has them: a checksum that the sender left to its interface
+    /// stays the sum of the pseudo header, which no host accepts from a wire.
+    ///
+    /// Unless this is set, ports of software interfaces, of hosts and of switches finish such checksums. They tell them by
+    /// their value, so a replayed or a made-up frame that holds just that sum is changed, too. Super-frames that are cut get
+    /// right checksums either way.
+    ///
+    /// ```no_run
+    /// let port = ringway::OpenOptions::new().raw(true).open("ebpf:veth0")?;
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    #[must_use]
+    pub fn raw(mut self, raw: bool) -> Self {
+        self.raw = raw;
         self
     }
 

@@ -140,7 +140,7 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     }
     let looked_ns = AtomicU64::new(0);
     let core = Arc::new(Core { name, dir, shape, region, view, number, looked_ns, _claim: claim });
-    assemble(&core, &now)
+    assemble(&core, &now, options.raw)
 }
 
 /// All ports of a switch have the shape that it was made with, and a region of their own.
@@ -184,7 +184,7 @@ fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> 
 }
 
 /// Takes the rings over from where the last user stopped; `now` is what programs know of each.
-fn assemble(core: &Arc<Core>, now: &[Look]) -> Result<Made> {
+fn assemble(core: &Arc<Core>, now: &[Look], raw: bool) -> Result<Made> {
     let name = &core.name;
     let (rings, slots) = (core.shape.rings, core.shape.slots);
     let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
@@ -214,7 +214,7 @@ fn assemble(core: &Arc<Core>, now: &[Look]) -> Result<Made> {
         view.set_cursors(sent, tail);
         tx.push(TxRing::new(part(view, sent, tail, registration.tx(r)), Box::new(side)));
         let view = &views[(rings + r) as usize];
-        let mut side = ValeRx::new(core.clone(), r, now.published)?;
+        let mut side = ValeRx::new(core.clone(), r, now.published, raw)?;
         side.retell(view)?;
         side.retell_quiet()?;
         let (head, tail) = side.resume(view, now.head);
@@ -356,11 +356,11 @@ struct ValeRx {
 }
 
 impl ValeRx {
-    fn new(core: Arc<Core>, ring: u32, seen: u32) -> Result<Self> {
+    fn new(core: Arc<Core>, ring: u32, seen: u32, raw: bool) -> Result<Self> {
         let fd = objects::open_pin(&core.dir.join(format!("bell{ring}")), true, &core.name)?;
         let bell =
             Bell::new(fd).map_err(|e| Error::io(&core.name, "mapping a doorbell failed", e).cure(FROZEN))?;
-        Ok(Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(true) })
+        Ok(Self { core, bell, ring, seen, armed: false, finisher: Finisher::when(!raw) })
     }
 
     fn ctl(&self, at: usize) -> &AtomicU32 {

@@ -37,9 +37,9 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// For frames from an interface of this driver.
-    pub(crate) fn new(driver: &str) -> Self {
-        Self::when(leaves_checksums(driver))
+    /// For frames from an interface of this driver; none when they are to stay `raw`.
+    pub(crate) fn new(driver: &str, raw: bool) -> Self {
+        Self::when(!raw && leaves_checksums(driver))
     }
 
     /// For frames from anywhere, when `needed`.
@@ -158,10 +158,11 @@ mod tests {
         put(&ring, 1, &unfinished());
         put(&ring, 5, &other);
         assert!(!complete(&unfinished()));
-        let mut hardware = Finisher::new("ixgbe");
-        hardware.finish(&ring, 0, 6);
-        assert_eq!(get(&ring, 1, 4), unfinished());
-        Finisher::new("veth").finish(&ring, 0, 6);
+        for (driver, raw) in [("ixgbe", false), ("veth", true)] {
+            Finisher::new(driver, raw).finish(&ring, 0, 6);
+            assert_eq!(get(&ring, 1, 4), unfinished());
+        }
+        Finisher::new("veth", false).finish(&ring, 0, 6);
         assert!(complete(&get(&ring, 1, 4)));
         assert_eq!((get(&ring, 0, 1), get(&ring, 5, 1)), (other.to_vec(), other.to_vec()));
         let at = get(&ring, 1, 4);

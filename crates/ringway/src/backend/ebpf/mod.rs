@@ -155,7 +155,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            let side = rx::EbpfRx::new(core.clone(), r);
+            let side = rx::EbpfRx::new(core.clone(), r, options.raw);
             setup.rx_ring(v, r, Box::new(side))
         })
         .collect();

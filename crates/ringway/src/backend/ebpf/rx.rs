@@ -41,11 +41,11 @@ pub(super) struct EbpfRx {
 }
 
 impl EbpfRx {
-    pub(super) fn new(core: Arc<Core>, rx: u32) -> Self {
+    pub(super) fn new(core: Arc<Core>, rx: u32, raw: bool) -> Self {
         let bell = core.loaded.bells[rx as usize].clone();
         let ring = core.cfg.tx_rings + rx;
         // What the host sends has unfinished checksums whatever the driver.
-        let finisher = Finisher::new(if core.cfg.host == 0 { &core.driver } else { "veth" });
+        let finisher = Finisher::new(if core.cfg.host == 0 { &core.driver } else { "veth" }, raw);
         Self { core, bell, ring, tail: 0, armed: false, idle: 0, pause_ns: 0, finisher }
     }
 

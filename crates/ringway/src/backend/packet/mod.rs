@@ -182,10 +182,11 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         looked_ns: AtomicU64::new(time::monotonic_ns()),
     });
     let (tx, rx) = setup.views();
+    let left = rx::Left { gso: options.gso, raw: options.raw };
     let mut lost = Vec::new();
     let mut rx_rings = Vec::new();
     for ((view, ring), socket) in rx.into_iter().zip(0..).zip(sockets) {
-        let side = rx::Receiver::new(core.clone(), socket, options.gso, setup.registration.rx(ring))?;
+        let side = rx::Receiver::new(core.clone(), socket, left, setup.registration.rx(ring))?;
         lost.push(side.lost());
         rx_rings.push(setup.rx_ring(view, ring, Box::new(side)));
     }

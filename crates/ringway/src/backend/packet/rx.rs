@@ -31,7 +31,7 @@ pub(super) struct Receiver {
     large: Option<Large>,
     /// One segment that is longer than a buffer.
     segment: Box<[u8]>,
-    gso: Gso,
+    left: Left,
     lost: Arc<Lost>,
     stats: RingStats,
     idle: u32,
@@ -137,7 +137,7 @@ impl Slots {
 }
 
 impl Receiver {
-    pub(super) fn new(core: Arc<Core>, socket: PacketRx, gso: Gso, stats: RingStats) -> Result<Self> {
+    pub(super) fn new(core: Arc<Core>, socket: PacketRx, left: Left, stats: RingStats) -> Result<Self> {
         let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let lost = Lost::new(socket.fd().clone());
         let buffer = || vec![0; METADATA + MAX_FRAME].into_boxed_slice();
@@ -150,7 +150,7 @@ impl Receiver {
             scratch,
             large: None,
             segment,
-            gso,
+            left,
             lost,
             stats,
             idle: 0,
@@ -170,7 +170,7 @@ impl Receiver {
             let fate = if is_plain(&frame) {
                 Ok(plain(&mut self.slots, ring, &frame.bytes[SPARE..], &self.stats))
             } else {
-                special(&mut self.slots, ring, frame, &self.stats)
+                special(&mut self.slots, ring, frame, self.left, &self.stats)
             };
             match fate {
                 Ok(Fate::Settled) => self.socket.release(),
@@ -213,7 +213,7 @@ impl Receiver {
         let frame = &mut frame[..len];
         let mut offload = Offload::parse(metadata, len).map_err(|_| DropReason::BadOffload)?;
         if offload.gso.is_none() {
-            finish(frame, &offload)?;
+            finish(frame, &offload, self.left)?;
             offload = Offload::default();
         }
         if offload.to_word().is_none() {
@@ -243,7 +243,7 @@ impl Receiver {
         let first = self.slots.tail;
         let fate = if large.offload.is_none() {
             plain(&mut self.slots, ring, frame, &self.stats)
-        } else if self.gso == Gso::Carry {
+        } else if self.left.gso == Gso::Carry {
             let fate = plain(&mut self.slots, ring, frame, &self.stats);
             if self.slots.tail != first
                 && let Some(word) = large.offload.to_word()
@@ -341,6 +341,14 @@ fn place_segments(
     Fate::Settled
 }
 
+/// What becomes of work that senders left to the interface.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Left {
+    pub(super) gso: Gso,
+    /// Checksums stay unfinished.
+    pub(super) raw: bool,
+}
+
 /// The frame can't be dealt with in the kernel's ring.
 struct NotHere;
 
@@ -370,6 +378,7 @@ fn special(
     slots: &mut Slots,
     ring: &RingView,
     frame: PacketFrame<'_>,
+    left: Left,
     stats: &RingStats,
 ) -> std::result::Result<Fate, NotHere> {
     if frame.bytes.len() != SPARE + frame.len {
@@ -389,7 +398,7 @@ fn special(
         Ok(need) if !slots.has(ring, need) => return Ok(Fate::Waits),
         _ => {}
     }
-    if let Err(why) = finish(&mut frame.bytes[SPARE..], &offload) {
+    if let Err(why) = finish(&mut frame.bytes[SPARE..], &offload, left) {
         slots.drop(stats, why);
         return Ok(Fate::Settled);
     }
@@ -402,9 +411,11 @@ fn special(
     Ok(plain(slots, ring, &frame.bytes[start..], stats))
 }
 
-fn finish(frame: &mut [u8], offload: &Offload) -> std::result::Result<(), DropReason> {
+fn finish(frame: &mut [u8], offload: &Offload, left: Left) -> std::result::Result<(), DropReason> {
     match offload.checksum {
-        Some(c) if !finish_checksum(frame, c.start.into(), c.offset.into()) => Err(DropReason::BadOffload),
+        Some(c) if !left.raw && !finish_checksum(frame, c.start.into(), c.offset.into()) => {
+            Err(DropReason::BadOffload)
+        }
         _ => Ok(()),
     }
 }

@@ -207,7 +207,7 @@ fn make(
         .into_iter()
         .zip(0..)
         .map(|(v, r)| {
-            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r), &v);
+            let side = rx::XdpRx::new(queues[r as usize].clone(), setup.registration.rx(r), &v, options.raw);
             setup.rx_ring(v, r, Box::new(side))
         })
         .collect();

@@ -195,8 +195,8 @@ pub(super) struct XdpRx {
 
 impl XdpRx {
     /// The side of a fresh ring. Frames are received from now on.
-    pub(super) fn new(queue: Arc<Queue>, stats: RingStats, ring: &RingView) -> Self {
-        let finisher = Finisher::new(&queue.core.driver);
+    pub(super) fn new(queue: Arc<Queue>, stats: RingStats, ring: &RingView, raw: bool) -> Self {
+        let finisher = Finisher::new(&queue.core.driver, raw);
         queue.rx().lend(ring, 0);
         Self { queue, stats, finisher, looked_ns: 0 }
     }
