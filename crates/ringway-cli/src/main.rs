@@ -43,6 +43,10 @@ use failure::Failure;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+
+    /// Work in this network namespace: a name of `ip netns`, a process in it, or its file, as /proc/PID/ns/net
+    #[arg(long, global = true, value_name = "NAME|PID|PATH")]
+    netns: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,6 +91,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(e) => return refuse(&e),
     };
+    if let Some(namespace) = &cli.netns
+        && let Err(e) = ringway::enter_netns(namespace)
+    {
+        return fail(&e.into());
+    }
     warn_unlisted(&cli.command);
     let done = match &cli.command {
         Command::PktGen(args) => pkt_gen::run(args),
@@ -107,11 +116,13 @@ fn main() -> ExitCode {
     match done {
         // Whoever read the output has seen enough.
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
-        Err(e) => {
-            console::note(&format!("ringway: {e}"));
-            ExitCode::from(e.exit_code())
-        }
+        Err(e) => fail(&e),
     }
+}
+
+fn fail(e: &Failure) -> ExitCode {
+    console::note(&format!("ringway: {e}"));
+    ExitCode::from(e.exit_code())
 }
 
 /// Commands that list ports, or open ports that others list, say why they don't: they do not use the

@@ -4,7 +4,7 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
 
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
@@ -226,6 +226,105 @@ fn no_switch_is_made_where_nobody_else_sees_it() {
         .unwrap();
     let error = String::from_utf8_lossy(&hidden.stderr).into_owned();
     assert!(hidden.status.code() == Some(1) && error.contains("mount namespace"), "{error}");
+}
+
+/// A process in a network namespace of its own, which has the veth a0-b0 and is known to `ip netns` by a name.
+struct Container {
+    process: Child,
+    name: String,
+}
+
+impl Container {
+    fn new() -> Self {
+        let process = Command::new("unshare").args(["--net", "sleep", "1000"]).spawn().unwrap();
+        let name = format!("rwc-{}", process.id());
+        let container = Self { process, name };
+        let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/net")).unwrap();
+        while namespace(&container.pid()) == namespace("self") {
+            std::thread::yield_now();
+        }
+        run("ip", &["netns", "attach", &container.name, &container.pid()]);
+        let inside = |args: &[&str]| run("ip", &[&["-n", &container.name, "link"], args].concat());
+        inside(&["add", "a0", "up", "type", "veth", "peer", "name", "b0"]);
+        inside(&["set", "b0", "up"]);
+        container
+    }
+
+    fn pid(&self) -> String {
+        self.process.id().to_string()
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        let _ = Command::new("ip").args(["netns", "del", &self.name]).status();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn run(program: &str, args: &[&str]) {
+    let ended = Command::new(program).args(args).output().unwrap();
+    assert!(ended.status.success(), "{program} {args:?}: {ended:?}");
+}
+
+#[test]
+fn an_interface_of_another_namespace_is_found() {
+    let Some(room) = Room::new() else { return };
+    let container = Container::new();
+    room.json(&["vale", "add", "vale0"]);
+    for namespace in [container.name.clone(), container.pid(), format!("/proc/{}/ns/net", container.pid())] {
+        let added = room.run(&["vale", "add", "vale0:a0", "--netns", &namespace]);
+        assert_eq!(added.code, Some(0), "{added:?}");
+        assert_eq!(room.switch("vale0")["ports"][0]["name"], "a0");
+        assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
+    }
+    let sent = room.run(&["--netns", &container.name, "pkt-gen", "-i", "packet:a0", "-f", "tx", "-n", "10"]);
+    assert!(sent.stdout.contains("10 packets"), "{sent:?}");
+    let none = room.run(&["vale", "list", "--netns", "no-such"]);
+    assert!(none.error(1).contains("namespace no-such: there is none; `ip netns list`"), "{none:?}");
+    let other = room.run(&["vale", "list", "--netns", "/dev/null"]);
+    assert!(other.error(1).contains("stands for something else; name one as /proc/PID/ns/net"), "{other:?}");
+    room.json(&["vale", "del", "vale0"]);
+}
+
+/// Runs `ringway` on the system's own switches.
+fn ringway(program: &[&str], args: &[&str]) {
+    let words = [program, &[env!("CARGO_BIN_EXE_ringway")], args].concat();
+    let ended = Command::new(words[0]).args(&words[1..]).env_remove("RINGWAY_BPFFS").output().unwrap();
+    assert!(ended.status.success(), "{words:?}: {ended:?}");
+}
+
+/// A switch among those of the system.
+struct Public(String);
+
+impl Drop for Public {
+    fn drop(&mut self) {
+        let _ = Command::new(env!("CARGO_BIN_EXE_ringway")).args(["vale", "del", &self.0]).output();
+    }
+}
+
+/// As under `ip netns exec`, whose mounts end with the command: what keeps the interface's programs attached stays.
+#[test]
+fn an_interface_outlives_the_mounts_of_its_command() {
+    if !ringway_bench::lab::is_root() {
+        eprintln!("SKIP: switches need root (eBPF, mounts); run these tests with sudo");
+        return;
+    }
+    let container = Container::new();
+    let switch = Public(format!("valem{}", std::process::id()));
+    let kept = || {
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+        mounts.contains(&format!("/ringway/{}/port/a0/keep ", switch.0))
+    };
+    ringway(&[], &["vale", "add", &switch.0]);
+    let port = format!("{}:a0", switch.0);
+    for _ in 0..2 {
+        ringway(&["unshare", "--mount"], &["vale", "add", &port, "--netns", &container.name]);
+        assert!(kept(), "{port}");
+        ringway(&["unshare", "--mount"], &["vale", "port", "del", &port]);
+        assert!(!kept(), "{port}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`vale`] | switches that run in their senders |
 //! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
+//! | [`enter_netns`] | other network namespaces, by name, path or process |
 //! | [`environment()`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
 //!
 //! ```
@@ -41,6 +42,7 @@ pub mod fuzz;
 mod handshake;
 pub mod layout;
 mod name;
+mod netns;
 pub mod offload;
 pub mod pcapfile;
 mod port;
@@ -64,6 +66,7 @@ pub use environment::environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
+pub use netns::enter_netns;
 pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;

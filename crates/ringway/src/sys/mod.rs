@@ -10,6 +10,7 @@ pub(crate) mod dir_lock;
 pub(crate) mod dirs;
 mod ethtool;
 pub(crate) mod fd;
+pub(crate) mod hold;
 pub(crate) mod libpcap;
 pub(crate) mod linker;
 pub(crate) mod mmap;

@@ -67,7 +67,8 @@ pub(crate) fn in_netns<T: Send>(netns: &File, f: impl FnOnce() -> io::Result<T> 
     on_a_thread(|| enter(netns).and_then(|()| f()))
 }
 
-fn on_a_thread<T: Send>(run: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+/// Runs `run` on a thread of its own, so that what it changes of itself ends with it.
+pub(super) fn on_a_thread<T: Send>(run: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     std::thread::scope(|s| s.spawn(run).join())
         .unwrap_or_else(|_| Err(io::Error::other("helper thread panicked")))
 }
@@ -93,21 +94,6 @@ fn mounted_at(mountinfo: &str, inode: u32) -> Vec<PathBuf> {
     let root = format!("net:[{inode}]");
     let fields = mountinfo.lines().map(|l| l.split(' ').collect::<Vec<_>>());
     fields.filter(|f| f.len() > 4 && f[3] == root).map(|f| f[4].into()).collect()
-}
-
-/// Keeps the calling thread's network namespace alive: mounts it over the file at `path`, until [`let_go`].
-pub(crate) fn hold(path: &Path) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    let (none, from) = (std::ptr::null(), c"/proc/thread-self/ns/net".as_ptr());
-    // SAFETY: NUL-terminated strings that live across the call; a bind mount takes neither type nor data.
-    check(unsafe { libc::mount(from, path.as_ptr(), none, libc::MS_BIND, none.cast()) }).map(drop)
-}
-
-/// Ends what [`hold`] began; fails when nothing is mounted there.
-pub(crate) fn let_go(path: &Path) -> io::Result<()> {
-    let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: a NUL-terminated string that lives across the call.
-    check(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH | libc::UMOUNT_NOFOLLOW) }).map(drop)
 }
 
 /// Asks about one interface, by index, in the namespace in which it was made.

@@ -37,7 +37,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
 use crate::sys::net::{self, Interface};
-use crate::sys::{bpf, bpffs};
+use crate::sys::{bpf, bpffs, hold};
 pub(super) use edge::Entries;
 pub use host::NicOptions;
 pub(super) use programs::{Aside, try_load};
@@ -55,6 +55,7 @@ struct Nic {
 
 impl Switch {
     /// Makes an interface of the present network namespace a port of its own name; returns its number.
+    /// [`enter_netns`](crate::enter_netns) goes to others.
     ///
     /// All that the interface receives enters the switch, as if a port had sent it, and what the switch has for the port leaves
     /// by the interface. The host's own stack receives nothing from it any more, unless [`add_nic_with`](Self::add_nic_with) makes
@@ -214,7 +215,7 @@ impl Switch {
                 let _ = bpf::detach(link.as_fd());
             }
         }
-        let _ = net::let_go(&dir.join("keep"));
+        let _ = hold::let_go(&dir.join("keep"));
         self.unpublish(&pins::out_name(p.number, p.host.then_some(index)));
         if p.host {
             return;

@@ -11,7 +11,7 @@ use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{bpf, bpffs, dirs, net};
+use crate::sys::{bpf, bpffs, dirs, hold, net};
 use crate::vale::layout::port;
 use crate::vale::module::Code;
 use crate::vale::objects::{Identity, Maps, Variants, builds};
@@ -250,7 +250,7 @@ pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
         let link = bpf::link(out.as_fd(), LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE)?;
         bpffs::pin(link.as_fd(), &dir.join("out"))?;
         bpffs::pin(link.as_fd(), &path)?;
-        net::hold(&path)
+        hold::hold(&path)
     });
     kept.map(drop).map_err(|e| {
         Error::io(on, "keeping the program that sends attached failed", e).cure_if_denied("run as root")
