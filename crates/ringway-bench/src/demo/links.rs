@@ -1,6 +1,7 @@
 //! The demonstration over veth pairs.
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,13 @@ The forwarder is in turn the kernel's bridge, a bridge over libpcap, and Ringway
 const SILENCE: Duration = Duration::from_millis(300);
 
 /// How long it must be while frames are missing: a forwarder may stand still on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Frames on their way at most, fewer than any forwarder has room for: on a busy machine a forwarder may stand still for long.
+const WINDOW: usize = 256;
+
+/// How long frames that are on their way are waited for before they are taken for lost.
+const LOST: Duration = Duration::from_secs(3);
 
 /// How long a forwarder may take to pass the first frame on.
 const WAKE_LIMIT: Duration = Duration::from_secs(20);
@@ -116,9 +123,14 @@ impl<'a> Links<'a> {
         let mut receiver = RawReceiver::open(self.0, "b1")?;
         let os = |action: &str, e: std::io::Error| Fault::Failed(format!("{action}: {e}"));
         await_passage(&sender, &mut receiver)?;
+        let arrived = AtomicUsize::new(0);
+        let mut window = Window::new(&arrived);
         let received = thread::scope(|scope| {
-            let collector = scope.spawn(|| collect(&mut receiver, frames.len()));
-            let sent = gently(frames, |frame| sender.send(frame));
+            let collector = scope.spawn(|| collect(&mut receiver, frames.len(), &arrived));
+            let sent = gently(frames, |frame| {
+                window.wait();
+                sender.send(frame)
+            });
             let received = collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             sent.map_err(|e| os("replaying into a0", e))?;
             received.map_err(|e| os("capturing at b1", e))
@@ -149,11 +161,48 @@ fn await_passage(sender: &RawSender, receiver: &mut RawReceiver) -> Result<(), F
     Err(Fault::Failed("nothing comes through".into()))
 }
 
-/// Takes frames until as many came as were sent and a moment of silence follows, or a long one while some are missing.
-fn collect(receiver: &mut RawReceiver, expected: usize) -> std::io::Result<Vec<Vec<u8>>> {
+/// What a sender knows of its frames on their way.
+struct Window<'a> {
+    arrived: &'a AtomicUsize,
+    sent: usize,
+    lost: usize,
+}
+
+impl<'a> Window<'a> {
+    fn new(arrived: &'a AtomicUsize) -> Self {
+        Self { arrived, sent: 0, lost: 0 }
+    }
+
+    /// Waits until one more frame may be on its way.
+    fn wait(&mut self) {
+        let start = Instant::now();
+        let mut missing = self.missing();
+        while missing >= WINDOW && start.elapsed() < LOST {
+            thread::sleep(Duration::from_millis(1));
+            missing = self.missing();
+        }
+        if missing >= WINDOW {
+            self.lost += missing;
+        }
+        self.sent += 1;
+    }
+
+    fn missing(&self) -> usize {
+        self.sent.saturating_sub(self.lost + self.arrived.load(Relaxed))
+    }
+}
+
+/// Takes frames, and counts them, until as many came as were sent and a moment of silence follows, or a long one while some are
+/// missing.
+fn collect(
+    receiver: &mut RawReceiver,
+    expected: usize,
+    arrived: &AtomicUsize,
+) -> std::io::Result<Vec<Vec<u8>>> {
     let mut frames = Vec::with_capacity(expected);
     while let Some(frame) = receiver.next(if frames.len() < expected { PATIENCE } else { SILENCE })? {
         frames.push(frame);
+        arrived.fetch_add(1, Relaxed);
     }
     Ok(frames)
 }
