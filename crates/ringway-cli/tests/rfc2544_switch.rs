@@ -139,7 +139,7 @@ fn a_device_by_name_forgets() {
         return;
     }
     let words = "--dut linux-bridge --dut-ports 3 --dut-backend packet --pps 2000 --wait 0.1 --pause 0 --test capacity --addresses 50 \
-                 --learning-pps 1000 --retries 20 --json";
+                 --learning-pps 1000 --retries 60 --json";
     let report = switch(words).json();
     let c = &report["results"]["capacity"][0];
     assert_eq!((&c["at_least"], &c["learned"]), (&Value::from(true), &Value::from(50)), "{c}");
@@ -161,7 +161,7 @@ fn a_bridge_in_real_time() {
     }
     lab.ip("link set br0 up").unwrap();
     let words = "--ports packet:t0,packet:t1,packet:t2,packet:t3 --pps 2000 --sizes 64 --seconds 0.2 --wait 0.2 --pause 0 --slots 4096 \
-                 --test forwarding,errored,broadcast --pattern mesh --retries 20 --json";
+                 --test forwarding,errored,broadcast --pattern mesh --retries 60 --json";
     let forwarded = lab.run(|| Ok::<_, LabError>(switch(words))).unwrap().json();
     let f = &forwarded["results"]["forwarding"][0];
     assert_eq!(f["at_maximum"]["flooded"], 0, "{f}");
@@ -170,7 +170,7 @@ fn a_bridge_in_real_time() {
     assert!(errored[1]["impossible"].as_str().unwrap().contains("longer than its MTU allows"), "{errored}");
     assert!(forwarded["results"]["broadcast"][0]["latency"]["count"].as_u64().unwrap() > 100);
     let words = "--ports packet:t0,packet:t1,packet:t2 --pps 2000 --sizes 64 --wait 0.1 --pause 0 --test capacity --addresses 100 \
-                 --learning-pps 1000 --age 1 --retries 20 --json";
+                 --learning-pps 1000 --age 1 --retries 60 --json";
     let capacity = lab.run(|| Ok::<_, LabError>(switch(words))).unwrap().json();
     let c = &capacity["results"]["capacity"][0];
     assert_eq!((&c["at_least"], &c["learned"]), (&Value::from(true), &Value::from(100)), "{capacity}");

@@ -1,12 +1,14 @@
 //! `tcpreplay`: a capture sent again, as fast as it goes.
 
+use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringway::Port;
 
 use super::launch::{Under, program};
+use crate::lab::{Lab, LabError};
 use crate::peers::{OwnFolder, Peer};
 use crate::suite::bed::SENDER;
 use crate::suite::io::tx::counted;
@@ -43,14 +45,41 @@ fn replay(bed: Bed<'_>, under: Under<'_>, sink: &str) -> Result<Sample, Fault> {
     command.args(["--topspeed", "--preload-pcap", "--quiet", "--loop=0", "--intf1=a0"]).arg(&file);
     counted(links.lab, sink, || {
         let sender = Peer::program("tcpreplay", command, links.lab.name(), None)?;
-        thread::sleep(START + WARM_UP + Duration::from_secs_f64(bed.seconds));
+        await_frames(links.lab)?;
+        thread::sleep(WARM_UP + Duration::from_secs_f64(bed.seconds));
         sender.end()?;
         Ok(())
     })
 }
 
-/// What the program takes until it sends.
-const START: Duration = Duration::from_millis(200);
+/// How long the program may take until it sends.
+const START: Duration = Duration::from_secs(20);
+
+/// More frames than a link has for its own business.
+const SOME: u64 = 64;
+
+/// Waits until frames come to the far end.
+fn await_frames(lab: &Lab) -> Result<(), Fault> {
+    let read = || {
+        fs::read_to_string("/proc/thread-self/net/dev")
+            .map_err(|source| LabError::Os { action: "reading counters of links", source })
+    };
+    let start = Instant::now();
+    while start.elapsed() < START {
+        if received(&lab.run(read)?, "a1") > SOME {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Err(Fault::Failed(format!("tcpreplay sent nothing in {} s", START.as_secs())))
+}
+
+/// Frames that a link received.
+fn received(table: &str, link: &str) -> u64 {
+    let mut lines = table.lines().filter_map(|line| line.trim().split_once(':'));
+    let counters = lines.find(|(name, _)| *name == link).map_or("", |(_, counters)| counters);
+    counters.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
 
 fn capture(file: &Path) -> Result<(), Fault> {
     let mut port = Port::open(&format!("pcap:{}@write", file.display()))?;
@@ -62,4 +91,16 @@ fn capture(file: &Path) -> Result<(), Fault> {
         port.tx[0].sync()?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::received;
+
+    #[test]
+    fn frames_of_a_link_are_found() {
+        let table =
+            "Inter-| Receive | Transmit\n face |bytes packets\n    a1: 5000 70 0 0\n   a10: 1 2 0 0\n";
+        assert_eq!((received(table, "a1"), received(table, "a10"), received(table, "b")), (70, 2, 0));
+    }
 }
