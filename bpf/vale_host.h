@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The host's side of a NIC, as a port of the switch: frames of the wire for it. `vale_wire` passes them to the stack with a
- * note; `vale_in`, at tcx ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
+ * note; `vale_in`, at the ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
  * the stack of another NIC. All is counted by `vale_wire`, except what became of clones.
  *
  * All NICs of a switch with such ports are in one network namespace (Switch::check_hosts). */
@@ -120,7 +120,7 @@ static __always_inline __u32 frames_of(struct __sk_buff *skb)
 	return n ? n : 1;
 }
 
-/* Gives a clone to a NIC or to the host behind one. The kernel runs the tcx programs of that NIC before the call returns: `pass`
+/* Gives a clone to a NIC or to the host behind one. The kernel runs the programs at that NIC's egress before the call returns: `pass`
  * tells `vale_host` there, on this CPU, that the frame is not the host's. */
 static __always_inline void give_clone(struct __sk_buff *skb, __u32 d)
 {

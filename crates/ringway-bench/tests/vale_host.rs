@@ -18,9 +18,68 @@ use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 
 use support::host::ping;
-use support::members::{KIND, add, assert_closed, frame, inside, receive, send, stats, transfer};
+use support::members::{KIND, assert_closed, frame, inside, receive, send, stats, transfer};
 use support::switch::{Temporary, attached};
 use support::{LIMIT, Random, assert_clear, child, enter, eventually, new_lab, role, whole};
+
+/// How the host's side joins the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As the kernel has it: by tcx since Linux 6.6.
+    Best,
+    /// As on kernels before.
+    Clsact,
+}
+
+impl Way {
+    fn add_nic(self, switch: &Switch, interface: &str, options: &NicOptions) -> ringway::Result<u32> {
+        match self {
+            Self::Best => switch.add_nic_with(interface, options),
+            Self::Clsact => switch.add_nic_by_clsact(interface, options),
+        }
+    }
+
+    /// Programs between an interface and the stack: at ingress, at egress.
+    fn attached(self, lab: &Lab, interface: &str) -> [u32; 2] {
+        let filters = |side| {
+            let all = support::output(lab, "tc", &["filter", "show", "dev", interface, side]);
+            all.matches("ringway_host").count() as u32
+        };
+        match self {
+            Self::Best => inside(lab, || attached(index(interface))),
+            Self::Clsact => ["ingress", "egress"].map(filters),
+        }
+    }
+}
+
+/// Each of these tests both ways.
+macro_rules! both_ways {
+    ($($test:ident)*) => {
+        mod best {
+            $(#[test] fn $test() { super::$test(super::Way::Best) })*
+        }
+        mod clsact {
+            $(#[test] fn $test() { super::$test(super::Way::Clsact) })*
+        }
+    };
+}
+
+both_ways! {
+    frames_to_all_reach_everybody_once
+    frames_go_between_the_host_and_each_kind_of_port
+    frames_for_the_host_from_another_namespace_are_lost_by_name
+    the_host_keeps_its_address_on_a_member
+    an_interface_with_its_host_can_be_deleted
+    what_can_not_be_is_refused_with_a_cure
+    super_frames_for_virtual_ports_are_lost_by_name
+    whoever_is_killed_half_way_leaves_what_can_be_removed
+    switches_of_any_shape_take_hosts
+}
+
+/// Makes an interface of the namespace a port; its host's side too, if wanted.
+fn add(way: Way, lab: &Lab, switch: &str, interface: &str, host: bool) -> ringway::Result<u32> {
+    inside(lab, || way.add_nic(&Switch::open(switch)?, interface, &NicOptions { host }))
+}
 
 /// The index of an interface of the present namespace.
 fn index(interface: &str) -> u32 {
@@ -96,7 +155,7 @@ struct Bed {
 }
 
 impl Bed {
-    fn new(nics: usize, hosts: usize) -> Option<Self> {
+    fn new(way: Way, nics: usize, hosts: usize) -> Option<Self> {
         let lab = new_lab()?;
         let switch = Temporary::new(&SwitchSpec::default())?;
         let (mut wires, mut stacks) = (Vec::new(), Vec::new());
@@ -104,7 +163,7 @@ impl Bed {
             let [nic, wire] = [format!("n{i}"), format!("w{i}")];
             lab.veth(&nic, &wire).unwrap();
             lab.run_napi(&wire).unwrap();
-            add(&lab, switch.name(), &nic, i <= hosts).unwrap();
+            add(way, &lab, switch.name(), &nic, i <= hosts).unwrap();
             wires.push((RawSender::open(&lab, &wire).unwrap(), RawReceiver::open(&lab, &wire).unwrap()));
             stacks.push((RawSender::open(&lab, &nic).unwrap(), Stack::open(&lab, &nic)));
         }
@@ -143,9 +202,8 @@ impl Bed {
     }
 }
 
-#[test]
-fn frames_to_all_reach_everybody_once() {
-    let Some(mut bed) = Bed::new(3, 2) else { return };
+fn frames_to_all_reach_everybody_once(way: Way) {
+    let Some(mut bed) = Bed::new(way, 3, 2) else { return };
     let mut ports = ["p", "q"].map(|p| bed.switch.open(p));
     for (n, len) in [(1, 60), (2, 1514), (3, 300)] {
         let f = frame(0, n, len, n.into());
@@ -174,9 +232,8 @@ fn frames_to_all_reach_everybody_once() {
     assert_closed(&bed.switch);
 }
 
-#[test]
-fn frames_go_between_the_host_and_each_kind_of_port() {
-    let Some(mut bed) = Bed::new(2, 2) else { return };
+fn frames_go_between_the_host_and_each_kind_of_port(way: Way) {
+    let Some(mut bed) = Bed::new(way, 2, 2) else { return };
     let mut p = bed.switch.open("p");
     // Stations 1 and 2 on the wires, 11 and 12 the hosts, 9 the virtual port: each tells where it is.
     for n in [1, 2] {
@@ -222,9 +279,8 @@ fn frames_go_between_the_host_and_each_kind_of_port() {
     );
 }
 
-#[test]
-fn frames_for_the_host_from_another_namespace_are_lost_by_name() {
-    let Some(mut bed) = Bed::new(1, 1) else { return };
+fn frames_for_the_host_from_another_namespace_are_lost_by_name(way: Way) {
+    let Some(mut bed) = Bed::new(way, 1, 1) else { return };
     bed.switch.add(&["p"]);
     let mut p = bed.switch.open("p");
     let f = frame(11, 9, 100, 1);
@@ -245,7 +301,7 @@ fn frames_for_the_host_from_another_namespace_are_lost_by_name() {
 
 #[test]
 fn without_the_option_the_stack_receives_nothing() {
-    let Some(mut bed) = Bed::new(2, 0) else { return };
+    let Some(mut bed) = Bed::new(Way::Best, 2, 0) else { return };
     let f = frame(0, 1, 100, 1);
     bed.wire_sends(1, &f);
     assert_eq!(bed.wire(2), f);
@@ -283,13 +339,12 @@ impl Hosts {
     }
 }
 
-#[test]
-fn the_host_keeps_its_address_on_a_member() {
+fn the_host_keeps_its_address_on_a_member(way: Way) {
     const SIZE: usize = 4 << 20;
     let Some(net) = Hosts::new() else { return };
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
-    add(&net.middle, switch.name(), "n1", true).unwrap();
-    add(&net.middle, switch.name(), "n2", false).unwrap();
+    add(way, &net.middle, switch.name(), "n1", true).unwrap();
+    add(way, &net.middle, switch.name(), "n2", false).unwrap();
     let [near, far] = &net.others;
     for (other, address) in [(near, "10.0.0.2"), (far, "10.0.0.3")] {
         assert_eq!(ping(other, 200, 2000), 200, "{address}");
@@ -305,7 +360,7 @@ fn the_host_keeps_its_address_on_a_member() {
     let dropped = switch.stats().iter().map(|s| s.counters.rx.dropped()).sum::<u64>();
     assert!(dropped < 1000, "{dropped} frames lost on the way: {:?}", switch.stats());
 
-    let programs = || inside(&net.middle, || ["n1", "n2"].map(|n| attached(index(n))));
+    let programs = || ["n1", "n2"].map(|n| way.attached(&net.middle, n));
     thread::scope(|scope| {
         let pings = scope.spawn(|| ping(far, 200, 2000));
         (0..3).for_each(|_| _ = switch.reload().unwrap());
@@ -317,12 +372,13 @@ fn the_host_keeps_its_address_on_a_member() {
     inside(&net.middle, || switch.del_port("n2", false).unwrap());
     assert_eq!(programs(), [[0, 0], [0, 0]]);
     support::assert_detached(&net.middle);
+    let disciplines = support::output(&net.middle, "tc", &["qdisc", "show"]);
+    assert!(!disciplines.contains("clsact"), "{disciplines}");
     assert_eq!(ping(near, 20, 2000), 20, "the interface is the host's again");
 }
 
-#[test]
-fn an_interface_with_its_host_can_be_deleted() {
-    let Some(bed) = Bed::new(2, 1) else { return };
+fn an_interface_with_its_host_can_be_deleted(way: Way) {
+    let Some(bed) = Bed::new(way, 2, 1) else { return };
     bed.switch.add(&["p"]);
     let mut p = bed.switch.open("p");
     let f = frame(11, 9, 60, 1);
@@ -342,31 +398,29 @@ fn an_interface_with_its_host_can_be_deleted() {
     assert_closed(&bed.switch);
 }
 
-#[test]
-fn what_can_not_be_is_refused_with_a_cure() {
-    let Some(bed) = Bed::new(1, 1) else { return };
+fn what_can_not_be_is_refused_with_a_cure(way: Way) {
+    let Some(bed) = Bed::new(way, 1, 1) else { return };
     let name = bed.switch.name();
     let e = bed.switch.del_port("n1^", true).unwrap_err();
     assert_clear(&e, ErrorKind::Invalid, &format!("{name}:n1^"), "delete the interface");
     let Some(elsewhere) = new_lab() else { return };
     elsewhere.ip("link add index 77 e0 type veth peer name e1").unwrap();
     ["e0", "e1"].iter().for_each(|e| elsewhere.ip(&format!("link set {e} up")).unwrap());
-    let e = add(&elsewhere, name, "e0", false).unwrap_err();
+    let e = add(way, &elsewhere, name, "e0", false).unwrap_err();
     assert_clear(&e, ErrorKind::Invalid, &format!("{name}:e0"), "one namespace");
     assert_eq!(bed.switch.ports().len(), 2);
     let other = Temporary::new(&SwitchSpec::default()).unwrap();
-    let e = add(&bed.lab, other.name(), "n1", true).unwrap_err();
+    let e = add(way, &bed.lab, other.name(), "n1", true).unwrap_err();
     assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", other.name()), "ringway vale list");
     assert!(other.ports().is_empty(), "nothing half made stays");
     assert!(Port::open(&format!("{name}:n1^")).is_err());
 }
 
 /// What the host leaves to the interface to cut can't go to a virtual port; the host cuts it itself when told to.
-#[test]
-fn super_frames_for_virtual_ports_are_lost_by_name() {
+fn super_frames_for_virtual_ports_are_lost_by_name(way: Way) {
     let Some(net) = Hosts::new() else { return };
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
-    add(&net.middle, switch.name(), "n1", true).unwrap();
+    add(way, &net.middle, switch.name(), "n1", true).unwrap();
     switch.add(&["p"]);
     let mut p = switch.open("p");
     let near = &net.others[0];
@@ -418,14 +472,14 @@ fn adds_and_removes() {
     let Some(words) = role() else { return };
     enter(&words[0]);
     let switch = Switch::open(&words[1]).unwrap();
+    let way = if words[2] == "Clsact" { Way::Clsact } else { Way::Best };
     loop {
-        switch.add_nic_with("n1", &NicOptions { host: true }).unwrap();
+        way.add_nic(&switch, "n1", &NicOptions { host: true }).unwrap();
         switch.del_port("n1", false).unwrap();
     }
 }
 
-#[test]
-fn whoever_is_killed_half_way_leaves_what_can_be_removed() {
+fn whoever_is_killed_half_way_leaves_what_can_be_removed(way: Way) {
     let Some(lab) = new_lab() else { return };
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
     lab.veth("n1", "w1").unwrap();
@@ -433,7 +487,8 @@ fn whoever_is_killed_half_way_leaves_what_can_be_removed() {
     let mut random = Random(std::process::id().into());
     let mut found = [0; 3];
     for _ in 0..20 {
-        let mut maker = child("adds_and_removes", &format!("{} {}", lab.name(), switch.name()));
+        let words = format!("{} {} {way:?}", lab.name(), switch.name());
+        let mut maker = child("adds_and_removes", &words);
         thread::sleep(Duration::from_millis(300 + random.below(700)));
         assert_eq!(maker.kill(), Some(9));
         let left = inside(&lab, || {
@@ -446,26 +501,25 @@ fn whoever_is_killed_half_way_leaves_what_can_be_removed() {
         });
         found[left] += 1;
         assert_eq!(switch.ports().len(), 0);
-        eventually("all is detached", || match inside(&lab, || attached(index("n1"))) {
+        eventually("all is detached", || match way.attached(&lab, "n1") {
             [0, 0] => Ok(()),
             left => Err(format!("{left:?}")),
         });
         assert!(!support::output(&lab, "ip", &["-d", "link"]).contains("prog/xdp"));
     }
     println!("killed 20 times; found no port, one, both: {found:?}");
-    add(&lab, switch.name(), "n1", true).unwrap();
+    add(way, &lab, switch.name(), "n1", true).unwrap();
     inside(&lab, || switch.del_port("n1", false).unwrap());
 }
 
-#[test]
-fn switches_of_any_shape_take_hosts() {
+fn switches_of_any_shape_take_hosts(way: Way) {
     for (slots, rings) in [(64, 8), (4096, 2)] {
         let Some(lab) = new_lab() else { return };
         let spec = SwitchSpec { slots, rings, ..SwitchSpec::default() };
         let Some(switch) = Temporary::new(&spec) else { return };
         lab.veth("n1", "w1").unwrap();
         lab.run_napi("w1").unwrap();
-        add(&lab, switch.name(), "n1", true).unwrap();
+        add(way, &lab, switch.name(), "n1", true).unwrap();
         let mut p = switch.open("p");
         let (host, stack) = (RawSender::open(&lab, "n1").unwrap(), Stack::open(&lab, "n1"));
         let f = frame(0, 11, 1514, 1);

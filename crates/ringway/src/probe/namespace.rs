@@ -52,10 +52,10 @@ const NATIVE: Feature = Feature {
 };
 const TCX: Feature = Feature {
     id: "tcx",
-    what: "tcx link, for host rings",
+    what: "tcx link, for host rings and --host",
     call: "bpf(2)",
     caps: PROGRAM,
-    kernel: "use Linux 6.6 or later; without, host rings (ebpf:IF^) are by clsact, and switches have none (--host)",
+    kernel: "use Linux 6.6 or later; without, host rings (ebpf:IF^) and hosts of switches (--host) are by clsact",
 };
 const CLSACT: Feature = Feature {
     id: "clsact",

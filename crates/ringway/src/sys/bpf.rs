@@ -236,6 +236,17 @@ pub(crate) fn put_program(map: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::R
     check(unsafe { bpf::bpf_map_update_elem(map.as_raw_fd(), key.cast(), value.cast(), 0) }).map(drop)
 }
 
+/// Takes it out; done when there is none.
+pub(crate) fn take_program(map: BorrowedFd<'_>) -> io::Result<()> {
+    check_programs(map)?;
+    let key = 0u32;
+    // SAFETY: such maps have keys of 32 bits; the key lives across the call.
+    match check(unsafe { bpf::bpf_map_delete_elem(map.as_raw_fd(), (&raw const key).cast()) }) {
+        Err(e) if e.raw_os_error() != Some(libc::ENOENT) => Err(e),
+        _ => Ok(()),
+    }
+}
+
 /// Attaches a BTF tracepoint program, whose target was fixed at load.
 pub(crate) fn raw_tracepoint(prog: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     // SAFETY: a null name is right for programs with a BTF target.

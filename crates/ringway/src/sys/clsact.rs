@@ -1,8 +1,8 @@
-//! Programs at an interface's egress by a filter of traffic control, where the kernel has no tcx (before Linux 6.6).
+//! Programs between an interface and the stack by filters of traffic control, where the kernel has no tcx (before Linux 6.6).
 //!
 //! A filter outlives the process that made it. So its program ought to be one that does nothing once its owner is gone:
-//! [`Filter::attach`] takes programs that jump into a program array, which the kernel empties with the owner's last
-//! descriptor of it. Filters whose array is empty are removed by the next owner.
+//! [`Filter::attach`] takes programs that jump into a program array ([`Jump`](super::jump::Jump)), which the kernel empties with the
+//! last descriptor or pin of it. Filters whose array is empty are removed by the next owner, and by [`remove_dead`].
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -34,39 +34,103 @@ const EGRESS: u32 = 0xffff_fff3;
 const PRIORITY: u32 = 0x5257;
 const INFO: u32 = PRIORITY << 16 | (libc::ETH_P_ALL as u16).to_be() as u32;
 
-/// Names of filters. That of the second tells that the discipline was made for it.
+/// Names of filters. The second tells that the discipline was made for filters of Ringway.
 const NAME: &str = "ringway_host";
 const NAME_MAKER: &str = "ringway_host, with its clsact";
 
 /// Filters of Ringway at one interface, at most.
 const MOST: u32 = 64;
 
-/// A filter at the egress of an interface. Dropping it removes it, and the discipline if that was made for it.
+/// The side of an interface at which a filter stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// What the stack is given.
+    Ingress,
+    /// What the stack sends.
+    Egress,
+}
+
+impl Side {
+    const BOTH: [Self; 2] = [Self::Ingress, Self::Egress];
+
+    fn parent(self) -> u32 {
+        match self {
+            Self::Ingress => INGRESS,
+            Self::Egress => EGRESS,
+        }
+    }
+}
+
+/// A filter at an interface. Dropping it removes it, and the discipline if that was made for filters of Ringway.
 #[derive(Debug)]
 pub(crate) struct Filter {
-    netlink: Netlink,
-    ifindex: u32,
+    tc: Tc,
+    side: Side,
     handle: u32,
     maker: bool,
+    kept: bool,
 }
 
 impl Filter {
-    /// Attaches `program`, of `BPF_PROG_TYPE_SCHED_CLS`, to the egress of an interface of the present network namespace.
-    pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32) -> io::Result<Self> {
-        let netlink = Netlink::route()?;
-        let mut filter = Self { netlink, ifindex, handle: 0, maker: false };
+    /// Attaches `program`, of `BPF_PROG_TYPE_SCHED_CLS`, to an interface of the present network namespace.
+    pub(crate) fn attach(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result<Self> {
+        let tc = Tc { netlink: Netlink::route()?, ifindex };
+        let mut filter = Self { tc, side, handle: 0, maker: false, kept: false };
         let mut tries = 3;
         loop {
-            filter.maker |= filter.make_clsact()?;
-            filter.maker |= filter.sweep();
-            match filter.add(program) {
+            filter.maker |= filter.tc.make_clsact()?;
+            filter.maker |= filter.tc.sweep() | filter.tc.has_maker();
+            match filter.tc.add(program, side, filter.maker) {
                 // Its last user may just have removed the discipline.
                 Err(e) if e.raw_os_error() == Some(libc::EINVAL) && tries > 1 => tries -= 1,
-                added => return added.map(|()| filter),
+                Err(e) => {
+                    filter.kept = true;
+                    filter.tc.leave(filter.maker);
+                    return Err(e);
+                }
+                Ok(handle) => {
+                    filter.handle = handle;
+                    return Ok(filter);
+                }
             }
         }
     }
 
+    /// Leaves it where it is; once its program array is empty, [`remove_dead`] removes it.
+    pub(crate) fn keep(mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for Filter {
+    fn drop(&mut self) {
+        if self.kept {
+            return;
+        }
+        // What fails here is left for the next owner, who sweeps.
+        let _ = self.tc.remove(self.side, self.handle);
+        self.maker |= self.tc.sweep();
+        self.tc.leave(self.maker);
+    }
+}
+
+/// Removes filters whose program arrays are empty from an interface of the present network namespace, and the discipline if it was
+/// made for them and has no other filter.
+pub(crate) fn remove_dead(ifindex: u32) -> io::Result<()> {
+    let mut tc = Tc { netlink: Netlink::route()?, ifindex };
+    let maker = tc.sweep();
+    tc.leave(maker);
+    Ok(())
+}
+
+/// Traffic control of an interface.
+#[derive(Debug)]
+struct Tc {
+    netlink: Netlink,
+    ifindex: u32,
+}
+
+impl Tc {
     /// Makes the discipline; false when there is one.
     fn make_clsact(&mut self) -> io::Result<bool> {
         let mut body = tcmsg(self.ifindex, CLSACT_HANDLE, CLSACT, 0);
@@ -77,24 +141,29 @@ impl Filter {
         }
     }
 
-    /// Adds the filter by the first handle that is free.
-    fn add(&mut self, program: BorrowedFd<'_>) -> io::Result<()> {
-        let name = if self.maker { NAME_MAKER } else { NAME };
+    /// Removes the discipline, if it was made for filters of Ringway and has none any more.
+    fn leave(&mut self, maker: bool) {
+        if maker && Side::BOTH.into_iter().all(|side| self.filters(side).is_ok_and(|all| all.is_empty())) {
+            let body = tcmsg(self.ifindex, CLSACT_HANDLE, CLSACT, 0);
+            let _ = self.netlink.ask(libc::RTM_DELQDISC, 0, &body);
+        }
+    }
+
+    /// Adds a filter by the first handle that is free, which it returns.
+    fn add(&mut self, program: BorrowedFd<'_>, side: Side, maker: bool) -> io::Result<u32> {
+        let name = if maker { NAME_MAKER } else { NAME };
         let mut options = Vec::new();
         put(&mut options, TCA_BPF_FD, &program.as_raw_fd().to_ne_bytes());
         put(&mut options, TCA_BPF_NAME, &[name.as_bytes(), b"\0"].concat());
         put(&mut options, TCA_BPF_FLAGS, &DIRECT.to_ne_bytes());
         for handle in 1..=MOST {
-            let mut body = tcmsg(self.ifindex, handle, EGRESS, INFO);
+            let mut body = tcmsg(self.ifindex, handle, side.parent(), INFO);
             put(&mut body, TCA_KIND, b"bpf\0");
             put(&mut body, TCA_OPTIONS, &options);
             match self.netlink.ask(libc::RTM_NEWTFILTER, CREATE, &body) {
                 Err(e) if e.raw_os_error() == Some(libc::EEXIST) => {}
                 Err(e) => return Err(e),
-                Ok(_) => {
-                    self.handle = handle;
-                    return Ok(());
-                }
+                Ok(_) => return Ok(handle),
             }
         }
         Err(io::Error::from_raw_os_error(libc::ENOSPC))
@@ -102,42 +171,34 @@ impl Filter {
 
     /// Removes filters of owners that are gone; whether the discipline was made for one of them.
     fn sweep(&mut self) -> bool {
-        let all = self.filters(EGRESS).unwrap_or_default();
-        let dead = all
-            .iter()
-            .filter_map(decode)
-            .filter(|found| found.handle != self.handle && is_dead(found.program));
         let mut maker = false;
-        for found in dead.collect::<Vec<_>>() {
-            maker |= self.remove(found.handle).is_ok() && found.maker;
+        for side in Side::BOTH {
+            for found in self.found(side).into_iter().filter(|found| is_dead(found.program)) {
+                maker |= self.remove(side, found.handle).is_ok() && found.maker;
+            }
         }
         maker
     }
 
-    fn remove(&mut self, handle: u32) -> io::Result<()> {
-        let body = tcmsg(self.ifindex, handle, EGRESS, INFO);
+    /// Whether a filter tells that the discipline was made for filters of Ringway. All that come later tell it too, so that the last
+    /// one removes it.
+    fn has_maker(&mut self) -> bool {
+        Side::BOTH.into_iter().any(|side| self.found(side).iter().any(|found| found.maker))
+    }
+
+    fn remove(&mut self, side: Side, handle: u32) -> io::Result<()> {
+        let body = tcmsg(self.ifindex, handle, side.parent(), INFO);
         self.netlink.ask(libc::RTM_DELTFILTER, 0, &body).map(drop)
     }
 
+    /// Filters of Ringway at one side.
+    fn found(&mut self, side: Side) -> Vec<Found> {
+        self.filters(side).unwrap_or_default().iter().filter_map(decode).collect()
+    }
+
     /// All filters at one side, whoever made them.
-    fn filters(&mut self, side: u32) -> io::Result<Vec<Message>> {
-        self.netlink.ask(libc::RTM_GETTFILTER, DUMP, &tcmsg(self.ifindex, 0, side, 0))
-    }
-
-    fn is_unused(&mut self) -> bool {
-        [INGRESS, EGRESS].into_iter().all(|side| self.filters(side).is_ok_and(|all| all.is_empty()))
-    }
-}
-
-impl Drop for Filter {
-    fn drop(&mut self) {
-        // What fails here is left for the next owner, who sweeps.
-        let _ = self.remove(self.handle);
-        self.maker |= self.sweep();
-        if self.maker && self.is_unused() {
-            let body = tcmsg(self.ifindex, CLSACT_HANDLE, CLSACT, 0);
-            let _ = self.netlink.ask(libc::RTM_DELQDISC, 0, &body);
-        }
+    fn filters(&mut self, side: Side) -> io::Result<Vec<Message>> {
+        self.netlink.ask(libc::RTM_GETTFILTER, DUMP, &tcmsg(self.ifindex, 0, side.parent(), 0))
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod dirs;
 mod ethtool;
 pub(crate) mod fd;
 pub(crate) mod hold;
+pub(crate) mod jump;
 pub(crate) mod libpcap;
 pub(crate) mod linker;
 pub(crate) mod mmap;

@@ -4,14 +4,13 @@
 //! program is but a jump into a program array, which the kernel empties when the process is gone: what is left of the filter
 //! passes all, and the next owner removes it.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::error::{Error, Result};
-use crate::filter::{Filter, Gate, Hook, Insn};
-use crate::sys::{bpf, clsact};
-
-/// A filter that every frame matches: `ret #-1`.
-const RETURN_ALL: Insn = Insn { code: 0x06, jt: 0, jf: 0, k: u32::MAX };
+use crate::filter::Gate;
+use crate::sys::bpf;
+use crate::sys::clsact::{Filter, Side};
+use crate::sys::jump::Jump;
 
 /// What holds the receiver there.
 #[derive(Debug)]
@@ -19,10 +18,10 @@ pub(super) enum Egress {
     Tcx {
         _link: OwnedFd,
     },
-    /// The filter goes before the gate that it jumps through.
+    /// The filter goes before what it jumps through: this, or the gate of the port.
     Clsact {
-        _filter: clsact::Filter,
-        _gate: Option<Gate>,
+        _filter: Filter,
+        _jump: Option<Jump>,
     },
 }
 
@@ -51,20 +50,18 @@ impl Egress {
         ifindex: u32,
         name: &str,
     ) -> Result<Self> {
-        let own = match gate {
-            Some(_) => None,
-            None => {
-                let all = Filter::from_instructions(&[RETURN_ALL])?;
-                Some(Gate::new(&all, Hook::TcxEgress, receiver, name)?)
-            }
-        };
-        let program = gate.or(own.as_ref()).map_or(receiver, Gate::entry);
-        let filter = clsact::Filter::attach(program, ifindex).map_err(|e| {
+        let failed = |e| {
             Error::io(name, "attaching the program by clsact failed", e).cure(
                 "host rings need Linux 6.6, or CONFIG_NET_SCH_INGRESS, CONFIG_NET_CLS_BPF and no `ingress` queueing discipline",
             )
-        })?;
-        Ok(Self::Clsact { _filter: filter, _gate: own })
+        };
+        let jump = match gate {
+            Some(_) => None,
+            None => Some(Jump::to(receiver, libbpf_sys::BPF_TCX_EGRESS).map_err(failed)?),
+        };
+        let program = gate.map(Gate::entry).or(jump.as_ref().map(|j| j.entry.as_fd())).unwrap_or(receiver);
+        let filter = Filter::attach(program, ifindex, Side::Egress).map_err(failed)?;
+        Ok(Self::Clsact { _filter: filter, _jump: jump })
     }
 
     /// For the description of the port.
@@ -79,7 +76,6 @@ impl Egress {
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
-    use std::os::fd::AsFd;
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -166,9 +162,9 @@ mod tests {
     #[test]
     fn the_filter_of_a_killed_owner_passes_all_and_goes_with_the_next() {
         alone(|| {
-            let Egress::Clsact { _filter: filter, _gate: gate } = by_filter() else { unreachable!() };
+            let Egress::Clsact { _filter: filter, _jump: jump } = by_filter() else { unreachable!() };
             std::mem::forget(filter);
-            drop(gate);
+            drop(jump);
             eventually("the filter passes all", passes);
             assert_eq!(left(), [1, 1]);
             let [one, two] = [by_filter(), by_filter()];
@@ -177,6 +173,11 @@ mod tests {
             assert!(!passes());
             assert_eq!(left(), [1, 1], "what others use stays");
             drop(two);
+            assert_eq!(
+                left(),
+                [0, 0],
+                "the last one knows that the discipline was made for filters of Ringway"
+            );
         });
     }
 

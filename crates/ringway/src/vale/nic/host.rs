@@ -4,20 +4,20 @@
 //! <root>/vale0/
 //!     out/8^3                 the program that brings what waits for port 8 into the stack of interface 3
 //!     port/eth1^/             as for NICs, and
-//!         tcx                 link: the program that takes what the host sends
+//!         tcx jump            the program that takes what the host sends (between.rs)
 //!         out keep            as of a NIC
 //! ```
 //!
 //! What comes from the wire for it is passed on by the programs of NICs (bpf/vale_host.h).
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::between::{self, Way};
 use super::shared::Shared;
 use super::{Nic, programs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{bpf, bpffs};
+use crate::sys::clsact::Side;
 use crate::vale::layout::{info, port, state};
 use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
 
@@ -69,7 +69,7 @@ impl Switch {
         let elsewhere =
             |p: &&SwitchPort| p.nic.is_some() && self.nic_word(p.number, port::NETNS) != nic.netns;
         let far = ports.iter().find(elsewhere);
-        let Some(far) = far.filter(|_| options.host || ports.iter().any(|p| p.host)) else { return Ok(()) };
+        let Some(far) = far.filter(|_| options.host || self.has_hosts()) else { return Ok(()) };
         let what = format!(
             "port {} is in another network namespace; where the host has a port all NICs must be in one",
             far.name
@@ -78,13 +78,39 @@ impl Switch {
             .cure("add the interfaces without --host, or move them to one namespace"))
     }
 
+    /// Whether the stack on an interface is a port.
+    pub(super) fn has_hosts(&self) -> bool {
+        self.ports().iter().any(|p| p.host)
+    }
+
+    /// Each NIC has frames of its wire for hosts of others, which a program at its ingress moves.
+    fn check_between(&self, on: &str) -> Result<()> {
+        let nics = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host);
+        let without = nics.into_iter().find(|p| !between::is_attached(&pins::port(&self.dir, &p.name)));
+        let Some(nic) = without else { return Ok(()) };
+        let what =
+            format!("{} has no program between it and the stack, which switches with hosts need", nic.name);
+        Err(Error::new(ErrorKind::Unsupported, on, what).cure(format!(
+            "`ringway vale port del {0}:{1}` and add it again with --host, which says what lacks",
+            self.name, nic.name
+        )))
+    }
+
     /// Makes the host's side of a NIC that is a port; leaves nothing half made.
-    pub(super) fn add_host(&self, nic: &Nic, shared: &Shared, beside: u32, interface: &str) -> Result<()> {
+    pub(super) fn add_host(
+        &self,
+        nic: &Nic,
+        shared: &Shared,
+        beside: u32,
+        interface: &str,
+        way: Way,
+    ) -> Result<()> {
         let name = format!("{interface}^");
         let on = format!("{}:{name}", self.name);
+        self.check_between(&on)?;
         let number = self.make_port(&name, &PortAccess::default(), port::NIC | port::HOST)?;
         let dir = pins::port(&self.dir, &name);
-        self.attach_host(nic, shared, (number, beside), (&dir, &on))
+        self.attach_host(nic, shared, (number, beside), (&dir, &on), way)
             .inspect_err(|_| self.remove_host(interface, beside))
     }
 
@@ -94,6 +120,7 @@ impl Switch {
         shared: &Shared,
         (number, beside): (u32, u32),
         (dir, on): (&Path, &str),
+        way: Way,
     ) -> Result<()> {
         let word = |of: u32, at: usize| self.ports.u32(of as usize * port::SIZE + at);
         for (at, value) in [
@@ -113,12 +140,7 @@ impl Switch {
         programs::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
-        let link = attach_tcx(&host, nic, libbpf_sys::BPF_TCX_EGRESS, on)?.ok_or_else(|| {
-            let what = "the kernel has no tcx, by which the host's side of an interface joins a switch";
-            Error::new(ErrorKind::Unsupported, on, what)
-                .cure("leave --host out, or use Linux 6.6 or later with CONFIG_NET_XGRESS")
-        })?;
-        bpffs::pin(link.as_fd(), &dir.join("tcx")).map_err(|e| Error::io(on, "pinning failed", e))
+        between::attach(&host, nic, Side::Egress, way, (dir, on))
     }
 
     /// Removes the host's side of a NIC that is to be deleted, if it has one.
@@ -142,20 +164,5 @@ impl Switch {
         self.detach_nic(&host);
         self.forget_port(host.number);
         let _ = pins::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
-    }
-}
-
-/// Attaches a program between an interface and the stack for as long as the link lives. `None`: the kernel has no such place.
-pub(super) fn attach_tcx(
-    program: &OwnedFd,
-    nic: &Nic,
-    side: libbpf_sys::bpf_attach_type,
-    on: &str,
-) -> Result<Option<OwnedFd>> {
-    match bpf::link(program.as_fd(), nic.index, side, 0) {
-        Ok(link) => Ok(Some(link)),
-        Err(e) if bpf::is_unknown_hook(&e) => Ok(None),
-        Err(e) => Err(Error::io(on, "attaching a program to the host's side of the interface failed", e)
-            .cure_if_denied("run as root")),
     }
 }

@@ -9,7 +9,8 @@
 //!     out/7                   the program that sends what waits for port 7, for root alone
 //!     port/p1/nics/7          the same for whoever may use port p1
 //!     port/eth1/              as for other ports, for root alone, and
-//!         xdp tcx out         links: the programs attached to the interface, and the `out` program
+//!         xdp out             links: the program attached to the interface, and the `out` program
+//!         tcx jump            how the program between interface and stack is attached (between.rs)
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
@@ -17,12 +18,13 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod between;
 mod edge;
 mod host;
 mod programs;
 mod shared;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -36,8 +38,10 @@ use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
+use crate::sys::clsact::Side;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs, hold};
+use between::Way;
 pub(super) use edge::Entries;
 pub use host::NicOptions;
 pub(super) use programs::{Aside, try_load};
@@ -109,6 +113,19 @@ impl Switch {
     /// # Ok::<(), ringway::Error>(())
     /// ```
     pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
+        self.add_nic_by(interface, options, Way::Best)
+    }
+
+    /// The same, as on kernels without tcx, by clsact: for tests on others.
+    ///
+    /// # Errors
+    /// Those of [`add_nic_with`](Self::add_nic_with).
+    #[doc(hidden)]
+    pub fn add_nic_by_clsact(&self, interface: &str, options: &NicOptions) -> Result<u32> {
+        self.add_nic_by(interface, options, Way::Clsact)
+    }
+
+    fn add_nic_by(&self, interface: &str, options: &NicOptions, way: Way) -> Result<u32> {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
         let _lock = self.lock()?;
@@ -117,9 +134,9 @@ impl Switch {
         let shared = Shared::of(&self.dir, &on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
         let dir = pins::port(&self.dir, interface);
-        let attached = self.attach(&nic, &shared, (number, place), &dir, &on);
+        let attached = self.attach(&nic, &shared, (number, place), (&dir, &on), (options, way));
         let all = attached.and_then(|()| match options.host {
-            true => self.add_host(&nic, &shared, number, interface),
+            true => self.add_host(&nic, &shared, number, interface, way),
             false => Ok(()),
         });
         all.inspect_err(|_| {
@@ -160,8 +177,8 @@ impl Switch {
         nic: &Nic,
         shared: &Shared,
         (number, place): (u32, u32),
-        dir: &Path,
-        on: &str,
+        (dir, on): (&Path, &str),
+        (options, way): (&NicOptions, Way),
     ) -> Result<()> {
         let word = |at: usize| self.ports.u32(number as usize * port::SIZE + at);
         let software = leaves_checksums(&nic.interface.driver());
@@ -185,19 +202,19 @@ impl Switch {
         self.publish(&programs.out, &pins::out_name(number, None), on)?;
         shared.point(number, place, (nic.netns, nic.index), on)?;
         shared.edges.point((number, place), nic.index, programs.edge.as_fd(), on)?;
-        let pin = |link: OwnedFd, name: &str| {
-            bpffs::pin(link.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
-        };
-        // It serves hosts' sides, which the switch can't have without tcx.
-        if let Some(link) = host::attach_tcx(&programs.pass, nic, libbpf_sys::BPF_TCX_INGRESS, on)? {
-            pin(link, "tcx")?;
+        // It serves hosts' sides: a switch without needs none.
+        match between::attach(&programs.pass, nic, Side::Ingress, way, (dir, on)) {
+            Err(e) if e.kind() != ErrorKind::Unsupported || options.host || self.has_hosts() => {
+                return Err(e);
+            }
+            _ => {}
         }
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
         let wire = attach_xdp(programs.wire.as_fd(), (nic.netns, nic.index), DRV_MODE)
             .map_err(|e| xdp_refused(on, (nic.netns, nic.index), &nic.interface, e))?;
-        pin(wire, "xdp")
+        bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -210,11 +227,10 @@ impl Switch {
         {
             let _ = net::in_netns(&netns, || Interface::new(index)?.set_promiscuous(false));
         }
-        for link in ["xdp", "tcx"] {
-            if let Ok(link) = bpffs::get(&dir.join(link), true) {
-                let _ = bpf::detach(link.as_fd());
-            }
+        if let Ok(link) = bpffs::get(&dir.join("xdp"), true) {
+            let _ = bpf::detach(link.as_fd());
         }
+        between::detach(&dir, (self.nic_word(p.number, port::NETNS), index));
         let _ = hold::let_go(&dir.join("keep"));
         self.unpublish(&pins::out_name(p.number, p.host.then_some(index)));
         if p.host {

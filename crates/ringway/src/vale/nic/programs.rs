@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
+use super::between::{JUMP, TCX};
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
@@ -144,7 +145,7 @@ impl Switch {
             Some(index) => {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
-                all.push(Fresh { place: Place::Link(dir.join("tcx")), program: host });
+                all.extend(between(&dir, host, on)?);
                 all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
                 inject
             }
@@ -161,7 +162,7 @@ impl Switch {
                     all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
                 }
                 all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
-                all.push(Fresh { place: Place::Link(dir.join("tcx")), program: pass });
+                all.extend(between(&dir, pass, on)?);
                 all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
                 out
             }
@@ -240,6 +241,13 @@ fn prepared(
 pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
     let open = prepared(code, &maps.named(), config, &[0; 12], on)?;
     objects::load_code(open, code, on).map(drop)
+}
+
+/// The two places one of which a program between a NIC and the stack has.
+fn between(dir: &Path, program: OwnedFd, on: &str) -> Result<[Fresh; 2]> {
+    let same = program.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
+    let (link, jump) = (Place::Link(dir.join(TCX)), Place::Entry(dir.join(JUMP)));
+    Ok([Fresh { place: link, program }, Fresh { place: jump, program: same }])
 }
 
 /// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers

@@ -1,6 +1,7 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 
 use super::*;
 use crate::Port;
