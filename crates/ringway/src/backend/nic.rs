@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::NicRings;
 use crate::registry::{OpenPort, open_ports};
-use crate::sys::bpf;
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
+use crate::sys::{bpf, xdp_query};
 
 /// How often an idle or failing port looks at its interface, in ns.
 pub(crate) const LOOK_NS: u64 = 100_000_000;
@@ -55,8 +55,8 @@ pub(crate) fn attach_xdp(
     loop {
         match bpf::link(program, ifindex, libbpf_sys::BPF_XDP, flags) {
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) && start.elapsed() < DETACH_MAX => {
-                let left =
-                    bpf::xdp_query(ifindex).is_ok_and(|(id, _)| OURS.contains(&bpf::prog_name(id).as_str()));
+                let left = xdp_query::xdp(ifindex)
+                    .is_ok_and(|is| OURS.contains(&bpf::prog_name(is.program).as_str()));
                 if !left || owner(netns, ifindex).is_some() {
                     return Err(e);
                 }

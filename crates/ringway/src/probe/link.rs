@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::sys::netlink::{CREATE, DUMP, Message, Netlink, attribute, attributes, put, text, u16_at, u32_at};
+use crate::sys::netlink::{CREATE, DUMP, Message, Netlink, attribute, put, text, u16_at, u32_at};
 
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINK: u16 = 5;
@@ -163,15 +163,6 @@ fn decode_filter(m: &Message) -> Option<(u32, String)> {
     let options = attribute(attrs, TCA_OPTIONS)?;
     let id = attribute(options, TCA_BPF_ID).and_then(|v| u32_at(v, 0))?;
     Some((id, attribute(options, TCA_BPF_NAME).map(text).unwrap_or_default()))
-}
-
-/// Whether the kernel tells drivers' XDP features (generic netlink family `netdev`, Linux 6.3).
-pub(super) fn tells_features() -> bool {
-    // struct genlmsghdr: command, version, reserved. CTRL_ATTR_FAMILY_NAME is 2.
-    let mut body = vec![libc::CTRL_CMD_GETFAMILY as u8, 1, 0, 0];
-    put(&mut body, 2, b"netdev\0");
-    let asked = Netlink::generic().and_then(|mut n| n.ask(libc::GENL_ID_CTRL as u16, 0, &body));
-    asked.is_ok_and(|all| all.iter().any(|m| m.body.get(4..).is_some_and(|a| attributes(a).next().is_some())))
 }
 
 #[cfg(test)]

@@ -255,15 +255,6 @@ pub(crate) fn raw_tracepoint(prog: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// What the kernel says about XDP on an interface: the id of an attached program and the feature bits of its driver.
-pub(crate) fn xdp_query(ifindex: u32) -> io::Result<(u32, u64)> {
-    let mut opts =
-        bpf::bpf_xdp_query_opts { sz: size_of::<bpf::bpf_xdp_query_opts>() as _, ..Default::default() };
-    // SAFETY: `opts` lives across the call and carries its size.
-    check(unsafe { bpf::bpf_xdp_query(ifindex as i32, 0, &mut opts) })?;
-    Ok((opts.prog_id, opts.feature_flags))
-}
-
 /// Name of a program, at most 15 characters; empty when it has none or is gone.
 pub(crate) fn prog_name(id: u32) -> String {
     let info = program_by_id(id).and_then(|fd| prog_info(fd.as_fd()));

@@ -113,27 +113,3 @@ pub(crate) fn program_name(id: u32) -> io::Result<String> {
     let bytes: Vec<u8> = info.name.iter().map(|&c| c as u8).take_while(|&b| b != 0).collect();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
-
-/// What hangs at an interface's XDP hook, and the driver's features (linux/netdev.h).
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Xdp {
-    /// Programs run by the driver, by the generic hook, by the device.
-    pub(crate) native: u32,
-    pub(crate) generic: u32,
-    pub(crate) offloaded: u32,
-    pub(crate) features: u64,
-}
-
-/// Asks for it.
-pub(crate) fn xdp(ifindex: u32) -> io::Result<Xdp> {
-    let mut opts =
-        bpf::bpf_xdp_query_opts { sz: size_of::<bpf::bpf_xdp_query_opts>() as _, ..Default::default() };
-    // SAFETY: `opts` lives across the call and carries its size.
-    check(unsafe { bpf::bpf_xdp_query(ifindex as i32, 0, &mut opts) })?;
-    Ok(Xdp {
-        native: opts.drv_prog_id,
-        generic: opts.skb_prog_id,
-        offloaded: opts.hw_prog_id,
-        features: opts.feature_flags,
-    })
-}

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::mmap::Mmap;
-use crate::sys::{bpf, net, time};
+use crate::sys::{bpf, net, time, xdp_query};
 
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: the interface takes redirected frames.
 const TAKES_FRAMES: u64 = 1 << 2;
@@ -157,7 +157,7 @@ impl Core {
     /// Whether the interface takes live frames, as far as the kernel tells (Linux 6.3). Before, a veth may refuse them all, since its far
     /// end has to poll: AF_XDP, which it never refuses, sends there.
     pub(super) fn takes_live(&self) -> bool {
-        let features = self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)).map_or(0, |q| q.1);
+        let features = self.interface.inside(|| xdp_query::xdp(self.cfg.ifindex)).map_or(0, |is| is.features);
         if features == 0 { self.driver != "veth" } else { features & TAKES_FRAMES != 0 }
     }
 
@@ -179,9 +179,8 @@ impl Core {
         self.looked_ns.store(now, Relaxed);
         let up = self.interface.link_up().map_err(|e| gone(&self.name, e))?;
         // Before Linux 6.3 the kernel does not tell its features; then an interface that never took a frame says it.
-        let features = match self.interface.inside(|| bpf::xdp_query(self.cfg.ifindex)) {
-            Ok((_, 0)) if device.frames_out == 0 => 0,
-            Ok((_, features)) if features != 0 => features,
+        let features = match self.interface.inside(|| xdp_query::xdp(self.cfg.ifindex)) {
+            Ok(is) if is.features != 0 || device.frames_out == 0 => is.features,
             _ => TAKES_FRAMES,
         };
         if up && features & TAKES_FRAMES == 0 {

@@ -37,7 +37,7 @@ use crate::port::{Made, OpenOptions, PortShape};
 use crate::region::{Region, RegionSpec};
 use crate::registry::KernelCounters;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xdp_trial};
+use crate::sys::{bpf, net, xdp_query, xdp_trial};
 
 pub(crate) use control::add_map_counters;
 use egress::Egress;
@@ -309,7 +309,7 @@ pub(crate) fn xdp_refused(
     let error = Error::io(name, format!("XDP program refused{words}"), e);
     match code {
         Some(libc::EBUSY | libc::EEXIST) => {
-            let id = bpf::xdp_query(on.1).map_or(0, |q| q.0);
+            let id = xdp_query::xdp(on.1).map_or(0, |is| is.program);
             let owner = nic::owner(on.0, on.1)
                 .map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
             let program = bpf::prog_name(id);

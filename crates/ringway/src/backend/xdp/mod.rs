@@ -38,7 +38,7 @@ use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xdp_trial, xsk};
+use crate::sys::{net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
 
 /// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
@@ -139,7 +139,7 @@ pub(crate) fn spec(
 }
 
 fn zero_copy(ifindex: u32) -> bool {
-    bpf::xdp_query(ifindex).is_ok_and(|(_, features)| features & ZERO_COPY != 0)
+    xdp_query::xdp(ifindex).is_ok_and(|is| is.features & ZERO_COPY != 0)
 }
 
 /// Opens the port.
