@@ -28,7 +28,7 @@ SEC("tp_btf/xdp_devmap_xmit")
 int vale_count(__u64 *args)
 {
 	const struct net_device___l *to = (void *)args[1];
-	int sent = args[2], drops = args[3];
+	int sent = args[2], drops = args[3], error = args[4];
 	struct nic_key key = { .ifindex = to->ifindex, .netns = to->nd_net.net->ns.inum };
 	__u32 *port = bpf_map_lookup_elem(&nic_ports, &key);
 
@@ -38,6 +38,8 @@ int vale_count(__u64 *args)
 	if (!n)
 		return 0;
 	n->sent += sent;
-	n->full += drops;
+	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
+	if (error >= 0)
+		n->full += drops;
 	return 0;
 }

@@ -61,6 +61,28 @@ impl Bed {
     }
 }
 
+/// A veth takes no redirected frame while its far end runs no NAPI.
+#[test]
+fn frames_to_a_far_end_without_napi_are_lost_by_name() {
+    let Some(lab) = new_lab() else { return };
+    let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
+    lab.veth("n1", "w1").unwrap();
+    add(&lab, switch.name(), "n1", false).unwrap();
+    let mut p = switch.open("p");
+    let refused = || stats(&switch, "n1").counters.rx.drops(DropReason::DeviceRefused);
+    let f = frame(0, 9, 60, 1);
+    send(&mut p, std::slice::from_ref(&f));
+    assert_eq!(refused(), 1, "the kernel tells that it takes none");
+    lab.run_napi("w1").unwrap();
+    // What the kernel tells of n1 stays as it was when this is turned off while w1 is down.
+    lab.ip("link set w1 down").unwrap();
+    lab.exec("ethtool", &["-K", "w1", "gro", "off"]).unwrap();
+    lab.ip("link set w1 up").unwrap();
+    send(&mut p, std::slice::from_ref(&f));
+    assert_eq!(refused(), 2, "the driver refuses");
+    assert_closed(&switch);
+}
+
 #[test]
 fn frames_go_between_a_nic_and_a_virtual_port_unchanged() {
     let Some(mut bed) = Bed::new(1) else { return };

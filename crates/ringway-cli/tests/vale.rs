@@ -115,7 +115,12 @@ fn an_interface_and_its_host() {
     assert_eq!(room.run(&["vale", "add", "vale1", "--host"]).code, Some(2), "of a switch");
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
     assert_eq!(room.switch("vale0")["ports"], json!([]));
-    assert_eq!(room.json(&["vale", "add", "vale0:a0"])["host"], Value::Null);
+    let again = room.run(&["vale", "add", "vale0:a0", "--json"]);
+    assert!(again.stdout.contains("\"host\":null"), "{again:?}");
+    assert!(again.stderr.contains("device_refused: `ethtool -K b0 gro on`"), "{again:?}");
+    assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
+    assert!(Command::new("ethtool").args(["-K", "b0", "gro", "on"]).status().unwrap().success());
+    assert_eq!(room.run(&["vale", "add", "vale0:a0"]).stderr, "");
     room.json(&["vale", "del", "vale0"]);
 }
 

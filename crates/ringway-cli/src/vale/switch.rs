@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use ringway::ErrorKind;
+use ringway::probe::{self, Peer};
 use ringway::vale::{Module, NicOptions, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
 use super::list::{bytes, seconds};
 use super::router;
-use crate::console::Console;
+use crate::console::{Console, note};
 use crate::failure::Failure;
 
 /// Make a switch or a router, or with SWITCH:IF make an interface a port of one
@@ -154,8 +155,31 @@ impl Add {
         let object = json!({ "switch": switch, "port": interface, "number": number, "host": host });
         let also = host.map_or_else(String::new, |n| format!(", its host {interface}^ number {n}"));
         console.result(&format!("{switch}:{interface}: interface added, number {number}{also}"), &object)?;
+        if let Some(warning) = probe::interface(interface).ok().and_then(|is| unsendable(&is)) {
+            note(&format!("{switch}:{interface}: {warning}"));
+        }
         Ok(())
     }
+}
+
+/// What is to be said of a veth whose far end does not take what a switch sends, or may not.
+fn unsendable(is: &probe::Interface) -> Option<String> {
+    let far = match &is.peer {
+        Peer::None => return None,
+        Peer::Here { name, .. } => name.as_str(),
+        _ => "PEER",
+    };
+    let (what, when) = match is.far_end_polls() {
+        Some(true) => return None,
+        Some(false) => ("the far end of the veth does not run NAPI", ""),
+        None => (
+            "Linux before 6.3 does not tell whether the far end of the veth runs NAPI",
+            "where it does not, ",
+        ),
+    };
+    Some(format!(
+        "{what}; {when}frames to it are dropped as device_refused: `ethtool -K {far} gro on` where the far end is"
+    ))
 }
 
 /// Remove a switch and its ports, or a router

@@ -154,7 +154,7 @@ const TAKES_FRAMES: u64 = 4;
 
 /// Whether what is sent to an interface from XDP would be dropped, as by a veth whose far end does not run NAPI.
 fn refuses_frames(probe: &ringway::probe::Interface) -> bool {
-    probe.driver == "veth" && lacks_sending(probe.xdp_features)
+    probe.far_end_polls() == Some(false)
 }
 
 fn lacks_sending(features: Option<u64>) -> bool {

@@ -1,12 +1,11 @@
 //! What the data about an interface mean for packet I/O.
 
 use super::Check;
-use super::interface::{Attached, Hook, Interface, Peer};
+use super::interface::{Attached, Hook, Interface, NDO_XMIT, Peer};
 use super::trial::Trial;
 
 /// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
 pub(super) const BASIC: u64 = 1 << 0;
-const NDO_XMIT: u64 = 1 << 2;
 pub(super) const ZERO_COPY: u64 = 1 << 3;
 
 /// Longest frame that every driver sends from one buffer, and what a frame has beyond the MTU.
@@ -163,27 +162,21 @@ impl Interface {
     /// program is attached, so that its absence tells nothing there.
     fn takes_frames(&self) -> Check {
         let check = Check::new("if-takes-frames", "takes frames from eBPF");
-        let bit = self.xdp_features.map(|f| f & NDO_XMIT != 0);
-        let napi = match (&self.peer, bit) {
-            _ if self.lacks_xdp() => {
-                return check.missing("not without native XDP", "cure that first, or use xdp: or packet:");
-            }
-            // The bit of a veth is not taken back when GRO is turned off while the far end is down.
-            (Peer::Here { offloads, xdp, .. }, bit) => {
-                Some(bit.unwrap_or(true) && (*xdp || offloads.iter().any(|o| o == "rx-gro")))
-            }
-            (_, Some(true)) => Some(true),
-            (Peer::None, _) => {
-                return check.unknown("the driver tells when a program is attached", "open the port and see");
-            }
-            (Peer::Elsewhere, bit) => bit,
-        };
+        if self.lacks_xdp() {
+            return check.missing("not without native XDP", "cure that first, or use xdp: or packet:");
+        }
+        if self.peer == Peer::None {
+            return match self.xdp_features {
+                Some(features) if features & NDO_XMIT != 0 => check.ok(""),
+                _ => check.unknown("the driver tells when a program is attached", "open the port and see"),
+            };
+        }
         let far = match &self.peer {
             Peer::Here { name, .. } => name.as_str(),
             _ => "PEER",
         };
         let cure = format!("`ethtool -K {far} gro on` at the far end, or open an ebpf: port there first");
-        match napi {
+        match self.far_end_polls() {
             Some(true) => check.ok(""),
             Some(false) => check
                 .warn("the far end does not run NAPI, so ebpf: ports send by AF_XDP, which is slower", cure),

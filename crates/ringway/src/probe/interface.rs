@@ -8,6 +8,7 @@ use super::link::{self, Link};
 use super::trial::Trial;
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry;
+use crate::sys::xdp_query::{self, Xdp};
 use crate::sys::{bpf_probe, net};
 
 /// What is known of an interface: plain data, taken without changing anything.
@@ -65,6 +66,9 @@ pub struct Interface {
     /// Names of interfaces that stand on it: the bridge or bond that it is a part of, VLANs, macvlans.
     pub users: Vec<String>,
 }
+
+/// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: it takes redirected frames.
+pub(super) const NDO_XMIT: u64 = 1 << 2;
 
 /// A program at a hook of an interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +146,21 @@ impl Interface {
     pub fn leaves_checksums(&self) -> bool {
         crate::ring::leaves_checksums(&self.driver)
     }
+
+    /// Of a veth, whether its far end runs NAPI, without which it takes no frame that a program redirects. `None`: it is no veth, or that
+    /// can't be seen (a far end in another network namespace before Linux 6.3).
+    #[must_use]
+    pub fn far_end_polls(&self) -> Option<bool> {
+        let bit = self.xdp_features.map(|f| f & NDO_XMIT != 0);
+        match &self.peer {
+            Peer::None => None,
+            Peer::Elsewhere => bit,
+            // The bit is not taken back when GRO is turned off while the far end is down.
+            Peer::Here { offloads, xdp, .. } => {
+                Some(bit.unwrap_or(true) && (*xdp || offloads.iter().any(|o| o == "rx-gro")))
+            }
+        }
+    }
 }
 
 /// Asks about the interface `name` of the present network namespace.
@@ -165,7 +184,7 @@ pub fn interface(name: &str) -> Result<Interface> {
     let link = link::link(index).map_err(asking)?;
     let device = net::Interface::new(index).map_err(asking)?;
     let (rx_queues, tx_queues) = device.queues();
-    let xdp = bpf_probe::xdp(index).unwrap_or_default();
+    let xdp = xdp_query::xdp(index).unwrap_or_default();
     let flags = link.flags as i32;
     let offloads = device.offloads().unwrap_or_default();
     let rings = device.rings();
@@ -206,14 +225,14 @@ pub fn interface(name: &str) -> Result<Interface> {
 #[must_use]
 pub fn xdp_features(index: u32) -> Option<u64> {
     crate::backend::ebpf::quiet();
-    told(&bpf_probe::xdp(index).unwrap_or_default())
+    told(&xdp_query::xdp(index).unwrap_or_default())
 }
 
-fn told(xdp: &bpf_probe::Xdp) -> Option<u64> {
-    (xdp.features != 0 || link::tells_features()).then_some(xdp.features)
+fn told(xdp: &Xdp) -> Option<u64> {
+    (xdp.features != 0 || xdp_query::tells_features()).then_some(xdp.features)
 }
 
-fn programs(index: u32, xdp: &bpf_probe::Xdp) -> Vec<Attached> {
+fn programs(index: u32, xdp: &Xdp) -> Vec<Attached> {
     let named =
         |hook, id| Attached { hook, id, name: bpf_probe::program_name(id).ok().filter(|n| !n.is_empty()) };
     let at_xdp =
@@ -246,7 +265,7 @@ fn peer(link: &Link) -> Peer {
         name: far.name,
         tx_queues: device.queues().1,
         offloads: device.offloads().unwrap_or_default().on,
-        xdp: bpf_probe::xdp(index).is_ok_and(|x| x.native != 0),
+        xdp: xdp_query::xdp(index).is_ok_and(|x| x.native != 0),
     }
 }
 
