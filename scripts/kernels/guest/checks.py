@@ -155,7 +155,10 @@ def flood(kind):
     sent = send("%sn1" % kind, ADDRESS[0], frames=20_000, rate=None)
     account(sent, "tx")
     closed()
-    account(result(far.end()), "rx")
+    counted = result(far.end())
+    account(counted, "rx")
+    if counted["packets"] > sent["packets"]:
+        raise Failed("%d frames became %d" % (sent["packets"], counted["packets"]))
 
 
 for kind in ("ebpf:", "xdp:", "packet:"):

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 
 use super::Core;
 use super::object::LIVE_MAX;
-use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender, Sent};
+use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};
 use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
@@ -24,6 +24,14 @@ const ASK_NS: u64 = 100_000_000;
 /// Descriptors of the socket's rings.
 const RING: u32 = 2048;
 
+/// Frames put up, the slots that they lie in, and their bytes.
+#[derive(Debug, Default)]
+struct Up {
+    slots: u32,
+    frames: u32,
+    bytes: u64,
+}
+
 /// The small-burst path of one tx ring.
 #[derive(Debug)]
 pub(super) struct Small {
@@ -32,6 +40,8 @@ pub(super) struct Small {
     /// Completions not collected yet. The kernel copied the bytes within the call, so there is nothing to learn from them
     /// but that their ring must not fill up.
     uncollected: u32,
+    /// What was put up and the kernel did not say that it took.
+    up: Up,
     asked_ns: u64,
     /// Whether the interface was there when it was last asked.
     there: bool,
@@ -56,6 +66,7 @@ impl Small {
             sender: None,
             mtu: 0,
             uncollected: 0,
+            up: Up::default(),
             asked_ns: 0,
             there: false,
             same_queue: false,
@@ -166,20 +177,10 @@ impl Small {
         }
         if frames > 0 {
             self.uncollected += frames * each;
-            let s = sender.send();
-            if s.left > 0 || s.lost > 0 || s.refused {
-                let went_on = self.fell_short(&s, frames, bytes);
-                *sent = cursor::add(*sent, went_on * each, ring.num());
-                if s.refused {
-                    core.look_now()?;
-                }
-                return Ok(went_on == frames);
+            self.up = Up { slots: frames * each, frames, bytes };
+            if !self.go_on(core, ring, sent)? {
+                return Ok(false);
             }
-            if self.uncollected > RING / 2 {
-                self.uncollected = 0;
-                sender.rings.done.release_all();
-            }
-            self.stats.sent(frames.into(), bytes);
         }
         if let Some(why) = bad {
             self.stats.count(Field::In, 1);
@@ -190,27 +191,55 @@ impl Small {
         Ok(true)
     }
 
-    /// Counts a burst of `frames` of which the interface did not take all; returns the frames that need not wait.
+    /// Whether frames that were put up wait. Nothing else may be sent before [`go_on`](Self::go_on) moved past them: before Linux 6.17
+    /// the kernel shows what it took when it has taken all, so those that seem to wait may have left.
+    pub(super) fn holds(&self) -> bool {
+        self.up.slots > 0
+    }
+
+    /// Has the kernel take what is put up, and moves `sent` past it. False: it still waits.
+    pub(super) fn go_on(&mut self, core: &Core, ring: &RingView, sent: &mut u32) -> Result<bool> {
+        let Some(sender) = &mut self.sender else { return Ok(true) };
+        let s = sender.send();
+        if s.lost > 0 {
+            self.up.frames -= (s.lost as u32).min(self.up.frames);
+            self.up.bytes = self.up.bytes.saturating_sub(s.lost_bytes);
+            self.stats.count(Field::In, s.lost);
+            self.stats.drop(DropReason::DeviceFull, s.lost);
+        }
+        if s.refused {
+            self.withdraw();
+        } else if s.left > 0 {
+            return Ok(false);
+        } else if self.uncollected > RING / 2 {
+            self.uncollected = 0;
+            sender.rings.done.release_all();
+        }
+        let up = std::mem::take(&mut self.up);
+        self.stats.sent(up.frames.into(), up.bytes);
+        *sent = cursor::add(*sent, up.slots, ring.num());
+        if s.refused {
+            core.look_now()?;
+        }
+        Ok(true)
+    }
+
+    /// Gives up what the interface refuses.
     #[cold]
-    fn fell_short(&mut self, s: &Sent, frames: u32, bytes: u64) -> u32 {
-        let Some(sender) = &mut self.sender else { return 0 };
-        let (mut left, mut left_bytes) = (0, 0);
+    fn withdraw(&mut self) {
+        let Some(sender) = &mut self.sender else { return };
+        let (mut left, mut bytes) = (0, 0);
         sender.rings.tx.give_up(|d| {
             left += u32::from(!d.more);
-            left_bytes += u64::from(d.len);
+            bytes += u64::from(d.len);
         });
         sender.rings.done.release_all();
         self.uncollected = 0;
-        let gone = frames - left.min(frames);
-        self.stats.sent(u64::from(gone).saturating_sub(s.lost), bytes - left_bytes - s.lost_bytes);
-        self.stats.count(Field::In, s.lost);
-        self.stats.drop(DropReason::DeviceFull, s.lost);
-        if !s.refused {
-            return frames - left;
-        }
+        left = left.min(self.up.frames);
+        self.up.frames -= left;
+        self.up.bytes = self.up.bytes.saturating_sub(bytes);
         self.stats.count(Field::In, left.into());
         self.stats.drop(DropReason::DeviceRefused, left.into());
-        frames
     }
 }
 

@@ -178,6 +178,9 @@ impl EbpfTx {
 
 impl TxSync for EbpfTx {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        if self.small.holds() && !self.small.go_on(&self.core, ring, &mut self.sent)? {
+            return Ok(ring.prev(self.sent));
+        }
         let now = time::coarse_ns();
         let mut small = self.goes_small(ring.dist(self.sent, head), now);
         while self.sent != head {

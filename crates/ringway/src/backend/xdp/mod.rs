@@ -27,7 +27,7 @@ use std::sync::{Arc, Weak};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 
-pub(crate) use sender::{KERNEL_CHAIN, Room, Sender, Sent};
+pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use super::ebpf::{self, object};
 use super::{Control, Setup, nic};
