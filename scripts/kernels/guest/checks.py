@@ -4,6 +4,7 @@ A row is a check's name. Those of MACHINE need no interface, so a kernel has the
 """
 
 import contextlib
+import pathlib
 import re
 import signal
 
@@ -12,6 +13,9 @@ from bed import ADDRESS, FOREIGN
 from commands import RIGHTS, Failed, Process, Refused, result, run, system, wait_for
 from faults import FAULTS, fault
 from traffic import FRAMES, READY, account, both_ways, closed, got, path, ping, receiver, send, tcp
+
+# The sources of Ringway's programs, which lie here as they do on the machine that runs the VM.
+BPF = pathlib.Path(__file__).resolve().parents[3] / "bpf"
 
 MACHINE = {}
 INTERFACE = {}
@@ -57,6 +61,19 @@ def refuse(finding, needed=True):
 @check("switch of programs", MACHINE)
 def switch_of_programs():
     run("ringway vale add vale0")
+    exchange()
+
+
+@check("switch of programs, a module decides", MACHINE)
+def switch_with_module():
+    system("clang -O2 -g -target bpf -mcpu=v3 -I/usr/include/$(uname -m)-linux-gnu -I{0} -c {0}/examples/balance.bpf.c -o /tmp/balance.o".format(BPF))
+    run("ringway vale add vale0 --module /tmp/balance.o")
+    run("ringway vale reload vale0")
+    exchange()
+
+
+def exchange():
+    """Frames between two ports of a switch, which is then removed."""
     run("ringway vale port add vale0:p1")
     far = receiver("vale0:p1")
     sent = send("vale0:p2", FOREIGN)

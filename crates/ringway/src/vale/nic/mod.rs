@@ -77,6 +77,9 @@ impl Switch {
     /// frames in several pieces that go on to another NIC they can't be: those are dropped as `bad_offload`. Nor is it done behind
     /// extension headers of IPv6 or two VLAN tags.
     ///
+    /// A veth whose far end runs no NAPI takes no frame from the switch: `device_refused`. `ethtool -K PEER gro on` turns it on, and
+    /// [`far_end_polls`](crate::probe::Interface::far_end_polls) tells.
+    ///
     /// A NIC can be told what other ports can ([`PortConf`](super::PortConf)): VLANs, isolation, storm limits, a mirror; and it can be the
     /// mirror of others. It then loses as `no_memory` what has no room before the frame for a tag and 72 bytes of metadata, as some
     /// drivers' frames. As a mirror it gets at most 7 copies of a frame that came from a NIC (`device_full`), and none of one in
