@@ -131,6 +131,12 @@ def wires():
         os._exit(1)
 
 
+def ethtool(interfaces, change):
+    """Changes offloads of interfaces; does nothing when there is nothing to change."""
+    for interface in interfaces if change else ():
+        system("ethtool -K %s %s" % (interface, change), PLACES[interface])
+
+
 def driver():
     text = system("ethtool -i n1")
     for line in text.splitlines():

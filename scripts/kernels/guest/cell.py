@@ -5,7 +5,6 @@ KIND: machine (what needs no interface), veth, tap, or nic, whatever the VM has.
 """
 
 import json
-import os
 import re
 import signal
 import sys

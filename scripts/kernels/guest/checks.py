@@ -6,12 +6,12 @@ A row is a check's name. Those of MACHINE need no interface, so a kernel has the
 import contextlib
 import pathlib
 import re
-import signal
 
 import bed
 from bed import ADDRESS, FOREIGN
 from commands import RIGHTS, Failed, Process, Refused, result, run, system, wait_for
 from faults import FAULTS, fault
+from ports import tried, zero_copy
 from traffic import FRAMES, READY, account, both_ways, closed, got, path, ping, receiver, send, tcp
 
 # The sources of Ringway's programs, which lie here as they do on the machine that runs the VM.
@@ -127,59 +127,11 @@ def auto():
     return choice.replace("n1", "")
 
 
-def each(kind):
-    @check("%s receive" % kind)
-    def receive():
-        path(("packet:n0", "L"), ADDRESS[1], ("%sn1" % kind, None))
-
-    @check("%s send" % kind)
-    def sends():
-        path(("%sn1" % kind, None), ADDRESS[0], ("packet:n0", "L"))
-
-    @check("%s bursts" % kind)
-    def bursts():
-        path(("%sn1" % kind, None), ADDRESS[0], ("packet:n0", "L"), "-b 64")
-        flood(kind)
-
-    @check("%s bridge, foreign addresses" % kind)
-    def bridge():
-        between = bridging(kind)
-        both_ways()
-        closed()
-        between.end()
-
-    @check("%s kill -9 and again" % kind)
-    def kill():
-        between = bridging(kind)
-        traffic = Process("ringway pkt-gen -i packet:n0 -f tx -R 5k -D %s" % ADDRESS[3], "L").until(READY)
-        between.end(signal.SIGKILL)
-        wait_for("nothing to be attached", lambda: bed.free("n1") and bed.free("n2"), 15)
-        between = bridging(kind)
-        traffic.end()
-        path(("packet:n3", "R"), ADDRESS[0], ("packet:n0", "L"))
-        between.end()
-
-
-def bridging(kind):
-    between = Process("ringway bridge -v -i %sn1 -i %sn2" % (kind, kind)).until(READY)
-    bed.ready()
-    return between
-
-
-def flood(kind):
-    """As fast as it goes: frames may be lost, but by name. What the far NIC has no room for is not Ringway's."""
-    far = Process("ringway pkt-gen -i packet:n0 -f rx --json", "L").until(READY)
-    sent = send("%sn1" % kind, ADDRESS[0], frames=20_000, rate=None)
-    account(sent, "tx")
-    closed()
-    counted = result(far.end())
-    account(counted, "rx")
-    if counted["packets"] > sent["packets"]:
-        raise Failed("%d frames became %d" % (sent["packets"], counted["packets"]))
-
-
 for kind in ("ebpf:", "xdp:", "packet:"):
-    each(kind)
+    for what, function in tried(kind).items():
+        check("%s %s" % (kind, what))(function)
+for what, function in zero_copy().items():
+    check("zero copy: " + what)(function)
 
 
 def taking(kind):
@@ -297,7 +249,7 @@ def router():
     # What a router asks of interfaces, in the words of its refusals, and how it is taken back.
     cures = {"veth": ("gro on", "gro off", "n0", "n3"), "igb": ("rxvlan off", "rxvlan on", "n1", "n2")}
     cure, back, *interfaces = cures.get(bed.driver(), ("", ""))
-    ethtool(interfaces, cure)
+    bed.ethtool(interfaces, cure)
     try:
         with bed.addresses():
             forwarding(True)
@@ -308,13 +260,8 @@ def router():
             run("ringway vale del vale0")
             forwarding(False)
     finally:
-        ethtool(interfaces, back)
+        bed.ethtool(interfaces, back)
     return "ok, after `ethtool -K IF %s`" % cure if cure else ""
-
-
-def ethtool(interfaces, change):
-    for interface in interfaces:
-        system("ethtool -K %s %s" % (interface, change), bed.PLACES[interface])
 
 
 @check("router in a process")

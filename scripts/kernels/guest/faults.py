@@ -8,7 +8,7 @@ import os
 import bed
 from bed import ADDRESS
 from commands import Failed, Process, Refused, judge, system, wait_for
-from traffic import READY, both_ways, closed, path
+from traffic import READY, both_ways, bridging, closed, path
 
 
 def fault(change, back):
@@ -18,7 +18,7 @@ def fault(change, back):
         words = {"n": "n1", "pci": pci("n1")}
         if "{pci}" in change and not words["pci"]:
             return "-"
-        between = bridge()
+        between = bridging()
         traffic = Process("ringway pkt-gen -i packet:n0 -f tx -R 1k -D %s" % ADDRESS[3], "L").until(READY)
         try:
             system(change.format(**words))
@@ -32,19 +32,13 @@ def fault(change, back):
             traffic.kill()
             between.kill()
             put_back(back.format(**words))
-        again = bridge()
+        again = bridging()
         both_ways()
         closed()
         again.end()
         return says
 
     return under_traffic
-
-
-def bridge():
-    between = Process("ringway bridge -v -i n1 -i n2").until(READY)
-    bed.ready()
-    return between
 
 
 def passes(between):

@@ -61,6 +61,13 @@ def path(sender, to, receiving, options="", tries=3, frames=FRAMES, ready=bed.re
     )
 
 
+def bridging(kind=""):
+    """A bridge between the middle interfaces, once their links are up."""
+    between = Process("ringway bridge -v -i %sn1 -i %sn2" % (kind, kind)).until(READY)
+    bed.ready()
+    return between
+
+
 def both_ways():
     """L to R and back, to the addresses of the far NICs, which are foreign to those in the middle."""
     path(("packet:n0", "L"), bed.ADDRESS[3], ("packet:n3", "R"))
