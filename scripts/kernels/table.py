@@ -23,6 +23,8 @@ HEAD = """# Where Ringway works
 | ok | it works: all frames and bytes arrived, all accounts closed, nothing was left |
 | no [1] | Ringway refused, in the sentence below the table |
 | FAILED [1] | it did neither; the reason is below the table |
+| goes on, ends [1] | what a bridge does when its interface is changed: it passes frames again, or ends with the sentence |
+| not changed [1] | the kernel or the driver refuses that change while the bridge has the interface |
 | - | not tried |
 
 Conditions: {qemu}, emulated processors (two, 3 GiB), a debug build, root. Two pairs of interfaces are joined back to back, the middle ones
@@ -96,10 +98,14 @@ def one(cells):
 def mark(line, sentences):
     if line is None:
         return "-"
-    if line["outcome"] == "ok":
-        return line["says"] or "ok"
+    word, sentence = {"refused": "no", "failed": "FAILED"}.get(line["outcome"]), line["says"] or "ok"
+    if word is None:
+        # What a fault leads to: a word, and for some a sentence.
+        word, _, sentence = sentence.partition(": ")
+        if not sentence:
+            return word
     # The same sentence of two interfaces is one.
-    sentence = line["says"].replace("|", "\\|").replace("\n", " ")
+    sentence = sentence.replace("|", "\\|").replace("\n", " ")
     if sentence not in sentences:
         sentences.append(sentence)
-    return "%s [%d]" % ("no" if line["outcome"] == "refused" else "FAILED", sentences.index(sentence) + 1)
+    return "%s [%d]" % (word, sentences.index(sentence) + 1)
