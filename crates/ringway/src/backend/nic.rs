@@ -98,8 +98,8 @@ pub(crate) fn owner(netns: u32, ifindex: u32) -> Option<OpenPort> {
 /// Explains why an interface could not be asked.
 pub(crate) fn gone(port: &str, e: io::Error) -> Error {
     if matches!(e.raw_os_error(), Some(libc::ENODEV | libc::ENXIO)) {
-        return Error::new(ErrorKind::Gone, port, "the interface was deleted")
-            .cure("open the port again when it is back");
+        let what = "the interface was deleted, or moved to another network namespace";
+        return Error::new(ErrorKind::Gone, port, what).cure("open the port again when it is back");
     }
     Error::io(port, "asking for the state of the interface failed", e)
 }
