@@ -91,7 +91,7 @@ def without_copies(text):
     # What has a port is not tried.
     kill_all()
     bed.leave()
-    finding = next(f for f in result(run("ringway doctor n1 --json"))["checks"] if f["id"] == "if-zero-copy")
+    finding = next(f for f in result(run("ringway doctor n1 --json"))["interface"]["checks"] if f["id"] == "if-zero-copy")
     if finding["status"] != "missing":
         raise Failed("the port says %s, doctor says %s: %s" % (modes, finding["status"], finding["detail"]))
     copies.append("%s; %s" % (finding["detail"], finding["cure"]))
