@@ -1,7 +1,13 @@
 """The results of all runs, a file for each kernel and kind of interface, and the table made of them."""
 
 import json
+import pathlib
 import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "guest"))
+
+import checks
 
 # Machines, each by what is added to the kernel's command line, and interfaces.
 MACHINES = {
@@ -28,8 +34,8 @@ HEAD = """# Where Ringway works
 | - | not tried |
 
 Conditions: {qemu}, emulated processors (two, 3 GiB), a debug build, root. Two pairs of interfaces are joined back to back, the middle ones
-here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a second, TCP with 400 kB each way, a flood of
-20,000 frames whose losses must have names. An emulated machine says nothing about speed.
+here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a second, TCP with 400 kB each way. After each check all
+accounts must close (`ringway stats --check`) and nothing may stay attached. An emulated machine says nothing about speed.
 
 | machine | is |
 | --- | --- |
@@ -43,6 +49,15 @@ here, the outer ones in namespaces of their own. 300 frames each way at 2,000 a 
 | viommu | `virtio_net` with `iommu_platform=on`, one queue: AF_XDP has zero copy there where the driver has it |
 | igb, e1000e, vmxnet3 | as QEMU emulates them |
 | veth, tap | software interfaces with the kernel's defaults |
+
+| check | is |
+| --- | --- |
+| bursts | 300 frames in bursts of 64, then a flood of 20,000 whose losses must have names |
+| bridge | `ringway bridge` between the two middle interfaces; frames go to addresses that are not theirs |
+| kill -9 and again | a bridge is killed under traffic: nothing stays attached, and the next one passes frames |
+| zero copy | the same by `xdp:` ports that must be without copies; `no` has the driver's reason |
+| switch, router | `ringway vale add` with both interfaces: frames and TCP by the kernel alone; accounts close |
+| under a bridge | the interface is changed while frames go through a bridge between it and another one |
 """
 
 
@@ -62,11 +77,13 @@ def load(file):
 
 def write(cache, page):
     versions = sorted({file.name.split()[0] for file in (cache / "results").iterdir()}, key=number)
-    text = HEAD.format(qemu=qemu(cache))
+    tables, outcomes = "", []
     for version in versions:
         cells = {kind: load(cache / "results" / ("%s %s" % (version, kind))) for kind in KINDS}
-        text += "\n## Linux %s\n" % version + one(cells)
-    page.write_text(text)
+        tables += "\n## Linux %s\n" % version + one(cells)
+        outcomes += [line["outcome"] for cell in cells.values() for name, line in cell.items() if name and line["says"] != "-"]
+    sums = [outcomes.count(outcome) for outcome in ("ok", "refused", "failed")]
+    page.write_text(HEAD.format(qemu=qemu(cache)) + "\nIn all: %d cells are ok, %d are refusals, %d failed.\n" % tuple(sums) + tables)
 
 
 def number(version):
@@ -88,8 +105,10 @@ def one(cells):
         if not kinds:
             continue
         text += "\n| %s | %s |\n| --- |%s\n" % (title, " | ".join(kinds), " --- |" * len(kinds))
-        for name in dict.fromkeys(name for kind in kinds for name in cells[kind] if name):
-            text += "| %s | %s |\n" % (name, " | ".join(mark(cells[kind].get(name), sentences) for kind in kinds))
+        # In the order in which they are tried, and the death of a VM last.
+        for name in [*checks.MACHINE, *checks.INTERFACE, "the VM"]:
+            if any(name in cells[kind] for kind in kinds):
+                text += "| %s | %s |\n" % (name, " | ".join(mark(cells[kind].get(name), sentences) for kind in kinds))
     if sentences:
         text += "\n" + "".join("%d. %s\n" % (place + 1, sentence) for place, sentence in enumerate(sentences))
     return text
