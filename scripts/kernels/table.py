@@ -31,6 +31,7 @@ HEAD = """# Where Ringway works
 | FAILED [1] | it did neither; the reason is below the table |
 | goes on, ends [1] | what a bridge does when its interface is changed: it passes frames again, or ends with the sentence |
 | not changed [1] | the kernel or the driver refuses that change while the bridge has the interface |
+| a fault of the kernel [1] | Ringway does what it can; the sentence says what the kernel does |
 | - | not tried |
 
 Conditions: {qemu}, emulated processors (two, 3 GiB), a debug build, root. Two pairs of interfaces are joined back to back, the middle ones

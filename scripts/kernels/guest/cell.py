@@ -14,6 +14,7 @@ import traceback
 import bed
 import checks
 from commands import Failed, Refused, kill_all, system
+from faults import known
 
 # A check is not allowed longer.
 SECONDS = 240
@@ -68,7 +69,10 @@ def main():
             if left != "ok":
                 outcome, says = "failed", (says + "; afterwards: " + what).lstrip("; ")
             log = [line for line in system("dmesg --notime; dmesg --clear").splitlines() if KERNEL_FAULT.search(line)]
-            if log:
+            fault = known(name, log[0]) if log else None
+            if fault and outcome == "ok":
+                says = "a fault of the kernel: " + fault
+            elif log:
                 outcome, says = "failed", "the kernel's log: " + log[0]
             seconds = round(time.monotonic() - begun)
             results.write(json.dumps({"check": name, "outcome": outcome, "says": says, "seconds": seconds}) + "\n")

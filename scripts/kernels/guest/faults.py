@@ -103,3 +103,17 @@ FAULTS = {
         ASK % "device_add {make}",
     ),
 }
+
+# Faults of kernels: the check, a word of the kernel's log, and what is known of it.
+KNOWN = [
+    (
+        "MTU 9000",
+        "bpf_xdp_link_release",
+        "virtio_net before Linux 6.3 can't take a program off while the MTU is above what XDP takes; docs/nics.md has the cure",
+    ),
+]
+
+
+def known(check, line):
+    """What is known of a line of the kernel's log that a check led to."""
+    return next((what for name, word, what in KNOWN if name in check and word in line), None)
