@@ -8,7 +8,7 @@ import pathlib
 import re
 
 import bed
-from bed import ADDRESS, FOREIGN
+from bed import ADDRESS, FOREIGN, ethtool
 from commands import RIGHTS, Failed, Process, Refused, result, run, system, wait_for
 from faults import FAULTS, fault
 from ports import tried, zero_copy
@@ -252,7 +252,7 @@ def router():
     # What a router asks of interfaces, in the words of its refusals, and how it is taken back.
     cures = {"veth": ("gro on", "gro off", "n0", "n3"), "igb": ("rxvlan off", "rxvlan on", "n1", "n2")}
     cure, back, *interfaces = cures.get(bed.driver(), ("", ""))
-    bed.ethtool(interfaces, cure)
+    ethtool(interfaces, cure)
     try:
         with bed.addresses():
             forwarding(True)
@@ -263,7 +263,7 @@ def router():
             run("ringway vale del vale0")
             forwarding(False)
     finally:
-        bed.ethtool(interfaces, back)
+        ethtool(interfaces, back)
     return "ok, after `ethtool -K IF %s`" % cure if cure else ""
 
 

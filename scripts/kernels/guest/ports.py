@@ -59,7 +59,10 @@ def flood(kind):
     sent = send(kind + "n1", ADDRESS[0], frames=20_000, rate=None)
     account(sent, "tx")
     closed()
-    account(result(far.end()), "rx")
+    counted = result(far.end())
+    account(counted, "rx")
+    if counted["packets"] > sent["packets"]:
+        raise Failed("%d frames became %d" % (sent["packets"], counted["packets"]))
 
 
 # Why this interface has no zero copy, once that is known.
