@@ -261,7 +261,13 @@ fn programs_that_ask_get_the_same_answers() {
         let system = hosts.run(Pcap::System, args);
         assert!(!pick(&system).is_empty(), "{args:?}: {system:?}");
         for way in &CAPTURES[..2] {
-            let ours = hosts.run(*way, args);
+            // Some wait but a moment for answers, which a busy machine may not give in time.
+            let mut ours = hosts.run(*way, args);
+            for _ in 0..3 {
+                if pick(&ours) != pick(&system) {
+                    ours = hosts.run(*way, args);
+                }
+            }
             assert_eq!(pick(&ours), pick(&system), "{way:?} {args:?}\n{ours:?}");
             assert_eq!(ours.code, system.code, "{way:?} {args:?}");
         }
