@@ -28,6 +28,11 @@ struct ringway_frame {
 	__u64 to[4];  /* with RINGWAY_SET: port p is bit p % 64 of to[p / 64]; all 0 when the module is called */
 };
 
-/* Defines the module. The mark tells the kernel's verifier that the argument is never NULL (Linux 6.8). */
-#define RINGWAY_MODULE(frame)                                                                 \
-	int ringway_module(struct ringway_frame *frame __attribute__((btf_decl_tag("arg:nonnull"))))
+/* Defines the module. The mark tells the kernel's verifier that the argument is never NULL; before Linux 6.8 it wants that checked. */
+#define RINGWAY_MODULE(frame)                                                                               \
+	static inline __attribute__((always_inline)) int ringway_decide(struct ringway_frame *frame);       \
+	int ringway_module(struct ringway_frame *frame __attribute__((btf_decl_tag("arg:nonnull"))))        \
+	{                                                                                                   \
+		return frame ? ringway_decide(frame) : RINGWAY_DROP;                                        \
+	}                                                                                                   \
+	static inline __attribute__((always_inline)) int ringway_decide(struct ringway_frame *frame)
