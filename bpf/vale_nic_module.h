@@ -23,12 +23,11 @@ __noinline int ask_wire(struct xdp_md *ctx)
 
 	if (!w || !f)
 		return NOWHERE + MODULE;
-	__u32 n = w->len < RINGWAY_HEAD ? w->len : RINGWAY_HEAD;
+	__u32 less = less_one(w->len < RINGWAY_HEAD ? w->len : RINGWAY_HEAD);
 	__builtin_memset(f, 0, sizeof(*f));
 	f->len = w->len;
 	f->port = cfg.port;
-	asm volatile("" : "+r"(n));
-	if (n == 0 || n > RINGWAY_HEAD || bpf_xdp_load_bytes(ctx, 0, f->head, n))
+	if (less >= RINGWAY_HEAD || bpf_xdp_load_bytes(ctx, 0, f->head, less + 1))
 		return NOWHERE + MODULE;
 	__u32 d = ringway_module(f);
 	if (d == FLOOD)
