@@ -250,7 +250,8 @@ def switch_with_host():
 @check("router in the kernel")
 def router():
     # What a router asks of interfaces, in the words of its refusals, and how it is taken back.
-    cures = {"veth": ("gro on", "gro off", "n0", "n3"), "igb": ("rxvlan off", "rxvlan on", "n1", "n2")}
+    tags = ("rxvlan off", "rxvlan on", "n1", "n2")
+    cures = {"veth": ("gro on", "gro off", "n0", "n3"), "igb": tags, "e1000e": tags}
     cure, back, *interfaces = cures.get(bed.driver(), ("", ""))
     ethtool(interfaces, cure)
     try:
