@@ -1,6 +1,7 @@
 //! Sending at a rate: an absolute schedule, so that errors never add up.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// Bytes a frame takes on the wire beyond its length without FCS: FCS 4, preamble 8, inter-frame gap 12.
@@ -9,13 +10,16 @@ pub const WIRE_OVERHEAD: usize = 24;
 /// How late a schedule may be and still catch up, unless set otherwise.
 pub const DEFAULT_CATCH_UP_NS: u64 = 10_000_000;
 
+/// Numbers that a rate may be: those that the schedule can keep, in frames as in bits per second.
+const ACCEPTED: RangeInclusive<f64> = 1e-6..=1e15;
+
 /// Micro-frames per second times nanoseconds in one frame.
 const SCALE: u128 = 1_000_000 * 1_000_000_000;
 
 /// A rate as written by a user: frames or bits per second.
 ///
 /// Numbers take `k`, `M` or `G` (decimal, either case) and `pps` (the default) or `bps`; `0` and `max` mean as
-/// fast as possible.
+/// fast as possible. A number too small or too large for the schedule is refused.
 ///
 /// ```
 /// use ringway_bench::traffic::pace::Rate;
@@ -69,11 +73,13 @@ impl FromStr for Rate {
         };
         let number = number.trim_end();
         let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        match number.parse::<f64>() {
-            Ok(0.0) if digits => Ok(Self::Unlimited),
-            Ok(value) if digits && bits => Ok(Self::Bits(value * factor)),
-            Ok(value) if digits => Ok(Self::Frames(value * factor)),
-            _ => Err(RateError(text.to_owned())),
+        let value = number.parse::<f64>().ok().filter(|_| digits).map(|value| value * factor);
+        match value {
+            Some(0.0) if number.bytes().all(|byte| matches!(byte, b'0' | b'.')) => Ok(Self::Unlimited),
+            Some(value) if !ACCEPTED.contains(&value) => Err(RateError(text.to_owned())),
+            Some(value) if bits => Ok(Self::Bits(value)),
+            Some(value) => Ok(Self::Frames(value)),
+            None => Err(RateError(text.to_owned())),
         }
     }
 }
@@ -86,7 +92,7 @@ impl fmt::Display for RateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "bad rate '{}'; accepted: NUMBER[k|M|G][pps|bps] such as 10k, 1.5M or 10Gbps, or max",
+            "bad rate '{}'; accepted: NUMBER[k|M|G][pps|bps] such as 10k, 1.5M or 10Gbps, from 0.000001 to 1000000G, or max",
             self.0
         )
     }
@@ -212,7 +218,9 @@ mod tests {
         assert_eq!(rate("2.5 Gbps"), Rate::Bits(2.5e9));
         assert_eq!(rate("100bps"), Rate::Bits(100.0));
         assert_eq!(rate("10Gbps").pps(1514), Some(10e9 / (1538.0 * 8.0)));
-        for bad in ["", "k", "-1", "1x", "inf", "nan", "1e6", "1kk", "pps", ".", "Gbps"] {
+        let [huge, tiny] = [format!("1{}", "0".repeat(400)), format!("0.{}1", "0".repeat(400))];
+        assert_eq!(rate("1000000G"), Rate::Frames(1e15));
+        for bad in [&huge, &tiny, "2000000G", "0.0000001", "", "k", "-1", "1x", "inf", "nan", "1e6", "1kk", "pps", ".", "Gbps"] {
             let error = bad.parse::<Rate>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("bad rate '{bad}'; accepted: NUMBER")), "{error}");
         }
