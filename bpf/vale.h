@@ -232,7 +232,7 @@ struct port_conf {
 	__u32 native;   /* VLAN of frames without a tag, or 0 */
 	__u32 mirror;   /* port that gets copies, or 0 */
 	__u32 epoch;    /* changes when the port goes away */
-	__u32 unused0;
+	__u32 crossing; /* of a member by tc: the interface by which its frames reach `vale_wire` (vale_skb.h) */
 	__u64 storm[3]; /* 16ths of a ns between frames to all: broadcast, multicast, unknown; 0: no limit */
 	__u32 rate[3];  /* the same in frames per second, for those who ask */
 	__u32 unused1;

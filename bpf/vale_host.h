@@ -115,9 +115,12 @@ __noinline int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 re
 /* Frames that the kernel cuts this one into, or put together to it. */
 static __always_inline __u32 frames_of(struct __sk_buff *skb)
 {
-	__u32 n = skb->gso_segs;
+	__u32 n = skb->gso_segs, size = skb->gso_size;
 
-	return n ? n : 1;
+	if (n)
+		return n;
+	/* The kernel did not count those of a tap's user yet. */
+	return size ? (skb->len + size - 1) / size : 1;
 }
 
 /* Gives a clone to a NIC or to the host behind one. The kernel runs the programs at that NIC's egress before the call returns: `pass`

@@ -74,6 +74,14 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 	return 0;
 }
 
+/* Counts a frame for a NIC or a host. */
+static __always_inline void count_direct(struct nic_cpu *to, struct sent *s)
+{
+	to->offered += s->frames;
+	to->handed += s->frames;
+	to->bytes += s->bytes;
+}
+
 /* Sends the frame to one port. The own NIC gets it when the program returns. */
 static __always_inline void send_to(struct sent *s, __u32 d)
 {
@@ -81,9 +89,7 @@ static __always_inline void send_to(struct sent *s, __u32 d)
 		struct nic_cpu *to = nic_of(d);
 		if (!to)
 			return;
-		to->offered += s->frames;
-		to->handed += s->frames;
-		to->bytes += s->bytes;
+		count_direct(to, s);
 		if (d == s->beside)
 			to->sent += s->frames;
 		else

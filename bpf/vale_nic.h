@@ -19,6 +19,7 @@ const volatile struct nic_config nic SEC(".rodata.nic") = {};
 
 /* In `port_conf.nic`. */
 #define NIC_INDEX 0
+#define NIC_NETNS 1  /* inode number of its network namespace */
 #define NIC_BESIDE 4 /* of a NIC: its host's port, or 0; of a host: its NIC's */
 
 /* By port number, one for each CPU: programs of a NIC run with softirqs off, so each copy has a single writer. Adding up the
@@ -38,14 +39,21 @@ struct nic_cpu {
 	__u64 pass;           /* not 0: the frame under way comes from the switch (vale_host.h) */
 	__u64 withheld;       /* clones that reached its edge and are not for it (vale_edge.h) */
 	__u64 serial, nth;    /* of the clone seen last there */
+	__u64 direct;         /* of tx.in, frames that `vale_skb` gave out itself */
+	__u64 crossed;        /* frames that it left to `vale_wire`, which counts those that reach it in tx.in */
+	__u64 lost;           /* frames that came back by the crossing when the interface was gone */
+	__u64 dropped_before; /* what the interface had dropped when it became a member; the library's */
 };
-_Static_assert(sizeof(struct nic_cpu) == 584 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
+_Static_assert(sizeof(struct nic_cpu) == 616 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
 	       __builtin_offsetof(struct nic_cpu, edge) == 312 && __builtin_offsetof(struct nic_cpu, withheld) == 560, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */
 DECLARE(devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
 DECLARE(all_devs, BPF_MAP_TYPE_DEVMAP, NICS, 4, 0);
+/* The same by port number for programs at tc, which may not share a map with those of XDP. There are the interfaces themselves; in the
+ * other maps the inner ends of crossings stand for members by tc (vale_skb.h). */
+DECLARE(tc_devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
 
 /* Ports by interface, for the program that counts (vale_taken.h). */
 struct nic_key {

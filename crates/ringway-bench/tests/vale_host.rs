@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{NicOptions, Switch, SwitchSpec};
+use ringway::vale::{NicOptions, NicPath, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
@@ -78,7 +78,7 @@ both_ways! {
 
 /// Makes an interface of the namespace a port; its host's side too, if wanted.
 fn add(way: Way, lab: &Lab, switch: &str, interface: &str, host: bool) -> ringway::Result<u32> {
-    inside(lab, || way.add_nic(&Switch::open(switch)?, interface, &NicOptions { host }))
+    inside(lab, || way.add_nic(&Switch::open(switch)?, interface, &NicOptions { host, path: NicPath::Xdp }))
 }
 
 /// The index of an interface of the present namespace.
@@ -474,7 +474,7 @@ fn adds_and_removes() {
     let switch = Switch::open(&words[1]).unwrap();
     let way = if words[2] == "Clsact" { Way::Clsact } else { Way::Best };
     loop {
-        way.add_nic(&switch, "n1", &NicOptions { host: true }).unwrap();
+        way.add_nic(&switch, "n1", &NicOptions { host: true, ..NicOptions::default() }).unwrap();
         switch.del_port("n1", false).unwrap();
     }
 }

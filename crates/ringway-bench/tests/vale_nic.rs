@@ -10,13 +10,13 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::vale::{NicPath, PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 use ringway_bench::lab::{Lab, LabError};
 
 use support::host::ping;
-use support::members::{add, assert_closed, frame, inside, receive, send, stats, transfer};
+use support::members::{WAYS, add, add_by, assert_closed, frame, inside, receive, send, stats, transfer};
 use support::switch::{Temporary, give_next};
 use support::{LIMIT, assert_clear, assert_detached, child, enter, eventually, new_lab, role};
 
@@ -25,25 +25,28 @@ struct Bed {
     switch: Temporary,
     wires: Vec<(RawSender, RawReceiver)>,
     lab: Lab,
+    path: NicPath,
 }
 
 impl Bed {
-    fn new(nics: usize) -> Option<Self> {
-        Self::with(nics, &SwitchSpec::default())
+    fn new(nics: usize, path: NicPath) -> Option<Self> {
+        Self::with(nics, path, &SwitchSpec::default())
     }
 
-    fn with(nics: usize, spec: &SwitchSpec) -> Option<Self> {
+    fn with(nics: usize, path: NicPath, spec: &SwitchSpec) -> Option<Self> {
         let lab = new_lab()?;
         let switch = Temporary::new(spec)?;
         let wires = (1..=nics).map(|i| {
             let [nic, wire] = [format!("n{i}"), format!("w{i}")];
             lab.veth(&nic, &wire).unwrap();
-            lab.run_napi(&wire).unwrap();
-            add(&lab, switch.name(), &nic, false).unwrap();
+            if path == NicPath::Xdp {
+                lab.run_napi(&wire).unwrap();
+            }
+            add_by(&lab, switch.name(), &nic, path).unwrap();
             (RawSender::open(&lab, &wire).unwrap(), RawReceiver::open(&lab, &wire).unwrap())
         });
         let wires = wires.collect();
-        Some(Self { switch, wires, lab })
+        Some(Self { switch, wires, lab, path })
     }
 
     fn send(&self, wire: usize, f: &[u8]) {
@@ -85,75 +88,79 @@ fn frames_to_a_far_end_without_napi_are_lost_by_name() {
 
 #[test]
 fn frames_go_between_a_nic_and_a_virtual_port_unchanged() {
-    let Some(mut bed) = Bed::new(1) else { return };
-    bed.lab.set_mtu(["n1", "w1"], 9000).unwrap();
-    let mut p = bed.switch.open("p");
-    let lengths = [14, 60, 61, 255, 256, 257, 1514, 2112, 2113, 3000, 4225, 9014];
-    for (i, len) in (0..).zip(lengths) {
-        let f = frame(if i == 0 { 0 } else { 9 }, 1, len, i);
-        bed.send(1, &f);
-        assert_eq!(receive(&mut p, 1), [f], "{len} bytes");
-        let f = frame(1, 9, len, 100 + i);
-        send(&mut p, std::slice::from_ref(&f));
-        if len <= 3300 {
-            assert!(bed.next(1).starts_with(&f), "{len} bytes");
+    for path in WAYS {
+        let Some(mut bed) = Bed::new(1, path) else { return };
+        bed.lab.set_mtu(["n1", "w1"], 9000).unwrap();
+        let mut p = bed.switch.open("p");
+        let lengths = [14, 60, 61, 255, 256, 257, 1514, 2112, 2113, 3000, 4225, 9014];
+        for (i, len) in (0..).zip(lengths) {
+            let f = frame(if i == 0 { 0 } else { 9 }, 1, len, i);
+            bed.send(1, &f);
+            assert_eq!(receive(&mut p, 1), [f], "{len} bytes");
+            let f = frame(1, 9, len, 100 + i);
+            send(&mut p, std::slice::from_ref(&f));
+            if len <= 3300 {
+                assert!(bed.next(1).starts_with(&f), "{len} bytes");
+            }
         }
+        bed.silent(1);
+        let nic = stats(&bed.switch, "n1").counters;
+        assert_eq!((nic.tx.frames_out, nic.tx.dropped()), (12, 0), "{}", nic.tx);
+        assert_eq!((nic.rx.frames_out, nic.rx.drops(DropReason::TooLong)), (10, 2), "{}", nic.rx);
+        let burst: Vec<_> = (0..1000).map(|i| frame(1, 9, 60 + i % 1400, i as u64)).collect();
+        send(&mut p, &burst);
+        for f in &burst {
+            assert_eq!(&bed.next(1), f);
+        }
+        assert_closed(&bed.switch);
     }
-    bed.silent(1);
-    let nic = stats(&bed.switch, "n1").counters;
-    assert_eq!((nic.tx.frames_out, nic.tx.dropped()), (12, 0), "{}", nic.tx);
-    assert_eq!((nic.rx.frames_out, nic.rx.drops(DropReason::TooLong)), (10, 2), "{}", nic.rx);
-    let burst: Vec<_> = (0..1000).map(|i| frame(1, 9, 60 + i % 1400, i as u64)).collect();
-    send(&mut p, &burst);
-    for f in &burst {
-        assert_eq!(&bed.next(1), f);
-    }
-    assert_closed(&bed.switch);
 }
 
 #[test]
 fn frames_go_between_nics_and_to_all() {
-    let Some(mut bed) = Bed::new(3) else { return };
-    let mut ports = [bed.switch.open("p"), bed.switch.open("q")];
-    let hello = frame(0, 1, 100, 1);
-    bed.send(1, &hello);
-    assert_eq!((bed.next(2), bed.next(3)), (hello.clone(), hello.clone()));
-    ports.iter_mut().for_each(|p| assert_eq!(receive(p, 1), std::slice::from_ref(&hello)));
-    bed.silent(1);
-    for seed in 0..100 {
-        let answer = frame(1, 2, 60 + seed as usize * 14, seed);
-        bed.send(2, &answer);
-        assert_eq!(bed.next(1), answer);
-    }
-    bed.silent(3);
-    let unknown = frame(77, 5, 200, 3);
-    send(&mut ports[0], std::slice::from_ref(&unknown));
-    for wire in 1..=3 {
-        assert_eq!(bed.next(wire), unknown);
-    }
-    assert_eq!(receive(&mut ports[1], 1), [unknown]);
-    bed.send(1, &frame(1, 1, 60, 4));
-    let switch = &bed.switch;
-    switch.fdb_set("02:00:00:00:00:63".parse().unwrap(), 0, None).unwrap();
-    bed.send(1, &frame(0x63, 1, 60, 4));
-    eventually("both are dropped by name", || {
-        let tx = stats(&bed.switch, "n1").counters.tx;
-        match (tx.drops(DropReason::SamePort), tx.drops(DropReason::Blackhole)) {
-            (1, 1) => Ok(()),
-            _ => Err(tx.to_string()),
+    for path in WAYS {
+        let Some(mut bed) = Bed::new(3, path) else { return };
+        let mut ports = [bed.switch.open("p"), bed.switch.open("q")];
+        let hello = frame(0, 1, 100, 1);
+        bed.send(1, &hello);
+        assert_eq!((bed.next(2), bed.next(3)), (hello.clone(), hello.clone()));
+        ports.iter_mut().for_each(|p| assert_eq!(receive(p, 1), std::slice::from_ref(&hello)));
+        bed.silent(1);
+        for seed in 0..100 {
+            let answer = frame(1, 2, 60 + seed as usize * 14, seed);
+            bed.send(2, &answer);
+            assert_eq!(bed.next(1), answer);
         }
-    });
-    assert_closed(&bed.switch);
-    let stats = stats(&bed.switch, "n1");
-    assert_eq!((stats.counters.tx.frames_in, stats.copies, stats.addresses), (3, 4, 1), "{stats:?}");
-    for wire in 2..=3 {
-        bed.silent(wire);
+        bed.silent(3);
+        let unknown = frame(77, 5, 200, 3);
+        send(&mut ports[0], std::slice::from_ref(&unknown));
+        for wire in 1..=3 {
+            assert_eq!(bed.next(wire), unknown);
+        }
+        assert_eq!(receive(&mut ports[1], 1), [unknown]);
+        bed.send(1, &frame(1, 1, 60, 4));
+        let switch = &bed.switch;
+        switch.fdb_set("02:00:00:00:00:63".parse().unwrap(), 0, None).unwrap();
+        bed.send(1, &frame(0x63, 1, 60, 4));
+        eventually("both are dropped by name", || {
+            let tx = stats(&bed.switch, "n1").counters.tx;
+            match (tx.drops(DropReason::SamePort), tx.drops(DropReason::Blackhole)) {
+                (1, 1) => Ok(()),
+                _ => Err(tx.to_string()),
+            }
+        });
+        assert_closed(&bed.switch);
+        let stats = stats(&bed.switch, "n1");
+        assert_eq!((stats.counters.tx.frames_in, stats.copies, stats.addresses), (3, 4, 1), "{stats:?}");
+        for wire in 2..=3 {
+            bed.silent(wire);
+        }
     }
 }
 
 #[test]
 fn frames_in_several_pieces_go_between_nics() {
-    let Some(mut bed) = Bed::new(3) else { return };
+    let Some(mut bed) = Bed::new(3, NicPath::Xdp) else { return };
     (1..=3).for_each(|i| bed.lab.set_mtu([&format!("n{i}"), &format!("w{i}")], 9000).unwrap());
     let mut p = bed.switch.open("p");
     bed.send(2, &frame(0, 2, 60, 0));
@@ -176,53 +183,60 @@ fn frames_in_several_pieces_go_between_nics() {
 
 #[test]
 fn switches_of_any_shape_take_nics() {
-    for (slots, rings) in [(64, 8), (4096, 2)] {
-        let Some(mut bed) = Bed::with(1, &SwitchSpec { slots, rings, ..Default::default() }) else { return };
-        let mut p = bed.switch.open("p");
-        let f = frame(0, 1, 1514, 1);
-        bed.send(1, &f);
-        assert_eq!(receive(&mut p, 1), [f]);
-        for ring in 0..rings as usize {
-            let burst: Vec<_> = (0..60).map(|i| frame(1, 9, 60 + i, ring as u64)).collect();
-            burst.iter().for_each(|f| assert!(p.tx[ring].push(f)));
-            p.tx[ring].sync().unwrap();
-            burst.iter().for_each(|f| assert_eq!(&bed.next(1), f));
+    for path in WAYS {
+        for (slots, rings) in [(64, 8), (4096, 2)] {
+            let Some(mut bed) = Bed::with(1, path, &SwitchSpec { slots, rings, ..Default::default() }) else {
+                return;
+            };
+            let mut p = bed.switch.open("p");
+            let f = frame(0, 1, 1514, 1);
+            bed.send(1, &f);
+            assert_eq!(receive(&mut p, 1), [f]);
+            for ring in 0..rings as usize {
+                let burst: Vec<_> = (0..60).map(|i| frame(1, 9, 60 + i, ring as u64)).collect();
+                burst.iter().for_each(|f| assert!(p.tx[ring].push(f)));
+                p.tx[ring].sync().unwrap();
+                burst.iter().for_each(|f| assert_eq!(&bed.next(1), f));
+            }
+            assert_closed(&bed.switch);
         }
-        assert_closed(&bed.switch);
     }
 }
 
 #[test]
 fn several_senders_send_to_a_nic_at_once() {
-    const EACH: u32 = 3000;
-    let Some(mut bed) = Bed::new(1) else { return };
-    bed.send(1, &frame(0, 1, 60, 0));
-    let names = ["p", "q", "r"];
-    thread::scope(|scope| {
-        for (from, name) in (11..).zip(names) {
-            bed.switch.add_port(name, &PortAccess::default()).unwrap(); // stays, with its counters
-            let mut port = bed.switch.open(name);
-            scope.spawn(move || {
-                for i in 0..EACH / 30 {
-                    let burst: Vec<_> = (0..30).map(|k| frame(1, from, 60, u64::from(i * 30 + k))).collect();
-                    send(&mut port, &burst);
-                    thread::sleep(Duration::from_micros(500));
-                }
-            });
+    for path in WAYS {
+        const EACH: u32 = 3000;
+        let Some(mut bed) = Bed::new(1, path) else { return };
+        bed.send(1, &frame(0, 1, 60, 0));
+        let names = ["p", "q", "r"];
+        thread::scope(|scope| {
+            for (from, name) in (11..).zip(names) {
+                bed.switch.add_port(name, &PortAccess::default()).unwrap(); // stays, with its counters
+                let mut port = bed.switch.open(name);
+                scope.spawn(move || {
+                    for i in 0..EACH / 30 {
+                        let burst: Vec<_> =
+                            (0..30).map(|k| frame(1, from, 60, u64::from(i * 30 + k))).collect();
+                        send(&mut port, &burst);
+                        thread::sleep(Duration::from_micros(500));
+                    }
+                });
+            }
+        });
+        assert_closed(&bed.switch);
+        let rx = stats(&bed.switch, "n1").counters.rx;
+        assert_eq!(rx.frames_in, u64::from(EACH) * 3);
+        let mut arrived = 0;
+        while arrived < rx.frames_out {
+            let f = bed.next(1);
+            let from = f[11];
+            assert!((11..=13).contains(&from));
+            arrived += 1;
         }
-    });
-    assert_closed(&bed.switch);
-    let rx = stats(&bed.switch, "n1").counters.rx;
-    assert_eq!(rx.frames_in, u64::from(EACH) * 3);
-    let mut arrived = 0;
-    while arrived < rx.frames_out {
-        let f = bed.next(1);
-        let from = f[11];
-        assert!((11..=13).contains(&from));
-        arrived += 1;
+        bed.silent(1);
+        assert!(rx.frames_out > u64::from(EACH), "{rx}");
     }
-    bed.silent(1);
-    assert!(rx.frames_out > u64::from(EACH), "{rx}");
 }
 
 /// The child of the next test: sends from a port that it was given, without any privilege.
@@ -242,14 +256,16 @@ fn sends_as_nobody() {
 
 #[test]
 fn an_unprivileged_sender_reaches_a_nic() {
-    let Some(mut bed) = Bed::new(1) else { return };
-    let nobody = PortAccess { uid: Some(65534), ..Default::default() };
-    bed.switch.add_port("u", &nobody).unwrap();
-    let mut sender = child("sends_as_nobody", &format!("{}:u", bed.switch.name()));
-    assert!(sender.0.wait().unwrap().success());
-    assert_eq!(bed.next(1), frame(1, 7, 60, 1));
-    assert_eq!(bed.next(1), frame(1, 7, 1514, 2));
-    assert_closed(&bed.switch);
+    for path in WAYS {
+        let Some(mut bed) = Bed::new(1, path) else { return };
+        let nobody = PortAccess { uid: Some(65534), ..Default::default() };
+        bed.switch.add_port("u", &nobody).unwrap();
+        let mut sender = child("sends_as_nobody", &format!("{}:u", bed.switch.name()));
+        assert!(sender.0.wait().unwrap().success());
+        assert_eq!(bed.next(1), frame(1, 7, 60, 1));
+        assert_eq!(bed.next(1), frame(1, 7, 1514, 2));
+        assert_closed(&bed.switch);
+    }
 }
 
 /// Hosts with eth0 at 10.0.0.1 and 10.0.0.2, joined to n1 and n2 in the middle.
@@ -339,56 +355,60 @@ fn virtual_ports_receive_finished_checksums() {
 
 #[test]
 fn a_nic_can_be_deleted_and_added_again() {
-    let Some(mut bed) = Bed::new(2) else { return };
-    let mut p = bed.switch.open("p");
-    bed.send(1, &frame(0, 1, 60, 0));
-    receive(&mut p, 1);
-    bed.next(2);
-    inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
-    let f = frame(1, 9, 60, 1);
-    send(&mut p, std::slice::from_ref(&f));
-    assert_eq!(bed.next(2), f, "its address is forgotten");
-    bed.silent(1);
-    // With the same number, so that what p knows of it is out of date.
-    give_next(bed.switch.name(), 1);
-    assert_eq!(add(&bed.lab, bed.switch.name(), "n1", false).unwrap(), 1);
-    thread::sleep(Duration::from_millis(150)); // p looks for new programs ten times a second
-    bed.send(1, &frame(9, 1, 60, 2));
-    receive(&mut p, 1);
-    send(&mut p, std::slice::from_ref(&f));
-    assert_eq!(bed.next(1), f);
-    assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
-    for nic in ["n1", "n2"] {
-        inside(&bed.lab, || bed.switch.del_port(nic, false).unwrap());
+    for path in WAYS {
+        let Some(mut bed) = Bed::new(2, path) else { return };
+        let mut p = bed.switch.open("p");
+        bed.send(1, &frame(0, 1, 60, 0));
+        receive(&mut p, 1);
+        bed.next(2);
+        inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
+        let f = frame(1, 9, 60, 1);
+        send(&mut p, std::slice::from_ref(&f));
+        assert_eq!(bed.next(2), f, "its address is forgotten");
+        bed.silent(1);
+        // With the same number, so that what p knows of it is out of date.
+        give_next(bed.switch.name(), 1);
+        assert_eq!(add_by(&bed.lab, bed.switch.name(), "n1", bed.path).unwrap(), 1);
+        thread::sleep(Duration::from_millis(150)); // p looks for new programs ten times a second
+        bed.send(1, &frame(9, 1, 60, 2));
+        receive(&mut p, 1);
+        send(&mut p, std::slice::from_ref(&f));
+        assert_eq!(bed.next(1), f);
+        assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
+        for nic in ["n1", "n2"] {
+            inside(&bed.lab, || bed.switch.del_port(nic, false).unwrap());
+        }
+        assert_detached(&bed.lab);
     }
-    assert_detached(&bed.lab);
 }
 
 #[test]
 fn a_nic_whose_interface_is_deleted_stays_a_port() {
-    let Some(mut bed) = Bed::new(2) else { return };
-    let mut p = bed.switch.open("p");
-    bed.send(1, &frame(0, 1, 60, 0));
-    receive(&mut p, 1);
-    assert_eq!(bed.next(2).len(), 60);
-    bed.lab.ip("link del n1").unwrap();
-    send(&mut p, &[frame(1, 9, 60, 1), frame(1, 9, 60, 2)]);
-    bed.send(2, &frame(1, 2, 60, 3));
-    eventually("they are dropped by name", || {
-        let rx = stats(&bed.switch, "n1").counters.rx;
-        if rx.drops(DropReason::DeviceRefused) == 3 { Ok(()) } else { Err(rx.to_string()) }
-    });
-    assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
-    assert_closed(&bed.switch);
-    let gone: Vec<_> = bed.switch.ports().into_iter().map(|p| p.gone).collect();
-    assert_eq!(gone, [true, false, false]);
-    inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
-    assert_eq!(bed.switch.ports().len(), 2);
+    for path in WAYS {
+        let Some(mut bed) = Bed::new(2, path) else { return };
+        let mut p = bed.switch.open("p");
+        bed.send(1, &frame(0, 1, 60, 0));
+        receive(&mut p, 1);
+        assert_eq!(bed.next(2).len(), 60);
+        bed.lab.ip("link del n1").unwrap();
+        send(&mut p, &[frame(1, 9, 60, 1), frame(1, 9, 60, 2)]);
+        bed.send(2, &frame(1, 2, 60, 3));
+        eventually("they are dropped by name", || {
+            let rx = stats(&bed.switch, "n1").counters.rx;
+            if rx.drops(DropReason::DeviceRefused) == 3 { Ok(()) } else { Err(rx.to_string()) }
+        });
+        assert_eq!(stats(&bed.switch, "n1").counters.tx.frames_in, 1);
+        assert_closed(&bed.switch);
+        let gone: Vec<_> = bed.switch.ports().into_iter().map(|p| p.gone).collect();
+        assert_eq!(gone, [true, false, false]);
+        inside(&bed.lab, || bed.switch.del_port("n1", false).unwrap());
+        assert_eq!(bed.switch.ports().len(), 2);
+    }
 }
 
 #[test]
 fn what_can_not_be_a_nic_is_refused_with_a_cure() {
-    let Some(bed) = Bed::new(1) else { return };
+    let Some(bed) = Bed::new(1, NicPath::Xdp) else { return };
     let Some(other) = Temporary::new(&SwitchSpec::default()) else { return };
     let refused = |switch: &str, nic: &str, kind, cure: &str| {
         let e = add(&bed.lab, switch, nic, false).unwrap_err();

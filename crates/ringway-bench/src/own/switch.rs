@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Mirror, PortAccess, PortConf, Switch, SwitchSpec, switches};
+use ringway::vale::{Mirror, NicOptions, NicPath, PortAccess, PortConf, Switch, SwitchSpec, switches};
 use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
 
@@ -68,7 +68,8 @@ impl OwnSwitch {
         let name = self.name.clone();
         let add = || {
             let switch = Switch::open(&name)?;
-            interfaces.iter().try_for_each(|nic| switch.add_nic(nic).map(drop))
+            let by_xdp = NicOptions { path: NicPath::Xdp, ..NicOptions::default() };
+            interfaces.iter().try_for_each(|nic| switch.add_nic_with(nic, &by_xdp).map(drop))
         };
         Ok(lab.run(|| Ok::<_, LabError>(add()))??)
     }

@@ -220,7 +220,23 @@ mod tests {
         assert_eq!(rate("10Gbps").pps(1514), Some(10e9 / (1538.0 * 8.0)));
         let [huge, tiny] = [format!("1{}", "0".repeat(400)), format!("0.{}1", "0".repeat(400))];
         assert_eq!(rate("1000000G"), Rate::Frames(1e15));
-        for bad in [&huge, &tiny, "2000000G", "0.0000001", "", "k", "-1", "1x", "inf", "nan", "1e6", "1kk", "pps", ".", "Gbps"] {
+        for bad in [
+            &huge,
+            &tiny,
+            "2000000G",
+            "0.0000001",
+            "",
+            "k",
+            "-1",
+            "1x",
+            "inf",
+            "nan",
+            "1e6",
+            "1kk",
+            "pps",
+            ".",
+            "Gbps",
+        ] {
             let error = bad.parse::<Rate>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("bad rate '{bad}'; accepted: NUMBER")), "{error}");
         }

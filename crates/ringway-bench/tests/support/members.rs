@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use ringway::Port;
-use ringway::vale::{NicOptions, Switch, SwitchPortStats};
+use ringway::vale::{NicOptions, NicPath, Switch, SwitchPortStats};
 use ringway_bench::lab::{Lab, LabError};
 
 use super::{LIMIT, Random, assert_balanced, eventually, whole};
@@ -19,9 +19,17 @@ pub(crate) fn inside<T: Send>(lab: &Lab, job: impl FnOnce() -> T + Send) -> T {
     lab.run(|| Ok::<_, LabError>(job())).unwrap()
 }
 
-/// Makes an interface of the namespace a port; its host's side too, if wanted.
+/// The ways in and out of an interface.
+pub(crate) const WAYS: [NicPath; 2] = [NicPath::Xdp, NicPath::Tc];
+
+/// Makes an interface of the namespace a port by this way.
+pub(crate) fn add_by(lab: &Lab, switch: &str, interface: &str, path: NicPath) -> ringway::Result<u32> {
+    inside(lab, || Switch::open(switch)?.add_nic_with(interface, &NicOptions { host: false, path }))
+}
+
+/// Makes an interface of the namespace a port by XDP; its host's side too, if wanted.
 pub(crate) fn add(lab: &Lab, switch: &str, interface: &str, host: bool) -> ringway::Result<u32> {
-    inside(lab, || Switch::open(switch)?.add_nic_with(interface, &NicOptions { host }))
+    inside(lab, || Switch::open(switch)?.add_nic_with(interface, &NicOptions { host, path: NicPath::Xdp }))
 }
 
 pub(crate) fn stats(switch: &Switch, port: &str) -> SwitchPortStats {

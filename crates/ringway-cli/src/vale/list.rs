@@ -29,6 +29,7 @@ Keys of --json, which stay as they are; new ones may be added:
       ephemeral     whether it goes away with its last user
       nic           index of the interface that it is, or null
       host          whether it is the host's side of that interface
+      path          of an interface, how frames get in and out: xdp or tc
       gone          whether that interface was deleted
       owner, uid, group, gid, mode (octal, as text)
       open, pid     whether a process has it open, and which;
@@ -136,6 +137,7 @@ fn port(p: &SwitchPortStats) -> Value {
         ("ephemeral", json!(p.port.ephemeral)),
         ("nic", json!(p.port.nic)),
         ("host", json!(p.port.host)),
+        ("path", json!(p.port.path.map(|path| path.to_string()))),
         ("gone", json!(p.port.gone)),
         ("open", json!(p.port.open)),
         ("pid", json!(p.port.pid)),

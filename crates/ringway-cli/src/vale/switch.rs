@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ringway::ErrorKind;
 use ringway::probe::{self, Peer};
-use ringway::vale::{Module, NicOptions, Switch, SwitchSpec, is_router};
+use ringway::vale::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
 use super::list::{bytes, seconds};
@@ -19,6 +19,10 @@ An interface gives all that it receives to the switch; its host's own stack rece
 between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
 
 
+Veths, taps and other software interfaces get in and out by tc, in the kernel's own buffers: containers need no setting, TCP keeps its \
+segmentation offload, frames of any MTU pass. NICs with native XDP get in and out by XDP. --path chooses. By XDP a veth's far end must \
+run NAPI (`ethtool -K PEER gro on`), and loses segmentation offload.
+
 With --host the stack is a port too, called IF^: the host keeps its addresses on the interface, and reaches all ports of the \
 switch. All interfaces of the switch must then be in one network namespace. To virtual ports the host must cut its frames itself: \
 `ip link set dev IF gso_max_segs 1`; those left to the interface to cut are dropped as too_long. What virtual ports send to \
@@ -32,7 +36,7 @@ later, and `ringway route sync` or this command starts it again. With --foregrou
 router is refused where packets would go around rules of policy routing, packet filters, IPsec policies or tc filters.
 
 Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF: \
-switch, port, number, host (number of the host's port, or null); of a router: name, pid, members, warnings, taken_over (whether \
+switch, port, number, path (xdp or tc), host (number of the host's port, or null); of a router: name, pid, members, warnings, taken_over (whether \
 it was there without a process).
 
 Examples:
@@ -42,7 +46,8 @@ Examples:
   ringway vale add vale2 --module router           # all interfaces that forward
   ringway vale add vale2 --module router --nic eth0 --nic eth1 --rpf6 strict
   ringway vale add vale0:eth1                      # eth1 becomes a port
-  ringway vale add vale0:eth2 --host               # and eth2, with its host's stack as eth2^")]
+  ringway vale add vale0:eth2 --host               # and eth2, with its host's stack as eth2^
+  ringway vale add vale0:veth7 --path xdp          # frames before the kernel makes buffers of them")]
 pub(super) struct Add {
     /// Its name: vale and up to 11 letters, digits, _ or -; or SWITCH:IF
     switch: String,
@@ -72,6 +77,10 @@ pub(super) struct Add {
     #[arg(long)]
     host: bool,
 
+    /// How an interface's frames get in and out: xdp or tc [default: tc for software interfaces and drivers without native XDP]
+    #[arg(long)]
+    path: Option<NicPath>,
+
     #[command(flatten)]
     router: router::Options,
 }
@@ -96,9 +105,9 @@ impl Add {
             return self.add_nic(switch, interface, console);
         }
         if self.module == Decider::Router {
-            if self.host || self.spec() != SwitchSpec::default() {
+            if self.host || self.path.is_some() || self.spec() != SwitchSpec::default() {
                 return Err(Failure::Usage(
-                    "--slots, --rings, --ageing, --quota and --host are for switches".into(),
+                    "--slots, --rings, --ageing, --quota, --host and --path are for switches".into(),
                 ));
             }
             return self.router.make(&self.switch, console);
@@ -106,9 +115,9 @@ impl Add {
         if self.router != router::Options::default() {
             return Err(Failure::Usage(format!("{} are for routers: add --module router", router::NAMES)));
         }
-        if self.host {
+        if self.host || self.path.is_some() {
             return Err(Failure::Usage(
-                "--host is for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
+                "--host and --path are for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
             ));
         }
         let switch = Switch::create(&self.switch, &self.spec())?;
@@ -143,19 +152,26 @@ impl Add {
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
         if self.spec() != SwitchSpec::default() || self.router != router::Options::default() {
             return Err(Failure::Usage(
-                "options are for making a switch; SWITCH:IF takes --host only".into(),
+                "options are for making a switch; SWITCH:IF takes --host and --path only".into(),
             ));
         }
         if is_router(switch) {
             return router::join(switch, interface, self.host, console);
         }
         let open = Switch::open(switch)?;
-        let number = open.add_nic_with(interface, &NicOptions { host: self.host })?;
+        let options = NicOptions { host: self.host, path: self.path.unwrap_or_default() };
+        let number = open.add_nic_with(interface, &options)?;
+        let path = open.find_port(interface)?.path.unwrap_or_default();
         let host = if self.host { Some(open.find_port(&format!("{interface}^"))?.number) } else { None };
-        let object = json!({ "switch": switch, "port": interface, "number": number, "host": host });
+        let object = json!({ "switch": switch, "port": interface, "number": number, "path": path.to_string(), "host": host });
         let also = host.map_or_else(String::new, |n| format!(", its host {interface}^ number {n}"));
-        console.result(&format!("{switch}:{interface}: interface added, number {number}{also}"), &object)?;
-        if let Some(warning) = probe::interface(interface).ok().and_then(|is| unsendable(&is)) {
+        console.result(
+            &format!("{switch}:{interface}: interface added by {path}, number {number}{also}"),
+            &object,
+        )?;
+        if path == NicPath::Xdp
+            && let Some(warning) = probe::interface(interface).ok().and_then(|is| unsendable(&is))
+        {
             note(&format!("{switch}:{interface}: {warning}"));
         }
         Ok(())

@@ -30,6 +30,16 @@ pub(crate) fn hold(path: &Path) -> io::Result<()> {
     in_lasting_mounts(path, mount)
 }
 
+/// The network namespace that [`hold`] keeps at `path`.
+pub(crate) fn held(path: &Path) -> io::Result<File> {
+    let mut netns = None;
+    in_lasting_mounts(path, || {
+        netns = Some(File::open(path)?);
+        Ok(())
+    })?;
+    netns.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
 /// Ends what [`hold`] began, also among the mounts that the calling thread has a copy of; fails when nothing is mounted there.
 pub(crate) fn let_go(path: &Path) -> io::Result<()> {
     let at = CString::new(path.as_os_str().as_bytes())?;

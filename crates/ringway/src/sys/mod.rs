@@ -24,6 +24,7 @@ pub(crate) mod random;
 pub(crate) mod rights;
 pub(crate) mod socket_probe;
 pub(crate) mod time;
+pub(crate) mod veth;
 pub(crate) mod xdp_query;
 pub(crate) mod xdp_trial;
 pub(crate) mod xsk;

@@ -15,7 +15,7 @@ pub(crate) const DUMP: u16 = 0x300;
 const HEADER: usize = 16;
 
 /// Set in the kind of an attribute that holds others.
-const NESTED: u16 = 0x8000;
+pub(crate) const NESTED: u16 = 0x8000;
 
 /// `NETLINK_EXT_ACK`, `NETLINK_CAP_ACK`: refusals say why in words, and do not repeat the request.
 const WORDS: [i32; 2] = [11, 10];

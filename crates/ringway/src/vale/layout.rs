@@ -12,7 +12,7 @@ pub(crate) const RINGS_MAX: u32 = 8;
 /// Bytes of a buffer: not a power of two, so that first lines of buffers spread over the caches.
 pub(crate) const BUF_SIZE: u32 = 2112;
 /// `info.magic`.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale02");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale03");
 
 /// `struct info`.
 pub(crate) mod info {
@@ -40,6 +40,8 @@ pub(crate) mod port {
     pub(crate) const NATIVE: usize = 8;
     pub(crate) const MIRROR: usize = 12;
     pub(crate) const EPOCH: usize = 16;
+    /// Of a member by tc: index of the outer end of its crossing; 0 for all others.
+    pub(crate) const CROSSING: usize = 20;
     pub(crate) const STORM: usize = 24;
     pub(crate) const RATE: usize = 48;
     /// Who may open the port: permission bits, user, group.
@@ -132,7 +134,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 584;
+    pub(crate) const SIZE: usize = 616;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;
@@ -142,6 +144,10 @@ pub(crate) mod nic {
     pub(crate) const FULL: usize = 304;
     pub(crate) const EDGE: usize = 312;
     pub(crate) const WITHHELD: usize = 560;
+    pub(crate) const DIRECT: usize = 584;
+    pub(crate) const CROSSED: usize = 592;
+    pub(crate) const LOST: usize = 600;
+    pub(crate) const DROPPED_BEFORE: usize = 608;
 }
 
 /// Offsets in the control block of a ring.

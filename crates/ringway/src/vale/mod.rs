@@ -50,7 +50,7 @@ pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
 pub use folder::{Folder, FolderLock};
 pub use module::Module;
-pub use nic::NicOptions;
+pub use nic::{NicOptions, NicPath};
 pub use pins::{check_root, clear, is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};

@@ -37,7 +37,7 @@ const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
-pub(super) const OWN: [&str; 19] = [
+pub(super) const OWN: [&str; 20] = [
     "info",
     "ports",
     "vlans",
@@ -49,6 +49,7 @@ pub(super) const OWN: [&str; 19] = [
     "nics",
     "devs",
     "all_devs",
+    "tc_devs",
     "nic_ports",
     "counting",
     "edge_devs",

@@ -13,7 +13,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
 use super::objects::Identity;
 use super::parts::Parts;
-use super::{Switch, objects, pins};
+use super::{NicPath, Switch, objects, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
@@ -76,6 +76,8 @@ pub struct SwitchPort {
     pub nic: Option<u32>,
     /// Whether it is the host's side of that interface ([`NicOptions::host`](super::NicOptions::host)).
     pub host: bool,
+    /// Of an interface, how frames get in and out: by XDP or by tc.
+    pub path: Option<NicPath>,
     /// Whether that interface was deleted: the port stays, and what is sent to it is dropped. Only root can tell.
     pub gone: bool,
 }
@@ -207,8 +209,10 @@ impl Switch {
         let ifindex = self.word(number, at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
-        let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'));
-        SwitchPort { number, name, ephemeral, access, open, pid, nic, host, gone }
+        let by_tc = self.word(number, at::CROSSING).load(Relaxed) != 0;
+        let path = nic.is_some().then_some(if by_tc { NicPath::Tc } else { NicPath::Xdp });
+        let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'), number, path);
+        SwitchPort { number, name, ephemeral, access, open, pid, nic, host, path, gone }
     }
 
     /// Keeps others from opening a port; `None` when it has no files.

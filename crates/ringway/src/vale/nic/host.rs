@@ -13,32 +13,13 @@
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::between::{self, Way};
+use super::between::{self, MEMBER, Way};
 use super::shared::Shared;
-use super::{Nic, programs};
+use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::clsact::Side;
 use crate::vale::layout::{info, port, state};
 use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
-
-/// How an interface becomes a port of a switch.
-///
-/// ```
-/// assert!(!ringway::vale::NicOptions::default().host);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct NicOptions {
-    /// The host's own stack on that interface becomes a port too, called as the interface and `^`: what the host sends by the
-    /// interface enters the switch there, and what the switch has for that port arrives in the stack as if the interface had
-    /// received it. So the host keeps its addresses on the interface.
-    ///
-    /// What virtual ports send to the host reaches it only from processes in the interface's network namespace; from others
-    /// it is dropped as `device_refused`. Frames longer than 3300 bytes are dropped as `too_long`.
-    ///
-    /// Frames to virtual ports that the host leaves to the interface to cut (TCP segmentation offload) are dropped as `too_long`:
-    /// `ip link set dev IF gso_max_segs 1` has the host cut them itself. NICs of the switch get them cut.
-    pub host: bool,
-}
 
 impl Switch {
     /// The programs of a host's side know the plain learning bridge only.
@@ -134,13 +115,13 @@ impl Switch {
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
-        shared.clear(number, on)?;
+        shared.clear(number, 0, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
         programs::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
-        between::attach(&host, nic, Side::Egress, way, (dir, on))
+        between::attach(&host, nic.index, (Side::Egress, way), MEMBER, (dir, on))
     }
 
     /// Removes the host's side of a NIC that is to be deleted, if it has one.

@@ -11,6 +11,7 @@
 //!     port/eth1/              as for other ports, for root alone, and
 //!         xdp out             links: the program attached to the interface, and the `out` program
 //!         tcx jump            how the program between interface and stack is attached (between.rs)
+//!         crossing-*          the same at the outer end of the crossing of a member by tc (crossing.rs)
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
 //!
@@ -19,12 +20,14 @@
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
 mod between;
+mod crossing;
 mod edge;
 mod host;
+mod options;
 mod programs;
 mod shared;
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -40,15 +43,18 @@ use crate::ring::leaves_checksums;
 use crate::stats::{DropReason, RingStats};
 use crate::sys::clsact::Side;
 use crate::sys::net::{self, Interface};
-use crate::sys::{bpf, bpffs, hold};
-use between::Way;
+use crate::sys::{bpf, bpffs, hold, veth, xdp_query};
+use between::{CROSSING, MEMBER, Way};
 pub(super) use edge::Entries;
-pub use host::NicOptions;
+pub use options::{NicOptions, NicPath};
 pub(super) use programs::{Aside, try_load};
 use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.
 const SETTLE: Duration = Duration::from_millis(1100);
+
+/// XDP programs of ports, switches and routers, which leave nothing for a program at tc.
+const TAKERS: [&str; 4] = ["nic_rx", "to_socket", "vale_wire", "router"];
 
 /// An interface of the present network namespace.
 struct Nic {
@@ -131,15 +137,33 @@ impl Switch {
     fn add_nic_by(&self, interface: &str, options: &NicOptions, way: Way) -> Result<u32> {
         let on = format!("{}:{interface}", self.name);
         let nic = Nic::find(interface, &on)?;
+        nic.check_kind(interface, &on)?;
         let _lock = self.lock()?;
         self.check_hosts(&nic, options, &on)?;
-        let place = self.free_place(&nic, &on)?;
-        let shared = Shared::of(&self.dir, &on)?;
+        let by_tc = options.starts_by_tc(&nic.interface.driver(), &on)?;
+        self.check_free(&nic, by_tc, &on)?;
+        match self.add_member(&nic, interface, (options, way, by_tc), &on) {
+            Err(e) if e.kind() == ErrorKind::Unsupported && !by_tc && options.may_fall_back() => {
+                self.add_member(&nic, interface, (options, way, true), &on)
+            }
+            added => added,
+        }
+    }
+
+    fn add_member(
+        &self,
+        nic: &Nic,
+        interface: &str,
+        (options, way, by_tc): (&NicOptions, Way, bool),
+        on: &str,
+    ) -> Result<u32> {
+        let place = self.free_place((!by_tc).then_some(nic), on)?;
+        let shared = Shared::of(&self.dir, on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
         let dir = pins::port(&self.dir, interface);
-        let attached = self.attach(&nic, &shared, (number, place), (&dir, &on), (options, way));
+        let attached = self.attach(nic, &shared, (number, place), (&dir, on), (options, way, by_tc));
         let all = attached.and_then(|()| match options.host {
-            true => self.add_host(&nic, &shared, number, interface, way),
+            true => self.add_host(nic, &shared, number, interface, way),
             false => Ok(()),
         });
         all.inspect_err(|_| {
@@ -152,12 +176,38 @@ impl Switch {
         Ok(number)
     }
 
-    /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone.
-    fn free_place(&self, nic: &Nic, on: &str) -> Result<u32> {
+    /// Other than for XDP, the kernel has nothing against several owners of an interface at tc.
+    fn check_free(&self, nic: &Nic, by_tc: bool, on: &str) -> Result<()> {
+        let is_it = |s: &Self, p: &SwitchPort| {
+            p.nic == Some(nic.index) && !p.gone && s.nic_word(p.number, port::NETNS) == nic.netns
+        };
+        for name in super::switches() {
+            let Ok(other) = Self::open(&name) else { continue }; // a router, or gone by now
+            let ports = other.ports();
+            let Some(p) = ports.iter().find(|p| is_it(&other, p)) else { continue };
+            if by_tc || p.path == Some(NicPath::Tc) {
+                let what = format!("the interface is the port {name}:{} already", p.name);
+                return Err(Error::new(ErrorKind::Busy, on, what)
+                    .cure(format!("`ringway vale port del {name}:{}` first", p.name)));
+            }
+        }
+        let program = xdp_query::xdp(nic.index).map(|is| bpf::prog_name(is.program)).unwrap_or_default();
+        if by_tc && TAKERS.contains(&program.as_str()) {
+            let what = format!("the XDP program {program} of Ringway takes the interface's frames");
+            return Err(Error::new(ErrorKind::Busy, on, what).cure(
+                "end its owner, or remove it from its switch or router: `ringway list`, `ringway vale list`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone: that of `nic` is to be in it.
+    fn free_place(&self, nic: Option<&Nic>, on: &str) -> Result<u32> {
         let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
         let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host).collect();
-        if nics.iter().any(|p| p.nic == Some(nic.index) && self.nic_word(p.number, port::NETNS) != nic.netns)
-        {
+        let by_xdp = nics.iter().filter(|p| p.path == Some(NicPath::Xdp));
+        let far = |n: &Nic, p: &SwitchPort| self.nic_word(p.number, port::NETNS) != n.netns;
+        if nic.is_some_and(|n| by_xdp.clone().any(|p| p.nic == Some(n.index) && far(n, p))) {
             return bad(
                 "a NIC of another network namespace has the same index",
                 "make or move one of them with another: `ip link add index N`, `ip link set IF netns NS index N`",
@@ -181,10 +231,10 @@ impl Switch {
         shared: &Shared,
         (number, place): (u32, u32),
         (dir, on): (&Path, &str),
-        (options, way): (&NicOptions, Way),
+        (options, way, by_tc): (&NicOptions, Way, bool),
     ) -> Result<()> {
         let word = |at: usize| self.ports.u32(number as usize * port::SIZE + at);
-        let software = leaves_checksums(&nic.interface.driver());
+        let software = !by_tc && leaves_checksums(&nic.interface.driver());
         for (at, value) in [
             (port::IFINDEX, nic.index),
             (port::NETNS, nic.netns),
@@ -192,32 +242,44 @@ impl Switch {
             (port::SOFTWARE, software.into()),
             (port::PROMISCUOUS, 0),
             (port::BESIDE, 0),
+            (port::CROSSING, 0),
         ] {
             word(at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
-        shared.clear(number, on)?;
+        shared.clear(number, veth::tx_dropped(nic.index).unwrap_or(0), on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
-        let programs = self.load_nic(shared, number, generation, on)?;
+        let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
-        programs::keep(&programs.out, dir, on)?;
+        let kept = programs::keep(&programs.out, dir, on)?;
         self.publish(&programs.out, &pins::out_name(number, None), on)?;
-        shared.point(number, place, (nic.netns, nic.index), on)?;
-        shared.edges.point((number, place), nic.index, programs.edge.as_fd(), on)?;
+        let stand = |program: &OwnedFd, index, stand| {
+            between::attach(program, index, (Side::Ingress, way), stand, (dir, on))
+        };
         // It serves hosts' sides: a switch without needs none.
-        match between::attach(&programs.pass, nic, Side::Ingress, way, (dir, on)) {
-            Err(e) if e.kind() != ErrorKind::Unsupported || options.host || self.has_hosts() => {
-                return Err(e);
-            }
-            _ => {}
+        if !by_tc
+            && let Err(e) = stand(&programs.between, nic.index, MEMBER)
+            && (e.kind() != ErrorKind::Unsupported || options.host || self.has_hosts())
+        {
+            return Err(e);
         }
+        shared.point_tc(number, nic.index, on)?;
         let promiscuous = nic.interface.set_promiscuous(true);
         let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
         word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
-        let wire = attach_xdp(programs.wire.as_fd(), (nic.netns, nic.index), DRV_MODE)
-            .map_err(|e| xdp_refused(on, (nic.netns, nic.index), &nic.interface, e))?;
-        bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
+        let wire = |device: (u32, u32)| {
+            shared.point(number, place, device, on)?;
+            shared.edges.point((number, place), device.1, programs.edge.as_fd(), on)?;
+            let wire = attach_xdp(programs.wire.as_fd(), device, DRV_MODE)
+                .map_err(|e| xdp_refused(on, device, &nic.interface, e))?;
+            bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
+        };
+        let Some(cross) = &programs.cross else { return wire((nic.netns, nic.index)) };
+        let outer = self.make_crossing(&kept, (number, on), wire)?;
+        word(port::CROSSING).store(outer, Release);
+        stand(cross, outer, CROSSING)?;
+        stand(&programs.between, nic.index, MEMBER)
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -233,7 +295,15 @@ impl Switch {
         if let Ok(link) = bpffs::get(&dir.join("xdp"), true) {
             let _ = bpf::detach(link.as_fd());
         }
-        between::detach(&dir, (self.nic_word(p.number, port::NETNS), index));
+        let netns = self.nic_word(p.number, port::NETNS);
+        between::detach(&dir, MEMBER, (netns, index));
+        between::detach(&dir, CROSSING, (netns, self.nic_word(p.number, port::CROSSING)));
+        let device = self.device_of(p);
+        if p.path == Some(NicPath::Tc)
+            && let Ok(kept) = hold::held(&dir.join("keep"))
+        {
+            let _ = crossing::remove(p.number, &kept); // it goes with the namespace
+        }
         let _ = hold::let_go(&dir.join("keep"));
         self.unpublish(&pins::out_name(p.number, p.host.then_some(index)));
         if p.host {
@@ -241,7 +311,7 @@ impl Switch {
         }
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let place = self.nic_word(p.number, port::PLACE);
-            if !shared.unpoint(p.number, place, (self.nic_word(p.number, port::NETNS), index)) {
+            if !shared.unpoint(p.number, place, device) {
                 self.end_counting(&shared);
             }
         }
@@ -269,7 +339,10 @@ impl Switch {
     }
 
     /// Whether the interface of a NIC was deleted, as far as that can be told.
-    pub(super) fn interface_is_gone(&self, nic: &str) -> bool {
+    pub(super) fn interface_is_gone(&self, nic: &str, number: u32, path: Option<NicPath>) -> bool {
+        if path == Some(NicPath::Tc) {
+            return shared::tc_is_gone(&self.dir, number).unwrap_or(false);
+        }
         let link = bpffs::get(&pins::port(&self.dir, nic).join("xdp"), true);
         link.and_then(|link| bpf::xdp_lives(link.as_fd())).is_ok_and(|lives| !lives)
     }
@@ -287,19 +360,26 @@ impl Switch {
         let sum = Shared::open(&self.dir, &self.name).and_then(|s| s.sum(stats.port.number, &self.name));
         let Ok(sum) = sum else { return };
         let word = |at: usize| sum.u64(at).load(Relaxed);
-        stats.counters.tx.add(&RingStats::new(sum.clone(), 0).read());
+        let tx = &mut stats.counters.tx;
+        tx.add(&RingStats::new(sum.clone(), 0).read());
+        // What took the crossing and did not come to its end was cut off by a queue.
+        let lost = word(at::CROSSED).saturating_sub(tx.frames_in - word(at::DIRECT).min(tx.frames_in));
+        tx.frames_in += lost;
+        tx.add_drops(DropReason::DeviceFull, lost);
         stats.copies += word(at::COPIES);
         stats.unlearned += word(at::UNLEARNED);
         let rx = &mut stats.counters.rx;
         rx.frames_in += word(at::OFFERED);
-        rx.frames_out = word(at::SENT).min(word(at::HANDED));
+        let dropped = self.dropped_by(&stats.port).saturating_sub(word(at::DROPPED_BEFORE));
+        let sent = word(at::SENT).min(word(at::HANDED));
+        rx.frames_out = sent.saturating_sub(dropped + word(at::LOST));
         rx.bytes_out = word(at::BYTES);
         for why in DropReason::ALL {
             rx.add_drops(why, word(at::EDGE + 8 * why as usize));
         }
         let lost = word(at::HANDED) - rx.frames_out;
         // The kernel calls refused also what a clone's NIC was not to get.
-        let full = word(at::FULL).saturating_sub(word(at::WITHHELD)).min(lost);
+        let full = (word(at::FULL).saturating_sub(word(at::WITHHELD)) + dropped).min(lost);
         rx.add_drops(DropReason::DeviceFull, full);
         rx.add_drops(DropReason::DeviceRefused, lost - full);
     }
@@ -320,6 +400,16 @@ impl Nic {
                 .cure(format!("`ip link set {name} up`, and check the cable or the other end")));
         }
         Ok(Self { index, netns: net::netns_inode().map_err(io)?, interface })
+    }
+
+    fn check_kind(&self, name: &str, on: &str) -> Result<()> {
+        let kind =
+            self.interface.link_type().map_err(|e| Error::io(on, "asking for the interface failed", e))?;
+        if kind == libc::ARPHRD_ETHER {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Unsupported, on, format!("{name} is no Ethernet interface"))
+            .cure("use one whose frames begin with Ethernet addresses; `ip link` says link/ether"))
     }
 }
 

@@ -1,13 +1,13 @@
 //! The programs of a NIC: loaded, shown to senders, kept attached.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
-use super::between::{JUMP, TCX};
+use super::between::{CROSSING, MEMBER, Stand};
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
@@ -17,7 +17,7 @@ use crate::vale::layout::port;
 use crate::vale::module::Code;
 use crate::vale::objects::{Identity, Maps, Variants, builds};
 use crate::vale::reload::{Fresh, Place};
-use crate::vale::{PortAccess, Switch, SwitchPort, objects, parts, pins};
+use crate::vale::{NicPath, PortAccess, Switch, SwitchPort, objects, parts, pins};
 
 /// The objects with the programs of a NIC.
 static OBJECTS: Variants = [builds!("vale_nic_bridge"), builds!("vale_nic_hub"), builds!("vale_nic_module")];
@@ -32,22 +32,30 @@ const LOOPBACK: u32 = 1;
 pub(super) struct Programs {
     pub(super) wire: OwnedFd,
     pub(super) out: OwnedFd,
-    pub(super) pass: OwnedFd,
     pub(super) edge: OwnedFd,
+    /// Between the interface and the stack.
+    pub(super) between: OwnedFd,
+    /// At the outer end of the crossing, of a member by tc.
+    pub(super) cross: Option<OwnedFd>,
 }
 
 impl Switch {
-    /// Loads the programs of the NIC that is port `number`.
+    /// Loads the programs of the NIC that is port `number`, for a member by tc or by XDP.
     pub(super) fn load_nic(
         &self,
         shared: &Shared,
-        number: u32,
+        (number, by_tc): (u32, bool),
         generation: u32,
         on: &str,
     ) -> Result<Programs> {
-        let names = ["vale_wire", "vale_out", "vale_in", "vale_edge"];
-        let [wire, out, pass, edge] = self.load_of(shared, number, generation, names, on)?;
-        Ok(Programs { wire, out, pass, edge })
+        if by_tc {
+            let names = ["vale_wire", "vale_out", "vale_edge", "vale_skb", "vale_cross"];
+            let [wire, out, edge, between, cross] = self.load_of(shared, number, generation, names, on)?;
+            return Ok(Programs { wire, out, edge, between, cross: Some(cross) });
+        }
+        let names = ["vale_wire", "vale_out", "vale_edge", "vale_in"];
+        let [wire, out, edge, between] = self.load_of(shared, number, generation, names, on)?;
+        Ok(Programs { wire, out, edge, between, cross: None })
     }
 
     /// Loads programs of the port `number`, a NIC or the host's side of one.
@@ -145,24 +153,28 @@ impl Switch {
             Some(index) => {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
-                all.extend(between(&dir, host, on)?);
+                all.extend(stand(&dir, MEMBER, host, on)?);
                 all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
                 inject
             }
             None => {
-                let Programs { wire, out, pass, edge } = self.load_nic(&shared, of.number, generation, on)?;
-                let word = |at| self.nic_word(of.number, at);
+                let which = (of.number, of.path == Some(NicPath::Tc));
+                let Programs { wire, out, edge, between, cross } =
+                    self.load_nic(&shared, which, generation, on)?;
                 let entries = Entries {
                     switch: self.name.clone(),
                     dir: self.dir.clone(),
-                    of: (of.number, word(port::PLACE)),
-                    netns: word(port::NETNS),
+                    of: (of.number, self.nic_word(of.number, port::PLACE)),
+                    netns: self.device_of(of).0,
                 };
                 if entries.are_in_reach() {
                     all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
                 }
                 all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
-                all.extend(between(&dir, pass, on)?);
+                all.extend(stand(&dir, MEMBER, between, on)?);
+                if let Some(cross) = cross {
+                    all.extend(stand(&dir, CROSSING, cross, on)?);
+                }
                 all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
                 out
             }
@@ -244,15 +256,15 @@ pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &st
 }
 
 /// The two places one of which a program between a NIC and the stack has.
-fn between(dir: &Path, program: OwnedFd, on: &str) -> Result<[Fresh; 2]> {
+fn stand(dir: &Path, at: Stand, program: OwnedFd, on: &str) -> Result<[Fresh; 2]> {
     let same = program.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
-    let (link, jump) = (Place::Link(dir.join(TCX)), Place::Entry(dir.join(JUMP)));
+    let (link, jump) = (Place::Link(dir.join(at.tcx)), Place::Entry(dir.join(at.jump)));
     Ok([Fresh { place: link, program }, Fresh { place: jump, program: same }])
 }
 
 /// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers
-/// can't be opened.
-pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
+/// can't be opened. Returns that namespace.
+pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<File> {
     let path = dir.join("keep");
     let kept = net::in_private_netns(|| {
         let link = bpf::link(out.as_fd(), LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE)?;
@@ -260,7 +272,7 @@ pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<()> {
         bpffs::pin(link.as_fd(), &path)?;
         hold::hold(&path)
     });
-    kept.map(drop).map_err(|e| {
+    kept.map(|(netns, ())| netns.into()).map_err(|e| {
         Error::io(on, "keeping the program that sends attached failed", e).cure_if_denied("run as root")
     })
 }

@@ -21,6 +21,8 @@ pub(super) struct Shared {
     pub(super) nics: MapHandle,
     pub(super) devs: MapHandle,
     pub(super) all: MapHandle,
+    /// Interfaces by port number, for programs at tc.
+    pub(super) tc: MapHandle,
     /// Ports by interface: index and namespace.
     pub(super) ports: MapHandle,
     /// The program that counts what drivers took, for all NICs.
@@ -30,6 +32,9 @@ pub(super) struct Shared {
 
 /// The file of the map that holds the program that counts.
 pub(super) const COUNTING: &str = "counting";
+
+/// That of the interfaces for programs at tc.
+const TC_DEVS: &str = "tc_devs";
 
 impl Shared {
     /// Opens the maps, making them with the first NIC.
@@ -54,6 +59,7 @@ impl Shared {
         Ok(Self {
             nics: map(MapType::PercpuArray, "nics", (4, at::SIZE), PORTS, 0)?,
             devs: map(MapType::Devmap, "devs", (4, 4), PORTS, 0)?,
+            tc: map(MapType::Devmap, TC_DEVS, (4, 4), PORTS, 0)?,
             ports: map(MapType::Hash, "nic_ports", (8, 4), at::MAX, libbpf_sys::BPF_F_RDONLY_PROG)?,
             counting: map(MapType::ProgArray, COUNTING, (4, 4), 1, 0)?,
             edges: Edges::make(dir, on)?,
@@ -66,6 +72,7 @@ impl Shared {
         Ok(Self {
             nics: get("nics")?,
             devs: get("devs")?,
+            tc: get(TC_DEVS)?,
             all: get("all_devs")?,
             ports: get("nic_ports")?,
             counting: get(COUNTING)?,
@@ -78,18 +85,23 @@ impl Shared {
             ("nics", &self.nics),
             ("devs", &self.devs),
             ("all_devs", &self.all),
+            (TC_DEVS, &self.tc),
             ("nic_ports", &self.ports),
             (COUNTING, &self.counting),
         ];
         own.into_iter().chain(self.edges.named())
     }
 
-    /// Forgets what an earlier port of that number counted.
-    pub(super) fn clear(&self, number: u32, on: &str) -> Result<()> {
+    /// Forgets what an earlier port of that number counted. `dropped`: what the interface has dropped so far.
+    pub(super) fn clear(&self, number: u32, dropped: u64, on: &str) -> Result<()> {
         let cpus =
             libbpf_rs::num_possible_cpus().map_err(|e| refused(on, "asking for the number of CPUs", &e))?;
+        let mut copies = vec![vec![0; at::SIZE]; cpus];
+        if let Some(first) = copies.first_mut() {
+            first[at::DROPPED_BEFORE..][..8].copy_from_slice(&dropped.to_ne_bytes());
+        }
         self.nics
-            .update_percpu(&number.to_ne_bytes(), &vec![vec![0; at::SIZE]; cpus], MapFlags::ANY)
+            .update_percpu(&number.to_ne_bytes(), &copies, MapFlags::ANY)
             .map_err(|e| refused(on, "clearing the counters", &e))
     }
 
@@ -110,9 +122,16 @@ impl Shared {
         put(&self.all, &place.to_ne_bytes(), index)
     }
 
+    /// Tells programs at tc the interface of a port, which is of the present network namespace.
+    pub(super) fn point_tc(&self, number: u32, index: u32, on: &str) -> Result<()> {
+        let put = self.tc.update(&number.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY);
+        put.map_err(|e| refused(on, "naming the interface to the programs", &e))
+    }
+
     /// Takes the interface of a port from the programs; returns whether there are others.
     pub(super) fn unpoint(&self, number: u32, place: u32, interface: (u32, u32)) -> bool {
         let _ = self.devs.delete(&number.to_ne_bytes());
+        let _ = self.tc.delete(&number.to_ne_bytes());
         let _ = self.all.delete(&place.to_ne_bytes());
         self.edges.forget(number, place);
         let _ = self.ports.delete(&interface_key(interface));
@@ -132,6 +151,13 @@ impl Shared {
         }
         Ok(Arc::new(sum))
     }
+}
+
+/// Whether the kernel took the interface of a member by tc from the programs: it was deleted.
+pub(super) fn tc_is_gone(dir: &Path, number: u32) -> Result<bool> {
+    let map = objects::open_map(&dir.join(TC_DEVS), "switch")?;
+    let entry = map.lookup(&number.to_ne_bytes(), MapFlags::ANY);
+    Ok(entry.is_ok_and(|entry| entry.is_none()))
 }
 
 /// `struct nic_key` of bpf/vale_nic.h.

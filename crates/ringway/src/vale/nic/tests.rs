@@ -43,7 +43,7 @@ fn misuse(switch: &Switch) {
 
 /// The same of the host's side: only runs that seem to come from the NIC serve it.
 fn misuse_host(switch: &Switch) {
-    switch.add_nic_with("v0", &NicOptions { host: true }).unwrap();
+    switch.add_nic_with("v0", &NicOptions { host: true, ..NicOptions::default() }).unwrap();
     let index = net::index("v0").unwrap();
     let host_stats = || switch.stats().into_iter().find(|s| s.port.host).unwrap();
     let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
