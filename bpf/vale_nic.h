@@ -42,9 +42,8 @@ struct nic_cpu {
 	__u64 direct;         /* of tx.in, frames that `vale_skb` gave out itself */
 	__u64 crossed;        /* frames that it left to `vale_wire`, which counts those that reach it in tx.in */
 	__u64 lost;           /* frames that came back by the crossing when the interface was gone */
-	__u64 dropped_before; /* what the interface had dropped when it became a member; the library's */
 };
-_Static_assert(sizeof(struct nic_cpu) == 616 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
+_Static_assert(sizeof(struct nic_cpu) == 608 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
 	       __builtin_offsetof(struct nic_cpu, edge) == 312 && __builtin_offsetof(struct nic_cpu, withheld) == 560, "layout.rs");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 

@@ -24,7 +24,7 @@ use ringway::{DropReason, Port};
 use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::{RawReceiver, RawSender};
 
-use support::members::{KIND, add, assert_closed};
+use support::members::{KIND, WAYS, add_by, assert_closed};
 use support::switch::Temporary;
 use support::{LIMIT, Random, eventually, new_lab, whole};
 
@@ -160,7 +160,8 @@ fn user(lab: &Lab, switch: &Switch, i: usize) -> User {
     let [nic, wire] = [format!("p{i}"), format!("w{i}")];
     lab.veth(&nic, &wire).unwrap();
     lab.run_napi(&wire).unwrap();
-    add(lab, switch.name(), &nic, false).unwrap();
+    // Members by both ways, side by side.
+    add_by(lab, switch.name(), &nic, WAYS[i % 2]).unwrap();
     User::Wire(RawSender::open(lab, &wire).unwrap(), RawReceiver::open(lab, &wire).unwrap())
 }
 

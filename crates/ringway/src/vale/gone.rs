@@ -54,6 +54,9 @@ impl Switch {
         if let Some(stats) = self.stats_of(port).filter(|_| !self.is_kept(number)) {
             self.retire(&stats);
         }
+        if was_nic {
+            self.clear_nic(number);
+        }
         delete(&self.maps.states, number);
         self.reset_conf(number);
         self.flush_port(number);

@@ -114,6 +114,7 @@ pub(crate) mod state {
     /// Not 0: a NIC; of its host's side the inode number of the network namespace.
     pub(crate) const NIC: usize = 4;
     pub(crate) const MIRRORED: usize = 8;
+    pub(crate) const DROPPED_BEFORE: usize = 40;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 34560;
     pub(crate) const TX_COUNTERS: usize = 64;
@@ -134,7 +135,7 @@ pub(crate) const MODULE_RUN: usize = 34944;
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 616;
+    pub(crate) const SIZE: usize = 608;
     pub(crate) const COPIES: usize = 256;
     pub(crate) const UNLEARNED: usize = 264;
     pub(crate) const OFFERED: usize = 272;
@@ -147,7 +148,6 @@ pub(crate) mod nic {
     pub(crate) const DIRECT: usize = 584;
     pub(crate) const CROSSED: usize = 592;
     pub(crate) const LOST: usize = 600;
-    pub(crate) const DROPPED_BEFORE: usize = 608;
 }
 
 /// Offsets in the control block of a ring.

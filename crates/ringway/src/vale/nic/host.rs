@@ -115,7 +115,6 @@ impl Switch {
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
-        shared.clear(number, 0, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
         programs::keep(&inject, dir, on)?;

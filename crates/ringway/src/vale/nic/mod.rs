@@ -247,8 +247,9 @@ impl Switch {
             word(at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
-        self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(1, Release);
-        shared.clear(number, veth::tx_dropped(nic.index).unwrap_or(0), on)?;
+        let state = self.state_of(number).ok_or_else(gone)?;
+        state.u64(state::DROPPED_BEFORE).store(veth::tx_dropped(nic.index).unwrap_or(0), Relaxed);
+        state.u32(state::NIC).store(1, Release);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
@@ -370,7 +371,9 @@ impl Switch {
         stats.unlearned += word(at::UNLEARNED);
         let rx = &mut stats.counters.rx;
         rx.frames_in += word(at::OFFERED);
-        let dropped = self.dropped_by(&stats.port).saturating_sub(word(at::DROPPED_BEFORE));
+        let before =
+            self.state_of(stats.port.number).map_or(0, |s| s.u64(state::DROPPED_BEFORE).load(Relaxed));
+        let dropped = self.dropped_by(&stats.port).saturating_sub(before);
         let sent = word(at::SENT).min(word(at::HANDED));
         rx.frames_out = sent.saturating_sub(dropped + word(at::LOST));
         rx.bytes_out = word(at::BYTES);

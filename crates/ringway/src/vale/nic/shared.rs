@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::sys::bpffs;
 use crate::sys::mmap::Mmap;
 use crate::vale::layout::{PORTS, nic as at};
-use crate::vale::objects;
+use crate::vale::{Switch, objects};
 
 /// Opened, or made with the first NIC.
 pub(super) struct Shared {
@@ -92,17 +92,10 @@ impl Shared {
         own.into_iter().chain(self.edges.named())
     }
 
-    /// Forgets what an earlier port of that number counted. `dropped`: what the interface has dropped so far.
-    pub(super) fn clear(&self, number: u32, dropped: u64, on: &str) -> Result<()> {
-        let cpus =
-            libbpf_rs::num_possible_cpus().map_err(|e| refused(on, "asking for the number of CPUs", &e))?;
-        let mut copies = vec![vec![0; at::SIZE]; cpus];
-        if let Some(first) = copies.first_mut() {
-            first[at::DROPPED_BEFORE..][..8].copy_from_slice(&dropped.to_ne_bytes());
-        }
-        self.nics
-            .update_percpu(&number.to_ne_bytes(), &copies, MapFlags::ANY)
-            .map_err(|e| refused(on, "clearing the counters", &e))
+    /// Forgets what a port of that number counted, before another one may get it: programs count for a port as soon as it exists.
+    fn clear(&self, number: u32) {
+        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
+        let _ = self.nics.update_percpu(&number.to_ne_bytes(), &vec![vec![0; at::SIZE]; cpus], MapFlags::ANY);
     }
 
     /// Tells the programs the interface of a port.
@@ -150,6 +143,15 @@ impl Shared {
             }
         }
         Ok(Arc::new(sum))
+    }
+}
+
+impl Switch {
+    /// Forgets what the NIC of that number counted.
+    pub(in crate::vale) fn clear_nic(&self, number: u32) {
+        if let Ok(shared) = Shared::open(&self.dir, &self.name) {
+            shared.clear(number);
+        }
     }
 }
 
