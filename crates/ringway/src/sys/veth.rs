@@ -119,9 +119,13 @@ mod tests {
         assert_eq!((name.as_str(), mtu, dropped), ("inner", 65535, 0));
         let seen = || {
             bring_up_unused(outer, "a test")?;
-            Ok((net::name(outer)?, Interface::new(outer)?.link_up()?))
+            // A worker of the kernel calls it running.
+            while !Interface::new(outer)?.link_up()? {
+                std::thread::yield_now();
+            }
+            net::name(outer)
         };
-        assert_eq!(net::in_netns(&outer_file, seen).unwrap(), ("rw0".to_owned(), true));
+        assert_eq!(net::in_netns(&outer_file, seen).unwrap(), "rw0");
         net::in_netns(&inner_file, || delete(4711)).unwrap();
         assert!(net::in_netns(&outer_file, || net::name(outer)).is_err());
         drop(outer_netns);

@@ -83,6 +83,9 @@ impl Switch {
     /// frames in several pieces that go on to another NIC they can't be: those are dropped as `bad_offload`. Nor is it done behind
     /// extension headers of IPv6 or two VLAN tags.
     ///
+    /// Software interfaces, and those without native XDP, get in and out by tc ([`NicPath`](super::NicPath)). What follows is of members
+    /// by XDP; by tc frames of any length and with anything unfinished pass between members.
+    ///
     /// A veth whose far end runs no NAPI takes no frame from the switch: `device_refused`. `ethtool -K PEER gro on` turns it on, and
     /// [`far_end_polls`](crate::probe::Interface::far_end_polls) tells.
     ///
@@ -93,8 +96,8 @@ impl Switch {
     /// bytes, frames seem untagged: turn that off with `ethtool -K IF rxvlan off`, and in such hosts with `ethtool -K IF txvlan off`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when its driver has no native XDP; [`ErrorKind::Busy`] when another program
-    /// is attached, or there is a port of that name; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when it is no Ethernet interface; [`ErrorKind::Busy`] when another program
+    /// is attached that takes its frames, another switch has it, or there is a port of that name; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
     /// refuses the switch's module in the program of a NIC, or the switch has 64 NICs, or one of the same index in another
     /// namespace. Nothing half made stays.
     ///
