@@ -42,6 +42,7 @@ bench:
 	@scripts/setup --bench
 	$(CARGO) run --release --quiet -p ringway-cli -- bench io
 	$(CARGO) run --release --quiet -p ringway-cli -- bench vale
+	$(CARGO) run --release --quiet -p ringway-cli -- bench containers
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester

@@ -30,6 +30,9 @@ enum Suite {
     /// Switches: between programs, between interfaces, many addresses, many ports
     #[command(after_help = VALE)]
     Vale(SuiteArgs),
+    /// Containers: TCP, datagrams and round trips between two, by switches and routers
+    #[command(after_help = CONTAINERS)]
+    Containers(SuiteArgs),
     /// Unmodified programs: on Ringway beside themselves on the system's libraries
     #[command(after_help = PCAP)]
     Pcap(SuiteArgs),
@@ -102,6 +105,18 @@ Examples:
   sudo ringway bench vale --case unicast --json out.json     # one case, with its single runs
   sudo ringway bench vale --case fdb --only ringway-vale --runs 9 --seconds 0.5";
 
+const CONTAINERS: &str = "\
+Cases: tcp-1, tcp-4, udp-small, ping, route-tcp-1, route-tcp-4, route-udp-small. Two network namespaces with veths as ip makes them stand for \
+two containers, a third one for their host; all need root. Switches: ringway-switch, ringway-switch-xdp, linux-bridge, ovs-userspace; \
+routers: ringway-router, ringway-router-xdp, linux-forward. Those that are not installed are skipped by name. The systems named -xdp have GRO \
+on in the containers, ovs-userspace has tx checksums off there: each needs that. TCP is measured at an MTU of 1500 and of 9000. A full run \
+takes some 8 minutes.
+
+Examples:
+  sudo ringway bench containers                              # everything
+  sudo ringway bench containers --case tcp-4 --json out.json # one case, with its single runs
+  sudo ringway bench containers --only ringway-switch --only linux-bridge --runs 9";
+
 const PCAP: &str = "\
 Cases: bridge, tcpreplay, tcpdump, ovs, latency, latency-ovs. Each system is the same program, started as ringway run does it, or plainly: libpcap and
 kernel. They need root and run in a network namespace of their own; those that are not installed are skipped by name. Frame sizes count
@@ -158,6 +173,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Suite::Fib(args) => fib(args),
         Suite::Io(args) => measure("io", args, suite::io::cases, |_| Vec::new()),
         Suite::Vale(args) => measure("vale", args, suite::vale::cases, |_| Vec::new()),
+        Suite::Containers(args) => measure("containers", args, suite::containers::cases, |_| Vec::new()),
         Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
         Suite::L3(args) => l3(args),
         Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),

@@ -1,15 +1,12 @@
-//! What a router needs: addresses, routes, and for Ringway's a thread that keeps its tables those of the kernel.
+//! What a router needs: addresses and routes.
 //!
 //! Side `k` of the tester is a network with one router before its hosts: the first host, which answers for all of them. So a
 //! table of neighbours never grows with the number of flows.
 
-use std::time::Duration;
-
-use ringway_router::follow::{Engine, Options};
-use ringway_router::kernel::Spec;
+use ringway_router::follow::Options;
 
 use crate::lab::Lab;
-use crate::own::router::{Keeper, OwnRouter, refused};
+use crate::own::router::OwnRouter;
 use crate::rfc2544::frame::{v4, v6};
 use crate::suite::Fault;
 
@@ -60,32 +57,8 @@ fn commands(ipv6: bool) -> Vec<String> {
 /// Ringway's router over the links.
 pub(super) fn ringway(inside: &Lab, members: &[&str]) -> Result<OwnRouter, Fault> {
     let nics = members.iter().map(ToString::to_string).collect();
-    OwnRouter::start(inside, move |name| {
-        let options = Options { nics, ..Options::default() };
-        let (engine, _) = Engine::create(name, &Spec::default(), &options).map_err(refused)?;
-        Ok(Followed(engine))
-    })
+    OwnRouter::following(inside, Options { nics, ..Options::default() })
 }
-
-/// A router that follows the kernel's tables, as `ringway vale add --module router` makes it.
-struct Followed(Engine);
-
-impl Keeper for Followed {
-    fn turn(&mut self) -> Result<(), Fault> {
-        Ok(self.0.turn()?)
-    }
-
-    fn wait(&self) -> Duration {
-        self.0.wait().max(LEAST)
-    }
-
-    fn delete(self) -> Result<(), Fault> {
-        Ok(self.0.delete()?)
-    }
-}
-
-/// Shortest time between two turns, for changes of neighbours.
-const LEAST: Duration = Duration::from_millis(20);
 
 #[cfg(test)]
 mod tests {

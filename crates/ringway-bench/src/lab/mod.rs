@@ -84,11 +84,7 @@ impl Lab {
     pub fn veth(&self, a: &str, b: &str) -> Result<(), LabError> {
         let queues = "numtxqueues 1 numrxqueues 1";
         self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues}"))?;
-        self.ip(&format!("link set {a} up"))?;
-        self.ip(&format!("link set {b} up"))?;
-        self.settle(a);
-        self.settle(b);
-        Ok(())
+        self.raise(a, self, b)
     }
 
     /// The same with the second end in another namespace.
@@ -99,6 +95,21 @@ impl Lab {
     pub fn veth_to(&self, a: &str, other: &Self, b: &str) -> Result<(), LabError> {
         let (queues, there) = ("numtxqueues 1 numrxqueues 1", &other.name);
         self.ip(&format!("link add {a} {queues} type veth peer name {b} {queues} netns {there}"))?;
+        self.raise(a, other, b)
+    }
+
+    /// A pair of links as `ip link add` makes it when it is told nothing, the second end in another namespace: with as many queues as the
+    /// kernel gives. Brings both up.
+    ///
+    /// # Errors
+    ///
+    /// What `ip` said.
+    pub fn plain_veth_to(&self, a: &str, other: &Self, b: &str) -> Result<(), LabError> {
+        self.ip(&format!("link add {a} type veth peer name {b} netns {}", other.name))?;
+        self.raise(a, other, b)
+    }
+
+    fn raise(&self, a: &str, other: &Self, b: &str) -> Result<(), LabError> {
         self.ip(&format!("link set {a} up"))?;
         other.ip(&format!("link set {b} up"))?;
         self.settle(a);
@@ -266,6 +277,7 @@ mod tests {
         let other = Lab::new().unwrap();
         lab.veth_to("b0", &other, "b1").unwrap();
         other.ip("link set b1 mtu 1400").unwrap();
+        lab.plain_veth_to("c0", &other, "c1").unwrap();
         lab.run_napi("a1").unwrap();
         assert!(lab.ip("link set absent up").unwrap_err().to_string().contains("absent"));
         let mtu =

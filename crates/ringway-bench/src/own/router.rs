@@ -5,7 +5,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ringway::ErrorKind;
-use ringway_router::kernel::{Router, routers};
+use ringway_router::follow::{Engine, Options};
+use ringway_router::kernel::{Router, Spec, routers};
 
 use crate::lab::{Lab, LabError};
 use crate::own;
@@ -16,6 +17,9 @@ const PREFIX: &str = "vale_r";
 
 /// Longest time between two turns; tables are not to be trusted 3 s after the last one.
 const BEAT: Duration = Duration::from_millis(200);
+
+/// Shortest time between two turns, for changes of neighbours.
+const LEAST: Duration = Duration::from_millis(20);
 
 /// A router and what its tables are made from.
 pub(crate) trait Keeper {
@@ -69,6 +73,14 @@ impl OwnRouter {
         }
     }
 
+    /// The same as `ringway vale add --module router` makes it: it follows the kernel's tables.
+    pub(crate) fn following(lab: &Lab, options: Options) -> Result<Self, Fault> {
+        Self::start(lab, move |name| {
+            let (engine, _) = Engine::create(name, &Spec::default(), &options).map_err(refused)?;
+            Ok(Followed(engine))
+        })
+    }
+
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -84,6 +96,23 @@ impl OwnRouter {
 impl Drop for OwnRouter {
     fn drop(&mut self) {
         let _ = self.ended(); // what it was used for has failed or is over
+    }
+}
+
+/// A router whose tables are always those of the kernel.
+struct Followed(Engine);
+
+impl Keeper for Followed {
+    fn turn(&mut self) -> Result<(), Fault> {
+        Ok(self.0.turn()?)
+    }
+
+    fn wait(&self) -> Duration {
+        self.0.wait().max(LEAST)
+    }
+
+    fn delete(self) -> Result<(), Fault> {
+        Ok(self.0.delete()?)
     }
 }
 
@@ -105,7 +134,6 @@ pub(crate) fn delete_stale() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway_router::kernel::Spec;
 
     /// A router without tables.
     struct Bare(Router);

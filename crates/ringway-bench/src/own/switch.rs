@@ -63,13 +63,22 @@ impl OwnSwitch {
         Ok(Switch::open(&self.name)?.set_conf(from, &conf)?)
     }
 
-    /// Makes interfaces of a lab members.
+    /// Makes interfaces of a lab members by XDP.
     pub(crate) fn add_nics(&self, lab: &Lab, interfaces: &[&str]) -> Result<(), Fault> {
+        self.add_nics_with(lab, interfaces, &NicOptions { path: NicPath::Xdp, ..NicOptions::default() })
+    }
+
+    /// The same, with options.
+    pub(crate) fn add_nics_with(
+        &self,
+        lab: &Lab,
+        interfaces: &[&str],
+        options: &NicOptions,
+    ) -> Result<(), Fault> {
         let name = self.name.clone();
         let add = || {
             let switch = Switch::open(&name)?;
-            let by_xdp = NicOptions { path: NicPath::Xdp, ..NicOptions::default() };
-            interfaces.iter().try_for_each(|nic| switch.add_nic_with(nic, &by_xdp).map(drop))
+            interfaces.iter().try_for_each(|nic| switch.add_nic_with(nic, options).map(drop))
         };
         Ok(lab.run(|| Ok::<_, LabError>(add()))??)
     }

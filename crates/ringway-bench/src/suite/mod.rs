@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! | --- | --- |
+//! | [`containers`] | switches and routers between containers |
 //! | [`fib`] | route lookup |
 //! | [`pcap`] | unmodified programs, with Ringway under them and without |
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
@@ -22,6 +23,7 @@
 
 mod bed;
 pub mod conditions;
+pub mod containers;
 mod duo;
 mod fault;
 pub mod fib;
@@ -56,6 +58,9 @@ pub enum Unit {
     /// Nanoseconds; less is better.
     #[serde(rename = "ns")]
     Ns,
+    /// Microseconds; less is better.
+    #[serde(rename = "us")]
+    Us,
     /// Billions of bits per second; more is better.
     #[serde(rename = "Gbit/s")]
     Gbit,
@@ -78,6 +83,7 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Self::Mpps => "Mpps",
             Self::Ns => "ns",
+            Self::Us => "us",
             Self::Gbit => "Gbit/s",
             Self::Percent => "%",
             Self::Ppm => "ppm",
@@ -96,12 +102,14 @@ pub struct Sample {
     pub lost: Option<u64>,
     /// Bytes of memory that were in use, for cases that ask for it.
     pub memory: Option<u64>,
+    /// Seconds of CPUs for each Gbit, for cases that ask for it.
+    pub cpu: Option<f64>,
 }
 
 impl Sample {
     /// A sample that is a value alone.
     pub fn of(value: f64) -> Self {
-        Self { value, lost: None, memory: None }
+        Self { value, lost: None, memory: None, cpu: None }
     }
 }
 

@@ -11,8 +11,8 @@
 //!
 //! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer, and 0 a case without frames. `samples` are the single runs in order,
 //! `note` is there when a reader must know more, `variant` when the case has several (`"32 ports"`), `gbit`, the median in
-//! Gbit/s with FCS, in cases over frame sizes, `lost`, the sum of all runs, in cases that allow no loss, and `memory`, the
-//! most bytes of a run, in cases that ask for it.
+//! Gbit/s with FCS, in cases over frame sizes, `lost`, the sum of all runs, in cases that allow no loss, `memory`, the
+//! most bytes of a run, in cases that ask for it, and `cpu`, the median of what a Gbit took, in seconds of CPUs, in cases of TCP.
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,9 @@ pub struct Row {
     /// Most bytes of memory of all runs, in cases that ask for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
+    /// Seconds of all CPUs for a Gbit, median of the runs, in cases that ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
     /// Frames lost in all runs together, in cases that allow no loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
@@ -123,6 +126,7 @@ impl Row {
         let values: Vec<f64> = samples.iter().map(|s| round(s.value)).collect();
         let (min, max) = statistics::range(&values)?;
         let median = round(statistics::median(&values)?);
+        let cpu: Vec<f64> = samples.iter().filter_map(|s| s.cpu).collect();
         Some(Self {
             case: case.name.to_owned(),
             variant: case.variant.to_owned(),
@@ -137,6 +141,7 @@ impl Row {
             runs: values.len() as u32,
             gbit: case.bits.then(|| round(median * f64::from(8 * case.frame) / 1e3)),
             memory: samples.iter().filter_map(|s| s.memory).max(),
+            cpu: statistics::median(&cpu).map(round),
             lost: samples.iter().map(|s| s.lost).sum(),
             samples: values,
             note: case.note.to_owned(),
@@ -157,7 +162,7 @@ impl Row {
     /// How many times as good as `other` this is: more packets, or less time.
     pub fn ratio_to(&self, other: &Self) -> f64 {
         match self.unit {
-            Unit::Ns | Unit::Ppm => other.median / self.median,
+            Unit::Ns | Unit::Us | Unit::Ppm => other.median / self.median,
             Unit::Mpps | Unit::Gbit | Unit::Percent | Unit::Mlookups | Unit::Mupdates => {
                 self.median / other.median
             }
@@ -285,12 +290,16 @@ pub(super) mod tests {
     #[test]
     fn what_some_cases_add() {
         let case = Case::new("size", Unit::Mpps).frame(1500).variant("32 ports").with_bits();
-        let samples = [1, 3, 2].map(|n| Sample { memory: Some(n << 20), ..Sample::of(n as f64) });
+        let samples = [1, 3, 2].map(|n| Sample {
+            memory: Some(n << 20),
+            cpu: Some(n as f64 / 4.0),
+            ..Sample::of(n as f64)
+        });
         let row = Row::of(&case, "ringway-x", &samples).unwrap();
         let json = serde_json::to_value(&row).unwrap();
         assert_eq!(
-            (&json["variant"], &json["gbit"], &json["memory"]),
-            (&"32 ports".into(), &24.0.into(), &(3 << 20).into())
+            (&json["variant"], &json["gbit"], &json["memory"], &json["cpu"]),
+            (&"32 ports".into(), &24.0.into(), &(3 << 20).into(), &0.5.into())
         );
         assert_eq!(serde_json::from_value::<Row>(json).unwrap(), row);
         let other = Row::of(&Case::new("size", Unit::Mpps).frame(1500), "ringway-x", &samples).unwrap();
@@ -299,8 +308,16 @@ pub(super) mod tests {
 
     #[test]
     fn units_have_their_names() {
-        let units =
-            [Unit::Mpps, Unit::Ns, Unit::Gbit, Unit::Percent, Unit::Ppm, Unit::Mlookups, Unit::Mupdates];
+        let units = [
+            Unit::Mpps,
+            Unit::Ns,
+            Unit::Us,
+            Unit::Gbit,
+            Unit::Percent,
+            Unit::Ppm,
+            Unit::Mlookups,
+            Unit::Mupdates,
+        ];
         for unit in units {
             assert_eq!(serde_json::to_value(unit).unwrap(), unit.to_string());
         }

@@ -63,6 +63,9 @@ fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     if let Some(memory) = row.memory {
         write!(out, "  {} MiB of memory", number(memory as f64 / f64::from(1 << 20)))?;
     }
+    if let Some(cpu) = row.cpu {
+        write!(out, "  {cpu:.3} CPU s/Gbit")?;
+    }
     if let Some(lost) = row.lost {
         write!(out, "  {lost} frames lost")?;
     }
@@ -75,6 +78,7 @@ pub fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,
+        v if v > 0.0 && v < 0.1 => 3,
         _ => 2,
     };
     format!("{value:.decimals$}")
@@ -106,10 +110,11 @@ skipped: tx af_xdp (burst 256): no libbpf
         report.rows.truncate(1);
         let row = &mut report.rows[0];
         (row.variant, row.gbit, row.memory) = ("2 ports".into(), Some(3.84), Some(3 << 20));
+        row.cpu = Some(0.05);
         let expected = "\
 tx, 2 ports, 64-byte frames, burst 256, 1 core, 3 runs
     system                    Mpps         min - max        \n    \
-ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of memory  6 frames lost
+ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of memory  0.050 CPU s/Gbit  6 frames lost
     a note
 
 ";
@@ -118,6 +123,7 @@ ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of
 
     #[test]
     fn decimals_shrink() {
-        assert_eq!([0.123, 12.345, 123.45, 12345.6].map(number), ["0.12", "12.35", "123.5", "12346"]);
+        let numbers = [0.0, 0.012_34, 0.123, 12.345, 123.45, 12345.6].map(number);
+        assert_eq!(numbers, ["0.00", "0.012", "0.12", "12.35", "123.5", "12346"]);
     }
 }
