@@ -15,8 +15,8 @@ use crate::lab::{Lab, LabError};
 use crate::own::router::OwnRouter;
 use crate::own::switch::OwnSwitch;
 use crate::peers::{LinuxBridge, OvsUserspace};
-use crate::suite::Fault;
 use crate::suite::bed::SENDER;
+use crate::suite::{Bed, Fault};
 
 /// How long a system may take until the containers reach each other.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -172,22 +172,25 @@ impl fmt::Debug for Scene {
 
 impl Scene {
     /// Makes containers and a system between them, and waits until answers come.
-    pub(super) fn new(system: System, mtu: u32) -> Result<Self, Fault> {
+    pub(super) fn new(bed: Bed<'_>, system: System, mtu: u32) -> Result<Self, Fault> {
         system.check(mtu)?;
         let place = Place::new(system.routes(), mtu)?;
         let joined = system.start(&place)?;
-        reach(&place, &joined)?;
+        reach(bed, &place, &joined)?;
         Ok(Self { _joined: joined, place })
     }
 }
 
 /// Asks until the other container answers, by way of the system.
-fn reach(place: &Place, joined: &Joined) -> Result<(), Fault> {
+fn reach(bed: Bed<'_>, place: &Place, joined: &Joined) -> Result<(), Fault> {
     let mut pinger = place.containers[0].run(|| Pinger::open(place.address(1), ANSWER))?;
     let end = Instant::now() + PATIENCE;
     loop {
         if pinger.ask()?.is_some() && joined.works(&place.middle)? {
             return Ok(());
+        }
+        if bed.signals.stopped() {
+            return Err(Fault::Failed("interrupted".into()));
         }
         if Instant::now() > end {
             return Err(Fault::Failed(format!("no answer came in {} s", PATIENCE.as_secs())));

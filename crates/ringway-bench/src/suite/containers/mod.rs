@@ -79,6 +79,6 @@ fn small<'a>(bed: Bed<'a>, name: &'static str, systems: &[System]) -> Case<'a> {
 /// The same measurement over each system.
 fn compared<'a>(bed: Bed<'a>, case: Case<'a>, mtu: u32, measure: Measure, systems: &[System]) -> Case<'a> {
     systems.iter().fold(case, |case, &system| {
-        case.system(system.name(), move || measure(bed, &Scene::new(system, mtu)?))
+        case.system(system.name(), move || measure(bed, &Scene::new(bed, system, mtu)?))
     })
 }
