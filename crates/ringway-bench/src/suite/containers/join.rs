@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use ringway::probe;
-use ringway::vale::NicOptions;
+use ringway::vale::{NicOptions, NicPath};
 use ringway_router::follow::Options;
 use ringway_router::kernel::{Outcome, Router};
 
@@ -54,7 +54,11 @@ pub(super) enum Way {
 impl Way {
     /// How interfaces become ports of a switch.
     fn nic_options(self) -> NicOptions {
-        NicOptions::default()
+        let path = match self {
+            Self::Usual => NicPath::Auto,
+            Self::Xdp => NicPath::Xdp,
+        };
+        NicOptions { path, ..NicOptions::default() }
     }
 
     /// How interfaces become members of a router.
