@@ -116,3 +116,25 @@ fn refusals_are_one_line() {
         assert!(ended.stderr.contains(says) && ended.stderr.trim_end().lines().count() == 1, "{ended:?}");
     }
 }
+
+/// Beside generic XDP there are no host rings: frames for the host would go round.
+#[test]
+fn a_driver_that_refuses_programs_is_refused_at_once() {
+    if !lab::is_root() {
+        return eprintln!("SKIP: attaching programs needs root; run these tests with sudo");
+    }
+    let lab = Lab::new().unwrap();
+    // The far end has more queues to send from than b0 has to receive by.
+    lab.ip("link add b0 numrxqueues 1 numtxqueues 1 type veth peer name b1 numrxqueues 2 numtxqueues 2")
+        .unwrap();
+    lab.ip("link set b0 up").unwrap();
+    for args in [&["route", "run", "-p", "b0"][..], &["bridge", "-i", "b0", "-i", "b0^"]] {
+        let ended = inside(&lab, args).output().unwrap();
+        let says = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{args:?}: {says}");
+        assert_eq!(says.trim_end().lines().count(), 1, "{args:?}: {says}");
+        for part in ["ebpf:b0^: ", "driver veth", "generic hook", "leave b0 to the kernel"] {
+            assert!(says.contains(part), "{args:?}: {says}");
+        }
+    }
+}

@@ -248,10 +248,12 @@ impl OpenOptions {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open); when one fails, none stays open.
+    /// As [`open`](Self::open); when one fails, none stays open. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for `packet:IF`
+    /// with `ebpf:IF^`, between which frames would go round.
     pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
         let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
         backend::with_chosen(&names, |chosen| {
+            backend::refuse_packet_sockets(chosen).map_err(|e| (None, e))?;
             let mut options = self.clone();
             if options.region.is_none() {
                 let all: Vec<_> = chosen.iter().map(|c| (&c.name, c.zero_copy())).collect();

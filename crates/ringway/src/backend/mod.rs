@@ -1,6 +1,7 @@
 //! What serves a port's rings. A backend is called once per sync, never per frame.
 
 mod auto;
+mod beside_host;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 pub(crate) mod middle;
@@ -15,6 +16,7 @@ pub(crate) mod xdp;
 
 pub(crate) use auto::with_chosen;
 use auto::{Chosen, choose};
+pub(crate) use beside_host::refuse_packet_sockets;
 
 use std::fmt::Debug;
 use std::os::fd::RawFd;

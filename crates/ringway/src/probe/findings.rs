@@ -241,9 +241,14 @@ impl Interface {
         if why.is_empty() {
             return check.ok("");
         }
+        // Beside generic XDP there are no host rings.
+        let bridge = match self.lacks_xdp() {
+            true => String::new(),
+            false => format!(", or `ringway bridge -i ebpf:{0} -i ebpf:{0}^`", self.name),
+        };
         check.warn(
             format!("it carries {}: a port that takes all frames cuts the host off", why.join(", ")),
-            format!("use another interface, or `ringway bridge -i ebpf:{0} -i ebpf:{0}^`", self.name),
+            format!("use another interface{bridge}"),
         )
     }
 }

@@ -29,7 +29,7 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{Setup, nic};
+use super::{Setup, beside_host, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
@@ -240,6 +240,7 @@ fn links(
         // Whoever receives on the interface goes on as ever.
     } else if target.shape.host {
         egress = Some(Egress::attach(receiver, gate, target.index, name)?);
+        beside_host::refuse_host_rings(name, (netns, target.index), &target.interface)?;
     } else {
         let receiver = gate.map_or(receiver, Gate::entry);
         let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);

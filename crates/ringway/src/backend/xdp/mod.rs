@@ -30,7 +30,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use super::ebpf::{self, object};
-use super::{Control, Setup, nic};
+use super::{Control, Setup, beside_host, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
 use crate::name::{NicRings, PortName, no_host_rings};
@@ -268,6 +268,9 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
         r => (r, None),
     };
     let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
+    if let Some(why) = &generic {
+        beside_host::refuse_generic(name, (netns, target.index), &target.interface, why)?;
+    }
     let (promiscuous, unheard) = target.promiscuous(name)?;
     let core = Core {
         name: name.clone(),

@@ -156,11 +156,18 @@ fn each_state_has_its_finding() {
             "if-host",
             "it carries 10.0.0.1, the default route",
         ),
+        (
+            Interface { default_route: true, ..veth() },
+            "if-host",
+            "use another interface, or `ringway bridge -i ebpf:a0 -i ebpf:a0^`",
+        ),
     ];
     for (interface, id, text) in cases {
         let all = found(&interface);
         assert!(all.iter().any(|(i, _, t)| *i == id && t.contains(text)), "{id} {text}: {all:?}");
     }
+    let generic = found(&Interface { default_route: true, ..nic(Some(0)) });
+    assert!(generic.iter().any(|(id, _, t)| *id == "if-host" && t.ends_with("; use another interface")));
     let old = found(&Interface { xdp_features: None, ..veth() });
     assert!(!old.iter().any(|(id, ..)| *id == "if-takes-frames"), "{old:?}");
 }
