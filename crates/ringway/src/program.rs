@@ -13,7 +13,8 @@ const CURE: &str = "Ringway is made for the kernels of distributions from Linux 
                     under RINGWAY_LIBBPF_LOG=1";
 
 /// Cure of programs that call others, which the kernel's interpreter can't.
-const JIT: &str = "switch the kernel's compiler of programs on: `sysctl -w net.core.bpf_jit_enable=1`";
+pub(crate) const JIT: &str =
+    "switch the kernel's compiler of programs on: `sysctl -w net.core.bpf_jit_enable=1`";
 
 /// The object with programs that try what the kernel knows; clang made it (build.rs).
 static PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
@@ -80,7 +81,7 @@ pub(crate) fn tells_types() -> bool {
 }
 
 /// Whether it was for want of the kernel's compiler that the verifier refused a program.
-fn needs_jit(log: &str) -> bool {
+pub(crate) fn needs_jit(log: &str) -> bool {
     log.contains("JIT") || jit_is_off()
 }
 
@@ -104,8 +105,11 @@ pub fn cure() -> &'static str {
 /// The end of a verifier's log, where it says what it does not like, in one line.
 pub(crate) fn last_lines(log: &str) -> String {
     let noise = ["processed ", "verification time", "stack depth", "max_"];
-    let said =
-        log.lines().map(str::trim).filter(|l| !l.is_empty() && !noise.iter().any(|n| l.starts_with(n)));
+    let praise = |l: &str| l.ends_with("is safe for any args that match its prototype");
+    let said = log
+        .lines()
+        .map(str::trim)
+        .filter(|l| !l.is_empty() && !praise(l) && !noise.iter().any(|n| l.starts_with(n)));
     let lines: Vec<&str> = said.collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }
@@ -120,6 +124,8 @@ mod tests {
                    verification time 9 usec\nstack depth 0+0\nprocessed 2 insns (limit 1000000) max_states_per_insn 0\n\n";
         let said = "; return head[200]; / 1: (71) r0 = *(u8 *)(r1 +200) / invalid access to memory";
         assert_eq!(last_lines(log), said);
+        let log = "Func#33 ('f') is safe for any args that match its prototype\ncallbacks are not allowed\n";
+        assert_eq!(last_lines(log), "callbacks are not allowed");
         assert_eq!(last_lines(""), "");
     }
 

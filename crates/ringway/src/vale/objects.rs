@@ -276,8 +276,11 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
     let Code::Custom(c) = code else { return program::load(open, "the programs of the switch", on) };
     bpf::load_object(open).map_err(|e| match e.said() {
         Some((_, log)) => {
-            let log = program::last_lines(log);
-            let what = format!("the kernel's verifier refuses the module {}: {log}", c.name);
+            let said = program::last_lines(log);
+            let what = format!("the kernel's verifier refuses the module {}: {said}", c.name);
+            if program::needs_jit(log) {
+                return Error::new(ErrorKind::Unsupported, on, what).cure(program::JIT);
+            }
             Error::new(ErrorKind::Invalid, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
         }
