@@ -192,7 +192,7 @@ impl Outcome {
             Some(Ratio { to: other.system.clone(), times })
         };
         let ratios = report.rows.iter().filter(|r| r.is_peer()).filter_map(ratio).collect();
-        let failed = missing.iter().any(|m| !m.skipped) || report.failed().is_some();
+        let failed = missing.iter().any(Missing::is_failure) || report.failed().is_some();
         let intact = !integrity.is_empty() && integrity.iter().all(|p| p.integrity.is_intact());
         let interrupted = report.interrupted;
         missing.extend(report.missing);
@@ -248,6 +248,13 @@ mod tests {
         assert_eq!(sentence(&i), "5 of 5 frames intact and in order");
         i.foreign = 1;
         assert!(sentence(&i).contains("1 damaged"));
+    }
+
+    #[test]
+    fn peers_may_be_absent_but_not_ringway() {
+        let missing = |system| Missing::named("replay", system, &Fault::Unavailable("not here".into()));
+        assert!(missing("ringway-ebpf").is_failure());
+        assert!(!missing("libpcap").is_failure());
     }
 
     #[test]

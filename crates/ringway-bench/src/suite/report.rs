@@ -186,6 +186,12 @@ impl Missing {
 }
 
 impl Missing {
+    /// Whether it is more than a peer that is not installed: that Ringway can't be shown is a failure, whatever the reason.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        !self.skipped || self.system.starts_with("ringway")
+    }
+
     /// One outside a case of its own.
     pub(crate) fn named(what: &str, system: &str, fault: &Fault) -> Self {
         let skipped = matches!(fault, Fault::Unavailable(_));
