@@ -14,6 +14,7 @@ from commands import Failed, run, system, wait_for
 ADDRESS = ["52:54:00:00:00:0%d" % number for number in range(4)]
 FOREIGN = "02:00:00:00:00:99"
 PLACES = {"n0": "L", "n1": None, "n2": None, "n3": "R"}
+INSIDE = {"L": ["n0"], None: ["n1", "n2"], "R": ["n3"]}
 
 
 def make(kind):
@@ -31,8 +32,8 @@ def make(kind):
     else:
         wait_for("four NICs", lambda: all([named(interface) for interface in PLACES]))
     system("ip link set n0 netns L; ip link set n3 netns R")
-    for interface in PLACES:
-        ip("link set %s up" % interface, interface)
+    for place, interfaces in INSIDE.items():
+        batch(place, ["link set %s up" % interface for interface in interfaces])
     ready()
 
 
@@ -46,24 +47,32 @@ def named(interface):
     return False
 
 
-def ip(words, interface):
-    place = PLACES[interface]
-    return system("ip %s %s" % ("-n " + place if place else "", words))
+def batch(place, lines, must=True):
+    """Runs commands of ip in a namespace, all in one process: a process costs an emulated machine a tenth of a second."""
+    words = "-n " + place if place else ""
+    system("ip %s -batch - <<'END'\n%s\nEND" % (words if must else words + " -force", "\n".join(lines)), must=must)
 
 
-def up(interface):
-    link = json.loads(ip("-json link show %s" % interface, interface))[0]
-    return "LOWER_UP" in link["flags"] and link["operstate"] in ("UP", "UNKNOWN")
+def links(place):
+    """What ip tells of the interfaces in a namespace, by their names."""
+    return {link["ifname"]: link for link in json.loads(system("ip %s -json link" % ("-n " + place if place else "")))}
+
+
+def up(place):
+    there = links(place)
+    states = [(there[name]["flags"], there[name]["operstate"]) for name in INSIDE[place] if name in there]
+    return len(states) == len(INSIDE[place]) and all("LOWER_UP" in flags and state in ("UP", "UNKNOWN") for flags, state in states)
 
 
 def ready():
     """Waits until all links are up: some NICs start again when a program is attached."""
-    wait_for("the links of all interfaces", lambda: all(up(interface) for interface in PLACES), 40)
+    wait_for("the links of all interfaces", lambda: all(up(place) for place in INSIDE), 40)
 
 
-def free(interface):
-    """Whether no XDP program is attached."""
-    return "xdp" not in json.loads(ip("-json link show %s" % interface, interface))[0]
+def free(*interfaces):
+    """Whether no XDP program is attached to interfaces of this namespace."""
+    there = links(None)
+    return not any("xdp" in there.get(interface, {}) for interface in interfaces)
 
 
 def leave_switches():
@@ -76,32 +85,35 @@ def leave_switches():
 def leave():
     """Makes the bed as it was before a check that may have failed, whose processes are dead; then nothing may be attached."""
     leave_switches()
-    for interface in ("n1", "n2"):
-        if os.path.exists("/sys/class/net/" + interface):
-            wait_for("the XDP hook of %s to be free" % interface, lambda: free(interface), 10)
-            system("ip addr flush dev %s" % interface)
-    for place, interface in (("L", "n0"), ("R", "n3")):
-        system("ip -n %s addr flush dev %s; ip -n %s route flush all" % (place, interface, place), must=False)
+    wait_for("the XDP hooks of n1 and n2 to be free", lambda: free("n1", "n2"), 10)
+    for place, interfaces in INSIDE.items():
+        routes = ["route flush all"] if place else []
+        batch(place, ["addr flush dev %s" % interface for interface in interfaces] + routes, must=False)
 
 
 class addresses:
     """10.1.0.0/24 between n0 and n1, 10.2.0.0/24 between n2 and n3, as long as the block lasts; nobody asks by ARP."""
 
     def __enter__(self):
+        lines = {place: [] for place in INSIDE}
         for interface, address, peer, mac in (
             ("n0", "10.1.0.2", "10.1.0.1", ADDRESS[1]),
             ("n1", "10.1.0.1", "10.1.0.2", ADDRESS[0]),
             ("n2", "10.2.0.1", "10.2.0.2", ADDRESS[3]),
             ("n3", "10.2.0.2", "10.2.0.1", ADDRESS[2]),
         ):
-            ip("addr add %s/24 dev %s" % (address, interface), interface)
-            ip("neigh replace %s lladdr %s nud permanent dev %s" % (peer, mac, interface), interface)
-        system("ip -n L route add default via 10.1.0.1; ip -n R route add default via 10.2.0.1")
+            lines[PLACES[interface]] += [
+                "addr add %s/24 dev %s" % (address, interface),
+                "neigh replace %s lladdr %s nud permanent dev %s" % (peer, mac, interface),
+            ]
+        lines["L"].append("route add default via 10.1.0.1")
+        lines["R"].append("route add default via 10.2.0.1")
+        for place in INSIDE:
+            batch(place, lines[place])
 
     def __exit__(self, *_):
-        for interface in PLACES:
-            ip("addr flush dev %s" % interface, interface)
-            ip("neigh flush dev %s nud permanent" % interface, interface)
+        for place, interfaces in INSIDE.items():
+            batch(place, [line % name for name in interfaces for line in ("addr flush dev %s", "neigh flush dev %s nud permanent")])
 
 
 def wires():

@@ -34,7 +34,7 @@ class Process:
         self.command = command
         self.out = open("/tmp/process-%d.out" % len(started), "w+", errors="replace")
         self.err = open("/tmp/process-%d.err" % len(started), "w+", errors="replace")
-        words = inside(namespace) + ["bash", "-c", "exec " + command]
+        words = inside(namespace) + ["sh", "-c", "exec " + command]
         self.child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, start_new_session=True)
         started.append(self)
 
@@ -115,7 +115,7 @@ def run(command, namespace=None, seconds=60):
 
 def system(command, namespace=None, seconds=30, must=True):
     """Runs a command of the system; its output."""
-    words = inside(namespace) + ["bash", "-c", command]
+    words = inside(namespace) + ["sh", "-c", command]
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired as late:

@@ -37,7 +37,7 @@ def tried(kind, look=lambda text: None):
         look(between.says()[0])
         traffic = Process("ringway pkt-gen -i packet:n0 -f tx -R 5k -D %s" % ADDRESS[3], "L").until(READY)
         between.end(signal.SIGKILL)
-        wait_for("nothing to be attached", lambda: bed.free("n1") and bed.free("n2"), 15)
+        wait_for("nothing to be attached", lambda: bed.free("n1", "n2"), 15)
         between = bridging(kind)
         look(between.says()[0])
         traffic.end()

@@ -75,7 +75,7 @@ def both_ways():
 
 
 def ping(address, namespace="L"):
-    text = system("busybox ping -c 3 -W 5 %s" % address, namespace, must=False)
+    text = system("busybox ping -A -c 3 -W 5 %s" % address, namespace, must=False)
     if " 0% packet loss" not in text:
         raise Failed("ping of %s: %s" % (address, " ".join(text.splitlines()[-2:])))
 
