@@ -272,7 +272,7 @@ def router():
 def route_run():
     with bed.addresses():
         forwarding(True)
-        process = Process("ringway route run -p n1 -p n2").until(r"n1")
+        process = Process("ringway route run -p n1 -p n2").until(r"(?m)^n2: ")
         wait_for("two members", lambda: run("ringway stats --json").count('"pid"') >= 2)
         bed.ready()
         routed()
