@@ -16,9 +16,13 @@ use crate::stop;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Length of each flood; there are nine as root
+    /// Length of each flood
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
     seconds: f64,
+
+    /// How often each system is flooded; as root there are three
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    runs: u32,
 
     /// Where to write the page
     #[arg(long, value_name = "FILE", default_value = "ringway-demo.html")]
@@ -36,12 +40,12 @@ and fails when a frame is lost or damaged at low load.
 
 Examples:
   sudo ringway demo                                # writes ringway-demo.html
-  sudo ringway demo --seconds 0.2 --json           # quick, for programs
+  sudo ringway demo --seconds 0.2 --runs 1 --json  # quick, for programs
   ringway demo --out /tmp/page.html                # without root: pipes only";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let console = Console { json: args.json };
-    let options = Options { seconds: args.seconds, signals: stop::signals()? };
+    let options = Options { seconds: args.seconds, runs: args.runs, signals: stop::signals()? };
     let mut progress = ProgressLine::new();
     let mut closed = Ok(());
     let outcome = demo::run(&options, |event| match event {

@@ -21,7 +21,8 @@ fn the_demo_passes_every_frame_on_and_leaves_nothing() {
         return;
     }
     let page = page("links");
-    let (output, pid) = run(&["demo", "--seconds", "1", "--json", "--out", page.to_str().unwrap()]);
+    let (output, pid) =
+        run(&["demo", "--seconds", "1", "--runs", "4", "--json", "--out", page.to_str().unwrap()]);
     let result = &success(&output)["result"];
     let passages = result["integrity"].as_array().unwrap();
     assert!(passages.iter().any(|p| p["system"] == "ringway-ebpf"), "{passages:?}");
@@ -31,6 +32,7 @@ fn the_demo_passes_every_frame_on_and_leaves_nothing() {
     }
     let flood = result["flood"].as_array().unwrap();
     assert!(flood.iter().any(|r| r["system"] == "ringway-ebpf" && r["median"].as_f64().unwrap() > 0.0));
+    assert!(flood.iter().all(|r| r["runs"] == 4), "{flood:?}");
     assert_eq!((&result["over"], &result["ok"]), (&Value::from("veth"), &Value::from(true)));
     assert!(fs::read_to_string(&page).unwrap().contains("ringway-ebpf"));
     assert!(labs_of(pid).is_empty(), "{:?}", labs_of(pid));

@@ -98,7 +98,7 @@ def run_at_switch():
 
 @check("demo", MACHINE)
 def demo():
-    process = Process("ringway demo --seconds 0.2 --out /tmp/demo.html")
+    process = Process("ringway demo --seconds 0.5 --runs 2 --out /tmp/demo.html")
     if not process.wait(200):
         raise Failed("no end within 200 s")
     try:

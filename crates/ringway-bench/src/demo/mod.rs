@@ -29,9 +29,6 @@ use crate::suite::{self, Case, Fault, Options as SuiteOptions, Step};
 use compare::Integrity;
 use frames::Frames;
 
-/// Times that each system is flooded.
-const RUNS: u32 = 3;
-
 /// Frames between two pauses of a millisecond when replaying.
 const GENTLE_BURST: usize = 20;
 
@@ -40,6 +37,8 @@ const GENTLE_BURST: usize = 20;
 pub struct Options {
     /// Length of each flood.
     pub seconds: f64,
+    /// Times that each system is flooded.
+    pub runs: u32,
     /// Ends it early.
     pub signals: Signals,
 }
@@ -175,7 +174,8 @@ fn flood(
     conditions: &Conditions,
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Report {
-    let suite = SuiteOptions { runs: RUNS, signals: options.signals.clone(), ..SuiteOptions::default() };
+    let suite =
+        SuiteOptions { runs: options.runs, signals: options.signals.clone(), ..SuiteOptions::default() };
     suite::run("demo", vec![case], &suite, conditions.clone(), |step| tell(Event::Step(&step)))
 }
 

@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_whole_without_root() {
-        let options = Options { seconds: 0.1, signals: Signals::new() };
+        let options = Options { seconds: 0.1, runs: 3, signals: Signals::new() };
         let outcome = run(&options, Conditions::read(), Frames::made(100), &mut |_| ());
         assert!(outcome.ok, "{outcome:?}");
         assert_eq!((outcome.flood.len(), outcome.left_out.len()), (1, 3));
