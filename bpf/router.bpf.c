@@ -4,6 +4,12 @@
 #include "router_packet.h"
 #include "router_taken.h"
 
+SEC("xdp.frags")
+int router(struct xdp_md *ctx)
+{
+	return route(ctx);
+}
+
 /* Notes that the control process lives and that its tables are to be trusted, or that they are not. */
 SEC("syscall")
 int router_beat(__u32 *ready)

@@ -7,8 +7,7 @@
  * as constants and looks up no map but those of interfaces.
  */
 #pragma once
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
+#include "router_frame.h"
 #include "sum.h"
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
@@ -27,7 +26,10 @@ struct router_config {
 	__u32 groups;   /* numbers of groups have these bits */
 	__u32 words4, words6; /* numbers of words have these bits */
 	__u32 step[2];  /* ns between packets to the host: plain ones, costly ones */
-	__u32 cut, unused; /* where each packet ends, for measuring */
+	__u32 cut;      /* where each packet ends, for measuring */
+	__u32 netns;    /* of all members */
+	__u32 behind;   /* by traffic control, and takes what the program by XDP leaves */
+	__u32 unused;
 	__u64 early[2]; /* ns that they may be early: bursts */
 };
 const volatile struct router_config cfg SEC(".rodata.cfg") = {};
@@ -37,7 +39,7 @@ enum cut { WHOLE, RECEIVED, CHECKED, FOUND, WRITTEN };
 #define CUT(at)                                                                               \
 	do {                                                                                  \
 		if (cfg.cut == at)                                                            \
-			return XDP_DROP;                                                      \
+			return DROP;                                                          \
 	} while (0)
 
 /* What became of a packet, in the order of `Outcome` in outcome.rs. */
@@ -50,7 +52,15 @@ enum outcome {
 	MALFORMED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION, REVERSE_PATH, BLACKHOLE, BUDGET,
 	/* of what was forwarded to this member */
 	SENT, DEVICE_FULL, DEVICE_REFUSED,
+	/* not counted: left to the program by traffic control behind this one */
+	LEFT,
 };
+
+/* Lies before a frame that is left to it. */
+struct left {
+	__u32 mark, ifindex;
+};
+#define LEFT_MARK 0x7466656c
 
 /* Written by root. The first word is that of `ringway_fwd::router::Interface`: link address in its lower 48 bits, flags above. */
 struct member {
@@ -59,7 +69,9 @@ struct member {
 	char name[16];
 	__u32 flags; /* 1: there is such a member */
 	__u32 software;
-	__u64 unused[3];
+	__u32 path; /* 0: by XDP, 1: by traffic control */
+	__u32 unused0;
+	__u64 unused[2];
 };
 _Static_assert(sizeof(struct member) == 64, "layout.rs");
 
@@ -126,7 +138,7 @@ VALUE(__u16, groups, 1);            /* 256 for each group */
 		start_;                                                                       \
 	})
 
-/* Interfaces by index. */
+/* Members that XDP sends to: interfaces by index. */
 struct {
 	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
 	__uint(max_entries, MEMBERS);
@@ -134,24 +146,46 @@ struct {
 	__uint(value_size, 4);
 } devs SEC(".maps");
 
+/* All members by interface. */
+struct nic_key {
+	__u32 ifindex, netns;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_RDONLY_PROG);
+	__uint(max_entries, MEMBERS);
+	__type(key, struct nic_key);
+	__type(value, __u32);
+} nics SEC(".maps");
+
 /* Not known to the verifier: 0. */
 static __always_inline __u32 zero(void)
 {
 	return READ_ONCE(budgets[cfg.member].unused[0]);
 }
 
-static __always_inline void count(__u32 what)
+/* Counts frames of any member. */
+static __always_inline void count_of(__u32 member, __u32 what, __u32 n)
+{
+	__u32 at = plus((bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS, member & (MEMBERS - 1));
+	struct counts *c = START(counts);
+
+	c[at].n[what] += n;
+}
+
+/* Counts what comes in by this one. */
+static __always_inline void count(FRAME *ctx, __u32 what)
 {
 	__u32 at = (bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS + cfg.member;
 	struct counts *c = START(counts);
 
-	c[at].n[what & 31]++;
+	c[at].n[what & 31] += frames_of(ctx);
 }
 
-static __always_inline int drop(__u32 why)
+static __always_inline int drop(FRAME *ctx, __u32 why)
 {
-	count(why);
-	return XDP_DROP;
+	count(ctx, why);
+	return DROP;
 }
 
 struct claim {
@@ -186,17 +220,20 @@ static __always_inline int is_above(__u32 kind)
 #define COSTLY (1 << OPTIONS | 1 << UNREACHABLE | 1 << TTL | 1 << UNRESOLVED | 1 << TOO_BIG)
 
 /* On to the host's stack, if the budget allows. */
-__noinline int to_host(__u32 why)
+__noinline int to_host(FRAME *ctx, __u32 why)
 {
 	__u32 bit = 1U << (why & 31);
 
+	asm volatile("" : : "r"(ctx)); /* clang passes anything where it sees no use */
 	if ((bit & PLAIN && is_above(0)) || (bit & COSTLY && is_above(1)))
-		return drop(BUDGET);
-	count(why);
-	return XDP_PASS;
+		return drop(ctx, BUDGET);
+	count(ctx, why);
+	return PASS;
 }
 
-static __always_inline int finish(__u32 why)
+static __always_inline int finish(FRAME *ctx, __u32 why)
 {
-	return why >= MALFORMED ? drop(why) : to_host(why);
+	if (why == LEFT)
+		return PASS;
+	return why >= MALFORMED ? drop(ctx, why) : to_host(ctx, why);
 }

@@ -9,6 +9,7 @@
 /* What of an entry a packet needs. */
 struct way {
 	__u32 verdict, mtu, egress, group;
+	__u32 member; /* that it leads out by, where that is known */
 	__u64 header[2];
 };
 
@@ -71,7 +72,7 @@ static __always_inline int has_ports(__u32 protocol)
 }
 
 /* Number of the next hop that a packet's flow has in a group; 0 in an empty one. */
-__noinline int pick(struct xdp_md *ctx, __u32 group)
+__noinline int pick(FRAME *ctx, __u32 group)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 	struct side from = {}, to = {};
@@ -99,7 +100,7 @@ __noinline int pick(struct xdp_md *ctx, __u32 group)
 		len = 40 + __builtin_bswap16(*(__u16 *)(ip + 4));
 		at = 40;
 	}
-	if (whole && has_ports(protocol) && len >= at + 4 && !bpf_xdp_load_bytes(ctx, ETH_HLEN + at, ports, 4)) {
+	if (whole && has_ports(protocol) && len >= at + 4 && !load_bytes(ctx, ETH_HLEN + at, ports, 4)) {
 		from.port = __builtin_bswap16(ports[0]);
 		to.port = __builtin_bswap16(ports[1]);
 	}
@@ -167,4 +168,14 @@ __noinline int why_reverse(__u32 number, __u32 strict)
 	if (!strict)
 		return 0;
 	return w.verdict == GROUP ? why_none_back(w.group) : (int)why_not_back(&w);
+}
+
+/* Counts packets of a next hop. */
+static __always_inline void count_hop(__u32 number, __u32 packets, __u32 bytes)
+{
+	struct hop_count *all = START(tally);
+	struct hop_count *c = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
+
+	c->packets += packets;
+	c->bytes += bytes;
 }

@@ -5,31 +5,11 @@
 #include "router.h"
 #include "netdev.h"
 
-/* Members by interface. */
-struct nic_key {
-	__u32 ifindex, netns;
-};
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_RDONLY_PROG);
-	__uint(max_entries, MEMBERS);
-	__type(key, struct nic_key);
-	__type(value, __u32);
-} nics SEC(".maps");
-
 static __always_inline __u32 *member_of(__u32 ifindex, const struct net_device___l *in)
 {
 	struct nic_key key = { .ifindex = ifindex, .netns = in->nd_net.net->ns.inum };
 
 	return bpf_map_lookup_elem(&nics, &key);
-}
-
-static __always_inline void add(__u32 member, __u32 what, __u32 n)
-{
-	__u32 at = plus((bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS, member & (MEMBERS - 1));
-	struct counts *c = START(counts);
-
-	c[at].n[what] += n;
 }
 
 /* A driver was given frames, in bulks of up to 16. An error means that it took none. */
@@ -44,8 +24,8 @@ int router_taken(__u64 *args)
 	__u32 *member = member_of(to->ifindex, to);
 	if (!member)
 		return 0;
-	add(*member, SENT, sent);
-	add(*member, error < 0 ? DEVICE_REFUSED : DEVICE_FULL, lost);
+	count_of(*member, SENT, sent);
+	count_of(*member, error < 0 ? DEVICE_REFUSED : DEVICE_FULL, lost);
 	return 0;
 }
 
@@ -60,6 +40,6 @@ int router_refused(__u64 *args)
 		return 0;
 	__u32 *member = member_of(to, from);
 	if (member)
-		add(*member, DEVICE_REFUSED, 1);
+		count_of(*member, DEVICE_REFUSED, 1);
 	return 0;
 }

@@ -46,6 +46,7 @@ impl Reading {
                 "number": m.member.number,
                 "name": m.member.name,
                 "index": m.member.interface.index,
+                "path": m.member.path.name(),
                 "gone": m.member.gone,
                 "forwards4": m.member.interface.forwards4,
                 "forwards6": m.member.interface.forwards6,

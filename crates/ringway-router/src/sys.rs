@@ -145,6 +145,13 @@ pub(crate) fn attach_xdp(program: BorrowedFd<'_>, index: u32) -> io::Result<Owne
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Has a link attach another program.
+pub(crate) fn update_link(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no pointers but a null one, which stands for no options.
+    let ret = unsafe { bpf::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null()) };
+    check(ret).map(drop)
+}
+
 /// linux/if_link.h.
 const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 
@@ -158,27 +165,38 @@ pub(crate) fn xdp_index(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(if info.type_ == bpf::BPF_LINK_TYPE_XDP { unsafe { info.__bindgen_anon_1.xdp.ifindex } } else { 0 })
 }
 
-/// Programs at the tcx hooks of an interface, of both directions; none before Linux 6.6, which has no such hooks.
-pub(crate) fn tcx_programs(index: u32) -> io::Result<u32> {
-    [bpf::BPF_TCX_INGRESS, bpf::BPF_TCX_EGRESS].into_iter().try_fold(0, |sum, hook| {
-        let mut opts =
-            bpf::bpf_prog_query_opts { sz: size_of::<bpf::bpf_prog_query_opts>() as _, ..Default::default() };
-        // SAFETY: `opts` lives across the call, carries its size, and names no memory to fill.
-        match check(unsafe { bpf::bpf_prog_query_opts(index as i32, hook, &mut opts) }) {
-            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => return Ok(sum),
-            asked => asked?,
-        };
-        // SAFETY: a union of one number under two names.
-        Ok(sum + unsafe { opts.__bindgen_anon_1.count })
-    })
-}
-
 /// Pins an object that libbpf-rs does not know as one.
 pub(crate) fn pin(object: BorrowedFd<'_>, path: &std::path::Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: a NUL-terminated path.
     check(unsafe { bpf::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
+}
+
+/// Runs a program once on a frame, with a context of its kind if one is given: what it returns, and the frame that it left. For tests.
+#[cfg(test)]
+pub(crate) fn run_program(
+    program: BorrowedFd<'_>,
+    frame: &[u8],
+    context: &mut [u8],
+) -> io::Result<(u32, Vec<u8>)> {
+    let mut out = vec![0u8; frame.len() + 256];
+    let mut opts = bpf::bpf_test_run_opts {
+        sz: size_of::<bpf::bpf_test_run_opts>() as _,
+        data_in: frame.as_ptr().cast(),
+        data_size_in: frame.len() as u32,
+        data_out: out.as_mut_ptr().cast(),
+        data_size_out: out.len() as u32,
+        repeat: 1,
+        ..Default::default()
+    };
+    if !context.is_empty() {
+        (opts.ctx_in, opts.ctx_size_in) = (context.as_ptr().cast(), context.len() as u32);
+    }
+    // SAFETY: `opts` and all that it names live across the call and carry their sizes.
+    check(unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &mut opts) })?;
+    out.truncate(opts.data_size_out as usize);
+    Ok((opts.retval, out))
 }
 
 /// libbpf returns `-errno`.

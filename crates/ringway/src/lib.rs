@@ -40,6 +40,8 @@ mod filter;
 #[doc(hidden)]
 pub mod fuzz;
 mod handshake;
+#[doc(hidden)]
+pub mod ingress;
 pub mod layout;
 mod name;
 mod netns;

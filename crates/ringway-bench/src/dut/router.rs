@@ -4,6 +4,7 @@
 //! table of neighbours never grows with the number of flows.
 
 use ringway_router::follow::Options;
+use ringway_router::kernel::Path;
 
 use crate::lab::Lab;
 use crate::own::router::OwnRouter;
@@ -57,7 +58,7 @@ fn commands(ipv6: bool) -> Vec<String> {
 /// Ringway's router over the links.
 pub(super) fn ringway(inside: &Lab, members: &[&str]) -> Result<OwnRouter, Fault> {
     let nics = members.iter().map(ToString::to_string).collect();
-    OwnRouter::following(inside, Options { nics, ..Options::default() })
+    OwnRouter::following(inside, Options { nics, path: Some(Path::Xdp), ..Options::default() })
 }
 
 #[cfg(test)]

@@ -42,7 +42,8 @@ Keys of --json, which stay as they are; new ones may be added:
     pid             process that follows the kernel's tables, or null
     status          what that process says: routes, next_hops, pending, hindrance (what packets
                     may not go around, so that the kernel forwards), events, syncs, overruns, repairs and more; or null
-    members[]       number, name, index, gone (the interface was deleted), forwards4, forwards6, frames_in, counters (by name)
+    members[]       number, name, index, path (xdp or tc), gone (the interface was deleted), forwards4, forwards6, frames_in,
+                    counters (by name)
 
 Examples:
   ringway vale list

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ringway_router::follow::{self, Ask, Bypass, Files, Request};
-use ringway_router::kernel::{BudgetLimits, Rate, Router, Rpf, Spec};
+use ringway_router::kernel::{BudgetLimits, Path, Rate, Router, Rpf, Spec};
 use serde_json::json;
 
 use super::many;
@@ -15,7 +15,7 @@ use crate::routers::{self, Reading};
 
 /// Names of the options that only routers have.
 pub(super) const NAMES: &str =
-    "--nic, --rpf6, --tables, --groups, --budget, --bypass, --check and --foreground";
+    "--nic, --path, --rpf6, --tables, --groups, --budget, --bypass, --check and --foreground";
 
 /// How a router is made.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
@@ -23,6 +23,11 @@ pub(super) struct Options {
     /// Router: a member, and only those that are named so; may be repeated
     #[arg(long, value_name = "IF")]
     nic: Vec<String>,
+
+    /// Router: where its programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
+    /// [default: tc for software interfaces and drivers without XDP, xdp for others]
+    #[arg(long, value_parser = path)]
+    path: Option<Path>,
 
     /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
     #[arg(long, default_value = "off", value_parser = routers::rpf)]
@@ -62,6 +67,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             nic: Vec::new(),
+            path: None,
             rpf6: Rpf::Off,
             tables: 1,
             groups: Spec::default().groups,
@@ -87,7 +93,8 @@ impl Options {
         if !self.foreground {
             return start::in_background(name, *self == Self::default(), console);
         }
-        let mut options = follow::Options { nics: self.nic.clone(), rpf6: self.rpf6, ..Default::default() };
+        let (nics, rpf6, path) = (self.nic.clone(), self.rpf6, self.path);
+        let mut options = follow::Options { nics, rpf6, path, ..Default::default() };
         options.bypass.clone_from(&self.bypass);
         options.follow.check_every = Duration::from_secs_f64(self.check);
         start::run(name, &self.spec(), &options, self.report, console)
@@ -106,6 +113,11 @@ fn tables(text: &str) -> Result<u32, String> {
         Ok(n @ (1 | 2 | 4 | 8)) => Ok(n),
         _ => Err("accepted: 1, 2, 4, 8".into()),
     }
+}
+
+fn path(text: &str) -> Result<Path, String> {
+    let found = Path::ALL.into_iter().find(|path| path.name() == text);
+    found.ok_or_else(|| "accepted: xdp, tc".into())
 }
 
 fn bypass(text: &str) -> Result<Bypass, String> {
@@ -200,7 +212,8 @@ pub(super) fn list(r: &Reading) -> String {
             (_, false, true) => "IPv6",
             (..) => "forwards nothing",
         };
-        text += &format!("\n  {:>3} {:<15}  {families}", m.member.number, m.member.name);
+        let path = m.member.path.name();
+        text += &format!("\n  {:>3} {:<15}  {path:<3}  {families}", m.member.number, m.member.name);
     }
     text
 }

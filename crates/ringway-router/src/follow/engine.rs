@@ -7,11 +7,11 @@ use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{self, Changes, Check, ControlError, Follower, Health, Resolver, State};
 
 use super::members::{self, Members};
-use super::obstacles::{self, Bypass};
+use super::obstacles::{self, Bypass, Seat};
 use super::watch::Watch;
 use crate::examine::Examiner;
 use crate::heart::{Beating, Heart};
-use crate::kernel::{Claim, Control, Inherited, Router, Rpf, Spec};
+use crate::kernel::{Claim, Control, Inherited, Path, Router, Rpf, Spec};
 
 /// From one taking in of changes to the next: they are published together.
 const PACE: Duration = Duration::from_millis(5);
@@ -32,13 +32,15 @@ pub struct Options {
     pub follow: control::Options,
     /// What may be there though the fast path goes around it.
     pub bypass: Vec<Bypass>,
+    /// How interfaces become members; `None`: software interfaces and those without native XDP by traffic control, others by XDP.
+    pub path: Option<Path>,
 }
 
 impl Default for Options {
     /// All interfaces, no filter of IPv6, nothing to be gone around.
     fn default() -> Self {
         let follow = control::Options::default();
-        Self { nics: Vec::new(), rpf6: Rpf::Off, follow, bypass: Vec::new() }
+        Self { nics: Vec::new(), rpf6: Rpf::Off, follow, bypass: Vec::new(), path: None }
     }
 }
 
@@ -101,7 +103,8 @@ impl Engine {
             return Err(Error::new(ErrorKind::NotFound, name, "no interface that is up forwards packets")
                 .cure("`sysctl -w net.ipv4.ip_forward=1` (net.ipv6.conf.all.forwarding=1), or name some with --nic"));
         }
-        obstacles::refuse(name, follower.state(), &nics, &options.bypass)?;
+        let seats: Vec<_> = nics.iter().map(|nic| seat_to_be(name, nic, options)).collect();
+        obstacles::refuse(name, follower.state(), &seats, &options.bypass)?;
         let router = Router::create_for(name, spec, &nics)?;
         let started = router
             .claim()
@@ -150,7 +153,12 @@ impl Engine {
         }
         let all = [&held[..], &missing].concat();
         router.wanted().iter().filter(|name| !all.contains(name)).for_each(|name| router.unwant(name));
-        obstacles::refuse(name, follower.state(), &all, &options.bypass)?;
+        let seat = |nic: &String| match members.iter().find(|m| m.name == *nic && !m.gone) {
+            Some(m) => router.seat(nic, m.path),
+            None => seat_to_be(name, nic, options),
+        };
+        let seats: Vec<_> = all.iter().map(seat).collect();
+        obstacles::refuse(name, follower.state(), &seats, &options.bypass)?;
         let started = fill((&router, claim), follower.state(), options, &held, &mut alive)?;
         let mut started = attach(&router, &follower, missing, options, started)?;
         let strangers = options.nics.iter().filter(|nic| !all.contains(nic));
@@ -373,6 +381,19 @@ impl AsFd for Engine {
     }
 }
 
+impl Router {
+    /// A member, as what looks for obstacles knows it.
+    pub(super) fn seat(&self, nic: &str, path: Path) -> Seat {
+        Seat { name: nic.to_owned(), path, place: self.place(nic) }
+    }
+}
+
+/// The same of an interface that is none yet.
+fn seat_to_be(router: &str, nic: &str, options: &Options) -> Seat {
+    let path = options.path.unwrap_or_else(|| members::path_of(nic));
+    Seat { name: nic.to_owned(), path, place: Router::place_of(router, nic) }
+}
+
 fn named_or_forwarding(follower: &Follower, options: &Options) -> Vec<String> {
     match &options.nics[..] {
         [] => members::forwarding(follower.state()),
@@ -407,7 +428,7 @@ fn fill(
     filled.map_err(|e| failed(router.name(), &e))?;
     control.heartbeat(true)?;
     control.publish_alive(alive)?;
-    Ok((control, resolver, Members::new(options.rpf6, nics.to_vec()), Vec::new()))
+    Ok((control, resolver, Members::new(options.rpf6, options.path, nics.to_vec()), Vec::new()))
 }
 
 /// Makes interfaces members. Of those that were not named some may be unable to be.

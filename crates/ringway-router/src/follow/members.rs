@@ -7,7 +7,7 @@ use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::event::Link;
 use ringway_fwd::control::{Family, State};
 
-use crate::kernel::{Interface, Router, Rpf};
+use crate::kernel::{Interface, Path, Router, Rpf};
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
@@ -19,6 +19,8 @@ const RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Members {
     rpf6: Rpf,
+    /// How all join that do; each in its own way without.
+    path: Option<Path>,
     /// Names, and why they are not members now.
     wanted: BTreeMap<String, Wanted>,
     /// Members whose interfaces the kernel told nothing of at the last look: they left, or came a moment ago.
@@ -37,9 +39,9 @@ struct Wanted {
 }
 
 impl Members {
-    pub(super) fn new(rpf6: Rpf, names: impl IntoIterator<Item = String>) -> Self {
+    pub(super) fn new(rpf6: Rpf, path: Option<Path>, names: impl IntoIterator<Item = String>) -> Self {
         let wanted = names.into_iter().map(|name| (name, Wanted::default())).collect();
-        Self { rpf6, wanted, absent: BTreeSet::new(), far_due: None }
+        Self { rpf6, path, wanted, absent: BTreeSet::new(), far_due: None }
     }
 
     /// Makes an interface a member, and tells the programs what it may do. What is left of one of its name that is gone, or was not
@@ -49,7 +51,7 @@ impl Members {
             router.remove_member(name)?;
         }
         let new = router.want(name);
-        let joined = attach(router, state, name, self.rpf6);
+        let joined = attach(router, state, name, (self.rpf6, self.path));
         if joined.is_ok() {
             self.wanted.insert(name.to_owned(), Wanted::default());
         } else if new {
@@ -119,7 +121,7 @@ impl Members {
                     .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
                 None => Ok(()),
             };
-            match removed.and_then(|()| attach(router, state, name, self.rpf6)) {
+            match removed.and_then(|()| attach(router, state, name, (self.rpf6, self.path))) {
                 Ok(_) => {
                     notes.push(format!("{name}: member again"));
                     *wanted = Wanted::default();
@@ -140,7 +142,7 @@ impl Members {
 
 /// Gives members back that would take no packet any more: those to them are the kernel's then. They join again when they can.
 fn leave_refusing(router: &Router, state: &State, notes: &mut Vec<String>) {
-    for m in router.members().iter().filter(|m| !m.gone) {
+    for m in router.members().iter().filter(|m| !m.gone && m.path == Path::Xdp) {
         let Some(link) = state.interface(m.interface.index) else { continue };
         let may_refuse = lacks_sending(ringway::probe::xdp_features(link.index));
         if may_refuse && ringway::probe::interface(&link.name).is_ok_and(|probe| refuses_frames(&probe)) {
@@ -161,23 +163,52 @@ fn lacks_sending(features: Option<u64>) -> bool {
     features.is_some_and(|f| f & TAKES_FRAMES == 0)
 }
 
-fn attach(router: &Router, state: &State, name: &str, rpf6: Rpf) -> Result<u32> {
+/// Drivers of software interfaces that have XDP, in which traffic control is the faster way: with XDP the hosts behind them cut their
+/// super-frames themselves. All other software interfaces have no XDP.
+const SOFTWARE: [&str; 3] = ["veth", "tun", "netkit"];
+
+/// The way in which an interface becomes a member, unless told otherwise; by XDP that is to be tried.
+pub(super) fn path_of(name: &str) -> Path {
+    ringway::probe::interface(name).map_or(Path::default(), |probe| chosen(&probe))
+}
+
+fn chosen(probe: &ringway::probe::Interface) -> Path {
+    // a kernel that does not tell, before Linux 6.3, refuses the program
+    let lacks_xdp = probe.xdp_features.is_some_and(|f| f & HAS_XDP == 0);
+    if SOFTWARE.contains(&probe.driver.as_str()) || lacks_xdp { Path::Tc } else { Path::Xdp }
+}
+
+/// `NETDEV_XDP_ACT_BASIC`.
+const HAS_XDP: u64 = 1;
+
+fn attach(router: &Router, state: &State, name: &str, (rpf6, path): (Rpf, Option<Path>)) -> Result<u32> {
     let probe = ringway::probe::interface(name)?;
+    // of one that is not known yet a message will tell; until then all goes to the host
+    let to = Interface::of(state, probe.index, rpf6);
+    let way = path.unwrap_or_else(|| chosen(&probe));
+    if way == Path::Tc {
+        return router.add_member_by(name, &to, Path::Tc);
+    }
     if refuses_frames(&probe) {
         let on = format!("{}:{name}", router.name());
         let what = "the far end of the veth does not run NAPI, so it would take no packet from the fast path";
-        return Err(Error::new(ErrorKind::Unsupported, on, what)
-            .cure("`ethtool -K PEER gro on` where the far end is, then add the interface"));
+        return Err(Error::new(ErrorKind::Unsupported, on, what).cure(
+            "`ethtool -K PEER gro on` where the far end is, then add the interface; or leave --path xdp out",
+        ));
     }
     if probe.driver != "veth" && probe.offloads.iter().any(|o| o == "rx-vlan-hw-parse") {
         let on = format!("{}:{name}", router.name());
         let what =
             "it takes VLAN tags out of frames before XDP, so packets of VLANs would be taken for its own";
         return Err(Error::new(ErrorKind::Unsupported, on, what)
-            .cure(format!("`ethtool -K {name} rxvlan off`, then add the interface")));
+            .cure(format!("`ethtool -K {name} rxvlan off`, then add the interface; or take --path tc")));
     }
-    // of one that is not known yet a message will tell; until then all goes to the host
-    router.add_member(name, &Interface::of(state, probe.index, rpf6))
+    match router.add_member_by(name, &to, Path::Xdp) {
+        Err(e) if path.is_none() && e.kind() == ErrorKind::Unsupported => {
+            router.add_member_by(name, &to, Path::Tc)
+        }
+        done => done,
+    }
 }
 
 /// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.

@@ -1,11 +1,12 @@
 //! What the kernel does to packets that it forwards, and the fast path does not do.
 
+use std::path::PathBuf;
 use std::{fmt, fs};
 
-use ringway::{Error, ErrorKind, Result};
+use ringway::{Error, ErrorKind, Result, ingress};
 use ringway_fwd::control::State;
 
-use crate::sys;
+use crate::kernel::Path;
 
 use super::netlink::{attributes, dump, number, text};
 
@@ -19,7 +20,8 @@ pub enum Bypass {
     Netfilter,
     /// Policies of IPsec for packets that are forwarded.
     Xfrm,
-    /// Filters of traffic control at the ingress of members, and programs at their tcx hooks.
+    /// Filters of traffic control at the ingress of members, and programs at their tcx hooks; of members by traffic control only those
+    /// behind the router's.
     Tc,
 }
 
@@ -68,8 +70,17 @@ impl fmt::Display for Obstacle {
     }
 }
 
+/// An interface that is a member or is to be one, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Seat {
+    pub(super) name: String,
+    pub(super) path: Path,
+    /// Where what attaches its programs lies.
+    pub(super) place: PathBuf,
+}
+
 /// Refuses what may not be gone around.
-pub(super) fn refuse(name: &str, state: &State, nics: &[String], bypass: &[Bypass]) -> Result<()> {
+pub(super) fn refuse(name: &str, state: &State, nics: &[Seat], bypass: &[Bypass]) -> Result<()> {
     standing(name, state, nics, bypass)?.map_or(Ok(()), Err)
 }
 
@@ -77,12 +88,7 @@ pub(super) fn refuse(name: &str, state: &State, nics: &[String], bypass: &[Bypas
 ///
 /// # Errors
 /// What the kernel says when it is asked.
-pub(super) fn standing(
-    name: &str,
-    state: &State,
-    nics: &[String],
-    bypass: &[Bypass],
-) -> Result<Option<Error>> {
+pub(super) fn standing(name: &str, state: &State, nics: &[Seat], bypass: &[Bypass]) -> Result<Option<Error>> {
     let found = find(name, state, nics)?;
     let Some(kind) = found.iter().map(|o| o.kind).find(|kind| !bypass.contains(kind)) else {
         return Ok(None);
@@ -94,7 +100,7 @@ pub(super) fn standing(
 }
 
 /// All that there is in the thread's network namespace.
-fn find(name: &str, state: &State, nics: &[String]) -> Result<Vec<Obstacle>> {
+fn find(name: &str, state: &State, nics: &[Seat]) -> Result<Vec<Obstacle>> {
     let io = |what: &'static str| move |e| Error::io(name, what, e).cure_if_denied("run as root");
     let of = |kind| move |what| Obstacle { kind, what };
     let mut found: Vec<_> = state.unsupported().into_iter().map(of(Bypass::Rules)).collect();
@@ -121,7 +127,7 @@ const GET_CHAIN: u16 = 10 << 8 | 4;
 const NFGENMSG: usize = 4;
 
 /// Base chains of nftables that forwarded packets pass and that do something: they have rules, or drop by policy.
-fn chains(nics: &[String]) -> std::io::Result<Vec<String>> {
+fn chains(nics: &[Seat]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     dump(NETFILTER, GET_CHAIN, &[0; NFGENMSG], |_, body| found.extend(chain(body, nics)))?;
     Ok(found)
@@ -132,7 +138,7 @@ const PROTOCOLS: [(u8, &str); 4] = [(1, "inet"), (2, "ip"), (5, "netdev"), (10, 
 /// `NF_INET_PRE_ROUTING`, `NF_INET_FORWARD`, `NF_INET_POST_ROUTING`, `NF_INET_INGRESS`; both hooks of netdev concern members.
 const HOOKS: [u32; 4] = [0, 2, 4, 5];
 
-pub(super) fn chain(body: &[u8], nics: &[String]) -> Option<String> {
+pub(super) fn chain(body: &[u8], nics: &[Seat]) -> Option<String> {
     let (mut table, mut name, mut hook, mut drops, mut rules) =
         (String::new(), String::new(), None, false, 0);
     for (kind, value) in attributes(body, NFGENMSG) {
@@ -149,7 +155,7 @@ pub(super) fn chain(body: &[u8], nics: &[String]) -> Option<String> {
     let (_, family) = PROTOCOLS.into_iter().find(|(of, _)| of == number)?;
     let hook = hook?;
     let concerns = match family {
-        "netdev" => hook.devices.iter().any(|dev| nics.contains(dev)),
+        "netdev" => hook.devices.iter().any(|dev| seat(nics, dev).is_some()),
         _ => HOOKS.contains(&hook.number),
     };
     (concerns && (rules > 0 || drops)).then(|| format!("chain {family} {table} {name}"))
@@ -203,29 +209,46 @@ const ROUTE: isize = 0;
 const GET_QDISC: u16 = 38;
 const TCMSG: usize = 20;
 
-/// Members with a place for filters at their ingress.
-fn filters(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
+/// Members with a place for filters at their ingress. Where the router's program has one it is filters that count.
+fn filters(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
+    let mut places = Vec::new();
     dump(ROUTE, GET_QDISC, &[0; TCMSG], |_, body| {
         let index = body.get(4..8).and_then(|b| b.try_into().ok()).map_or(0, u32::from_ne_bytes);
         let kind = attributes(body, TCMSG).find(|(kind, _)| *kind == 1).map(|(_, value)| text(value));
-        let name = state.interface(index).map(|link| &link.name).filter(|name| nics.contains(name));
-        if let (Some(name), Some("ingress" | "clsact")) = (name, kind.as_deref()) {
-            found.push(format!("filters at the ingress of {name}"));
+        let seat = state.interface(index).and_then(|link| seat(nics, &link.name));
+        if let (Some(seat), Some("ingress" | "clsact")) = (seat, kind.as_deref()) {
+            places.push((index, seat));
         }
     })?;
+    for (index, seat) in places {
+        let others = ingress::others(index, &seat.place)?;
+        if !others.shares_filters || others.filters > 0 {
+            found.push(format!("filters at the ingress of {}", seat.name));
+        }
+    }
     Ok(found)
 }
 
 /// Members with programs at their tcx hooks, for which no queueing discipline is needed.
-fn programs(state: &State, nics: &[String]) -> std::io::Result<Vec<String>> {
+fn programs(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
-    for link in state.interfaces().filter(|link| nics.contains(&link.name)) {
-        if sys::tcx_programs(link.index)? > 0 {
+    for link in state.interfaces() {
+        let Some(seat) = seat(nics, &link.name) else { continue };
+        let others = ingress::others(link.index, &seat.place)?;
+        let passed = match seat.path {
+            Path::Xdp => others.programs,
+            Path::Tc => others.behind,
+        };
+        if passed > 0 {
             found.push(format!("eBPF programs of tc (tcx) on {}", link.name));
         }
     }
     Ok(found)
+}
+
+fn seat<'a>(nics: &'a [Seat], name: &str) -> Option<&'a Seat> {
+    nics.iter().find(|seat| seat.name == name)
 }
 
 #[cfg(test)]
@@ -254,7 +277,7 @@ mod tests {
 
     #[test]
     fn chains_that_do_something_to_forwarded_packets() {
-        let nics = ["e0".to_owned()];
+        let nics = [Seat { name: "e0".to_owned(), path: Path::Xdp, place: PathBuf::from("/absent") }];
         let found = |body: &[u8]| chain(body, &nics);
         assert_eq!(found(&told(2, 2, "", 1, 3)).as_deref(), Some("chain ip filter fwd"));
         assert_eq!(found(&told(1, 0, "", 0, 0)).as_deref(), Some("chain inet filter fwd"), "drops by policy");

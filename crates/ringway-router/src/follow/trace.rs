@@ -170,6 +170,7 @@ mod tests {
                 number: interface.index,
                 name: format!("if{}", interface.index),
                 interface,
+                path: crate::kernel::Path::Xdp,
                 gone: false,
             });
             let frame = frames.next_frame();

@@ -39,7 +39,8 @@ impl Watch {
             return;
         }
         self.due = now + LOOK;
-        let nics: Vec<_> = router.members().into_iter().filter(|m| !m.gone).map(|m| m.name).collect();
+        let nics: Vec<_> =
+            router.members().iter().filter(|m| !m.gone).map(|m| router.seat(&m.name, m.path)).collect();
         let found = match obstacles::standing(router.name(), state, &nics, &self.bypass) {
             Ok(found) => found.map(|e| e.to_string()),
             Err(e) => {

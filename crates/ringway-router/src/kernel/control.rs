@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
+use ringway::ingress;
 use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
@@ -13,8 +15,8 @@ use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 
 use super::layout::{TALLY, control as at};
 use super::maps::{Tables, refused};
-use super::program::{self, BEAT, Identity, ROUTER};
-use super::{LINKS, MEMBER, Router, TABLES};
+use super::program::{self, BEAT, Identity};
+use super::{LINKS, MEMBER, Path, Router, TABLES};
 use crate::sys::{self, Mapped, Mapping};
 
 /// Tables of a router in the hands of the one process that may change them.
@@ -159,13 +161,15 @@ impl Control {
         let _lock = router.folder.lock()?;
         let members: Vec<_> = router.members().into_iter().filter(|m| !m.gone).collect();
         let code = router.code(Some(&self.tables));
-        let loaded: Vec<_> = members
-            .iter()
-            .map(|m| {
-                alive();
-                Ok((m, code.load(&[ROUTER], router.identity(m))?))
-            })
-            .collect::<Result<_>>()?;
+        let mut loaded = Vec::new();
+        for m in &members {
+            alive();
+            let of = router.identity(m);
+            loaded.push((m, m.path, code.member(m.path, of)?));
+            if m.path == Path::Xdp && ingress::is_attached(&router.place(&m.name)) {
+                loaded.push((m, Path::Tc, code.member(Path::Tc, Identity { behind: true, ..of })?));
+            }
+        }
         let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
         let io = |e| Error::io(on, "exchanging the tables failed", e);
         [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
@@ -174,12 +178,19 @@ impl Control {
         if self.page.u64(at::BEAT).load(Relaxed) != 0 {
             self.heartbeat(true)?; // loading programs of many members takes a while
         }
-        for (member, object) in &loaded {
+        for (member, path, program) in &loaded {
             alive();
-            let program = program::program(object, ROUTER, on)?;
-            let update =
-                Link::open(router.link(&member.name)).and_then(|mut link| link.update_prog(&program));
-            update.map_err(|e| refused(&format!("{on}:{}", member.name), "exchanging its program", &e))?;
+            let on = format!("{on}:{}", member.name);
+            match path {
+                Path::Xdp => Link::open(router.link(&member.name))
+                    .map_err(|e| refused(&on, "opening its link", &e))
+                    .and_then(|link| {
+                        sys::update_link(link.as_fd(), program.as_fd())
+                            .map_err(|e| Error::io(&*on, "exchanging its program failed", e))
+                    })?,
+                Path::Tc => ingress::exchange(program.as_fd(), &router.place(&member.name))
+                    .map_err(|e| Error::io(&*on, "exchanging its program failed", e))?,
+            }
         }
         if tables.exists() {
             fs::rename(&tables, &old).map_err(io)?;

@@ -16,6 +16,8 @@ pub(super) mod member {
     /// 1 where there is a member.
     pub(crate) const FLAGS: usize = 32;
     pub(crate) const SOFTWARE: usize = 36;
+    /// 0: by XDP, 1: by traffic control.
+    pub(crate) const PATH: usize = 40;
 }
 
 /// Bytes of what one CPU counts for one member.
@@ -48,5 +50,7 @@ pub(super) mod info {
     pub(crate) const NAMES: usize = 64;
     pub(crate) const SIZE: usize = NAMES + super::MEMBERS * 16;
     /// Of this version of all layouts.
-    pub(crate) const IS: u64 = 0x0004_7265_7475_6f72;
+    pub(crate) const IS: u64 = 0x0005_7265_7475_6f72;
+    /// Of the version before, whose members are all by XDP.
+    pub(crate) const WAS: u64 = 0x0004_7265_7475_6f72;
 }

@@ -5,13 +5,14 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use libbpf_rs::{Link, MapCore, MapFlags};
+use libbpf_rs::{Link, MapCore};
+use ringway::ingress::{self, Way};
 use ringway::{Error, ErrorKind, Result, probe};
 use ringway_fwd::router::Interface;
 
-use super::layout::{BUDGET, COUNTS, MEMBERS, member as at};
-use super::program::{self, Cut, Identity, ROUTER};
-use super::{Counts, MEMBER, Outcome, Router};
+use super::layout::{BUDGET, COUNTS, MEMBERS, info, member as at};
+use super::program::{Cut, Identity};
+use super::{Counts, MEMBER, Outcome, Path, Router};
 use crate::sys;
 
 /// A member of a router.
@@ -23,6 +24,8 @@ pub struct Member {
     pub name: String,
     /// The interface, as the control process says that it is.
     pub interface: Interface,
+    /// Where its program stands.
+    pub path: Path,
     /// Whether the interface was deleted: [`Router::remove_member`] is all that is left.
     pub gone: bool,
 }
@@ -52,10 +55,15 @@ impl Router {
         });
         let name: Vec<u8> = bytes.take_while(|b| *b != 0).collect();
         let name = String::from_utf8_lossy(&name).into_owned();
-        let lives =
-            Link::open(self.link(&name)).is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0));
+        let path = Path::of_number(self.word(number, at::PATH));
+        let lives = match path {
+            Path::Xdp => Link::open(self.link(&name))
+                .is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0)),
+            Path::Tc => ingress::lives(&self.place(&name), (self.netns, self.word(number, at::IFINDEX))),
+        };
         Some(Member {
             number,
+            path,
             interface: Interface::of_word(
                 self.word(number, at::IFINDEX),
                 self.members.u64(number as usize * at::SIZE + at::WORD).load(Relaxed),
@@ -65,7 +73,7 @@ impl Router {
         })
     }
 
-    /// Makes an interface of the router's network namespace a member: attaches the router's program to it. From then on packets that
+    /// Makes an interface of the router's network namespace a member by XDP: attaches the router's program to it. From then on packets that
     /// come in by it are forwarded as the tables say that were published last. Its number is found by its name: that of `to` is not asked for.
     ///
     /// The interface may be the egress of packets of all members. A veth takes them only while its far end runs NAPI: `ethtool -K PEER
@@ -76,22 +84,45 @@ impl Router {
     /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
     /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
     pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {
-        self.add_member_cut(interface, to, Cut::Whole)
+        self.add_member_by(interface, to, Path::Xdp)
     }
 
-    /// The same for measuring: packets that come in by it end at some point, until tables are published the next time.
+    /// The same by either way. By traffic control nothing is asked of a veth's far end, and other programs and filters there may be: they
+    /// come first.
+    ///
+    /// # Errors
+    /// Those of [`add_member`](Self::add_member).
+    pub fn add_member_by(&self, interface: &str, to: &Interface, path: Path) -> Result<u32> {
+        self.add(interface, to, Cut::Whole, (path, Way::Best))
+    }
+
+    /// By traffic control as on kernels without tcx: for tests on others.
+    ///
+    /// # Errors
+    /// Those of [`add_member`](Self::add_member).
+    #[doc(hidden)]
+    pub fn add_member_by_clsact(&self, interface: &str, to: &Interface) -> Result<u32> {
+        self.add(interface, to, Cut::Whole, (Path::Tc, Way::Clsact))
+    }
+
+    /// By XDP for measuring: packets that come in by it end at some point, until tables are published the next time.
     ///
     /// # Errors
     /// Those of [`add_member`](Self::add_member).
     pub fn add_member_cut(&self, interface: &str, to: &Interface, cut: Cut) -> Result<u32> {
+        self.add(interface, to, cut, (Path::Xdp, Way::Best))
+    }
+
+    fn add(&self, interface: &str, to: &Interface, cut: Cut, (path, way): (Path, Way)) -> Result<u32> {
         let on = format!("{}:{interface}", self.name());
         let found = probe::interface(interface)?;
         self.check_netns(&on)?;
         let _lock = self.folder.lock()?;
         let number = self.free_number(interface, &on)?;
-        let of = Identity { number, index: found.index, software: found.leaves_checksums(), cut };
-        self.enter(of, interface, to, &on)?;
-        self.attach(of, &found, &on).inspect_err(|_| self.forget(number, interface))?;
+        let software = found.leaves_checksums();
+        let of = Identity { number, index: found.index, software, cut, behind: false };
+        self.enter(of, (interface, path), to, &on)?;
+        self.attach(of, &found, (path, way), &on).inspect_err(|_| self.forget(number, interface))?;
         Ok(number)
     }
 
@@ -150,12 +181,23 @@ impl Router {
     /// Which program a member has.
     pub(super) fn identity(&self, member: &Member) -> Identity {
         let software = self.word(member.number, at::SOFTWARE) != 0;
-        Identity { number: member.number, index: member.interface.index, software, cut: Cut::Whole }
+        let (number, index) = (member.number, member.interface.index);
+        Identity { number, index, software, cut: Cut::Whole, behind: false }
     }
 
-    /// The link that attaches a member's program.
+    /// Where what attaches a member's programs lies.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        Self::place_of(&self.name, name)
+    }
+
+    /// The same of a router that need not be there.
+    pub(crate) fn place_of(router: &str, name: &str) -> PathBuf {
+        ringway::vale::root().join(router).join(MEMBER).join(name)
+    }
+
+    /// The link that attaches a member's program by XDP.
     pub(super) fn link(&self, name: &str) -> PathBuf {
-        self.folder.path().join(MEMBER).join(name).join("xdp")
+        self.place(name).join("xdp")
     }
 
     fn word(&self, number: u32, word: usize) -> u32 {
@@ -176,7 +218,7 @@ impl Router {
     }
 
     /// Writes the entry of a member, with counters at 0.
-    fn enter(&self, of: Identity, name: &str, to: &Interface, on: &str) -> Result<()> {
+    fn enter(&self, of: Identity, (name, path): (&str, Path), to: &Interface, on: &str) -> Result<()> {
         let base = of.number as usize * at::SIZE;
         let mut bytes = [0; at::NAME_SIZE];
         let Some(place) = bytes[..at::NAME_SIZE - 1].get_mut(..name.len()) else {
@@ -195,31 +237,12 @@ impl Router {
         word(at::IFINDEX, of.index);
         word(at::NETNS, self.netns);
         word(at::SOFTWARE, of.software.into());
+        word(at::PATH, (path == Path::Tc).into());
+        // an earlier version knows no member by tc
+        self.info.u64(info::MAGIC).store(info::IS, Relaxed);
         self.members.u64(base + at::WORD).store(to.word(), Relaxed);
         self.members.u32(base + at::FLAGS).store(1, Release);
         Ok(())
-    }
-
-    fn attach(&self, of: Identity, found: &probe::Interface, on: &str) -> Result<()> {
-        let tables = self.tables().map_err(|e| match e.kind() {
-            ErrorKind::NotFound => Error::new(ErrorKind::Invalid, on, "the router has no tables yet")
-                .cure("publish some first, or start its control process"),
-            _ => e,
-        })?;
-        let object = self.code(Some(&tables)).load(&[ROUTER], of)?;
-        let program = program::program(&object, ROUTER, on)?;
-        let put = |map: &str, key: &[u8], value: u32| {
-            self.shared
-                .get(map)
-                .update(key, &value.to_ne_bytes(), MapFlags::ANY)
-                .map_err(|e| super::maps::refused(on, "naming the interface to the programs", &e))
-        };
-        put("nics", &self.nic_key(of.index), of.number)?;
-        put("devs", &of.index.to_ne_bytes(), of.index)?;
-        let dir = self.folder.path().join(MEMBER).join(&found.name);
-        ringway::make_closed_dir(&dir)?;
-        let link = sys::attach_xdp(program.as_fd(), of.index).map_err(|e| not_attached(found, on, e))?;
-        sys::pin(link.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning the link failed", e))
     }
 
     /// Takes everything of a member away; what is not there is gone already.
@@ -228,8 +251,9 @@ impl Router {
         if let Ok(link) = Link::open(&path) {
             let _ = link.detach();
         }
-        let _ = fs::remove_dir_all(self.folder.path().join(MEMBER).join(name));
         let index = self.word(number, at::IFINDEX);
+        ingress::detach(&self.place(name), (self.netns, index));
+        let _ = fs::remove_dir_all(self.place(name));
         // Another one may have the index of an interface that was deleted.
         if !self.members().iter().any(|m| m.number != number && m.interface.index == index) {
             let _ = self.shared.get("devs").delete(&index.to_ne_bytes());
@@ -239,57 +263,7 @@ impl Router {
     }
 
     /// `struct nic_key` of bpf/router_taken.h.
-    fn nic_key(&self, index: u32) -> [u8; 8] {
+    pub(super) fn nic_key(&self, index: u32) -> [u8; 8] {
         (u64::from(self.netns) << 32 | u64::from(index)).to_le_bytes()
-    }
-}
-
-/// Whose program an interface has already, and what to do about it.
-fn taken(found: &probe::Interface) -> (String, String) {
-    let nic = &found.name;
-    let program = found.programs.iter().find(|p| p.hook.is_xdp()).and_then(|p| p.name.as_deref());
-    let what = format!("another XDP program ({}) is attached to {nic}", program.unwrap_or("unknown"));
-    let has = |router: &Router| {
-        let here = router.check_netns(nic).is_ok();
-        here && router.members().iter().any(|m| !m.gone && m.interface.index == found.index)
-    };
-    let mut others = super::routers().into_iter().filter_map(|name| Router::open(&name).ok());
-    if let Some(name) = others.find(has).map(|router| router.name) {
-        let cure = format!(
-            "`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router"
-        );
-        return (format!("{what}: it is a member of router {name}"), cure);
-    }
-    if let Some((port, pid)) = found.ports.iter().find(|(port, _)| !port.ends_with('^')) {
-        return (format!("{what}: process {pid} has port {port} open"), format!("end process {pid}"));
-    }
-    // what a link holds, `ip link` can't take off
-    (
-        what,
-        format!(
-            "end the process that attached it, or `ip link set {nic} xdp off`; `bpftool link` shows who holds it"
-        ),
-    )
-}
-
-/// Why a program could not be attached.
-fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error {
-    match e.raw_os_error() {
-        Some(libc::EBUSY | libc::EEXIST) => {
-            let (what, cure) = taken(found);
-            Error::io(on, what, e).cure(cure)
-        }
-        Some(libc::EOPNOTSUPP) => {
-            let driver = if found.driver.is_empty() { String::new() } else { format!(", {},", found.driver) };
-            let what = format!("the driver of {}{driver} has no native XDP", found.name);
-            Error::io(on, what, e)
-                .cure("leave the interface to the kernel: packets still go out by it that way")
-        }
-        Some(libc::EINVAL | libc::ERANGE) => {
-            let what = format!("the driver of {} refuses the program", found.name);
-            Error::io(on, what, e)
-                .cure("`dmesg` tells why: often an MTU too large for XDP, or too few queues")
-        }
-        _ => Error::io(on, "attaching the program failed", e).cure_if_denied("run as root"),
     }
 }

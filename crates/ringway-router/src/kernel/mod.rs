@@ -10,7 +10,8 @@
 //!     members budgets counts devs nics
 //!     taken/router_taken, router_refused      links: what counts frames that drivers took or refused
 //!     tables/control fib4 fib6 hops tally groups      those published last
-//!     member/eth1/xdp       link: the program attached to the interface
+//!     member/eth1/xdp       link: the program attached to the interface by XDP
+//!     member/eth1/tcx, jump the program at its ingress in traffic control: a link, or a program array where the kernel has no such links
 //! ```
 //!
 //! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables: it makes new ones
@@ -24,12 +25,14 @@
 //! and some 10 KiB for each program. Names of interfaces are those that they had when they became members; one
 //! that is to move to another namespace is removed first. Only x86-64.
 
+mod attach;
 mod control;
 mod inherit;
 mod layout;
 mod maps;
 mod member;
 mod outcome;
+mod path;
 mod program;
 mod spec;
 #[cfg(test)]
@@ -38,7 +41,7 @@ mod trial;
 mod wanted;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -50,6 +53,7 @@ pub use control::{Claim, Control};
 pub use inherit::Inherited;
 pub use member::{Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
+pub use path::Path;
 pub use program::Cut;
 pub use ringway_fwd::router::{BudgetLimits, Interface, Rate, Rpf};
 pub use spec::Spec;
@@ -155,7 +159,7 @@ impl Router {
     fn with(folder: Folder, name: &str) -> Result<Self> {
         let shared = Shared::open_shared(folder.path(), name)?;
         let info = shared.mapping(MARK, name)?;
-        if info.u64(info::MAGIC).load(Relaxed) != info::IS {
+        if ![info::IS, info::WAS].contains(&info.u64(info::MAGIC).load(Relaxed)) {
             return Err(Error::new(ErrorKind::Invalid, name, "another version of Ringway made this router")
                 .cure("delete it with that version and make it again"));
         }
@@ -238,7 +242,14 @@ impl Router {
     }
 
     fn code<'a>(&'a self, tables: Option<&'a Tables>) -> Code<'a> {
-        Code { spec: &self.spec, cpus: self.cpus, shared: &self.shared, tables, on: &self.name }
+        Code {
+            spec: &self.spec,
+            cpus: self.cpus,
+            netns: self.netns,
+            shared: &self.shared,
+            tables,
+            on: &self.name,
+        }
     }
 
     /// Interfaces are known by index, which says nothing in another network namespace.
@@ -252,7 +263,7 @@ impl Router {
 }
 
 /// Makes what stays as long as the router lives.
-fn fill(dir: &Path, name: &str, (spec, netns): (&Spec, u32), members: &[String]) -> Result<()> {
+fn fill(dir: &std::path::Path, name: &str, (spec, netns): (&Spec, u32), members: &[String]) -> Result<()> {
     let cpus = maps::cpus(name)?;
     let shared = Maps::shared(cpus, name)?;
     let info = shared.mapping(MARK, name)?;
@@ -270,7 +281,7 @@ fn fill(dir: &Path, name: &str, (spec, netns): (&Spec, u32), members: &[String])
     sub(MEMBER)?;
     sub(control::CLAIM)?;
     let taken = sub(LINKS)?;
-    let code = Code { spec, cpus, shared: &shared, tables: None, on: name };
+    let code = Code { spec, cpus, netns, shared: &shared, tables: None, on: name };
     let object = code.load(&TAKEN, Identity::default())?;
     for program in object.progs_mut().filter(|p| TAKEN.iter().any(|name| p.name() == *name)) {
         let pinned = program.attach_trace().and_then(|mut link| link.pin(taken.join(program.name())));

@@ -1,26 +1,31 @@
 //! Loading the programs of a router, each with its constants and maps.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramInput, ProgramMut};
 use ringway::program::{self, Builds};
 use ringway::{Error, ErrorKind, Result};
 
-use super::Spec;
 use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
 use super::spec::{early, step};
+use super::{Path, Spec};
 use crate::sys::{self, Mapping};
 
-/// The object in both builds; clang made them (build.rs).
+/// The objects in both builds; clang made them (build.rs).
 static OBJECT: Builds = Builds {
     new: include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o")),
     old: include_bytes!(concat!(env!("OUT_DIR"), "/router_old.bpf.o")),
 };
+static OBJECT_TC: Builds = Builds {
+    new: include_bytes!(concat!(env!("OUT_DIR"), "/router_tc.bpf.o")),
+    old: include_bytes!(concat!(env!("OUT_DIR"), "/router_tc_old.bpf.o")),
+};
 
-/// The program of a member.
+/// The program of a member by XDP, and of one by traffic control.
 pub(super) const ROUTER: &str = "router";
+pub(super) const ROUTER_TC: &str = "router_tc";
 /// Run by the control process.
 pub(super) const BEAT: &str = "router_beat";
 /// Attached once for a router.
@@ -53,6 +58,8 @@ pub(super) struct Identity {
     pub(super) index: u32,
     pub(super) software: bool,
     pub(super) cut: Cut,
+    /// Whether it takes what the program by XDP leaves, and nothing else.
+    pub(super) behind: bool,
 }
 
 /// What programs are made of.
@@ -60,6 +67,8 @@ pub(super) struct Identity {
 pub(super) struct Code<'a> {
     pub(super) spec: &'a Spec,
     pub(super) cpus: usize,
+    /// Network namespace of all members.
+    pub(super) netns: u32,
     pub(super) shared: &'a Shared,
     /// Programs that are attached once for a router need none.
     pub(super) tables: Option<&'a Tables>,
@@ -67,13 +76,28 @@ pub(super) struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// Loads the programs called `names`.
+    /// Loads the program of a member.
+    pub(super) fn member(&self, path: Path, of: Identity) -> Result<OwnedFd> {
+        let (builds, name) = match path {
+            Path::Xdp => (OBJECT, ROUTER),
+            Path::Tc => (OBJECT_TC, ROUTER_TC),
+        };
+        let object = self.load_of(builds, &[name], of)?;
+        let program = program(&object, name, self.on)?;
+        program.as_fd().try_clone_to_owned().map_err(|e| Error::io(self.on, "dup failed", e))
+    }
+
+    /// Loads the programs called `names`, of those that no member has.
     pub(super) fn load(&self, names: &[&str], of: Identity) -> Result<Object> {
+        self.load_of(OBJECT, names, of)
+    }
+
+    pub(super) fn load_of(&self, builds: Builds, names: &[&str], of: Identity) -> Result<Object> {
         quiet();
         let prepare = |e: libbpf_rs::Error| refused(self.on, "preparing the router's programs", &e);
         let mut open = ObjectBuilder::default()
             .name("router")
-            .and_then(|b| b.open_memory(OBJECT.fitting()))
+            .and_then(|b| b.open_memory(builds.fitting()))
             .map_err(|e| refused(self.on, "reading the eBPF object", &e))?;
         for mut program in open.progs_mut() {
             let wanted = names.iter().any(|name| program.name() == *name);
@@ -116,6 +140,8 @@ impl Code<'_> {
             step(plain),
             step(costly),
             of.cut as u32,
+            self.netns,
+            of.behind.into(),
             0,
         ];
         let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();

@@ -3,9 +3,9 @@
 use ringway::Result;
 use ringway_fwd::fib::Limits;
 
-use super::Spec;
 use super::maps::{Maps, cpus};
-use super::program::{BEAT, Code, Identity, ROUTER, TAKEN};
+use super::program::{BEAT, Code, Identity, TAKEN};
+use super::{Path, Spec};
 
 /// What errors name.
 const ON: &str = "probe";
@@ -19,8 +19,11 @@ pub fn try_programs() -> Result<()> {
     let spec = Spec { limits4: small, limits6: small, groups: 16, ..Spec::default() };
     let cpus = cpus(ON)?;
     let (shared, tables) = (Maps::shared(cpus, ON)?, Maps::tables(&spec, cpus, ON)?);
-    let code = Code { spec: &spec, cpus, shared: &shared, tables: Some(&tables), on: ON };
-    code.load(&[ROUTER, BEAT], Identity::default())?;
+    let code = Code { spec: &spec, cpus, netns: 0, shared: &shared, tables: Some(&tables), on: ON };
+    for path in [Path::Xdp, Path::Tc] {
+        code.member(path, Identity::default())?;
+    }
+    code.load(&[BEAT], Identity::default())?;
     code.load(&TAKEN, Identity::default()).map(drop)
 }
 

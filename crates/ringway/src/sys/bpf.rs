@@ -194,6 +194,13 @@ pub(crate) fn xdp_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(info.type_ == bpf::BPF_LINK_TYPE_XDP && unsafe { info.__bindgen_anon_1.xdp.ifindex } != 0)
 }
 
+/// Whether the interface that a link attaches a program of traffic control to still exists.
+pub(crate) fn tcx_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
+    let info = link_info(link)?;
+    // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+    Ok(info.type_ == bpf::BPF_LINK_TYPE_TCX && unsafe { info.__bindgen_anon_1.tcx.ifindex } != 0)
+}
+
 fn link_info(link: BorrowedFd<'_>) -> io::Result<bpf::bpf_link_info> {
     let mut info = bpf::bpf_link_info::default();
     let mut len = size_of::<bpf::bpf_link_info>() as u32;

@@ -123,6 +123,17 @@ pub(crate) fn remove_dead(ifindex: u32) -> io::Result<()> {
     Ok(())
 }
 
+/// Filters at the ingress of an interface of the present network namespace that are not Ringway's.
+pub(crate) fn of_others(ifindex: u32) -> io::Result<usize> {
+    let mut tc = Tc { netlink: Netlink::route()?, ifindex };
+    match tc.filters(Side::Ingress) {
+        // there is no queueing discipline with a place for them
+        Err(e) if matches!(e.raw_os_error(), Some(libc::EINVAL | libc::ENOENT | libc::EOPNOTSUPP)) => Ok(0),
+        Err(e) => Err(e),
+        Ok(all) => Ok(all.iter().filter(|m| is_filter(m) && decode(m).is_none()).count()),
+    }
+}
+
 /// Traffic control of an interface.
 #[derive(Debug)]
 struct Tc {
@@ -216,6 +227,11 @@ struct Found {
     handle: u32,
     program: u32,
     maker: bool,
+}
+
+/// Whether a message is of a filter: of each chain one comes first that has no handle.
+fn is_filter(m: &Message) -> bool {
+    u32_at(&m.body, 8).is_some_and(|handle| handle != 0)
 }
 
 fn decode(m: &Message) -> Option<Found> {

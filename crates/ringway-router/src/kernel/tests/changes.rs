@@ -8,7 +8,8 @@ use ringway_fwd::fib::{Limits, NextHop, Prefix4, Prefix6};
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
-use crate::kernel::{Cut, Interface, Outcome, Spec};
+use crate::kernel::program::Identity;
+use crate::kernel::{Cut, Interface, Outcome, Path, Spec};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -53,7 +54,7 @@ fn a_program_never_sees_a_change_half_made() {
         control.routes4(&[(four, Some(n(7)))]).unwrap();
         control.routes6(&[(six, Some(n(201)))]).unwrap();
         control.heartbeat(true).unwrap();
-        let trial = Trial::new(&control, lan, false, &[lan, wan]);
+        let trial = Trial::new(&control, Path::Xdp, lan, false, &[lan, wan]);
         trial.set(&Interface { mac: MAC, forwards4: true, forwards6: true, ..Interface::default() });
         let (stop, beaten) = (AtomicBool::new(false), AtomicU64::new(ringway::monotonic_ns()));
         control.heartbeat(true).unwrap();
@@ -140,7 +141,7 @@ fn an_entry_is_never_seen_half() {
         control.routes4(&[("10.9.0.0/16".parse().unwrap(), Some(n(250)))]).unwrap();
         control.adjacency(n(250), &entry(wan, 1, Family::V4));
         control.heartbeat(true).unwrap();
-        let trial = Trial::new(&control, lan, false, &[lan, wan]);
+        let trial = Trial::new(&control, Path::Xdp, lan, false, &[lan, wan]);
         trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -221,14 +222,17 @@ fn programs_load_for_tables_of_all_sizes() {
             control.routes6(&[("::/0".parse().unwrap(), Some(n(1)))]).unwrap();
             control.heartbeat(true).unwrap();
             for software in [false, true] {
-                let mut trial = Trial::new(&control, lan, software, &[lan, wan]);
+                let mut trial = Trial::new(&control, Path::Xdp, lan, software, &[lan, wan]);
                 trial.set(&Interface { mac: MAC, forwards4: true, forwards6: true, ..Interface::default() });
                 control.heartbeat(true).unwrap(); // loading takes its time
                 assert_eq!(trial.run(&frame([1, 2, 3, 4])).0, Outcome::Forwarded);
                 assert_eq!(trial.run(&frame6(0x2001 << 112)).0, Outcome::Local);
             }
             for cut in [Cut::Received, Cut::Checked, Cut::Found, Cut::Written] {
-                let trial = Trial::cut(&control, lan, (false, cut), &[lan, wan]);
+                let trial = {
+                    let of = Identity { index: lan, cut, ..Identity::default() };
+                    Trial::of(&control, Path::Xdp, of, (&[lan, wan], &[]))
+                };
                 trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
                 control.heartbeat(true).unwrap();
                 assert_eq!(trial.run_only(&frame([1, 2, 3, 4])).0, 1, "{cut:?}");

@@ -6,7 +6,7 @@ use ringway_fwd::fib::{Limits, Prefix4};
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
-use crate::kernel::{Interface, Outcome, Spec};
+use crate::kernel::{self, Interface, Outcome, Spec};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -46,7 +46,7 @@ fn routes_without_room_are_the_hosts_until_there_is_some() {
         let placed = resolver.routes();
         assert!(placed > 0 && placed + resolver.unplaced() == 1000, "{placed}");
         control.heartbeat(resolver.unplaced() == 0).unwrap();
-        let mut trial = Trial::new(&control, lan, false, &[lan, wan]);
+        let mut trial = Trial::new(&control, kernel::Path::Xdp, lan, false, &[lan, wan]);
         trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
         let mut outcomes = || [0, 999].map(|n| trial.run(&frame(n)).0);
         assert_eq!(outcomes(), [Outcome::NotReady; 2]);

@@ -5,8 +5,10 @@
 mod changes;
 mod full;
 mod inherit;
+mod left;
 mod reference;
 mod rules;
+mod super_frames;
 mod trial;
 
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ use std::thread;
 
 use ringway_bench::lab;
 
-use super::{Router, Spec};
+use super::{Path, Router, Spec};
 
 /// Runs `test` in a network namespace with three interfaces, which goes away with its thread; skips it without root.
 fn in_namespace(test: impl FnOnce([u32; 3]) + Send) {
@@ -36,6 +38,13 @@ fn in_namespace(test: impl FnOnce([u32; 3]) + Send) {
         });
         inside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
+}
+
+/// The same for programs of each kind, one after the other.
+fn both_ways(test: impl Fn(Path, [u32; 3]) + Sync) {
+    for path in Path::ALL {
+        in_namespace(|links| test(path, links));
+    }
 }
 
 /// Routers that there are: the last one takes their folder away.

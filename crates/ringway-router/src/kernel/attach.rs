@@ -1,0 +1,111 @@
+//! How the programs of members come to their interfaces.
+
+use std::os::fd::AsFd;
+
+use libbpf_rs::{MapCore, MapFlags};
+use ringway::ingress::{self, Way};
+use ringway::{Error, ErrorKind, Result, probe};
+
+use super::program::Identity;
+use super::{Member, Path, Router};
+use crate::sys;
+
+impl Router {
+    /// Attaches the program of a member, which is entered already, and has all programs know the interface.
+    pub(super) fn attach(
+        &self,
+        of: Identity,
+        found: &probe::Interface,
+        (path, way): (Path, Way),
+        on: &str,
+    ) -> Result<()> {
+        let tables = self.tables().map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::new(ErrorKind::Invalid, on, "the router has no tables yet")
+                .cure("publish some first, or start its control process"),
+            _ => e,
+        })?;
+        let code = self.code(Some(&tables));
+        let program = code.member(path, of)?;
+        let dir = self.place(&found.name);
+        ringway::make_closed_dir(&dir)?;
+        // Those by XDP leave packets to the program behind them as soon as they know a member by tc.
+        let leaves = |m: &Member| m.path == Path::Xdp && !m.gone && m.number != of.number;
+        let members = self.members();
+        let behind: Vec<Identity> = match path {
+            Path::Tc => members.iter().filter(|m| leaves(m)).map(|m| self.identity(m)).collect(),
+            Path::Xdp if members.iter().any(|m| m.path == Path::Tc && !m.gone) => vec![of],
+            Path::Xdp => Vec::new(),
+        };
+        for of in behind {
+            let name = members.iter().find(|m| m.number == of.number).map_or(&found.name, |m| &m.name);
+            let dir = self.place(name);
+            if !ingress::is_attached(&dir) {
+                let program = code.member(Path::Tc, Identity { behind: true, ..of })?;
+                ingress::attach(program.as_fd(), of.index, way, (&dir, on))?;
+            }
+        }
+        let put = |map: &str, key: &[u8], value: u32| {
+            self.shared
+                .get(map)
+                .update(key, &value.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| super::maps::refused(on, "naming the interface to the programs", &e))
+        };
+        put("nics", &self.nic_key(of.index), of.number)?;
+        if path == Path::Tc {
+            return ingress::attach(program.as_fd(), of.index, way, (&dir, on));
+        }
+        put("devs", &of.index.to_ne_bytes(), of.index)?;
+        let link = sys::attach_xdp(program.as_fd(), of.index).map_err(|e| not_attached(found, on, e))?;
+        sys::pin(link.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning the link failed", e))
+    }
+}
+
+/// Whose program an interface has already, and what to do about it.
+fn taken(found: &probe::Interface) -> (String, String) {
+    let nic = &found.name;
+    let program = found.programs.iter().find(|p| p.hook.is_xdp()).and_then(|p| p.name.as_deref());
+    let what = format!("another XDP program ({}) is attached to {nic}", program.unwrap_or("unknown"));
+    let has = |router: &Router| {
+        let here = router.check_netns(nic).is_ok();
+        here && router.members().iter().any(|m| !m.gone && m.interface.index == found.index)
+    };
+    let mut others = super::routers().into_iter().filter_map(|name| Router::open(&name).ok());
+    if let Some(name) = others.find(has).map(|router| router.name) {
+        let cure = format!(
+            "`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router"
+        );
+        return (format!("{what}: it is a member of router {name}"), cure);
+    }
+    if let Some((port, pid)) = found.ports.iter().find(|(port, _)| !port.ends_with('^')) {
+        return (format!("{what}: process {pid} has port {port} open"), format!("end process {pid}"));
+    }
+    // what a link holds, `ip link` can't take off
+    (
+        what,
+        format!(
+            "end the process that attached it, or `ip link set {nic} xdp off`; `bpftool link` shows who holds it"
+        ),
+    )
+}
+
+/// Why a program could not be attached.
+fn not_attached(found: &probe::Interface, on: &str, e: std::io::Error) -> Error {
+    match e.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => {
+            let (what, cure) = taken(found);
+            Error::io(on, what, e).cure(cure)
+        }
+        Some(libc::EOPNOTSUPP) => {
+            let driver = if found.driver.is_empty() { String::new() } else { format!(", {},", found.driver) };
+            let what = format!("the driver of {}{driver} has no native XDP", found.name);
+            Error::io(on, what, e)
+                .cure("leave the interface to the kernel: packets still go out by it that way")
+        }
+        Some(libc::EINVAL | libc::ERANGE) => {
+            let what = format!("the driver of {} refuses the program", found.name);
+            Error::io(on, what, e)
+                .cure("`dmesg` tells why: often an MTU too large for XDP, or too few queues")
+        }
+        _ => Error::io(on, "attaching the program failed", e).cure_if_denied("run as root"),
+    }
+}
