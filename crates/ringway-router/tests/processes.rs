@@ -12,7 +12,7 @@ use ringway::ErrorKind;
 use ringway::vale::{Switch, SwitchSpec};
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Interface, Outcome, Router, Spec};
-use support::{Bed, LIMIT, fill, join, mac, root, total};
+use support::{Bed, LIMIT, Way, fill, join, mac, root, total};
 
 /// Has the child below make a router.
 const CHILD: &str = "RINGWAY_TEST_ROUTER";
@@ -21,11 +21,12 @@ const CHILD: &str = "RINGWAY_TEST_ROUTER";
 #[test]
 fn child() {
     let Ok(all) = std::env::var(CHILD) else { return };
-    let router = Router::create(enter(&all), &Spec::default()).unwrap();
+    let (name, way) = enter(&all);
+    let router = Router::create(name, &Spec::default()).unwrap();
     let mut control = router.take_control().unwrap();
     fill(&mut control);
     control.publish().unwrap();
-    ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link));
+    ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link, way));
     control.heartbeat(true).unwrap();
     println!("ready");
     loop {
@@ -38,7 +39,8 @@ fn child() {
 #[test]
 fn restless_child() {
     let Ok(all) = std::env::var(CHILD) else { return };
-    let router = Router::open(enter(&all)).unwrap();
+    let (name, way) = enter(&all);
+    let router = Router::open(name).unwrap();
     println!("ready");
     loop {
         let mut control = router.take_control().unwrap();
@@ -46,17 +48,18 @@ fn restless_child() {
         control.publish().unwrap();
         for link in ["r0", "r1", "r2"] {
             let _ = router.remove_member(link);
-            join(&router, link);
+            join(&router, link, way);
         }
     }
 }
 
-/// Enters the namespace that the parent named behind the router, whose name it returns.
-fn enter(all: &str) -> &str {
-    let (name, netns) = all.split_once(' ').unwrap();
+/// Enters the namespace that the parent named behind the router, whose name it returns, and the way of its members.
+fn enter(all: &str) -> (&str, Way) {
+    let [name, netns, way]: [&str; 3] = all.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    let way = Way::ALL.into_iter().find(|w| format!("{w:?}") == way).unwrap();
     let netns = std::fs::File::open(format!("/run/netns/{netns}")).unwrap();
     nix::sched::setns(netns, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
-    name
+    (name, way)
 }
 
 /// Ends the child with the test.
@@ -74,7 +77,7 @@ fn start(test: &str, bed: &Bed) -> Killed {
     let mut child = Killed(
         Command::new(me)
             .args(["--exact", test, "--nocapture"])
-            .env(CHILD, format!("{} {}", bed.name, bed.r.name()))
+            .env(CHILD, format!("{} {} {:?}", bed.name, bed.r.name(), bed.way))
             .env("RINGWAY_BPFFS", root())
             .stdout(Stdio::piped())
             .spawn()
@@ -85,12 +88,17 @@ fn start(test: &str, bed: &Bed) -> Killed {
     child
 }
 
-#[test]
-fn a_router_outlives_its_process_and_is_taken_over_without_a_gap() {
-    let Some(bed) = Bed::new("vale1") else { return };
+all_ways! {
+    a_router_outlives_its_process_and_is_taken_over_without_a_gap
+    whoever_is_killed_leaves_a_router_that_goes_on
+    tables_are_exchanged_under_traffic_without_loss
+}
+
+fn a_router_outlives_its_process_and_is_taken_over_without_a_gap(way: Way) {
+    let Some(bed) = Bed::by("vale1", way) else { return };
     let (router, killed, before) = loop {
         let child = start("child", &bed);
-        let (router, begun) = (Router::open("vale1").unwrap(), Instant::now());
+        let (router, begun) = (Router::open(&bed.name).unwrap(), Instant::now());
         while !router.health().ready {
             assert!(begun.elapsed() < LIMIT);
             std::thread::sleep(Duration::from_millis(50));
@@ -125,11 +133,10 @@ fn a_router_outlives_its_process_and_is_taken_over_without_a_gap() {
 }
 
 /// At any instruction: the next one finds nothing that it can't go on from.
-#[test]
-fn whoever_is_killed_leaves_a_router_that_goes_on() {
+fn whoever_is_killed_leaves_a_router_that_goes_on(way: Way) {
     const ROUNDS: u64 = 20;
-    let Some(bed) = Bed::new("vale6") else { return };
-    let router = bed.inside(|| Router::create("vale6", &Spec::default())).unwrap();
+    let Some(bed) = Bed::by("vale6", way) else { return };
+    let router = bed.inside(|| Router::create(&bed.name, &Spec::default())).unwrap();
     for round in 0..ROUNDS {
         let child = start("restless_child", &bed);
         std::thread::sleep(Duration::from_millis(3 + round * 37 % 150));
@@ -139,7 +146,7 @@ fn whoever_is_killed_leaves_a_router_that_goes_on() {
     bed.inside(|| {
         for link in ["r0", "r1", "r2"] {
             let _ = router.remove_member(link);
-            join(&router, link);
+            join(&router, link, way);
         }
     });
     let answered = || assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
@@ -150,7 +157,7 @@ fn whoever_is_killed_leaves_a_router_that_goes_on() {
     let left = |link: &str| ringway::probe::interface(link).unwrap().programs.len();
     assert_eq!(bed.inside(|| ["r0", "r1", "r2"].map(left)), [0; 3]);
     let names = std::fs::read_dir(root()).unwrap().map(|e| e.unwrap().file_name());
-    let halves: Vec<_> = names.filter(|n| n.to_string_lossy().contains("vale6")).collect();
+    let halves: Vec<_> = names.filter(|n| n.to_string_lossy().contains(&bed.name)).collect();
     assert!(halves.is_empty(), "{halves:?}");
 }
 
@@ -165,7 +172,7 @@ fn a_router_that_was_not_made_to_its_end_is_completed() {
         let mut control = router.take_control().unwrap();
         fill(&mut control);
         control.publish().unwrap();
-        join(&router, "r1");
+        join(&router, "r1", Way::Xdp);
         drop(control);
         let router = Router::open("vale7").unwrap();
         assert_eq!((router.wanted().as_slice(), router.is_done()), (&wanted[..], false));
@@ -216,10 +223,9 @@ fn stream(bed: &Bed, packets: u32) -> u32 {
     })
 }
 
-#[test]
-fn tables_are_exchanged_under_traffic_without_loss() {
+fn tables_are_exchanged_under_traffic_without_loss(way: Way) {
     const PACKETS: u32 = 4000;
-    let Some(bed) = Bed::new("vale2") else { return };
+    let Some(bed) = Bed::by("vale2", way) else { return };
     let (router, first) = bed.start();
     let (mut next, begun) = (Some(first), Instant::now());
     loop {

@@ -7,11 +7,17 @@ use std::time::{Duration, Instant};
 
 use ringway_fwd::fib::NextHop;
 use ringway_router::kernel::Outcome;
-use support::{B4, Bed, C4, LIMIT, join, total, trusted};
+use support::{B4, Bed, C4, LIMIT, Way, add, join, total, trusted};
 
-#[test]
-fn hosts_talk_over_the_fast_path_alone() {
-    let Some(bed) = Bed::new("vale1") else { return };
+all_ways! {
+    hosts_talk_over_the_fast_path_alone
+    deleting_gives_all_back
+    flows_to_a_group_take_all_its_ways
+    a_member_comes_and_goes
+}
+
+fn hosts_talk_over_the_fast_path_alone(way: Way) {
+    let Some(bed) = Bed::by("vale1", way) else { return };
     assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"), "without a router");
     let (router, control) = bed.start();
     for to in ["10.0.1.2", "fd00:b::2"] {
@@ -36,27 +42,26 @@ fn hosts_talk_over_the_fast_path_alone() {
     assert!(router.health().ready);
 }
 
-#[test]
-fn deleting_gives_all_back() {
-    let Some(bed) = Bed::new("vale2") else { return };
+fn deleting_gives_all_back(way: Way) {
+    let Some(bed) = Bed::by("vale2", way) else { return };
     let (router, control) = bed.start();
     assert!(bed.answers("10.0.1.2"));
     let programs =
         |link: &'static str| bed.inside(|| ringway::probe::interface(link).unwrap().programs.len());
-    assert_eq!([programs("r0"), programs("r1"), programs("r2")], [1; 3]);
+    let wanted = ["r0", "r1", "r2"].map(|link| way.programs(link));
+    assert_eq!([programs("r0"), programs("r1"), programs("r2")], wanted);
     assert!(router.delete().is_err(), "a process controls it");
     drop(control);
-    ringway_router::kernel::Router::open("vale2").unwrap().delete().unwrap();
+    ringway_router::kernel::Router::open(&bed.name).unwrap().delete().unwrap();
     assert_eq!([programs("r0"), programs("r1"), programs("r2")], [0; 3]);
-    assert!(!ringway_router::kernel::routers().contains(&"vale2".into()));
+    assert!(!ringway_router::kernel::routers().contains(&bed.name));
     let before = bed.kernel_forwarded();
     assert!(bed.answers("10.0.1.2") && bed.answers("fd00:b::2"));
     assert!(bed.kernel_forwarded() >= before + 12, "the kernel forwards");
 }
 
-#[test]
-fn flows_to_a_group_take_all_its_ways() {
-    let Some(bed) = Bed::new("vale3") else { return };
+fn flows_to_a_group_take_all_its_ways(way: Way) {
+    let Some(bed) = Bed::by("vale3", way) else { return };
     let (router, control) = bed.start();
     assert!(bed.answers("10.0.1.2"));
     let count = || {
@@ -121,15 +126,14 @@ fn what_an_egress_does_not_take_is_counted_there() {
     assert_eq!(stats[0].counts.get(Outcome::Forwarded), 27 + stats[0].counts.get(Outcome::Sent));
 }
 
-#[test]
-fn a_member_comes_and_goes() {
-    let Some(bed) = Bed::new("vale5") else { return };
+fn a_member_comes_and_goes(way: Way) {
+    let Some(bed) = Bed::by("vale5", way) else { return };
     let (router, control) = bed.start();
     router.remove_member("r1").unwrap();
     // What leads out of it is the kernel's now.
     assert_eq!(bed.by_kernel(&control, || assert!(bed.answers("10.0.1.2"))), 6);
     assert!(router.stats()[0].counts.get(Outcome::KernelRoute) >= 3);
-    assert_eq!(bed.inside(|| join(&router, "r1")), 1);
+    assert_eq!(bed.inside(|| join(&router, "r1", way)), 1);
     let forwarded = || router.stats()[1].counts.get(Outcome::Forwarded);
     assert_eq!(forwarded(), 0, "counters begin at 0");
     let answers = trusted(&control, || {
@@ -149,7 +153,7 @@ fn a_member_comes_and_goes() {
     bed.b.ip("link set b1 up").unwrap();
     bed.r.ip("link set r3 up").unwrap();
     bed.b.run_napi("b1").unwrap();
-    assert_eq!(bed.inside(|| router.add_member("r3", &router.members()[0].interface)).unwrap(), 3);
+    assert_eq!(bed.inside(|| add(&router, "r3", &router.members()[0].interface, way)).unwrap(), 3);
     assert_eq!(router.members()[2].interface.index, router.members()[3].interface.index);
     router.remove_member("r2").unwrap();
     let names: Vec<String> = router.members().into_iter().map(|m| m.name).collect();

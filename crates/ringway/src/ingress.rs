@@ -2,16 +2,19 @@
 //! buffer. By tcx, or by clsact where the kernel has none (before Linux 6.6).
 //!
 //! ```text
-//! DIR/tcx      the link
-//! DIR/jump     or the program array to which a filter of clsact jumps
+//! DIR/tcx         the link
+//! DIR/jump_123    or the program array to which a filter of clsact jumps, and the number of its program
 //! ```
+//!
+//! The program of a filter goes with the filter, and so with the interface: its number tells whether it is there. No other
+//! program with that number uses the array.
 //!
 //! They stay there when no process lives. A new one comes behind others that are there already.
 
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use libbpf_sys::BPF_TCX_INGRESS;
 
@@ -22,7 +25,7 @@ use crate::sys::{bpf, bpf_probe, bpffs, net};
 
 /// Names of the files.
 const TCX: &str = "tcx";
-const JUMP: &str = "jump";
+const JUMP: &str = "jump_";
 
 /// How programs get there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,15 +62,17 @@ pub fn attach(program: BorrowedFd<'_>, index: u32, way: Way, (dir, on): (&Path, 
         )
     };
     let jump = Jump::to(program, BPF_TCX_INGRESS).map_err(failed)?;
+    let id = bpf::prog_id(jump.entry.as_fd()).map_err(failed)?;
+    let name = format!("{JUMP}{id}");
     // First the pin: whoever finds it removes the filter.
-    pin(&jump.array, dir, JUMP, on)?;
+    pin(&jump.array, dir, &name, on)?;
     match Filter::attach(jump.entry.as_fd(), index, Side::Ingress) {
         Ok(filter) => {
             filter.keep();
             Ok(())
         }
         Err(e) => {
-            let _ = fs::remove_file(dir.join(JUMP)); // it would go with the folder
+            let _ = fs::remove_file(dir.join(name)); // it would go with the folder
             Err(failed(e))
         }
     }
@@ -77,6 +82,18 @@ fn pin(object: &OwnedFd, dir: &Path, name: &str, on: &str) -> Result<()> {
     bpffs::pin(object.as_fd(), &dir.join(name)).map_err(|e| Error::io(on, "pinning failed", e))
 }
 
+/// The program array of a filter, and the number of the program that jumps to it.
+fn jump(dir: &Path) -> Option<(PathBuf, u32)> {
+    let of = |name: &str| name.strip_prefix(JUMP).and_then(|id| id.parse().ok());
+    let all = fs::read_dir(dir).ok()?.flatten();
+    all.into_iter().find_map(|e| Some((e.path(), of(e.file_name().to_str()?)?)))
+}
+
+fn array(dir: &Path) -> io::Result<OwnedFd> {
+    let (path, _) = jump(dir).ok_or(io::ErrorKind::NotFound)?;
+    bpffs::get(&path, true)
+}
+
 /// Has another program run in place of the one that is attached: each frame passes one of them.
 ///
 /// # Errors
@@ -84,9 +101,7 @@ fn pin(object: &OwnedFd, dir: &Path, name: &str, on: &str) -> Result<()> {
 pub fn exchange(program: BorrowedFd<'_>, dir: &Path) -> io::Result<()> {
     match bpffs::get(&dir.join(TCX), true) {
         Ok(link) => bpf::update_link(link.as_fd(), program, bpf::program_of(link.as_fd())?.as_fd()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            bpf::put_program(bpffs::get(&dir.join(JUMP), true)?.as_fd(), program)
-        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => bpf::put_program(array(dir)?.as_fd(), program),
         Err(e) => Err(e),
     }
 }
@@ -94,18 +109,20 @@ pub fn exchange(program: BorrowedFd<'_>, dir: &Path) -> io::Result<()> {
 /// Whether a program was attached, and not taken away by [`detach`].
 #[must_use]
 pub fn is_attached(dir: &Path) -> bool {
-    [TCX, JUMP].iter().any(|name| dir.join(name).exists())
+    dir.join(TCX).exists() || jump(dir).is_some()
 }
 
-/// Whether it is still attached: the interface was not deleted. Of one of another network namespace that is attached by clsact,
-/// nothing is known, and it is taken to be there.
+/// Whether it is still attached: neither the interface nor the filter was deleted.
 #[must_use]
-pub fn lives(dir: &Path, (netns, index): At) -> bool {
+pub fn lives(dir: &Path) -> bool {
     if let Ok(link) = bpffs::get(&dir.join(TCX), true) {
         return bpf::tcx_lives(link.as_fd()).unwrap_or(false);
     }
-    dir.join(JUMP).exists()
-        && (net::netns_inode().is_ok_and(|here| here != netns) || net::name(index).is_ok())
+    let map = |fd: io::Result<OwnedFd>| fd.and_then(|fd| bpf::map_id(fd.as_fd())).ok();
+    jump(dir).is_some_and(|(path, id)| {
+        let own = map(bpffs::get(&path, true));
+        own.is_some() && map(bpf::only_map_of(id)) == own
+    })
 }
 
 /// Takes the program off an interface. A filter of a namespace that can't be found stays, and passes all.
@@ -113,14 +130,15 @@ pub fn detach(dir: &Path, (netns, index): At) {
     if let Ok(link) = bpffs::get(&dir.join(TCX), true) {
         let _ = bpf::detach(link.as_fd());
     }
-    if let Ok(array) = bpffs::get(&dir.join(JUMP), true)
+    if let Ok(array) = array(dir)
         && bpf::take_program(array.as_fd()).is_ok()
         && let Some(netns) = net::find_netns(netns)
     {
         let _ = net::in_netns(&netns, || clsact::remove_dead(index));
     }
     // what was detached lives no longer than its file
-    [TCX, JUMP].iter().for_each(|name| _ = fs::remove_file(dir.join(name)));
+    let files = [Some(dir.join(TCX)), jump(dir).map(|(path, _)| path)];
+    files.iter().flatten().for_each(|path| _ = fs::remove_file(path));
 }
 
 /// What others have at an interface of the present network namespace.
@@ -151,6 +169,6 @@ pub fn others(index: u32, dir: &Path) -> io::Result<Others> {
     let place = own.and_then(|own| ingress.iter().position(|id| *id == own));
     let behind = place.map_or(0, |place| ingress.len() - place - 1);
     let programs = ingress.len() + egress.len() - usize::from(place.is_some());
-    let shares_filters = dir.join(JUMP).exists();
+    let shares_filters = jump(dir).is_some();
     Ok(Others { programs, behind, filters: clsact::of_others(index)?, shares_filters })
 }

@@ -59,7 +59,7 @@ impl Router {
         let lives = match path {
             Path::Xdp => Link::open(self.link(&name))
                 .is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0)),
-            Path::Tc => ingress::lives(&self.place(&name), (self.netns, self.word(number, at::IFINDEX))),
+            Path::Tc => ingress::lives(&self.place(&name)),
         };
         Some(Member {
             number,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ringway_bench::lab::{self, Lab};
 use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
 use ringway_fwd::fib::NextHop;
-use ringway_router::kernel::{Control, Interface, MemberStats, Outcome, Router};
+use ringway_router::kernel::{Control, Interface, MemberStats, Outcome, Path, Router};
 
 pub(crate) type Any = Box<dyn std::error::Error + Send + Sync>;
 
@@ -43,7 +43,56 @@ pub(crate) fn root() -> PathBuf {
 /// Beds that there are: the last one takes the folder of routers away.
 static LIVE: Mutex<usize> = Mutex::new(0);
 
+/// How the interfaces of a router become members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By XDP. Far ends run NAPI then, and cut nothing.
+    Xdp,
+    /// By traffic control; far ends are as they come.
+    Tc,
+    /// The same as on kernels without tcx.
+    Clsact,
+    /// `r1` by traffic control, the others by XDP.
+    Mixed,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 4] = [Self::Xdp, Self::Tc, Self::Clsact, Self::Mixed];
+
+    /// The way of one interface.
+    pub(crate) fn of(self, link: &str) -> Self {
+        match (self, link) {
+            (Self::Mixed, "r1" | "b0") => Self::Tc,
+            (Self::Mixed, _) => Self::Xdp,
+            (way, _) => way,
+        }
+    }
+
+    /// The name of a router of tests in this way; all of a process have different ones.
+    fn name(self, name: &str) -> String {
+        let letter = ["x", "t", "c", "m"][self as usize];
+        format!("{name}{letter}")
+    }
+
+    /// Programs at an interface of a router whose members have joined in this way.
+    pub(crate) fn programs(self, link: &str) -> usize {
+        if self == Self::Mixed && self.of(link) == Self::Xdp { 2 } else { 1 }
+    }
+}
+
+/// Each of these tests in all ways.
+#[macro_export]
+macro_rules! all_ways {
+    ($($test:ident)*) => {
+        mod xdp { $(#[test] fn $test() { super::$test(super::support::Way::Xdp) })* }
+        mod tc { $(#[test] fn $test() { super::$test(super::support::Way::Tc) })* }
+        mod clsact { $(#[test] fn $test() { super::$test(super::support::Way::Clsact) })* }
+        mod mixed { $(#[test] fn $test() { super::$test(super::support::Way::Mixed) })* }
+    };
+}
+
 pub(crate) struct Bed {
+    pub(crate) way: Way,
     pub(crate) a: Lab,
     pub(crate) r: Lab,
     pub(crate) b: Lab,
@@ -53,6 +102,11 @@ pub(crate) struct Bed {
 impl Bed {
     /// Hosts that can reach each other over the kernel of `r`; `None` with a loud word without root.
     pub(crate) fn new(name: &str) -> Option<Self> {
+        Self::by(name, Way::Xdp)
+    }
+
+    /// The same for a router whose members join in some way.
+    pub(crate) fn by(name: &str, way: Way) -> Option<Self> {
         if !lab::is_root() {
             eprintln!("SKIP: end-to-end tests need root (namespaces, XDP); run them with sudo");
             return None;
@@ -60,7 +114,7 @@ impl Bed {
         let _ = ringway::vale::set_root(root()); // the same for all tests of a process
         let [a, r, b] = [(); 3].map(|()| Lab::new().unwrap());
         *LIVE.lock().unwrap() += 1;
-        let bed = Self { a, r, b, name: name.to_owned() };
+        let bed = Self { way, a, r, b, name: way.name(name) };
         for lab in [&bed.a, &bed.r, &bed.b] {
             let keys =
                 ["all.disable_ipv6=0", "default.disable_ipv6=0", "default.accept_dad=0", "all.accept_dad=0"];
@@ -78,7 +132,9 @@ impl Bed {
             .unwrap();
             host.ip(&format!("link set {far} up")).unwrap();
             bed.r.ip(&format!("link set {near} up")).unwrap();
-            host.run_napi(far).unwrap();
+            if way.of(far) == Way::Xdp {
+                host.run_napi(far).unwrap();
+            }
         }
         for (lab, addr) in [
             (&bed.a, "10.0.0.2/24 dev a0"),
@@ -141,7 +197,7 @@ impl Bed {
     pub(crate) fn start(&self) -> (Router, Control) {
         let router = self.inside(|| Router::create(&self.name, &Default::default())).unwrap();
         let control = self.control(&router);
-        self.inside(|| ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link)));
+        self.inside(|| ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link, self.way)));
         control.heartbeat(true).unwrap();
         (router, control)
     }
@@ -246,9 +302,18 @@ pub(crate) fn trusted<T>(control: &Control, mut job: impl FnMut() -> T) -> T {
 }
 
 /// Makes a link a member.
-pub(crate) fn join(router: &Router, link: &str) -> u32 {
+pub(crate) fn join(router: &Router, link: &str, way: Way) -> u32 {
     let to = Interface { mac: mac(link), forwards4: true, forwards6: true, ..Interface::default() };
-    router.add_member(link, &to).unwrap()
+    add(router, link, &to, way).unwrap()
+}
+
+/// The same of any interface.
+pub(crate) fn add(router: &Router, link: &str, to: &Interface, way: Way) -> ringway::Result<u32> {
+    match way.of(link) {
+        Way::Clsact => router.add_member_by_clsact(link, to),
+        Way::Tc => router.add_member_by(link, to, Path::Tc),
+        Way::Xdp | Way::Mixed => router.add_member(link, to),
+    }
 }
 
 /// Writes the routes of the bed by hand.

@@ -316,6 +316,11 @@ fn info(map: BorrowedFd<'_>) -> io::Result<bpf::bpf_map_info> {
     Ok(info)
 }
 
+/// The kernel's number of a map.
+pub(crate) fn map_id(map: BorrowedFd<'_>) -> io::Result<u32> {
+    Ok(info(map)?.id)
+}
+
 /// Copies the value at `key` of a plain array map. `EINVAL` when it is another map, or its values have not the length of
 /// `out`.
 pub(crate) fn lookup(map: BorrowedFd<'_>, key: u32, out: &mut [u8]) -> io::Result<()> {

@@ -67,7 +67,7 @@ impl Trial {
         self.members.u64(NUMBER as usize * at::SIZE + at::WORD).store(to.word(), Relaxed);
     }
 
-    /// Whether `BPF_PROG_RUN` takes a frame: those shorter than their headers never come to a program.
+    /// Whether `BPF_PROG_RUN` takes a frame: as a buffer of the kernel it has whole headers and fits a page.
     pub(super) fn takes(&self, frame: &[u8]) -> bool {
         let least = match (self.path, frame.get(12..14)) {
             (Path::Xdp, _) => 14,
@@ -75,7 +75,7 @@ impl Trial {
             (Path::Tc, Some([0x86, 0xdd])) => 54,
             (Path::Tc, _) => 15,
         };
-        frame.len() >= least
+        frame.len() >= least && (self.path == Path::Xdp || frame.len() <= 3500)
     }
 
     /// What the program returns for a frame, and the frame that it left.
