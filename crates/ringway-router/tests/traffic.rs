@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ringway_fwd::fib::NextHop;
 use ringway_router::kernel::Outcome;
-use support::{B4, Bed, C4, LIMIT, Way, add, join, total, trusted};
+use support::{B4, Bed, C4, LIMIT, Way, add, fill_for, join, total, trusted};
 
 all_ways! {
     hosts_talk_over_the_fast_path_alone
@@ -40,6 +40,35 @@ fn hosts_talk_over_the_fast_path_alone(way: Way) {
     assert!(router.stats()[0].counts.get(Outcome::Local) >= 6);
     control.heartbeat(true).unwrap();
     assert!(router.health().ready);
+}
+
+/// Far ends cut nothing, and neither does the router: b0 gets fewer frames than are counted.
+#[test]
+fn super_frames_go_whole() {
+    for mtu in [1500, 9000] {
+        let Some(bed) = Bed::by("vale6", Way::Tc) else { return };
+        for (lab, link) in [(&bed.a, "a0"), (&bed.r, "r0"), (&bed.r, "r1"), (&bed.b, "b0")] {
+            lab.ip(&format!("link set {link} mtu {mtu}")).unwrap();
+        }
+        let (router, mut control) = bed.start();
+        bed.inside(|| fill_for(&mut control, mtu));
+        for to in ["10.0.1.2", "fd00:b::2"] {
+            let (sent, got) = trusted(&control, || {
+                let read = || (router.stats()[1].counts.get(Outcome::Sent), bed.received("b0"));
+                let before = read();
+                assert_eq!(bed.by_kernel(&control, || bed.tcp(to, 8 << 20)), 0, "the kernel forwarded");
+                let after = read();
+                (after.0 - before.0, after.1 - before.1)
+            });
+            let least = (8 << 20) / u64::from(mtu);
+            assert!(sent >= least && got < sent / 2, "{sent} frames, in {got}, MTU {mtu}");
+        }
+        let stats = router.stats();
+        assert_eq!(total(&stats, Outcome::Forwarded), total(&stats, Outcome::Sent), "{stats:?}");
+        let offloads =
+            bed.a.run(|| Ok::<_, support::Any>(ringway::probe::interface("a0")?.offloads)).unwrap();
+        assert!(offloads.iter().any(|o| o == "tx-tcp-segmentation"), "{offloads:?}");
+    }
 }
 
 fn deleting_gives_all_back(way: Way) {

@@ -85,7 +85,12 @@ impl Bed {
 
     /// A router, made in the background, that forwards in both directions.
     pub(crate) fn make(&self, name: &str) -> Value {
-        let made = self.room.json(&["vale", "add", name, "--module", "router"]);
+        self.make_with(name, &[])
+    }
+
+    /// The same with options.
+    pub(crate) fn make_with(&self, name: &str, options: &[&str]) -> Value {
+        let made = self.room.json(&[&["vale", "add", name, "--module", "router"], options].concat());
         // not to count: neighbours that are not known yet cost the first ones
         let some = |to| Source::open(&self.a, to).exchange_within(20, Duration::from_millis(5), SHORT);
         [B4, B6].into_iter().for_each(|to| _ = some(to));
@@ -124,13 +129,10 @@ impl Bed {
         (0..3).find_map(|_| self.router(name)["pid"].as_u64())
     }
 
-    /// Whether an interface of the router's namespace has an XDP program.
+    /// Whether an interface of the router's namespace has a program, at XDP or the ingress of traffic control.
     pub(crate) fn has_program(&self, interface: &str) -> bool {
-        let shown = std::process::Command::new("ip")
-            .args(["-n", self.r.name(), "link", "show", interface])
-            .output()
-            .unwrap();
-        String::from_utf8(shown.stdout).unwrap().contains("xdp")
+        let programs = ringway::probe::interface(interface).unwrap().programs;
+        programs.iter().any(|p| p.name.as_ref().is_some_and(|name| name.starts_with("router")))
     }
 }
 

@@ -64,7 +64,7 @@ fn nothing_of_a_router_is_open_to_others() {
     let router = bed.room.path("bpf/ringway/vale0");
     let mut all = below(Path::new(&router));
     assert!(
-        ["control", "tables/fib4", "member/ra/xdp", "taken"]
+        ["control", "tables/fib4", "member/ra/tcx", "taken"]
             .iter()
             .all(|name| { all.iter().any(|(path, _)| *path == format!("{router}/{name}")) })
     );

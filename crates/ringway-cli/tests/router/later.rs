@@ -59,7 +59,7 @@ fn rules_that_come_later_are_not_gone_around() {
 #[test]
 fn a_far_end_that_stops_running_napi() {
     let Some(bed) = Bed::new() else { return };
-    bed.make("vale0");
+    bed.make_with("vale0", &["--path", "xdp"]);
     let is_member = |router: &Value| {
         router["members"].as_array().unwrap().iter().any(|m| m["name"] == "rb" && m["gone"] == false)
     };

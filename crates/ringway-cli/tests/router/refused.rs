@@ -27,7 +27,7 @@ fn what_packets_would_go_around_is_refused() {
     let said = refused(&bed, &[]);
     assert!(said.contains("rule at priority 500") && said.contains("--bypass rules"), "{said}");
     let program = ringway::Port::open("ebpf:rb^").unwrap();
-    let said = refused(&bed, &["--bypass", "rules"]);
+    let said = refused(&bed, &["--bypass", "rules", "--path", "xdp"]);
     assert!(said.contains("(tcx) on rb") && said.contains("--bypass tc"), "{said}");
     drop(program);
     bed.r.exec("tc", &["qdisc", "add", "dev", "ra", "clsact"]).unwrap();
@@ -40,18 +40,41 @@ fn what_packets_would_go_around_is_refused() {
     assert_eq!(made["taken_over"], false);
 }
 
+/// A member by traffic control comes behind others there; only what comes behind it is gone around.
+#[test]
+fn programs_of_others_keep_their_places() {
+    let Some(bed) = Bed::new() else { return };
+    let first = ringway::Port::open("ebpf:rb^").unwrap();
+    let programs = |nic: &str| ringway::probe::interface(nic).unwrap().programs;
+    let before = programs("rb");
+    bed.make("vale0");
+    let ready = |wanted: bool| bed.room.until(|| bed.router("vale0")["ready"] == wanted);
+    ready(true);
+    let after = programs("rb");
+    assert!(before.iter().all(|p| after.contains(p)) && after.len() == before.len() + 1, "{after:?}");
+    let second = ringway::Port::open("ebpf:ra^").unwrap();
+    ready(false);
+    assert!(bed.room.run(&["vale", "list"]).stdout.contains("(tcx) on ra"));
+    drop(second);
+    ready(true);
+    bed.room.json(&["vale", "del", "vale0"]);
+    assert_eq!(programs("rb"), before);
+    drop(first);
+    assert_eq!(bed.exchange(B4, 20, Duration::from_millis(1)), 0, "the kernel forwards");
+}
+
 #[test]
 fn interfaces_that_can_not_be_members() {
     let Some(bed) = Bed::new() else { return };
     // no NAPI at the far end: it would take no packet
     bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
-    let said = refused(&bed, &["--nic", "ra", "--nic", "rb"]);
+    let said = refused(&bed, &["--nic", "ra", "--nic", "rb", "--path", "xdp"]);
     assert!(said.contains("vale0:rb") && said.contains("gro on"), "{said}");
     let said = refused(&bed, &["--nic", "absent"]);
     assert!(said.contains("absent"), "{said}");
     bed.ip("link add x0 type veth peer name x1\nlink set x0 up\nlink set x1 up");
 
-    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router"]);
+    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--path", "xdp"]);
     assert_eq!(made["members"], serde_json::json!(["ra"]), "the others stay with the kernel");
     assert_eq!(made["warnings"].as_array().unwrap().len(), 3, "{made}");
     let twice = bed.room.run(&["vale", "add", "vale0", "--module", "router"]);
@@ -87,6 +110,8 @@ fn options_of_routers_and_switches_do_not_mix() {
         &["vale", "add", "vale0", "--module", "router", "--slots", "128"],
         &["vale", "add", "vale0", "--module", "router", "--rpf6", "maybe"],
         &["vale", "add", "vale0", "--module", "router", "--bypass", "all"],
+        &["vale", "add", "vale0", "--module", "router", "--path", "raw"],
+        &["vale", "add", "vale0", "--path", "tc"],
         &["vale", "add", "vale0", "--module", "router", "--nic", "ra", "--nic", "ra"],
         &["vale", "add", "vale0", "--module", "router", "--check", "0"],
         &["route", "stats", "-w", "0"],

@@ -242,6 +242,14 @@ impl Bed {
         })
     }
 
+    /// Frames that an interface of `b` received, super-frames as one.
+    pub(crate) fn received(&self, link: &str) -> u64 {
+        let dev = || std::fs::read_to_string("/proc/thread-self/net/dev");
+        let dev = self.b.run(|| Ok::<_, Any>(dev()?)).unwrap();
+        let line = dev.lines().find(|l| l.trim_start().starts_with(&format!("{link}:"))).unwrap();
+        line.split_whitespace().nth(2).unwrap().parse().unwrap()
+    }
+
     /// Sends bytes from `a` to `b` over TCP; they arrive as they were.
     pub(crate) fn tcp(&self, to: &str, bytes: usize) {
         let addr = SocketAddr::new(to.parse::<IpAddr>().unwrap(), 7000);
@@ -318,10 +326,15 @@ pub(crate) fn add(router: &Router, link: &str, to: &Interface, way: Way) -> ring
 
 /// Writes the routes of the bed by hand.
 pub(crate) fn fill(control: &mut Control) {
+    fill_for(control, 1500);
+}
+
+/// The same for links with this MTU.
+pub(crate) fn fill_for(control: &mut Control, mtu: u32) {
     let n = |number| NextHop::new(number).unwrap();
     let ready = |link: &str, far: &str, family| {
         let index = nix::net::if_::if_nametoindex(link).unwrap();
-        Adjacency::incomplete(index, 1500, None).ready(mac(far), mac(link), family)
+        Adjacency::incomplete(index, mtu, None).ready(mac(far), mac(link), family)
     };
     for (number, entry) in [
         (LOCAL, Adjacency::plain(Verdict::Local)),
