@@ -31,7 +31,7 @@ fn hosts_talk_over_the_fast_path_alone(way: Way) {
         stats = router.stats();
     }
     let [r0, r1] = [0, 1].map(|i| &stats[i].counts);
-    assert!(r0.get(Outcome::Forwarded) > 1000 && r1.get(Outcome::Forwarded) > 100, "{stats:?}");
+    assert!(r0.get(Outcome::Forwarded) > 1000 && r1.get(Outcome::Forwarded) > 20, "{stats:?}");
     assert_eq!(total(&stats, Outcome::Forwarded), total(&stats, Outcome::Sent), "{stats:?}");
     let (packets, bytes) = control.counters(NextHop::new(B4).unwrap());
     assert!(packets > 500 && bytes > 3 << 20, "{packets} {bytes}");

@@ -172,3 +172,58 @@ pub fn others(index: u32, dir: &Path) -> io::Result<Others> {
     let shares_filters = jump(dir).is_some();
     Ok(Others { programs, behind, filters: clsact::of_others(index)?, shares_filters })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_sys::{BPF_PROG_TYPE_SCHED_CLS, bpf_insn};
+
+    /// `return TCX_NEXT;`
+    fn program() -> OwnedFd {
+        let insn = |code, imm| bpf_insn { code, imm, ..Default::default() };
+        bpf::load(BPF_PROG_TYPE_SCHED_CLS, BPF_TCX_INGRESS, 0, &[insn(0xb7, -1), insn(0x95, 0)]).unwrap()
+    }
+
+    /// A folder for pins that goes away also when its test fails.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn programs_come_behind_those_of_others_and_leave_nothing() {
+        if !crate::sys::is_root() {
+            eprintln!("SKIP: programs need root; run these tests with sudo");
+            return;
+        }
+        const LO: u32 = 1;
+        let root = Folder(PathBuf::from(format!("/sys/fs/bpf/rw-ingress-{}", std::process::id())));
+        let (own, other) = (root.0.join("own"), root.0.join("other"));
+        [&root.0, &own, &other].iter().for_each(|dir| fs::create_dir(dir).unwrap());
+        let tried = net::in_private_netns(|| {
+            for way in [Way::Best, Way::Clsact] {
+                let at = (net::netns_inode()?, LO);
+                let attach = |dir: &Path| attach(program().as_fd(), LO, way, (dir, "lo")).unwrap();
+                assert!(!is_attached(&own) && exchange(program().as_fd(), &own).is_err());
+                attach(&own);
+                assert_eq!(others(LO, &own)?.programs, 0);
+                attach(&other);
+                assert!(is_attached(&own) && lives(&own) && lives(&other));
+                exchange(program().as_fd(), &own)?;
+                let (from_own, from_other) = (others(LO, &own)?, others(LO, &other)?);
+                let by_tcx = other.join(TCX).exists();
+                assert_eq!((from_own.behind, from_other.behind), (usize::from(by_tcx), 0), "{way:?}");
+                assert_eq!((from_own.shares_filters, from_own.filters), (!by_tcx, 0), "all are Ringway's");
+                detach(&own, at);
+                assert!(!is_attached(&own) && lives(&other));
+                detach(&other, at);
+                assert_eq!(others(LO, &own)?, Others::default());
+            }
+            Ok(())
+        });
+        tried.unwrap();
+    }
+}
