@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ringway::ErrorKind;
 use ringway::vale::{Switch, SwitchSpec};
 use ringway_router::follow::{Engine, Options};
-use ringway_router::kernel::{Interface, Outcome, Router, Spec};
+use ringway_router::kernel::{Interface, Outcome, Path, Router, Spec};
 use support::{Bed, LIMIT, Way, fill, join, mac, root, total};
 
 /// Has the child below make a router.
@@ -300,6 +300,16 @@ fn what_can_not_be_is_refused_with_a_cure() {
         ErrorKind::Busy,
         "another XDP program (router) is attached to r0: it is a member of router vale",
     );
+    let by_tc = |link: &str| bed.inside(|| other.add_member_by(link, &to, Path::Tc).map(drop));
+    refused(by_tc("r0"), ErrorKind::Busy, "it is a member of router vale");
+    by_tc("r1").unwrap();
+    refused(add("r1"), ErrorKind::Busy, "it is a member of router vale");
+    other.remove_member("r1").unwrap();
+    let switch = Switch::create("vale8", &SwitchSpec::default()).unwrap();
+    bed.inside(|| switch.add_nic("r2")).unwrap();
+    let said = by_tc("r2");
+    switch.delete().unwrap();
+    refused(said, ErrorKind::Busy, "it is a port of a switch");
     assert!(other.members().is_empty(), "nothing half made stays");
     drop(control_of_other);
     other.delete().unwrap();

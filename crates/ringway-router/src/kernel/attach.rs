@@ -4,6 +4,7 @@ use std::os::fd::AsFd;
 
 use libbpf_rs::{MapCore, MapFlags};
 use ringway::ingress::{self, Way};
+use ringway::probe::Hook;
 use ringway::{Error, ErrorKind, Result, probe};
 
 use super::program::Identity;
@@ -24,6 +25,7 @@ impl Router {
                 .cure("publish some first, or start its control process"),
             _ => e,
         })?;
+        check_free(found, path, self.name(), on)?;
         let code = self.code(Some(&tables));
         let program = code.member(path, of)?;
         let dir = self.place(&found.name);
@@ -60,21 +62,49 @@ impl Router {
     }
 }
 
+/// The router whose member by one of these ways an interface is, but for `but`, and how to free it.
+fn router_of(found: &probe::Interface, by: &[Path], but: Option<&str>) -> Option<(String, String)> {
+    let nic = &found.name;
+    let has = |router: &Router| {
+        let here = router.check_netns(nic).is_ok();
+        let is_it = |m: &Member| !m.gone && m.interface.index == found.index && by.contains(&m.path);
+        here && router.members().iter().any(is_it)
+    };
+    let names = super::routers().into_iter().filter(|name| but != Some(name));
+    let name = names.filter_map(|name| Router::open(&name).ok()).find(has)?.name;
+    let cure =
+        format!("`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router");
+    Some((format!("it is a member of router {name}"), cure))
+}
+
+/// Refuses an interface whose packets another router or a switch takes, where the kernel would not.
+fn check_free(found: &probe::Interface, path: Path, router: &str, on: &str) -> Result<()> {
+    let busy = |what: String, cure: String| Err(Error::new(ErrorKind::Busy, on, what).cure(cure));
+    // two by XDP the kernel refuses
+    let by = if path == Path::Tc { &Path::ALL[..] } else { &[Path::Tc] };
+    if let Some((why, cure)) = router_of(found, by, Some(router)) {
+        return busy(why, cure);
+    }
+    let names = found.programs.iter().filter(|p| p.hook != Hook::Egress).filter_map(|p| p.name.as_ref());
+    match names.filter(|_| path == Path::Tc).find(|name| name.starts_with("vale_")) {
+        Some(name) => busy(
+            format!("it is a port of a switch, whose program {name} takes all that comes in"),
+            format!(
+                "`ringway vale list` shows which; `ringway vale port del SWITCH:{}` frees it",
+                found.name
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
 /// Whose program an interface has already, and what to do about it.
 fn taken(found: &probe::Interface) -> (String, String) {
     let nic = &found.name;
     let program = found.programs.iter().find(|p| p.hook.is_xdp()).and_then(|p| p.name.as_deref());
     let what = format!("another XDP program ({}) is attached to {nic}", program.unwrap_or("unknown"));
-    let has = |router: &Router| {
-        let here = router.check_netns(nic).is_ok();
-        here && router.members().iter().any(|m| !m.gone && m.interface.index == found.index)
-    };
-    let mut others = super::routers().into_iter().filter_map(|name| Router::open(&name).ok());
-    if let Some(name) = others.find(has).map(|router| router.name) {
-        let cure = format!(
-            "`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router"
-        );
-        return (format!("{what}: it is a member of router {name}"), cure);
+    if let Some((why, cure)) = router_of(found, &Path::ALL, None) {
+        return (format!("{what}: {why}"), cure);
     }
     if let Some((port, pid)) = found.ports.iter().find(|(port, _)| !port.ends_with('^')) {
         return (format!("{what}: process {pid} has port {port} open"), format!("end process {pid}"));
