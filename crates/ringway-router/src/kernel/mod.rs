@@ -11,7 +11,8 @@
 //!     taken/router_taken, router_refused      links: what counts frames that drivers took or refused
 //!     tables/control fib4 fib6 hops tally groups      those published last
 //!     member/eth1/xdp       link: the program attached to the interface by XDP
-//!     member/eth1/tcx, jump the program at its ingress in traffic control: a link, or a program array where the kernel has no such links
+//!     member/eth1/tcx       link: the same at its ingress in traffic control
+//!     member/eth1/jump_7    or the program array of a filter there, before Linux 6.6
 //! ```
 //!
 //! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables: it makes new ones
