@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ringway::vale::NicPath;
 use ringway_router::follow::{self, Ask, Bypass, Files, Request};
 use ringway_router::kernel::{BudgetLimits, Path, Rate, Router, Rpf, Spec};
 use serde_json::json;
@@ -24,10 +25,10 @@ pub(super) struct Options {
     #[arg(long, value_name = "IF")]
     nic: Vec<String>,
 
-    /// Router: where its programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
+    /// Router, or SWITCH:IF: where programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
     /// [default: tc for software interfaces and drivers without XDP, xdp for others]
     #[arg(long, value_parser = path)]
-    path: Option<Path>,
+    pub(super) path: Option<Path>,
 
     /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
     #[arg(long, default_value = "off", value_parser = routers::rpf)]
@@ -85,6 +86,20 @@ impl Default for Options {
 struct Kept<T>(T);
 
 impl Options {
+    /// Whether no other option is given than the path.
+    pub(super) fn is_path_alone(&self) -> bool {
+        *self == Self { path: self.path, ..Self::default() }
+    }
+
+    /// The path for an interface in a switch.
+    pub(super) fn nic_path(&self) -> NicPath {
+        match self.path {
+            None => NicPath::Auto,
+            Some(Path::Xdp) => NicPath::Xdp,
+            Some(Path::Tc) => NicPath::Tc,
+        }
+    }
+
     /// Makes the router, or goes on with it where its process died.
     pub(super) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
         if let Some(twice) = self.nic.iter().enumerate().find(|(i, nic)| self.nic[..*i].contains(nic)) {

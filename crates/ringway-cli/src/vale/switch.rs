@@ -79,10 +79,6 @@ pub(super) struct Add {
     #[arg(long)]
     host: bool,
 
-    /// How an interface's frames get in and out: xdp or tc [default: tc for software interfaces and drivers without native XDP]
-    #[arg(long)]
-    path: Option<NicPath>,
-
     #[command(flatten)]
     router: router::Options,
 }
@@ -107,9 +103,9 @@ impl Add {
             return self.add_nic(switch, interface, console);
         }
         if self.module == Decider::Router {
-            if self.host || self.path.is_some() || self.spec() != SwitchSpec::default() {
+            if self.host || self.spec() != SwitchSpec::default() {
                 return Err(Failure::Usage(
-                    "--slots, --rings, --ageing, --quota, --host and --path are for switches".into(),
+                    "--slots, --rings, --ageing, --quota and --host are for switches".into(),
                 ));
             }
             return self.router.make(&self.switch, console);
@@ -117,9 +113,9 @@ impl Add {
         if self.router != router::Options::default() {
             return Err(Failure::Usage(format!("{} are for routers: add --module router", router::NAMES)));
         }
-        if self.host || self.path.is_some() {
+        if self.host {
             return Err(Failure::Usage(
-                "--host and --path are for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
+                "--host is for interfaces: name SWITCH:IF, such as vale0:eth1".into(),
             ));
         }
         let switch = Switch::create(&self.switch, &self.spec())?;
@@ -152,16 +148,21 @@ impl Add {
     }
 
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
-        if self.spec() != SwitchSpec::default() || self.router != router::Options::default() {
+        if self.spec() != SwitchSpec::default() || !self.router.is_path_alone() {
             return Err(Failure::Usage(
                 "options are for making a switch; SWITCH:IF takes --host and --path only".into(),
             ));
         }
         if is_router(switch) {
+            if self.router.path.is_some() {
+                return Err(Failure::Usage(
+                    "--path of a router is that of all its members: name it with --module router".into(),
+                ));
+            }
             return router::join(switch, interface, self.host, console);
         }
         let open = Switch::open(switch)?;
-        let options = NicOptions { host: self.host, path: self.path.unwrap_or_default() };
+        let options = NicOptions { host: self.host, path: self.router.nic_path() };
         let number = open.add_nic_with(interface, &options)?;
         let path = open.find_port(interface)?.path.unwrap_or_default();
         let host = if self.host { Some(open.find_port(&format!("{interface}^"))?.number) } else { None };

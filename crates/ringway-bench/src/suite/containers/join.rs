@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ringway::probe;
 use ringway::vale::{NicOptions, NicPath};
 use ringway_router::follow::Options;
-use ringway_router::kernel::{Outcome, Router};
+use ringway_router::kernel::{Outcome, Path, Router};
 
 use super::ping::Pinger;
 use super::place::{MEMBERS, Place};
@@ -63,7 +63,11 @@ impl Way {
 
     /// How interfaces become members of a router.
     fn router_options(self) -> Options {
-        Options { nics: MEMBERS.map(String::from).into(), ..Options::default() }
+        let path = match self {
+            Self::Usual => None,
+            Self::Xdp => Some(Path::Xdp),
+        };
+        Options { nics: MEMBERS.map(String::from).into(), path, ..Options::default() }
     }
 
     /// Has the containers take what XDP redirects to them, if need be.
