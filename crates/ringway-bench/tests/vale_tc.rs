@@ -348,9 +348,19 @@ fn an_interface_has_one_owner_and_what_others_attached_stays() {
     let host = NicOptions { host: true, path: NicPath::Tc };
     let e = inside(&net.middle, || Switch::open(other.name())?.add_nic_with("n1", &host)).unwrap_err();
     assert_clear(&e, ErrorKind::Unsupported, &on, "leave --path out");
-    net.middle.ip("link add v1 type veth peer name v2").unwrap();
-    net.middle.ip("link set v1 up").unwrap();
-    net.middle.ip("link set v2 up").unwrap();
+    // Both ends of a veth in one switch, in two network namespaces and in one.
+    for (lab, end) in [(&net.hosts[0], "eth0"), (&net.middle, "v2")] {
+        if end == "v2" {
+            net.middle.ip("link add v1 type veth peer name v2").unwrap();
+            net.middle.ip("link set v1 up").unwrap();
+            net.middle.ip("link set v2 up").unwrap();
+            add_by(&net.middle, net.switch.name(), "v1", NicPath::Auto).unwrap();
+        }
+        let on = format!("{}:{end}", net.switch.name());
+        let e = add_by(lab, net.switch.name(), end, NicPath::Auto).unwrap_err();
+        assert_clear(&e, ErrorKind::Invalid, &on, "add one end only");
+    }
+    inside(&net.middle, || net.switch.del_port("v1", false)).unwrap();
     net.middle.exec("tc", &["qdisc", "add", "dev", "v1", "clsact"]).unwrap();
     let disciplines = || output(&net.middle, "tc", &["qdisc", "show", "dev", "v1"]);
     let before = disciplines();

@@ -18,7 +18,13 @@ const IFALIAS: u16 = 20;
 const STATS64: u16 = 23;
 const AF_SPEC: u16 = 26;
 const NET_NS_FD: u16 = 28;
+const LINK_NETNSID: u16 = 37;
 const ADDR_GEN_MODE: u16 = 8;
+
+/// Numbers that a network namespace has for others (linux/net_namespace.h).
+const GETNSID: u16 = 90;
+const NETNSA_NSID: u16 = 1;
+const NETNSA_FD: u16 = 3;
 
 /// `IN6_ADDR_GEN_MODE_NONE`: the interface gets no IPv6 address by itself.
 const NO_ADDRESS: u8 = 1;
@@ -78,6 +84,24 @@ pub(crate) fn bring_up_unused(index: u32, alias: &str) -> io::Result<()> {
     set(libc::IFF_UP | libc::IFF_NOARP, &|body| put(body, IFALIAS, alias.as_bytes()))
 }
 
+/// Index of what an interface of the present network namespace is joined to, as a veth to its other end, and the number that this
+/// namespace has for that of the other end, unless it is the same one.
+pub(crate) fn joined_to(index: u32) -> io::Result<Option<(u32, Option<u32>)>> {
+    let links = Netlink::route()?.ask(libc::RTM_GETLINK, 0, &ifinfomsg(index, 0))?;
+    let attrs = links.first().and_then(|m| m.body.get(IFINFOMSG..)).unwrap_or_default();
+    let word = |kind| attribute(attrs, kind).and_then(|value| u32_at(value, 0));
+    Ok(word(LINK).map(|link| (link, word(LINK_NETNSID))))
+}
+
+/// The number that the present network namespace has for another one, if it has one.
+pub(crate) fn number_of(netns: &File) -> io::Result<Option<u32>> {
+    let mut body = vec![0; 4]; // struct rtgenmsg, padded
+    put(&mut body, NETNSA_FD, &netns.as_raw_fd().to_ne_bytes());
+    let answer = Netlink::route()?.ask(GETNSID, 0, &body)?;
+    let number = answer.first().and_then(|m| attribute(m.body.get(4..)?, NETNSA_NSID));
+    Ok(number.and_then(|value| u32_at(value, 0)).filter(|&number| number != u32::MAX))
+}
+
 /// Deletes an interface of the present network namespace; of a pair, both ends.
 pub(crate) fn delete(index: u32) -> io::Result<()> {
     Netlink::route()?.ask(libc::RTM_DELLINK, 0, &ifinfomsg(index, 0)).map(drop)
@@ -126,6 +150,9 @@ mod tests {
             net::name(outer)
         };
         assert_eq!(net::in_netns(&outer_file, seen).unwrap(), "rw0");
+        let found = net::in_netns(&outer_file, || Ok((joined_to(outer)?, number_of(&inner_file)?))).unwrap();
+        assert_eq!(found.0, Some((4711, found.1)));
+        assert!(found.1.is_some() && joined_to(1).unwrap().is_none_or(|(_, number)| number.is_none()));
         net::in_netns(&inner_file, || delete(4711)).unwrap();
         assert!(net::in_netns(&outer_file, || net::name(outer)).is_err());
         drop(outer_netns);

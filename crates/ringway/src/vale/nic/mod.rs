@@ -19,7 +19,9 @@
 //! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
+mod admit;
 mod between;
+mod counts;
 mod crossing;
 mod edge;
 mod host;
@@ -33,17 +35,15 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::layout::{PORTS, info, nic as at, port, state};
-use super::stats::SwitchPortStats;
+use super::layout::{info, port, state};
 use super::{PortAccess, Switch, SwitchPort, pins};
 use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::leaves_checksums;
-use crate::stats::{DropReason, RingStats};
 use crate::sys::clsact::Side;
 use crate::sys::net::{self, Interface};
-use crate::sys::{bpf, bpffs, hold, veth, xdp_query};
+use crate::sys::{bpf, bpffs, hold, veth};
 use between::{CROSSING, MEMBER, Way};
 pub(super) use edge::Entries;
 pub use options::{NicOptions, NicPath};
@@ -52,9 +52,6 @@ use shared::Shared;
 
 /// How long the kernel may take to call a link running that was just brought up.
 const SETTLE: Duration = Duration::from_millis(1100);
-
-/// XDP programs of ports, switches and routers, which leave nothing for a program at tc.
-const TAKERS: [&str; 4] = ["nic_rx", "to_socket", "vale_wire", "router"];
 
 /// An interface of the present network namespace.
 struct Nic {
@@ -145,6 +142,7 @@ impl Switch {
         self.check_hosts(&nic, options, &on)?;
         let by_tc = options.starts_by_tc(&nic.interface.driver(), &on)?;
         self.check_free(&nic, by_tc, &on)?;
+        self.check_far_end(&nic, &on)?;
         match self.add_member(&nic, interface, (options, way, by_tc), &on) {
             Err(e) if e.kind() == ErrorKind::Unsupported && !by_tc && options.may_fall_back() => {
                 self.add_member(&nic, interface, (options, way, true), &on)
@@ -177,50 +175,6 @@ impl Switch {
             let _ = pins::discard(&dir); // the next one tries again
         })?;
         Ok(number)
-    }
-
-    /// Other than for XDP, the kernel has nothing against several owners of an interface at tc.
-    fn check_free(&self, nic: &Nic, by_tc: bool, on: &str) -> Result<()> {
-        let is_it = |s: &Self, p: &SwitchPort| {
-            p.nic == Some(nic.index) && !p.gone && s.nic_word(p.number, port::NETNS) == nic.netns
-        };
-        for name in super::switches() {
-            let Ok(other) = Self::open(&name) else { continue }; // a router, or gone by now
-            let ports = other.ports();
-            let Some(p) = ports.iter().find(|p| is_it(&other, p)) else { continue };
-            if by_tc || p.path == Some(NicPath::Tc) {
-                let what = format!("the interface is the port {name}:{} already", p.name);
-                return Err(Error::new(ErrorKind::Busy, on, what)
-                    .cure(format!("`ringway vale port del {name}:{}` first", p.name)));
-            }
-        }
-        let program = xdp_query::xdp(nic.index).map(|is| bpf::prog_name(is.program)).unwrap_or_default();
-        if by_tc && TAKERS.contains(&program.as_str()) {
-            let what = format!("the XDP program {program} of Ringway takes the interface's frames");
-            return Err(Error::new(ErrorKind::Busy, on, what).cure(
-                "end its owner, or remove it from its switch or router: `ringway list`, `ringway vale list`",
-            ));
-        }
-        Ok(())
-    }
-
-    /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone: that of `nic` is to be in it.
-    fn free_place(&self, nic: Option<&Nic>, on: &str) -> Result<u32> {
-        let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
-        let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host).collect();
-        let by_xdp = nics.iter().filter(|p| p.path == Some(NicPath::Xdp));
-        let far = |n: &Nic, p: &SwitchPort| self.nic_word(p.number, port::NETNS) != n.netns;
-        if nic.is_some_and(|n| by_xdp.clone().any(|p| p.nic == Some(n.index) && far(n, p))) {
-            return bad(
-                "a NIC of another network namespace has the same index",
-                "make or move one of them with another: `ip link add index N`, `ip link set IF netns NS index N`",
-            );
-        }
-        let taken: Vec<u32> = nics.iter().map(|p| self.nic_word(p.number, port::PLACE)).collect();
-        match (0..at::MAX).find(|p| !taken.contains(p)) {
-            Some(place) => Ok(place),
-            None => bad("the switch has 64 NICs", "delete one with `ringway vale port del`"),
-        }
     }
 
     /// A word about a NIC.
@@ -350,45 +304,6 @@ impl Switch {
         let link = bpffs::get(&pins::port(&self.dir, nic).join("xdp"), true);
         link.and_then(|link| bpf::xdp_lives(link.as_fd())).is_ok_and(|lives| !lives)
     }
-
-    /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.
-    pub(super) fn nic_bytes(&self) -> usize {
-        let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
-        let made = pins::outs(&self.dir).is_dir();
-        let all = at::MAX as usize * (72 + 8 * edge::ENTRIES as usize);
-        usize::from(made) * (PORTS as usize * (cpus * at::SIZE + 16) + all)
-    }
-
-    /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.
-    pub(super) fn add_nic_counts(&self, stats: &mut SwitchPortStats) {
-        let sum = Shared::open(&self.dir, &self.name).and_then(|s| s.sum(stats.port.number, &self.name));
-        let Ok(sum) = sum else { return };
-        let word = |at: usize| sum.u64(at).load(Relaxed);
-        let tx = &mut stats.counters.tx;
-        tx.add(&RingStats::new(sum.clone(), 0).read());
-        // What took the crossing and did not come to its end was cut off by a queue.
-        let lost = word(at::CROSSED).saturating_sub(tx.frames_in - word(at::DIRECT).min(tx.frames_in));
-        tx.frames_in += lost;
-        tx.add_drops(DropReason::DeviceFull, lost);
-        stats.copies += word(at::COPIES);
-        stats.unlearned += word(at::UNLEARNED);
-        let rx = &mut stats.counters.rx;
-        rx.frames_in += word(at::OFFERED);
-        let before =
-            self.state_of(stats.port.number).map_or(0, |s| s.u64(state::DROPPED_BEFORE).load(Relaxed));
-        let dropped = self.dropped_by(&stats.port).saturating_sub(before);
-        let sent = word(at::SENT).min(word(at::HANDED));
-        rx.frames_out = sent.saturating_sub(dropped + word(at::LOST));
-        rx.bytes_out = word(at::BYTES);
-        for why in DropReason::ALL {
-            rx.add_drops(why, word(at::EDGE + 8 * why as usize));
-        }
-        let lost = word(at::HANDED) - rx.frames_out;
-        // The kernel calls refused also what a clone's NIC was not to get.
-        let full = (word(at::FULL).saturating_sub(word(at::WITHHELD)) + dropped).min(lost);
-        rx.add_drops(DropReason::DeviceFull, full);
-        rx.add_drops(DropReason::DeviceRefused, lost - full);
-    }
 }
 
 impl Nic {
@@ -406,16 +321,6 @@ impl Nic {
                 .cure(format!("`ip link set {name} up`, and check the cable or the other end")));
         }
         Ok(Self { index, netns: net::netns_inode().map_err(io)?, interface })
-    }
-
-    fn check_kind(&self, name: &str, on: &str) -> Result<()> {
-        let kind =
-            self.interface.link_type().map_err(|e| Error::io(on, "asking for the interface failed", e))?;
-        if kind == libc::ARPHRD_ETHER {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::Unsupported, on, format!("{name} is no Ethernet interface"))
-            .cure("use one whose frames begin with Ethernet addresses; `ip link` says link/ether"))
     }
 }
 
