@@ -105,7 +105,7 @@ fn an_interface_and_its_host() {
     }
     room.json(&["vale", "add", "vale0"]);
     let added = room.json(&["vale", "add", "vale0:a0", "--host"]);
-    assert_eq!(added, json!({ "switch": "vale0", "port": "a0", "number": 1, "host": 2 }));
+    assert_eq!(added, json!({ "switch": "vale0", "port": "a0", "number": 1, "path": "xdp", "host": 2 }));
     told(&room, &["add"], &added);
     let ports = room.switch("vale0")["ports"].clone();
     let of = |key: &str| ports.as_array().unwrap().iter().map(|p| p[key].clone()).collect::<Vec<_>>();
@@ -115,12 +115,16 @@ fn an_interface_and_its_host() {
     assert_eq!(room.run(&["vale", "add", "vale1", "--host"]).code, Some(2), "of a switch");
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
     assert_eq!(room.switch("vale0")["ports"], json!([]));
-    let again = room.run(&["vale", "add", "vale0:a0", "--json"]);
+    let again = room.run(&["vale", "add", "vale0:a0", "--path", "xdp", "--json"]);
     assert!(again.stdout.contains("\"host\":null"), "{again:?}");
     assert!(again.stderr.contains("device_refused: `ethtool -K b0 gro on`"), "{again:?}");
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
     assert!(Command::new("ethtool").args(["-K", "b0", "gro", "on"]).status().unwrap().success());
-    assert_eq!(room.run(&["vale", "add", "vale0:a0"]).stderr, "");
+    assert_eq!(room.run(&["vale", "add", "vale0:a0", "--path", "xdp"]).stderr, "");
+    assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
+    assert!(Command::new("ethtool").args(["-K", "b0", "gro", "off"]).status().unwrap().success());
+    let by_tc = room.run(&["vale", "add", "vale0:a0"]);
+    assert!(by_tc.stdout.contains("added by tc") && by_tc.stderr.is_empty(), "{by_tc:?}");
     room.json(&["vale", "del", "vale0"]);
 }
 

@@ -243,9 +243,8 @@ fn ports(sides: &[Side]) -> Result<Vec<Port>> {
         let port = opened.map_or_else(|| Port::open(name), Ok)?;
         if name.starts_with("auto:") && port.info().name.starts_with("packet:") {
             let what = format!("the kernel would forward each frame too [{}]", port.info().backend);
-            return Err(Error::new(ErrorKind::Unsupported, name, what).cure(
-                "mend what keeps better backends out, or turn the kernel's forwarding off and name packet:",
-            ));
+            return Err(Error::new(ErrorKind::Unsupported, name, what)
+                .cure("mend what keeps better backends out, or leave the interface to the kernel"));
         }
         ports.push(port);
     }
