@@ -53,6 +53,15 @@ fn address(i: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, i as u8)
 }
 
+/// Tells threads to end, also when the test fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// A container's veth, as tools make it.
 fn attach(host: &Lab, middle: &Lab, i: usize, mtu: u32) {
     host.ip(&format!("link add eth0 mtu {mtu} type veth peer name n{i} mtu {mtu} netns {}", middle.name()))
@@ -210,6 +219,7 @@ fn a_reload_ends_no_stream() {
     let listener = inside(&net.hosts[1], || TcpListener::bind("10.0.0.2:0").unwrap());
     let to = listener.local_addr().unwrap();
     thread::scope(|scope| {
+        let _ended = Ends(&done);
         for _ in 0..4 {
             let mut sender = inside(&net.hosts[0], || TcpStream::connect_timeout(&to, LIMIT).unwrap());
             let (mut receiver, _) = listener.accept().unwrap();
@@ -236,7 +246,6 @@ fn a_reload_ends_no_stream() {
                 if moved.load(Relaxed) > before + (1 << 20) { Ok(()) } else { Err("none".into()) }
             });
         }
-        done.store(true, Relaxed);
     });
     assert_closed(&net.switch);
 }
@@ -292,12 +301,18 @@ fn interfaces_that_vanish_leave_accounts_that_close() {
     let done = AtomicBool::new(false);
     let socket = inside(host, || UdpSocket::bind("10.0.0.1:0").unwrap());
     thread::scope(|scope| {
+        let _ended = Ends(&done);
         scope.spawn(|| {
             while !done.load(Relaxed) {
                 let _ = socket.send_to(&[1; 900], "10.0.0.2:9");
             }
         });
         for round in 0..6 {
+            // The kernel deletes the interfaces of a namespace a little after it.
+            eventually("the last one is gone", || {
+                let links = output(&net.middle, "ip", &["-br", "link"]);
+                if links.contains("n2@") { Err(links) } else { Ok(()) }
+            });
             let guest = new_lab().unwrap();
             attach(&guest, &net.middle, 2, 1500);
             guest.ip("link set eth0 address 02:00:00:00:00:22").unwrap();
@@ -313,7 +328,6 @@ fn interfaces_that_vanish_leave_accounts_that_close() {
             }
             inside(&net.middle, || net.switch.del_port("n2", false)).unwrap();
         }
-        done.store(true, Relaxed);
     });
     assert_closed(&net.switch);
     let links = output(&net.middle, "ip", &["-br", "link"]);
