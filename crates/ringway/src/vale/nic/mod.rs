@@ -80,7 +80,7 @@ impl Switch {
     /// frames in several pieces that go on to another NIC they can't be: those are dropped as `bad_offload`. Nor is it done behind
     /// extension headers of IPv6 or two VLAN tags.
     ///
-    /// Software interfaces, and those without native XDP, get in and out by tc ([`NicPath`](super::NicPath)). What follows is of members
+    /// Software interfaces, and those without native XDP, get in and out by tc ([`NicPath`]). What follows is of members
     /// by XDP; by tc frames of any length and with anything unfinished pass between members.
     ///
     /// A veth whose far end runs no NAPI takes no frame from the switch: `device_refused`. `ethtool -K PEER gro on` turns it on, and
@@ -118,7 +118,7 @@ impl Switch {
     /// ```no_run
     /// use ringway::vale::{NicOptions, Switch};
     /// // The host keeps its address on eth1.
-    /// Switch::open("vale0")?.add_nic_with("eth1", &NicOptions { host: true })?;
+    /// Switch::open("vale0")?.add_nic_with("eth1", &NicOptions { host: true, ..NicOptions::default() })?;
     /// # Ok::<(), ringway::Error>(())
     /// ```
     pub fn add_nic_with(&self, interface: &str, options: &NicOptions) -> Result<u32> {
