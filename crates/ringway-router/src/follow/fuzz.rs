@@ -2,15 +2,19 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 use super::netlink;
-use super::obstacles::chain;
+use super::obstacles::{Seat, chain};
 use super::serve;
+use crate::kernel::Path;
 
 /// What the packet filter that a message describes is called, if packets between these interfaces pass it; and all attributes of
 /// the message.
 pub fn chains<'a>(body: &'a [u8], nics: &[String]) -> (Option<String>, Vec<(u16, &'a [u8])>) {
-    (chain(body, nics), netlink::attributes(body, 4).collect())
+    let seat = |name: &String| Seat { name: name.clone(), path: Path::Xdp, place: PathBuf::new() };
+    let seats: Vec<Seat> = nics.iter().map(seat).collect();
+    (chain(body, &seats), netlink::attributes(body, 4).collect())
 }
 
 /// The questions that a client asks who writes these pieces, and whether it may go on.
