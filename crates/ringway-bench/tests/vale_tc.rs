@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ringway::vale::{NicOptions, NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{DropReason, ErrorKind};
@@ -412,14 +412,13 @@ fn members_by_clsact_pass_all_and_leave_nothing() {
     send(&mut port, &[frame(0, 9, 60, 1)]);
     port.rx[0].sync().unwrap();
     port.rx[0].burst(u32::MAX).for_each(drop);
-    let start = Instant::now();
     inside(&a, || {
         UdpSocket::bind("10.0.0.1:0")
             .map(|s| s.set_broadcast(true).and_then(|()| s.send_to(b"!", "10.0.0.255:9")))
     })
     .unwrap()
     .unwrap();
-    assert_eq!(receive(&mut port, 1)[0].len(), 43, "{:?}", start.elapsed());
+    assert_eq!(receive(&mut port, 1)[0].len(), 43);
     drop(port);
     assert_closed(&switch);
     for name in ["n1", "n2"] {

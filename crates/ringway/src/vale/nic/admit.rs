@@ -78,6 +78,7 @@ impl Switch {
 }
 
 impl Nic {
+    /// Addresses are looked for where Ethernet has them.
     pub(super) fn check_kind(&self, name: &str, on: &str) -> Result<()> {
         let kind =
             self.interface.link_type().map_err(|e| Error::io(on, "asking for the interface failed", e))?;

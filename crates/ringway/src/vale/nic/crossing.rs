@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::Ordering::Release;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,22 +72,26 @@ pub(super) fn remove(number: u32, kept: &File) -> io::Result<()> {
     net::in_netns(kept, || veth::delete(INNER + number))
 }
 
+/// Has `join` join the inner end, given by network namespace and index, in that namespace.
+pub(super) fn join(
+    kept: &File,
+    (number, on): (u32, &str),
+    join: impl FnOnce((u32, u32)) -> Result<()> + Send,
+) -> Result<()> {
+    let netns = kept.metadata().map_err(|e| failed(on, e))?.ino() as u32;
+    net::in_netns(kept, || Ok(join((netns, INNER + number)))).map_err(|e| failed(on, e))?
+}
+
+fn failed(on: &str, e: io::Error) -> Error {
+    Error::io(on, "making the veths between the interface and the switch failed", e)
+        .cure_if_denied("run as root")
+}
+
 impl Switch {
-    /// Makes the crossing of port `number`, and has `wire` join its inner end, an interface of namespace `kept`, given by that
-    /// namespace and index. Returns the index of the outer end.
-    pub(super) fn make_crossing(
-        &self,
-        kept: &File,
-        (number, on): (u32, &str),
-        wire: impl FnOnce((u32, u32)) -> Result<()> + Send,
-    ) -> Result<u32> {
-        let failed = |e| {
-            Error::io(on, "making the veths between the interface and the switch failed", e)
-                .cure_if_denied("run as root")
-        };
-        let outer = make(number, kept, on).map_err(failed)?;
-        let netns = kept.metadata().map_err(failed)?.ino() as u32;
-        net::in_netns(kept, || Ok(wire((netns, INNER + number)))).map_err(failed)??;
+    /// Makes the crossing of port `number`, with its inner end in `kept`, and notes its outer end: whoever removes the port finds both.
+    pub(super) fn make_crossing(&self, kept: &File, (number, on): (u32, &str)) -> Result<u32> {
+        let outer = make(number, kept, on).map_err(|e| failed(on, e))?;
+        self.ports.u32(number as usize * port::SIZE + port::CROSSING).store(outer, Release);
         Ok(outer)
     }
 

@@ -234,8 +234,8 @@ impl Switch {
             bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
         };
         let Some(cross) = &programs.cross else { return wire((nic.netns, nic.index)) };
-        let outer = self.make_crossing(&kept, (number, on), wire)?;
-        word(port::CROSSING).store(outer, Release);
+        let outer = self.make_crossing(&kept, (number, on))?;
+        crossing::join(&kept, (number, on), wire)?;
         stand(cross, outer, CROSSING)?;
         stand(&programs.between, nic.index, MEMBER)
     }
