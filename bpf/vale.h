@@ -90,7 +90,8 @@ struct ctl {
 	__u32 unused0[15];
 	__u32 wish; /* rx: the client sleeps and wants its doorbell rung */
 	__u32 quiet; /* rx: not 0: the programs may leave a wish; the client is to look for itself. They write it, and never believe it */
-	__u32 unused1[14];
+	__u32 whole; /* rx: not 0: the client takes super-frames whole, with a note of what is left to be done */
+	__u32 unused1[13];
 };
 
 /* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far

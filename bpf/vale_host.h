@@ -6,6 +6,7 @@
  * All NICs of a switch with such ports are in one network namespace (Switch::check_hosts). */
 #pragma once
 #include "vale_nic_in.h"
+#include "segments.h"
 
 #define TCX_NEXT -1
 #define TCX_DROP 2
@@ -112,15 +113,29 @@ __noinline int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 re
 	return p.reached ? XDP_PASS : XDP_DROP;
 }
 
+/* Whether a super-frame can be cut here. */
+__noinline int can_cut(struct __sk_buff *skb)
+{
+	struct super s = {};
+
+	return !look(skb, &s);
+}
+
+/* Counts the frames that the kernel is to cut a super-frame of a tap's user into, which it did not do yet. */
+__noinline int count_segments(struct __sk_buff *skb)
+{
+	struct super s = {};
+	int strange = look(skb, &s);
+
+	if (!s.mss)
+		return 1;
+	return strange ? (s.len + s.mss - 1) / s.mss : segments(&s);
+}
+
 /* Frames that the kernel cuts this one into, or put together to it. */
 static __always_inline __u32 frames_of(struct __sk_buff *skb)
 {
-	__u32 n = skb->gso_segs, size = skb->gso_size;
-
-	if (n)
-		return n;
-	/* The kernel did not count those of a tap's user yet. */
-	return size ? (skb->len + size - 1) / size : 1;
+	return skb->gso_segs ? skb->gso_segs : skb->gso_size ? count_segments(skb) : 1;
 }
 
 /* Gives a clone to a NIC or to the host behind one. The kernel runs the programs at that NIC's egress before the call returns: `pass`

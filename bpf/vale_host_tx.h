@@ -4,6 +4,7 @@
 #pragma once
 #include "vale_host.h"
 #include "vale_nic_out.h"
+#include "vale_super.h"
 
 /* A frame that the host sends. */
 struct sent {
@@ -15,50 +16,23 @@ struct sent {
 	__u32 reached, short_of; /* a port got it; why one did not */
 };
 
-/* The tag that the stack keeps beside the bytes, as it is in a frame; 0: none. */
-static __always_inline __u32 tag_of(struct __sk_buff *skb)
-{
-	return skb->vlan_present ? skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16 : 0;
-}
-
-/* Copies the next `n` bytes of the frame, as it is with its tag. */
-static __always_inline int load_part(struct slots *x, void *buf, __u32 n)
-{
-	struct __sk_buff *skb = x->ctx;
-	__u32 tag = tag_of(skb);
-
-	if (!tag)
-		return bpf_skb_load_bytes(skb, x->done, buf, n);
-	if (x->done)
-		return bpf_skb_load_bytes(skb, x->done - 4, buf, n);
-	__u32 less = less_one(n - 16); /* behind the addresses and the tag */
-	if (less >= cfg.buf_size - 16 || bpf_skb_load_bytes(skb, 0, buf, 12))
-		return -1;
-	*(__u32 *)(buf + 12) = tag;
-	return bpf_skb_load_bytes(skb, 12, buf + 16, less + 1);
-}
-DEFINE_FILL(fill_from_host, load_part)
-
 /* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
  * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
 __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 {
-	__u32 self = cfg.port, ring = 0, frames = frames_of(skb);
+	__u32 self = cfg.port, ring = ring_for(skb), len = frame_len(skb);
 	void *reg = inner(&regions, d), *state = inner(&states, d);
 	struct nic_cpu *me = nic_of(self);
-	__u32 len = skb->len + (skb->vlan_present ? 4 : 0);
 
-	if (cfg.rings > 1)
-		ring = bpf_get_hash_recalc(skb) % cfg.rings;
 	asm volatile("" : "+r"(ring));
 	if (!reg || !state || !me || ring >= cfg.rings)
 		return -1;
 	asm volatile("" : "+r"(ring));
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
-	__sync_fetch_and_add(&r->n.in, frames);
-	if (frames > 1 || len > MAX_FRAME) {
-		__sync_fetch_and_add(&r->n.drops[TOO_LONG], frames);
+	__sync_fetch_and_add(&r->n.in, 1);
+	if (len > MAX_FRAME) {
+		__sync_fetch_and_add(&r->n.drops[TOO_LONG], 1);
 		return TOO_LONG;
 	}
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -69,8 +43,8 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 		return RECEIVER_FULL;
 	}
 	struct slots x = slots_at(skb, reg, ring, at, len, READ_ONCE(me->zero));
-	until(fill_from_host, &x);
-	pass_on(r, reg, d, ring, at, n, len, 1);
+	until(fill_from_skb, &x);
+	pass_on(r, reg, d, ring, at, n, 1, len, 1);
 	return 0;
 }
 
@@ -98,7 +72,7 @@ static __always_inline void send_to(struct sent *s, __u32 d)
 		s->reached = 1;
 		return;
 	}
-	int why = deliver_skb(s->skb, d);
+	int why = s->skb->gso_size ? deliver_super(s->skb, d, s->frames) : deliver_skb(s->skb, d);
 	if (why < 0)
 		return;
 	s->me->copies += s->frames;

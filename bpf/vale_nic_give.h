@@ -140,7 +140,7 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 d)
 		return 0;
 	}
 	copy_formed(ctx, d, ring, at, len);
-	pass_on(r, reg, d, ring, at, n, len, nic.software);
+	pass_on(r, reg, d, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 

@@ -124,9 +124,9 @@ static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, _
 		return 0;                                                                     \
 	}
 
-/* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold a frame of `len` bytes. */
-static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 len,
-				    __u32 unfinished)
+/* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold `frames` of `bytes` together. */
+static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 frames,
+				    __u64 bytes, __u32 unfinished)
 {
 	__u32 *told = told_of(reg, cfg.rings + ring);
 
@@ -134,8 +134,8 @@ static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u3
 		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
 	rx_publish(r, told, at, n);
 	rx_wake(ctl_of(reg, cfg.rings + ring), d, ring);
-	__sync_fetch_and_add(&r->n.out, 1);
-	__sync_fetch_and_add(&r->n.bytes, len);
+	__sync_fetch_and_add(&r->n.out, frames);
+	__sync_fetch_and_add(&r->n.bytes, bytes);
 }
 
 #define LOAD_WIRE(x, buf, n) bpf_xdp_load_bytes((x)->ctx, (x)->done, buf, n)
@@ -166,7 +166,7 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 	}
 	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(me->zero));
 	until(fill_from_wire, &x);
-	pass_on(r, reg, d, ring, at, n, len, nic.software);
+	pass_on(r, reg, d, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 

@@ -68,8 +68,8 @@ static long kind_nth(__u32 i, struct kinds *k)
 	return 0;
 }
 
-/* A frame to all others. The kernel clones from one interface to another in one network namespace only, and rings take no frame that
- * is to be cut. */
+/* A frame to all others. The kernel clones from one interface to another in one network namespace only. A super-frame for several rings
+ * is cut once, by the kernel; those for hosts can't take that way. */
 static __always_inline int flood_skb(struct sent *s)
 {
 	struct kinds k = { .info = s->info };
@@ -90,7 +90,7 @@ static __always_inline int send_one(struct sent *s, __u32 d)
 	if (!c)
 		return TCX_DROP;
 	__u32 flags = READ_ONCE(c->flags);
-	if (flags & PORT_NIC ? READ_ONCE(c->nic[NIC_NETNS]) != nic.netns : s->skb->gso_size)
+	if (flags & PORT_NIC ? READ_ONCE(c->nic[NIC_NETNS]) != nic.netns : s->skb->gso_size && !can_cut(s->skb))
 		return cross(s);
 	enter_direct(s);
 	if (flags & PORT_NIC)

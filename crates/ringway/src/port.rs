@@ -142,7 +142,7 @@ impl OpenOptions {
         self
     }
 
-    /// What a port that receives super-frames does with them: `packet:` does so.
+    /// What a port that receives super-frames does with them: `packet:` ports do so, and ports of a switch with members by tc.
     #[must_use]
     pub fn gso(mut self, gso: Gso) -> Self {
         self.gso = gso;

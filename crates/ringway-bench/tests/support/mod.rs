@@ -8,6 +8,7 @@ pub(crate) mod host;
 pub(crate) mod members;
 pub(crate) mod offload;
 pub(crate) mod switch;
+pub(crate) mod tap;
 pub(crate) mod tcp;
 
 use std::io::{BufRead, BufReader, Read};

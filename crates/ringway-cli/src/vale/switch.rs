@@ -24,8 +24,7 @@ segmentation offload, frames of any MTU pass. NICs with native XDP get in and ou
 run NAPI (`ethtool -K PEER gro on`), and loses segmentation offload.
 
 With --host the stack is a port too, called IF^: the host keeps its addresses on the interface, and reaches all ports of the \
-switch. All interfaces of the switch must then be in one network namespace. To virtual ports the host must cut its frames itself: \
-`ip link set dev IF gso_max_segs 1`; those left to the interface to cut are dropped as too_long. What virtual ports send to \
+switch. All interfaces of the switch must then be in one network namespace. What virtual ports send to \
 the host arrives from processes in the interface's network namespace only.
 
 With --module router the interfaces become members of a router: an eBPF program on each forwards IPv4 and IPv6 as the kernel's \

@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::handshake;
 use crate::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::name::PortName;
+use crate::offload::Gso;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
 use crate::registry::Registration;
@@ -140,7 +141,7 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     }
     let looked_ns = AtomicU64::new(0);
     let core = Arc::new(Core { name, dir, shape, region, view, number, looked_ns, _claim: claim });
-    assemble(&core, &now, options.raw)
+    assemble(&core, &now, options)
 }
 
 /// All ports of a switch have the shape that it was made with, and a region of their own.
@@ -184,7 +185,7 @@ fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> 
 }
 
 /// Takes the rings over from where the last user stopped; `now` is what programs know of each.
-fn assemble(core: &Arc<Core>, now: &[Look], raw: bool) -> Result<Made> {
+fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) -> Result<Made> {
     let name = &core.name;
     let (rings, slots) = (core.shape.rings, core.shape.slots);
     let lease = Lease::of(&core.region, 0, (0..2 * rings).collect(), slots);
@@ -214,7 +215,8 @@ fn assemble(core: &Arc<Core>, now: &[Look], raw: bool) -> Result<Made> {
         view.set_cursors(sent, tail);
         tx.push(TxRing::new(part(view, sent, tail, registration.tx(r)), Box::new(side)));
         let view = &views[(rings + r) as usize];
-        let mut side = ValeRx::new(core.clone(), r, now.published, raw)?;
+        let mut side = ValeRx::new(core.clone(), r, now.published, options.raw)?;
+        side.ctl(ctl::WHOLE).store(u32::from(options.gso == Gso::Carry), Relaxed);
         side.retell(view)?;
         side.retell_quiet()?;
         let (head, tail) = side.resume(view, now.head);

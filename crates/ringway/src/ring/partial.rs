@@ -60,7 +60,7 @@ impl Finisher {
                 at = self.finish_chain(ring, at, to);
                 continue;
             }
-            if ring.valid(s) {
+            if !s.offload() && ring.valid(s) {
                 // SAFETY: `s` was just found valid; slots not yet handed out belong to the backend, which calls this
                 // from the one sync that may run, so this is the only slice.
                 finish_if_partial(unsafe { ring.bytes_mut(s, s.len as usize) });
@@ -69,14 +69,16 @@ impl Finisher {
         }
     }
 
-    /// A frame of several slots is finished in one piece and copied back; returns where the next one starts.
+    /// A frame of several slots is finished in one piece and copied back; returns where the next one starts. A super-frame that comes
+    /// whole stays as it is: its note says what is left to be done.
     #[cold]
     fn finish_chain(&mut self, ring: &RingView, from: u32, to: u32) -> u32 {
         self.scratch.clear();
+        let whole = ring.slot(from).offload();
         let (mut at, mut slots, mut more) = (from, 0, true);
         while more && at != to {
             let s = ring.slot(at);
-            if ring.valid(s) {
+            if !whole && ring.valid(s) {
                 // SAFETY: as in `finish`.
                 self.scratch.extend_from_slice(unsafe { ring.bytes(s) });
             }

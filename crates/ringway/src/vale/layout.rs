@@ -156,6 +156,8 @@ pub(crate) mod ctl {
     pub(crate) const WISH: usize = 64;
     /// Not 0: senders may leave the wish, so who sleeps is to look for himself.
     pub(crate) const QUIET: usize = 68;
+    /// Not 0: the receiver takes super-frames whole.
+    pub(crate) const WHOLE: usize = 72;
 }
 
 /// The shape that all ports of a switch have.

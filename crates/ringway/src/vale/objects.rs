@@ -37,7 +37,7 @@ const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
-pub(super) const OWN: [&str; 20] = [
+pub(super) const OWN: [&str; 21] = [
     "info",
     "ports",
     "vlans",
@@ -58,6 +58,7 @@ pub(super) const OWN: [&str; 20] = [
     "edge_8",
     "wire_runs",
     "wire_asks",
+    "cuttings",
 ];
 /// Bytes of a doorbell's ring.
 const BELL: u32 = 4096;

@@ -22,8 +22,7 @@ pub struct NicOptions {
     /// What virtual ports send to the host reaches it only from processes in the interface's network namespace; from others
     /// it is dropped as `device_refused`. Frames longer than 3300 bytes are dropped as `too_long`.
     ///
-    /// Frames to virtual ports that the host leaves to the interface to cut (TCP segmentation offload) are dropped as `too_long`:
-    /// `ip link set dev IF gso_max_segs 1` has the host cut them itself. NICs of the switch get them cut.
+    /// Frames that the host leaves to the interface to cut (TCP segmentation offload) are cut for virtual ports and for NICs.
     ///
     /// The interface itself is a member by XDP then.
     pub host: bool,

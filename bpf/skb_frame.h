@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A frame that the host sends, as it would be on the wire: with the tag that the stack keeps beside the bytes. */
+/* A frame in the kernel's own buffer, as it would be on the wire: with the tag that the stack keeps beside the bytes. Who includes this
+ * has declared `cfg` before, with the size of a ring's buffers. */
 #pragma once
-#include "ring.h"
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
 
 #define TAG_BYTES 4
 #define ADDRESSES 12 /* bytes before a tag */
