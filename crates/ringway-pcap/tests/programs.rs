@@ -145,7 +145,12 @@ fn programs_that_look_into_packets_see_the_same() {
     }
     let p0f = ["p0f", "-p", "-i", "a1"];
     if let Some(text) =
-        same(&hosts, &CAPTURES, &p0f, &traffic, |e| lines(e, &[".-[", "| client", "| raw_sig", "| os  "]))
+        // What it says of uptimes depends on when packets came.
+        same(&hosts, &CAPTURES, &p0f, &traffic, |e| {
+            let mut said = lines(e, &[".-[", "| raw_sig", "| os  "]);
+            said.retain(|line| !line.ends_with("(uptime) ]-"));
+            said
+        })
     {
         assert!(!text.is_empty());
     }

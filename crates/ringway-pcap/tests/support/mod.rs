@@ -125,13 +125,28 @@ fn waits(process: u32) -> bool {
     })
 }
 
-/// Waits until a program was found waiting for `long` on end: it has done all that it can for now.
+/// Time on processors that a process had, in hundredths of a second.
+fn ticks(process: u32) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    after_name.split(' ').skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum()
+}
+
+/// Waits until a program did next to nothing for `long`: it has done all that it can for now. One that looks each 10 ms whether there is
+/// more is often found waiting for a processor on a busy machine.
 fn rest(process: u32, long: Duration) {
-    let (start, looks) = (Instant::now(), long.as_millis() / 10);
-    let mut left = looks;
-    while left > 0 && start.elapsed() < LIMIT {
-        std::thread::sleep(Duration::from_millis(10));
-        left = if waits(process) { left - 1 } else { looks };
+    const ENOUGH: u32 = 20;
+    let start = Instant::now();
+    while start.elapsed() < LIMIT / 2 {
+        let (begin, before, mut found_waiting) = (Instant::now(), ticks(process), 0);
+        while begin.elapsed() < long {
+            std::thread::sleep(Duration::from_millis(10));
+            found_waiting += u32::from(waits(process));
+        }
+        let used = Duration::from_millis(10 * ticks(process).saturating_sub(before));
+        if found_waiting >= ENOUGH && used <= long / 10 {
+            return;
+        }
     }
 }
 
