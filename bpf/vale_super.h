@@ -117,44 +117,33 @@ static __always_inline void leave_offload(struct slots *x, __u64 at, __u64 note)
 	WRITE_ONCE(*slot, READ_ONCE(*slot) | (__u64)NS_OFFLOAD << 48);
 }
 
-/* Copies a super-frame whole into slots. Returns whether it had room. */
-static __always_inline int give_whole(struct ends *e, struct super *s, struct rx_state *r, __u32 d, __u32 ring, __u32 zero)
+/* Slots that so many bytes take. */
+static __always_inline __u32 slots_for(__u32 bytes)
 {
-	__u64 at = 0;
-	__u32 need = (s->len + cfg.buf_size - 1) / cfg.buf_size;
-	__u32 n = RX_RESERVE(r, ctl_of(e->reg, cfg.rings + ring), need, NOTHING, at);
-
-	if (!n)
-		return 0;
-	struct slots x = slots_at(e->skb, e->reg, ring, at, s->len, zero);
-	until(fill_from_skb, &x);
-	leave_offload(&x, at, note_of(s));
-	pass_on(r, e->reg, d, ring, at, n, segments(s), s->len, 0);
-	return 1;
+	return (bytes + cfg.buf_size - 1) / cfg.buf_size;
 }
 
-/* Copies as many of its segments into slots as have room. Returns their number. */
-static __always_inline __u32 give_segments(struct ends *e, struct cutting *c, struct rx_state *r, __u32 d, __u32 ring)
+/* Copies a super-frame whole into the slots from `at` on. Returns its bytes. */
+static __always_inline __u64 give_whole(struct ends *e, struct super *s, __u32 ring, __u64 at, __u32 zero)
 {
-	struct super *s = &c->s;
-	__u64 at = 0;
-	__u32 all = segments(s), last = s->len - (all - 1) * s->mss;
-	__u32 each = (s->head + s->mss + cfg.buf_size - 1) / cfg.buf_size; /* slots of a segment, but for the last one */
-	__u32 need = (all - 1) * each + (last + cfg.buf_size - 1) / cfg.buf_size;
-#define WHOLE_SEGMENTS(room) ((room) / each * each)
-	__u32 n = RX_RESERVE(r, ctl_of(e->reg, cfg.rings + ring), need, WHOLE_SEGMENTS, at);
+	struct slots x = slots_at(e->skb, e->reg, ring, at, s->len, zero);
 
-	if (!n)
-		return 0;
+	until(fill_from_skb, &x);
+	leave_offload(&x, at, note_of(s));
+	return s->len;
+}
+
+/* Copies its first `fit` segments into the `n` slots from `at` on. Returns their bytes. */
+static __always_inline __u64 give_segments(struct ends *e, struct cutting *c, __u32 ring, __u64 at, __u32 n, __u32 fit)
+{
 	c->ring = ring;
 	c->pos = at & MASK;
-	c->fit = n == need ? all : n / each;
+	c->fit = fit;
 	c->nth = 0;
 	c->done = 0;
 	c->bytes = 0;
 	bpf_loop(n, cut_next, e, 0);
-	pass_on(r, e->reg, d, ring, at, n, c->fit, c->bytes, 1);
-	return c->fit;
+	return c->bytes;
 }
 
 /* Finds the headers of the super-frame. Returns 0 when it can be cut. A function of its own, so that its stack is not the caller's. */
@@ -163,6 +152,29 @@ __noinline int look_at(struct __sk_buff *skb)
 	struct cutting *c = cutting();
 
 	return c ? look(skb, &c->s) : -1;
+}
+
+/* Copies a super-frame that can be cut to virtual port `d`: whole, or as many segments as have room. Returns how many do. */
+static __always_inline __u32 give_super(struct ends *e, struct cutting *c, struct rx_state *r, __u32 d, __u32 ring)
+{
+	struct super *s = &c->s;
+	struct ctl *ctl = ctl_of(e->reg, cfg.rings + ring);
+	__u32 whole = READ_ONCE(ctl->whole) && s->len <= MAX_FRAME, all = segments(s);
+	__u32 each = slots_for(whole ? s->len : s->head + s->mss); /* of a segment, but for the last one */
+	__u32 need = whole ? each : (all - 1) * each + slots_for(s->len - (all - 1) * s->mss);
+	__u64 at = 0, bytes;
+#define WHOLE_SEGMENTS(room) ((room) / each * each)
+	__u32 n = RX_RESERVE(r, ctl, need, WHOLE_SEGMENTS, at);
+
+	if (!n)
+		return 0;
+	__u32 fit = n == need ? all : n / each;
+	if (whole)
+		bytes = give_whole(e, s, ring, at, READ_ONCE(r->zero));
+	else
+		bytes = give_segments(e, c, ring, at, n, fit);
+	pass_on(r, e->reg, d, ring, at, n, fit, bytes, !whole);
+	return fit;
 }
 
 /* Copies a super-frame of so many frames to virtual port `d`, as deliver_skb does with others. A part of it may have no room. */
@@ -181,10 +193,7 @@ __noinline int deliver_super(struct __sk_buff *skb, __u32 d, __u32 frames)
 	struct rx_state *r = rx_of(state, ring);
 	if (!strange) {
 		all = segments(&c->s);
-		if (READ_ONCE(ctl_of(e.reg, cfg.rings + ring)->whole) && c->s.len <= MAX_FRAME)
-			fit = give_whole(&e, &c->s, r, d, ring, READ_ONCE(r->zero)) ? all : 0;
-		else
-			fit = give_segments(&e, c, r, d, ring);
+		fit = give_super(&e, c, r, d, ring);
 	}
 	__sync_fetch_and_add(&r->n.in, all);
 	__sync_fetch_and_add(&r->n.drops[strange ? BAD_OFFLOAD : RING_FULL], all - fit);
