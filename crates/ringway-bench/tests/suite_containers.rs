@@ -27,14 +27,16 @@ const SWITCHES: &[&str] = &["ringway-switch", "ringway-switch-xdp", "linux-bridg
 const ROUTERS: &[&str] = &["ringway-router", "ringway-router-xdp", "linux-forward"];
 
 /// Cases, how many variants each has, and their systems.
-const CASES: [(&str, usize, &[&str]); 7] = [
+const CASES: [(&str, usize, &[&str]); 9] = [
     ("tcp-1", 2, SWITCHES),
     ("tcp-4", 2, SWITCHES),
     ("udp-small", 1, SWITCHES),
+    ("frames-small", 1, SWITCHES),
     ("ping", 1, SWITCHES),
     ("route-tcp-1", 2, ROUTERS),
     ("route-tcp-4", 2, ROUTERS),
     ("route-udp-small", 1, ROUTERS),
+    ("route-frames-small", 1, ROUTERS),
 ];
 
 /// What root may miss: Open vSwitch may not be installed, routers may go by XDP alone, and by XDP switches carry no TCP in jumbo frames.
@@ -76,7 +78,7 @@ fn every_system_joins_containers_and_leaves_nothing() {
 fn assert_contract(row: &Row) {
     let (unit, tcp) = match row.case.as_str() {
         "ping" => (Unit::Us, false),
-        case if case.contains("udp") => (Unit::Mpps, false),
+        case if case.contains("small") => (Unit::Mpps, false),
         _ => (Unit::Gbit, true),
     };
     assert!(row.median > 0.0 && row.unit == unit && !row.note.is_empty(), "{row:?}");

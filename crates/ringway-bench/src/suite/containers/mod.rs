@@ -9,8 +9,9 @@
 //! | --- | --- | --- |
 //! | `tcp-1`, `tcp-4` | TCP of one and of four streams in one network, MTU 1500 and 9000 | by the receiving sockets |
 //! | `udp-small` | datagrams of 18 bytes, which are frames of 64 with FCS | by the receiving socket |
+//! | `frames-small` | the same frames, made without a socket | by the other interface |
 //! | `ping` | round trips of ICMP | by the sender |
-//! | `route-tcp-1`, `route-tcp-4`, `route-udp-small` | the same between two networks | by the same |
+//! | `route-tcp-1`, `route-tcp-4`, `route-udp-small`, `route-frames-small` | the same between two networks | by the same |
 //!
 //! Each run has namespaces and links of its own. Offloads, queues and settings are the kernel's own, with two exceptions. Ringway by XDP needs
 //! GRO at the far ends. Open vSwitch in user space needs checksums that the containers finish: without that no TCP connection comes about.
@@ -19,6 +20,7 @@
 //! arrived: that of all programs, so other work on the machine counts too.
 
 mod cpu;
+mod frames;
 mod join;
 mod ping;
 mod place;
@@ -42,6 +44,9 @@ const TCP: &str = "goodput of plain sockets, writes of 128 KiB, no thread bound 
 const UDP: &str = "datagrams of 18 bytes that the receiver took: sendmmsg of 64 on CPU 0, with all that is between the sockets, recvmmsg without \
                    sleep on CPU 1";
 
+const FRAMES: &str = "frames of 64 with FCS that the other interface received: mapped packet socket on CPU 0, with all that is between the interfaces; no \
+                      program takes them";
+
 const PING: &str = "median round trip of an ICMP echo of 64 bytes, a request each millisecond, all on CPU 0";
 
 /// What is measured between two containers that reach each other.
@@ -51,10 +56,12 @@ type Measure = fn(Bed<'_>, &Scene) -> Result<Sample, Fault>;
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     let mut cases = streams(bed, ["tcp-1", "tcp-4"], &SWITCHES);
     cases.push(small(bed, "udp-small", &SWITCHES));
+    cases.push(bare(bed, "frames-small", &SWITCHES));
     let ping = Case::new("ping", Unit::Us).frame(102).note(PING);
     cases.push(compared(bed, ping, MTUS[0].0, ping::round_trip, &SWITCHES));
     cases.extend(streams(bed, ["route-tcp-1", "route-tcp-4"], &ROUTERS));
     cases.push(small(bed, "route-udp-small", &ROUTERS));
+    cases.push(bare(bed, "route-frames-small", &ROUTERS));
     cases
 }
 
@@ -74,6 +81,11 @@ fn streams<'a>(bed: Bed<'a>, names: [&'static str; 2], systems: &[System]) -> Ve
 fn small<'a>(bed: Bed<'a>, name: &'static str, systems: &[System]) -> Case<'a> {
     let case = Case::new(name, Unit::Mpps).burst(udp::BURST as u32).cores(2).note(UDP);
     compared(bed, case, MTUS[0].0, udp::delivered, systems)
+}
+
+fn bare<'a>(bed: Bed<'a>, name: &'static str, systems: &[System]) -> Case<'a> {
+    let case = Case::new(name, Unit::Mpps).burst(udp::BURST as u32).note(FRAMES);
+    compared(bed, case, MTUS[0].0, frames::received, systems)
 }
 
 /// The same measurement over each system.

@@ -41,7 +41,7 @@ impl Place {
             container.ip(&format!("link set {INSIDE} mtu {mtu}"))?;
             container.ip(&format!("address add {}/24 dev {INSIDE}", place.address(k)))?;
             if routed {
-                let gateway = Ipv4Addr::new(198, 18, k as u8, 1);
+                let gateway = gateway(k);
                 place.middle.ip(&format!("address add {gateway}/24 dev {member}"))?;
                 container.ip(&format!("route add default via {gateway}"))?;
             }
@@ -55,9 +55,19 @@ impl Place {
         Ipv4Addr::new(198, 18, network, 2 + container as u8)
     }
 
+    /// Where the first container sends what is for the second.
+    pub(super) fn next_hop(&self) -> Ipv4Addr {
+        if self.routed { gateway(0) } else { self.address(1) }
+    }
+
     /// Sets offloads of the containers' interfaces.
     pub(super) fn offload(&self, setting: [&str; 2]) -> Result<(), Fault> {
         let set = |lab: &Lab| lab.exec("ethtool", &["-K", INSIDE, setting[0], setting[1]]);
         Ok(self.containers.iter().try_for_each(set)?)
     }
+}
+
+/// The middle's address in the network of a container that it routes for.
+fn gateway(container: usize) -> Ipv4Addr {
+    Ipv4Addr::new(198, 18, container as u8, 1)
 }
