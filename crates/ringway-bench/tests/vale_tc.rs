@@ -7,9 +7,8 @@
 
 mod support;
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use ringway::vale::{NicOptions, NicPath, PortConf, Switch, SwitchSpec, VlanMode}
 use ringway::{DropReason, ErrorKind};
 use ringway_bench::lab::{Lab, LabError};
 
+use support::containers::{Containers, Ends, address, attach, received};
 use support::host::ping;
 use support::members::{add, add_by, assert_closed, frame, inside, receive, send, stats};
 use support::offload::verify;
@@ -25,57 +25,6 @@ use support::tcp::transfer;
 use support::{
     LIMIT, Running, assert_clear, assert_detached, child, enter, eventually, new_lab, output, role, whole,
 };
-
-/// Hosts with eth0 at 10.0.0.1, 10.0.0.2 and so on, with the kernel's defaults, joined to n1, n2... in the middle.
-struct Containers {
-    hosts: Vec<Lab>,
-    middle: Lab,
-    switch: Temporary,
-}
-
-impl Containers {
-    fn new(count: usize, mtu: u32) -> Option<Self> {
-        let hosts: Vec<Lab> = (0..count).map(|_| new_lab()).collect::<Option<_>>()?;
-        let (middle, switch) = (new_lab()?, Temporary::new(&SwitchSpec::default())?);
-        for (i, host) in (1..).zip(&hosts) {
-            attach(host, &middle, i, mtu);
-            add_by(&middle, switch.name(), &format!("n{i}"), NicPath::Auto).unwrap();
-        }
-        Some(Self { hosts, middle, switch })
-    }
-
-    fn number(&self, name: &str) -> u64 {
-        stats(&self.switch, name).counters.tx.frames_in
-    }
-}
-
-fn address(i: usize) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, 0, i as u8)
-}
-
-/// Tells threads to end, also when the test fails.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Relaxed);
-    }
-}
-
-/// A container's veth, as tools make it.
-fn attach(host: &Lab, middle: &Lab, i: usize, mtu: u32) {
-    host.ip(&format!("link add eth0 mtu {mtu} type veth peer name n{i} mtu {mtu} netns {}", middle.name()))
-        .unwrap();
-    host.ip(&format!("addr add 10.0.0.{i}/24 dev eth0")).unwrap();
-    host.ip("link set eth0 up").unwrap();
-    middle.ip(&format!("link set n{i} up")).unwrap();
-}
-
-/// Frames that an interface received.
-fn received(lab: &Lab, interface: &str) -> u64 {
-    let path = format!("/sys/class/net/{interface}/statistics/rx_packets");
-    output(lab, "cat", &[&path]).trim().parse().unwrap()
-}
 
 #[test]
 fn containers_talk_with_super_frames_whole_at_any_mtu() {
@@ -208,45 +157,6 @@ fn vlans_hold_between_members_by_tc() {
         net.switch.set_conf(port, &PortConf::default()).unwrap();
     }
     transfer(c, a, address(1).into(), 1 << 20);
-    assert_closed(&net.switch);
-}
-
-/// Streams go on while programs are replaced.
-#[test]
-fn a_reload_ends_no_stream() {
-    let Some(net) = Containers::new(2, 1500) else { return };
-    let (done, moved) = (AtomicBool::new(false), AtomicU64::new(0));
-    let listener = inside(&net.hosts[1], || TcpListener::bind("10.0.0.2:0").unwrap());
-    let to = listener.local_addr().unwrap();
-    thread::scope(|scope| {
-        let _ended = Ends(&done);
-        for _ in 0..4 {
-            let mut sender = inside(&net.hosts[0], || TcpStream::connect_timeout(&to, LIMIT).unwrap());
-            let (mut receiver, _) = listener.accept().unwrap();
-            let (done, moved) = (&done, &moved);
-            scope.spawn(move || {
-                while !done.load(Relaxed) {
-                    sender.write_all(&[7; 1 << 16]).unwrap();
-                }
-            });
-            scope.spawn(move || {
-                let mut buf = vec![0; 1 << 16];
-                loop {
-                    match receiver.read(&mut buf).unwrap() {
-                        0 => return,
-                        n => _ = moved.fetch_add(n as u64, Relaxed),
-                    }
-                }
-            });
-        }
-        for _ in 0..5 {
-            let before = moved.load(Relaxed);
-            net.switch.reload().unwrap();
-            eventually("bytes go on", || {
-                if moved.load(Relaxed) > before + (1 << 20) { Ok(()) } else { Err("none".into()) }
-            });
-        }
-    });
     assert_closed(&net.switch);
 }
 

@@ -4,9 +4,11 @@
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+pub(crate) mod containers;
 pub(crate) mod host;
 pub(crate) mod members;
 pub(crate) mod offload;
+pub(crate) mod streams;
 pub(crate) mod switch;
 pub(crate) mod tap;
 pub(crate) mod tcp;
@@ -429,7 +431,7 @@ pub(crate) fn wait_with(ports: impl IntoIterator<Item = Port>) {
     drop(ports);
 }
 
-const ALL_OPEN: &str = "all open";
+pub(crate) const ALL_OPEN: &str = "all open";
 
 /// A child that is killed when dropped.
 #[derive(Debug)]
