@@ -8,21 +8,19 @@
 mod support;
 
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::vale::{NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{Counters, DropReason};
 use ringway_bench::lab::Lab;
-use ringway_router::follow::{Engine, Options};
-use ringway_router::kernel::{Outcome, Path, Router, Spec};
 
 use support::containers::{Containers, address};
-use support::members::{assert_closed, inside};
+use support::members::assert_closed;
+use support::routed::{self, FAR, Routed};
 use support::streams::Streams;
-use support::switch::{Temporary, unused_name};
-use support::{Running, Wait, child_with_all_open, enter, eventually, new_lab, readable, role, wait_with};
+use support::switch::Temporary;
+use support::{child_with_all_open, enter, eventually, role, wait_with};
 
 const STREAMS: usize = 4;
 const ROUNDS: usize = 5;
@@ -158,72 +156,11 @@ fn a_reload_that_is_killed_ends_no_stream() {
     assert_lossless(&net.switch);
 }
 
-/// The child of the next tests: makes a router or takes it over, and keeps its tables those of the kernel.
+/// The child of the next tests.
 #[test]
 fn follows() {
-    let Some(words) = role() else { return };
-    enter(&words[0]);
-    let options =
-        Options { nics: vec!["n1".into(), "n2".into()], path: Some(Path::Tc), ..Options::default() };
-    let made = match Router::open(&words[1]) {
-        Ok(_) => Engine::take_over(&words[1], &options),
-        Err(_) => Engine::create(&words[1], &Spec::default(), &options),
-    };
-    let (mut engine, _) = made.unwrap();
-    eprintln!("{}", support::ALL_OPEN);
-    loop {
-        readable(Wait::Poll, engine.as_fd().as_raw_fd(), engine.wait().as_millis() as i32 + 1);
-        engine.turn().unwrap();
-    }
+    routed::follow();
 }
-
-/// Two networks with a host each, and the router between them.
-struct Routed {
-    hosts: [Lab; 2],
-    middle: Lab,
-    name: String,
-}
-
-impl Routed {
-    fn new() -> Option<Self> {
-        let (name, hosts, middle) = (unused_name()?, [new_lab()?, new_lab()?], new_lab()?);
-        for (host, i) in hosts.iter().zip(1..) {
-            host.plain_veth_to("eth0", &middle, &format!("n{i}")).unwrap();
-            host.ip(&format!("addr add 10.0.{i}.2/24 dev eth0")).unwrap();
-            host.ip(&format!("route add default via 10.0.{i}.1")).unwrap();
-            middle.ip(&format!("addr add 10.0.{i}.1/24 dev n{i}")).unwrap();
-        }
-        middle.exec("sysctl", &["-qw", "net.ipv4.ip_forward=1"]).unwrap();
-        Some(Self { hosts, middle, name })
-    }
-
-    /// A process that follows the kernel, when it has made the router or taken it over.
-    fn process(&self) -> Running {
-        child_with_all_open("follows", &format!("{} {}", self.middle.name(), self.name))
-    }
-
-    /// Packets that the fast path forwarded.
-    fn forwarded(&self) -> u64 {
-        let stats = inside(&self.middle, || Router::open(&self.name).unwrap().stats());
-        stats.iter().map(|s| s.counts.get(Outcome::Forwarded)).sum()
-    }
-
-    /// Whether it forwards now: `flow` is what makes packets.
-    fn forwards(&self, flow: impl Fn()) -> bool {
-        let before = self.forwarded();
-        flow();
-        self.forwarded() > before
-    }
-}
-
-impl Drop for Routed {
-    fn drop(&mut self) {
-        let deleted = Router::open(&self.name).and_then(Router::delete);
-        assert!(deleted.is_ok() || thread::panicking(), "{deleted:?}");
-    }
-}
-
-const FAR: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);
 
 #[test]
 fn a_router_is_killed_and_taken_over_at_once() {

@@ -8,6 +8,7 @@ pub(crate) mod containers;
 pub(crate) mod host;
 pub(crate) mod members;
 pub(crate) mod offload;
+pub(crate) mod routed;
 pub(crate) mod streams;
 pub(crate) mod switch;
 pub(crate) mod tap;

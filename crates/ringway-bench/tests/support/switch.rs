@@ -267,6 +267,56 @@ pub(crate) fn run(program: &OwnedFd, request: [u32; 2]) -> u32 {
     (words[0] >> 32) as u32
 }
 
+/// The name and the maps of a program.
+fn described(program: &OwnedFd) -> (String, Vec<u32>) {
+    const OBJ_GET_INFO_BY_FD: i64 = 15;
+    // `struct bpf_prog_info` of linux/bpf.h, in words, and where in it the maps and the name are.
+    const SIZE: usize = 28;
+    const COUNT: usize = 6;
+    const MAPS: usize = 7;
+    const NAME: usize = 8;
+    let (mut maps, mut info) = (vec![0u32; 64], [0u64; SIZE]);
+    info[COUNT] = (maps.len() as u64) << 32;
+    info[MAPS] = maps.as_mut_ptr() as u64;
+    let len = size_of_val(&info) as u64;
+    let mut words = [program.as_raw_fd() as u64 | len << 32, info.as_mut_ptr() as u64];
+    assert!(bpf(OBJ_GET_INFO_BY_FD, &mut words) >= 0, "{}", std::io::Error::last_os_error());
+    maps.truncate((info[COUNT] >> 32) as usize);
+    let name: Vec<u8> = info[NAME..NAME + 2].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    (String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned(), maps)
+}
+
+/// Names of all programs that use the map that is pinned there.
+pub(crate) fn programs_with(map: &std::path::Path) -> Vec<String> {
+    const PROG_GET_NEXT_ID: i64 = 11;
+    let id = map_id(&open_object(map));
+    let (mut names, mut last) = (Vec::new(), 0);
+    loop {
+        let mut words = [last, 0];
+        if bpf(PROG_GET_NEXT_ID, &mut words) < 0 {
+            return names;
+        }
+        last = words[0] >> 32;
+        let fd = bpf(ObjectKind::Program as i64, &mut [last, 0]);
+        if fd >= 0 {
+            // SAFETY: the call made this descriptor, and nobody else has it.
+            let (name, maps) = described(&unsafe { OwnedFd::from_raw_fd(fd as i32) });
+            names.extend(maps.contains(&id).then_some(name));
+        }
+    }
+}
+
+/// The number of a map.
+fn map_id(map: &OwnedFd) -> u32 {
+    const OBJ_GET_INFO_BY_FD: i64 = 15;
+    // `struct bpf_map_info` of linux/bpf.h: type, then number.
+    let mut info = [0u64; 11];
+    let len = size_of_val(&info) as u64;
+    let mut words = [map.as_raw_fd() as u64 | len << 32, info.as_mut_ptr() as u64];
+    assert!(bpf(OBJ_GET_INFO_BY_FD, &mut words) >= 0, "{}", std::io::Error::last_os_error());
+    (info[0] >> 32) as u32
+}
+
 /// Whether a map or program of this number exists.
 pub(crate) fn exists(kind: ObjectKind, id: u32) -> bool {
     let fd = bpf(kind as i64, &mut [u64::from(id), 0]);
