@@ -40,8 +40,6 @@ mod filter;
 #[doc(hidden)]
 pub mod fuzz;
 mod handshake;
-#[doc(hidden)]
-pub mod ingress;
 pub mod layout;
 mod name;
 mod netns;
@@ -58,6 +56,8 @@ mod ring;
 mod slot;
 mod stats;
 mod sys;
+#[doc(hidden)]
+pub mod tc;
 pub mod vale;
 mod wait;
 pub mod wire;

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::{fmt, fs};
 
-use ringway::{Error, ErrorKind, Result, ingress};
+use ringway::tc::Stand;
+use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::State;
 
 use crate::kernel::Path;
@@ -222,7 +223,7 @@ fn filters(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
         }
     })?;
     for (index, seat) in places {
-        let others = ingress::others(index, &seat.place)?;
+        let others = Stand::ingress(&seat.place).others(index)?;
         if !others.shares_filters || others.filters > 0 {
             found.push(format!("filters at the ingress of {}", seat.name));
         }
@@ -235,7 +236,7 @@ fn programs(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     for link in state.interfaces() {
         let Some(seat) = seat(nics, &link.name) else { continue };
-        let others = ingress::others(link.index, &seat.place)?;
+        let others = Stand::ingress(&seat.place).others(link.index)?;
         let passed = match seat.path {
             Path::Xdp => others.programs,
             Path::Tc => others.behind,

@@ -3,8 +3,8 @@
 use std::os::fd::AsFd;
 
 use libbpf_rs::{MapCore, MapFlags};
-use ringway::ingress::{self, Way};
 use ringway::probe::Hook;
+use ringway::tc::{Stand, Way};
 use ringway::{Error, ErrorKind, Result, probe};
 
 use super::program::Identity;
@@ -41,9 +41,10 @@ impl Router {
         for of in behind {
             let name = members.iter().find(|m| m.number == of.number).map_or(&found.name, |m| &m.name);
             let dir = self.place(name);
-            if !ingress::is_attached(&dir) {
+            let stand = Stand::ingress(&dir);
+            if !stand.is_attached() {
                 let program = code.member(Path::Tc, Identity { behind: true, ..of })?;
-                ingress::attach(program.as_fd(), of.index, way, (&dir, on))?;
+                stand.attach(program.as_fd(), of.index, way, on)?;
             }
         }
         let put = |map: &str, key: &[u8], value: u32| {
@@ -54,7 +55,7 @@ impl Router {
         };
         put("nics", &self.nic_key(of.index), of.number)?;
         if path == Path::Tc {
-            return ingress::attach(program.as_fd(), of.index, way, (&dir, on));
+            return Stand::ingress(&dir).attach(program.as_fd(), of.index, way, on);
         }
         put("devs", &of.index.to_ne_bytes(), of.index)?;
         let link = sys::attach_xdp(program.as_fd(), of.index).map_err(|e| not_attached(found, on, e))?;

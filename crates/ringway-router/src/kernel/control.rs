@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
-use ringway::ingress;
+use ringway::tc::Stand;
 use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
@@ -166,7 +166,7 @@ impl Control {
             alive();
             let of = router.identity(m);
             loaded.push((m, m.path, code.member(m.path, of)?));
-            if m.path == Path::Xdp && ingress::is_attached(&router.place(&m.name)) {
+            if m.path == Path::Xdp && Stand::ingress(&router.place(&m.name)).is_attached() {
                 loaded.push((m, Path::Tc, code.member(Path::Tc, Identity { behind: true, ..of })?));
             }
         }
@@ -188,7 +188,8 @@ impl Control {
                         sys::update_link(link.as_fd(), program.as_fd())
                             .map_err(|e| Error::io(&*on, "exchanging its program failed", e))
                     })?,
-                Path::Tc => ingress::exchange(program.as_fd(), &router.place(&member.name))
+                Path::Tc => Stand::ingress(&router.place(&member.name))
+                    .exchange(program.as_fd())
                     .map_err(|e| Error::io(&*on, "exchanging its program failed", e))?,
             }
         }

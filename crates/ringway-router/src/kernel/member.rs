@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{Link, MapCore};
-use ringway::ingress::{self, Way};
+use ringway::tc::{Stand, Way};
 use ringway::{Error, ErrorKind, Result, probe};
 use ringway_fwd::router::Interface;
 
@@ -59,7 +59,7 @@ impl Router {
         let lives = match path {
             Path::Xdp => Link::open(self.link(&name))
                 .is_ok_and(|link| sys::xdp_index(link.as_fd()).is_ok_and(|i| i != 0)),
-            Path::Tc => ingress::lives(&self.place(&name)),
+            Path::Tc => Stand::ingress(&self.place(&name)).lives(),
         };
         Some(Member {
             number,
@@ -252,7 +252,7 @@ impl Router {
             let _ = link.detach();
         }
         let index = self.word(number, at::IFINDEX);
-        ingress::detach(&self.place(name), (self.netns, index));
+        Stand::ingress(&self.place(name)).detach((self.netns, index));
         let _ = fs::remove_dir_all(self.place(name));
         // Another one may have the index of an interface that was deleted.
         if !self.members().iter().any(|m| m.number != number && m.interface.index == index) {

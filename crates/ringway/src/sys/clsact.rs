@@ -43,7 +43,7 @@ const MOST: u32 = 64;
 
 /// The side of an interface at which a filter stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// What the stack is given.
     Ingress,
     /// What the stack sends.

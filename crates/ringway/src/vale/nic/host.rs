@@ -4,20 +4,20 @@
 //! <root>/vale0/
 //!     out/8^3                 the program that brings what waits for port 8 into the stack of interface 3
 //!     port/eth1^/             as for NICs, and
-//!         tcx jump            the program that takes what the host sends (between.rs)
+//!         tcx jump_*          the program that takes what the host sends (tc.rs)
 //!         out keep            as of a NIC
 //! ```
 //!
 //! What comes from the wire for it is passed on by the programs of NICs (bpf/vale_host.h).
 
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::between::{self, MEMBER, Way};
 use super::shared::Shared;
 use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::clsact::Side;
+use crate::tc::{Stand, Way};
 use crate::vale::layout::{info, port, state};
 use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
 
@@ -67,7 +67,8 @@ impl Switch {
     /// Each NIC has frames of its wire for hosts of others, which a program at its ingress moves.
     fn check_between(&self, on: &str) -> Result<()> {
         let nics = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host);
-        let without = nics.into_iter().find(|p| !between::is_attached(&pins::port(&self.dir, &p.name)));
+        let has = |p: &SwitchPort| Stand::ingress(&pins::port(&self.dir, &p.name)).is_attached();
+        let without = nics.into_iter().find(|p| !has(p));
         let Some(nic) = without else { return Ok(()) };
         let what =
             format!("{} has no program between it and the stack, which switches with hosts need", nic.name);
@@ -120,7 +121,7 @@ impl Switch {
         programs::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
-        between::attach(&host, nic.index, (Side::Egress, way), MEMBER, (dir, on))
+        Stand::egress(dir).attach(host.as_fd(), nic.index, way, on)
     }
 
     /// Removes the host's side of a NIC that is to be deleted, if it has one.

@@ -10,7 +10,7 @@
 //!     port/p1/nics/7          the same for whoever may use port p1
 //!     port/eth1/              as for other ports, for root alone, and
 //!         xdp out             links: the program attached to the interface, and the `out` program
-//!         tcx jump            how the program between interface and stack is attached (between.rs)
+//!         tcx jump_*          how the program between interface and stack is attached (tc.rs)
 //!         crossing-*          the same at the outer end of the crossing of a member by tc (crossing.rs)
 //!         keep                the last once more, covered by a mount of the network namespace that it is attached in
 //! ```
@@ -20,7 +20,6 @@
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
 mod admit;
-mod between;
 mod counts;
 mod crossing;
 mod edge;
@@ -29,7 +28,7 @@ mod options;
 mod programs;
 mod shared;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -41,10 +40,9 @@ use crate::backend::ebpf::{DRV_MODE, xdp_refused};
 use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::leaves_checksums;
-use crate::sys::clsact::Side;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs, hold, veth};
-use between::{CROSSING, MEMBER, Way};
+use crate::tc::{Stand, Way};
 pub(super) use edge::Entries;
 pub use options::{NicOptions, NicPath};
 pub(super) use programs::{Aside, try_load};
@@ -190,42 +188,22 @@ impl Switch {
         (dir, on): (&Path, &str),
         (options, way, by_tc): (&NicOptions, Way, bool),
     ) -> Result<()> {
-        let word = |at: usize| self.ports.u32(number as usize * port::SIZE + at);
-        let software = !by_tc && leaves_checksums(&nic.interface.driver());
-        for (at, value) in [
-            (port::IFINDEX, nic.index),
-            (port::NETNS, nic.netns),
-            (port::PLACE, place),
-            (port::SOFTWARE, software.into()),
-            (port::PROMISCUOUS, 0),
-            (port::BESIDE, 0),
-            (port::CROSSING, 0),
-        ] {
-            word(at).store(value, Relaxed);
-        }
-        let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
-        let state = self.state_of(number).ok_or_else(gone)?;
-        state.u64(state::DROPPED_BEFORE).store(veth::tx_dropped(nic.index).unwrap_or(0), Relaxed);
-        state.u32(state::NIC).store(1, Release);
+        self.note_nic(nic, (number, place), by_tc, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
         let kept = programs::keep(&programs.out, dir, on)?;
         self.publish(&programs.out, &pins::out_name(number, None), on)?;
-        let stand = |program: &OwnedFd, index, stand| {
-            between::attach(program, index, (Side::Ingress, way), stand, (dir, on))
-        };
+        let between = || Stand::ingress(dir).attach(programs.between.as_fd(), nic.index, way, on);
         // It serves hosts' sides: a switch without needs none.
         if !by_tc
-            && let Err(e) = stand(&programs.between, nic.index, MEMBER)
+            && let Err(e) = between()
             && (e.kind() != ErrorKind::Unsupported || options.host || self.has_hosts())
         {
             return Err(e);
         }
         shared.point_tc(number, nic.index, on)?;
-        let promiscuous = nic.interface.set_promiscuous(true);
-        let promiscuous = promiscuous.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
-        word(port::PROMISCUOUS).store(promiscuous.into(), Relaxed);
+        self.make_promiscuous(nic, number, on)?;
         let wire = |device: (u32, u32)| {
             shared.point(number, place, device, on)?;
             shared.edges.point((number, place), device.1, programs.edge.as_fd(), on)?;
@@ -236,8 +214,37 @@ impl Switch {
         let Some(cross) = &programs.cross else { return wire((nic.netns, nic.index)) };
         let outer = self.make_crossing(&kept, (number, on))?;
         crossing::join(&kept, (number, on), wire)?;
-        stand(cross, outer, CROSSING)?;
-        stand(&programs.between, nic.index, MEMBER)
+        crossing_stand(dir).attach(cross.as_fd(), outer, way, on)?;
+        between()
+    }
+
+    /// Notes what a port is that is a NIC.
+    fn note_nic(&self, nic: &Nic, (number, place): (u32, u32), by_tc: bool, on: &str) -> Result<()> {
+        let software = !by_tc && leaves_checksums(&nic.interface.driver());
+        for (at, value) in [
+            (port::IFINDEX, nic.index),
+            (port::NETNS, nic.netns),
+            (port::PLACE, place),
+            (port::SOFTWARE, software.into()),
+            (port::PROMISCUOUS, 0),
+            (port::BESIDE, 0),
+            (port::CROSSING, 0),
+        ] {
+            self.word(number, at).store(value, Relaxed);
+        }
+        let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
+        let state = self.state_of(number).ok_or_else(gone)?;
+        state.u64(state::DROPPED_BEFORE).store(veth::tx_dropped(nic.index).unwrap_or(0), Relaxed);
+        state.u32(state::NIC).store(1, Release);
+        Ok(())
+    }
+
+    /// Has an interface receive all frames, until [`detach_nic`](Self::detach_nic).
+    fn make_promiscuous(&self, nic: &Nic, number: u32, on: &str) -> Result<()> {
+        let done = nic.interface.set_promiscuous(true);
+        let done = done.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
+        self.word(number, port::PROMISCUOUS).store(done.into(), Relaxed);
+        Ok(())
     }
 
     /// Takes everything off an interface that is a port; does nothing for other ports. What is gone already is no failure:
@@ -254,8 +261,8 @@ impl Switch {
             let _ = bpf::detach(link.as_fd());
         }
         let netns = self.nic_word(p.number, port::NETNS);
-        between::detach(&dir, MEMBER, (netns, index));
-        between::detach(&dir, CROSSING, (netns, self.nic_word(p.number, port::CROSSING)));
+        Stand::ingress(&dir).detach((netns, index)); // or egress, of a host's side
+        crossing_stand(&dir).detach((netns, self.nic_word(p.number, port::CROSSING)));
         let device = self.device_of(p);
         if p.path == Some(NicPath::Tc)
             && let Ok(kept) = hold::held(&dir.join("keep"))
@@ -304,6 +311,11 @@ impl Switch {
         let link = bpffs::get(&pins::port(&self.dir, nic).join("xdp"), true);
         link.and_then(|link| bpf::xdp_lives(link.as_fd())).is_ok_and(|lives| !lives)
     }
+}
+
+/// The place of the program at the outer end of a crossing, whose files lie beside those of the member's.
+fn crossing_stand(dir: &Path) -> Stand<'_> {
+    Stand::ingress(dir).called("crossing-")
 }
 
 impl Nic {

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
-use super::between::{CROSSING, MEMBER, Stand};
+use super::crossing_stand;
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, bpffs, dirs, hold, net};
+use crate::tc::Stand;
 use crate::vale::layout::port;
 use crate::vale::module::Code;
 use crate::vale::objects::{Identity, Maps, Variants, builds};
@@ -153,7 +154,7 @@ impl Switch {
             Some(index) => {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
-                all.extend(stand(&dir, MEMBER, host, on)?);
+                all.push(stand(Stand::egress(&dir), host));
                 all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
                 inject
             }
@@ -171,10 +172,8 @@ impl Switch {
                     all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
                 }
                 all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
-                all.extend(stand(&dir, MEMBER, between, on)?);
-                if let Some(cross) = cross {
-                    all.extend(stand(&dir, CROSSING, cross, on)?);
-                }
+                all.push(stand(Stand::ingress(&dir), between));
+                all.extend(cross.map(|cross| stand(crossing_stand(&dir), cross)));
                 all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
                 out
             }
@@ -255,11 +254,9 @@ pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &st
     objects::load_code(open, code, on).map(drop)
 }
 
-/// The two places one of which a program between a NIC and the stack has.
-fn stand(dir: &Path, at: Stand, program: OwnedFd, on: &str) -> Result<[Fresh; 2]> {
-    let same = program.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
-    let (link, jump) = (Place::Link(dir.join(at.tcx)), Place::Entry(dir.join(at.jump)));
-    Ok([Fresh { place: link, program }, Fresh { place: jump, program: same }])
+/// A program of tc, for the place where its link lies, or the array that a filter jumps to.
+fn stand(at: Stand<'_>, program: OwnedFd) -> Fresh {
+    Fresh { place: at.array().map_or_else(|| Place::Link(at.link()), Place::Entry), program }
 }
 
 /// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers
