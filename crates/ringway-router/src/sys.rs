@@ -173,32 +173,6 @@ pub(crate) fn pin(object: BorrowedFd<'_>, path: &std::path::Path) -> io::Result<
     check(unsafe { bpf::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
 }
 
-/// Runs a program once on a frame, with a context of its kind if one is given: what it returns, and the frame that it left. For tests.
-#[cfg(test)]
-pub(crate) fn run_program(
-    program: BorrowedFd<'_>,
-    frame: &[u8],
-    context: &mut [u8],
-) -> io::Result<(u32, Vec<u8>)> {
-    let mut out = vec![0u8; frame.len() + 256];
-    let mut opts = bpf::bpf_test_run_opts {
-        sz: size_of::<bpf::bpf_test_run_opts>() as _,
-        data_in: frame.as_ptr().cast(),
-        data_size_in: frame.len() as u32,
-        data_out: out.as_mut_ptr().cast(),
-        data_size_out: out.len() as u32,
-        repeat: 1,
-        ..Default::default()
-    };
-    if !context.is_empty() {
-        (opts.ctx_in, opts.ctx_size_in) = (context.as_ptr().cast(), context.len() as u32);
-    }
-    // SAFETY: `opts` and all that it names live across the call and carry their sizes.
-    check(unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &mut opts) })?;
-    out.truncate(opts.data_size_out as usize);
-    Ok((opts.retval, out))
-}
-
 /// libbpf returns `-errno`.
 fn check(ret: i32) -> io::Result<i32> {
     if ret < 0 { Err(io::Error::from_raw_os_error(-ret)) } else { Ok(ret) }

@@ -76,6 +76,8 @@ pub use region::{Backing, Buf, Region, RegionSpec};
 pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use stats::{Counters, DropReason};
+#[doc(hidden)]
+pub use sys::bpf::run_program;
 pub use sys::private_dir::{PrivateDir, make_closed_dir};
 pub use sys::time::monotonic_ns;
 pub use wait::{Waiter, Wakeable};

@@ -114,10 +114,12 @@ mod tests {
         }
 
         fn take(&self, frame: &[u8]) -> [bool; 2] {
-            self.0.each_ref().map(|(gate, passed)| match bpf::run_once(gate.entry(), frame).unwrap() {
-                (TAKEN, _) => true,
-                (verdict, _) if verdict == *passed => false,
-                (verdict, _) => panic!("verdict {verdict}"),
+            self.0.each_ref().map(|(gate, passed)| {
+                match bpf::run_program(gate.entry(), frame, &mut []).unwrap() {
+                    (TAKEN, _) => true,
+                    (verdict, _) if verdict == *passed => false,
+                    (verdict, _) => panic!("verdict {verdict}"),
+                }
             })
         }
     }
@@ -162,7 +164,7 @@ mod tests {
                     ]);
                     let then = taker(Hook::Xdp);
                     let gate = Gate::new(&f.unwrap(), Hook::Xdp, then.as_fd(), "test").unwrap();
-                    let taken = bpf::run_once(gate.entry(), &frame).unwrap().0 == TAKEN;
+                    let taken = bpf::run_program(gate.entry(), &frame, &mut []).unwrap().0 == TAKEN;
                     assert_eq!(taken, expected.is_some(), "{bytes} bytes at {at}");
                 }
             }
@@ -177,12 +179,12 @@ mod tests {
         let all = Filter::from_instructions(&[insn(0x06, 0, 0, 1)]).unwrap();
         let Gates([(gate, _), _], takers) = Gates::new(&all).unwrap();
         let Gate { entry, _array: array, .. } = gate;
-        assert_eq!(bpf::run_once(entry.as_fd(), &[0; 60]).unwrap().0, TAKEN);
+        assert_eq!(bpf::run_program(entry.as_fd(), &[0; 60], &mut []).unwrap().0, TAKEN);
         drop((array, takers));
         // The kernel empties the array a little later.
         let gone = (0..15_000).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(2));
-            bpf::run_once(entry.as_fd(), &[0; 60]).unwrap().0 == PASSED[0]
+            bpf::run_program(entry.as_fd(), &[0; 60], &mut []).unwrap().0 == PASSED[0]
         });
         assert!(gone);
     }

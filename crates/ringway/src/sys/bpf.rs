@@ -375,9 +375,13 @@ impl AsRawFd for Bell {
     }
 }
 
-/// Runs a program once on `frame`, not live; returns its verdict and the frame it left. For tests.
-#[cfg(test)]
-pub(crate) fn run_once(prog: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
+/// Runs a program once on `frame`, not live, with a context of its kind unless that is empty; returns its verdict and the frame it left. For
+/// tests of this crate and others.
+///
+/// # Errors
+/// What the kernel says.
+#[doc(hidden)]
+pub fn run_program(program: BorrowedFd<'_>, frame: &[u8], context: &mut [u8]) -> io::Result<(u32, Vec<u8>)> {
     let mut out = vec![0u8; 1 << 16];
     let mut opts = bpf::bpf_test_run_opts {
         sz: size_of::<bpf::bpf_test_run_opts>() as _,
@@ -388,8 +392,11 @@ pub(crate) fn run_once(prog: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, V
         repeat: 1,
         ..Default::default()
     };
-    // SAFETY: `opts`, `frame` and `out` live across the call and carry their sizes.
-    check(unsafe { bpf::bpf_prog_test_run_opts(prog.as_raw_fd(), &mut opts) })?;
+    if !context.is_empty() {
+        (opts.ctx_in, opts.ctx_size_in) = (context.as_ptr().cast(), context.len() as u32);
+    }
+    // SAFETY: `opts` and all that it names live across the call and carry their sizes.
+    check(unsafe { bpf::bpf_prog_test_run_opts(program.as_raw_fd(), &mut opts) })?;
     out.truncate(opts.data_size_out as usize);
     Ok((opts.retval, out))
 }

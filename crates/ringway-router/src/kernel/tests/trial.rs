@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::os::fd::{AsFd, OwnedFd};
 
 use libbpf_rs::{MapCore, MapFlags};
+use ringway::run_program;
 
 use crate::kernel::control::Control;
 use crate::kernel::layout::{COUNTS, MEMBERS, member as at};
 use crate::kernel::maps::{Maps, Shared};
 use crate::kernel::program::{Code, Identity};
 use crate::kernel::{Cut, Interface, Kind, Outcome, Path};
-use crate::sys::{Mapping, run_program};
+use crate::sys::Mapping;
 
 /// Its number: any.
 const NUMBER: u32 = 77;

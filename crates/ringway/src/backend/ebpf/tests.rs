@@ -76,7 +76,7 @@ impl Bench {
     }
 
     fn run(&self, prog: &str, frame: &[u8]) -> (u32, Vec<u8>) {
-        bpf::run_once(self.loaded.prog(prog).unwrap(), frame).unwrap()
+        bpf::run_program(self.loaded.prog(prog).unwrap(), frame, &mut []).unwrap()
     }
 
     fn ctl(&self, ring: u32, at: usize, v: u32) {
@@ -193,7 +193,7 @@ fn only_frames_that_match_reach_a_ring() {
         let gate = Gate::new(&odd, hook, b.loaded.prog(prog).unwrap(), "bench").unwrap();
         for k in 0..10u8 {
             let f = vec![k; 60 + usize::from(k) * 300];
-            let (verdict, after) = bpf::run_once(gate.entry(), &f).unwrap();
+            let (verdict, after) = bpf::run_program(gate.entry(), &f, &mut []).unwrap();
             assert_eq!(verdict, if k % 2 == 1 { taken } else { passed }, "{prog}");
             assert_eq!(after, f, "{prog} leaves the frame as it is");
         }

@@ -30,7 +30,7 @@ fn misuse(switch: &Switch) {
     port.tx[0].sync().unwrap();
     assert_eq!(waiting(switch), 1);
     let mine = vec![0; 64];
-    assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+    assert_eq!(bpf::run_program(out.as_fd(), &mine, &mut []).unwrap(), (XDP_ABORTED, mine));
     let other = net::index("v1").unwrap();
     bpf::run_live(out.as_fd(), 64, 10, Some(other)).unwrap();
     assert_eq!(waiting(switch), 1);
@@ -55,7 +55,7 @@ fn misuse_host(switch: &Switch) {
     port.tx[0].sync().unwrap();
     assert_eq!(host_stats().waiting, 1);
     let mine = vec![0; 64];
-    assert_eq!(bpf::run_once(out.as_fd(), &mine).unwrap(), (XDP_ABORTED, mine));
+    assert_eq!(bpf::run_program(out.as_fd(), &mine, &mut []).unwrap(), (XDP_ABORTED, mine));
     for from in [None, Some(net::index("v1").unwrap())] {
         let _ = bpf::run_live(out.as_fd(), 64, 10, from);
         assert_eq!(host_stats().waiting, 1, "{from:?}");
