@@ -71,3 +71,22 @@ fn a_far_end_that_stops_running_napi() {
     wait(&bed, is_member);
     bed.forwards("vale0", B4, 20, GAP);
 }
+
+/// The kernel's message that an interface is gone comes a little after it: what is tried until then is no news for the log.
+#[test]
+fn interfaces_that_vanish_are_no_news() {
+    let Some(bed) = Bed::new() else { return };
+    let pair = "link add x0 type veth peer name x1\nlink set x0 up\nlink set x1 up";
+    bed.ip(pair);
+    bed.make("vale0");
+    for _ in 0..5 {
+        bed.room.until(|| bed.has_program("x0") && bed.has_program("x1"));
+        bed.ip("link del x0");
+        std::thread::sleep(Duration::from_millis(100)); // some looks of the process
+        bed.ip(pair);
+    }
+    bed.room.until(|| bed.has_program("x0") && bed.has_program("x1"));
+    let log = std::fs::read_to_string(bed.room.path("run/vale0.log")).unwrap();
+    assert!(log.contains("x0: member again"), "{log}");
+    assert!(!log.contains("no such") && !log.contains("No such"), "{log}");
+}

@@ -127,6 +127,8 @@ impl Members {
                     *wanted = Wanted::default();
                     return true;
                 }
+                // the kernel's message about that is on its way
+                Err(_) if is_away(name) => wanted.retry = Some(now + RETRY),
                 Err(e) => {
                     let why = e.to_string();
                     if wanted.why.as_ref() != Some(&why) {
@@ -138,6 +140,11 @@ impl Members {
         }
         false
     }
+}
+
+/// Whether there is no interface of that name.
+fn is_away(name: &str) -> bool {
+    ringway::probe::interface(name).is_err_and(|e| e.kind() == ErrorKind::NotFound)
 }
 
 /// Gives members back that would take no packet any more: those to them are the kernel's then. They join again when they can.

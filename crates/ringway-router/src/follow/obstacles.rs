@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{fmt, fs};
 
-use ringway::tc::Stand;
+use ringway::tc::{Others, Stand};
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::State;
 
@@ -223,7 +223,7 @@ fn filters(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
         }
     })?;
     for (index, seat) in places {
-        let others = Stand::ingress(&seat.place).others(index)?;
+        let Some(others) = others(index, seat)? else { continue };
         if !others.shares_filters || others.filters > 0 {
             found.push(format!("filters at the ingress of {}", seat.name));
         }
@@ -236,7 +236,7 @@ fn programs(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
     let mut found = Vec::new();
     for link in state.interfaces() {
         let Some(seat) = seat(nics, &link.name) else { continue };
-        let others = Stand::ingress(&seat.place).others(link.index)?;
+        let Some(others) = others(link.index, seat)? else { continue };
         let passed = match seat.path {
             Path::Xdp => others.programs,
             Path::Tc => others.behind,
@@ -246,6 +246,14 @@ fn programs(state: &State, nics: &[Seat]) -> std::io::Result<Vec<String>> {
         }
     }
     Ok(found)
+}
+
+/// What others have at an interface; `None` when it was deleted, which the kernel's messages tell a little later.
+fn others(index: u32, seat: &Seat) -> std::io::Result<Option<Others>> {
+    match Stand::ingress(&seat.place).others(index) {
+        Err(e) if e.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+        asked => asked.map(Some),
+    }
 }
 
 fn seat<'a>(nics: &'a [Seat], name: &str) -> Option<&'a Seat> {
