@@ -186,7 +186,8 @@ struct port_state {
 	__u64 mirrored; /* copies offered to its mirror */
 	__u64 storm[3]; /* when the next frame to all is due: limits of vale_conf.h */
 	__u64 dropped_before; /* what a member by tc had dropped before it was one; the library's */
-	__u64 unused1[2];
+	__u64 dropped_seen;   /* and what it said last, for when it is gone */
+	__u64 unused1;
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
 _Static_assert(TX_SIZE == 34560 && __builtin_offsetof(struct tx_state, n) == 64 &&

@@ -170,5 +170,14 @@ fn frames_that_no_longer_fit_are_counted() {
         send(1400);
         assert_eq!(to.recv(&mut buf).unwrap(), 1400);
         assert_closed(&net.switch);
+        // An interface that is gone can't be asked any more.
+        let last = counted();
+        net.middle.ip("link del n2").unwrap();
+        eventually("the switch sees that", || match net.switch.find_port("n2").unwrap().gone {
+            true => Ok(()),
+            false => Err("it is there".into()),
+        });
+        assert_eq!(counted(), last);
+        assert_closed(&net.switch);
     }
 }

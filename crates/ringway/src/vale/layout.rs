@@ -115,6 +115,7 @@ pub(crate) mod state {
     pub(crate) const NIC: usize = 4;
     pub(crate) const MIRRORED: usize = 8;
     pub(crate) const DROPPED_BEFORE: usize = 40;
+    pub(crate) const DROPPED_SEEN: usize = 48;
     pub(crate) const HEADER: usize = 64;
     pub(crate) const TX_SIZE: usize = 34560;
     pub(crate) const TX_COUNTERS: usize = 64;

@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::edge;
 use super::shared::Shared;
 use crate::stats::{DropReason, RingStats};
-use crate::vale::layout::{PORTS, nic as at, state};
+use crate::sys::{net, veth};
+use crate::vale::layout::{PORTS, nic as at, port, state};
 use crate::vale::stats::SwitchPortStats;
-use crate::vale::{Switch, pins};
+use crate::vale::{NicPath, Switch, SwitchPort, pins};
 
 impl Switch {
     /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.
@@ -33,9 +34,7 @@ impl Switch {
         stats.unlearned += word(at::UNLEARNED);
         let rx = &mut stats.counters.rx;
         rx.frames_in += word(at::OFFERED);
-        let before =
-            self.state_of(stats.port.number).map_or(0, |s| s.u64(state::DROPPED_BEFORE).load(Relaxed));
-        let dropped = self.dropped_by(&stats.port).saturating_sub(before);
+        let dropped = self.dropped_by(&stats.port);
         let sent = word(at::SENT).min(word(at::HANDED));
         rx.frames_out = sent.saturating_sub(dropped + word(at::LOST));
         rx.bytes_out = word(at::BYTES);
@@ -47,5 +46,17 @@ impl Switch {
         let full = (word(at::FULL).saturating_sub(word(at::WITHHELD)) + dropped).min(lost);
         rx.add_drops(DropReason::DeviceFull, full);
         rx.add_drops(DropReason::DeviceRefused, lost - full);
+    }
+
+    /// Frames that the interface of a member by tc was to send and dropped since it is one. An interface that is gone can't be asked: then
+    /// it is what it said last, and what it dropped after that counts as sent.
+    fn dropped_by(&self, p: &SwitchPort) -> u64 {
+        let Some(index) = p.nic.filter(|_| p.path == Some(NicPath::Tc)) else { return 0 };
+        let Some(state) = self.state_of(p.number) else { return 0 };
+        let netns = net::find_netns(self.nic_word(p.number, port::NETNS));
+        let now = netns.and_then(|netns| net::in_netns(&netns, || veth::tx_dropped(index)).ok());
+        let seen = state.u64(state::DROPPED_SEEN);
+        let before = seen.fetch_max(now.unwrap_or(0), Relaxed);
+        before.max(now.unwrap_or(0)).saturating_sub(state.u64(state::DROPPED_BEFORE).load(Relaxed))
     }
 }

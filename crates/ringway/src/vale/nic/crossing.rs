@@ -103,11 +103,4 @@ impl Switch {
         let kept = hold::held(&pins::port(&self.dir, &p.name).join("keep")).and_then(|kept| kept.metadata());
         (kept.map_or(0, |kept| kept.ino() as u32), INNER + p.number)
     }
-
-    /// Frames that the interface of a member by tc was to send and dropped, ever; 0 when it can't be asked.
-    pub(super) fn dropped_by(&self, p: &SwitchPort) -> u64 {
-        let Some(index) = p.nic.filter(|_| p.path == Some(NicPath::Tc)) else { return 0 };
-        let netns = net::find_netns(self.nic_word(p.number, port::NETNS));
-        netns.and_then(|n| net::in_netns(&n, || veth::tx_dropped(index)).ok()).unwrap_or(0)
-    }
 }
