@@ -214,6 +214,18 @@ pub struct Others {
     pub shares_filters: bool,
 }
 
+/// Programs of switches and routers at tc, which take all that an interface receives.
+const TAKERS: [&str; 2] = ["vale_skb", "router_tc"];
+
+/// The name of the program of a switch or router at the ingress of an interface of the present network namespace; `None` when there is
+/// none, or the caller may not ask.
+pub(crate) fn taker(index: u32) -> Option<String> {
+    let by_tcx = bpf_probe::tcx_programs(index, BPF_TCX_INGRESS).unwrap_or_default();
+    let by_clsact = clsact::programs_behind(index).unwrap_or_default();
+    let mut names = by_tcx.into_iter().chain(by_clsact).map(bpf::prog_name);
+    names.find(|name| TAKERS.contains(&name.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 pub(crate) mod containers;
+pub(crate) mod foreign;
 pub(crate) mod host;
 pub(crate) mod members;
 pub(crate) mod offload;

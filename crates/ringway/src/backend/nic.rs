@@ -11,6 +11,7 @@ use crate::registry::{OpenPort, open_ports};
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, xdp_query};
+use crate::tc;
 
 /// How often an idle or failing port looks at its interface, in ns.
 pub(crate) const LOOK_NS: u64 = 100_000_000;
@@ -65,6 +66,16 @@ pub(crate) fn attach_xdp(
             r => return r,
         }
     }
+}
+
+/// Refuses a port that takes all frames of an interface before a switch or router by tc sees them.
+pub(crate) fn refuse_member(port: &str, ifindex: u32) -> Result<()> {
+    let Some(program) = tc::taker(ifindex) else { return Ok(()) };
+    let what = format!(
+        "the interface is a member of a switch or router by tc (program {program}), which would get nothing more"
+    );
+    Err(Error::new(ErrorKind::Busy, port, what)
+        .cure("`ringway vale list` shows which: `ringway vale port del` takes the interface out of it; packet: ports see copies beside it"))
 }
 
 /// What keeps the interface of a port promiscuous, and what its description says where that is refused. `wanted` is what the

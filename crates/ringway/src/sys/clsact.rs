@@ -134,6 +134,16 @@ pub(crate) fn of_others(ifindex: u32) -> io::Result<usize> {
     }
 }
 
+/// Numbers of the programs that filters of Ringway at the ingress of an interface of the present network namespace jump to.
+pub(crate) fn programs_behind(ifindex: u32) -> io::Result<Vec<u32>> {
+    let mut tc = Tc { netlink: Netlink::route()?, ifindex };
+    let behind = |found: Found| {
+        let array = bpf::only_map_of(found.program)?;
+        bpf::prog_id(bpf::program_in(array.as_fd())?.as_fd())
+    };
+    Ok(tc.found(Side::Ingress).into_iter().filter_map(|found| behind(found).ok()).collect())
+}
+
 /// Traffic control of an interface.
 #[derive(Debug)]
 struct Tc {

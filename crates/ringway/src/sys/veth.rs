@@ -10,6 +10,7 @@ use super::netlink::{CREATE, Netlink, attribute, put, u32_at};
 const IFNAME: u16 = 3;
 const MTU: u16 = 4;
 const LINK: u16 = 5;
+const MASTER: u16 = 10;
 const LINKINFO: u16 = 18;
 const INFO_KIND: u16 = 1;
 const INFO_DATA: u16 = 2;
@@ -91,6 +92,13 @@ pub(crate) fn joined_to(index: u32) -> io::Result<Option<(u32, Option<u32>)>> {
     let attrs = links.first().and_then(|m| m.body.get(IFINFOMSG..)).unwrap_or_default();
     let word = |kind| attribute(attrs, kind).and_then(|value| u32_at(value, 0));
     Ok(word(LINK).map(|link| (link, word(LINK_NETNSID))))
+}
+
+/// Index of the bridge, bond or the like of which an interface of the present network namespace is a part.
+pub(crate) fn master_of(index: u32) -> io::Result<Option<u32>> {
+    let links = Netlink::route()?.ask(libc::RTM_GETLINK, 0, &ifinfomsg(index, 0))?;
+    let attrs = links.first().and_then(|m| m.body.get(IFINFOMSG..)).unwrap_or_default();
+    Ok(attribute(attrs, MASTER).and_then(|value| u32_at(value, 0)))
 }
 
 /// The number that the present network namespace has for another one, if it has one.

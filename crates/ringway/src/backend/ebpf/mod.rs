@@ -242,6 +242,9 @@ fn links(
         egress = Some(Egress::attach(receiver, gate, target.index, name)?);
         beside_host::refuse_host_rings(name, (netns, target.index), &target.interface)?;
     } else {
+        if !target.copy && gate.is_none() {
+            nic::refuse_member(name, target.index)?;
+        }
         let receiver = gate.map_or(receiver, Gate::entry);
         let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);
         attached.push(link.map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))?);

@@ -251,6 +251,9 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
     let map = loaded.maps().next().ok_or_else(missing)?;
     let sockets = MapHandle::try_from(&map).map_err(fail("keeping a map"))?;
     let gate = target.take.as_ref().map(|f| Gate::new(f, Hook::Xdp, program.as_fd(), name)).transpose()?;
+    if gate.is_none() {
+        nic::refuse_member(name, target.index)?;
+    }
     let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
     let link = |flags| nic::attach_xdp(entry, (netns, target.index), flags);
     // Generic XDP has none of the limits of drivers, and no zero copy.

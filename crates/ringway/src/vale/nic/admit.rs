@@ -2,9 +2,10 @@
 
 use super::Nic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{bpf, bpf_probe, net, veth, xdp_query};
+use crate::sys::{bpf, clsact, net, veth, xdp_query};
+use crate::tc;
 use crate::vale::layout::{nic as at, port};
-use crate::vale::{NicPath, Switch, SwitchPort, switches};
+use crate::vale::{NicOptions, NicPath, Switch, SwitchPort, switches};
 
 /// XDP programs of ports, switches and routers, which leave nothing for a program at tc.
 const TAKERS: [&str; 4] = ["nic_rx", "to_socket", "vale_wire", "router"];
@@ -29,13 +30,40 @@ impl Switch {
         }
         let by_xdp = xdp_query::xdp(nic.index).map(|is| bpf::prog_name(is.program)).ok();
         let by_xdp = by_xdp.filter(|name| by_tc && TAKERS.contains(&name.as_str()));
-        let at_tc = bpf_probe::tcx_programs(nic.index, libbpf_sys::BPF_TCX_INGRESS).unwrap_or_default();
-        let at_tc = at_tc.into_iter().map(bpf::prog_name).find(|name| name == ROUTER);
+        let at_tc = tc::taker(nic.index).filter(|name| name == ROUTER);
         if let Some(program) = by_xdp.or(at_tc) {
             let what = format!("the program {program} of Ringway takes the interface's frames");
             return Err(Error::new(ErrorKind::Busy, on, what).cure(
                 "end its owner, or remove it from its switch or router: `ringway list`, `ringway vale list`",
             ));
+        }
+        Ok(())
+    }
+
+    /// What a member receives is the switch's: a bridge, or filters of tc, would see nothing of it any more.
+    pub(super) fn check_passed_by(
+        &self,
+        nic: &Nic,
+        interface: &str,
+        (options, by_tc): (&NicOptions, bool),
+        on: &str,
+    ) -> Result<()> {
+        let asking = |e| Error::io(on, "asking for the interface failed", e);
+        let refuse = |what: String, cure: String| Err(Error::new(ErrorKind::Busy, on, what).cure(cure));
+        if let Some(master) = veth::master_of(nic.index).map_err(asking)?.filter(|_| !options.host) {
+            let master = net::name(master).unwrap_or_else(|_| format!("interface {master}"));
+            return refuse(
+                format!("{interface} is part of {master}, which would receive nothing from it any more"),
+                format!("`ip link set {interface} nomaster` takes it out of {master}"),
+            );
+        }
+        if by_tc && clsact::of_others(nic.index).map_err(asking)? > 0 {
+            return refuse(
+                format!("frames would go around the filters of tc at the ingress of {interface}"),
+                format!(
+                    "`tc filter show dev {interface} ingress` lists them, `tc filter del dev {interface} ingress` removes them; `--path xdp` goes around them"
+                ),
+            );
         }
         Ok(())
     }

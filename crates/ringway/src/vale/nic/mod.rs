@@ -92,7 +92,8 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when it is no Ethernet interface; [`ErrorKind::Busy`] when another program
-    /// is attached that takes its frames, another switch has it, or there is a port of that name; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
+    /// is attached that takes its frames, another switch has it, it is part of a bridge or the like, or
+    /// there is a port of that name; by tc also when others have filters at its ingress, which frames would go around; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
     /// refuses the switch's module in the program of a NIC, or the switch has 64 NICs, or one of the same index in another
     /// namespace. Nothing half made stays.
     ///
@@ -156,6 +157,7 @@ impl Switch {
         (options, way, by_tc): (&NicOptions, Way, bool),
         on: &str,
     ) -> Result<u32> {
+        self.check_passed_by(nic, interface, (options, by_tc), on)?;
         let place = self.free_place((!by_tc).then_some(nic), on)?;
         let shared = Shared::of(&self.dir, on)?;
         let number = self.make_port(interface, &PortAccess::default(), port::NIC)?;
