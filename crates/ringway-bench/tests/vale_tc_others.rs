@@ -158,6 +158,23 @@ fn ports_leave_members_their_frames() {
     }
 }
 
+#[test]
+fn the_name_of_a_member_that_is_gone_has_a_cure() {
+    let Some(net) = Containers::new(2, 1500) else { return };
+    net.middle.ip("link del n2").unwrap();
+    eventually("the switch sees that", || match net.switch.find_port("n2").unwrap().gone {
+        true => Ok(()),
+        false => Err("it is there".into()),
+    });
+    net.middle.veth("n2", "f2").unwrap();
+    let on = format!("{}:n2", net.switch.name());
+    let e = add_by(&net.middle, net.switch.name(), "n2", NicPath::Tc).unwrap_err();
+    assert_clear(&e, ErrorKind::Busy, &on, &format!("`ringway vale port del {on}`"));
+    assert!(e.to_string().contains("whose interface was deleted"), "{e}");
+    inside(&net.middle, || net.switch.del_port("n2", false)).unwrap();
+    add_by(&net.middle, net.switch.name(), "n2", NicPath::Tc).unwrap();
+}
+
 /// The child of the next tests.
 #[test]
 fn follows() {

@@ -227,14 +227,17 @@ fn what_can_not_be_done_is_told_in_a_line() {
 #[test]
 fn no_switch_is_made_where_nobody_else_sees_it() {
     let Some(_room) = Room::new() else { return };
-    let hidden = Command::new("unshare")
-        .args(["--mount", "sh", "-c", "umount -l /sys/fs/bpf 2>/dev/null; exec \"$@\"", "sh"])
-        .args([env!("CARGO_BIN_EXE_ringway"), "vale", "add", "valehidden"])
-        .env_remove("RINGWAY_BPFFS")
-        .output()
-        .unwrap();
-    let error = String::from_utf8_lossy(&hidden.stderr).into_owned();
-    assert!(hidden.status.code() == Some(1) && error.contains("mount namespace"), "{error}");
+    for (what, words) in [("valehidden", "mount namespace"), ("valehidden:eth0", "no such switch")] {
+        let hidden = Command::new("unshare")
+            .args(["--mount", "sh", "-c", "umount -l /sys/fs/bpf 2>/dev/null; exec \"$@\"", "sh"])
+            .args([env!("CARGO_BIN_EXE_ringway"), "vale", "add", what])
+            .env_remove("RINGWAY_BPFFS")
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&hidden.stderr).into_owned();
+        assert!(hidden.status.code() == Some(1) && error.contains(words), "{error}");
+        assert!(error.contains("in place of `ip netns exec NAME`"), "{error}");
+    }
 }
 
 /// A process in a network namespace of its own, which has the veth a0-b0 and is known to `ip netns` by a name.

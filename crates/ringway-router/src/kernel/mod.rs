@@ -259,7 +259,7 @@ impl Router {
             return Ok(());
         }
         Err(Error::new(ErrorKind::Invalid, on, "the router was made in another network namespace")
-            .cure("run this in that one: `nsenter --net=/run/netns/NAME`"))
+            .cure("run this in that one: `--netns NAME`"))
     }
 }
 

@@ -337,6 +337,11 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
 /// The refusal of a switch or router that is not there.
 pub(crate) fn missing(name: &str) -> Error {
     let what = format!("there is no such switch or router in {}", root().display());
+    if pins::are_hidden() {
+        return Error::new(ErrorKind::NotFound, name, what).cure(
+            "`ip netns exec` hides those there are: use `--netns NAME` in place of `ip netns exec NAME`",
+        );
+    }
     Error::new(ErrorKind::NotFound, name, what).cure(format!(
         "`ringway vale list` shows what there is, `ringway vale add {name}` makes a switch, with --module router a router"
     ))

@@ -175,8 +175,14 @@ fn mount_at(dir: &Path) -> Result<()> {
 
 const HIDDEN: &str = "no BPF file system is mounted in this mount namespace, which is not that of the system (`ip netns exec` makes \
                       such ones): what is made here, nobody else could see or remove";
-const HIDDEN_CURE: &str = "for another network namespace use `nsenter --net=/run/netns/NAME`; in a container mount one with \
+const HIDDEN_CURE: &str = "in place of `ip netns exec NAME` use `--netns NAME`; in a container mount one with \
                            `mount -t bpf -o mode=0755 bpf /sys/fs/bpf`, or name a directory with RINGWAY_BPFFS";
+
+/// Whether switches of the system can't be seen from here, as under `ip netns exec`.
+pub(super) fn are_hidden() -> bool {
+    let is_mounted = |dir: &Path| bpffs::is_bpffs(dir).unwrap_or(false);
+    named_root().is_none() && !root().parent().is_some_and(is_mounted) && is_apart()
+}
 
 /// Whether a process above this one has another mount namespace: what is mounted here ends with those below it.
 fn is_apart() -> bool {

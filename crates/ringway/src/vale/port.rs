@@ -301,8 +301,7 @@ impl Switch {
         }
         let dir = pins::port(&self.dir, name);
         if dir.exists() {
-            return Err(Error::new(ErrorKind::Busy, on, "there is a port of that name")
-                .cure("choose another name, or change that one with `ringway vale port set` and `conf`"));
+            return Err(self.taken(name, &on));
         }
         let number = self.choose_number().ok_or_else(|| {
             Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
@@ -327,6 +326,22 @@ impl Switch {
             return Err(e);
         }
         Ok(number)
+    }
+
+    /// The refusal of a name that another port has.
+    fn taken(&self, name: &str, on: &str) -> Error {
+        let refuse = |what: &str| Error::new(ErrorKind::Busy, on, what);
+        match self.find_port(name) {
+            Ok(p) if p.gone => {
+                refuse("there is a port of that name, whose interface was deleted").cure(format!(
+                    "`ringway vale port del {on}` removes that port, then add the interface that has its name now"
+                ))
+            }
+            Ok(p) if p.nic.is_some() => refuse("the interface of that name is a port already")
+                .cure(format!("`ringway vale port del {on}` frees the name, `ringway vale port conf` changes the port")),
+            _ => refuse("there is a port of that name")
+                .cure("choose another name, or change that one with `ringway vale port set` and `conf`"),
+        }
     }
 
     /// A free number, the one that was given least recently: whoever still uses what was found by a number finds
