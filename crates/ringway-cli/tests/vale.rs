@@ -100,7 +100,12 @@ fn switches_and_ports_come_and_go() {
 fn an_interface_and_its_host() {
     let Some(room) = Room::new() else { return };
     unshare(CloneFlags::CLONE_NEWNET).unwrap();
-    for args in ["link add a0 type veth peer name b0", "link set a0 up", "link set b0 up"] {
+    for args in [
+        "link add a0 type veth peer name b0",
+        "link set a0 up",
+        "link set b0 up",
+        "link add br0 up type bridge",
+    ] {
         assert!(Command::new("ip").args(args.split(' ')).status().unwrap().success(), "ip {args}");
     }
     room.json(&["vale", "add", "vale0"]);
@@ -123,6 +128,11 @@ fn an_interface_and_its_host() {
     assert_eq!(room.run(&["vale", "add", "vale0:a0", "--path", "xdp"]).stderr, "");
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
     assert!(Command::new("ethtool").args(["-K", "b0", "gro", "off"]).status().unwrap().success());
+    let refused = room.run(&["vale", "add", "vale0:br0", "--host"]);
+    assert!(
+        refused.stderr.contains("has no native XDP; leave --host out, and give the host a veth"),
+        "{refused:?}"
+    );
     let by_tc = room.run(&["vale", "add", "vale0:a0"]);
     assert!(by_tc.stdout.contains("added by tc") && by_tc.stderr.is_empty(), "{by_tc:?}");
     room.json(&["vale", "del", "vale0"]);

@@ -210,7 +210,7 @@ impl Switch {
             shared.point(number, place, device, on)?;
             shared.edges.point((number, place), device.1, programs.edge.as_fd(), on)?;
             let wire = attach_xdp(programs.wire.as_fd(), device, DRV_MODE)
-                .map_err(|e| xdp_refused(on, device, &nic.interface, e))?;
+                .map_err(|e| options.refused(xdp_refused(on, device, &nic.interface, e)))?;
             bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
         };
         let Some(cross) = &programs.cross else { return wire((nic.netns, nic.index)) };

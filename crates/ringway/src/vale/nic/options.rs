@@ -71,6 +71,9 @@ impl FromStr for NicPath {
     }
 }
 
+/// What a member by tc has instead of its host's side.
+const INSTEAD: &str = "give the host a veth of its own as a member";
+
 impl NicOptions {
     /// Whether an interface with this driver is tried by tc first.
     pub(super) fn starts_by_tc(&self, driver: &str, on: &str) -> Result<bool> {
@@ -78,12 +81,18 @@ impl NicOptions {
             NicPath::Tc if self.host => {
                 let what = "the host's side of an interface can't be a port of a member by tc";
                 Err(Error::new(ErrorKind::Unsupported, on, what)
-                    .cure("leave --path out, or give the host a veth of its own as a member"))
+                    .cure(format!("leave --path out, or {INSTEAD}")))
             }
             NicPath::Tc => Ok(true),
             NicPath::Xdp => Ok(false),
             NicPath::Auto => Ok(!self.host && leaves_checksums(driver)),
         }
+    }
+
+    /// A driver's refusal of XDP, with the cure where the host's side is wanted, which needs XDP.
+    pub(super) fn refused(&self, e: Error) -> Error {
+        let cured = self.host && e.kind() == ErrorKind::Unsupported;
+        if cured { e.cure(format!("leave --host out, and {INSTEAD}")) } else { e }
     }
 
     /// Whether it may be by tc in the end.
