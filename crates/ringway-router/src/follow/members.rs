@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use ringway::probe::Trial;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::event::Link;
 use ringway_fwd::control::{Family, State};
@@ -185,11 +186,19 @@ fn chosen(probe: &ringway::probe::Interface) -> Path {
     if SOFTWARE.contains(&probe.driver.as_str()) || lacks_xdp { Path::Tc } else { Path::Xdp }
 }
 
+/// Whether the driver takes no XDP program. A kernel that does not tell, before Linux 6.3, is tried.
+fn lacks_xdp(probe: &mut ringway::probe::Interface) -> bool {
+    if probe.xdp_features.is_none() {
+        probe.try_native();
+    }
+    matches!(probe.native, Trial::Refused { .. })
+}
+
 /// `NETDEV_XDP_ACT_BASIC`.
 const HAS_XDP: u64 = 1;
 
 fn attach(router: &Router, state: &State, name: &str, (rpf6, path): (Rpf, Option<Path>)) -> Result<u32> {
-    let probe = ringway::probe::interface(name)?;
+    let mut probe = ringway::probe::interface(name)?;
     // of one that is not known yet a message will tell; until then all goes to the host
     let to = Interface::of(state, probe.index, rpf6);
     let way = path.unwrap_or_else(|| chosen(&probe));
@@ -204,6 +213,9 @@ fn attach(router: &Router, state: &State, name: &str, (rpf6, path): (Rpf, Option
         ));
     }
     if probe.driver != "veth" && probe.offloads.iter().any(|o| o == "rx-vlan-hw-parse") {
+        if path.is_none() && lacks_xdp(&mut probe) {
+            return router.add_member_by(name, &to, Path::Tc);
+        }
         let on = format!("{}:{name}", router.name());
         let what =
             "it takes VLAN tags out of frames before XDP, so packets of VLANs would be taken for its own";
