@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -124,8 +125,8 @@ def mark(line, sentences):
         word, _, sentence = sentence.partition(": ")
         if not sentence:
             return word
-    # The same sentence of two interfaces is one.
-    sentence = sentence.replace("|", "\\|").replace("\n", " ")
+    # The same sentence of two interfaces is one, whatever process it names.
+    sentence = re.sub(r"\bpid \d+", "pid 100", sentence.replace("|", "\\|").replace("\n", " "))
     if sentence not in sentences:
         sentences.append(sentence)
     return "%s [%d]" % (word, sentences.index(sentence) + 1)
