@@ -233,21 +233,29 @@ def switch_with_host():
 
 @check("router in the kernel")
 def router():
-    # What a router asks of NICs with native XDP that take tags out of frames, in the words of its refusals.
-    cure = "rxvlan off" if bed.driver() in ("igb", "vmxnet3") else ""
-    ethtool(("n1", "n2"), cure)
-    try:
-        with bed.addresses():
-            forwarding(True)
-            run("ringway vale add vale0 --module router --nic n1 --nic n2")
+    add, offload = "ringway vale add vale0 --module router --nic n1 --nic n2", ""
+    with bed.addresses():
+        forwarding(True)
+        try:
+            run(add)
+        except Refused as sentence:
+            cure = re.search("`ethtool -K n1 (\\w+) off`", str(sentence))
+            if not cure:
+                raise
+            offload = cure[1]
+            ethtool(("n1", "n2"), offload + " off")
+            bed.ready()
+            run(add)
+        try:
             bed.ready()
             routed()
             run("ringway route sync")
             run("ringway vale del vale0")
             forwarding(False)
-    finally:
-        ethtool(("n1", "n2"), cure.replace("off", "on"))
-    return "ok, after `ethtool -K IF %s`" % cure if cure else ""
+        finally:
+            if offload:
+                ethtool(("n1", "n2"), offload + " on")
+    return "ok, after `ethtool -K IF %s off`" % offload if offload else ""
 
 
 @check("router in a process")
