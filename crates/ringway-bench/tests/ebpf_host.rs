@@ -15,31 +15,12 @@ use ringway::{CounterWatch, DropReason, OpenOptions, Pairing, Port};
 use ringway_bench::engine::{Bridge, Signals};
 use ringway_bench::lab::Lab;
 
+use support::bridged::bridged;
 use support::host::{host_and_peer, ping};
 use support::wait_with;
 use support::{
     assert_balanced, assert_detached, child_with_all_open, enter, eventually, open_all, role, tcp,
 };
-
-/// Runs `job` while a thread forwards between the two ports.
-fn bridged<T>(bridge: &mut Bridge, job: impl FnOnce() -> T) -> T {
-    let signals = Signals::new();
-    thread::scope(|s| {
-        let runner = s.spawn(|| bridge.run(&signals));
-        // Stops the thread also when the job panics.
-        struct Stop<'a>(&'a Signals);
-        impl Drop for Stop<'_> {
-            fn drop(&mut self) {
-                self.0.stop();
-            }
-        }
-        let stop = Stop(&signals);
-        let result = job();
-        drop(stop);
-        runner.join().unwrap().unwrap();
-        result
-    })
-}
 
 fn assert_all_balanced(watches: &[CounterWatch; 2]) {
     for w in watches {

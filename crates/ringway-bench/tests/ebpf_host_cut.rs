@@ -16,19 +16,6 @@ use ringway_bench::lab::{Lab, LabError};
 use support::offload::{Sender, on_a_wire, unfinished, verify};
 use support::{LIMIT, assert_balanced, new_pair, whole};
 
-/// What packet sockets can send as super-frames.
-fn kinds(sender: &Sender) -> Vec<SegmentKind> {
-    let (frame, offload) = unfinished(SegmentKind::Udp, false, 2000, Some(1000));
-    let tcp = [SegmentKind::Tcp4, SegmentKind::Tcp6];
-    match sender.try_send(&frame, offload) {
-        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
-            eprintln!("SKIP: packet sockets send no super-frames of UDP before Linux 6.2");
-            tcp.into()
-        }
-        _ => [&tcp[..], &[SegmentKind::Udp]].concat(),
-    }
-}
-
 fn open(lab: &Lab, options: &OpenOptions) -> Port {
     lab.run(|| Ok::<_, LabError>(options.open("ebpf:a0^")?)).unwrap()
 }
@@ -52,7 +39,7 @@ fn a_super_frame_arrives_as_the_frames_of_a_wire() {
     let Some(lab) = new_pair() else { return };
     lab.set_mtu(["a0", "a1"], 9000).unwrap();
     let sender = Sender::open(&lab, "a0");
-    let kinds = kinds(&sender);
+    let kinds = sender.kinds();
     let mut port = open(&lab, &OpenOptions::new());
     let mut sent = 0;
     for kind in kinds {
@@ -92,7 +79,7 @@ fn a_tag_beside_the_bytes_comes_back_into_them() {
     }
     lab.ip("link set tag up").unwrap();
     let sender = Sender::open(&lab, "tag");
-    let kinds = kinds(&sender);
+    let kinds = sender.kinds();
     let mut port = open(&lab, &OpenOptions::new());
     for kind in kinds {
         for (payload, size) in [(0, None), (1400, None), (20_000, Some(1400)), (20_000, Some(4000))] {

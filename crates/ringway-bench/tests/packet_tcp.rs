@@ -9,12 +9,12 @@ mod support;
 
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
-use std::thread;
 
 use ringway::{DropReason, Gso, OpenOptions, Port, PortCounters};
-use ringway_bench::engine::{Bridge, Signals};
+use ringway_bench::engine::Bridge;
 use ringway_bench::lab::{Lab, LabError};
 
+use support::bridged::bridged;
 use support::{LIMIT, assert_balanced, new_lab, tcp};
 
 /// Host L with l0, host R with r0, and between them M with the far ends ml and mr.
@@ -61,20 +61,7 @@ impl Net {
             self.middle.run(|| Ok::<_, LabError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
-        let signals = Signals::new();
-        thread::scope(|scope| {
-            let runner = scope.spawn(|| bridge.run(&signals));
-            struct Stop<'a>(&'a Signals);
-            impl Drop for Stop<'_> {
-                fn drop(&mut self) {
-                    self.0.stop();
-                }
-            }
-            let stop = Stop(&signals);
-            job(self);
-            drop(stop);
-            runner.join().unwrap().unwrap();
-        });
+        bridged(&mut bridge, || job(self));
         let counters = bridge.ports().each_ref().map(Port::counters);
         for c in &counters {
             assert_balanced(&c.rx);

@@ -7,14 +7,14 @@
 
 mod support;
 
-use std::thread;
-
 use ringway::offload::{Offload, SegmentKind};
 use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway::{DropReason, Gso, OpenOptions, Port};
-use ringway_bench::engine::{Bridge, Signals};
+use ringway_bench::engine::Bridge;
 use ringway_bench::lab::{Lab, LabError};
 
+use support::bridged::bridged;
+use support::containers::{address, attach, received};
 use support::members::{add, add_by, assert_closed, frame, send, stats};
 use support::offload::{Sender, on_a_wire, unfinished, verify};
 use support::switch::Temporary;
@@ -35,6 +35,9 @@ const SIZES: [(usize, Option<u16>); 9] = [
     (65_000 - 18, Some(8900)),
 ];
 
+/// Of the longest packets on links.
+const JUMBO: u32 = 9000;
+
 /// A host with eth0, whose other end n1 is a member of a switch, and port `p` of a program there, which has the address of the frames.
 struct Net {
     p: Port,
@@ -46,7 +49,7 @@ struct Net {
 impl Net {
     fn new(spec: &SwitchSpec, gso: Gso) -> Option<Self> {
         let (host, middle, switch) = (new_lab()?, new_lab()?, Temporary::new(spec)?);
-        attach(&host, &middle, 1);
+        attach(&host, &middle, 1, JUMBO);
         let options = OpenOptions::new().gso(gso);
         let mut p = options.open(&format!("{}:p", switch.name())).unwrap();
         add_by(&middle, switch.name(), "n1", NicPath::Tc).unwrap();
@@ -58,15 +61,6 @@ impl Net {
 /// Has the switch learn the address that frames go to.
 fn settle(p: &mut Port) {
     send(p, &[frame(0, 2, 60, 1)]);
-}
-
-/// A host's veth, with the longest packets there are.
-fn attach(host: &Lab, middle: &Lab, i: usize) {
-    host.ip(&format!("link add eth0 mtu 9000 type veth peer name n{i} mtu 9000 netns {}", middle.name()))
-        .unwrap();
-    host.ip(&format!("addr add 10.0.0.{i}/24 dev eth0")).unwrap();
-    host.ip("link set eth0 up").unwrap();
-    middle.ip(&format!("link set n{i} up")).unwrap();
 }
 
 /// Frames from the sender of all test frames, `count` of them, and what is noted on each.
@@ -113,24 +107,11 @@ fn arrives_as_from_a_wire(p: &mut Port, kinds: &[SegmentKind], mut send: impl Fn
     }
 }
 
-/// What packet sockets can send as super-frames.
-fn kinds(sender: &Sender) -> Vec<SegmentKind> {
-    let (frame, offload) = unfinished(SegmentKind::Udp, false, 2000, Some(1000));
-    let tcp = [SegmentKind::Tcp4, SegmentKind::Tcp6];
-    match sender.try_send(&frame, offload) {
-        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
-            eprintln!("SKIP: packet sockets send no super-frames of UDP before Linux 6.2");
-            tcp.into()
-        }
-        _ => [&tcp[..], &[SegmentKind::Udp]].concat(),
-    }
-}
-
 #[test]
 fn those_of_a_container_arrive_as_the_frames_of_a_wire() {
     let Some(mut net) = Net::new(&SwitchSpec::default(), Gso::Segment) else { return };
     let sender = Sender::open(&net.host, "eth0");
-    let kinds = kinds(&sender);
+    let kinds = sender.kinds();
     if kinds.len() > 2 {
         frames(&mut net.p, 2); // those that were tried
     }
@@ -144,14 +125,14 @@ fn those_of_a_container_arrive_as_the_frames_of_a_wire() {
 fn those_of_a_host_arrive_as_the_frames_of_a_wire() {
     let (Some(host), Some(middle)) = (new_lab(), new_lab()) else { return };
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
-    attach(&host, &middle, 1);
+    attach(&host, &middle, 1, JUMBO);
     host.run_napi("eth0").unwrap();
-    middle.set_mtu(["n1", "n1"], 1500).unwrap();
+    middle.ip("link set n1 mtu 1500").unwrap();
     let mut p = switch.open("p");
     add(&middle, switch.name(), "n1", true).unwrap();
     settle(&mut p);
     let sender = Sender::open(&middle, "n1");
-    let kinds = kinds(&sender);
+    let kinds = sender.kinds();
     if kinds.len() > 2 {
         frames(&mut p, 2);
     }
@@ -205,8 +186,6 @@ fn segments_without_room_are_lost_and_those_before_them_are_not() {
         let (frame, offload) = unfinished(SegmentKind::Tcp4, false, 64_000, Some(size));
         let all = on_a_wire(&frame, &offload);
         let twice = [&all[..], &all[..]].concat();
-        net.p.rx[0].sync().unwrap();
-        frames(&mut net.p, 0);
         sender.send(&frame, offload);
         let second = sender.try_send(&frame, offload);
         assert_same(&frames(&mut net.p, fit), &twice[..fit], &format!("{size}: {second:?}"));
@@ -238,7 +217,7 @@ fn what_is_not_cut_here_arrives_cut_by_the_kernel() {
 fn a_port_that_carries_them_gets_them_whole_with_a_note() {
     let Some(mut net) = Net::new(&SwitchSpec::default(), Gso::Carry) else { return };
     let sender = Sender::open(&net.host, "eth0");
-    let kinds = kinds(&sender);
+    let kinds = sender.kinds();
     if kinds.len() > 2 {
         frames(&mut net.p, 1);
     }
@@ -277,34 +256,19 @@ fn a_port_that_carries_them_gets_them_whole_with_a_note() {
 fn they_go_on_whole_to_a_port_that_takes_them() {
     let Some(net) = Net::new(&SwitchSpec::default(), Gso::Carry) else { return };
     let Some(far) = new_lab() else { return };
-    attach(&far, &net.middle, 2);
+    attach(&far, &net.middle, 2, JUMBO);
     // From rings to interfaces a frame is in one piece.
     for host in [&net.host, &far] {
         host.ip("link set eth0 mtu 1500").unwrap();
     }
     let packet = net.middle.run(|| Ok::<_, LabError>(Port::open("packet:n2")?)).unwrap();
     let mut bridge = Bridge::new(net.p, packet);
-    let signals = Signals::new();
-    let received = || {
-        let path = "/sys/class/net/eth0/statistics/rx_packets";
-        support::output(&far, "cat", &[path]).trim().parse::<usize>().unwrap()
-    };
-    thread::scope(|scope| {
-        let runner = scope.spawn(|| bridge.run(&signals));
-        struct Stop<'a>(&'a Signals);
-        impl Drop for Stop<'_> {
-            fn drop(&mut self) {
-                self.0.stop();
-            }
-        }
-        let stop = Stop(&signals);
-        let before = received();
-        transfer(&net.host, &far, [10, 0, 0, 2].into(), 20 << 20);
-        let buffers = received() - before;
+    bridged(&mut bridge, || {
+        let before = received(&far, "eth0");
+        transfer(&net.host, &far, address(2).into(), 20 << 20);
+        let buffers = received(&far, "eth0") - before;
         assert!(buffers < (20 << 20) / 3000, "{buffers} buffers: super-frames were cut");
-        transfer(&far, &net.host, [10, 0, 0, 1].into(), 5 << 20);
-        drop(stop);
-        runner.join().unwrap().unwrap();
+        transfer(&far, &net.host, address(1).into(), 5 << 20);
     });
     drop(bridge);
     assert_closed(&net.switch);

@@ -4,6 +4,7 @@
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+pub(crate) mod bridged;
 pub(crate) mod containers;
 pub(crate) mod foreign;
 pub(crate) mod host;

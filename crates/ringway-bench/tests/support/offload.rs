@@ -43,6 +43,19 @@ impl Sender {
         self.try_send(frame, offload).unwrap();
     }
 
+    /// Kinds of super-frames that the kernel lets packet sockets send. Trying sends one of UDP, of two datagrams, where it does.
+    pub(crate) fn kinds(&self) -> Vec<SegmentKind> {
+        let (frame, offload) = unfinished(SegmentKind::Udp, false, 2000, Some(1000));
+        let tcp = [SegmentKind::Tcp4, SegmentKind::Tcp6];
+        match self.try_send(&frame, offload) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+                eprintln!("SKIP: packet sockets send no super-frames of UDP before Linux 6.2");
+                tcp.into()
+            }
+            _ => [&tcp[..], &[SegmentKind::Udp]].concat(),
+        }
+    }
+
     /// The same, where the stack may refuse.
     pub(crate) fn try_send(&self, frame: &[u8], offload: Offload) -> io::Result<()> {
         let mut metadata = [0; Offload::HEADER_LEN];
