@@ -128,14 +128,20 @@ mod tests {
     }
 
     fn put(ring: &RingView, at: u32, frame: &[u8]) {
-        let last = frame.len().div_ceil(BUF) as u32 - 1;
-        for (k, part) in (0..).zip(frame.chunks(BUF)) {
+        put_by(ring, at, frame, BUF);
+    }
+
+    /// The same in buffers of another size; the slots that it took.
+    fn put_by(ring: &RingView, at: u32, frame: &[u8], size: usize) -> u32 {
+        let last = frame.len().div_ceil(size) as u32 - 1;
+        for (k, part) in (0..).zip(frame.chunks(size)) {
             let flags = if k < last { NS_MOREFRAG } else { 0 };
             let s = Slot { buf: at + k + 2, len: part.len() as u16, flags };
             ring.set_slot(at + k, s);
             // SAFETY: the test is the only user of the ring.
             unsafe { ring.bytes_mut(s, part.len()) }.copy_from_slice(part);
         }
+        last + 1
     }
 
     fn get(ring: &RingView, at: u32, slots: u32) -> Vec<u8> {
@@ -169,5 +175,22 @@ mod tests {
         assert_eq!((get(&ring, 0, 1), get(&ring, 5, 1)), (other.to_vec(), other.to_vec()));
         let at = get(&ring, 1, 4);
         assert_eq!((&at[..40], &at[42..]), (&unfinished()[..40], &unfinished()[42..]));
+    }
+
+    /// Their notes say what is left to be done, in one slot as in several.
+    #[test]
+    fn super_frames_that_come_whole_stay_as_they_are() {
+        for buf_size in [BUF as u32, 256] {
+            let spec = RegionSpec { interfaces: 1, rings: 1, slots: 16, buffers: 18, buf_size };
+            let ring = RingView::new(&Region::memfd(&spec).unwrap(), 0, 16);
+            let slots = put_by(&ring, 0, &unfinished(), buf_size as usize);
+            ring.set_offload(0, 1);
+            Finisher::when(true).finish(&ring, 0, slots);
+            assert_eq!(get(&ring, 0, slots), unfinished(), "{slots} slots");
+            let s = ring.slot(0);
+            ring.set_slot(0, Slot { flags: s.flags & NS_MOREFRAG, ..s });
+            Finisher::when(true).finish(&ring, 0, slots);
+            assert!(complete(&get(&ring, 0, slots)), "without the note, in {slots} slots");
+        }
     }
 }
