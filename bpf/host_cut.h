@@ -82,7 +82,8 @@ static __always_inline void cut(struct __sk_buff *skb, struct kring *k, struct c
 {
 	/* 0, which the verifier does not know: before Linux 6.7 it takes what a loop changes for constant, and removes code. */
 	__u32 zero = READ_ONCE(k->gen);
-	struct cut c = { .skb = skb, .r = cfg.tx_rings + rx, .tail = k->tail, .end = k->tail, .nth = zero, .done = zero, .lost = zero, .bytes = zero };
+	struct cut c = { .skb = skb, .r = cfg.tx_rings + rx, .tail = k->tail, .end = k->tail, .nth = zero,
+			 .done = zero, .lost = zero, .bytes = zero };
 
 	if (look(skb, &c.s)) {
 		k->n.in++;

@@ -51,8 +51,7 @@ static __always_inline __u32 gso_type(struct __sk_buff *skb)
 	return type;
 }
 
-/* Finds the headers, behind one tag at most. Returns -1 for what is not cut here:
- * tunnels, extension headers, fragments. */
+/* Finds the headers, behind one tag at most. Returns -1 for what is not cut here: tunnels, extension headers, fragments. */
 static __always_inline int look(struct __sk_buff *skb, struct super *s)
 {
 	__u32 type = gso_type(skb), at = ETH_HLEN, proto, ip[10];

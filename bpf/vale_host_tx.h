@@ -35,7 +35,7 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 		__sync_fetch_and_add(&r->n.drops[TOO_LONG], 1);
 		return TOO_LONG;
 	}
-	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
+	__u32 need = slots_for(len);
 	__u64 at = 0;
 	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
 	if (!n) {

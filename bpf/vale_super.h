@@ -22,6 +22,12 @@ static __always_inline __u32 ring_for(struct __sk_buff *skb)
 	return cfg.rings > 1 ? bpf_get_hash_recalc(skb) % cfg.rings : 0;
 }
 
+/* Slots that so many bytes take. */
+static __always_inline __u32 slots_for(__u32 bytes)
+{
+	return (bytes + cfg.buf_size - 1) / cfg.buf_size;
+}
+
 #define LOAD_SKB(x, buf, n) load_frame((x)->ctx, (x)->done, buf, n)
 DEFINE_FILL(fill_from_skb, LOAD_SKB)
 
@@ -105,7 +111,7 @@ static __always_inline __u64 note_of(struct super *s)
 	       (__u64)s->mss << NOTE_SIZE | (__u64)s->head << NOTE_HEAD;
 }
 
-/* Puts the note into the first slot of a super-frame. */
+/* Puts the note into the first slot of a super-frame. What the receiver may have made of that word meanwhile goes back to it, unused. */
 static __always_inline void leave_offload(struct slots *x, __u64 at, __u64 note)
 {
 	__u32 ring = x->ring;
@@ -115,12 +121,6 @@ static __always_inline void leave_offload(struct slots *x, __u64 at, __u64 note)
 	__u64 *slot = slot_of(x->reg, cfg.rings + ring, at & MASK);
 	WRITE_ONCE(slot[1], note);
 	WRITE_ONCE(*slot, READ_ONCE(*slot) | (__u64)NS_OFFLOAD << 48);
-}
-
-/* Slots that so many bytes take. */
-static __always_inline __u32 slots_for(__u32 bytes)
-{
-	return (bytes + cfg.buf_size - 1) / cfg.buf_size;
 }
 
 /* Copies a super-frame whole into the slots from `at` on. Returns its bytes. */
