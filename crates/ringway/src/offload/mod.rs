@@ -104,7 +104,8 @@ pub enum Gso {
     #[default]
     Segment,
     /// They are received whole, unfinished, over several slots if need be: [`RxFrame::offload`](crate::RxFrame::offload) tells what
-    /// is left to be done. Ports of a switch so receive what enters it at tc for them alone. [`forward`](crate::forward) hands them on to `packet:` ports, and drops them as `bad_offload`
+    /// is left to be done. Ports of a switch so receive what enters it at tc for them alone; who
+    /// opens such a port next may find some that were not read. [`forward`](crate::forward) hands them on to `packet:` ports, and drops them as `bad_offload`
     /// where the other port is of another kind. Forwarding TCP between two hosts of one machine so takes a fraction of
     /// the work.
     Carry,
