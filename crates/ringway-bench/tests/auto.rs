@@ -6,9 +6,7 @@
 
 mod support;
 
-use ringway::{ErrorKind, OpenOptions};
-use ringway_bench::lab::LabError;
-
+use ringway::ErrorKind;
 use support::{
     Flow, assert_connected, assert_detached, new_lab, new_pair, open, open_all, try_open, xdp_peer,
 };
@@ -93,8 +91,7 @@ fn an_interface_that_a_port_has_is_busy() {
 fn names_inside_other_names_are_chosen_too() {
     let Some(lab) = new_pair() else { return };
     let name = "trace:file=/dev/null,port=a0";
-    let open = || Ok::<_, LabError>(OpenOptions::new().open(name)?);
-    let port = lab.run(open).unwrap();
+    let port = open(&lab, name);
     assert_eq!(port.info().name, "trace:file=/dev/null,port=ebpf:a0");
     assert!(port.info().backend.contains("not xdp-zero-copy: "), "{}", port.info().backend);
 }

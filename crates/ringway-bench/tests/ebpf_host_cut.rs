@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use ringway::offload::SegmentKind;
 use ringway::{DropReason, OpenOptions, Port};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_bench::lab::Lab;
 
 use support::offload::{Sender, on_a_wire, unfinished, verify};
-use support::{LIMIT, assert_balanced, new_pair, whole};
+use support::{LIMIT, assert_balanced, new_pair, open_with, whole};
 
 fn open(lab: &Lab, options: &OpenOptions) -> Port {
-    lab.run(|| Ok::<_, LabError>(options.open("ebpf:a0^")?)).unwrap()
+    open_with(lab, options, "ebpf:a0^")
 }
 
 /// Takes `count` frames. Those of one super-frame are in one ring, that of the CPU that sent it.

@@ -22,6 +22,7 @@ use ringway::{forward, open_pipe_fds, pipe_fds};
 use support::whole;
 use support::{
     Flow, LIMIT, Random, assert_balanced, assert_connected, frame, identify, new_pair, open, open_all,
+    when_free,
 };
 
 const WRITES: u64 = 10_000_000;
@@ -317,15 +318,9 @@ fn wild_words_in_the_region_of_a_pipe() {
     assert_noticed([&a, &b]);
 }
 
-/// The opening end again. Programs that other tests start hold what this process had open until they run.
+/// The opening end again.
 fn reopened(fds: &ringway::PipeFds) -> Port {
-    for _ in 0..12_000 {
-        match open_pipe_fds(fds, PipeEnd::Open) {
-            Err(e) if e.kind() == ErrorKind::Busy => thread::sleep(Duration::from_millis(5)),
-            end => return end.unwrap(),
-        }
-    }
-    panic!("the end stays in use");
+    when_free(|| open_pipe_fds(fds, PipeEnd::Open))
 }
 
 /// A sender that dies between the two stores of an exchange leaves one buffer in two slots, and its partner's index only

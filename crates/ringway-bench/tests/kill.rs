@@ -13,31 +13,18 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{ErrorKind, Port, open_ports};
+use ringway::{Port, open_ports};
 use ringway_bench::lab::{Lab, LabError};
 
 use support::{LIMIT, Random, assert_balanced, assert_detached, child, enter, frame, identify};
-use support::{each_kind, eventually, new_pair, role, whole, xdp_peer};
-
-/// Opens a port, again while a dead owner's programs are still being detached.
-fn open_soon(name: &str) -> Port {
-    let start = Instant::now();
-    loop {
-        match Port::open(name) {
-            Err(e) if e.kind() == ErrorKind::Busy && start.elapsed() < LIMIT => {
-                thread::sleep(Duration::from_millis(1));
-            }
-            r => return r.unwrap(),
-        }
-    }
-}
+use support::{each_kind, eventually, new_pair, role, when_free, whole, xdp_peer};
 
 /// The child of the first test: receives, and sends what it pleases, until it is killed.
 #[test]
 fn owns_an_interface() {
     let Some(words) = role() else { return };
     enter(&words[0]);
-    let mut port = open_soon(&words[1]);
+    let mut port = when_free(|| Port::open(&words[1]));
     let mut n = 0u64;
     loop {
         port.rx[0].sync().unwrap();
@@ -57,7 +44,7 @@ fn kills() -> u64 {
 /// Opens the port anew and receives; how long opening took.
 fn reopen(lab: &Lab, name: &str) -> Duration {
     let start = Instant::now();
-    let mut port = lab.run(|| Ok::<_, LabError>(open_soon(name))).unwrap();
+    let mut port = lab.run(|| Ok::<_, LabError>(when_free(|| Port::open(name)))).unwrap();
     let took = start.elapsed();
     eventually("traffic reaches the new owner", || {
         port.rx[0].sync().unwrap();
@@ -101,7 +88,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
         eprintln!("{kind}: {seen} of {kills} had the port open when they were killed");
         eprintln!("{kind}: opened again in {:?} (median), {:?} (p99), {:?} at most", at(50), at(99), at(100));
         assert!(seen >= kills / 20);
-        let mut last = lab.run(|| Ok::<_, LabError>(open_soon(&name))).unwrap();
+        let mut last = lab.run(|| Ok::<_, LabError>(when_free(|| Port::open(&name)))).unwrap();
         assert_none_listed(&killed);
         let mut received = 0;
         eventually("traffic reaches the last owner", || {

@@ -11,18 +11,14 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use ringway::{Filter, OpenOptions, Port};
+use ringway_bench::lab::Lab;
 use ringway_bench::lab::raw::RawSender;
-use ringway_bench::lab::{Lab, LabError};
 
 use support::{LIMIT, assert_detached, assert_line, child_command, child_with_all_open, enter, eventually};
-use support::{new_lab, new_pair, promiscuity, role, wait_with, whole};
+use support::{new_lab, new_pair, open_with, promiscuity, role, wait_with, whole};
 
 /// A port by each backend that receives.
 const PORTS: [&str; 3] = ["ebpf:a0", "xdp:a0", "packet:a0"];
-
-fn open_with(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
-    lab.run(|| Ok::<_, LabError>(options.open(name)?)).unwrap()
-}
 
 /// Nobody keeps `interface` promiscuous. A process that another test is starting has a copy of each descriptor for a moment.
 fn assert_choosy(lab: &Lab, interface: &str) {

@@ -11,12 +11,12 @@ use std::time::Instant;
 use ringway::offload::SegmentKind;
 use ringway::vale::SwitchSpec;
 use ringway::{OpenOptions, Port};
-use ringway_bench::lab::{LabError, is_root};
+use ringway_bench::lab::is_root;
 
 use support::members::add;
 use support::offload::{Sender, on_a_wire, unfinished, verify};
 use support::switch::Temporary;
-use support::{LIMIT, each_kind, new_pair, whole};
+use support::{LIMIT, each_kind, new_pair, open_with, whole};
 
 /// The next TCP frame.
 fn next(port: &mut Port) -> Vec<u8> {
@@ -41,9 +41,7 @@ fn ports_of_interfaces() {
         let lab = new_pair().unwrap();
         let sender = Sender::open(&lab, "a0");
         for raw in [true, false] {
-            let options = OpenOptions::new().raw(raw);
-            let open = || Ok::<_, LabError>(options.open(&format!("{kind}:a1"))?);
-            let mut port = lab.run(open).unwrap();
+            let mut port = open_with(&lab, &OpenOptions::new().raw(raw), &format!("{kind}:a1"));
             for tcp in [SegmentKind::Tcp4, SegmentKind::Tcp6] {
                 let (frame, offload) = unfinished(tcp, false, 900, None);
                 let finished = on_a_wire(&frame, &offload).remove(0);

@@ -88,22 +88,33 @@ pub(crate) fn try_open(lab: &Lab, name: &str) -> ringway::Result<Port> {
     lab.run(|| Ok::<_, LabError>(Port::open(name))).unwrap()
 }
 
-/// One port. The kernel lets go in the background of what was closed just before.
-pub(crate) fn open(lab: &Lab, name: &str) -> Port {
+/// Tries again while what it takes is still busy. A program that another test is starting has copies of descriptors
+/// that this process closed, until it runs; and the kernel lets go in the background.
+pub(crate) fn when_free<T>(mut take: impl FnMut() -> ringway::Result<T>) -> T {
     let start = Instant::now();
     loop {
-        match try_open(lab, name) {
+        match take() {
             Err(e) if e.kind() == ErrorKind::Busy && start.elapsed() < LIMIT => {
-                thread::sleep(Duration::from_millis(5));
+                thread::sleep(Duration::from_millis(1));
             }
-            port => return port.unwrap(),
+            taken => return taken.unwrap(),
         }
     }
 }
 
+/// One port.
+pub(crate) fn open(lab: &Lab, name: &str) -> Port {
+    when_free(|| try_open(lab, name))
+}
+
+/// One port, opened with options.
+pub(crate) fn open_with(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
+    when_free(|| lab.run(|| Ok::<_, LabError>(options.open(name))).unwrap())
+}
+
 /// Ports in one region.
 pub(crate) fn open_all<const N: usize>(lab: &Lab, names: [&str; N]) -> [Port; N] {
-    let ports = lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+    let ports = when_free(|| lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names))).unwrap());
     ports.try_into().unwrap()
 }
 

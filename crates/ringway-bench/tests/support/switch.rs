@@ -12,7 +12,7 @@ use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{ErrorKind, Port};
 use ringway_bench::lab;
 
-use super::{LIMIT, Random, frame, identify, whole};
+use super::{LIMIT, Random, frame, identify, when_free, whole};
 
 /// A switch that is removed at the end, also of a test that fails.
 pub(crate) struct Temporary {
@@ -41,7 +41,8 @@ impl Temporary {
     }
 
     pub(crate) fn open(&self, port: &str) -> Port {
-        Port::open(&format!("{}:{port}", self.name())).unwrap()
+        let name = format!("{}:{port}", self.name());
+        when_free(|| Port::open(&name))
     }
 }
 
