@@ -22,7 +22,7 @@ test:
 # processors; `scripts/test-kernels --help` tells how to try a part, or with hardware virtualisation.
 test-kernels:
 	@scripts/setup --kernels
-	$(CARGO) build -p ringway-cli -p ringway-pcap -p ringway-socket
+	$(CARGO) build -p ringway-cli -p ringway-preload
 	scripts/test-kernels
 
 # Each target 20 seconds; `scripts/fuzz` tells how to run one for longer.
@@ -46,7 +46,7 @@ bench:
 	$(CARGO) run --release --quiet -p ringway-cli -- bench fib
 	$(CARGO) run --release --quiet -p ringway-cli -- bench l3
 	$(CARGO) run --release --quiet -p ringway-cli -- bench tester
-	$(CARGO) build --release --quiet -p ringway-pcap -p ringway-socket
+	$(CARGO) build --release --quiet -p ringway-preload
 	$(CARGO) run --release --quiet -p ringway-cli -- bench pcap
 
 # The kernel's bridge and Ringway's switch, the same command but for --dut: throughput, latency and loss, with what the tester does by
@@ -72,13 +72,13 @@ bench-report:
 	$(TARGET)/ringway rfc2544 diff $(REPORT)/linux-bridge.json $(REPORT)/ringway-switch.json | tee $(REPORT)/diff.txt; \
 	echo "$(REPORT) has the pages, tables and numbers" >&2; exit $${status:-0}
 
-# The command, and where it looks for them the libraries that `ringway run` puts under programs. Build with `make all` first.
+# The command, and where it looks for it the library that `ringway run` puts under programs. Build with `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
 	install -m 755 $(TARGET)/ringway $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(wildcard $(TARGET)/libringway_*.so) $(DESTDIR)$(PREFIX)/lib/ringway/
+	install -m 644 $(TARGET)/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
-		ln -sf libringway_pcap.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
+		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done
 
 docs: setup

@@ -12,13 +12,13 @@ use std::sync::Once;
 use ringway::pcapfile::Writer;
 use support::{Ended, run};
 
-/// Runs `ringway run`, whose libraries cargo does not build for tests.
+/// Runs `ringway run`, whose library cargo does not build for tests.
 fn ringway_run(args: &[&str]) -> Ended {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
         let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
         let build = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "ringway-pcap", "--package", "ringway-socket"])
+            .args(["build", "--quiet", "--package", "ringway-preload"])
             .args(release)
             .status();
         assert!(build.unwrap().success());
@@ -110,13 +110,11 @@ fn the_program_takes_over() {
 }
 
 #[test]
-fn what_is_not_wanted_is_not_preloaded() {
-    for (only, [pcap, socket]) in [("pcap", [true, false]), ("socket", [false, true])] {
+fn what_is_not_wanted_is_not_served() {
+    for (only, pcap) in [("pcap", true), ("socket", false)] {
         let ended = ringway_run(&["--only", only, "env"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        let preload = ended.stdout.lines().find(|l| l.starts_with("LD_PRELOAD=")).unwrap();
-        let has = |part| preload.contains(part);
-        assert_eq!([has("libringway_pcap.so"), has("libringway_socket.so")], [pcap, socket], "{preload}");
+        assert!(ended.stdout.lines().any(|l| l == format!("RINGWAY_ONLY={only}")), "{ended:?}");
         let report = ringway_run(&["--only", only, "-v", "true"]).stderr;
         assert_eq!(report.contains("ringway: libpcap calls of pid"), pcap, "{report}");
     }
@@ -137,8 +135,7 @@ fn an_installation_is_whole() {
         .unwrap();
     assert!(make.status.success(), "{make:?}");
     let libraries = root.join("usr/lib/ringway");
-    assert!(libraries.join("libringway_socket.so").is_file());
-    for library in ["libringway_pcap.so", "libpcap.so.0.8", "libpcap.so.1", "libpcap.so"] {
+    for library in ["libringway_preload.so", "libpcap.so.0.8", "libpcap.so.1", "libpcap.so"] {
         assert!(libraries.join(library).is_file(), "{library}");
         let run = Command::new(root.join("usr/bin/ringway"))
             .args(["run", "--map", &port, "-v", reader.to_str().unwrap(), "lan0", library])
@@ -177,7 +174,10 @@ fn what_cannot_be_served_is_refused_and_explained() {
     let mut elsewhere = support::command(&["run", "true"]);
     elsewhere.env("RINGWAY_LIB", "/nonexistent");
     assert!(
-        support::spawn(&mut elsewhere).end().error(1).contains("libringway_pcap.so is not in /nonexistent")
+        support::spawn(&mut elsewhere)
+            .end()
+            .error(1)
+            .contains("libringway_preload.so is not in /nonexistent")
     );
 }
 

@@ -27,6 +27,9 @@ pub(crate) enum Target {
 
 /// What stands for a device, or `None` for one of the system's.
 pub(crate) fn target(device: &str) -> Option<Target> {
+    if !serves() {
+        return None;
+    }
     static MAP: OnceLock<PortMap> = OnceLock::new();
     if let Some(port) = MAP.get_or_init(PortMap::of_environment).port(device) {
         return Some(Target::Port(port.to_owned()));
@@ -44,8 +47,16 @@ fn is_ethernet(device: &str) -> bool {
     plain && std::fs::read_to_string(format!("/sys/class/net/{device}/type")).is_ok_and(|t| t.trim() == "1")
 }
 
+/// Whether calls of libpcap are served: not with `RINGWAY_ONLY=socket`, as `ringway run --only` sets it.
+pub(crate) fn serves() -> bool {
+    ringway::environment("RINGWAY_ONLY").is_none_or(|only| only != "socket")
+}
+
 /// Devices that a list of interfaces lacks: name and description.
 pub(crate) fn listed() -> Vec<(String, String)> {
+    if !serves() {
+        return Vec::new();
+    }
     let map = PortMap::of_environment();
     let mapped = map.entries().map(|(name, port)| (name.to_owned(), format!("Ringway port {port}")));
     mapped.chain(switch_ports()).collect()

@@ -28,6 +28,7 @@ static TURN: Mutex<()> = Mutex::new(());
 pub(crate) fn add(sender: &Arc<Sender>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
+        ringway_shim::prepare();
         sys::at_exit(at_exit);
         sys::at_fork(before_fork, after_fork, in_child);
     });

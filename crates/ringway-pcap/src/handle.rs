@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, Insn};
+use ringway_shim::Inside;
 
 use crate::devices::{self, Target};
 use crate::filter::Program;
@@ -34,7 +35,7 @@ pub(crate) struct Handle {
     ready: Mutex<Option<Copies>>,
     pub(crate) text: ErrorText,
     config: Mutex<Config>,
-    live: OnceLock<Live>,
+    live: OnceLock<Arc<Live>>,
     /// `pcap_breakloop` came, maybe before `pcap_activate`.
     break_ordered: AtomicBool,
 }
@@ -48,7 +49,7 @@ impl Handle {
         let target = devices::target(device)?;
         let ready = match &target {
             Target::Port(_) => None,
-            Target::Copies(interface) => match Copies::open(interface) {
+            Target::Copies(interface) => match unserved(|| Copies::open(interface)) {
                 Ok(copies) => Some(copies),
                 Err(e) => {
                     sys::tell(&format!("ringway: {device} is served by the system's libpcap: {e}"));
@@ -74,7 +75,7 @@ impl Handle {
             return code::RFMON_NOTSUP;
         }
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match Live::open(&self.target, ready, &config) {
+        match unserved(|| Live::open(&self.target, ready, &config)) {
             Ok(live) => {
                 // Two activations at once: the second one's port was busy, or is closed here.
                 let _ = self.live.set(live);
@@ -95,7 +96,7 @@ impl Handle {
 
     /// What an active handle has; else the status, with its text set.
     pub(crate) fn live(&self) -> Result<&Live, c_int> {
-        self.live.get().ok_or_else(|| {
+        self.live.get().map(|live| &**live).ok_or_else(|| {
             self.text.set("This handle hasn't been activated yet");
             code::NOT_ACTIVATED
         })
@@ -103,7 +104,7 @@ impl Handle {
 
     /// The same for functions that leave the text as it is.
     pub(crate) fn live_or_status(&self) -> Result<&Live, c_int> {
-        self.live.get().ok_or(code::NOT_ACTIVATED)
+        self.live.get().map(|live| &**live).ok_or(code::NOT_ACTIVATED)
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -185,6 +186,12 @@ impl Handle {
     pub(crate) fn stats(&self) -> Result<Stat, c_int> {
         Ok(self.live()?.stats())
     }
+}
+
+/// Runs `open` so that nobody serves the packet sockets that it makes for itself.
+fn unserved<R>(open: impl FnOnce() -> R) -> R {
+    let _inside = Inside::enter();
+    open()
 }
 
 /// The snapshot length in effect: what makes no sense is the maximum.

@@ -1,6 +1,7 @@
 //! An active handle: its port, apart in a receiving and a sending half.
 
 use std::ffi::c_int;
+use std::fmt;
 use std::os::fd::{OwnedFd, RawFd};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use ringway::{
     Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, monotonic_ns,
 };
+use ringway_shim::{Holder, Rings, Share};
 
 use crate::devices::Target;
 use crate::filter::Program;
@@ -39,6 +41,13 @@ pub(crate) struct Live {
     /// Packets that were handed out.
     received: AtomicU64,
     interface: Option<Interface>,
+    share: Arc<Share>,
+}
+
+impl fmt::Debug for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live").field("share", &self.share).finish_non_exhaustive()
+    }
 }
 
 /// The interface behind a port.
@@ -66,21 +75,24 @@ pub(crate) enum Read {
 }
 
 impl Live {
-    pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        let Opened { mut port, host, interface, attending } = Opened::new(target, ready, config)?;
-        let failed = |e| Error::io(&port.info().name, "no descriptor for the handle", e);
+    pub(crate) fn open(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Arc<Self>> {
+        let Opened { share, mut rings, host, interface, attending } = Opened::new(target, ready, config)?;
+        let share = Arc::new(share);
+        let failed = |e| Error::io(&share.info().name, "no descriptor for the handle", e);
         let wake = Wake::new().map_err(failed)?;
-        let counters: Vec<_> = [Some(&port), host.as_ref()].into_iter().flatten().map(Port::watch).collect();
-        let tx = std::mem::take(&mut port.tx).into_iter().next();
-        let sender = Sender::new(tx, port.info().max_frame, Coalesce::of_environment());
+        let counters = [Some(share.counters().clone()), host.as_ref().map(Port::watch)];
+        let counters: Vec<_> = counters.into_iter().flatten().collect();
+        let sender = Sender::new(share.clone(), rings.tx.take(), Coalesce::of_environment());
         let snaplen = snaplen(config.snaplen);
-        Ok(Self {
+        let nanos = config.precision == NANO;
+        let receiver = Receiver::new(share.clone(), rings, host, attending, snaplen, nanos);
+        let live = Arc::new(Self {
             snaplen,
             datalink: AtomicI32::new(ETHERNET),
             nonblock: AtomicBool::new(config.timeout < 0),
             buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
             timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
-            receiver: Guarded::new(Receiver::new(port, host, attending, snaplen, config.precision == NANO)),
+            receiver: Guarded::new(receiver),
             sender,
             wake,
             orders: Orders::default(),
@@ -89,7 +101,13 @@ impl Live {
             counters,
             received: AtomicU64::new(0),
             interface,
-        })
+            share,
+        });
+        let holder: Arc<dyn Holder> = live.clone();
+        if live.share.set_holder(Arc::downgrade(&holder)) {
+            live.recall();
+        }
+        Ok(live)
     }
 
     /// Hands out packets, `limit` at most: waits for the first, and takes what is there with it. With `patient` neither the
@@ -107,6 +125,7 @@ impl Live {
         if drained {
             flusher::flush_all();
         }
+        self.share_as_ordered();
         if !watched {
             self.settle_if_watched();
         }
@@ -127,7 +146,13 @@ impl Live {
         let nonblock = self.nonblock.load(Relaxed) && !patient;
         let timeout = self.timeout.filter(|_| !patient);
         let mut deadline = None;
+        receiver.is_held = false;
         loop {
+            if self.orders.take(Orders::SHARE) {
+                // If it was rung to break the loop too, that is seen below.
+                self.wake.unbreak();
+                receiver.share();
+            }
             if self.orders.take(Orders::FILTER) {
                 let (filter, wanted) = self.selection().clone();
                 receiver.set_filter(filter, wanted);
@@ -185,6 +210,23 @@ impl Live {
             return true;
         }
         self.orders.has(Orders::CLOSE)
+    }
+
+    /// The order to share the port may have come after the last look of a read.
+    fn share_as_ordered(&self) {
+        if self.orders.has(Orders::SHARE)
+            && let Some(mut receiver) = self.receiver.try_lock()
+            && !receiver.is_held
+            && self.orders.take(Orders::SHARE)
+        {
+            self.wake.unbreak();
+            receiver.share();
+            self.settle(&mut receiver);
+            drop(receiver);
+            if self.orders.has(Orders::BREAK) {
+                self.wake.break_wait();
+            }
+        }
     }
 
     fn settle(&self, receiver: &mut Receiver) {
@@ -252,7 +294,8 @@ impl Live {
     }
 
     pub(crate) fn stats(&self) -> Stat {
-        let dropped = dropped(&self.counters).wrapping_sub(self.dropped_before);
+        let dropped =
+            dropped(&self.counters).wrapping_sub(self.dropped_before).wrapping_add(self.share.lost());
         let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
         // As the kernel counts for libpcap, what was dropped for want of room was received.
         let received = self.received.load(Relaxed).wrapping_add(dropped);
@@ -260,9 +303,19 @@ impl Live {
     }
 }
 
+impl Holder for Live {
+    fn recall(&self) {
+        self.sender.give_ring();
+        self.orders.give(Orders::SHARE);
+        self.wake.break_wait();
+        self.share_as_ordered();
+    }
+}
+
 /// What a handle reads and sends by.
 struct Opened {
-    port: Port,
+    share: Share,
+    rings: Rings,
     /// Copies of what the host sends.
     host: Option<Port>,
     interface: Option<Interface>,
@@ -274,26 +327,28 @@ impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
         // Before all else it is opened: who may not even do that is told so.
         let larger = larger(config.buffer);
-        let (port, host, name) = match target {
+        let (share, rings, host, name) = match target {
             Target::Port(name) => {
                 let parsed = name.parse()?;
                 let of_interface = larger.filter(|_| interface(&parsed).is_some());
-                (options(of_interface).open(name)?, None, parsed)
+                let (share, rings) = Share::open(name, &options(of_interface), true)?;
+                (share, rings, None, parsed)
             }
             Target::Copies(device) => {
                 // Those that are open have no more room than usual, and in their place there is none for others.
                 let ready = ready.filter(|_| larger.is_none());
                 let Copies { port, host } =
                     ready.map_or_else(|| Copies::with(options(larger), device), Ok)?;
-                (port, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
+                let (share, rings) = Share::alone(port);
+                (share, rings, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
             }
         };
         let Some(name) = interface(&name) else {
-            return Ok(Self { port, host, interface: None, attending: None });
+            return Ok(Self { share, rings, host, interface: None, attending: None });
         };
         let interface = Interface::new(name)?;
         let attending = interface.attend(config.promisc)?;
-        Ok(Self { port, host, interface: Some(interface), attending })
+        Ok(Self { share, rings, host, interface: Some(interface), attending })
     }
 }
 

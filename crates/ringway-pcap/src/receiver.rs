@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ringway::{Error, ErrorKind, Port, Result, RxRing};
+use ringway_shim::{Rings, Share};
 
 use crate::filter::Program;
 use crate::types::Header;
@@ -15,9 +16,12 @@ use crate::{sender, sys};
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) struct Receiver {
-    /// Without its rings.
-    port: Port,
     sources: Vec<Source>,
+    /// Whether the sources are queues of copies.
+    copies: bool,
+    /// Whether the program may look at a packet that `pcap_next_ex` gave it: its slot stays as it is until the next read.
+    pub(crate) is_held: bool,
+    share: Arc<Share>,
     cut: Cut,
     /// The source that is looked at next.
     turn: usize,
@@ -71,25 +75,41 @@ pub(crate) struct Pass {
 }
 
 impl Receiver {
-    /// Reads from `port`, and what the host sends from the rings of `host`; `attending` is what [`sys::attend`] made.
+    /// Reads from `rings`, and what the host sends from the rings of `host`; `attending` is what [`sys::attend`] made.
     pub(crate) fn new(
-        mut port: Port,
+        share: Arc<Share>,
+        rings: Rings,
         host: Option<Port>,
         attending: Option<OwnedFd>,
         snaplen: u32,
         nanos: bool,
     ) -> Self {
-        let source = |outgoing| move |ring| Source { ring, outgoing, time: Header::EMPTY.ts };
-        // What the host sends comes before the answers to it.
-        let sent = host.map(|mut h| std::mem::take(&mut h.rx)).unwrap_or_default();
-        let received = std::mem::take(&mut port.rx);
-        let sources = sent.into_iter().map(source(true)).chain(received.into_iter().map(source(false)));
         let wanted = Wanted { incoming: true, outgoing: true };
         let cut = Cut { snaplen, nanos, filter: None, wanted, scratch: Vec::new() };
-        let sources = sources.collect();
-        let (waited, looked) = (Vec::new(), None);
+        let copies = rings.copies;
+        let sent = host.map(|mut h| std::mem::take(&mut h.rx)).unwrap_or_default();
+        let sources = sources(rings, sent);
+        let (waited, looked, is_held) = (Vec::new(), None, false);
         let (more, failure, last) = (false, None, Header::EMPTY);
-        Self { port, sources, cut, turn: 0, more, waited, attending, failure, looked, last }
+        Self { sources, copies, is_held, share, cut, turn: 0, more, waited, attending, failure, looked, last }
+    }
+
+    /// Gives the rings of the port back, as it has other users too, and reads copies from now on.
+    pub(crate) fn share(&mut self) {
+        if self.copies {
+            return;
+        }
+        let rx = std::mem::take(&mut self.sources).into_iter().map(|s| s.ring).collect();
+        match self.share.give(Rings { rx, ..Rings::default() }, true) {
+            Ok(rings) => self.sources = sources(rings, Vec::new()),
+            Err(e) => self.failure = Some(e),
+        }
+        self.copies = true;
+    }
+
+    /// Has what has come in the sources' queues, if those are queues.
+    fn gather(&mut self) -> Result<()> {
+        if self.copies && self.is_drained() { self.share.gather() } else { Ok(()) }
     }
 
     /// From now on only packets that match, of those that are wanted at all.
@@ -100,7 +120,7 @@ impl Receiver {
 
     /// Whether nothing will ever come again.
     pub(crate) fn ended(&mut self) -> bool {
-        self.port.ended() && self.is_drained()
+        self.share.ended() && self.is_drained()
     }
 
     /// Whether nothing is left of what the last syncs brought.
@@ -117,6 +137,7 @@ impl Receiver {
         each: &mut impl FnMut(&Header, &[u8]),
     ) -> Result<Pass> {
         let mut pass = Pass::default();
+        self.gather()?;
         for _ in 0..self.sources.len() {
             let k = self.turn;
             self.turn = (k + 1) % self.sources.len();
@@ -145,15 +166,21 @@ impl Receiver {
                 return Ok(());
             }
         }
+        if self.copies && self.share.arm()? {
+            return Ok(());
+        }
         let timeout =
             if self.looked.is_none() { Some(timeout.map_or(LOOK, |t| t.min(LOOK))) } else { timeout };
         let ms = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         self.waited.clear();
         self.waited.push(sys::readable(wake.breaker()));
         self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.fd())));
+        if self.copies {
+            self.waited.extend(self.share.fds().iter().map(|&fd| sys::readable(fd)));
+        }
         self.waited.extend(self.attending.iter().map(|s| sys::readable(s.as_raw_fd())));
         let woken = sys::wait(&mut self.waited, ms);
-        woken.map_err(|e| Error::io(&self.port.info().name, "poll failed", e))?;
+        woken.map_err(|e| Error::io(&self.share.info().name, "poll failed", e))?;
         if self.attending.is_some() && self.waited.last().is_some_and(|s| s.revents != 0) {
             self.looked = None;
         }
@@ -180,7 +207,7 @@ impl Receiver {
     pub(crate) fn failure(&mut self) -> Option<Error> {
         if self.failure.is_none() && self.looked.is_none_or(|at| at.elapsed() > LOOK) {
             self.attending.iter().for_each(sys::clear_error);
-            let up = self.port.link_up();
+            let up = self.share.link_up();
             self.looked = matches!(up, Ok(true)).then(Instant::now);
             self.failure = up.err();
         }
@@ -189,14 +216,14 @@ impl Receiver {
 
     /// The text for a failure. Of an interface that was deleted it is the one that programs know.
     pub(crate) fn told(&self, failure: &Error) -> String {
-        if failure.kind() == ErrorKind::Gone && self.port.link_up().is_err() {
+        if failure.kind() == ErrorKind::Gone && self.share.link_up().is_err() {
             return "The interface disappeared".into();
         }
         failure.to_string()
     }
 
     fn is_ready(&mut self, wake: &Wake) -> Result<bool> {
-        if self.port.ended() || self.sources.iter_mut().any(|s| s.ring.avail() > 0) {
+        if self.share.ended() || self.sources.iter_mut().any(|s| s.ring.avail() > 0) {
             return Ok(true);
         }
         let failed = |e| Error::io("selectable descriptor", "epoll_ctl failed", e);
@@ -209,8 +236,21 @@ impl Receiver {
                 return Ok(true);
             }
         }
-        Ok(false)
+        if !self.copies {
+            return Ok(false);
+        }
+        for &fd in self.share.fds() {
+            wake.include(fd).map_err(failed)?;
+        }
+        self.share.arm()
     }
+}
+
+/// What is read, in this order: what is sent comes before the answers to it.
+fn sources(rings: Rings, sent_by_host: Vec<RxRing>) -> Vec<Source> {
+    let source = |outgoing| move |ring| Source { ring, outgoing, time: Header::EMPTY.ts };
+    let sent = rings.sent.into_iter().chain(sent_by_host).map(source(true));
+    sent.chain(rings.rx.into_iter().map(source(false))).collect()
 }
 
 impl Cut {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ringway::{Coalesce, TxRing};
+use ringway_shim::Share;
 
 use crate::guarded::Guarded;
 use crate::{flusher, status};
@@ -42,8 +43,8 @@ pub(crate) struct Sender {
 }
 
 struct Ring {
-    /// `None` for a port that only receives.
-    tx: Option<TxRing>,
+    way: Way,
+    share: Arc<Share>,
     max_frame: usize,
     waiting: u32,
     /// Whether the last sync failed: until one does not, no packet waits, so that each call is told.
@@ -51,11 +52,27 @@ struct Ring {
     rule: Coalesce,
 }
 
+/// Where the ring is that packets leave by.
+#[derive(Debug)]
+enum Way {
+    Own(TxRing),
+    /// With the port, as it has other users too.
+    Shared,
+    /// The port only receives.
+    None,
+}
+
 impl Sender {
-    /// Sends by `tx`.
-    pub(crate) fn new(tx: Option<TxRing>, max_frame: u32, rule: Coalesce) -> Arc<Self> {
+    /// Sends by `tx`, or without it by what the users of the port have in common.
+    pub(crate) fn new(share: Arc<Share>, tx: Option<TxRing>, rule: Coalesce) -> Arc<Self> {
         let waits = rule.bound().is_some();
-        let ring = Guarded::new(Ring { tx, max_frame: max_frame as usize, waiting: 0, failed: false, rule });
+        let max_frame = share.info().max_frame as usize;
+        let way = match tx {
+            Some(tx) => Way::Own(tx),
+            None if share.sends() => Way::Shared,
+            None => Way::None,
+        };
+        let ring = Guarded::new(Ring { way, share, max_frame, waiting: 0, failed: false, rule });
         let sender = Arc::new(Self { ring });
         if waits {
             flusher::add(&sender);
@@ -69,6 +86,15 @@ impl Sender {
         let mut ring = self.ring.lock().ok_or(Refused { errno: libc::EAGAIN, text: None })?;
         ring.push(packet)?;
         if ring.waits() { Ok(()) } else { ring.flush() }
+    }
+
+    /// Leaves the ring to all users of the port.
+    pub(crate) fn give_ring(&self) {
+        let Some(mut ring) = self.ring.lock() else { return };
+        match std::mem::replace(&mut ring.way, Way::Shared) {
+            Way::Own(tx) => ring.share.give_tx(tx),
+            way => ring.way = way,
+        }
     }
 
     /// Sends what waits. A failure shows in the next call that sends, as the packets stay in the ring.
@@ -87,22 +113,37 @@ impl Sender {
 }
 
 impl Ring {
+    /// Runs `f` on the ring; `None` when there is none.
+    #[inline]
+    fn with<R>(&mut self, f: impl FnOnce(&mut TxRing) -> R) -> Option<R> {
+        match &mut self.way {
+            Way::Own(tx) => Some(f(tx)),
+            Way::Shared => self.share.send(f),
+            Way::None => None,
+        }
+    }
+
     fn push(&mut self, packet: &[u8]) -> Result<(), Refused> {
         let refuse = |errno| Err(Refused { errno, text: None });
-        let Some(tx) = &mut self.tx else {
+        if let Way::None = self.way {
             let text = Some("this port only receives".to_owned());
             return Err(Refused { errno: libc::EOPNOTSUPP, text });
-        };
+        }
         match packet.len() {
             len if len < LEAST => return refuse(libc::EINVAL),
             len if len > self.max_frame => return refuse(libc::EMSGSIZE),
             _ => {}
         }
-        if !tx.push(packet) {
+        if self.with(|tx| tx.push(packet)) != Some(true) {
             self.flush()?;
-            if !self.tx.as_mut().is_some_and(|tx| tx.push(packet)) {
+            if self.with(|tx| tx.push(packet)) != Some(true) {
                 return refuse(libc::ENOBUFS);
             }
+        }
+        if let Way::Shared = self.way
+            && self.share.is_heard(true)
+        {
+            self.share.show(packet);
         }
         self.waiting += 1;
         Ok(())
@@ -127,8 +168,7 @@ impl Ring {
     }
 
     fn flush(&mut self) -> Result<(), Refused> {
-        let Some(tx) = &mut self.tx else { return Ok(()) };
-        let synced = tx.sync();
+        let Some(synced) = self.with(TxRing::sync) else { return Ok(()) };
         self.failed = synced.is_err();
         match synced {
             Ok(_) => {
@@ -150,18 +190,20 @@ impl Drop for Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway::Port;
+    use ringway::{Port, RxRing};
     use std::thread;
     use std::time::Duration;
 
-    fn looped(bound: Option<Duration>) -> (Arc<Sender>, Port) {
+    fn looped(bound: Option<Duration>) -> (Arc<Sender>, Vec<RxRing>) {
         let mut port = Port::open("loop:").unwrap();
-        (Sender::new(port.tx.pop(), 1514, Coalesce::new(bound)), port)
+        let rx = std::mem::take(&mut port.rx);
+        let (share, mut rings) = Share::alone(port);
+        (Sender::new(share.into(), rings.tx.take(), Coalesce::new(bound)), rx)
     }
 
-    fn wait_for(port: &mut Port, frames: u32) {
+    fn wait_for(port: &mut [RxRing], frames: u32) {
         let start = Instant::now();
-        while port.rx[0].sync().unwrap() < frames {
+        while port[0].sync().unwrap() < frames {
             assert!(start.elapsed() < Duration::from_secs(60), "packets are kept");
             thread::sleep(Duration::from_millis(1));
         }
@@ -172,7 +214,7 @@ mod tests {
         let (sender, mut port) = looped(None);
         for n in 1..=3 {
             sender.send(&[n; 60]).unwrap();
-            assert_eq!(port.rx[0].sync().unwrap(), u32::from(n));
+            assert_eq!(port[0].sync().unwrap(), u32::from(n));
         }
     }
 
@@ -189,33 +231,34 @@ mod tests {
     fn a_stream_leaves_in_time_or_when_there_is_much_of_it_or_when_asked() {
         let (sender, mut port) = looped(Some(Duration::from_secs(5))); // longer than a busy machine stands still
         send_dense(&sender);
-        assert_eq!(port.rx[0].sync().unwrap(), 1, "the first leaves at once, the second waits");
+        assert_eq!(port[0].sync().unwrap(), 1, "the first leaves at once, the second waits");
         wait_for(&mut port, 2);
         send_dense(&sender);
         for _ in 0..MOST {
             sender.send(&[3; 60]).unwrap();
         }
-        assert!(port.rx[0].sync().unwrap() >= 2 + MOST);
+        assert!(port[0].sync().unwrap() >= 2 + MOST);
         flusher::flush_all();
-        assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST);
+        assert_eq!(port[0].sync().unwrap(), 4 + MOST);
         thread::sleep(Coalesce::GAP);
         expect_more(true);
         sender.send(&[4; 60]).unwrap();
         expect_more(false);
-        assert_eq!(port.rx[0].sync().unwrap(), 4 + MOST, "a callback has not sent all");
+        assert_eq!(port[0].sync().unwrap(), 4 + MOST, "a callback has not sent all");
         send_dense(&sender);
         drop(sender);
-        assert_eq!(port.rx[0].sync().unwrap(), 7 + MOST, "a handle that is closed keeps nothing");
+        assert_eq!(port[0].sync().unwrap(), 7 + MOST, "a handle that is closed keeps nothing");
     }
 
     #[test]
     fn refusals_are_those_of_packet_sockets() {
         let (sender, _port) = looped(None);
         let errno = |len| sender.send(&vec![0; len]).unwrap_err().errno;
-        assert_eq!((errno(13), errno(1515)), (libc::EINVAL, libc::EMSGSIZE));
+        assert_eq!((errno(13), errno(65_536)), (libc::EINVAL, libc::EMSGSIZE));
         while sender.send(&[0; 60]).is_ok() {}
         assert_eq!(errno(60), libc::ENOBUFS);
-        let deaf = Sender::new(None, 1514, Coalesce::new(None));
+        let deaf = Share::alone(Port::open("pcap:/dev/null@top").unwrap()).0;
+        let deaf = Sender::new(deaf.into(), None, Coalesce::new(None));
         assert_eq!(deaf.send(&[0; 60]).unwrap_err().errno, libc::EOPNOTSUPP);
     }
 }

@@ -20,6 +20,8 @@ impl Orders {
     pub(crate) const CLOSE: u32 = 2;
     /// There is another filter.
     pub(crate) const FILTER: u32 = 4;
+    /// Another user of the port wants its rings.
+    pub(crate) const SHARE: u32 = 8;
 
     pub(crate) fn give(&self, order: u32) {
         self.0.fetch_or(order, Ordering::Release);

@@ -75,7 +75,7 @@ fn fill(socket: &Socket, looked: bool) -> Option<bool> {
     let inlet = state.inlet.as_ref()?;
     let mut inner = inlet.link.lock();
     inner.receiver(inlet.id)?.map.as_ref()?;
-    let spins = !looked && inner.asleep == 0 && inner.port.is_some();
+    let spins = !looked && inner.asleep == 0 && inner.open.is_some();
     // What the port has to say when it fails, the program's next call is told.
     Some(spins && inner.has(inlet.id).is_ok())
 }

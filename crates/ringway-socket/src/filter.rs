@@ -58,6 +58,17 @@ pub(crate) fn run(program: &[Insn], frame: &Frame<'_>, about: About) -> u32 {
     0
 }
 
+/// Whether the program begins by refusing what this host sends, as switches do: then no such frame need be made for it.
+pub(crate) fn refuses_sent(program: &[Insn]) -> bool {
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    let [load, jump, rest @ ..] = program else { return false };
+    let asks = load.code & 0xe7 == 0x20 && load.k as i32 == AD + 4;
+    let sent = jump.code == JUMP_IF_EQUAL && jump.k == libc::PACKET_OUTGOING.into();
+    let end = rest.get(usize::from(jump.jt));
+    asks && sent && end.is_some_and(|i| (i.code, i.k) == (RETURN, 0))
+}
+
 struct Machine<'a> {
     frame: &'a Frame<'a>,
     about: About,
@@ -195,6 +206,16 @@ mod tests {
             0,
             "beyond the end"
         );
+    }
+
+    #[test]
+    fn programs_that_refuse_what_is_sent_are_known() {
+        let asks = insn(0x28, 0, 0, (AD + 4) as u32);
+        let (jump, all, none) = (insn(0x15, 0, 1, 4), insn(6, 0, 0, 99), insn(6, 0, 0, 0));
+        assert!(refuses_sent(&[asks, jump, none, all]));
+        assert!(!refuses_sent(&[asks, jump, all, none]) && !refuses_sent(&[asks, insn(0x15, 9, 1, 4), none]));
+        assert!(!refuses_sent(&[asks, insn(0x15, 0, 1, 0), none, all]) && !refuses_sent(&[jump, none]));
+        assert!(!refuses_sent(&[insn(0x28, 0, 0, 12), jump, none, all]) && !refuses_sent(&[]));
     }
 
     #[test]

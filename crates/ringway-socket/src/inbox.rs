@@ -4,12 +4,12 @@
 //! several, whoever looks first hands all that has arrived to the queues of each.
 
 use std::ffi::c_int;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ringway::{RxFrame, RxRing};
 
 use crate::frame::Frame;
-use crate::link::{Inner, errno_of};
+use crate::link::{Inner, Opened, errno_of};
 use crate::receiver::{Fanout, Receiver, Wish};
 use crate::tpacket::RxMap;
 
@@ -21,19 +21,43 @@ const FETCH: u32 = 16;
 
 impl Inner {
     pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
-        let port = self.fd().ok_or(libc::ENETDOWN)?;
+        let fds = self.fds();
+        if fds.is_empty() {
+            return Err(libc::ENETDOWN);
+        }
         // What came before is for those who were there.
         if !self.receivers.is_empty() {
             self.sync()?;
             self.hand_out();
         }
         self.made += 1;
-        self.receivers.push(Receiver::new(self.made, wish, port, buffer)?);
+        self.receivers.push(Receiver::new(self.made, wish, &fds, buffer)?);
+        self.count_taps();
         Ok(self.made)
     }
 
     pub(crate) fn remove(&mut self, id: u64) {
         self.receivers.retain(|r| r.id != id);
+        self.count_taps();
+    }
+
+    /// What receivers want has changed.
+    pub(crate) fn count_taps(&mut self) {
+        self.taps = self.receivers.iter().filter(|r| r.is_tap()).count();
+    }
+
+    /// Has receivers but `from` see a frame that is sent, as the kernel has sockets for all protocols.
+    pub(crate) fn tap(&mut self, bytes: &[u8], from: Option<u64>) {
+        let stamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        for r in self.receivers.iter_mut().filter(|r| r.is_tap() && Some(r.id) != from) {
+            let Some(mut frame) = Frame::read(bytes, r.wish.own, stamp, &mut self.scratch) else { continue };
+            frame.meta.kind = libc::PACKET_OUTGOING;
+            let Some(wanted) = r.wants(&frame) else { continue };
+            r.keep(&wanted);
+            r.map.iter_mut().for_each(RxMap::publish);
+            self.arrived = self.arrived.wrapping_add(1);
+            r.ring(None);
+        }
     }
 
     pub(crate) fn receiver(&mut self, id: u64) -> Option<&mut Receiver> {
@@ -148,11 +172,15 @@ impl Inner {
 
     /// Asks the port for a wake-up; true when frames are there already.
     pub(crate) fn arm(&mut self) -> Result<bool, c_int> {
-        let mut ready = false;
-        for ring in self.port.iter_mut().flat_map(|p| &mut p.rx) {
-            ready |= ring.arm().map_err(|e| errno_of(e.kind()))?;
-        }
-        Ok(ready)
+        let Some(Opened { rings, share, .. }) = &mut self.open else { return Ok(false) };
+        let mut arm = || {
+            let mut ready = false;
+            for ring in &mut rings.rx {
+                ready |= ring.arm()?;
+            }
+            Ok::<_, ringway::Error>(ready || rings.copies && share.arm()?)
+        };
+        arm().map_err(|e| errno_of(e.kind()))
     }
 
     fn alone(&self) -> bool {
@@ -160,7 +188,11 @@ impl Inner {
     }
 
     fn sync(&mut self) -> Result<(), c_int> {
-        for ring in self.port.iter_mut().flat_map(|p| &mut p.rx) {
+        let Some(Opened { rings, share, .. }) = &mut self.open else { return Ok(()) };
+        if rings.copies {
+            share.gather().map_err(|e| errno_of(e.kind()))?;
+        }
+        for ring in &mut rings.rx {
             let before = ring.avail();
             let now = ring.sync().map_err(|e| errno_of(e.kind()))?;
             self.arrived = self.arrived.wrapping_add(now.wrapping_sub(before));
@@ -170,12 +202,12 @@ impl Inner {
 
     /// Frames for the only socket, from where they lie; as [`take`](Self::take), and returns whether `f` wants more.
     fn straight(&mut self, leave: bool, f: &mut dyn FnMut(&Frame<'_>) -> bool) -> bool {
-        let (Some(port), Some(receiver)) = (self.port.as_mut(), self.receivers.first_mut()) else {
+        let (Some(open), Some(receiver)) = (self.open.as_mut(), self.receivers.first_mut()) else {
             return true;
         };
-        let rings = port.rx.len();
+        let rings = open.rings.rx.len();
         for _ in 0..rings {
-            let ring = &mut port.rx[self.turn % rings];
+            let ring = &mut open.rings.rx[self.turn % rings];
             let more = if leave {
                 first(ring, receiver, &mut self.scratch, f)
             } else {
@@ -191,8 +223,8 @@ impl Inner {
 
     /// Hands all frames that are there to those who want them.
     fn hand_out(&mut self) {
-        let Some(port) = self.port.as_mut() else { return };
-        for ring in &mut port.rx {
+        let Some(open) = self.open.as_mut() else { return };
+        for ring in &mut open.rings.rx {
             let stamp = ring.timestamp();
             while room(&self.receivers)
                 && let Some(slot) = ring.burst(1).next()

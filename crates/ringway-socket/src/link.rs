@@ -7,11 +7,12 @@
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{Coalesce, ErrorKind, OpenOptions, Port, TxRing};
+use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
+use ringway_shim::{Holder, Rings, Share};
 
 use crate::config::Config;
 use crate::receiver::Receiver;
@@ -40,6 +41,8 @@ pub(crate) struct Link {
     pub(crate) dirty: AtomicBool,
     /// How far [`Link::sender`] is: one of [`NEW`] and the others.
     stage: AtomicU8,
+    /// Set once the link is made.
+    lender: OnceLock<Arc<Lender>>,
     inner: Mutex<Inner>,
 }
 
@@ -48,14 +51,33 @@ const OPENING: u8 = 1;
 const OPEN: u8 = 2;
 const FAILED: u8 = 3;
 
+/// An open port. Its rings are dropped before it is given back.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) rings: Rings,
+    pub(crate) share: Share,
+}
+
+/// Gives the rings of a link's port back when a handle of libpcap wants the port too.
+#[derive(Debug)]
+struct Lender(&'static Link);
+
+impl Holder for Lender {
+    fn recall(&self) {
+        self.0.lock().share();
+    }
+}
+
 /// The part of a link that needs its lock.
 #[derive(Debug, Default)]
 pub(crate) struct Inner {
-    pub(crate) port: Option<Port>,
+    pub(crate) open: Option<Opened>,
     users: u32,
     /// Forks that the process had seen when the port was opened.
     born: u32,
     unsent: u32,
+    /// So many frames are sent at once.
+    limit: u32,
     rule: Coalesce,
     /// A failure of frames that were taken over before; the next send tells it.
     late: Option<c_int>,
@@ -63,6 +85,8 @@ pub(crate) struct Inner {
     /// Why the port could not be opened, as it was said last.
     said: String,
     pub(crate) receivers: Vec<Receiver>,
+    /// How many of them look at what other sockets send.
+    pub(crate) taps: usize,
     pub(crate) made: u64,
     pub(crate) turn: usize,
     pub(crate) handed: usize,
@@ -103,7 +127,7 @@ impl Drop for Use {
         let _ = inner.flush();
         // One that only sends takes nothing from anybody, and to open it takes long: it stays for the next socket.
         if !self.0.send_only {
-            inner.port = None;
+            inner.open = None;
         }
     }
 }
@@ -140,6 +164,7 @@ pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         fork::here();
+        ringway_shim::prepare();
         sys::at_fork(fork::before, fork::in_parent, fork::in_child);
         sys::at_exit(edge::at_exit);
     });
@@ -150,7 +175,7 @@ impl Link {
     pub(crate) fn open(name: &str, send_only: bool) -> Result<Use, c_int> {
         let link = Self::named(name, send_only);
         let mut inner = link.lock();
-        if inner.port.is_none() {
+        if inner.open.is_none() {
             link.make(&mut inner)?;
         }
         inner.users += 1;
@@ -186,8 +211,15 @@ impl Link {
         if let Some(link) = links.iter().find(|l| l.name == name && l.send_only == send_only) {
             return link;
         }
-        let (dirty, stage, inner) = (AtomicBool::new(false), AtomicU8::new(NEW), Mutex::default());
-        let link: &Self = Box::leak(Box::new(Self { name: name.into(), send_only, dirty, stage, inner }));
+        let link: &Self = Box::leak(Box::new(Self {
+            name: name.into(),
+            send_only,
+            dirty: AtomicBool::new(false),
+            stage: AtomicU8::new(NEW),
+            lender: OnceLock::new(),
+            inner: Mutex::default(),
+        }));
+        link.lender.get_or_init(|| Arc::new(Lender(link)));
         links.push(link);
         link
     }
@@ -195,8 +227,12 @@ impl Link {
     fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
         // A program that wants frames to every address says so to the kernel's socket.
         let options = OpenOptions::new().send_only(self.send_only).promiscuous(false);
-        let opened = options.open(&self.name);
-        let port = opened.map_err(|e| {
+        let opened = if self.send_only {
+            options.open(&self.name).map(Share::alone)
+        } else {
+            Share::open(&self.name, &options, false)
+        };
+        let (share, rings) = opened.map_err(|e| {
             let text = e.to_string();
             // Once: a program may try again and again.
             if (!self.send_only || Config::get().verbose) && text != inner.said {
@@ -208,8 +244,14 @@ impl Link {
         inner.said.clear();
         inner.born = fork::count();
         (inner.unsent, inner.late, inner.rule) = (0, None, Coalesce::new(Config::get().bound));
-        inner.lost = port.counters().rx.dropped();
-        inner.port = Some(port);
+        inner.limit = (share.info().shape.slots / 2).min(BURST);
+        inner.lost = dropped(&share);
+        let lender: Option<Arc<dyn Holder>> = self.lender.get().map(|l| l.clone() as _);
+        let crowded = lender.is_some_and(|l| !rings.copies && share.set_holder(Arc::downgrade(&l)));
+        inner.open = Some(Opened { rings, share });
+        if crowded {
+            inner.share();
+        }
         Ok(())
     }
 
@@ -221,22 +263,21 @@ impl Link {
     /// the port anew: it gets it once the parent has closed it or ended.
     pub(crate) fn ready(&self) -> Result<MutexGuard<'_, Inner>, c_int> {
         let mut inner = self.lock();
-        if inner.port.is_some() && inner.born == fork::count() {
+        if inner.open.is_some() && inner.born == fork::count() {
             return Ok(inner);
         }
-        inner.port = None;
+        inner.open = None;
         // Threads that sleep are the parent's.
         inner.asleep = 0;
         self.make(&mut inner)?;
-        if let Some(fd) = inner.fd() {
-            inner.receivers.iter_mut().for_each(|r| r.renew(fd));
-        }
+        let fds = inner.fds();
+        inner.receivers.iter_mut().for_each(|r| r.renew(&fds));
         Ok(inner)
     }
 
     /// Bytes of the longest frame that the port sends.
     pub(crate) fn longest(&self) -> usize {
-        self.lock().port.as_ref().map_or(0, |p| p.info().max_frame as usize)
+        self.lock().open.as_ref().map_or(0, |o| o.share.info().max_frame as usize)
     }
 
     /// Sends what waits.
@@ -259,14 +300,14 @@ impl Link {
     pub(crate) fn shut(&self) {
         if let Ok(mut inner) = self.inner.try_lock() {
             let _ = inner.flush();
-            inner.port = None;
+            inner.open = None;
         }
     }
 
     /// Ends a call that has put frames: sends them, or leaves them to wait for more.
     pub(crate) fn commit(&self, inner: &mut Inner) -> Result<(), c_int> {
         let waits = self.dirty.load(Acquire) && inner.rule.bound().is_some();
-        if inner.unsent >= inner.limit() || !waits && !inner.rule.waits(Instant::now()) {
+        if inner.unsent >= inner.limit || !waits && !inner.rule.waits(Instant::now()) {
             return inner.flush();
         }
         if inner.unsent > 0 && !self.dirty.swap(true, SeqCst) && !flusher::wake() {
@@ -278,8 +319,25 @@ impl Link {
 }
 
 impl Inner {
-    fn limit(&self) -> u32 {
-        self.port.as_ref().and_then(|p| p.tx.first()).map_or(1, |tx| (tx.slots() / 2).min(BURST))
+    /// Runs `f` on the ring that sends; `None` when there is none.
+    #[inline]
+    fn with_tx<R>(&mut self, f: impl FnOnce(&mut TxRing) -> R) -> Option<R> {
+        let Opened { rings, share, .. } = self.open.as_mut()?;
+        match &mut rings.tx {
+            Some(tx) => Some(f(tx)),
+            None => share.send(f),
+        }
+    }
+
+    /// Gives the rings of the port back, as it has other users too.
+    fn share(&mut self) {
+        let Some(open) = self.open.as_mut().filter(|o| !o.rings.copies) else { return };
+        match open.share.give(std::mem::take(&mut open.rings), false) {
+            Ok(rings) => open.rings = rings,
+            Err(e) => report::say(&e.to_string()),
+        }
+        let fds = self.fds();
+        self.receivers.iter().for_each(|r| r.also(&fds));
     }
 
     /// A failure of earlier frames, once.
@@ -287,33 +345,68 @@ impl Inner {
         self.late.take().map_or(Ok(()), Err)
     }
 
-    /// Puts a frame into the port's ring: `head`, then the bytes of `rest` from `skip` on.
+    /// Puts a frame into the port's ring: `head`, then the bytes of `rest` from `skip` on. The socket that sends it is receiver `from`, if
+    /// it receives.
     #[inline]
-    pub(crate) fn put(&mut self, head: &[u8], rest: Gather<'_>, skip: usize) -> Result<(), c_int> {
-        let tx = self.port.as_mut().and_then(|p| p.tx.first_mut()).ok_or(libc::ENETDOWN)?;
+    pub(crate) fn put(
+        &mut self,
+        head: &[u8],
+        rest: Gather<'_>,
+        skip: usize,
+        from: Option<u64>,
+    ) -> Result<(), c_int> {
         let len = head.len() + rest.len() - skip;
-        if !place(tx, head, rest, skip, len) {
-            self.unsent = 0;
-            make_room(tx)?;
-            if !place(tx, head, rest, skip, len) {
-                return Err(libc::EMSGSIZE);
+        let mut made_room = false;
+        let placed = self.with_tx(|tx| {
+            if place(tx, head, rest, skip, len) {
+                return Ok::<_, c_int>(true);
             }
+            made_room = true;
+            make_room(tx)?;
+            Ok(place(tx, head, rest, skip, len))
+        });
+        if made_room {
+            self.unsent = 0;
+        }
+        if !placed.ok_or(libc::ENETDOWN)?? {
+            return Err(libc::EMSGSIZE);
+        }
+        if self.taps > 0 || self.is_heard() {
+            let mut whole = vec![0; len];
+            whole[..head.len()].copy_from_slice(head);
+            rest.copy_from(skip, &mut whole[head.len()..]);
+            self.show(&whole, from);
         }
         self.unsent += 1;
-        if self.unsent >= self.limit() {
+        if self.unsent >= self.limit {
             return self.flush();
         }
         Ok(())
     }
 
+    /// Whether handles of libpcap see what is sent.
+    #[inline]
+    fn is_heard(&self) -> bool {
+        self.open.as_ref().is_some_and(|o| o.rings.copies && o.share.is_heard(false))
+    }
+
+    /// Shows a frame that receiver `from` sends to all others that look at what is sent.
+    #[cold]
+    fn show(&mut self, frame: &[u8], from: Option<u64>) {
+        if let Some(open) = self.open.as_ref().filter(|_| self.is_heard()) {
+            open.share.show(frame);
+        }
+        self.tap(frame, from);
+    }
+
     pub(crate) fn flush(&mut self) -> Result<(), c_int> {
         let sent = std::mem::take(&mut self.unsent);
-        let Some(tx) = self.port.as_mut().and_then(|p| p.tx.first_mut()) else { return Ok(()) };
         if sent == 0 {
             return Ok(());
         }
+        let Some(synced) = self.with_tx(TxRing::sync) else { return Ok(()) };
         report::frames_sent(sent);
-        tx.sync().map(drop).map_err(|e| errno_of(e.kind()))?;
+        synced.map_err(|e| errno_of(e.kind()))?;
         self.rule.left(Instant::now());
         self.look()
     }
@@ -324,7 +417,7 @@ impl Inner {
             return Ok(());
         }
         self.looked = Some(Instant::now());
-        match self.port.as_ref().map(Port::link_up) {
+        match self.open.as_ref().map(|o| o.share.link_up()) {
             Some(Ok(false)) => Err(libc::ENETDOWN),
             Some(Err(e)) => Err(errno_of(e.kind())),
             _ => Ok(()),
@@ -333,16 +426,23 @@ impl Inner {
 
     /// Frames that the port lost before its sockets could see them, since the last call.
     pub(crate) fn lost(&mut self) -> u32 {
-        let all = self.port.as_ref().map_or(0, |p| p.counters().rx.dropped());
+        let all = self.open.as_ref().map_or(0, |o| dropped(&o.share));
         let new = all.saturating_sub(self.lost);
         self.lost = all;
         u32::try_from(new).unwrap_or(u32::MAX)
     }
 
-    /// The descriptor that wakes a receiver.
-    pub(crate) fn fd(&self) -> Option<RawFd> {
-        self.port.as_ref().map(Port::fd)
+    /// The descriptors that wake a receiver.
+    pub(crate) fn fds(&self) -> Vec<RawFd> {
+        let Some(Opened { rings, share, .. }) = &self.open else { return Vec::new() };
+        let queue = rings.rx.iter().filter(|_| rings.copies).map(ringway::RxRing::fd);
+        std::iter::once(share.fd()).chain(queue).collect()
     }
+}
+
+/// Frames that the port lost, or the queue that the link has of it.
+fn dropped(share: &Share) -> u64 {
+    share.counters().counters().rx.dropped() + share.lost()
 }
 
 /// One frame into one slot; long ones by way of a copy.

@@ -100,8 +100,9 @@ impl<'a> Outgoing<'a> {
             }
             Err(code) => return fail(code),
         };
+        let from = self.state.inlet.as_ref().map(|i| i.id);
         let put = inner.late().and_then(|()| {
-            if vnet { put_offload(&mut inner, head, frame) } else { inner.put(head, frame, 0) }
+            if vnet { put_offload(&mut inner, head, frame, from) } else { inner.put(head, frame, 0, from) }
         });
         self.held = Some((link, inner));
         Put::Done(put.map(|()| whole))
@@ -134,12 +135,13 @@ impl<'a> Outgoing<'a> {
             let ring = self.state.rings.tx.zip(self.state.mapping());
             self.state.rings.sender = ring.and_then(|(g, m)| TxMap::new(g, rx, m, &options));
         }
+        let from = self.state.inlet.as_ref().map(|i| i.id);
         let mtu = self.state.route(self.fd, index).and_then(Result::ok).map_or(0, |r| r.mtu);
         let Some(ring) = self.state.rings.sender.as_mut() else { return Put::Kernel };
         let ready = link.ready();
         report::served(Call::TxRing);
         Put::Done(ready.and_then(|mut inner| {
-            let sent = drain(ring, &mut inner, mtu);
+            let sent = drain(ring, &mut inner, mtu, from);
             leave(&mut Some((link, inner)), &mut self.failed);
             sent
         }))
@@ -154,7 +156,7 @@ fn leave(held: &mut Option<Held>, failed: &mut Option<c_int>) {
 }
 
 /// Frames of a ring, up to the first that has not been put there.
-fn drain(ring: &mut TxMap, inner: &mut Inner, mtu: usize) -> Result<usize, c_int> {
+fn drain(ring: &mut TxMap, inner: &mut Inner, mtu: usize, from: Option<u64>) -> Result<usize, c_int> {
     inner.late()?;
     let (mut sent, mut wrong) = (0, None);
     // Each frame is passed once, so the program can't keep us here by giving the same ones again.
@@ -172,7 +174,7 @@ fn drain(ring: &mut TxMap, inner: &mut Inner, mtu: usize) -> Result<usize, c_int
                 continue;
             }
         };
-        inner.put(&ring.scratch, Gather::EMPTY, 0)?;
+        inner.put(&ring.scratch, Gather::EMPTY, 0, from)?;
         ring.done();
         sent += len;
     }
@@ -194,13 +196,13 @@ fn is_large(frame: Gather<'_>) -> bool {
 }
 
 /// A frame with a `virtio_net_hdr` before it: what that leaves to be done is done.
-fn put_offload(inner: &mut Inner, head: &[u8], frame: Gather<'_>) -> Result<(), c_int> {
+fn put_offload(inner: &mut Inner, head: &[u8], frame: Gather<'_>, from: Option<u64>) -> Result<(), c_int> {
     let mut header = [0; VNET];
     frame.copy_from(0, &mut header);
     let len = head.len() + frame.len() - VNET;
     let left = Offload::parse(&header, len).map_err(|_| libc::EINVAL)?;
     if left.is_none() {
-        return inner.put(head, frame, VNET);
+        return inner.put(head, frame, VNET, from);
     }
     let mut whole = vec![0; len];
     whole[..head.len()].copy_from_slice(head);
@@ -210,13 +212,13 @@ fn put_offload(inner: &mut Inner, head: &[u8], frame: Gather<'_>) -> Result<(), 
             // The place lies inside the frame, as `parse` has checked.
             let _ = finish_checksum(&mut whole, sum.start.into(), sum.offset.into());
         }
-        return inner.put(&whole, Gather::EMPTY, 0);
+        return inner.put(&whole, Gather::EMPTY, 0, from);
     };
     let segments = Segments::new(&whole, &left).map_err(|_| libc::EINVAL)?;
     let mut one = vec![0; usize::from(gso.size) + 512];
     for i in 0..segments.count() {
         let len = segments.write(i, &mut one).ok_or(libc::EMSGSIZE)?;
-        inner.put(&one[..len], Gather::EMPTY, 0)?;
+        inner.put(&one[..len], Gather::EMPTY, 0, from)?;
     }
     Ok(())
 }

@@ -38,6 +38,8 @@ pub(crate) struct Receiver {
     pub(crate) wish: Wish,
     pub(crate) filter: Option<Arc<[Insn]>>,
     pub(crate) fanout: Option<Fanout>,
+    /// `PACKET_IGNORE_OUTGOING`.
+    pub(crate) ignores_sent: bool,
     /// The mapped ring that takes the place of the queue.
     pub(crate) map: Option<RxMap>,
     queue: VecDeque<(Vec<u8>, Meta)>,
@@ -65,14 +67,15 @@ pub(crate) struct Fanout {
 
 impl Receiver {
     /// For a socket that sleeps on `port`.
-    pub(crate) fn new(id: u64, wish: Wish, port: RawFd, buffer: usize) -> Result<Self, c_int> {
+    pub(crate) fn new(id: u64, wish: Wish, port: &[RawFd], buffer: usize) -> Result<Self, c_int> {
         let alarm = kernel::eventfd()?;
-        let watch = kernel::watch(&[port, alarm.as_raw_fd()])?;
+        let watch = kernel::watch(&[port, &[alarm.as_raw_fd()]].concat())?;
         let mut made = Self {
             id,
             wish,
             filter: None,
             fanout: None,
+            ignores_sent: false,
             map: None,
             queue: VecDeque::new(),
             waiting: 0,
@@ -94,14 +97,27 @@ impl Receiver {
     }
 
     /// Sleeps on another port from now on.
-    pub(crate) fn renew(&mut self, port: RawFd) {
-        if let Ok(watch) = kernel::watch(&[port, self.alarm.as_raw_fd()]) {
+    pub(crate) fn renew(&mut self, port: &[RawFd]) {
+        if let Ok(watch) = kernel::watch(&[port, &[self.alarm.as_raw_fd()]].concat()) {
             self.watch = watch;
+        }
+    }
+
+    /// Sleeps on these descriptors too; it does no harm when it does.
+    pub(crate) fn also(&self, fds: &[RawFd]) {
+        for &fd in fds {
+            kernel::epoll(self.watch.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, 0);
         }
     }
 
     pub(crate) fn watch(&self) -> RawFd {
         self.watch.as_raw_fd()
+    }
+
+    /// Whether it sees what other sockets send.
+    pub(crate) fn is_tap(&self) -> bool {
+        let refused = self.filter.as_ref().is_some_and(|f| filter::refuses_sent(f));
+        self.wish.protocol == frame::ALL && self.fanout.is_none() && !self.ignores_sent && !refused
     }
 
     /// The frame with the length that the filter wants, if it wants it.

@@ -111,6 +111,8 @@ pub(crate) struct Options {
     pub(crate) version: c_int,
     /// `PACKET_RESERVE`.
     pub(crate) reserve: u32,
+    /// `PACKET_IGNORE_OUTGOING`.
+    pub(crate) ignores_sent: bool,
     /// `PACKET_TX_HAS_OFF`.
     pub(crate) tx_offset: bool,
 }
@@ -334,6 +336,7 @@ impl State {
         if let Some(r) = inner.receiver(inlet.id) {
             r.filter = self.filter.clone();
             r.fanout = self.fanout;
+            r.ignores_sent = self.options.ignores_sent;
             let about = r.wish.about;
             match (&r.map, map) {
                 (None, Some(map)) => {
@@ -344,6 +347,7 @@ impl State {
                 _ => {}
             }
         }
+        inner.count_taps();
     }
 
     pub(crate) fn set_fanout(&mut self, fanout: Fanout) {

@@ -62,7 +62,7 @@ pub mod vale;
 mod wait;
 pub mod wire;
 
-pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds};
+pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
 pub use environment::environment;
 pub use error::{Error, ErrorKind, Result};

@@ -81,13 +81,21 @@ pub(crate) struct Registration {
 impl Registration {
     /// Counters for `tx + rx` rings of the port `name`. Readers see them from [`describe`](Self::describe) on.
     pub(crate) fn new(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
-        let len = at::HEADER + (tx + rx) as usize * BLOCK;
-        let (mem, file, listed) = match shared(name, len) {
-            Some((mem, file, listed)) => (mem, Some(file), Some(listed)),
-            None => {
-                (Mmap::anonymous(len).map_err(|e| Error::io(name, "no memory for counters", e))?, None, None)
-            }
-        };
+        match shared(name, bytes(tx, rx)) {
+            Some((mem, file, listed)) => Ok(Self::over(mem, Some((file, listed)), name, tx, rx)),
+            None => Self::unlisted(name, tx, rx),
+        }
+    }
+
+    /// The same for rings that only this process knows.
+    pub(crate) fn unlisted(name: &str, tx: u32, rx: u32) -> Result<Arc<Self>> {
+        let mem = Mmap::anonymous(bytes(tx, rx));
+        let mem = mem.map_err(|e| Error::io(name, "no memory for counters", e))?;
+        Ok(Self::over(mem, None, name, tx, rx))
+    }
+
+    fn over(mem: Mmap, listed: Option<(File, String)>, name: &str, tx: u32, rx: u32) -> Arc<Self> {
+        let (file, listed) = listed.unzip();
         for (at, v) in [(at::PID, std::process::id()), (at::TX_RINGS, tx), (at::RX_RINGS, rx)] {
             mem.u32(at).store(v, Relaxed);
         }
@@ -96,7 +104,7 @@ impl Registration {
         let pid = std::process::id();
         let registration = Self { mem: Arc::new(mem), tx, rx, _file: file, listed, pid };
         registration.rename(name);
-        Ok(Arc::new(registration))
+        Arc::new(registration)
     }
 
     /// Tells readers which interface the port is on: its network namespace and index.
@@ -151,6 +159,11 @@ impl Drop for Registration {
             let _ = dir.remove(name); // else the next open does
         }
     }
+}
+
+/// Bytes for the counters of so many rings.
+fn bytes(tx: u32, rx: u32) -> usize {
+    at::HEADER + (tx + rx) as usize * BLOCK
 }
 
 fn block(mem: &Arc<Mmap>, ring: u32) -> RingStats {

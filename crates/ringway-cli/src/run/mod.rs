@@ -1,16 +1,16 @@
-//! `ringway run`: starts an unmodified program with Ringway's libraries under it.
+//! `ringway run`: starts an unmodified program with Ringway's library under it.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `program` | which file it is, and whether libraries can be put under it |
-//! | `libraries` | where they are |
+//! | `program` | which file it is, and whether a library can be put under it |
+//! | `library` | where it is |
 
-mod libraries;
+mod library;
 mod program;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
 use clap::ValueEnum;
@@ -61,8 +61,8 @@ under the names that --map gives them. Interfaces that are not mapped stay with 
 of this host that look at the interface do not see them (--batch-us 0 stops that for programs that
 send packet by packet).
 
-The libraries lie beside this command, in ../lib/ringway, or in the directory that RINGWAY_LIB
-names. Programs that are linked statically, and those that gain rights when they are started
+The library that does it lies beside this command, in ../lib/ringway, or in the directory that
+RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are started
 (setuid), can't be run so. The program takes this process over, with its signals and exit status.
 
 Examples:
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let file = program::find(name)?;
     program::check(&file)?;
-    let found = libraries::find(args.only != Some(Only::Socket), args.only != Some(Only::Pcap))?;
+    let found = library::find()?;
     let mut command = Command::new(&file);
     command.arg0(name).args(rest);
     for (name, value) in settings(args, &found) {
@@ -110,14 +110,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Err(Failure::Other(format!("{}: cannot be started: {failed}", file.display())))
 }
 
-/// What the libraries and the dynamic linker read.
-fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsString)> {
+/// What the library and the dynamic linker read.
+fn settings(args: &Args, found: &library::Found) -> Vec<(&'static str, OsString)> {
     let mut all = vec![("LD_PRELOAD", joined(&found.preload, "LD_PRELOAD"))];
     if let Some(dir) = &found.search {
-        all.push(("LD_LIBRARY_PATH", joined(std::slice::from_ref(dir), "LD_LIBRARY_PATH")));
+        all.push(("LD_LIBRARY_PATH", joined(dir, "LD_LIBRARY_PATH")));
     }
     if !args.map.is_empty() {
         all.push(("RINGWAY_MAP", args.map.join(",").into()));
+    }
+    if let Some(only) = args.only.and_then(|only| only.to_possible_value()) {
+        all.push(("RINGWAY_ONLY", only.get_name().into()));
     }
     if args.copy {
         all.push(("RINGWAY_COPY", "1".into()));
@@ -131,10 +134,10 @@ fn settings(args: &Args, found: &libraries::Found) -> Vec<(&'static str, OsStrin
     all
 }
 
-/// Paths with colons between them, before those that the variable has already.
-fn joined(paths: &[PathBuf], variable: &str) -> OsString {
+/// The path, and those that the variable has already behind it.
+fn joined(path: &Path, variable: &str) -> OsString {
     let old = std::env::var_os(variable).filter(|v| !v.is_empty());
-    let all: Vec<OsString> = paths.iter().map(|p| p.clone().into_os_string()).chain(old).collect();
+    let all: Vec<OsString> = std::iter::once(path.as_os_str().to_owned()).chain(old).collect();
     all.join(":".as_ref())
 }
 

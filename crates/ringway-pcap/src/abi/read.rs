@@ -98,7 +98,7 @@ fn one(handle: &Arc<Handle>) -> Result<(*mut Header, *const u8), c_int> {
     match live.read(1, false, |header, packet| found = (*header, packet.as_ptr())) {
         Read::Packets(_) => {
             let Some(mut receiver) = live.receiver() else { return Err(status::ERROR) };
-            receiver.last = found.0;
+            (receiver.last, receiver.is_held) = (found.0, true);
             Ok((&raw mut receiver.last, found.1))
         }
         Read::Nothing => Err(0),

@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_void};
 use libc::{off_t, size_t, sockaddr, socklen_t};
 
 use crate::address;
+use crate::config::Config;
 use crate::incoming::About;
 use crate::report::{self, Call};
 use crate::sys::guard::{Inside, fail};
@@ -25,14 +26,16 @@ const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
 /// # Safety
 /// As socket(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
     // SAFETY: the caller's arguments.
     let fd = unsafe { real::socket(domain, kind, protocol) };
     let plain = kind & !TYPE_FLAGS;
     if fd < 0 || domain != libc::AF_PACKET || !matches!(plain, libc::SOCK_RAW | libc::SOCK_DGRAM) {
         return fd;
     }
-    if let Some(_inside) = Inside::enter() {
+    if let Some(_inside) = Inside::enter()
+        && Config::get().serves
+    {
         link::prepare();
         report::served(Call::Socket);
         table::add(fd, plain == libc::SOCK_DGRAM, u16::from_be(protocol as u16));
@@ -44,7 +47,7 @@ pub unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> 
 /// # Safety
 /// As bind(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int {
+pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int {
     if let Some(socket) = table::get(fd)
         && let Some(_inside) = Inside::enter()
         && !at.is_null()
@@ -71,7 +74,7 @@ pub unsafe extern "C" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) ->
 /// # Safety
 /// As getsockname(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
+pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
     // SAFETY: the caller's arguments.
     let done = unsafe { real::getsockname(fd, at, len) };
     let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
@@ -93,7 +96,7 @@ pub unsafe extern "C" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut soc
 /// # Safety
 /// As close(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close(fd: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if table::get(fd).is_some()
         && fork::is_here()
         && let Some(_inside) = Inside::enter()
@@ -107,7 +110,7 @@ pub unsafe extern "C" fn close(fd: c_int) -> c_int {
 /// # Safety
 /// As close_range(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) -> c_int {
     let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
     if closes && fork::is_here() {
         for fd in from..=to.min(table::FDS as u32 - 1) {
@@ -125,7 +128,7 @@ pub unsafe extern "C" fn close_range(from: u32, to: u32, flags: c_int) -> c_int 
 /// # Safety
 /// As closefrom(3).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn closefrom(from: c_int) {
+pub unsafe extern "C-unwind" fn closefrom(from: c_int) {
     // SAFETY: the caller's argument. It fails on old kernels only, on which there are no ports.
     unsafe { close_range(from.max(0) as u32, u32::MAX, 0) };
 }
@@ -147,7 +150,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
 /// # Safety
 /// As dup(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup(fd: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup(fd: c_int) -> c_int {
     // SAFETY: the caller's argument.
     copied(fd, unsafe { real::dup(fd) })
 }
@@ -155,7 +158,7 @@ pub unsafe extern "C" fn dup(fd: c_int) -> c_int {
 /// # Safety
 /// As dup2(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup2(from: c_int, to: c_int) -> c_int {
     // SAFETY: the caller's arguments.
     copied(from, unsafe { real::dup2(from, to) })
 }
@@ -163,7 +166,7 @@ pub unsafe extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
 /// # Safety
 /// As dup3(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     // SAFETY: the caller's arguments.
     copied(from, unsafe { real::dup3(from, to, flags) })
 }
@@ -215,7 +218,7 @@ unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
 /// # Safety
 /// As ioctl(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
+pub unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_int {
     // SAFETY: the caller's arguments.
     if let Some(done) = unsafe { asked(fd, what, arg) } {
         return done;
@@ -232,7 +235,7 @@ pub unsafe extern "C" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize) -> c_
 /// # Safety
 /// As fcntl(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl(fd: c_int, what: c_int, arg: usize) -> c_int {
+pub unsafe extern "C-unwind" fn fcntl(fd: c_int, what: c_int, arg: usize) -> c_int {
     // SAFETY: as for `ioctl`.
     changed(fd, what, arg, unsafe { real::fcntl(fd, what, arg) })
 }
@@ -240,7 +243,7 @@ pub unsafe extern "C" fn fcntl(fd: c_int, what: c_int, arg: usize) -> c_int {
 /// # Safety
 /// As fcntl(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c_int {
+pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c_int {
     // SAFETY: as for `ioctl`.
     changed(fd, what, arg, unsafe { real::fcntl64(fd, what, arg) })
 }
@@ -261,7 +264,7 @@ fn mapped(at: *mut c_void, len: size_t, fd: c_int) -> *mut c_void {
 /// # Safety
 /// As mmap(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap(
+pub unsafe extern "C-unwind" fn mmap(
     at: *mut c_void,
     len: size_t,
     prot: c_int,
@@ -276,7 +279,7 @@ pub unsafe extern "C" fn mmap(
 /// # Safety
 /// As mmap(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mmap64(
+pub unsafe extern "C-unwind" fn mmap64(
     at: *mut c_void,
     len: size_t,
     prot: c_int,
@@ -291,7 +294,7 @@ pub unsafe extern "C" fn mmap64(
 /// # Safety
 /// As munmap(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn munmap(at: *mut c_void, len: size_t) -> c_int {
+pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: size_t) -> c_int {
     if socket::maps() > 0
         && let Some(_inside) = Inside::enter()
     {
@@ -310,7 +313,7 @@ pub unsafe extern "C" fn munmap(at: *mut c_void, len: size_t) -> c_int {
 /// # Safety
 /// As _exit(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn _exit(status: c_int) -> ! {
+pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
     if let Some(_inside) = Inside::enter() {
         flusher::flush_all();
     }

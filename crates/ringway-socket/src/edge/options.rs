@@ -15,6 +15,7 @@ use crate::sys::{kernel, real, table};
 use crate::tpacket::Geometry;
 
 const PACKET_TX_HAS_OFF: c_int = 19;
+const PACKET_IGNORE_OUTGOING: c_int = 23;
 const SO_TIMESTAMP_NEW: c_int = 63;
 const SO_TIMESTAMPNS_NEW: c_int = 64;
 const SO_TIMESTAMPING_NEW: c_int = 65;
@@ -24,7 +25,7 @@ const SOF_TIMESTAMPING_SOFTWARE: u32 = 1 << 4;
 /// # Safety
 /// As setsockopt(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn setsockopt(
+pub unsafe extern "C-unwind" fn setsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,
@@ -102,6 +103,10 @@ fn note_packet(state: &mut State, fd: c_int, name: c_int, value: *const c_void, 
         libc::PACKET_VERSION => options.version = first as c_int,
         libc::PACKET_RESERVE => options.reserve = first,
         PACKET_TX_HAS_OFF => options.tx_offset = first != 0,
+        PACKET_IGNORE_OUTGOING => {
+            state.options.ignores_sent = first != 0;
+            state.settle();
+        }
         libc::PACKET_FANOUT => state.set_fanout(fanout(fd, first)),
         libc::PACKET_RX_RING | libc::PACKET_TX_RING => {
             let ring = geometry(value, len, state.options.version);
@@ -168,7 +173,7 @@ unsafe fn program(value: *const c_void) -> Vec<Insn> {
 /// # Safety
 /// As getsockopt(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn getsockopt(
+pub unsafe extern "C-unwind" fn getsockopt(
     fd: c_int,
     level: c_int,
     name: c_int,

@@ -79,7 +79,7 @@ fn piece(bytes: *mut c_void, len: size_t) -> [iovec; 1] {
 /// # Safety
 /// As recvfrom(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvfrom(
+pub unsafe extern "C-unwind" fn recvfrom(
     fd: c_int,
     bytes: *mut c_void,
     len: size_t,
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn recvfrom(
 /// # Safety
 /// As recv(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recv(fd: c_int, bytes: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn recv(fd: c_int, bytes: *mut c_void, len: size_t, flags: c_int) -> ssize_t {
     let null = std::ptr::null_mut();
     // SAFETY: the caller's memory.
     let done = unsafe { one(Call::Recv, fd, &piece(bytes, len), flags, null, std::ptr::null_mut()) };
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn recv(fd: c_int, bytes: *mut c_void, len: size_t, flags:
 /// # Safety
 /// As read(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssize_t {
     // No bytes are read without a look at what is there.
     if len > 0 {
         let null = std::ptr::null_mut();
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn read(fd: c_int, bytes: *mut c_void, len: size_t) -> ssi
 /// # Safety
 /// As readv(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn readv(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
     if ours(fd).is_some() && !iov.is_null() && (1..=MOST as c_int).contains(&n) {
         // SAFETY: the caller's pieces.
         let pieces = unsafe { std::slice::from_raw_parts(iov, n as usize) };
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn readv(fd: c_int, iov: *const iovec, n: c_int) -> ssize_
 /// # Safety
 /// As recv(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recv_chk(
+pub unsafe extern "C-unwind" fn __recv_chk(
     fd: c_int,
     bytes: *mut c_void,
     len: size_t,
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn __recv_chk(
 /// # Safety
 /// As recvfrom(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recvfrom_chk(
+pub unsafe extern "C-unwind" fn __recvfrom_chk(
     fd: c_int,
     bytes: *mut c_void,
     len: size_t,
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn __recvfrom_chk(
 /// # Safety
 /// As read(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __read_chk(fd: c_int, bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn __read_chk(fd: c_int, bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t {
     check(len, room);
     // SAFETY: the caller's arguments.
     unsafe { read(fd, bytes, len) }
@@ -231,7 +231,7 @@ unsafe fn fill(msg: &mut msghdr, frame: &Frame<'_>, view: &View, flags: c_int) -
 /// # Safety
 /// As recvmsg(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_int) -> ssize_t {
     if let Some(socket) = ours(fd)
         // SAFETY: the caller's message.
         && let Some(m) = unsafe { msg.as_mut() }.filter(|m| !refused(m))
@@ -258,7 +258,7 @@ pub unsafe extern "C" fn recvmsg(fd: c_int, msg: *mut msghdr, flags: c_int) -> s
 /// # Safety
 /// As recvmmsg(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmmsg(
+pub unsafe extern "C-unwind" fn recvmmsg(
     fd: c_int,
     msgs: *mut mmsghdr,
     n: u32,

@@ -74,7 +74,7 @@ unsafe fn one(
 /// # Safety
 /// As sendto(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendto(
+pub unsafe extern "C-unwind" fn sendto(
     fd: c_int,
     bytes: *const c_void,
     len: size_t,
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn sendto(
 /// # Safety
 /// As send(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn send(fd: c_int, bytes: *const c_void, len: size_t, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn send(fd: c_int, bytes: *const c_void, len: size_t, flags: c_int) -> ssize_t {
     if let Some(socket) = table::get(fd) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes.
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn send(fd: c_int, bytes: *const c_void, len: size_t, flag
 /// # Safety
 /// As write(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> ssize_t {
     if let Some(socket) = table::get(fd) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> 
 /// # Safety
 /// As writev(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn writev(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn writev(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
     if let Some(socket) = table::get(fd).filter(|_| !iov.is_null() && n > 0 && n as usize <= MOST) {
         // SAFETY: the caller's pieces.
         let pieces = unsafe { std::slice::from_raw_parts(iov, n as usize) };
@@ -159,7 +159,7 @@ unsafe fn pieces(msg: &msghdr) -> &[iovec] {
 /// # Safety
 /// As sendmsg(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_int) -> ssize_t {
+pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_int) -> ssize_t {
     if let Some(socket) = table::get(fd)
         // SAFETY: the caller's message.
         && let Some(m) = unsafe { msg.as_ref() }.filter(|m| !refused(m))
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_int) ->
 /// # Safety
 /// As sendmmsg(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, flags: c_int) -> c_int {
     if let Some(socket) = table::get(fd).filter(|_| !msgs.is_null() && n > 0) {
         // SAFETY: the caller's messages.
         let msgs =

@@ -148,7 +148,7 @@ unsafe fn descriptors<'a>(fds: *mut pollfd, n: nfds_t) -> Option<&'a mut [pollfd
 /// # Safety
 /// As poll(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
     // SAFETY: the caller's descriptors.
     if let Some(fds) = unsafe { descriptors(fds, n) }
         && let Some(done) = wait(fds, of_ms(ms), std::ptr::null())
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
 /// # Safety
 /// As ppoll(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ppoll(
+pub unsafe extern "C-unwind" fn ppoll(
     fds: *mut pollfd,
     n: nfds_t,
     t: *const timespec,
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn ppoll(
 /// # Safety
 /// As poll(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __poll_chk(fds: *mut pollfd, n: nfds_t, ms: c_int, room: usize) -> c_int {
+pub unsafe extern "C-unwind" fn __poll_chk(fds: *mut pollfd, n: nfds_t, ms: c_int, room: usize) -> c_int {
     check(n, room);
     // SAFETY: the caller's arguments.
     unsafe { poll(fds, n, ms) }
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn __poll_chk(fds: *mut pollfd, n: nfds_t, ms: c_int, room
 /// # Safety
 /// As ppoll(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __ppoll_chk(
+pub unsafe extern "C-unwind" fn __ppoll_chk(
     fds: *mut pollfd,
     n: nfds_t,
     t: *const timespec,
@@ -313,7 +313,7 @@ fn wait_sets(sets: &Sets, timeout: Option<Duration>, mask: *const sigset_t) -> O
 /// # Safety
 /// As select(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn select(
+pub unsafe extern "C-unwind" fn select(
     n: c_int,
     r: *mut fd_set,
     w: *mut fd_set,
@@ -342,7 +342,7 @@ pub unsafe extern "C" fn select(
 /// # Safety
 /// As pselect(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pselect(
+pub unsafe extern "C-unwind" fn pselect(
     n: c_int,
     r: *mut fd_set,
     w: *mut fd_set,

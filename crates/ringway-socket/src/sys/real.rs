@@ -49,14 +49,14 @@ macro_rules! real {
     (@call $found:ident ($($arg:ident: $type:ty),*) () $ret:ty) => {{
         // SAFETY: libc's function of this name has this type; the caller keeps its rules.
         unsafe {
-            let f: unsafe extern "C" fn($($type),*) -> $ret = std::mem::transmute($found);
+            let f: unsafe extern "C-unwind" fn($($type),*) -> $ret = std::mem::transmute($found);
             f($($arg),*)
         }
     }};
     (@call $found:ident ($($arg:ident: $type:ty),*) ($rest:ident: $rtype:ty) $ret:ty) => {{
         // SAFETY: as above, for a function with optional arguments.
         unsafe {
-            let f: unsafe extern "C" fn($($type,)* ...) -> $ret = std::mem::transmute($found);
+            let f: unsafe extern "C-unwind" fn($($type,)* ...) -> $ret = std::mem::transmute($found);
             f($($arg,)* $rest)
         }
     }};

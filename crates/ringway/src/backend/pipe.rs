@@ -54,6 +54,34 @@ pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
     Ok(setup.finish(vec![made.0], vec![made.1], u32::from(u16::MAX), what))
 }
 
+/// Two rings of `slots` slots for this process alone: frames that are sent to the first come out of the second, in another thread
+/// if need be. No directory lists them.
+///
+/// ```
+/// let (mut tx, mut rx) = ringway::ring_pair(64)?;
+/// assert!(tx.push(&[7; 60]));
+/// tx.sync()?;
+/// assert_eq!(rx.sync()?, 1);
+/// # Ok::<(), ringway::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Invalid`] for less than 2 or more than 65536 slots; when descriptors or memory run out.
+pub fn ring_pair(slots: u32) -> Result<(TxRing, RxRing)> {
+    const NAME: &str = "loop:";
+    let shape = PortShape { tx_rings: 1, rx_rings: 1, slots, host: false };
+    let region = Region::memfd(&shape.region(super::BUF_SIZE))?;
+    let lease = Lease::take(&region, NAME, &shape)?;
+    let io = |e| Error::io(NAME, "eventfd failed", e);
+    let bells = (Arc::new(fd::eventfd().map_err(io)?), Arc::new(fd::eventfd().map_err(io)?));
+    let mut views = lease.views();
+    let (tx, rx) = views.next().zip(views.next()).expect("a lease has the rings of its shape");
+    let link = Link { tx, rx, bells };
+    let registration = Registration::unlisted(NAME, 1, 1)?;
+    let (rx, tx) = take(&lease, &registration, link.clone(), link);
+    Ok((tx, rx))
+}
+
 /// The rings of an end that receives on `inward` and sends on `outward`.
 fn take(lease: &Arc<Lease>, registration: &Registration, inward: Link, outward: Link) -> (RxRing, TxRing) {
     let (view, stats) = (inward.rx.clone(), registration.rx(0));

@@ -25,36 +25,38 @@ struct Out {
     /// The interface whose stack it serves; `None`: it sends to a wire.
     host: Option<u32>,
     program: OwnedFd,
+    /// When it was opened or looked for last, monotonic ns: a NIC may go and another take its number.
+    looked_ns: u64,
 }
 
-/// The `out` programs that a port of a switch may run, opened when needed.
+/// The `out` programs that a port of a switch may run. Those that are there are opened with the port: its owner may give rights up
+/// later. Others are opened when they are needed.
 #[derive(Debug)]
 pub(super) struct Outs {
     name: String,
     dir: PathBuf,
     open: Vec<Out>,
-    /// When `open` was emptied last, monotonic ns: a NIC may go and another take its number.
-    since_ns: u64,
 }
 
 impl Outs {
     /// For the port `name` whose directory is `dir`.
     pub(super) fn new(name: &str, dir: &Path) -> Self {
-        Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new(), since_ns: 0 }
+        let mut outs = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
+        let ports: Vec<_> = outs.there().into_iter().map(|(port, ..)| port).collect();
+        for port in ports {
+            // Who sends there is told why that fails.
+            let _ = outs.find(port);
+        }
+        outs
     }
 
-    /// Closes all, to open those that took their places: they were replaced.
+    /// They were replaced: those that took their places are opened when they are needed.
     pub(super) fn forget(&mut self) {
-        self.open.clear();
+        self.open.iter_mut().for_each(|o| o.looked_ns = 0);
     }
 
     /// Sends up to `frames` frames that wait for the NIC with port number `port`, or for each one.
     pub(super) fn send(&mut self, port: u32, frames: u32) -> Result<()> {
-        let now = time::monotonic_ns();
-        if now.saturating_sub(self.since_ns) >= LOOK_NS {
-            self.since_ns = now;
-            self.open.clear();
-        }
         if port != ALL {
             return self.send_one(port, frames);
         }
@@ -74,18 +76,31 @@ impl Outs {
 
     /// Place in `open` of the program of a port; `None`: it was deleted, and its ring with it.
     fn find(&mut self, port: u32) -> Result<Option<usize>> {
-        if let Some(at) = self.open.iter().position(|o| o.port == port) {
+        let now = time::monotonic_ns();
+        let known = self.open.iter().position(|o| o.port == port);
+        if let Some(at) = known.filter(|&at| now.saturating_sub(self.open[at].looked_ns) < LOOK_NS) {
             return Ok(Some(at));
         }
+        match (self.open_out(port, now), known) {
+            (Ok(Some(out)), Some(at)) => self.open[at] = out,
+            (Ok(Some(out)), None) => self.open.push(out),
+            (Ok(None), known) => known.into_iter().for_each(|at| _ = self.open.remove(at)),
+            // The process has given rights up since; what it has goes on.
+            (Err(e), Some(at)) if e.kind() == ErrorKind::Denied => self.open[at].looked_ns = now,
+            (Err(e), _) => return Err(e),
+        }
+        Ok(self.open.iter().position(|o| o.port == port))
+    }
+
+    fn open_out(&self, port: u32, now: u64) -> Result<Option<Out>> {
         let Some((port, host, file)) = self.there().into_iter().find(|(p, ..)| *p == port) else {
             return Ok(None);
         };
         match objects::open_pin(&file, true, &self.name) {
-            Ok(program) => self.open.push(Out { port, host, program }),
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(e),
+            Ok(program) => Ok(Some(Out { port, host, program, looked_ns: now })),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
         }
-        Ok(Some(self.open.len() - 1))
     }
 
     fn send_one(&mut self, port: u32, frames: u32) -> Result<()> {

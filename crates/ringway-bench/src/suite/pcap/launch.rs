@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::suite::Fault;
 
-const LIBRARIES: [&str; 2] = ["libringway_pcap.so", "libringway_socket.so"];
+const LIBRARY: &str = "libringway_preload.so";
 
 /// Variables for a program's environment.
 pub(super) type Environment = Vec<(&'static str, OsString)>;
@@ -28,7 +28,7 @@ pub(super) enum Under<'a> {
 }
 
 impl Under<'_> {
-    /// Unavailable when the libraries have not been built.
+    /// Unavailable when the library has not been built.
     pub(super) fn environment(self) -> Result<Environment, Fault> {
         let settings: &[(&str, &str)] = match self {
             Self::System => return Ok(Vec::new()),
@@ -38,7 +38,7 @@ impl Under<'_> {
             Self::AtOnce(map) => &[("RINGWAY_BATCH_US", "0"), ("RINGWAY_MAP", map)],
         };
         let settings = settings.iter().map(|(name, value)| (*name, value.into()));
-        Ok([("LD_PRELOAD", libraries(&directories())?)].into_iter().chain(settings).collect())
+        Ok([("LD_PRELOAD", library(&directories())?)].into_iter().chain(settings).collect())
     }
 }
 
@@ -59,21 +59,18 @@ fn directories() -> Vec<PathBuf> {
     }
     let exe = env::current_exe().unwrap_or_default();
     let beside = exe.parent().unwrap_or(Path::new("/"));
-    // A test program lies in a directory below the libraries.
+    // A test program lies in a directory below the library.
     vec![beside.to_owned(), beside.join(".."), beside.join("../lib/ringway")]
 }
 
-/// Both libraries of the first directory that has them, as the dynamic linker takes them.
-fn libraries(dirs: &[PathBuf]) -> Result<OsString, Fault> {
-    for dir in dirs {
-        let files = LIBRARIES.map(|file| dir.join(file));
-        if files.iter().all(|file| file.is_file()) {
-            return Ok(files.map(PathBuf::into_os_string).join(":".as_ref()));
-        }
+/// The library of the first directory that has it.
+fn library(dirs: &[PathBuf]) -> Result<OsString, Fault> {
+    if let Some(file) = dirs.iter().map(|dir| dir.join(LIBRARY)).find(|file| file.is_file()) {
+        return Ok(file.into_os_string());
     }
     let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
-    let cure = "build them with `make all`, or name their directory in RINGWAY_LIB";
-    Err(Fault::Unavailable(format!("no {} in {}; {cure}", LIBRARIES.join(" and "), dirs.join(", "))))
+    let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
+    Err(Fault::Unavailable(format!("no {LIBRARY} in {}; {cure}", dirs.join(", "))))
 }
 
 #[cfg(test)]
@@ -82,15 +79,13 @@ mod tests {
     use crate::peers::OwnFolder;
 
     #[test]
-    fn both_libraries_or_none() {
+    fn the_library_of_the_first_directory_that_has_it() {
         let folder = OwnFolder::create(&env::temp_dir()).unwrap();
         let dirs = [folder.path().join("absent"), folder.path().to_owned()];
-        assert!(matches!(libraries(&dirs), Err(Fault::Unavailable(why)) if why.contains("make all")));
-        std::fs::write(folder.path().join(LIBRARIES[0]), "").unwrap();
-        assert!(libraries(&dirs).is_err());
-        std::fs::write(folder.path().join(LIBRARIES[1]), "").unwrap();
-        let both = libraries(&dirs).unwrap().into_string().unwrap();
-        assert!(both.matches(':').count() == 1 && both.ends_with(LIBRARIES[1]), "{both}");
+        assert!(matches!(library(&dirs), Err(Fault::Unavailable(why)) if why.contains("make all")));
+        let file = folder.path().join(LIBRARY);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(library(&dirs), Ok(file.into_os_string()));
     }
 
     #[test]

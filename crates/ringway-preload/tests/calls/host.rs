@@ -354,7 +354,7 @@ impl Named {
 /// The library that was built beside the test.
 pub(crate) fn library() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
-    let found = exe.ancestors().skip(1).take(2).map(|d| d.join("libringway_socket.so")).find(|p| p.exists());
+    let found = exe.ancestors().skip(1).take(2).map(|d| d.join("libringway_preload.so")).find(|p| p.exists());
     found.expect("build the workspace first: cargo build --workspace")
 }
 

@@ -1,4 +1,4 @@
-//! Where the libraries are that are put under a program.
+//! Where the library is that is put under a program.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, symlink};
@@ -9,35 +9,23 @@ use crate::failure::Failure;
 /// What the dynamic linker is told.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Files for `LD_PRELOAD`.
-    pub(super) preload: Vec<PathBuf>,
+    /// The file for `LD_PRELOAD`.
+    pub(super) preload: PathBuf,
     /// The directory for `LD_LIBRARY_PATH`, where programs that load libpcap by another name find it.
     pub(super) search: Option<PathBuf>,
 }
 
-const PCAP: &str = "libringway_pcap.so";
-const SOCKET: &str = "libringway_socket.so";
+const LIBRARY: &str = "libringway_preload.so";
 
 /// Names under which programs load libpcap at run time.
 const ALIASES: [&str; 3] = ["libpcap.so.0.8", "libpcap.so.1", "libpcap.so"];
 
-/// The libraries that are wanted. That for packet sockets may be missing unless it is the only one.
-pub(super) fn find(pcap: bool, socket: bool) -> Result<Found, Failure> {
+/// Finds the library.
+pub(super) fn find() -> Result<Found, Failure> {
     let dirs = directories();
-    let mut found = Found::default();
-    if pcap {
-        let file = locate(&dirs, PCAP).ok_or_else(|| missing(&dirs, PCAP))?;
-        found.search = file.parent().and_then(aliases);
-        found.preload.push(file);
-    }
-    if socket {
-        match locate(&dirs, SOCKET) {
-            Some(file) => found.preload.push(file),
-            None if !pcap => return Err(missing(&dirs, SOCKET)),
-            None => {}
-        }
-    }
-    Ok(found)
+    let preload = locate(&dirs).ok_or_else(|| missing(&dirs))?;
+    let search = preload.parent().and_then(aliases);
+    Ok(Found { preload, search })
 }
 
 /// That of `RINGWAY_LIB` alone, or those that go with this command: of a build, and of an installation.
@@ -51,14 +39,14 @@ fn directories() -> Vec<PathBuf> {
     vec![beside, installed]
 }
 
-fn locate(dirs: &[PathBuf], file: &str) -> Option<PathBuf> {
-    dirs.iter().filter_map(|dir| dir.join(file).canonicalize().ok()).find(|path| path.is_file())
+fn locate(dirs: &[PathBuf]) -> Option<PathBuf> {
+    dirs.iter().filter_map(|dir| dir.join(LIBRARY).canonicalize().ok()).find(|path| path.is_file())
 }
 
-fn missing(dirs: &[PathBuf], file: &str) -> Failure {
+fn missing(dirs: &[PathBuf]) -> Failure {
     let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
     let cure = "build it with `make all`, or name its directory in RINGWAY_LIB";
-    Failure::Other(format!("{file} is not in {}; {cure}", dirs.join(" or ")))
+    Failure::Other(format!("{LIBRARY} is not in {}; {cure}", dirs.join(" or ")))
 }
 
 /// A directory in which the library of `dir` has all its names: that directory itself when it was installed so, else one in it,
@@ -74,7 +62,7 @@ fn aliases(dir: &Path) -> Option<PathBuf> {
     for alias in ALIASES {
         let link = inner.join(alias);
         // Two commands may make it at once: either link is right.
-        let _ = symlink(Path::new("..").join(PCAP), &link);
+        let _ = symlink(Path::new("..").join(LIBRARY), &link);
         link.exists().then_some(())?;
     }
     Some(inner)
@@ -89,7 +77,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("ringway-libraries-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         assert_eq!(aliases(&dir), None, "links to nothing are no libraries");
-        fs::write(dir.join(PCAP), "").unwrap();
+        fs::write(dir.join(LIBRARY), "").unwrap();
         let inner = dir.join("ringway-libpcap");
         assert_eq!((aliases(&dir), aliases(&dir)), (Some(inner.clone()), Some(inner)));
         fs::remove_dir_all(dir.join("ringway-libpcap")).unwrap();

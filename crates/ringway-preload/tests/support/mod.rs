@@ -24,7 +24,7 @@ pub(crate) fn library() -> &'static Path {
         let built = Command::new(env!("CARGO")).args(build).args(release).status().unwrap();
         assert!(built.success());
         let deps = std::env::current_exe().unwrap().parent().unwrap().to_owned();
-        deps.parent().unwrap().join("libringway_pcap.so")
+        deps.parent().unwrap().join("libringway_preload.so")
     })
 }
 

@@ -1,0 +1,65 @@
+//! Locks that no thread holds while the process forks: the child could never take them again.
+
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::common::Common;
+use crate::sys;
+
+/// Ports of this process that only one user can open. Taken before all other locks of this crate.
+static OPEN: Mutex<Vec<Arc<Common>>> = Mutex::new(Vec::new());
+
+/// Read by who holds the lock of a port, written by who forks.
+static FORK: RwLock<()> = RwLock::new(());
+
+type Held = (MutexGuard<'static, Vec<Arc<Common>>>, RwLockWriteGuard<'static, ()>);
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// A locked value of a port.
+#[derive(Debug)]
+pub(crate) struct Locked<'a, T> {
+    value: MutexGuard<'a, T>,
+    _fork: RwLockReadGuard<'static, ()>,
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+/// Locks a value of a port; a thread has one at a time.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
+    let fork = FORK.read().unwrap_or_else(PoisonError::into_inner);
+    Locked { value: mutex.lock().unwrap_or_else(PoisonError::into_inner), _fork: fork }
+}
+
+pub(crate) fn open() -> MutexGuard<'static, Vec<Arc<Common>>> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sees to forks from now on. Whoever has functions called at forks too that take locks calls this before.
+pub fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| sys::at_fork(before, after));
+}
+
+extern "C" fn before() {
+    let held = (open(), FORK.write().unwrap_or_else(PoisonError::into_inner));
+    let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));
+}
+
+extern "C" fn after() {
+    let _ = HELD.try_with(|h| h.borrow_mut().take());
+}

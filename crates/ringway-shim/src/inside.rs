@@ -1,0 +1,48 @@
+//! Whether the calling thread is inside the libraries already.
+
+use std::cell::Cell;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The calling thread is inside until this is dropped.
+///
+/// A signal handler may send while the thread that it interrupted holds our locks. And what we call (std, the library of ports)
+/// calls the functions that we stand before. Both then get the kernel's function: nothing waits for itself, and nobody serves a
+/// socket that a library opened for its own use.
+#[derive(Debug)]
+pub struct Inside(());
+
+impl Inside {
+    /// `None` when the thread is inside already, or ends.
+    #[inline]
+    #[must_use]
+    pub fn enter() -> Option<Self> {
+        match INSIDE.try_with(|i| i.replace(true)) {
+            Ok(false) => Some(Self(())),
+            _ => None,
+        }
+    }
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        let _ = INSIDE.try_with(|i| i.set(false));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_enters_once() {
+        let inside = Inside::enter();
+        assert!(inside.is_some() && Inside::enter().is_none());
+        assert!(std::thread::spawn(|| Inside::enter().is_some()).join().unwrap(), "threads do not meet");
+        drop(inside);
+        assert!(Inside::enter().is_some());
+    }
+}
