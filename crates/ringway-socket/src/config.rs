@@ -38,6 +38,11 @@ impl Config {
         Self { map: PortMap::parse(map), serves: only != "pcap", bound: rule.bound(), verbose }
     }
 
+    /// Whether ports stand for interfaces at all.
+    pub(crate) fn maps(&self) -> bool {
+        self.map.entries().next().is_some()
+    }
+
     /// The port that stands for an interface.
     pub(crate) fn port_of(&self, interface: &str) -> Option<&str> {
         self.map.port(interface)

@@ -51,7 +51,12 @@ pub unsafe extern "C-unwind" fn accept(fd: c_int, from: *mut sockaddr, len: *mut
 /// # Safety
 /// As accept4(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn accept4(fd: c_int, from: *mut sockaddr, len: *mut socklen_t, flags: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn accept4(
+    fd: c_int,
+    from: *mut sockaddr,
+    len: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
     // Flags that there are not are the kernel's to refuse.
     if flags & !(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) == 0 && nobody(fd) {
         return try_again();

@@ -11,7 +11,7 @@ use crate::report::{self, Call};
 use crate::sys::guard::{Inside, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{real, table};
-use crate::{flusher, fork, incoming, link, socket};
+use crate::{flusher, fork, incoming, link, raw, socket};
 
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -30,6 +30,9 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
     // SAFETY: the caller's arguments.
     let fd = unsafe { real::socket(domain, kind, protocol) };
     let plain = kind & !TYPE_FLAGS;
+    if fd >= 0 && (domain, plain) == (libc::AF_INET, libc::SOCK_RAW) {
+        note_raw(fd, protocol);
+    }
     if fd < 0 || domain != libc::AF_PACKET || !matches!(plain, libc::SOCK_RAW | libc::SOCK_DGRAM) {
         return fd;
     }
@@ -42,6 +45,17 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
         note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
     }
     fd
+}
+
+/// A raw socket sends by the ports of mapped interfaces.
+fn note_raw(fd: c_int, protocol: c_int) {
+    if let Some(_inside) = Inside::enter()
+        && Config::get().serves
+        && Config::get().maps()
+    {
+        link::prepare();
+        raw::add(fd, protocol);
+    }
 }
 
 /// # Safety
@@ -103,6 +117,9 @@ pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     {
         table::remove(fd);
     }
+    if raw::is(fd) && fork::is_here() {
+        raw::remove(fd);
+    }
     // SAFETY: the caller's argument.
     unsafe { real::close(fd) }
 }
@@ -118,6 +135,9 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
                 && let Some(_inside) = Inside::enter()
             {
                 table::remove(fd as c_int);
+            }
+            if raw::is(fd as c_int) {
+                raw::remove(fd as c_int);
             }
         }
     }
@@ -143,6 +163,9 @@ fn copied(from: c_int, to: c_int) -> c_int {
     {
         table::remove(to);
         table::alias(from, to);
+    }
+    if to >= 0 && to != from && (raw::is(from) || raw::is(to)) && fork::is_here() {
+        raw::alias(from, to);
     }
     to
 }

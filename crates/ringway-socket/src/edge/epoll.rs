@@ -16,7 +16,12 @@ use crate::sys::{kernel, real, table};
 /// # Safety
 /// As epoll_ctl(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn epoll_ctl(epoll: c_int, op: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+pub unsafe extern "C-unwind" fn epoll_ctl(
+    epoll: c_int,
+    op: c_int,
+    fd: c_int,
+    event: *mut epoll_event,
+) -> c_int {
     let Some(socket) = table::get(fd) else {
         // SAFETY: the caller's arguments.
         return unsafe { real::epoll_ctl(epoll, op, fd, event) };
@@ -155,7 +160,12 @@ fn sockets() -> impl Iterator<Item = &'static Socket> {
 /// # Safety
 /// As epoll_wait(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn epoll_wait(epoll: c_int, events: *mut epoll_event, n: c_int, ms: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    n: c_int,
+    ms: c_int,
+) -> c_int {
     let real = |left: Option<Duration>| {
         let ms = to_ms(left);
         // SAFETY: the caller's arguments.

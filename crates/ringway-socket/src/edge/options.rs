@@ -7,6 +7,7 @@ use std::mem::size_of;
 use libc::{sock_fprog, socklen_t};
 
 use crate::filter::Insn;
+use crate::raw;
 use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
 use crate::socket::{NO_EBPF, Stamps, State};
@@ -42,6 +43,10 @@ pub unsafe extern "C-unwind" fn setsockopt(
     }
     // SAFETY: the caller's arguments.
     let done = unsafe { real::setsockopt(fd, level, name, value, len) };
+    if done == 0 && (level, name) == (libc::IPPROTO_IP, libc::IP_HDRINCL) && len > 0 && raw::is(fd) {
+        // SAFETY: the kernel has read at least a byte here; numbers of this option are 0 or 1 in their first one.
+        raw::set_whole(fd, unsafe { *value.cast::<u8>() } != 0);
+    }
     let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
     let Some(_inside) = Inside::enter() else { return done };
     let mut state = socket.state();

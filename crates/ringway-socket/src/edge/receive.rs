@@ -177,7 +177,12 @@ pub unsafe extern "C-unwind" fn __recvfrom_chk(
 /// # Safety
 /// As read(2).
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn __read_chk(fd: c_int, bytes: *mut c_void, len: size_t, room: size_t) -> ssize_t {
+pub unsafe extern "C-unwind" fn __read_chk(
+    fd: c_int,
+    bytes: *mut c_void,
+    len: size_t,
+    room: size_t,
+) -> ssize_t {
     check(len, room);
     // SAFETY: the caller's arguments.
     unsafe { read(fd, bytes, len) }

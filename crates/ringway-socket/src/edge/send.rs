@@ -1,11 +1,13 @@
 //! Calls that send.
 
 use std::ffi::{c_int, c_void};
+use std::net::Ipv4Addr;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::address::{self, To};
 use crate::outgoing::{Outgoing, Put};
+use crate::raw;
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sys::guard::{Inside, set_errno};
@@ -71,6 +73,24 @@ unsafe fn one(
     }
 }
 
+/// A packet of a raw socket; `None` leaves it to the kernel.
+///
+/// # Safety
+/// The pieces must be readable, and the address as long as it says.
+unsafe fn packet(call: Call, fd: c_int, pieces: &[iovec], to: (*const c_void, socklen_t)) -> Option<ssize_t> {
+    if to.0.is_null() || (to.1 as usize) < size_of::<libc::sockaddr_in>() {
+        return None;
+    }
+    // SAFETY: by the contract; programs need not align it.
+    let at = unsafe { to.0.cast::<libc::sockaddr_in>().read_unaligned() };
+    let _inside = Inside::enter().filter(|_| c_int::from(at.sin_family) == libc::AF_INET)?;
+    // SAFETY: by the contract.
+    let bytes = unsafe { Gather::new(pieces) }?;
+    let sent = raw::send(fd, bytes, Ipv4Addr::from(u32::from_be(at.sin_addr.s_addr)))?;
+    report::served(call);
+    Some(answer(sent))
+}
+
 /// # Safety
 /// As sendto(2); the others of this file as theirs.
 #[unsafe(no_mangle)]
@@ -86,6 +106,12 @@ pub unsafe extern "C-unwind" fn sendto(
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes and address.
         if let Some(done) = unsafe { one(Call::Send, fd, socket, &piece, (to.cast(), tolen)) } {
+            return done;
+        }
+    } else if raw::is(fd) {
+        let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
+        // SAFETY: the caller's bytes and address.
+        if let Some(done) = unsafe { packet(Call::Send, fd, &piece, (to.cast(), tolen)) } {
             return done;
         }
     }
@@ -167,6 +193,16 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_
         let to = (m.msg_name.cast_const(), m.msg_namelen.min(LONGEST));
         // SAFETY: as above.
         if let Some(done) = unsafe { one(Call::Sendmsg, fd, socket, pieces(m), to) } {
+            return done;
+        }
+    } else if raw::is(fd)
+        // SAFETY: the caller's message.
+        && let Some(m) = unsafe { msg.as_ref() }.filter(|m| !refused(m))
+    {
+        // SAFETY: as above.
+        if let Some(done) =
+            unsafe { packet(Call::Sendmsg, fd, pieces(m), (m.msg_name.cast_const(), m.msg_namelen)) }
+        {
             return done;
         }
     }

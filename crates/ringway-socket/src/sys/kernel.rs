@@ -77,6 +77,27 @@ pub(crate) fn patience(fd: RawFd) -> Option<Duration> {
     (done == 0 && !wait.is_zero()).then_some(wait)
 }
 
+/// Index of the interface that the socket is bound to (`SO_BINDTODEVICE`).
+pub(crate) fn bound_device(fd: RawFd) -> Option<u32> {
+    let mut name = [0u8; libc::IFNAMSIZ];
+    let mut len = name.len() as socklen_t;
+    let at = name.as_mut_ptr().cast();
+    // SAFETY: `name` has this length and lives across the call.
+    let done = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, at, &raw mut len) };
+    let name = CStr::from_bytes_until_nul(&name).ok().filter(|n| done == 0 && !n.is_empty())?;
+    nix::net::if_::if_nametoindex(name).ok()
+}
+
+/// An option of an IPv4 socket that is a byte: `IP_TTL`, `IP_TOS`.
+pub(crate) fn ip_option(fd: RawFd, name: c_int) -> Option<u8> {
+    let mut value: c_int = 0;
+    let mut len = size_of::<c_int>() as socklen_t;
+    let at = (&raw mut value).cast();
+    // SAFETY: `value` has this length and lives across the call.
+    let done = unsafe { real::getsockopt(fd, libc::IPPROTO_IP, name, at, &raw mut len) };
+    u8::try_from(value).ok().filter(|_| done == 0)
+}
+
 /// Bytes that the socket may hold.
 pub(crate) fn receive_buffer(fd: RawFd) -> usize {
     let mut bytes: c_int = 0;

@@ -15,6 +15,8 @@ const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
+const RTA_PREFSRC: u16 = 7;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_BPF_NAME: u16 = 7;
@@ -130,10 +132,54 @@ fn link_local(a: &IpAddr) -> bool {
 pub(super) fn is_default_route(index: u32) -> bool {
     let v4 = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
     let v6 = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
-    [v4, v6].into_iter().any(|to| route(to).is_ok_and(|i| i == Some(index)))
+    [v4, v6].into_iter().any(|to| route(to, None).is_ok_and(|r| oif(&r) == Some(index)))
 }
 
-fn route(to: IpAddr) -> io::Result<Option<u32>> {
+/// Where packets to an address leave, and what they leave by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextHop {
+    /// Index of the interface.
+    pub interface: u32,
+    /// The router to send to; `None` when the address itself is on the link.
+    pub gateway: Option<Ipv4Addr>,
+    /// The address that such packets come from.
+    pub source: Ipv4Addr,
+}
+
+/// Asks the kernel's routing tables where a packet to `to` leaves, from a socket that is bound to interface `bound` if there is one;
+/// `None` without a route.
+///
+/// ```
+/// use std::net::Ipv4Addr;
+/// let hop = ringway::probe::next_hop(Ipv4Addr::LOCALHOST, None)?;
+/// assert!(hop.is_none_or(|h| h.interface == 1 && h.gateway.is_none()));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// When the kernel can't be asked.
+///
+/// Source: rtnetlink(7).
+pub fn next_hop(to: Ipv4Addr, bound: Option<u32>) -> io::Result<Option<NextHop>> {
+    let all = match route(to.into(), bound) {
+        Ok(all) => all,
+        Err(e) if matches!(e.raw_os_error(), Some(libc::ENETUNREACH | libc::EHOSTUNREACH)) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(e),
+    };
+    let attrs = all.first().and_then(|m| m.body.get(RTMSG..)).unwrap_or_default();
+    let address = |kind| attribute(attrs, kind).and_then(|v| Some(Ipv4Addr::from(*v.first_chunk::<4>()?)));
+    let source = address(RTA_PREFSRC).unwrap_or(Ipv4Addr::UNSPECIFIED);
+    Ok(oif(&all).map(|interface| NextHop { interface, gateway: address(RTA_GATEWAY), source }))
+}
+
+fn oif(answer: &[Message]) -> Option<u32> {
+    let attrs = answer.first().and_then(|m| m.body.get(RTMSG..)).unwrap_or_default();
+    attribute(attrs, RTA_OIF).and_then(|v| u32_at(v, 0))
+}
+
+fn route(to: IpAddr, bound: Option<u32>) -> io::Result<Vec<Message>> {
     let (family, bytes) = match to {
         IpAddr::V4(a) => (libc::AF_INET, a.octets().to_vec()),
         IpAddr::V6(a) => (libc::AF_INET6, a.octets().to_vec()),
@@ -141,9 +187,8 @@ fn route(to: IpAddr) -> io::Result<Option<u32>> {
     let mut body = vec![0; RTMSG];
     (body[0], body[1]) = (family as u8, bytes.len() as u8 * 8);
     put(&mut body, RTA_DST, &bytes);
-    let all = Netlink::route()?.ask(libc::RTM_GETROUTE, 0, &body)?;
-    let attrs = all.first().and_then(|m| m.body.get(RTMSG..)).unwrap_or_default();
-    Ok(attribute(attrs, RTA_OIF).and_then(|v| u32_at(v, 0)))
+    bound.into_iter().for_each(|index| put(&mut body, RTA_OIF, &index.to_ne_bytes()));
+    Netlink::route()?.ask(libc::RTM_GETROUTE, 0, &body)
 }
 
 /// Id and name of the eBPF filters at one side of an interface's clsact discipline.

@@ -53,6 +53,7 @@ pub(crate) use choose::choose_but;
 pub use choose::{Backend, Choice, Step, choose};
 pub use fix::Fix;
 pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
+pub use link::{NextHop, next_hop};
 pub use programs::programs;
 pub use rights::Rights;
 pub use trial::Trial;

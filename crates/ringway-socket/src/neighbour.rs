@@ -1,0 +1,117 @@
+//! Hardware addresses of neighbours behind a port, asked for by ARP through it (RFC 826).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use crate::filter::About;
+use crate::frame::HEADER;
+use crate::link::Link;
+use crate::raw::{Out, put};
+use crate::receiver::Wish;
+use crate::sys::kernel;
+
+const ARP: u16 = 0x0806;
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+
+/// For how long an answer, or that there was none, is believed.
+const KNOWN: Duration = Duration::from_secs(5);
+const UNKNOWN: Duration = Duration::from_secs(1);
+
+/// How often to ask, and how long to wait for each answer.
+const ASKS: u32 = 3;
+const WAIT: Duration = Duration::from_millis(200);
+
+type Known = HashMap<(usize, Ipv4Addr), (Instant, Option<[u8; 6]>)>;
+
+thread_local! {
+    /// Of each thread, so that nobody waits for a lock after a fork.
+    static ANSWERS: RefCell<Known> = RefCell::default();
+}
+
+/// The hardware address to send to for a packet to `hop`, the address itself or a gateway.
+pub(crate) fn resolve(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
+    if hop.is_broadcast() {
+        return Some([0xff; 6]);
+    }
+    if hop.is_multicast() {
+        let [_, b, c, d] = hop.octets();
+        return Some([1, 0, 0x5e, b & 0x7f, c, d]);
+    }
+    let key = (std::ptr::from_ref(out.link).addr(), hop);
+    if let Some((at, mac)) = ANSWERS.try_with(|all| all.borrow().get(&key).copied()).ok().flatten()
+        && at.elapsed() < if mac.is_some() { KNOWN } else { UNKNOWN }
+    {
+        return mac;
+    }
+    let mac = ask(out, source, hop);
+    let _ = ANSWERS.try_with(|all| all.borrow_mut().insert(key, (Instant::now(), mac)));
+    mac
+}
+
+fn ask(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
+    let about = About { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
+    let wish = Wish { protocol: ARP, about, own: out.address };
+    let id = out.link.ready().ok()?.add(wish, 0).ok()?;
+    let found = (0..ASKS).find_map(|_| {
+        put(out.link, &request(out.address, source, hop)).ok()?;
+        out.link.flush();
+        answer(out.link, id, hop)
+    });
+    out.link.lock().remove(id);
+    found
+}
+
+/// Waits for an answer. Other sockets get what comes meanwhile, as always.
+fn answer(link: &'static Link, id: u64, hop: Ipv4Addr) -> Option<[u8; 6]> {
+    let until = Instant::now() + WAIT;
+    loop {
+        let mut inner = link.ready().ok()?;
+        let mut found = None;
+        let looked = inner.take(id, false, &mut |frame| {
+            found = sender(frame.bytes, hop);
+            found.is_none()
+        });
+        looked.ok()?;
+        let left = until.saturating_duration_since(Instant::now());
+        if found.is_some() || left.is_zero() {
+            return found;
+        }
+        if inner.arm() != Ok(false) {
+            continue;
+        }
+        let watch = inner.receiver(id)?.watch();
+        drop(inner);
+        let _ = kernel::sleep_on(watch, Some(left));
+    }
+}
+
+/// Asks who has `hop`.
+fn request(address: [u8; 6], source: Ipv4Addr, hop: Ipv4Addr) -> Vec<u8> {
+    let header = [&[0xff; 6][..], &address, &ARP.to_be_bytes(), &[0, 1, 8, 0, 6, 4, 0, REQUEST]].concat();
+    [&header[..], &address, &source.octets(), &[0; 6], &hop.octets(), &[0; 18]].concat()
+}
+
+/// The hardware address of `hop` in a reply of it.
+fn sender(frame: &[u8], hop: Ipv4Addr) -> Option<[u8; 6]> {
+    let arp = frame.get(HEADER..HEADER + 28)?;
+    let is_reply = arp[..8] == [0, 1, 8, 0, 6, 4, 0, REPLY] && arp[14..18] == hop.octets();
+    is_reply.then(|| arp[8..14].try_into().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_that_of_who_was_asked_for() {
+        let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let mut frame = request([2; 6], a, b);
+        assert_eq!((frame.len(), sender(&frame, a)), (60, None), "a request is no answer");
+        frame[21] = REPLY;
+        assert_eq!((sender(&frame, a), sender(&frame, b)), (Some([2; 6]), None));
+        assert_eq!(sender(&frame[..41], a), None);
+    }
+}
