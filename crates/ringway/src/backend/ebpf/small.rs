@@ -54,7 +54,7 @@ pub(super) struct Small {
     /// Whether the interface takes live frames.
     live: bool,
     ring: u32,
-    /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken on first use.
+    /// Made when the port is opened, for it belongs to the namespace of the thread that makes it; taken when it is bound.
     unbound: Option<OwnedFd>,
     stats: RingStats,
 }
@@ -79,7 +79,7 @@ impl Small {
         }
     }
 
-    /// Whether this way may be used now beside live frames. Binds the socket on first use.
+    /// Whether this way may be used now beside live frames. Binds the socket when it first may.
     #[inline]
     pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {
         if self.possible && now - self.asked_ns > ASK_NS {
