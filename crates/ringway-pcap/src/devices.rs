@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 use ringway::PortMap;
 use ringway::vale::{Switch, switches};
 
+use crate::sys;
+
 /// What stands before the colon of a port's name, but for the names of switches.
 const KINDS: [&str; 11] =
     ["ebpf", "auto", "xdp", "packet", "pipe", "pcap", "null", "loop", "tap", "fault", "trace"];
@@ -38,13 +40,7 @@ pub(crate) fn target(device: &str) -> Option<Target> {
         return Some(Target::Port(device.to_owned()));
     }
     let copy = ringway::environment("RINGWAY_COPY").is_some_and(|v| v == "1");
-    (copy && is_ethernet(device)).then(|| Target::Copies(device.to_owned()))
-}
-
-/// Whether it is an interface that has Ethernet frames (`ARPHRD_ETHER`).
-fn is_ethernet(device: &str) -> bool {
-    let plain = !device.is_empty() && !device.contains('/') && !device.starts_with('.');
-    plain && std::fs::read_to_string(format!("/sys/class/net/{device}/type")).is_ok_and(|t| t.trim() == "1")
+    (copy && sys::is_ethernet(device)).then(|| Target::Copies(device.to_owned()))
 }
 
 /// Whether calls of libpcap are served: not with `RINGWAY_ONLY=socket`, as `ringway run --only` sets it.

@@ -4,7 +4,7 @@
 //! `break_loop` from a signal handler, goes at any time.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, Insn};
@@ -18,7 +18,7 @@ use crate::types::{MAX_SNAPLEN, MICRO, NANO, Stat, TSTAMP_HOST, status as code};
 use crate::{sys, tally};
 
 /// What the setters set.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Config {
     pub(crate) snaplen: c_int,
     pub(crate) promisc: bool,
@@ -27,6 +27,7 @@ pub(crate) struct Config {
     pub(crate) timeout: c_int,
     pub(crate) buffer: c_int,
     pub(crate) precision: c_int,
+    pub(crate) nonblock: bool,
 }
 
 pub(crate) struct Handle {
@@ -57,8 +58,7 @@ impl Handle {
                 }
             },
         };
-        let config =
-            Config { snaplen: 0, promisc: false, rfmon: false, timeout: 0, buffer: 0, precision: MICRO };
+        let config = Config { precision: MICRO, ..Config::default() };
         let (config, ready) = (Mutex::new(config), Mutex::new(ready));
         let (live, break_ordered) = (OnceLock::new(), AtomicBool::new(false));
         Some(Self { target, ready, text: ErrorText::new(), config, live, break_ordered })
@@ -71,7 +71,7 @@ impl Handle {
         }
         let config = *self.config();
         if config.rfmon {
-            self.text.set("");
+            self.text.set("That device doesn't support monitor mode");
             return code::RFMON_NOTSUP;
         }
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -145,6 +145,18 @@ impl Handle {
             MICRO | NANO => self.configure(|c| c.precision = precision),
             _ => code::PRECISION_NOTSUP,
         }
+    }
+
+    /// Whether reads wait; before the handle is activated as it will be then.
+    pub(crate) fn set_nonblock(&self, on: bool) {
+        match self.live.get() {
+            Some(live) => live.nonblock.store(on, Relaxed),
+            None => self.config().nonblock = on,
+        }
+    }
+
+    pub(crate) fn nonblock(&self) -> Result<bool, c_int> {
+        self.live().map(|live| live.nonblock.load(Relaxed))
     }
 
     pub(crate) fn precision(&self) -> c_int {

@@ -89,7 +89,7 @@ impl Live {
         let live = Arc::new(Self {
             snaplen,
             datalink: AtomicI32::new(ETHERNET),
-            nonblock: AtomicBool::new(config.timeout < 0),
+            nonblock: AtomicBool::new(config.nonblock || config.timeout < 0),
             buffer: if config.buffer > 0 { config.buffer } else { 2 << 20 },
             timeout: u64::try_from(config.timeout).ok().filter(|&ms| ms > 0).map(Duration::from_millis),
             receiver: Guarded::new(receiver),

@@ -54,15 +54,31 @@ pub(crate) fn has_interface(name: &str) -> bool {
 
 /// Whether an interface is up, with or without a carrier; one that can't be asked is.
 pub(crate) fn is_up(interface: &str) -> bool {
-    let Ok(socket) = socket(libc::AF_UNIX, libc::SOCK_DGRAM) else { return true };
+    let Some(request) = ask(interface, libc::SIOCGIFFLAGS) else { return true };
+    // SAFETY: the field that this call wrote.
+    i32::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_UP != 0
+}
+
+/// Whether it is an interface of this network namespace that has Ethernet frames. What /sys shows may be of another one.
+pub(crate) fn is_ethernet(interface: &str) -> bool {
+    let Some(request) = ask(interface, libc::SIOCGIFHWADDR) else { return false };
+    // SAFETY: the field that this call wrote.
+    unsafe { request.ifr_ifru.ifru_hwaddr.sa_family == libc::ARPHRD_ETHER }
+}
+
+/// Asks the kernel about an interface; `None` when it can't answer.
+fn ask(interface: &str, what: libc::Ioctl) -> Option<libc::ifreq> {
+    let socket = socket(libc::AF_UNIX, libc::SOCK_DGRAM).ok()?;
     // SAFETY: all zeroes is an empty request.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    let name = interface.bytes().take(request.ifr_name.len() - 1);
-    request.ifr_name.iter_mut().zip(name).for_each(|(to, from)| *to = from as libc::c_char);
-    // SAFETY: the request that this call takes, with a NUL-terminated name; the kernel writes flags to it.
-    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut request) };
-    // SAFETY: the field that the call wrote; zero when it failed.
-    asked < 0 || i32::from(unsafe { request.ifr_ifru.ifru_flags }) & libc::IFF_UP != 0
+    let room = request.ifr_name.len() - 1;
+    if interface.len() > room {
+        return None;
+    }
+    request.ifr_name.iter_mut().zip(interface.bytes()).for_each(|(to, from)| *to = from as libc::c_char);
+    // SAFETY: the request that such calls take, with a NUL-terminated name; the kernel writes its answer to it.
+    let asked = unsafe { libc::ioctl(socket.as_raw_fd(), what, &raw mut request) };
+    (asked >= 0).then_some(request)
 }
 
 /// Sets what C programs find in `errno`.

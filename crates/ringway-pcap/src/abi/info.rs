@@ -96,19 +96,14 @@ extern "C-unwind" fn pcap_setdirection(p: *mut PcapT, direction: c_int) -> c_int
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_getnonblock(p: *mut PcapT, errbuf: *mut c_char) -> c_int {
     let Some(handle) = own(p) else { return system::pcap_getnonblock(p, errbuf) };
-    handle.live().map_or_else(|status| status, |live| live.nonblock.load(Relaxed).into())
+    handle.nonblock().map_or_else(|status| status, c_int::from)
 }
 
 #[unsafe(no_mangle)]
 extern "C-unwind" fn pcap_setnonblock(p: *mut PcapT, on: c_int, errbuf: *mut c_char) -> c_int {
     let Some(handle) = own(p) else { return system::pcap_setnonblock(p, on, errbuf) };
-    match handle.live() {
-        Ok(live) => {
-            live.nonblock.store(on != 0, Relaxed);
-            0
-        }
-        Err(status) => status,
-    }
+    handle.set_nonblock(on != 0);
+    0
 }
 
 #[unsafe(no_mangle)]

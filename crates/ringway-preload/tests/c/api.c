@@ -122,6 +122,8 @@ static void inactive(void) {
 	errbuf[0] = 0;
 	SHOW(pcap_getnonblock(p, errbuf));
 	printf("  \"%s\"\n", errbuf);
+	SHOW(pcap_setnonblock(p, 1, errbuf));
+	printf("  \"%s\"\n", errbuf);
 	SHOW(pcap_can_set_rfmon(p));
 	SHOW(pcap_set_snaplen(p, -5));
 	SHOW(pcap_set_buffer_size(p, -1));
@@ -134,6 +136,8 @@ static void inactive(void) {
 	SHOW(pcap_get_tstamp_precision(p));
 	SHOW(pcap_set_protocol_linux(p, 0));
 	SHOW(pcap_activate(p));
+	SHOW(pcap_getnonblock(p, errbuf));
+	SHOW(pcap_dispatch(p, 1, got, NULL));
 	SHOW(pcap_snapshot(p));
 	SHOW(pcap_get_tstamp_precision(p));
 	SHOW_ERR(p, pcap_activate(p));
@@ -150,7 +154,7 @@ static void inactive(void) {
 	pcap_close(p);
 	p = pcap_create(near, errbuf);
 	SHOW(pcap_set_rfmon(p, 1));
-	SHOW(pcap_activate(p));
+	SHOW_ERR(p, pcap_activate(p));
 	pcap_close(p);
 }
 
