@@ -17,6 +17,9 @@ const LOOKS: u32 = 16;
 /// Slots of a user's queue: as many as the port's rings have, within these bounds.
 const SLOTS: std::ops::RangeInclusive<u32> = 1024..=16_384;
 
+/// Users that may hold something of a port.
+type Holders = Vec<Weak<dyn Holder>>;
+
 /// What the users of a port have in common. No thread holds both locks.
 #[derive(Debug)]
 pub(crate) struct Common {
@@ -99,8 +102,8 @@ impl Common {
         Ok(made)
     }
 
-    /// Another user, and those that have to be asked for what they hold of the port.
-    pub(crate) fn join(&self, hears: bool) -> Result<(u64, Ends, Vec<Weak<dyn Holder>>)> {
+    /// Another user, and the holders that have to be asked for what they hold of the port.
+    pub(crate) fn join(&self, hears: bool) -> Result<(u64, Ends, Holders)> {
         let (queues, ends) = self.queues(hears)?;
         let mut received = lock(&self.received);
         received.made += 1;

@@ -73,8 +73,9 @@ pub(crate) fn has(program: &str) -> bool {
 pub(crate) fn command(lab: Option<&Lab>, pcap: Pcap<'_>, args: &[&str]) -> Command {
     let mut command = match lab {
         Some(lab) => {
-            let mut command = Command::new("ip");
-            command.args(["netns", "exec", lab.name(), "env"]);
+            // Not by `ip netns exec`: it hides the file system that switches are in.
+            let mut command = Command::new("nsenter");
+            command.arg(format!("--net=/run/netns/{}", lab.name())).args(["--", "env"]);
             command
         }
         None => Command::new("env"),

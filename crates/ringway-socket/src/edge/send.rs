@@ -199,10 +199,9 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_
         // SAFETY: the caller's message.
         && let Some(m) = unsafe { msg.as_ref() }.filter(|m| !refused(m))
     {
+        let to = (m.msg_name.cast_const(), m.msg_namelen);
         // SAFETY: as above.
-        if let Some(done) =
-            unsafe { packet(Call::Sendmsg, fd, pieces(m), (m.msg_name.cast_const(), m.msg_namelen)) }
-        {
+        if let Some(done) = unsafe { packet(Call::Sendmsg, fd, pieces(m), to) } {
             return done;
         }
     }

@@ -1,0 +1,193 @@
+//! Programs of Debian that send and wait for answers, with the system's libpcap and kernel and with ports: the same answers.
+//!
+//! They receive by libpcap and send by packet sockets, raw sockets or libpcap; some have several handles, some give their rights up
+//! before they send.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use ringway::vale::{NicOptions, Switch, SwitchSpec};
+use ringway_bench::lab::LabError;
+use support::hosts::Hosts;
+use support::{Ended, Pcap, has};
+
+/// Sniffs what it sends itself, by another handle or socket, then asks.
+const SCAPY: &str = "from scapy.all import *
+conf.use_pcap, conf.verb = len(sys.argv) > 1, 0
+started = threading.Event()
+sniffer = AsyncSniffer(iface='a1', filter='udp port 7777', count=10, started_callback=started.set)
+sniffer.start()
+started.wait()
+sendp([Ether(dst='ff:ff:ff:ff:ff:ff')/IP(dst='10.7.0.2')/UDP(sport=7777, dport=7777)] * 10, iface='a1')
+sniffer.join(timeout=20)
+print('sniffed', len(sniffer.results))
+print(srp1(Ether(dst='ff:ff:ff:ff:ff:ff')/ARP(pdst='10.7.0.2'), iface='a1', timeout=20).summary())";
+
+/// Commands, and how the lines begin that are compared.
+const CASES: [(&[&str], &[&str]); 14] = [
+    (&["arping", "-c", "2", "-i", "a1", "10.7.0.2"], &["2 packets received", "(10.7.0.2): index"]),
+    (&["arp-scan", "-I", "a1", "10.7.0.2/31"], &["10.7.0.2", "1 responded"]),
+    (
+        &["nmap", "-n", "-Pn", "-sS", "-p", "75-85", "10.7.0.2"],
+        &["/tcp", "Host is up", "MAC Address", "1 host up", "80/tcp closed", "81/tcp open"],
+    ),
+    (
+        &["nmap", "-n", "-sS", "--send-eth", "-p", "80,81", "10.7.0.2"],
+        &["Host is up", "MAC Address", "1 host up", "80/tcp closed", "81/tcp open"],
+    ),
+    (&["nmap", "-n", "-sU", "-p", "53,67", "10.7.0.2"], &["Host is up", "53/udp closed", "67/udp closed"]),
+    (&["nmap", "-n", "-sn", "10.7.0.2"], &["MAC Address", "1 host up"]),
+    (&["nping", "--tcp", "-p", "80", "-c", "2", "--delay", "50ms", "10.7.0.2"], &["Rcvd: 2"]),
+    (&["nping", "--tcp", "--send-eth", "-p", "80", "-c", "2", "--delay", "50ms", "10.7.0.2"], &["Rcvd: 2"]),
+    (&["nping", "--icmp", "-c", "2", "--delay", "50ms", "10.7.0.2"], &["Rcvd: 2"]),
+    (
+        &["hping3", "-n", "-S", "-p", "80", "-c", "2", "-i", "u50000", "-I", "a1", "10.7.0.2"],
+        &["2 packets received", "flags=RA seq=1 win=0"],
+    ),
+    (
+        &[
+            "zmap",
+            "-q",
+            "-p",
+            "81",
+            "-i",
+            "a1",
+            "-S",
+            "10.7.0.1",
+            "-G",
+            "MAC",
+            "-c",
+            "2",
+            "-b",
+            "/dev/null",
+            "10.7.0.2",
+        ],
+        &["10.7.0.2"],
+    ),
+    (&["timeout", "20", "netdiscover", "-P", "-N", "-i", "a1", "-r", "10.7.0.0/24"], &["10.7.0.2"]),
+    (&["/usr/bin/python3", "-c", SCAPY], &["sniffed 10", "says 10.7.0.2"]),
+    (&["/usr/bin/python3", "-c", SCAPY, "pcap"], &["sniffed 10", "says 10.7.0.2"]),
+];
+
+/// A switch that the near host's interface is a member of.
+struct Switched(String);
+
+impl Switched {
+    fn new(hosts: &Hosts) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let switch = Self(format!("valea{}-{number}", std::process::id() % 1_000_000));
+        Switch::create(&switch.0, &SwitchSpec::default()).unwrap();
+        let add = || Ok::<_, LabError>(Switch::open(&switch.0)?.add_nic_with("a1", &NicOptions::default())?);
+        hosts.near.run(add).unwrap();
+        switch
+    }
+}
+
+impl Drop for Switched {
+    fn drop(&mut self) {
+        let deleted = Switch::open(&self.0).and_then(Switch::delete);
+        assert!(deleted.is_ok() || std::thread::panicking(), "{deleted:?}");
+    }
+}
+
+/// What is compared of a program's output: the lines that have one of `parts`, without the times that follow it.
+fn picked(ended: &Ended, parts: &[&str]) -> Vec<String> {
+    let text = format!("{}\n{}", ended.stdout, ended.stderr);
+    let find = |line: &str| parts.iter().find(|part| line.contains(**part)).map(|part| (*part).to_owned());
+    let mut found: Vec<_> = text.lines().filter_map(find).collect();
+    found.dedup();
+    found
+}
+
+/// Runs all programs by a way that is made once the system's answers are there: it may take the interface from the host.
+fn answers_are_the_same<T>(way: impl FnOnce(&Hosts) -> (String, T)) {
+    let Some((hosts, _listener)) = hosts() else { return };
+    let address = support::run(Some(&hosts.far), Pcap::System, &["ip", "-br", "link", "show", "a0"]).stdout;
+    let mac = address.split_whitespace().nth(2).unwrap();
+    let mut cases = Vec::new();
+    for (args, parts) in CASES {
+        let args: Vec<_> = args.iter().map(|a| if *a == "MAC" { mac } else { a }).collect();
+        let program = if args[0] == "timeout" { args[2] } else { args[0] };
+        if program.starts_with('/') || has(program) {
+            let system = hosts.run(Pcap::System, &args);
+            assert!(!picked(&system, parts).is_empty(), "{args:?}: {system:?}");
+            cases.push((args, parts, system));
+        }
+    }
+    let (map, _made) = way(&hosts);
+    let way = if map.is_empty() { Pcap::Copies } else { Pcap::Ringway(&map) };
+    for (args, parts, system) in cases {
+        let expected = picked(&system, parts);
+        // Some wait but a moment for answers, which a busy machine may not give in time.
+        let mut ours = hosts.run(way, &args);
+        for _ in 0..3 {
+            if picked(&ours, parts) != expected {
+                ours = hosts.run(way, &args);
+            }
+        }
+        assert_eq!(picked(&ours, parts), expected, "{way:?} {args:?}\n{ours:?}\n{system:?}");
+        assert_eq!(ours.code, system.code, "{way:?} {args:?}");
+    }
+}
+
+/// Hosts of which the far one listens on port 81.
+fn hosts() -> Option<(Hosts, TcpListener)> {
+    let hosts = Hosts::new()?;
+    // Runs follow each other closer than the kernel refuses packets without this.
+    hosts.far.exec("sysctl", &["-qw", "net.ipv4.icmp_ratelimit=0"]).unwrap();
+    let listen = || Ok::<_, LabError>(TcpListener::bind("10.7.0.2:81"));
+    let listener = hosts.far.run(listen).unwrap().unwrap();
+    Some((hosts, listener))
+}
+
+#[test]
+fn with_copies() {
+    answers_are_the_same(|_| (String::new(), ()));
+}
+
+#[test]
+fn on_an_interface_shared_with_the_host() {
+    answers_are_the_same(|_| ("a1=packet:a1".into(), ()));
+}
+
+#[test]
+fn on_an_interface_taken_from_the_host() {
+    answers_are_the_same(|_| ("a1=ebpf:a1".into(), ()));
+}
+
+#[test]
+fn on_a_port_of_a_switch() {
+    answers_are_the_same(|hosts| {
+        let switch = Switched::new(hosts);
+        (format!("a1={}:p1", switch.0), switch)
+    });
+}
+
+/// It opens a handle of libpcap for each round, beside the packet socket that it sends by.
+#[test]
+fn a_program_that_opens_often_is_served_each_time() {
+    let Some((hosts, _listener)) = hosts() else { return };
+    if !has("tcpreplay") {
+        return;
+    }
+    let capture = support::directory().join("loops.pcap");
+    let mut writer = ringway::pcapfile::Writer::create(&capture, 0).unwrap();
+    (0..20).for_each(|n| writer.write(n, 60, &[0xff; 60]).unwrap());
+    writer.finish().unwrap();
+    let mut switch = None;
+    for map in ["a1=packet:a1", "a1=ebpf:a1", "a switch"] {
+        let map = match map {
+            "a switch" => format!("a1={}:p1", switch.insert(Switched::new(&hosts)).0),
+            map => map.to_owned(),
+        };
+        let args = ["tcpreplay", "-q", "--topspeed", "--loop", "20", "-i", "a1", capture.to_str().unwrap()];
+        let ended = hosts.run(Pcap::Ringway(&map), &args);
+        let all = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(ended.code == Some(0) && all.contains("Actual: 400 packets"), "{map}: {all}");
+        assert!(!all.contains("DLT") && !all.contains("busy"), "{map}: {all}");
+    }
+}
