@@ -9,8 +9,26 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// An exclusive lock on a directory, held until it is dropped or the process ends, however it ends (`flock`).
+///
+/// When its process drops it, copies that children of a fork have hold it no longer. A child that drops its copy frees nothing.
 #[derive(Debug)]
-pub(crate) struct DirLock(File);
+pub(crate) struct DirLock {
+    file: File,
+    /// The process that took it.
+    owner: u32,
+}
+
+/// Who only looks whether a lock is taken has it for less than this.
+const LOOK_MAX: Duration = Duration::from_millis(20);
+
+impl Drop for DirLock {
+    fn drop(&mut self) {
+        if self.owner == std::process::id() {
+            // SAFETY: an open descriptor. It is closed next, whatever this call says.
+            unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+        }
+    }
+}
 
 impl DirLock {
     /// Takes the lock, or with `wait` waits for it; `None` when somebody else has it.
@@ -21,7 +39,7 @@ impl DirLock {
         loop {
             // SAFETY: an open descriptor.
             match super::fd::check(unsafe { libc::flock(file.as_fd().as_raw_fd(), how) }) {
-                Ok(_) => return Ok(Some(Self(file))),
+                Ok(_) => return Ok(Some(Self { file, owner: std::process::id() })),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
@@ -29,14 +47,20 @@ impl DirLock {
         }
     }
 
-    /// Takes the lock unless somebody else has it for longer than `patience`.
+    /// Takes the lock unless somebody else has it for longer than `patience`. Gives up much sooner when the process that took it
+    /// lives: only what a process left behind when it was killed goes away by itself.
     pub(crate) fn take_soon(dir: &Path, patience: Duration) -> io::Result<Option<Self>> {
         let start = Instant::now();
+        let lives = || Self::holder(dir).is_some_and(is_alive);
         loop {
-            match Self::take(dir, false)? {
-                None if start.elapsed() < patience => std::thread::sleep(Duration::from_millis(1)),
-                lock => return Ok(lock),
+            if let Some(lock) = Self::take(dir, false)? {
+                return Ok(Some(lock));
             }
+            let waited = start.elapsed();
+            if waited >= patience || waited >= LOOK_MAX && lives() {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -48,8 +72,14 @@ impl DirLock {
     /// Whether the directory that is locked still stands at `path`.
     pub(crate) fn is_at(&self, path: &Path) -> bool {
         let of = |m: Metadata| (m.dev(), m.ino());
-        matches!((self.0.metadata().map(of), path.symlink_metadata().map(of)), (Ok(a), Ok(b)) if a == b)
+        matches!((self.file.metadata().map(of), path.symlink_metadata().map(of)), (Ok(a), Ok(b)) if a == b)
     }
+}
+
+/// Whether the process runs: one that has ended is none, also before its parent asks how.
+fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
 /// The exclusive locks of the machine, as the kernel listed them at one moment (proc_locks(5)).
@@ -113,17 +143,39 @@ mod tests {
         let lock = DirLock::take(&dir, false).unwrap();
         let (held, again) = (DirLock::holder(&dir), DirLock::take(&dir, false).unwrap());
         drop(lock);
-        // A process that another test is starting has a copy for a moment.
-        let begun = Instant::now();
-        let mut free = DirLock::holder(&dir);
-        while free.is_some() && begun.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(1));
-            free = DirLock::holder(&dir);
-        }
+        let free = DirLock::holder(&dir);
         std::fs::remove_dir(&dir).unwrap();
         assert!(
             held == Some(std::process::id()) && again.is_none() && free.is_none(),
             "{held:?} {again:?} {free:?}"
         );
+    }
+    /// A child of `sh` has a copy of the descriptor, as every program has that is being started.
+    #[test]
+    fn copies_in_children_hold_no_lock_that_was_dropped() {
+        let dir = std::env::temp_dir().join(format!("ringway-copies-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let lock = DirLock::take(&dir, false).unwrap().unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("1000").stdin(copy).spawn().unwrap();
+        let refused = DirLock::take_soon(&dir, Duration::from_secs(600)).unwrap().is_none();
+        drop(lock);
+        let taken = DirLock::take(&dir, false).unwrap().is_some();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        std::fs::remove_dir(&dir).unwrap();
+        assert!(refused, "a process that lives has it: no reason to wait");
+        assert!(taken);
+    }
+
+    #[test]
+    fn a_lock_left_behind_is_waited_for() {
+        assert!(is_alive(std::process::id()) && !is_alive(u32::MAX));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        while is_alive(pid) {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
     }
 }
