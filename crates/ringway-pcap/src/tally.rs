@@ -36,6 +36,7 @@ pub(crate) static PASSED_ON: Tally = Tally::new();
 
 /// Runs when the library is loaded.
 pub(crate) fn start() {
+    ringway_shim::note_rights();
     if crate::devices::serves() && ringway::environment("RINGWAY_VERBOSE").is_some_and(|v| v == "1") {
         ON.store(true, Relaxed);
         sys::at_exit(report);

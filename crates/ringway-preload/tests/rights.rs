@@ -5,6 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use ringway::Port;
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway_bench::lab::Lab;
 use support::{Pcap, has};
@@ -58,6 +59,7 @@ fn nobody_is_answered_as_by_libpcap() {
     copies(lab, &preload);
     ports(lab, &opens, &preload);
     own_port(&opens, &preload);
+    packet_sockets(lab, &preload);
 }
 
 /// Of devices that are no ports each word is libpcap's.
@@ -115,4 +117,87 @@ fn own_port(opens: &str, preload: &str) {
     assert!(own.starts_with("0 ") && own.contains("\nopened\n"), "{own}");
     assert!(other.starts_with(&format!("-8 {DENIED}: ")), "{other}");
     assert!(new.starts_with("-8 ") || new.starts_with("-5 "), "{new}");
+}
+
+/// What a packet socket can do on a mapped interface. Arguments: interfaces that it binds to.
+const PACKETS: &str = r"
+import fcntl, socket, struct, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+for name in sys.argv[1:]:
+    try:
+        s.bind((name, 0x88b5))
+    except OSError as e:
+        print(name, e.strerror)
+        sys.exit(1)
+print(s.getsockname()[:4], len(s.getsockname()[4]))
+index = struct.unpack('i', fcntl.ioctl(s, 0x8933, struct.pack('16s24x', b'a1'))[16:20])[0]
+print(index == socket.if_nametoindex('a1'))
+s.setsockopt(263, 1, struct.pack('iHH8x', index, 1, 0))
+s.setsockopt(263, 10, 2)
+s.setsockopt(263, 18, 7)
+s.send(b'\xff' * 12 + b'\x88\xb5' + b'asks' * 12)
+frame, sender = s.recvfrom(2000)
+print(frame[14:21], sender[:2])
+";
+
+/// Nobody has packet sockets of an interface that stands for his port, and of no other one.
+fn packet_sockets(lab: Option<&Lab>, preload: &str) {
+    if !has("/usr/bin/python3") {
+        return;
+    }
+    let switch = Temporary::new();
+    let mine = PortAccess { uid: Some(NOBODY), ..PortAccess::default() };
+    switch.0.add_port("mine", &mine).and(switch.0.add_port("root", &PortAccess::default())).unwrap();
+    let name = switch.0.name();
+    let maps = |port: &str| format!("RINGWAY_MAP=a1={name}:{port}");
+    let run = |port: &str, to: &[&str]| {
+        as_nobody(lab, &[preload, &maps(port)], &[&["/usr/bin/python3", "-c", PACKETS], to].concat())
+    };
+    let (code, told, said) = answered(&format!("{name}:far"), || run("mine", &["a1"]));
+    assert_eq!((code, said.as_str()), (Some(0), ""), "{told}");
+    assert_eq!(told, "('a1', 34997, 0, 1) 6\nTrue\nb'answers' ('a1', 34997)\n");
+
+    let refused = |port: &str, to: &[&str], why: &str| {
+        let (code, told, said) = run(port, to);
+        assert!(code == Some(1) && told.ends_with(" Operation not permitted\n"), "{told} {said}");
+        assert!(said.contains(why), "{said}");
+    };
+    refused("mine", &["lo"], "packet sockets of lo need CAP_NET_RAW");
+    refused("mine", &["a1", "lo"], "packet sockets of lo need CAP_NET_RAW");
+    refused("root", &["a1"], "you may not open this port");
+    let (code, _, said) = as_nobody(lab, &[preload], &["/usr/bin/python3", "-c", PACKETS, "a1"]);
+    assert!(code == Some(1) && said.contains("PermissionError"), "as without the library: {said}");
+}
+
+/// A switch that goes with the test.
+struct Temporary(Switch);
+
+impl Temporary {
+    fn new() -> Self {
+        let name = format!("vale_p{}", std::process::id() % 10_000);
+        Self(Switch::create(&name, &SwitchSpec::default()).unwrap())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = Switch::open(self.0.name()).and_then(Switch::delete);
+    }
+}
+
+/// Runs `f` while whoever sends to `port` is answered.
+fn answered<R: Send>(port: &str, f: impl FnOnce() -> R + Send) -> R {
+    let mut port = Port::open(port).unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(f);
+        while !running.is_finished() {
+            port.rx[0].sync().unwrap();
+            for _ in port.rx[0].burst(u32::MAX) {
+                port.tx[0].push(&[&[0xff; 12][..], b"\x88\xb5answers", &[0; 40]].concat());
+            }
+            port.tx[0].sync().unwrap();
+            std::thread::yield_now();
+        }
+        running.join().unwrap()
+    })
 }

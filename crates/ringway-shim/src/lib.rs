@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`Share`] | a port of this process, for all of its libpcap handles and packet sockets |
 //! | [`Inside`] | whether the calling thread is inside one of the libraries |
+//! | [`note_rights`] | rights that the program has at its start |
 //!
 //! Unsafe code is in `sys`.
 #![deny(unsafe_code)]
@@ -12,9 +13,11 @@ mod common;
 mod fork;
 mod inside;
 mod queue;
+mod rights;
 mod share;
 mod sys;
 
 pub use fork::prepare;
 pub use inside::Inside;
+pub use rights::note_rights;
 pub use share::{Holder, Rings, Share};

@@ -9,6 +9,7 @@ use ringway::{CounterWatch, OpenOptions, Port, PortInfo, PortName, Result, RxRin
 use crate::common::Common;
 use crate::fork;
 use crate::queue::Ends;
+use crate::rights::explained;
 
 /// A use of a port: by a handle of libpcap, or by the packet sockets of the process.
 ///
@@ -81,7 +82,7 @@ impl Share {
         let parsed: PortName = name.parse()?;
         let mut open = fork::open();
         let Some(common) = open.iter().find(|c| c.name == name).cloned() else {
-            let (common, id, rx, tx) = Common::new(name, options.open(name)?);
+            let (common, id, rx, tx) = Common::new(name, options.open(name).map_err(explained)?);
             let common = Arc::new(common);
             if is_shared(&parsed) {
                 open.push(common.clone());

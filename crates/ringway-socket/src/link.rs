@@ -275,6 +275,11 @@ impl Link {
         Ok(inner)
     }
 
+    /// Whether the host receives the frames that come in at the port too.
+    pub(crate) fn is_shared_with_host(&self) -> bool {
+        self.lock().open.as_ref().is_some_and(|o| o.share.info().name.starts_with("packet:"))
+    }
+
     /// Bytes of the longest frame that the port sends.
     pub(crate) fn longest(&self) -> usize {
         self.lock().open.as_ref().map_or(0, |o| o.share.info().max_frame as usize)

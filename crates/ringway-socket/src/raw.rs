@@ -17,6 +17,7 @@ use ringway::wire::checksum;
 use crate::config::Config;
 use crate::link::Link;
 use crate::neighbour;
+use crate::report;
 use crate::sys::kernel;
 use crate::sys::memory::Gather;
 use crate::sys::table::FDS;
@@ -102,6 +103,9 @@ pub(crate) fn set_whole(fd: c_int, on: bool) {
 pub(crate) fn send(fd: c_int, bytes: Gather<'_>, to: Ipv4Addr) -> Option<Result<usize, c_int>> {
     let kind = slot(fd)?.load(Acquire);
     let (hop, out) = way(fd, to)?;
+    if kind & !WHOLE != libc::IPPROTO_RAW as u16 + 1 {
+        warn_of_silence(out.link);
+    }
     let mut packet = vec![0; bytes.len()];
     bytes.copy_from(0, &mut packet);
     let packet = match kind & WHOLE {
@@ -118,6 +122,19 @@ pub(crate) fn send(fd: c_int, bytes: Gather<'_>, to: Ipv4Addr) -> Option<Result<
     };
     let frame = [&mac[..], &out.address, &[8, 0], &packet].concat();
     Some(put(out.link, &frame).map(|()| bytes.len()))
+}
+
+/// Says once that a raw socket that could receive does not see the answers, unless the host gets the port's frames too.
+fn warn_of_silence(link: &Link) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if link.is_shared_with_host() || SAID.swap(true, Relaxed) {
+        return;
+    }
+    let name = &link.name;
+    report::say(&format!(
+        "raw sockets send by {name} but receive only what the host's own stack does, and the frames of {name} do not go there; \
+         map the interface to packet:IF to receive too"
+    ));
 }
 
 /// Sends a frame.

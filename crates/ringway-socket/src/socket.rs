@@ -14,8 +14,8 @@ use crate::filter::{About, Insn};
 use crate::link::{Inner, Link, Use};
 use crate::receiver::{Fanout, Wish};
 use crate::report;
-use crate::sys::kernel;
 use crate::sys::ring::Mapping;
+use crate::sys::{kernel, table};
 use crate::tpacket::{Geometry, RxMap, TxMap};
 
 /// A protocol that no frame has (IEEE 802 reserves it): the kernel's socket of a mapped interface is bound to it, so that
@@ -62,6 +62,8 @@ pub(crate) struct Socket {
     names: AtomicU32,
     /// Whether its frames come from a port: read without the lock.
     receives: AtomicBool,
+    /// Whether the kernel's socket is in a network namespace of its own, as the process may have none where it is.
+    isolated: AtomicBool,
     /// Whether calls never sleep.
     nonblocking: AtomicBool,
     /// A failure that ended a call which had frames already: the next one tells it. 0 for none.
@@ -157,7 +159,7 @@ pub(crate) struct Route {
     name: String,
     pub(crate) mtu: usize,
     pub(crate) address: [u8; 6],
-    hardware: u16,
+    pub(crate) hardware: u16,
     pub(crate) way: Way,
 }
 
@@ -210,6 +212,7 @@ impl Socket {
         drop(sockets);
         *self.state() = State { dgram, protocol, ..State::default() };
         self.receives.store(false, Release);
+        self.isolated.store(false, Relaxed);
         self.late.store(0, Relaxed);
         self.names.store(1, Release);
     }
@@ -238,6 +241,16 @@ impl Socket {
         self.receives.load(Acquire)
     }
 
+    /// Whether the kernel's socket is in a network namespace of its own: only mapped interfaces are there for it.
+    #[inline]
+    pub(crate) fn is_isolated(&self) -> bool {
+        self.isolated.load(Relaxed)
+    }
+
+    pub(crate) fn set_isolated(&self) {
+        self.isolated.store(true, Relaxed);
+    }
+
     #[inline]
     pub(crate) fn nonblocking(&self) -> bool {
         self.nonblocking.load(Relaxed)
@@ -262,6 +275,7 @@ impl Socket {
         let wanted = if protocol == 0 { state.protocol } else { protocol };
         let mapped = match state.route(fd, index) {
             Some(route) => matches!(route?.way, Way::Mapped(_)),
+            None if index > 0 && self.is_isolated() => return Err(libc::ENODEV),
             None => false,
         };
         if mapped && state.ebpf {
@@ -283,6 +297,14 @@ impl Socket {
     }
 }
 
+/// A process without CAP_NET_RAW has mapped interfaces only.
+fn refuse_plain(interface: &str) -> c_int {
+    report::say(&format!(
+        "packet sockets of {interface} need CAP_NET_RAW; map it to a port of a switch that is yours (--map {interface}=SWITCH:PORT)"
+    ));
+    libc::EPERM
+}
+
 impl State {
     /// Where frames for interface `index` go; `None` when there is no such interface.
     pub(crate) fn route(&mut self, fd: RawFd, index: c_int) -> Option<Result<&mut Route, c_int>> {
@@ -294,6 +316,7 @@ impl State {
         }
         let name = kernel::interface_name(fd, index).ok()?;
         let way = match Config::get().port_of(&name) {
+            None if table::is_isolated(fd) => return Some(Err(refuse_plain(&name))),
             None => Way::Plain(Stream::new()),
             Some(port) => match Link::open(port, false) {
                 Ok(link) => Way::Mapped(link),

@@ -95,7 +95,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("--map gives {name} to two ports; name each interface once")));
     }
     let file = program::find(name)?;
-    program::check(&file)?;
+    if program::check(&file)?.is_go {
+        console::note(&format!(
+            "ringway: {}: Go programs make system calls themselves, so packet sockets stay the kernel's here; libpcap is served",
+            file.display()
+        ));
+    }
     let found = library::find()?;
     let mut command = Command::new(&file);
     command.arg0(name).args(rest);

@@ -247,7 +247,7 @@ fn a_program_without_rights_is_told_what_the_kernel_tells() {
     let Some(host) = Host::new() else { return };
     let expected = host.plain("unprivileged", &[]);
     assert_eq!(expected.lines, [format!("socket: errno {}", libc::EPERM)]);
-    assert_eq!(host.shimmed("unprivileged", &[], true, &[]).lines, expected.lines);
+    assert_eq!(host.shimmed("unprivileged", &[], false, &[]).lines, expected.lines);
     let got = host.shimmed("unprivileged later", &[], true, &[]);
     assert_eq!(got.lines, [format!("bind: errno {}", libc::EPERM)]);
     assert!(got.errors.contains("ringway vale"), "what is missing, and the cure: {}", got.errors);

@@ -8,9 +8,9 @@ use crate::address;
 use crate::config::Config;
 use crate::incoming::About;
 use crate::report::{self, Call};
-use crate::sys::guard::{Inside, fail};
+use crate::sys::guard::{Inside, errno, fail};
 use crate::sys::ring::Mapping;
-use crate::sys::{real, table};
+use crate::sys::{isolated, real, table};
 use crate::{flusher, fork, incoming, link, raw, socket};
 
 /// Bits of a socket's type beside the type.
@@ -19,6 +19,12 @@ const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
 /// The time of the last frame that was received (linux/sockios.h).
 const SIOCGSTAMP: libc::c_ulong = 0x8906;
 const SIOCGSTAMPNS: libc::c_ulong = 0x8907;
+
+/// Requests that any socket takes (linux/sockios.h).
+const ABOUT_INTERFACES: std::ops::RangeInclusive<libc::c_ulong> = 0x8910..=0x89df;
+
+/// Bytes of an address of Ethernet, as the kernel tells it.
+const ADDRESS_LEAST: usize = 12 + 6;
 
 /// Bytes of the longest address that the kernel takes.
 const ADDRESS_MOST: usize = size_of::<libc::sockaddr_storage>();
@@ -33,18 +39,50 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
     if fd >= 0 && (domain, plain) == (libc::AF_INET, libc::SOCK_RAW) {
         note_raw(fd, protocol);
     }
-    if fd < 0 || domain != libc::AF_PACKET || !matches!(plain, libc::SOCK_RAW | libc::SOCK_DGRAM) {
+    if domain != libc::AF_PACKET || !matches!(plain, libc::SOCK_RAW | libc::SOCK_DGRAM) {
         return fd;
     }
-    if let Some(_inside) = Inside::enter()
+    let isolated = fd < 0 && errno() == libc::EPERM;
+    if (fd >= 0 || isolated)
+        && let Some(_inside) = Inside::enter()
         && Config::get().serves
     {
-        link::prepare();
-        report::served(Call::Socket);
-        table::add(fd, plain == libc::SOCK_DGRAM, u16::from_be(protocol as u16));
-        note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
+        return packet_socket(fd, kind, protocol);
     }
     fd
+}
+
+/// The program made a packet socket, or may not make one.
+fn packet_socket(made: c_int, kind: c_int, protocol: c_int) -> c_int {
+    let isolated = made < 0;
+    let fd = match isolated {
+        true if Config::get().maps() => isolated_socket(kind, protocol),
+        _ => made,
+    };
+    if fd < 0 {
+        return fail(libc::EPERM);
+    }
+    link::prepare();
+    report::served(Call::Socket);
+    let dgram = kind & !TYPE_FLAGS == libc::SOCK_DGRAM;
+    table::add(fd, dgram, u16::from_be(protocol as u16));
+    if let Some(socket) = table::get(fd).filter(|_| isolated) {
+        socket.set_isolated();
+    }
+    note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
+    fd
+}
+
+/// One for a process without CAP_NET_RAW; negative when there is none.
+fn isolated_socket(kind: c_int, protocol: c_int) -> c_int {
+    isolated::socket(kind, protocol).unwrap_or_else(|code| {
+        report::say(&format!(
+            "no packet socket without CAP_NET_RAW, as this process may not make a namespace (error {code}; see the sysctls \
+             user.max_user_namespaces, user.max_net_namespaces, kernel.unprivileged_userns_clone and \
+             kernel.apparmor_restrict_unprivileged_userns)"
+        ));
+        -1
+    })
 }
 
 /// A raw socket sends by the ports of mapped interfaces.
@@ -93,15 +131,23 @@ pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *
     let done = unsafe { real::getsockname(fd, at, len) };
     let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
     let Some(_inside) = Inside::enter() else { return done };
-    let state = socket.state();
-    if !state.hidden {
-        return done;
-    }
-    let protocol = state.protocol.to_be();
-    // SAFETY: the kernel just wrote an address here; the protocol lies in the first four of `*len` bytes.
+    let mut state = socket.state();
+    let (protocol, bound) = (state.protocol.to_be(), state.bound);
+    let hardware = match socket.is_isolated() {
+        true => state.route(fd, bound).and_then(Result::ok).map(|r| (r.hardware, r.address)),
+        false if state.hidden => None,
+        false => return done,
+    };
+    // SAFETY: the kernel just wrote an address here, of which the program sees `*len` bytes.
     unsafe {
+        let to = at.cast::<libc::sockaddr_ll>();
         if *len >= 4 {
-            (*at.cast::<libc::sockaddr_ll>()).sll_protocol = protocol;
+            (&raw mut (*to).sll_protocol).write_unaligned(protocol);
+        }
+        if let Some((hardware, address)) = hardware.filter(|_| *len as usize >= ADDRESS_LEAST) {
+            (&raw mut (*to).sll_ifindex).write_unaligned(bound);
+            (&raw mut (*to).sll_hatype).write_unaligned(hardware);
+            (&raw mut (*to).sll_addr).cast::<[u8; 6]>().write_unaligned(address);
         }
     }
     done
@@ -247,7 +293,11 @@ pub unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize
         return done;
     }
     // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
-    let done = unsafe { real::ioctl(fd, what, arg) };
+    let ask = |fd| unsafe { real::ioctl(fd, what, arg) };
+    let done = match ABOUT_INTERFACES.contains(&what) && table::is_isolated(fd) {
+        true => isolated::ask_outside(ask).unwrap_or_else(fail),
+        false => ask(fd),
+    };
     if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {
         // SAFETY: the kernel has just read this word.
         note_nonblocking(fd, unsafe { *(arg as *const c_int) } != 0);

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
 
-use libc::{sock_fprog, socklen_t};
+use libc::{packet_mreq, sock_fprog, socklen_t};
 
 use crate::filter::Insn;
 use crate::raw;
@@ -12,7 +12,7 @@ use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
 use crate::socket::{NO_EBPF, Stamps, State};
 use crate::sys::guard::{Inside, fail};
-use crate::sys::{kernel, real, table};
+use crate::sys::{isolated, kernel, real, table};
 use crate::tpacket::Geometry;
 
 const PACKET_TX_HAS_OFF: c_int = 19;
@@ -41,8 +41,10 @@ pub unsafe extern "C-unwind" fn setsockopt(
         report::say(NO_EBPF);
         return fail(libc::EOPNOTSUPP);
     }
-    // SAFETY: the caller's arguments.
-    let done = unsafe { real::setsockopt(fd, level, name, value, len) };
+    let membership = membership(fd, level, name, value, len);
+    let given = membership.as_ref().map_or(value, |m| std::ptr::from_ref(m).cast());
+    // SAFETY: the caller's arguments, or a membership that has the length it gave or more.
+    let done = unsafe { real::setsockopt(fd, level, name, given, len) };
     if done == 0 && (level, name) == (libc::IPPROTO_IP, libc::IP_HDRINCL) && len > 0 && raw::is(fd) {
         // SAFETY: the kernel has read at least a byte here; numbers of this option are 0 or 1 in their first one.
         raw::set_whole(fd, unsafe { *value.cast::<u8>() } != 0);
@@ -72,6 +74,26 @@ pub unsafe extern "C-unwind" fn setsockopt(
         report::served(Call::Setsockopt);
     }
     done
+}
+
+/// A membership as a socket in a namespace of its own can have it, for one of a mapped interface; `None` for all else.
+fn membership(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    len: socklen_t,
+) -> Option<packet_mreq> {
+    let is_one = level == libc::SOL_PACKET
+        && matches!(name, libc::PACKET_ADD_MEMBERSHIP | libc::PACKET_DROP_MEMBERSHIP)
+        && len as usize == size_of::<packet_mreq>();
+    let socket = table::get(fd).filter(|s| is_one && s.is_isolated() && !value.is_null())?;
+    let _inside = Inside::enter()?;
+    // SAFETY: the caller's memory, of this length.
+    let mut asked = unsafe { value.cast::<packet_mreq>().read_unaligned() };
+    socket.state().route(fd, asked.mr_ifindex)?.ok()?;
+    asked.mr_ifindex = isolated::LOOPBACK;
+    Some(asked)
 }
 
 fn note_plain(state: &mut State, name: c_int, value: u32) -> bool {

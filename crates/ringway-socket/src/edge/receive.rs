@@ -1,6 +1,7 @@
 //! Calls that receive.
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use libc::{iovec, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
@@ -20,7 +21,22 @@ const MOST: usize = libc::UIO_MAXIOV as usize;
 /// A socket whose frames come from a port.
 #[inline]
 fn ours(fd: c_int) -> Option<&'static Socket> {
-    table::get(fd).filter(|s| s.receives())
+    let socket = table::get(fd)?;
+    if socket.is_isolated() && !socket.receives() {
+        warn_unbound();
+    }
+    Some(socket).filter(|s| s.receives())
+}
+
+/// Says once why a process without CAP_NET_RAW receives nothing.
+#[cold]
+fn warn_unbound() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Relaxed) {
+        report::say(
+            "without CAP_NET_RAW a packet socket receives nothing until it is bound to a mapped interface",
+        );
+    }
 }
 
 fn failed(code: c_int) -> ssize_t {

@@ -9,7 +9,7 @@ use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
 use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::guard::errno;
-use super::real;
+use super::{isolated, real, table};
 
 /// `struct ifreq` of net/if.h as these calls use it: a name, then a word or an address.
 #[repr(C)]
@@ -19,6 +19,13 @@ struct Request {
 }
 
 fn ask(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
+    if table::is_isolated(fd) {
+        return isolated::ask_outside(|fd| ask_of(fd, what, request))?;
+    }
+    ask_of(fd, what, request)
+}
+
+fn ask_of(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
     // SAFETY: the request is as large as `struct ifreq` and lives across the call.
     let done = unsafe { real::ioctl(fd, what, std::ptr::from_mut(request) as usize) };
     if done < 0 { Err(errno()) } else { Ok(()) }
@@ -31,7 +38,7 @@ fn named(name: &str) -> Request {
     request
 }
 
-/// Name of the interface in the namespace of the socket.
+/// Name of the interface in the namespace of the program.
 pub(crate) fn interface_name(fd: RawFd, index: c_int) -> Result<String, c_int> {
     let mut request = named("");
     request.data[..4].copy_from_slice(&index.to_ne_bytes());
@@ -60,6 +67,8 @@ pub(crate) fn bind(fd: RawFd, index: c_int, protocol: u16) -> Result<(), c_int> 
     // SAFETY: plain data, for which zero is a value.
     let mut at: sockaddr_ll = unsafe { std::mem::zeroed() };
     at.sll_family = libc::AF_PACKET as u16;
+    // A bound one is bound there too, as some options need it.
+    let index = if table::is_isolated(fd) { index.min(isolated::LOOPBACK) } else { index };
     (at.sll_protocol, at.sll_ifindex) = (protocol.to_be(), index);
     // SAFETY: `at` has this length and lives across the call.
     let done = unsafe { real::bind(fd, (&raw const at).cast(), size_of::<sockaddr_ll>() as socklen_t) };

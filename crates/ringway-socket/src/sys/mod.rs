@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub(crate) mod guard;
+pub(crate) mod isolated;
 pub(crate) mod kernel;
 pub(crate) mod memory;
 pub(crate) mod real;

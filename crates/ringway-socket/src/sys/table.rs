@@ -25,6 +25,12 @@ pub(crate) fn get(fd: c_int) -> Option<&'static Socket> {
     unsafe { at.as_ref() }
 }
 
+/// Whether the kernel's socket is in a network namespace of its own.
+#[inline]
+pub(crate) fn is_isolated(fd: c_int) -> bool {
+    get(fd).is_some_and(Socket::is_isolated)
+}
+
 /// Makes `fd` a packet socket; false when its number is too large.
 pub(crate) fn add(fd: c_int, dgram: bool, protocol: u16) -> bool {
     let Some(slot) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else { return false };

@@ -55,7 +55,7 @@ pub use fix::Fix;
 pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
 pub use link::{NextHop, next_hop};
 pub use programs::programs;
-pub use rights::Rights;
+pub use rights::{Rights, capabilities};
 pub use trial::Trial;
 
 /// What the machine lets this process do.

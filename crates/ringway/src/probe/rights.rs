@@ -31,6 +31,14 @@ impl Cap {
     }
 }
 
+/// Effective capabilities of the calling thread, bit `n` for number `n`; none where the kernel can't say.
+///
+/// Source: capget(2).
+#[must_use]
+pub fn capabilities() -> u64 {
+    rights::capabilities().unwrap_or(0)
+}
+
 /// Those that ports use.
 const USED: [Cap; 5] = [Cap::NetRaw, Cap::NetAdmin, Cap::Bpf, Cap::Perfmon, Cap::SysAdmin];
 
@@ -75,7 +83,7 @@ impl Rights {
         let number = |path: &str| read(path)?.trim().parse().ok();
         Self {
             euid: crate::sys::effective_user(),
-            capabilities: rights::capabilities().unwrap_or(0),
+            capabilities: capabilities(),
             locked_memory: rights::locked_memory(),
             open_files: rights::open_files(),
             seccomp: read("/proc/thread-self/status").is_some_and(|s| seccomp(&s)),
