@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 pub(crate) mod hosts;
+pub(crate) mod talk;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -135,7 +136,7 @@ fn ticks(process: u32) -> u64 {
 
 /// Waits until a program did next to nothing for `long`: it has done all that it can for now. One that looks each 10 ms whether there is
 /// more is often found waiting for a processor on a busy machine.
-fn rest(process: u32, long: Duration) {
+pub(crate) fn rest(process: u32, long: Duration) {
     const ENOUGH: u32 = 20;
     let start = Instant::now();
     while start.elapsed() < LIMIT / 2 {
