@@ -1,5 +1,4 @@
-//! The packet-socket shim: preloaded (`LD_PRELOAD=libringway_socket.so`), it serves `socket(AF_PACKET, ...)` of unmodified
-//! programs by Ringway.
+//! Packet sockets of unmodified programs on Ringway's ports: a part of `libringway_preload.so`, which stands before libc's socket calls.
 //!
 //! | module | what |
 //! | --- | --- |
@@ -9,6 +8,7 @@
 //! | `incoming`, `inbox`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
 //! | `tpacket`, `filler` | the program's mapped rings |
 //! | `link` | ports in place of interfaces |
+//! | `raw`, `neighbour` | raw sockets of IPv4, and the addresses that their packets go to |
 //! | `config`, `report`, `fork` | the environment, what is told, forks |
 //! | `sys` | libc's own functions, memory of the program |
 //!
@@ -41,7 +41,10 @@
 //!
 //! # What differs from the kernel
 //!
-//! * Frames that the process itself, or another socket of it, sends on a mapped interface are not received as `PACKET_OUTGOING`.
+//! * Of what other processes send on a mapped interface nothing is received as `PACKET_OUTGOING`, only of what this one sends.
+//! * Raw sockets of IPv4 send by mapped interfaces, and receive what the kernel does. Those of IPv6 are the kernel's.
+//! * A process without CAP_NET_RAW has packet sockets of mapped interfaces, in a namespace of their own as far as the kernel is concerned. They
+//!   can't be bound to a device by `SO_BINDTODEVICE`, and receive nothing until they are bound.
 //! * A fanout group's program (`PACKET_FANOUT_CBPF`, `_EBPF`) is replaced by the flow, and an eBPF socket filter is refused.
 //! * A port belongs to one process. The child of a fork gets it when its parent has closed it or ended. Until then its calls on a
 //!   mapped interface fail with `EBUSY`, and a poll says at once that there is something to read; sends to a plain interface take
