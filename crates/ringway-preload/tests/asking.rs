@@ -190,6 +190,27 @@ s.bind(('a1', 3))";
     }
 }
 
+/// Its answers come in at the port, or to the host as well.
+#[test]
+fn a_raw_socket_says_when_it_can_not_receive() {
+    let Some((hosts, _listener)) = hosts() else { return };
+    let sends = |protocol: &str| {
+        format!(
+            "import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, {protocol})
+for _ in range(3):
+    s.sendto(b'E' + bytes(39), ('10.7.0.2', 0))"
+        )
+    };
+    for (map, protocol, times) in
+        [("a1=packet:a1", "253", 0), ("a1=ebpf:a1", "253", 1), ("a1=ebpf:a1", "socket.IPPROTO_RAW", 0)]
+    {
+        let ended = hosts.run(Pcap::Ringway(map), &["/usr/bin/python3", "-c", &sends(protocol)]);
+        let said = ended.stderr.matches("raw sockets send by").count();
+        assert_eq!((said, ended.stderr.lines().count()), (times, times), "{map} {protocol} {ended:?}");
+    }
+}
+
 /// It opens a handle of libpcap for each round, beside the packet socket that it sends by.
 #[test]
 fn a_program_that_opens_often_is_served_each_time() {
