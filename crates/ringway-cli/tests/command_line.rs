@@ -42,7 +42,11 @@ fn wrong_command_lines_are_refused_on_one_line() {
         (&["capture", "-i", "null:", "-s", "96"], "-w <FILE>"),
         (&["capture", "-i", "null:", "-w", "x", "-s", "0"], "'--snaplen"),
         (&["capture", "-i", "null:", "-w", "-", "--json"], "name a file after -w"),
-        (&["capture", "-i", "null:", "-n", "x"], "NUMBER[k|M|G]"),
+        (&["capture", "-i", "null:", "-c", "x"], "NUMBER[k|M|G]"),
+        (&["capture", "-i", "null:", "-n", "10"], "the number of frames is -c 10"),
+        (&["capture", "-i", "null:", "-r", "x"], "'-i <PORT>' cannot be used with '-r <FILE>'"),
+        (&["capture", "-i", "null:", "-f", "udp", "tcp"], "'--filter <EXPR>' cannot be used with"),
+        (&["capture", "-r", "/dev/null", "-w", "/dev/null"], "/dev/null: this file is read"),
         (&["dance"], "'dance'"),
     ] {
         let ended = run(args);
@@ -72,8 +76,19 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["capture", "-i", "null:", "-f", "tcp prt 1"], "tcp prt 1"),
         (&["capture", "-i", "tap:port=null:"], "name the file, e.g. tap:file=out.pcap,port=eth0"),
         (&["capture", "-i", "fault:drop=2,port=null:"], "rates are 0 to 1, or 0% to 100%"),
-        (&["capture", "-i", "null:", "-w", "/nowhere/x", "-n", "1"], "/nowhere/x: cannot create"),
+        (&["capture", "-i", "null:", "-w", "/nowhere/x", "-c", "1"], "/nowhere/x: cannot create"),
         (&["capture", "-i", "trace:file=/nowhere/x,port=null:"], "cannot create /nowhere/x"),
+        (&["capture", "-r", "/nowhere/x.pcap"], "/nowhere/x.pcap: cannot open"),
+        (
+            &["capture", "-i", "x.pcap"],
+            "no interface x.pcap in this network namespace; a capture file is the port pcap:x.pcap",
+        ),
+        (
+            &["capture", "-i", "/a/x.pcapng"],
+            "/a/x.pcapng: not a port name; a capture file is the port pcap:/a/x.pcapng",
+        ),
+        (&["bridge", "-i", "null:", "-i", "/etc/passwd"], "a capture file is the port pcap:/etc/passwd"),
+        (&["capture", "-i", ""], "ringway: '': not a port name; expected an interface name"),
         (&["stats", "null:63"], "null:63: nobody has this port open"),
     ] {
         let ended = run(args);

@@ -3,7 +3,7 @@
 mod middle;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::error::{Error, ErrorKind};
@@ -254,6 +254,7 @@ impl PortName {
 }
 
 fn bad(name: &str, cure: &str) -> Error {
+    let name = if name.is_empty() { "''" } else { name };
     Error::new(ErrorKind::BadName, name, "not a port name").cure(cure.to_owned())
 }
 
@@ -263,7 +264,18 @@ fn interface(name: &str, s: &str) -> Result<String, Error> {
         && s != "."
         && s != ".."
         && !s.contains(|c: char| c == '/' || c == ':' || c.is_whitespace() || c == '^');
-    if ok { Ok(s.to_owned()) } else { Err(bad(name, "expected an interface name of 1 to 15 characters")) }
+    if ok {
+        return Ok(s.to_owned());
+    }
+    let cure = file_instead(s).unwrap_or_else(|| "expected an interface name of 1 to 15 characters".into());
+    Err(bad(name, &cure))
+}
+
+/// What to type for `text`, which is no interface, when it looks like a capture file.
+pub(crate) fn file_instead(text: &str) -> Option<String> {
+    let path = Path::new(text);
+    let capture = path.extension().is_some_and(|e| e == "pcap" || e == "pcapng");
+    (capture || path.is_file()).then(|| format!("a capture file is the port pcap:{text}"))
 }
 
 /// Only eBPF programs can take what the host sends.
@@ -452,6 +464,20 @@ mod tests {
             assert_eq!(e.kind(), ErrorKind::BadName, "{n}");
             assert!(e.to_string().contains(';'), "no cure: {e}");
         }
+    }
+
+    #[test]
+    fn files_that_are_no_interfaces_get_the_port_to_type() {
+        for (text, cure) in [
+            ("/tmp/a.pcap", "a capture file is the port pcap:/tmp/a.pcap"),
+            ("a/b/trace.pcapng", "a capture file is the port pcap:a/b/trace.pcapng"),
+            ("/proc/self/stat", "a capture file is the port pcap:/proc/self/stat"),
+            ("a/b", "expected an interface name of 1 to 15 characters"),
+        ] {
+            let e = text.parse::<PortName>().unwrap_err();
+            assert_eq!(e.to_string(), format!("{text}: not a port name; {cure}"));
+        }
+        assert!("".parse::<PortName>().unwrap_err().to_string().starts_with("'': not a port name"));
     }
 
     proptest! {

@@ -178,7 +178,7 @@ def host_rings():
 
 @check("capture, foreign addresses")
 def capture():
-    written = Process("ringway capture -i n1 -w /tmp/capture.pcap -n %d -f udp" % FRAMES)
+    written = Process("ringway capture -i n1 -w /tmp/capture.pcap -c %d -f udp" % FRAMES)
     wait_for("the port to be open", lambda: "n1" in run("ringway stats --json") or not written.running())
     if written.running():
         bed.ready()

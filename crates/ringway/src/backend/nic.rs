@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::NicRings;
+use crate::name::{NicRings, file_instead};
 use crate::registry::{OpenPort, open_ports};
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
@@ -26,7 +26,8 @@ const OURS: [&str; 4] = ["nic_rx", "to_socket", "ringway_take", ""];
 pub(crate) fn find(name: &str, ifname: &str) -> Result<(u32, Interface)> {
     let index = net::index(ifname).map_err(|_| {
         let what = format!("there is no interface {ifname} in this network namespace");
-        Error::new(ErrorKind::NotFound, name, what).cure("`ip link` lists what there is")
+        let cure = file_instead(ifname).unwrap_or_else(|| "`ip link` lists what there is".into());
+        Error::new(ErrorKind::NotFound, name, what).cure(cure)
     })?;
     let interface = Interface::new(index).map_err(|e| Error::io(name, "socket failed", e))?;
     Ok((index, interface))

@@ -59,6 +59,11 @@ impl Classic {
         Ok(Some(Self { order, unit_ns, linktype }))
     }
 
+    /// Whether times have nanoseconds.
+    pub(super) fn has_nanoseconds(&self) -> bool {
+        self.unit_ns == 1
+    }
+
     /// The next record; `None` at the end of the file.
     pub(super) fn next(&self, window: &mut Window) -> Result<Option<Found>, PcapError> {
         if !window.begin()? {

@@ -74,6 +74,14 @@ impl Ng {
         Ok(Some(ng))
     }
 
+    /// Whether times of the interface described last are finer than microseconds.
+    pub(super) fn has_nanoseconds(&self) -> bool {
+        self.interfaces.last().is_some_and(|i| match i.resolution {
+            decimal @ ..128 => decimal > 6,
+            binary => binary - 128 >= 20,
+        })
+    }
+
     /// The next record; `None` at the end of the file.
     pub(super) fn next(&mut self, window: &mut Window) -> Result<Option<Found>, PcapError> {
         while let Some(block) = self.block(window)? {

@@ -105,6 +105,14 @@ impl Reader {
         }
     }
 
+    /// Whether times are finer than microseconds. In pcapng each interface says so: the one described last counts.
+    pub fn has_nanoseconds(&self) -> bool {
+        match &self.format {
+            Format::Classic(classic) => classic.has_nanoseconds(),
+            Format::Ng(ng) => ng.has_nanoseconds(),
+        }
+    }
+
     /// Go back to the first record.
     ///
     /// # Errors

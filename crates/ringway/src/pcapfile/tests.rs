@@ -158,6 +158,7 @@ fn classic_in_both_orders_and_units() {
     for (order, unit_ns) in [(Little, 1), (Little, 1000), (Big, 1), (Big, 1000)] {
         let mut reader = Reader::from_bytes(classic(order, unit_ns, 0x5400_0001, &records)).unwrap();
         assert_eq!(reader.linktype(), LINKTYPE_ETHERNET, "without the FCS bits");
+        assert_eq!(reader.has_nanoseconds(), unit_ns == 1);
         for _ in 0..2 {
             let outcome = drain(&mut reader);
             assert!(outcome.error.is_none());
@@ -185,6 +186,18 @@ fn pcapng_in_both_orders_with_all_packet_blocks() {
             (1_500_000_000, 3, vec![4; 3]),
         ];
         assert_eq!(outcome.records, expected);
+    }
+}
+
+#[test]
+fn pcapng_tells_how_fine_its_times_are() {
+    for (resolution, fine) in
+        [(0, false), (6, false), (7, true), (9, true), (128 + 19, false), (128 + 20, true)]
+    {
+        let mut file = NgFile::new(Little);
+        file.interface(1, 0, resolution).enhanced(0, 1, 60, &[1; 60]);
+        let reader = Reader::from_bytes(file.0.out).unwrap();
+        assert_eq!(reader.has_nanoseconds(), fine, "{resolution}");
     }
 }
 
