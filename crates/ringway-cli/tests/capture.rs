@@ -257,6 +257,12 @@ fn what_users_of_tcpdump_type_does_what_they_mean() {
     assert!(ended.stderr.contains("1 frame captured, 60 bytes"), "{ended:?}");
     let ended = run(&["capture", "-ni", "null:", "-c", "1"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    let to = support::file("habits-out.pcap");
+    for (snaplen, len) in [("0", 60), ("20", 20)] {
+        let ended = run(&["capture", "-nr", file, "-s", snaplen, "-w", to.to_str().unwrap()]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert!(records(&to).iter().all(|r| r.2 == len), "-s {snaplen}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ use out::Out;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The port to receive on; frames that the interface would give to the host are taken from it
-    #[arg(short = 'i', value_name = "PORT", required_unless_present = "read")]
+    #[arg(short = 'i', value_name = "PORT")]
     port: Option<String>,
 
     /// Read a capture file, or with - standard input: at once, with the times of the file (as -i pcap:FILE)
@@ -45,9 +45,9 @@ pub(crate) struct Args {
     #[arg(short = 'n', action = clap::ArgAction::Count)]
     no_names: u8,
 
-    /// Bytes of each frame to write
+    /// Bytes of each frame to write; 0 for all
     #[arg(short, long, value_name = "BYTES", default_value_t = MAX_RECORD, requires = "file",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_RECORD)))]
+        value_parser = clap::value_parser!(u32).range(..=i64::from(MAX_RECORD)))]
     snaplen: u32,
 
     /// Stop after so long
@@ -103,14 +103,15 @@ const FLUSH: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let to_stdout = args.file.as_deref() == Some(Path::new("-"));
     check(args, to_stdout)?;
+    let snaplen = if args.snaplen == 0 { MAX_RECORD } else { args.snaplen };
     let filter = expression(args).as_deref().map(Filter::compile).transpose()?;
     let signals = stop::signals()?;
     let mut input = Input::open(args)?;
     let nanoseconds = matches!(&input, Input::File(file) if file.has_nanoseconds());
     let out = match &args.file {
         None => Out::lines(args.json, nanoseconds),
-        Some(_) if to_stdout => Out::to_stdout(args.snaplen)?,
-        Some(file) => Out::create(file, args.snaplen)?,
+        Some(_) if to_stdout => Out::to_stdout(snaplen)?,
+        Some(file) => Out::create(file, snaplen)?,
     };
     if let Input::Port(live) = &input {
         link::wait(live.port(), args.wait, &signals)?;
@@ -148,12 +149,30 @@ fn check(args: &Args, to_stdout: bool) -> Result<(), Failure> {
     {
         return refused(&format!("{}: this file is read; name another one after -w", to.display()));
     }
+    if args.port.is_none() && args.read.is_none() {
+        return refused(&input_to_type(args.words.first()));
+    }
     match args.words.first() {
         Some(word) if args.no_names > 0 && units::count(word).is_ok() => {
             refused(&format!("-n means no names, as in tcpdump; the number of frames is -c {word}"))
         }
         _ => Ok(()),
     }
+}
+
+/// What to type where neither a port nor a file is named: the first word may be one.
+fn input_to_type(word: Option<&String>) -> String {
+    let word = word.map_or("", String::as_str);
+    let path = Path::new(word);
+    if path.is_file() || path.extension().is_some_and(|e| e == "pcap" || e == "pcapng") {
+        return format!("{word}: not a filter; to read this capture file, type -r {word}");
+    }
+    match word.parse::<PortName>() {
+        Ok(PortName::Auto { interface, .. }) if !Path::new("/sys/class/net").join(&interface).exists() => {}
+        Ok(_) => return format!("{word}: not a filter; to receive on this port, type -i {word}"),
+        Err(_) => {}
+    }
+    "no input is named; type -i PORT, or -r FILE for a capture file".into()
 }
 
 /// Whether two paths lead to one file that exists.
