@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use ringway::{OpenOptions, Pairing, Result, Waiter, forward};
+use ringway::{CtrlC, OpenOptions, Pairing, Result, Waiter, forward};
 
 fn main() -> Result<()> {
     let names: Vec<String> = std::env::args().skip(1).collect();
@@ -17,7 +17,8 @@ fn main() -> Result<()> {
     let pairing = Pairing::of(&from.rx[0], &to.tx[0]);
     println!("{pairing:?}");
     let mut waiter = Waiter::new(Duration::from_micros(50))?;
-    while !from.ended() {
+    let ctrl_c = CtrlC::catch()?;
+    while !from.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut from.rx[0]], Duration::from_millis(100))?;
         while forward(&mut from.rx[0], &mut to.tx[0], 1024, pairing) > 0 {
             to.tx[0].sync()?;

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use ringway::{Port, Result, Waiter, wire};
+use ringway::{CtrlC, Port, Result, Waiter, wire};
 
 fn main() -> Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "null:".into());
     let mut port = Port::open(&name)?;
     eprintln!("{name}: {}", port.info().backend);
     let mut waiter = Waiter::new(Duration::from_micros(20))?;
-    while !port.ended() {
+    let ctrl_c = CtrlC::catch()?;
+    while !port.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(1))?;
         for frame in port.rx[0].burst(64) {
             println!("{:5} {}", frame.len(), wire::parse(frame.bytes()));
         }
     }
+    eprintln!("{}", port.counters().rx);
     Ok(())
 }

@@ -29,17 +29,15 @@ pub enum ErrorKind {
     Io,
 }
 
-/// A failure: `port: what: cause; cure`, printed on one line.
+/// A failure: `port: what: cause; cure`, printed on one line, also by `{:?}`: a `main` that returns it shows the cure.
 ///
 /// ```
 /// use ringway::{ErrorKind, PortName};
 /// let e = "pipe:x".parse::<PortName>().unwrap_err();
 /// assert_eq!(e.kind(), ErrorKind::BadName);
 /// ```
-#[derive(Debug)]
 pub struct Error(Box<Detail>);
 
-#[derive(Debug)]
 struct Detail {
     kind: ErrorKind,
     on: String,
@@ -137,6 +135,12 @@ impl fmt::Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_ref().map(|s| s as _)
@@ -156,5 +160,7 @@ mod tests {
         assert!(text.starts_with("ebpf:eth0: attach refused: "), "{text}");
         assert!(text.ends_with("; detach the other program"), "{text}");
         assert!(!text.contains('\n'));
+        assert_eq!(format!("{e:?}"), text);
+        assert_eq!(format!("{:?}", Box::<dyn std::error::Error>::from(e)), text, "as main prints it");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! | module | layer |
 //! | --- | --- |
-//! | [`Port`], [`OpenOptions`], [`PortName`], [`Waiter`] | packet I/O: open by name, wait |
+//! | [`Port`], [`OpenOptions`], [`PortName`], [`Waiter`], [`CtrlC`] | packet I/O: open by name, wait, end |
 //! | [`RxRing`], [`TxRing`], [`forward`] | rings: bursts of frames, zero-copy exchange |
 //! | [`Region`], [`Buf`] | memory: rings and equal-sized buffers in netmap's layout |
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
@@ -32,6 +32,7 @@
 
 mod backend;
 mod coalesce;
+mod ctrl_c;
 mod cursor;
 mod environment;
 mod error;
@@ -64,6 +65,7 @@ pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
+pub use ctrl_c::CtrlC;
 pub use environment::environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};

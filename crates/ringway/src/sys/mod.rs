@@ -6,6 +6,7 @@ pub(crate) mod bpf;
 pub(crate) mod bpf_probe;
 pub(crate) mod bpffs;
 pub(crate) mod clsact;
+pub(crate) mod ctrl_c;
 pub(crate) mod dir_lock;
 pub(crate) mod dirs;
 mod ethtool;
