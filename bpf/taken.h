@@ -10,7 +10,7 @@ SEC("tp_btf/xdp_devmap_xmit")
 int taken(__u64 *args)
 {
 	const struct net_device___l *from = (void *)args[0], *to = (void *)args[1];
-	int sent = args[2], drops = args[3];
+	int sent = args[2], drops = args[3], error = args[4];
 
 	if (to->ifindex != cfg.ifindex || from->ifindex != 1 || to->nd_net.net->ns.inum != cfg.netns)
 		return 0;
@@ -19,6 +19,8 @@ int taken(__u64 *args)
 	if (!k)
 		return 0;
 	__sync_fetch_and_add(&k->n.out, sent);
-	__sync_fetch_and_add(&k->n.drops[DEVICE_FULL], drops);
+	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
+	if (error >= 0)
+		__sync_fetch_and_add(&k->n.drops[DEVICE_FULL], drops);
 	return 0;
 }

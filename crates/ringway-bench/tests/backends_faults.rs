@@ -81,7 +81,7 @@ fn an_interface_whose_xdp_hook_is_taken() {
         match try_open(&lab, name) {
             Ok(_) => assert!(shares(kind)),
             Err(e) => {
-                assert_clear(&e, ErrorKind::Busy, name, "xdp off");
+                assert_clear(&e, ErrorKind::Busy, name, "`bpftool link detach id ");
                 assert!(!shares(kind) && !e.to_string().contains("pid"), "{e}");
             }
         }
@@ -103,7 +103,12 @@ fn two_owners() {
                 match try_open(&lab, &name) {
                     Ok(_) => assert!(shares(first) || shares(second), "{name} beside {first}:a0"),
                     Err(e) => {
-                        assert_clear(&e, ErrorKind::Busy, &name, "end its owner");
+                        assert_clear(
+                            &e,
+                            ErrorKind::Busy,
+                            &name,
+                            "this process has it open itself: name another port",
+                        );
                         let text = e.to_string();
                         let named = format!("pid {} has {first}:a0 open", std::process::id());
                         assert!(text.contains(&named), "{text}");

@@ -95,6 +95,15 @@ fn failures_are_told_on_one_line_with_the_cure() {
         (&["bridge", "-i", "null:", "-i", "/etc/passwd"], "a capture file is the port pcap:/etc/passwd"),
         (&["capture", "-i", ""], "ringway: '': not a port name; expected an interface name"),
         (&["stats", "null:63"], "null:63: nobody has this port open"),
+        (
+            &["bridge", "-i", "lo", "-i", "lo"],
+            "lo: the port is named twice, and is opened once; name two ports",
+        ),
+        (
+            &["bridge", "-i", "lo", "-i", "xdp:lo"],
+            "xdp:lo: auto:lo takes the same frames, and is named before",
+        ),
+        (&["bridge", "-i", "pipe:x{1", "-i", "pipe:x{1"], "pipe:x{1: the port is named twice"),
     ] {
         let ended = run(args);
         assert!(ended.error(1).contains(what), "{args:?}: {}", ended.stderr);

@@ -247,6 +247,30 @@ impl PortName {
         }
     }
 
+    /// Whether one process can't have this port and the other one open together, unless they only send or copy.
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
+        match (self.taken(), other.taken()) {
+            (Some((a, NicRings::All)), Some((b, rings))) | (Some((a, rings)), Some((b, NicRings::All))) => {
+                a == b && rings != NicRings::Host
+            }
+            (Some(a), Some(b)) => a == b,
+            _ => {
+                matches!(self.innermost(), Self::Pipe { .. } | Self::Vale { .. })
+                    && self.innermost() == other.innermost()
+            }
+        }
+    }
+
+    /// The rings of an interface that the port takes for itself.
+    fn taken(&self) -> Option<(&str, NicRings)> {
+        match self.innermost() {
+            Self::Auto { interface, rings }
+            | Self::Ebpf { interface, rings }
+            | Self::Xdp { interface, rings } => Some((interface, *rings)),
+            _ => None,
+        }
+    }
+
     /// The innermost port.
     pub(crate) fn innermost(&self) -> &Self {
         self.inside().map_or(self, Self::innermost)
@@ -463,6 +487,30 @@ mod tests {
             let e = n.parse::<PortName>().unwrap_err();
             assert_eq!(e.kind(), ErrorKind::BadName, "{n}");
             assert!(e.to_string().contains(';'), "no cure: {e}");
+        }
+    }
+
+    #[test]
+    fn ports_that_take_the_same_frames_exclude_each_other() {
+        let name = |s: &str| s.parse::<PortName>().unwrap();
+        for (a, b, expected) in [
+            ("lo", "lo", true),
+            ("lo", "xdp:lo", true),
+            ("ebpf:a", "tap:file=x.pcap,port=ebpf:a", true),
+            ("ebpf:a", "ebpf:a-1", true),
+            ("ebpf:a-1", "xdp:a-1", true),
+            ("ebpf:a-1", "ebpf:a-2", false),
+            ("ebpf:a", "ebpf:a^", false),
+            ("ebpf:a", "ebpf:b", false),
+            ("packet:a", "packet:a", false),
+            ("ebpf:a", "packet:a", false),
+            ("pipe:x{1", "pipe:x{1", true),
+            ("pipe:x{1", "pipe:x}1", false),
+            ("vale0:p", "vale0:p", true),
+            ("null:", "null:", false),
+        ] {
+            assert_eq!(name(a).excludes(&name(b)), expected, "{a} {b}");
+            assert_eq!(name(b).excludes(&name(a)), expected, "{b} {a}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use crate::backend::{self, Control};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::filter::Filter;
 use crate::layout::{self, interface as at};
 use crate::name::PortName;
@@ -252,6 +252,7 @@ impl OpenOptions {
     /// with `ebpf:IF^`, between which frames would go round.
     pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
         let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
+        self.refuse_twice(&names)?;
         backend::with_chosen(&names, |chosen| {
             backend::refuse_packet_sockets(chosen).map_err(|e| (None, e))?;
             let mut options = self.clone();
@@ -265,6 +266,23 @@ impl OpenOptions {
             let open = |(at, c)| backend::open(c, of(&names[at])).map_err(|e| (Some(at), e));
             chosen.iter().enumerate().map(open).collect()
         })
+    }
+
+    /// Refuses two ports of which the second could not be opened because the first one has what it takes.
+    fn refuse_twice(&self, names: &[PortName]) -> Result<()> {
+        let shared = self.send_only || self.copy;
+        let first_of = |at: usize| names[..at].iter().find(|n| !shared && n.excludes(&names[at]));
+        match (0..names.len()).find_map(|at| Some((&names[at], first_of(at)?))) {
+            None => Ok(()),
+            Some((name, first)) if name == first => {
+                let what = "the port is named twice, and is opened once";
+                Err(Error::new(ErrorKind::Invalid, name.to_string(), what).cure("name two ports"))
+            }
+            Some((name, first)) => {
+                let what = format!("{first} takes the same frames, and is named before");
+                Err(Error::new(ErrorKind::Invalid, name.to_string(), what).cure("name two interfaces"))
+            }
+        }
     }
 }
 

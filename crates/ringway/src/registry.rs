@@ -351,6 +351,14 @@ pub struct OpenInterface {
     pub netns: u32,
 }
 
+/// What frees a port that process `pid` has open. A process is not to end itself.
+pub(crate) fn freed_by(pid: u32) -> String {
+    match pid == std::process::id() {
+        true => "this process has it open itself: name another port".into(),
+        false => format!("end process {pid}, or open another port"),
+    }
+}
+
 /// The ports that are open on this machine, as far as the caller may see them.
 ///
 /// ```

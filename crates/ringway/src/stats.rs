@@ -101,11 +101,15 @@ impl DropReason {
             Self::BadSlot => "something wrote a wrong index, length or flag into a slot",
             Self::TooShort => "a frame needs at least the 14 bytes of an Ethernet header",
             Self::TooLong => "raise the MTU, or send shorter frames",
-            Self::DeviceFull => "the interface is slower than the sender",
-            Self::DeviceRefused => "check that the link is up and its MTU; a veth's peer must run NAPI",
+            Self::DeviceFull => {
+                "the interface's queue is full: send more slowly, or give it a longer queue (`ethtool -G IF tx N`)"
+            }
+            Self::DeviceRefused => {
+                "set the link up (`ip link set IF up`), raise its MTU, or at a veth's far end `ethtool -K PEER gro on`"
+            }
             Self::NoMemory => "the kernel is short of memory",
             Self::BadOffload => {
-                "the sender's stack can cut frames itself: `ip link set dev IF gso_max_segs 1`, on a tunnel's own interface"
+                "have the sender's stack finish its frames: `ethtool -K IF tx off` there, and on a tunnel `ip link set dev TUNNEL gso_max_segs 1`"
             }
             Self::Injected => {
                 "the fault: port was told to lose frames, or still held them when it was closed"

@@ -49,7 +49,10 @@ fn rights(r: &Rights) -> Value {
 }
 
 fn interface(i: &Interface, found: &[Check]) -> Value {
-    let programs = i.programs.iter().map(|p| json!({ "hook": p.hook.name(), "id": p.id, "name": p.name }));
+    let programs = i
+        .programs
+        .iter()
+        .map(|p| json!({ "hook": p.hook.name(), "id": p.id, "name": p.name, "link": p.link }));
     let ports = i.ports.iter().map(|(name, pid)| json!({ "name": name, "pid": pid }));
     json!({
         "name": i.name,

@@ -65,7 +65,7 @@ JSON keys:
              not shown
   fixed      what --fix set, each {check, command, restore, refused}; refused is null when it was done
   interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, cpus, rx_ring, tx_ring,
-             xdp_features, native, zero_copy, programs: [{hook, id, name}], offloads, peer, ports: [{name, pid}],
+             xdp_features, native, zero_copy, programs: [{hook, id, name, link}], offloads, peer, ports: [{name, pid}],
              addresses, default_route, users, checks}; native and zero_copy are untried, works or refused; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
 
 Examples:

@@ -110,13 +110,8 @@ fn taken(found: &probe::Interface) -> (String, String) {
     if let Some((port, pid)) = found.ports.iter().find(|(port, _)| !port.ends_with('^')) {
         return (format!("{what}: process {pid} has port {port} open"), format!("end process {pid}"));
     }
-    // what a link holds, `ip link` can't take off
-    (
-        what,
-        format!(
-            "end the process that attached it, or `ip link set {nic} xdp off`; `bpftool link` shows who holds it"
-        ),
-    )
+    let cure = found.programs.iter().find(|p| p.hook.is_xdp()).map(|p| p.removal(nic));
+    (what, cure.unwrap_or_else(|| "try again: it is gone now".into()))
 }
 
 /// Why a program could not be attached.

@@ -3,6 +3,7 @@
 use super::Check;
 use super::interface::{Attached, Hook, Interface, NDO_XMIT, Peer};
 use super::trial::Trial;
+use crate::registry::freed_by;
 
 /// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
 pub(super) const BASIC: u64 = 1 << 0;
@@ -146,16 +147,13 @@ impl Interface {
         let check = Check::new("if-xdp-free", "XDP hook is free");
         let Some(other) = self.programs.iter().find(|p| p.hook.is_xdp()) else { return check.ok("") };
         if let Some((port, pid)) = self.ports.iter().find(|(p, _)| !p.ends_with('^')) {
-            return check.missing(format!("pid {pid} has {port} open"), format!("end process {pid}"));
+            return check.missing(format!("pid {pid} has {port} open"), freed_by(*pid));
         }
-        if other.name.as_deref() == Some("xdp_dispatcher") {
-            let what = format!("libxdp's dispatcher (program {}) is attached", other.id);
-            return check.missing(what, format!("`xdp-loader unload {} --all`", self.name));
-        }
-        check.missing(
-            format!("{} is attached", describe(other)),
-            format!("end its owner, or `ip link set dev {} xdp off`", self.name),
-        )
+        let what = match other.name.as_deref() {
+            Some("xdp_dispatcher") => format!("libxdp's dispatcher (program {}) is attached", other.id),
+            _ => format!("{} is attached", describe(other)),
+        };
+        check.missing(what, other.removal(&self.name))
     }
 
     /// Whether the interface sends what a program redirects to it. Drivers of NICs often set the bit only when an XDP

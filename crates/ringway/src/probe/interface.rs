@@ -80,6 +80,42 @@ pub struct Attached {
     pub id: u32,
     /// Its name; only CAP_SYS_ADMIN sees it.
     pub name: Option<String>,
+    /// The link that attaches an XDP program; `None` for programs attached without one. Only CAP_SYS_ADMIN sees it.
+    pub link: Option<u32>,
+}
+
+impl Attached {
+    /// What takes an XDP program off the interface of that name.
+    #[must_use]
+    pub fn removal(&self, interface: &str) -> String {
+        match self.name.as_deref() {
+            Some("xdp_dispatcher") => {
+                return format!(
+                    "`xdp-loader unload {interface} --all` ends the programs that libxdp runs there"
+                );
+            }
+            Some("vale_wire") => {
+                return format!(
+                    "it is a port of a switch: `ringway vale list` shows which, `ringway vale port del SWITCH:{interface}` frees it"
+                );
+            }
+            _ => {}
+        }
+        let way = match (self.link, self.hook) {
+            (Some(link), _) => {
+                return format!("end the process that attached it, or `bpftool link detach id {link}`");
+            }
+            (None, Hook::XdpGeneric) => "xdpgeneric",
+            (None, Hook::XdpOffloaded) => "xdpoffload",
+            (None, _) => "xdp",
+        };
+        format!("`ip link set dev {interface} {way} off`")
+    }
+}
+
+/// The XDP program at an interface of the present network namespace.
+pub(crate) fn xdp_program(index: u32) -> Option<Attached> {
+    programs_of_xdp(index, &xdp_query::xdp(index).ok()?).into_iter().next()
 }
 
 /// Where programs are attached to an interface.
@@ -232,23 +268,29 @@ fn told(xdp: &Xdp) -> Option<u64> {
     (xdp.features != 0 || xdp_query::tells_features()).then_some(xdp.features)
 }
 
-fn programs(index: u32, xdp: &Xdp) -> Vec<Attached> {
-    let named =
-        |hook, id| Attached { hook, id, name: bpf_probe::program_name(id).ok().filter(|n| !n.is_empty()) };
-    let at_xdp =
+fn attached(hook: Hook, id: u32) -> Attached {
+    Attached { hook, id, name: bpf_probe::program_name(id).ok().filter(|n| !n.is_empty()), link: None }
+}
+
+fn programs_of_xdp(index: u32, xdp: &Xdp) -> Vec<Attached> {
+    let hooks =
         [(Hook::XdpNative, xdp.native), (Hook::XdpGeneric, xdp.generic), (Hook::XdpOffloaded, xdp.offloaded)];
-    let mut all: Vec<Attached> =
-        at_xdp.into_iter().filter(|(_, id)| *id != 0).map(|(hook, id)| named(hook, id)).collect();
+    let found = hooks.into_iter().filter(|(_, id)| *id != 0);
+    found.map(|(hook, id)| Attached { link: xdp_query::link_of(id, index), ..attached(hook, id) }).collect()
+}
+
+fn programs(index: u32, xdp: &Xdp) -> Vec<Attached> {
+    let mut all = programs_of_xdp(index, xdp);
     let at_tc = [
         (Hook::Ingress, bpf::BPF_TCX_INGRESS, link::TC_INGRESS),
         (Hook::Egress, bpf::BPF_TCX_EGRESS, link::TC_EGRESS),
     ];
     for (hook, tcx, side) in at_tc {
         all.extend(
-            bpf_probe::tcx_programs(index, tcx).unwrap_or_default().into_iter().map(|id| named(hook, id)),
+            bpf_probe::tcx_programs(index, tcx).unwrap_or_default().into_iter().map(|id| attached(hook, id)),
         );
         let filters = link::tc_filters(index, side).unwrap_or_default();
-        all.extend(filters.into_iter().map(|(id, name)| Attached { hook, id, name: Some(name) }));
+        all.extend(filters.into_iter().map(|(id, name)| Attached { hook, id, name: Some(name), link: None }));
     }
     all
 }

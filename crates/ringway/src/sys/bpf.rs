@@ -201,7 +201,7 @@ pub(crate) fn tcx_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(info.type_ == bpf::BPF_LINK_TYPE_TCX && unsafe { info.__bindgen_anon_1.tcx.ifindex } != 0)
 }
 
-fn link_info(link: BorrowedFd<'_>) -> io::Result<bpf::bpf_link_info> {
+pub(super) fn link_info(link: BorrowedFd<'_>) -> io::Result<bpf::bpf_link_info> {
     let mut info = bpf::bpf_link_info::default();
     let mut len = size_of::<bpf::bpf_link_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given; zero asks for no strings.

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::mem::offset_of;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 
 use libbpf_sys as bpf;
 
-use super::bpf::check;
+use super::bpf::{check, link_info};
 use super::netlink::{Netlink, attributes, put};
 
 /// What hangs at an interface's XDP hook, and the driver's features (linux/netdev.h).
@@ -47,6 +48,26 @@ fn ask(ifindex: u32, features: bool) -> io::Result<Xdp> {
     })
 }
 
+/// The link by which `program` is attached to an interface of that index. `None` where it was attached without one, or for want of
+/// CAP_SYS_ADMIN.
+pub(crate) fn link_of(program: u32, ifindex: u32) -> Option<u32> {
+    let mut id = 0;
+    // SAFETY: `id` lives across the call.
+    while check(unsafe { bpf::bpf_link_get_next_id(id, &mut id) }).is_ok() {
+        // SAFETY: no pointers are passed.
+        let Ok(fd) = check(unsafe { bpf::bpf_link_get_fd_by_id(id) }) else { continue };
+        // SAFETY: the call just made this descriptor.
+        let link = unsafe { OwnedFd::from_raw_fd(fd) };
+        let Ok(info) = link_info(link.as_fd()) else { continue };
+        // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+        let at = unsafe { info.__bindgen_anon_1.xdp.ifindex };
+        if info.type_ == bpf::BPF_LINK_TYPE_XDP && info.prog_id == program && at == ifindex {
+            return Some(id);
+        }
+    }
+    None
+}
+
 /// Whether the kernel tells drivers' XDP features (generic netlink family `netdev`, Linux 6.3). It is asked once: one without the
 /// family starts modprobe(8) each time, and the caller waits for that, some 5 to 400 ms.
 pub(crate) fn tells_features() -> bool {
@@ -77,8 +98,11 @@ mod tests {
         const SKB_MODE: u32 = 2;
         let attached = || {
             let program = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, 2)?;
-            let _link = crate::sys::bpf::link(program.as_fd(), LOOPBACK, bpf::BPF_XDP, SKB_MODE)?;
-            Ok((ask(LOOPBACK, false)?, crate::sys::bpf::prog_id(program.as_fd())?))
+            let link = crate::sys::bpf::link(program.as_fd(), LOOPBACK, bpf::BPF_XDP, SKB_MODE)?;
+            let id = crate::sys::bpf::prog_id(program.as_fd())?;
+            let by = |index| link_of(id, index);
+            assert_eq!((by(LOOPBACK), by(LOOPBACK + 1)), (Some(link_info(link.as_fd())?.id), None));
+            Ok((ask(LOOPBACK, false)?, id))
         };
         let (_, (without, id)) = net::in_private_netns(attached).unwrap();
         assert_eq!(without, Xdp { program: id, generic: id, ..Xdp::default() });

@@ -15,6 +15,7 @@ use super::objects::Identity;
 use super::parts::Parts;
 use super::{NicPath, Switch, objects, pins};
 use crate::error::{Error, ErrorKind, Result};
+use crate::registry::freed_by;
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, dirs, effective_group, effective_user};
@@ -426,7 +427,11 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
     match DirLock::take_soon(&lock, PROBE) {
         Ok(Some(lock)) => Ok(lock),
         Ok(None) => {
-            Err(Error::new(ErrorKind::Busy, on, user(&lock)).cure("end that process, or open another port"))
+            let cure = match DirLock::holder(&lock) {
+                Some(pid) => freed_by(pid),
+                None => "end that process, or open another port".into(),
+            };
+            Err(Error::new(ErrorKind::Busy, on, user(&lock)).cure(cure))
         }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(

@@ -34,10 +34,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
+use crate::probe;
 use crate::region::{Region, RegionSpec};
-use crate::registry::KernelCounters;
+use crate::registry::{KernelCounters, freed_by};
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xdp_query, xdp_trial};
+use crate::sys::{bpf, net, xdp_trial};
 
 pub(crate) use control::add_map_counters;
 use egress::Egress;
@@ -312,23 +313,7 @@ pub(crate) fn xdp_refused(
     let words = words.ok().flatten().map_or(String::new(), |w| format!(" ({w})"));
     let error = Error::io(name, format!("XDP program refused{words}"), e);
     match code {
-        Some(libc::EBUSY | libc::EEXIST) => {
-            let id = xdp_query::xdp(on.1).map_or(0, |is| is.program);
-            let owner = nic::owner(on.0, on.1)
-                .map_or(String::new(), |p| format!("; pid {} has {} open", p.pid, p.name));
-            let program = bpf::prog_name(id);
-            let what = format!("busy: XDP program {id} ({program}) is attached to the interface{owner}");
-            let error = Error::new(ErrorKind::Busy, name, what);
-            if program.starts_with("xdp_dispatcher") {
-                return error.cure(
-                    "it runs the programs that libxdp attached: `xdp-loader unload IF --all` ends them",
-                );
-            }
-            if program == "vale_wire" {
-                return error.cure("a switch has it: `ringway vale list` shows which");
-            }
-            error.cure("end its owner, or detach it with `ip link set dev IF xdp off`")
-        }
+        Some(libc::EBUSY | libc::EEXIST) => busy(name, on, interface),
         Some(libc::EOPNOTSUPP) => {
             let what = match interface.driver().as_str() {
                 "" => "XDP program refused: the interface has no native XDP".to_owned(),
@@ -343,6 +328,27 @@ pub(crate) fn xdp_refused(
         }
         _ => error,
     }
+}
+
+/// Says what has the XDP hook of an interface, and what frees it.
+fn busy(name: &str, on: (u32, u32), interface: &net::Interface) -> Error {
+    let found = interface.inside(|| Ok((probe::xdp_program(on.1), net::name(on.1)?)));
+    let (program, ifname) = found.unwrap_or((None, "IF".into()));
+    let mut what = "busy: an XDP program is attached to the interface".to_owned();
+    if let Some(p) = &program {
+        let called = p.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
+        what = format!("busy: XDP program {}{called} is attached to the interface", p.id);
+    }
+    let owner = nic::owner(on.0, on.1);
+    if let Some(p) = &owner {
+        what += &format!("; pid {} has {} open", p.pid, p.name);
+    }
+    let cure = match (owner, program) {
+        (Some(p), _) => freed_by(p.pid),
+        (None, Some(p)) => p.removal(&ifname),
+        (None, None) => "try again: it is gone now".into(),
+    };
+    Error::new(ErrorKind::Busy, name, what).cure(cure)
 }
 
 impl Core {

@@ -39,7 +39,24 @@ fn refused(error: i32) -> Trial {
 }
 
 fn attached(hook: Hook, name: &str) -> Attached {
-    Attached { hook, id: 17, name: (!name.is_empty()).then(|| name.to_owned()) }
+    Attached { hook, id: 17, name: (!name.is_empty()).then(|| name.to_owned()), link: None }
+}
+
+#[test]
+fn what_takes_a_program_off_depends_on_how_it_is_attached() {
+    use Hook::{XdpGeneric, XdpNative, XdpOffloaded};
+    for (hook, name, link, expected) in [
+        (XdpNative, "other", None, "`ip link set dev a0 xdp off`"),
+        (XdpGeneric, "other", None, "`ip link set dev a0 xdpgeneric off`"),
+        (XdpOffloaded, "", None, "`ip link set dev a0 xdpoffload off`"),
+        (XdpNative, "other", Some(9), "end the process that attached it, or `bpftool link detach id 9`"),
+        (XdpNative, "xdp_dispatcher", Some(9), "`xdp-loader unload a0 --all` ends"),
+        (XdpNative, "vale_wire", Some(9), "`ringway vale port del SWITCH:a0` frees it"),
+    ] {
+        let found = Attached { link, ..attached(hook, name) }.removal("a0");
+        assert!(found.contains(expected), "{name} {hook:?}: {found}");
+        assert!(link.is_none() || !found.contains("ip link"), "it does not end a link: {found}");
+    }
 }
 
 #[test]
@@ -101,10 +118,14 @@ fn each_state_has_its_finding() {
             "not tried, since br0 uses it; `ringway doctor a0 --try`",
         ),
         (veth(), "if-zero-copy", "driver veth has none"),
-        (xdp("other"), "if-xdp-free", "native XDP program 17 other is attached; end its owner"),
+        (
+            xdp("other"),
+            "if-xdp-free",
+            "native XDP program 17 other is attached; `ip link set dev a0 xdp off`",
+        ),
         (xdp(""), "if-xdp-free", "native XDP program 17 is attached"),
         (xdp("xdp_dispatcher"), "if-xdp-free", "xdp-loader unload a0"),
-        (mine.clone(), "if-xdp-free", "pid 99 has ebpf:a0 open; end process 99"),
+        (mine.clone(), "if-xdp-free", "pid 99 has ebpf:a0 open; end process 99, or open another port"),
         (mine, "if-ports", "pid 99 has ebpf:a0 open"),
         (Interface { xdp_features: Some(BASIC), ..veth() }, "if-takes-frames", "`ethtool -K a1 gro on`"),
         (

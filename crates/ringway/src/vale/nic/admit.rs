@@ -1,7 +1,9 @@
 //! Whether an interface may become a port of a switch.
 
 use super::Nic;
+use crate::backend::nic::owner;
 use crate::error::{Error, ErrorKind, Result};
+use crate::registry::freed_by;
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
 use crate::tc;
 use crate::vale::layout::{nic as at, port};
@@ -33,9 +35,14 @@ impl Switch {
         let at_tc = tc::taker(nic.index).filter(|name| name == ROUTER);
         if let Some(program) = by_xdp.or(at_tc) {
             let what = format!("the program {program} of Ringway takes the interface's frames");
-            return Err(Error::new(ErrorKind::Busy, on, what).cure(
-                "end its owner, or remove it from its switch or router: `ringway list`, `ringway vale list`",
-            ));
+            let cure = owner(nic.netns, nic.index).map_or_else(
+                || {
+                    let name = net::name(nic.index).unwrap_or_else(|_| "IF".into());
+                    format!("`ringway vale list` shows its switch or router, `ringway vale port del NAME:{name}` frees it")
+                },
+                |p| freed_by(p.pid),
+            );
+            return Err(Error::new(ErrorKind::Busy, on, what).cure(cure));
         }
         Ok(())
     }
