@@ -29,6 +29,7 @@ mod switches;
 mod top;
 mod units;
 mod vale;
+mod visible;
 
 use std::io::Write;
 use std::process::ExitCode;

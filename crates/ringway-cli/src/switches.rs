@@ -1,7 +1,9 @@
 //! What there is to know of switches, read at one moment, for all commands that show it.
 
+use std::path::Path;
+
 use ringway::Counters;
-use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_root, switches};
+use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_visible, root, switches};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;
@@ -38,13 +40,21 @@ impl Reading {
     }
 }
 
-/// Refuses users who see nothing because they may not, and a directory of switches that others than root can change.
-pub(crate) fn need_root() -> Result<(), Failure> {
+/// Refuses users who see nothing because they may not, and places from which switches can't be seen.
+pub(crate) fn check_seen() -> Result<(), Failure> {
     let what = "switches and routers are shown to root alone; run as root";
     if !geteuid().is_root() {
         return Err(Failure::Other(what.into()));
     }
-    Ok(check_root()?)
+    Ok(check_visible()?)
+}
+
+/// What a list says that is empty, if it can be known.
+pub(crate) fn none() -> Result<String, Failure> {
+    check_seen()?;
+    let usual = root() == Path::new("/sys/fs/bpf/ringway");
+    let place = if usual { String::new() } else { format!(" in {}", root().display()) };
+    Ok(format!("there is no switch or router{place}"))
 }
 
 /// The switches that the caller may read: all for root, none for others.

@@ -34,7 +34,7 @@ docker() {
 /// What is to be left at its end. The kernel removes the links of a deleted namespace a moment later.
 const NOTHING_LEFT: &str = r#"
 ip netns del wire
-[ "$(ringway vale list)" = "there is no switch or router" ]
+[ "$(ringway vale list)" = "there is no switch or router in $RINGWAY_BPFFS" ]
 [ -z "$(ip netns list)" ]
 [ "$(ls "$RINGWAY_BPFFS")" = lock ]
 set +x

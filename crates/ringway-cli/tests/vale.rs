@@ -92,7 +92,7 @@ fn switches_and_ports_come_and_go() {
     room.json(&["vale", "add", "vale1", "--module", "hub"]);
     assert!(room.run(&["vale", "list"]).stdout.starts_with("vale1: hub, 0 ports, "));
     room.json(&["vale", "del", "vale1"]);
-    assert_eq!(room.run(&["vale", "list"]).stdout, "there is no switch or router\n");
+    assert!(room.run(&["vale", "list"]).stdout.starts_with("there is no switch or router in /"));
     assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [], "routers": [] }));
 }
 
@@ -233,14 +233,54 @@ fn what_can_not_be_done_is_told_in_a_line() {
     );
 }
 
+#[test]
+fn that_there_is_none_is_said_where_it_can_be_known() {
+    let Some(room) = Room::new() else { return };
+    let other = format!("{}/other", room.mount_bpf("other", 0o755));
+    for words in ["vale list", "vale list --json", "vale stats", "route show"] {
+        let words: Vec<&str> = words.split(' ').collect();
+        for (dir, said) in [
+            ("/etc/passwd", "/etc/passwd: listing the directory of switches failed: Not a directory"),
+            ("/tmp", "/tmp: it is not in a BPF file system; mount one"),
+            (
+                "/nowhere/ringway",
+                "/nowhere/ringway: there is no such directory of switches; name a directory",
+            ),
+        ] {
+            let ended = room.run(&[&words[..], &["--bpffs", dir]].concat());
+            assert!(ended.error(1).contains(said), "{words:?}: {ended:?}");
+        }
+    }
+    let ended = room.run(&["vale", "list", "--bpffs", &other]);
+    assert_eq!((ended.code, ended.stdout), (Some(0), format!("there is no switch or router in {other}\n")));
+    for args in [&["stats"][..], &["stats", "--check"], &["top", "--once"]] {
+        let ended = room.as_nobody(args);
+        let said = "no port of yours is open; those of other users are hidden: run as root to see them";
+        assert_eq!((ended.code, ended.stdout.trim_end()), (Some(0), said), "{args:?}");
+    }
+    let ended = room.as_nobody(&["stats", "null:"]);
+    assert!(
+        ended.error(1).contains("null:: you do not have this port open; those of other users"),
+        "{ended:?}"
+    );
+}
+
 /// As under `ip netns exec`: a mount namespace without a BPF file system, which ends with the command.
 #[test]
 fn no_switch_is_made_where_nobody_else_sees_it() {
     let Some(_room) = Room::new() else { return };
-    for (what, words) in [("valehidden", "mount namespace"), ("valehidden:eth0", "no such switch")] {
+    for (args, words) in [
+        (&["vale", "add", "valehidden"][..], "mount namespace"),
+        (&["vale", "add", "valehidden:eth0"], "no such switch"),
+        (&["vale", "list"], "mount namespace"),
+        (&["vale", "list", "--json"], "mount namespace"),
+        (&["vale", "stats"], "mount namespace"),
+        (&["route", "show"], "mount namespace"),
+    ] {
         let hidden = Command::new("unshare")
             .args(["--mount", "sh", "-c", "umount -l /sys/fs/bpf 2>/dev/null; exec \"$@\"", "sh"])
-            .args([env!("CARGO_BIN_EXE_ringway"), "vale", "add", what])
+            .arg(env!("CARGO_BIN_EXE_ringway"))
+            .args(args)
             .env_remove("RINGWAY_BPFFS")
             .output()
             .unwrap();

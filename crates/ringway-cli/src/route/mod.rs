@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::switches::need_root;
+use crate::switches::check_seen;
 
 /// Route packets by the kernel's tables, faster than the kernel; show what routers forward
 #[derive(Debug, clap::Args)]
@@ -97,7 +97,7 @@ impl Of {
         match &routers()[..] {
             [one] => Ok(one.clone()),
             [] => {
-                need_root()?;
+                check_seen()?;
                 let what = "there is no router; `ringway vale add vale0 --module router` makes one";
                 Err(Failure::Other(what.into()))
             }

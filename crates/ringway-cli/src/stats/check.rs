@@ -12,6 +12,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::switches::Reading;
 use crate::units::printable;
+use crate::visible::none_listed;
 
 /// Time between two readings.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -117,7 +118,7 @@ fn holds(name: &PortName) -> u64 {
 
 fn text(verdicts: &[Verdict], verbose: bool) -> String {
     if verdicts.is_empty() {
-        return "no port is open".into();
+        return none_listed();
     }
     let mut lines = Vec::new();
     for verdict in verdicts {
@@ -237,7 +238,7 @@ mod tests {
         ] {
             assert_eq!(text(&[verdict(states)], false), line);
         }
-        assert_eq!(text(&[], true), "no port is open");
+        assert_eq!(text(&[], true), none_listed());
         let all = text(&[verdict(&[(99, State::Ok), (94, State::Open(5))])], true);
         let lines = "a?b (pid 7): open by 5 frames\n  rx0 100 in, 99 out, 1 dropped: ok\n  \
                      rx1 100 in, 94 out, 1 dropped: open by 5 frames";

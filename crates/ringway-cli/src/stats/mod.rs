@@ -9,10 +9,11 @@ use std::time::UNIX_EPOCH;
 use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
 use serde_json::{Value, json};
 
-use crate::console::Console;
+use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::switches::Reading;
 use crate::units::printable;
+use crate::visible::{nobody_has_it, none_listed};
 use crate::{counters, link, metrics, routers, stop, switches};
 
 /// Show the counters of open ports
@@ -104,8 +105,7 @@ fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
         let full = name.parse::<PortName>().map_or_else(|_| name.clone(), |n| n.to_string());
         ports.retain(|p| p.name == *name || p.name == full);
         if ports.is_empty() {
-            let what = format!("{name}: nobody has this port open; ringway stats lists the open ones");
-            return Err(Failure::Other(what));
+            return Err(Failure::Other(format!("{name}: {}", nobody_has_it())));
         }
     }
     Ok(ports)
@@ -124,7 +124,7 @@ fn all_routers(args: &Args) -> Vec<routers::Reading> {
 fn show(args: &Args, console: Console) -> Result<(), Failure> {
     let ports = selected(args)?;
     let text: Vec<String> = ports.iter().map(|p| describe(p, args.verbose)).collect();
-    let text = if text.is_empty() { "no port is open".to_owned() } else { text.join("\n") };
+    let text = if text.is_empty() { none_listed() } else { text.join("\n") };
     let mut totals = PortCounters::default();
     for p in &ports {
         totals.rx.add(&p.counters.rx);
@@ -132,6 +132,9 @@ fn show(args: &Args, console: Console) -> Result<(), Failure> {
     }
     let ports: Vec<Value> = ports.iter().map(object).collect();
     console.result(&text, &json!({ "ports": ports, "totals": counters::port(&totals) }))?;
+    if args.json && ports.is_empty() {
+        note(&none_listed());
+    }
     Ok(())
 }
 

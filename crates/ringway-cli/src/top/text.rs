@@ -3,12 +3,13 @@
 use super::columns::Column;
 use super::detail;
 use super::state::State;
+use crate::visible::none_listed;
 
 /// All that the screen could show, without a limit on width.
 pub(super) fn page(state: &State) -> String {
     let rows = state.rows();
     if rows.is_empty() {
-        return "no port is open".to_owned();
+        return none_listed();
     }
     let name = rows.iter().map(|r| r.port.key.name.chars().count()).max().unwrap_or(0).max(4);
     let line = |cell: &dyn Fn(Column) -> String| {
@@ -40,7 +41,7 @@ mod tests {
     #[test]
     fn names_are_not_cut() {
         let mut state = State::new(Duration::from_secs(1));
-        assert_eq!(page(&state), "no port is open");
+        assert_eq!(page(&state), none_listed());
         let long = format!("pcap:/{}.pcap@top", "x".repeat(300));
         let reading = |s: u64, n| {
             let ports = vec![

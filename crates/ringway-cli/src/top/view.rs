@@ -7,6 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use super::columns::{Column, shorten};
 use super::detail::{self, Kind};
 use super::state::{Page, Row, State};
+use crate::visible::none_open;
 
 /// From this height on, what there is to say about the selected port stands below the table.
 const BOTH_ROWS: u16 = 15;
@@ -82,7 +83,7 @@ impl Areas {
 
 fn title(state: &State, ports: usize) -> String {
     let of = match ports {
-        0 => "no port is open".to_owned(),
+        0 => none_open().to_owned(),
         1 => "1 port".to_owned(),
         n => format!("{n} ports"),
     };
@@ -348,7 +349,7 @@ mod tests {
         let mut state = State::new(Duration::from_millis(200));
         assert_eq!(
             screen(&state, 80, 24)[0],
-            "ringway top  no port is open  every 0.2 s  bits: wire  by PORT"
+            format!("ringway top  {}  every 0.2 s  bits: wire  by PORT", none_open())
         );
         let ports = vec![port("null:", 1, Counters::default(), Counters::default())];
         state.add(Reading { time_ns: 5, ports });

@@ -10,7 +10,7 @@ use super::{chosen, many, router};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::routers::Reading as Routers;
-use crate::switches::{Reading, need_root};
+use crate::switches::{Reading, none};
 
 /// Show switches and their ports, routers and their members
 #[derive(Debug, clap::Args)]
@@ -59,11 +59,7 @@ impl Args {
         let routers = router::chosen(self.switch.as_deref())?;
         let text = switches.iter().map(describe).chain(routers.iter().map(router::list));
         let text: Vec<String> = text.collect();
-        if text.is_empty() {
-            need_root()?;
-        }
-        let none = "there is no switch or router".to_owned();
-        let text = if text.is_empty() { none } else { text.join("\n") };
+        let text = if text.is_empty() { none()? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;

@@ -8,7 +8,7 @@ use super::{chosen, router};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::routers::Reading as Routers;
-use crate::switches::{Reading, need_root};
+use crate::switches::{Reading, none};
 
 use crate::{counters, link, stop};
 
@@ -65,11 +65,7 @@ impl Args {
         let text =
             switches.iter().map(|s| describe(s, self.verbose)).chain(routers.iter().map(router::stats));
         let text: Vec<String> = text.collect();
-        if text.is_empty() {
-            need_root()?;
-        }
-        let none = "there is no switch or router".to_owned();
-        let text = if text.is_empty() { none } else { text.join("\n") };
+        let text = if text.is_empty() { none()? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;

@@ -51,7 +51,7 @@ pub use fdb::FdbEntry;
 pub use folder::{Folder, FolderLock};
 pub use module::Module;
 pub use nic::{NicOptions, NicPath};
-pub use pins::{check_root, clear, is_router, root, routers, set_root};
+pub use pins::{check_root, check_visible, clear, is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};

@@ -33,6 +33,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::bpffs;
 use crate::sys::dir_lock::DirLock;
 use crate::sys::dirs;
+use crate::sys::is_root;
 
 /// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
 pub(crate) const LOCK: &str = "lock";
@@ -130,6 +131,46 @@ pub fn check_root() -> Result<()> {
         checked => checked,
     }
 }
+
+/// Fails where there may be switches that can't be seen: whoever finds none can say so only after this.
+///
+/// # Errors
+/// Those of [`check_root`]; [`ErrorKind::Unsupported`] in a mount namespace that hides the system's switches, as `ip netns exec` makes
+/// them; [`ErrorKind::NotFound`] or [`ErrorKind::Invalid`] when `RINGWAY_BPFFS` names what can't have switches.
+///
+/// ```no_run
+/// use ringway::vale;
+/// if vale::switches().is_empty() {
+///     vale::check_visible()?;
+///     println!("there is no switch in {}", vale::root().display());
+/// }
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub fn check_visible() -> Result<()> {
+    let root = root();
+    let on = || root.display().to_string();
+    if are_hidden() {
+        return Err(Error::new(ErrorKind::Unsupported, on(), HIDDEN).cure(HIDDEN_CURE));
+    }
+    match fs::read_dir(&root) {
+        Ok(_) => check_bpffs(&root).and_then(|()| check_root()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let above = root.parent().unwrap_or(Path::new("/"));
+            match named_root().is_none() || bpffs::is_bpffs(above).unwrap_or(false) {
+                true => Ok(()),
+                false => Err(Error::new(ErrorKind::NotFound, on(), "there is no such directory of switches")
+                    .cure(NAMED_CURE)),
+            }
+        }
+        Err(e) => {
+            let error = Error::io(on(), "listing the directory of switches failed", e);
+            Err(error.cure(if is_root() { NAMED_CURE } else { "run as root" }))
+        }
+    }
+}
+
+const NAMED_CURE: &str =
+    "name a directory in a BPF file system with RINGWAY_BPFFS, or unset it for /sys/fs/bpf/ringway";
 
 /// Makes the directory of all switches, mounting the BPF file system above it where there is nothing yet.
 pub(crate) fn make_root() -> Result<PathBuf> {
