@@ -10,7 +10,7 @@ use super::lanes::{Live, Watch};
 use super::mix::Mix;
 use super::rate::Load;
 use super::settings::{Settings, Test};
-use super::trial::{Order, Trial};
+use super::trial::{Fault, Order, Trial};
 use super::updates::{SETTLE_PS, Updates};
 use super::variant::{Modifier, Variant};
 
@@ -241,14 +241,11 @@ impl<'a> Session<'a> {
         if let Some(trial) = limit.filter(|_| short) {
             return Ok(trial);
         }
-        let why = self
-            .records
-            .last()
-            .and_then(|r| r.trial.faults.first())
-            .map(ToString::to_string)
-            .unwrap_or_default();
+        let fault = self.records.last().and_then(|r| r.trial.faults.first());
+        let why = fault.map(ToString::to_string).unwrap_or_default();
+        let cure = fault.and_then(Fault::cure).map_or_else(String::new, |cure| format!("; {cure}"));
         let times = self.settings.retries + 1;
-        Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}")))
+        Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}{cure}")))
     }
 
     fn once(

@@ -168,6 +168,23 @@ pub enum Fault {
     Interrupted,
 }
 
+impl Fault {
+    /// What lets the next run have a result, where the text does not say it.
+    #[must_use]
+    pub fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Short { .. } => Some(
+                "lower the load (`--pps 500k` or `--link 1G`), give its thread a CPU of its own (`--cpus`) or raise `--catch-up`",
+            ),
+            Self::Stalled { .. } | Self::Overrun { .. } => Some(
+                "take longer rings (`--slots 65536`), give its thread a CPU of its own (`--cpus`) or lower the load (`--pps`)",
+            ),
+            Self::LinkDown { .. } => Some("set it up with `ip link set IF up`, and look at its other end"),
+            Self::Late { .. } | Self::Excess { .. } | Self::Interrupted => None,
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

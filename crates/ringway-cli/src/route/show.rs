@@ -1,5 +1,6 @@
 //! `ringway route show`.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::net::IpAddr;
 
@@ -46,13 +47,8 @@ impl Args {
         let families = within.as_ref().map_or(vec![4, 6], |(family, _)| vec![*family]);
         let within = within.map(|(_, prefix)| prefix);
         for family in families {
-            pages(&mut ask, family, within.as_ref(), |route| {
-                found = true;
-                if console.json {
-                    return writeln!(out, "{route}");
-                }
-                writeln!(out, "{}", words::route(route))
-            })?;
+            let written = if console.json { object } else { line };
+            found |= pages(&mut ask, family, within.as_ref(), written, &mut out)?;
         }
         out.flush()?;
         match within.filter(|_| !found) {
@@ -62,24 +58,49 @@ impl Args {
     }
 }
 
-/// The routes of a family, page by page.
+/// The routes of a family, page by page; whether there is any. `written` makes a next hop what goes around a prefix: once for each of a
+/// page, since a million routes may share a few.
 fn pages(
     ask: &mut Ask,
     family: u8,
     within: Option<&String>,
-    mut each: impl FnMut(&Value) -> std::io::Result<()>,
-) -> Result<(), Failure> {
-    let mut after = None;
+    written: impl Fn(&Value) -> Around,
+    out: &mut impl Write,
+) -> Result<bool, Failure> {
+    let (mut after, mut any) = (None, false);
     loop {
         let page = ask.ask(&Request::Show { family, within: within.cloned(), after })?;
+        let next_hops = page["next_hops"].as_object().into_iter().flatten();
+        let around: HashMap<u64, Around> =
+            next_hops.filter_map(|(number, hop)| Some((number.parse().ok()?, written(hop)))).collect();
         for route in page["routes"].as_array().into_iter().flatten() {
-            each(route)?;
+            let (Some(prefix), Some(number)) = (route[0].as_str(), route[1].as_u64()) else { continue };
+            if let Some((before, behind)) = around.get(&number) {
+                any = true;
+                writeln!(out, "{before}{prefix}{behind}")?;
+            }
         }
         after = page["after"].as_str().map(str::to_owned);
         if after.is_none() {
-            return Ok(());
+            return Ok(any);
         }
     }
+}
+
+/// What stands before and behind the prefix of a route.
+type Around = (&'static str, String);
+
+/// A route as a line for people.
+fn line(hop: &Value) -> Around {
+    let words = words::next_hop(hop);
+    ("", if words.starts_with('\n') { words } else { format!(" {words}") })
+}
+
+/// A route as an object of JSON.
+fn object(hop: &Value) -> Around {
+    let keys = hop.to_string();
+    let keys = keys.trim_start_matches('{');
+    ("{\"prefix\":\"", if keys == "}" { "\"}".into() } else { format!("\",{keys}") })
 }
 
 /// Family and prefix of what was asked for. A single address is a prefix, too.
@@ -102,7 +123,20 @@ fn none(prefix: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_route_is_an_object_with_its_prefix() {
+        for hop in [json!({}), json!({ "kind": "group", "group": [{ "dev": "e1" }] })] {
+            let (before, behind) = object(&hop);
+            let mut expected = hop;
+            expected["prefix"] = "10.0.0.0/8".into();
+            let line = format!("{before}10.0.0.0/8{behind}");
+            assert_eq!(line.parse::<Value>().unwrap(), expected, "{line}");
+        }
+    }
 
     #[test]
     fn what_can_be_asked_for() {

@@ -11,7 +11,9 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process::{Command, Stdio};
-use std::time::SystemTime;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use ringway::ErrorKind;
 use ringway::vale::is_router;
@@ -234,7 +236,8 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
     let mut child = command.spawn().map_err(|e| failed("starting its process", e))?;
     let mut line = String::new();
     if let Some(out) = child.stdout.take() {
-        BufReader::new(out).read_line(&mut line).map_err(|e| failed("hearing of its process", e))?;
+        let heard = showing_progress(name, || BufReader::new(out).read_line(&mut line));
+        heard.map_err(|e| failed("hearing of its process", e))?;
     }
     let said: Value = serde_json::from_str(&line).unwrap_or_default();
     match (said["error"].as_str(), said["ok"].clone()) {
@@ -251,6 +254,27 @@ fn spawn(name: &str, arguments: &[OsString], setup: &Value) -> Result<Value, Fai
         }
         (None, ok) => Ok(ok),
     }
+}
+
+/// How often a wait is noted.
+const NOTED: Duration = Duration::from_secs(1);
+
+/// Waits, and says each second what for.
+fn showing_progress<T>(name: &str, wait: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        // Nothing is ever sent: the channel closes when the wait is over.
+        let (over, waiting) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            let start = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(NOTED) {
+                let seconds = start.elapsed().as_secs();
+                note(&format!("{name}: reads the kernel's routes and neighbours, {seconds} s"));
+            }
+        });
+        let ended = wait();
+        drop(over);
+        ended
+    })
 }
 
 fn shorten(log: &File) -> std::io::Result<()> {

@@ -1,12 +1,14 @@
 //! Answers to questions, as JSON.
 
+use std::collections::BTreeSet;
+
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::{Check, Family, Net, Verdict};
 use ringway_fwd::fib::{NextHop, Prefix4, Prefix6};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::engine::Engine;
-use super::protocol::{Flow, PAGE, Request};
+use super::protocol::{Flow, PAGE, ROUTES, Request};
 use super::trace::trace;
 use crate::kernel::{Kind, Member};
 
@@ -64,14 +66,13 @@ impl Engine {
         let behind = self.resolver.prefixes(family, start.or(after));
         let routes = first.into_iter().chain(behind);
         let routes = routes.take_while(|(net, _)| within.is_none_or(|w| covers(w, *net)));
-        let page: Vec<_> = routes.take(PAGE).collect();
-        let last = page.last().filter(|_| page.len() == PAGE).map(|(net, _)| written(*net));
-        let route = |(net, next_hop): &(Net, NextHop)| {
-            let mut route = self.next_hop(*next_hop);
-            route["prefix"] = written(*net).into();
-            route
-        };
-        Ok(json!({ "routes": page.iter().map(route).collect::<Vec<_>>(), "after": last }))
+        let page: Vec<_> = routes.take(ROUTES).collect();
+        let last = page.last().filter(|_| page.len() == ROUTES).map(|(net, _)| written(*net));
+        let numbers: BTreeSet<NextHop> = page.iter().map(|(_, next_hop)| *next_hop).collect();
+        let next_hops: Map<_, _> =
+            numbers.into_iter().map(|n| (n.get().to_string(), self.next_hop(n))).collect();
+        let routes: Vec<_> = page.iter().map(|(net, n)| (written(*net), n.get())).collect();
+        Ok(json!({ "routes": routes, "next_hops": next_hops, "after": last }))
     }
 
     fn prefix(&self, family: Family, text: &str) -> Result<Net> {

@@ -10,6 +10,9 @@ pub(super) const LINE: usize = 4096;
 /// Entries of a page, where an answer has many.
 pub(super) const PAGE: usize = 500;
 
+/// Routes of a page. A table may have millions, and many of them share a next hop.
+pub(super) const ROUTES: usize = 4096;
+
 /// A question: one line of JSON. The answer is one line, too: `{"ok": ...}` or `{"error": "..."}`.
 ///
 /// ```
@@ -24,7 +27,8 @@ pub(super) const PAGE: usize = 500;
 pub enum Request {
     /// How it goes.
     Status,
-    /// A page of the routes of a family, those behind a prefix; `within` leaves out others.
+    /// A page of the routes of a family, those behind a prefix; `within` leaves out others. The answer has `routes`, pairs of a prefix
+    /// and the number of its next hop, and `next_hops`, those of the page by number.
     Show {
         /// 4 or 6.
         family: u8,
