@@ -210,6 +210,9 @@ impl Small {
         if s.refused {
             self.withdraw();
         } else if s.left > 0 {
+            // The kernel takes nothing while its ring of sent frames is full.
+            self.uncollected = 0;
+            sender.rings.done.release_all();
             return Ok(false);
         } else if self.uncollected > RING / 2 {
             self.uncollected = 0;
