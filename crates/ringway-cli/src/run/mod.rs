@@ -59,7 +59,8 @@ Programs that use libpcap find ports under their own names, such as vale0:p1 or 
 under the names that --map gives them. Interfaces that are not mapped stay with the system, unless
 --copy is given; only dense streams that are sent there take a shorter way, on which other programs
 of this host that look at the interface do not see them (--batch-us 0 stops that for programs that
-send packet by packet).
+send packet by packet). A user without CAP_NET_RAW has packet sockets of interfaces that are mapped to ports
+of switches that are his.
 
 The library that does it lies beside this command, in ../lib/ringway, or in the directory that
 RINGWAY_LIB names. Programs that are linked statically, and those that gain rights when they are started
