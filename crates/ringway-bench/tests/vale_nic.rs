@@ -430,7 +430,7 @@ fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     bed.lab.ip("link set lo up").unwrap();
     refused(other.name(), "lo", ErrorKind::Unsupported, "link/ether");
     let owner = bed.lab.run(|| Ok::<_, LabError>(Port::open("ebpf:w1"))).unwrap().unwrap();
-    refused(other.name(), "w1", ErrorKind::Busy, "end its owner");
+    refused(other.name(), "w1", ErrorKind::Busy, "this process has it open itself");
     drop(owner);
     assert!(other.ports().is_empty(), "nothing half made stays");
     let e = Port::open(&format!("{}:n1", bed.switch.name())).unwrap_err();

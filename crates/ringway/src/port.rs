@@ -182,7 +182,7 @@ impl OpenOptions {
     ///
     /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
     /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
-    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`].
     ///
     /// ```no_run
     /// let mut port = ringway::OpenOptions::new().send_only(true).open("ebpf:eth0")?;
@@ -248,7 +248,7 @@ impl OpenOptions {
     /// ```
     ///
     /// # Errors
-    /// As [`open`](Self::open); when one fails, none stays open. [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for `packet:IF`
+    /// As [`open`](Self::open); when one fails, none stays open. [`ErrorKind::Unsupported`] for `packet:IF`
     /// with `ebpf:IF^`, between which frames would go round.
     pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
         let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
@@ -360,7 +360,7 @@ impl Port {
     /// Whether the link is up; ports without a link always are.
     ///
     /// # Errors
-    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) when the interface was deleted.
+    /// [`ErrorKind::Gone`] when the interface was deleted.
     pub fn link_up(&self) -> Result<bool> {
         self.control.link_up()
     }
