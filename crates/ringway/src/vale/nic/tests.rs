@@ -22,10 +22,11 @@ fn waiting(switch: &Switch) -> u64 {
 /// A frame waits for v0; `out` is run in ways that must neither show nor lose it, and then as senders do.
 fn misuse(switch: &Switch) {
     let number = switch.add_nic("v0").unwrap();
-    let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
+    switch.add_port("p", &PortAccess::default()).unwrap();
     let path = pins::nics(&pins::port(&switch.dir, "p")).join(pins::out_name(number, None));
     let out = bpffs::get(&path, true).unwrap();
     fs::remove_file(&path).unwrap(); // as if the sender died before it ran the program
+    let mut port = Port::open(&format!("{}:p", switch.name)).unwrap();
     assert!(port.tx[0].push(&[0xff; 60]));
     port.tx[0].sync().unwrap();
     assert_eq!(waiting(switch), 1);
@@ -46,11 +47,12 @@ fn misuse_host(switch: &Switch) {
     switch.add_nic_with("v0", &NicOptions { host: true, ..NicOptions::default() }).unwrap();
     let index = net::index("v0").unwrap();
     let host_stats = || switch.stats().into_iter().find(|s| s.port.host).unwrap();
-    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
+    switch.add_port("h", &PortAccess::default()).unwrap();
     let path =
         pins::nics(&pins::port(&switch.dir, "h")).join(pins::out_name(host_stats().port.number, Some(index)));
     let out = bpffs::get(&path, true).unwrap();
     fs::remove_file(&path).unwrap();
+    let mut port = Port::open(&format!("{}:h", switch.name)).unwrap();
     assert!(port.tx[0].push(&[0xff; 60]));
     port.tx[0].sync().unwrap();
     assert_eq!(host_stats().waiting, 1);
