@@ -108,7 +108,7 @@ fn errors_are_clear_and_leave_nothing() {
 fn finds_no_bpffs() {
     let Some(words) = role() else { return };
     let e = Switch::create("valenone", &small()).unwrap_err();
-    assert_clear(&e, ErrorKind::Invalid, &words[0], "RINGWAY_BPFFS");
+    assert_clear(&e, ErrorKind::Unfit, &words[0], "RINGWAY_BPFFS");
     assert_eq!(Switch::open("valenone").unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(fs::read_dir(&words[0]).unwrap().count(), 0, "nothing was made in it");
 }

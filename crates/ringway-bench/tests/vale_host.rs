@@ -402,12 +402,12 @@ fn what_can_not_be_is_refused_with_a_cure(way: Way) {
     let Some(bed) = Bed::new(way, 1, 1) else { return };
     let name = bed.switch.name();
     let e = bed.switch.del_port("n1^", true).unwrap_err();
-    assert_clear(&e, ErrorKind::Invalid, &format!("{name}:n1^"), "delete the interface");
+    assert_clear(&e, ErrorKind::Unfit, &format!("{name}:n1^"), "delete the interface");
     let Some(elsewhere) = new_lab() else { return };
     elsewhere.ip("link add index 77 e0 type veth peer name e1").unwrap();
     ["e0", "e1"].iter().for_each(|e| elsewhere.ip(&format!("link set {e} up")).unwrap());
     let e = add(way, &elsewhere, name, "e0", false).unwrap_err();
-    assert_clear(&e, ErrorKind::Invalid, &format!("{name}:e0"), "one namespace");
+    assert_clear(&e, ErrorKind::Unfit, &format!("{name}:e0"), "one namespace");
     assert_eq!(bed.switch.ports().len(), 2);
     let other = Temporary::new(&SwitchSpec::default()).unwrap();
     let e = add(way, &bed.lab, other.name(), "n1", true).unwrap_err();

@@ -436,5 +436,5 @@ fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     let e = Port::open(&format!("{}:n1", bed.switch.name())).unwrap_err();
     assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", bed.switch.name()), "another name");
     let e = bed.switch.set_access("n1", &PortAccess::default()).unwrap_err();
-    assert_clear(&e, ErrorKind::Invalid, &format!("{}:n1", bed.switch.name()), "another name");
+    assert_clear(&e, ErrorKind::Unfit, &format!("{}:n1", bed.switch.name()), "another name");
 }

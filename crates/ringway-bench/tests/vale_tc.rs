@@ -282,7 +282,7 @@ fn an_interface_has_one_owner_and_what_others_attached_stays() {
         }
         let on = format!("{}:{end}", net.switch.name());
         let e = add_by(lab, net.switch.name(), end, NicPath::Auto).unwrap_err();
-        assert_clear(&e, ErrorKind::Invalid, &on, "add one end only");
+        assert_clear(&e, ErrorKind::Unfit, &on, "add one end only");
     }
     inside(&net.middle, || net.switch.del_port("v1", false)).unwrap();
     net.middle.exec("tc", &["qdisc", "add", "dev", "v1", "clsact"]).unwrap();

@@ -265,27 +265,27 @@ fn what_can_not_be_is_refused_with_a_cure() {
     let router = bed.inside(|| Router::create("vale3", &Spec::default())).unwrap();
     let again = Router::create("vale3", &Spec::default());
     refused(again.map(drop), ErrorKind::Busy, "there is a switch or router of that name");
-    refused(Switch::open("vale3").map(drop), ErrorKind::Invalid, "vale3 is a router");
+    refused(Switch::open("vale3").map(drop), ErrorKind::Unfit, "vale3 is a router");
     assert!(!ringway::vale::switches().contains(&"vale3".into()) && ringway::vale::is_router("vale3"));
     refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such switch or router");
     refused(Router::create("eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
 
     let switch = Switch::create("vale4", &SwitchSpec::default()).unwrap();
-    refused(Router::open("vale4").map(drop), ErrorKind::Invalid, "it is no router");
+    refused(Router::open("vale4").map(drop), ErrorKind::Unfit, "it is no router");
     let taken = Router::create("vale4", &Spec::default());
     refused(taken.map(drop), ErrorKind::Busy, "there is a switch");
     switch.delete().unwrap();
 
     let to = Interface { mac: mac("r0"), ..Interface::default() };
     let add = |link: &str| bed.inside(|| router.add_member(link, &to).map(drop));
-    refused(add("r0"), ErrorKind::Invalid, "no tables yet");
+    refused(add("r0"), ErrorKind::Unfit, "no tables yet");
     let control = bed.control(&router);
     refused(add("nothing"), ErrorKind::NotFound, "no such interface");
     refused(add("lo"), ErrorKind::Unsupported, "the driver of lo has no native XDP");
     refused(router.take_control().map(drop), ErrorKind::Busy, "controls the router");
     refused(
         bed.b.run(|| Ok::<_, support::Any>(router.add_member("b0", &to).map(drop))).unwrap(),
-        ErrorKind::Invalid,
+        ErrorKind::Unfit,
         "namespace",
     );
     add("r0").unwrap();

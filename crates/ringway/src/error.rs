@@ -23,8 +23,10 @@ pub enum ErrorKind {
     Gone,
     /// The interface is down.
     LinkDown,
-    /// A size, count or offset is outside its documented bound.
+    /// A value that the caller gave is outside its documented bound, or does not go with the others.
     Invalid,
+    /// What is there can't serve as it is: it is of another kind or version, full, or open to others.
+    Unfit,
     /// A system call failed for another reason.
     Io,
 }

@@ -18,7 +18,7 @@ const NAMED: &str = "/run/netns";
 /// (`/proc/4711/ns/net`, `/run/docker/netns/...`).
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`] when there is none; [`ErrorKind::Invalid`] when the file is something else;
+/// [`ErrorKind::NotFound`] when there is none; [`ErrorKind::Unfit`] when the file is something else;
 /// [`ErrorKind::Denied`] without `CAP_SYS_ADMIN`.
 ///
 /// ```no_run
@@ -35,7 +35,7 @@ pub fn enter_netns(namespace: &str) -> Result<()> {
         _ => Error::io(&on, "opening it failed", e).cure_if_denied("run as root"),
     })?;
     net::enter(&file).map_err(|e| match e.raw_os_error() {
-        Some(libc::EINVAL) => Error::new(ErrorKind::Invalid, &on, "the file stands for something else")
+        Some(libc::EINVAL) => Error::new(ErrorKind::Unfit, &on, "the file stands for something else")
             .cure("name one as /proc/PID/ns/net"),
         _ => Error::io(&on, "entering it failed", e).cure_if_denied("run as root"),
     })
@@ -74,7 +74,7 @@ mod tests {
         }
         if crate::sys::is_root() {
             let e = enter_netns("/dev/null").unwrap_err();
-            assert_eq!(e.kind(), ErrorKind::Invalid, "{e}");
+            assert_eq!(e.kind(), ErrorKind::Unfit, "{e}");
         }
     }
 

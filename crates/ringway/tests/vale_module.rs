@@ -266,7 +266,7 @@ fn a_module_that_is_refused_leaves_nothing() {
     };
     let wild = compile("tests/modules/wild.bpf.c");
     let e = refused(&wild);
-    assert_eq!(e.kind(), ErrorKind::Invalid, "{e}");
+    assert_eq!(e.kind(), ErrorKind::Unfit, "{e}");
     assert!(
         e.to_string().contains("verifier refuses the module") && e.to_string().contains("invalid access"),
         "{e}"
@@ -298,7 +298,7 @@ fn a_reload_without_a_module_changes_nothing() {
     let mut spoilt = was.clone();
     spoilt[256..].fill(0);
     kept.update(&[0; 4], &spoilt, MapFlags::ANY).unwrap();
-    assert_eq!(switch.reload().unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(switch.reload().unwrap_err().kind(), ErrorKind::Unfit);
     send(&mut a, &[order(2, [0; 4], 64)]);
     assert_eq!(receive(&mut b).len(), 1);
     kept.update(&[0; 4], &was, MapFlags::ANY).unwrap();

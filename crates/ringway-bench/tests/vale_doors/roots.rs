@@ -59,7 +59,7 @@ fn refuses_its_directory() {
         ringway::vale::clear("vale0").unwrap_err(),
     ];
     for e in all {
-        assert_eq!(e.kind(), ErrorKind::Invalid, "{e}");
+        assert_eq!(e.kind(), ErrorKind::Unfit, "{e}");
         assert!(e.to_string().contains("mode=0755") || e.to_string().contains("realpath"), "no cure: {e}");
     }
     assert!(switches().is_empty());

@@ -88,7 +88,7 @@ fn names_that_lead_elsewhere() {
     fs::create_dir(bed.room.path("other")).unwrap();
     for name in ["../other/esc", "eth0", "vale0/x", "vale0.x"] {
         let said = bed.room.run(&["vale", "add", name, "--module", "router"]);
-        assert!(said.error(1).contains("not the name of a switch or router"), "{name}: {said:?}");
+        assert!(said.error(2).contains("not the name of a switch or router"), "{name}: {said:?}");
         for dir in ["other", "run"] {
             assert_eq!(fs::read_dir(bed.room.path(dir)).unwrap().count(), 0, "{name} in {dir}");
         }

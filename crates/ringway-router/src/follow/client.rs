@@ -58,7 +58,7 @@ impl Ask {
                 // the process may have said already on what
                 let said = why.split_once(": ").filter(|(on, _)| on.split(':').next() == Some(&name));
                 let (on, what) = said.unwrap_or((&name, why));
-                Err(Error::new(ErrorKind::Invalid, on, what))
+                Err(Error::new(ErrorKind::Unfit, on, what))
             }
             None => Ok(answer["ok"].take()),
         }

@@ -21,7 +21,7 @@ impl Router {
         on: &str,
     ) -> Result<()> {
         let tables = self.tables().map_err(|e| match e.kind() {
-            ErrorKind::NotFound => Error::new(ErrorKind::Invalid, on, "the router has no tables yet")
+            ErrorKind::NotFound => Error::new(ErrorKind::Unfit, on, "the router has no tables yet")
                 .cure("publish some first, or start its control process"),
             _ => e,
         })?;

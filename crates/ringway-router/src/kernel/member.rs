@@ -80,7 +80,7 @@ impl Router {
     /// gro on`, or an XDP program there.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
+    /// [`ErrorKind::Unfit`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
     /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
     /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
     pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {

@@ -151,7 +151,7 @@ impl Router {
     /// Opens a router.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] when it is a switch, or another version of Ringway made it; [`ErrorKind::Denied`]
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Unfit`] when it is a switch, or another version of Ringway made it; [`ErrorKind::Denied`]
     /// without privilege.
     pub fn open(name: &str) -> Result<Self> {
         Self::with(Folder::open(name, MARK)?, name)
@@ -161,7 +161,7 @@ impl Router {
         let shared = Shared::open_shared(folder.path(), name)?;
         let info = shared.mapping(MARK, name)?;
         if ![info::IS, info::WAS].contains(&info.u64(info::MAGIC).load(Relaxed)) {
-            return Err(Error::new(ErrorKind::Invalid, name, "another version of Ringway made this router")
+            return Err(Error::new(ErrorKind::Unfit, name, "another version of Ringway made this router")
                 .cure("delete it with that version and make it again"));
         }
         let spec = Spec::of_words(std::array::from_fn(|i| info.u32(info::SPEC + 4 * i).load(Relaxed)));
@@ -258,7 +258,7 @@ impl Router {
         if netns().is_ok_and(|netns| netns == self.netns) {
             return Ok(());
         }
-        Err(Error::new(ErrorKind::Invalid, on, "the router was made in another network namespace")
+        Err(Error::new(ErrorKind::Unfit, on, "the router was made in another network namespace")
             .cure("run this in that one: `--netns NAME`"))
     }
 }

@@ -140,6 +140,7 @@ fn check_sharing(name: &PortName, options: &OpenOptions) -> Result<()> {
             let what =
                 "only ports of interfaces can take some frames or copies and leave the rest to the host";
             refuse(what, "open it without `take` and `copy`")
+                .map_err(|e| e.with_kind(crate::ErrorKind::Invalid))
         }
         _ => Ok(()),
     }

@@ -105,14 +105,17 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is no such port, or no such mirror; [`ErrorKind::Invalid`] for a VLAN that is not 1 to
-    /// 4094, a trunk without VLANs, or a port that is its own mirror. Nothing is changed then.
+    /// 4094, a trunk without VLANs, or a port that is its own mirror; [`ErrorKind::Unfit`] when a module or the host decides in this
+    /// switch. Nothing is changed then.
     pub fn set_conf(&self, port: &str, conf: &PortConf) -> Result<()> {
-        let bad = |what: String, cure: &'static str| {
-            Err(Error::new(ErrorKind::Invalid, format!("{}:{port}", self.name), what).cure(cure))
+        let refuse = |kind, what: String, cure: &'static str| {
+            Err(Error::new(kind, format!("{}:{port}", self.name), what).cure(cure))
         };
+        let bad = |what, cure| refuse(ErrorKind::Invalid, what, cure);
         let _lock = self.lock()?;
         if matches!(self.spec().module, Module::Object(_)) && *conf != PortConf::default() {
-            return bad(
+            return refuse(
+                ErrorKind::Unfit,
                 "the switch's module alone decides where frames go".into(),
                 "make a switch without a module",
             );
@@ -120,7 +123,7 @@ impl Switch {
         let ports = self.ports();
         if let Some(host) = ports.iter().find(|p| p.host && *conf != PortConf::default()) {
             let what = format!("the switch has the host's side {}, which knows nothing of this", host.name);
-            return bad(what, "make a switch whose interfaces have no --host");
+            return refuse(ErrorKind::Unfit, what, "make a switch whose interfaces have no --host");
         }
         let number = self.find(&ports, port)?;
         if let Some(what) = conf.vlan.fault() {

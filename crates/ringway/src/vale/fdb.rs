@@ -62,8 +62,8 @@ impl Switch {
     /// names a [port](crate::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address, a VLAN above 4095, or when the 8
-    /// places that the address may have are all taken by others set by hand.
+    /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address or a VLAN above 4095; [`ErrorKind::Unfit`]
+    /// when the 8 places that the address may have are all taken by others set by hand.
     pub fn fdb_set(&self, mac: MacAddr, vlan: u16, port: Option<&str>) -> Result<()> {
         if mac.0[0] & 1 != 0 || vlan > 4095 {
             return Err(Error::new(
@@ -84,7 +84,7 @@ impl Switch {
         let fresh = h << REST_AT | STATIC | number;
         self.put(h, fresh).map_err(|Refused::Full| {
             Error::new(
-                ErrorKind::Invalid,
+                ErrorKind::Unfit,
                 &self.name,
                 "no place in the table: 8 addresses set by hand share it",
             )

@@ -56,12 +56,12 @@ impl Folder {
     /// Opens the folder called `name` that has a file called `kind`.
     ///
     /// # Errors
-    /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is of another kind;
+    /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Unfit`] when it is of another kind;
     /// [`ErrorKind::Denied`] to those who may not look.
     pub fn open(name: &str, kind: &str) -> Result<Self> {
         let dir = super::find(name)?;
         if !dir.join(kind).exists() {
-            return Err(Error::new(ErrorKind::Invalid, name, format!("it is no {kind}"))
+            return Err(Error::new(ErrorKind::Unfit, name, format!("it is no {kind}"))
                 .cure("`ringway vale list` shows what it is"));
         }
         Ok(Self { name: name.to_owned(), dir })

@@ -151,8 +151,8 @@ impl Switch {
     /// Makes a switch without ports.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] when
-    /// the module is none or the kernel's verifier refuses it, with what it said last. Nothing half made stays.
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] for a size out of bounds;
+    /// [`ErrorKind::Unfit`] when the module is none or the kernel's verifier refuses it, with what it said last. Nothing half made stays.
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
         check_name(name)?;
         let shape = spec.check(name)?;
@@ -187,12 +187,12 @@ impl Switch {
     /// Opens a switch to change or inspect it.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Invalid`] when it is a router; [`ErrorKind::Denied`] without
+    /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Unfit`] when it is a router; [`ErrorKind::Denied`] without
     /// access to its objects.
     pub fn open(name: &str) -> Result<Self> {
         let dir = find(name)?;
         if is_router(name) {
-            return Err(Error::new(ErrorKind::Invalid, name, format!("{name} is a router"))
+            return Err(Error::new(ErrorKind::Unfit, name, format!("{name} is a router"))
                 .cure("use `ringway route`, or `ringway vale del` to remove it"));
         }
         let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
@@ -328,7 +328,7 @@ fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
     let word = |at| info.u32(at).load(Relaxed);
     let spec = SwitchSpec { slots: word(info::SLOTS), rings: word(info::RINGS), ..SwitchSpec::default() };
     if info.u64(info::MAGIC).load(Relaxed) != MAGIC {
-        return Err(Error::new(ErrorKind::Invalid, name, "another version of Ringway made this switch")
+        return Err(Error::new(ErrorKind::Unfit, name, "another version of Ringway made this switch")
             .cure("delete it with that version and make it again"));
     }
     spec.check(name)

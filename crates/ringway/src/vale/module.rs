@@ -138,7 +138,7 @@ fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
     };
     let review = "look at what is in it, then";
     if !meta.is_file() {
-        return refused(ErrorKind::Invalid, "is no file".into(), "give the file of a compiled module".into());
+        return refused(ErrorKind::Unfit, "is no file".into(), "give the file of a compiled module".into());
     }
     if meta.uid() != 0 && meta.uid() != crate::sys::effective_user() {
         let what = format!("belongs to user {}, who could change what runs with root's rights", meta.uid());
@@ -175,7 +175,7 @@ impl Custom {
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         if object.len() as u64 > OBJECT_MAX || name.len() >= NAME {
             let what = format!("the module {} has more than 1 MiB", path.display());
-            return Err(Error::new(ErrorKind::Invalid, on, what).cure("strip it: `llvm-strip -g FILE`"));
+            return Err(Error::new(ErrorKind::Unfit, on, what).cure("strip it: `llvm-strip -g FILE`"));
         }
         Ok(Self { name, object, maps: Vec::new() })
     }
@@ -228,7 +228,7 @@ impl Custom {
     pub(super) fn link(&self, program: &[u8], on: &str) -> Result<Vec<u8>> {
         quiet();
         linker::link(&[program, &self.object]).map_err(|e| {
-            Error::io(on, format!("the module {} can't be linked", self.name), e).with_kind(ErrorKind::Invalid).cure(
+            Error::io(on, format!("the module {} can't be linked", self.name), e).with_kind(ErrorKind::Unfit).cure(
                 "compile it with `clang -O2 -g -target bpf -mcpu=v3`, without a licence, and give its maps names that the \
                  switch does not use; RINGWAY_LIBBPF_LOG=1 shows more",
             )
@@ -311,7 +311,7 @@ mod tests {
             assert!(of == kind && text.contains(word), "{of:?} {text}");
         };
         shared.into_iter().for_each(|found| refused(found, ErrorKind::Denied, "`chmod go-w "));
-        refused(waiting, ErrorKind::Invalid, "is no file");
+        refused(waiting, ErrorKind::Unfit, "is no file");
         match of_another {
             Some(found) => refused(found, ErrorKind::Denied, "belongs to user 65534"),
             None => eprintln!("SKIP: a file of another user needs root; run these tests with sudo"),

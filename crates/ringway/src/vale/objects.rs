@@ -266,7 +266,7 @@ pub(super) fn open_object(code: &Code, variants: &Variants, on: &str) -> Result<
         Code::Custom(c) => open(&c.link(variants[2].fitting(), on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
-            Error::new(ErrorKind::Invalid, on, what)
+            Error::new(ErrorKind::Unfit, on, what)
                 .cure("see docs/modules.md; RINGWAY_LIBBPF_LOG=1 shows more")
         }),
     }
@@ -282,7 +282,7 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
             if program::needs_jit(log) {
                 return Error::new(ErrorKind::Unsupported, on, what).cure(program::JIT);
             }
-            Error::new(ErrorKind::Invalid, on, what)
+            Error::new(ErrorKind::Unfit, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")
         }
         None => refused(on, "loading the programs of the switch", &e.error),

@@ -119,7 +119,7 @@ pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
 /// Refuses a directory of all switches that others than root can change. One that is not there yet is nobody's.
 ///
 /// # Errors
-/// [`ErrorKind::Invalid`], with what is wrong and the cure.
+/// [`ErrorKind::Unfit`], with what is wrong and the cure.
 ///
 /// ```
 /// ringway::vale::check_root()?;
@@ -245,7 +245,7 @@ fn check_bpffs(dir: &Path) -> Result<()> {
     let on = dir.display().to_string();
     match bpffs::is_bpffs(dir) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Error::new(ErrorKind::Invalid, on, "it is not in a BPF file system")
+        Ok(false) => Err(Error::new(ErrorKind::Unfit, on, "it is not in a BPF file system")
             .cure("mount one with `mount -t bpf -o mode=0755 bpf DIR`, or name another directory with RINGWAY_BPFFS")),
         Err(e) => Err(Error::io(on, "looking at the file system failed", e)),
     }

@@ -87,7 +87,7 @@ impl Switch {
     /// Makes a port that stays until it is deleted; returns its number.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Invalid`] when all 254 numbers are taken. Nothing half
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Unfit`] when all 254 numbers are taken. Nothing half
     /// made stays.
     pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
         let _lock = self.lock()?;
@@ -112,7 +112,7 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when a process has it open and `force` is not set. With `force` that process
-    /// gets [`ErrorKind::Gone`] from its next sync. [`ErrorKind::Invalid`] for the host's side of a NIC, which goes with the NIC.
+    /// gets [`ErrorKind::Gone`] from its next sync. [`ErrorKind::Unfit`] for the host's side of a NIC, which goes with the NIC.
     /// [`ErrorKind::Io`] when the port is gone, and its name free, but some of its files could not be removed: who next changes the
     /// switch tries again.
     pub fn del_port(&self, name: &str, force: bool) -> Result<()> {
@@ -305,7 +305,7 @@ impl Switch {
             return Err(self.taken(name, &on));
         }
         let number = self.choose_number().ok_or_else(|| {
-            Error::new(ErrorKind::Invalid, &on, "all 254 ports are taken")
+            Error::new(ErrorKind::Unfit, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
         let parts = Parts::make(self, self.identity(number), &on)?;

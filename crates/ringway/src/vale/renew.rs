@@ -21,7 +21,7 @@ impl Switch {
     /// next sync, whatever he may do from now on. Number, settings and counters stay. Frames that he had not read are lost.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Invalid`] for an interface; nothing is changed
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Unfit`] for an interface; nothing is changed
     /// then. When the kernel refuses one of the last steps, nobody can use the port until the next command finishes the change.
     ///
     /// ```no_run
@@ -35,7 +35,7 @@ impl Switch {
         let on = format!("{}:{name}", self.name);
         let port = self.find_port(name)?;
         if port.nic.is_some() {
-            return Err(Error::new(ErrorKind::Invalid, on, "the port is an interface, which nobody opens")
+            return Err(Error::new(ErrorKind::Unfit, on, "the port is an interface, which nobody opens")
                 .cure("give access to a port of another name"));
         }
         let access = PortAccess {

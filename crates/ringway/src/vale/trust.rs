@@ -19,7 +19,7 @@ const CURE: &str = "have root remove it, mount the BPF file system with `mount -
 /// Refuses a directory unless nobody but root, and the caller, can change it or what leads to it.
 ///
 /// # Errors
-/// [`ErrorKind::NotFound`]; [`ErrorKind::Invalid`] for one that others can change, with what is wrong and the cure.
+/// [`ErrorKind::NotFound`]; [`ErrorKind::Unfit`] for one that others can change, with what is wrong and the cure.
 pub(super) fn check_path(dir: &Path) -> Result<()> {
     check_dir(dir)?;
     for above in dir.ancestors().skip(1).filter(|p| !p.as_os_str().is_empty()) {
@@ -67,7 +67,7 @@ fn writable(is: &Metadata) -> String {
 }
 
 fn refused(dir: &Path, why: &str) -> Error {
-    Error::new(ErrorKind::Invalid, dir.display().to_string(), why).cure(CURE)
+    Error::new(ErrorKind::Unfit, dir.display().to_string(), why).cure(CURE)
 }
 
 /// Root, the caller, and in a user namespace the users that have no number there, of which root of the machine is one.
@@ -120,7 +120,7 @@ mod tests {
 
     fn says(checked: Result<()>) -> String {
         let e = checked.unwrap_err();
-        assert_eq!(e.kind(), ErrorKind::Invalid);
+        assert_eq!(e.kind(), ErrorKind::Unfit);
         e.to_string()
     }
 

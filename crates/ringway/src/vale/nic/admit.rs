@@ -88,13 +88,13 @@ impl Switch {
         let other = ports.iter().find(|p| p.nic == Some(far) && !p.host && !p.gone && is_there(p));
         let Some(other) = other.filter(|_| nic.interface.driver() == "veth") else { return Ok(()) };
         let what = format!("its other end is the port {}:{}: frames would go round", self.name, other.name);
-        Err(Error::new(ErrorKind::Invalid, on, what)
+        Err(Error::new(ErrorKind::Unfit, on, what)
             .cure("add one end only: the near one of a container's veth"))
     }
 
     /// A place in the map of frames to all. There the kernel tells interfaces apart by index alone: that of `nic` is to be in it.
     pub(super) fn free_place(&self, nic: Option<&Nic>, on: &str) -> Result<u32> {
-        let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Invalid, on, what).cure(cure));
+        let bad = |what: &str, cure: &str| Err(Error::new(ErrorKind::Unfit, on, what).cure(cure));
         let nics: Vec<SwitchPort> = self.ports().into_iter().filter(|p| p.nic.is_some() && !p.host).collect();
         let by_xdp = nics.iter().filter(|p| p.path == Some(NicPath::Xdp));
         let far = |n: &Nic, p: &SwitchPort| self.nic_word(p.number, port::NETNS) != n.netns;

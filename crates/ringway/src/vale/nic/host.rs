@@ -55,7 +55,7 @@ impl Switch {
             "port {} is in another network namespace; where the host has a port all NICs must be in one",
             far.name
         );
-        Err(Error::new(ErrorKind::Invalid, on, what)
+        Err(Error::new(ErrorKind::Unfit, on, what)
             .cure("add the interfaces without --host, or move them to one namespace"))
     }
 
@@ -128,7 +128,7 @@ impl Switch {
     pub(in crate::vale) fn del_host(&self, nic: &SwitchPort) -> Result<()> {
         if nic.host {
             let what = "it is the host's side of an interface";
-            return Err(Error::new(ErrorKind::Invalid, format!("{}:{}", self.name, nic.name), what)
+            return Err(Error::new(ErrorKind::Unfit, format!("{}:{}", self.name, nic.name), what)
                 .cure("delete the interface: both go"));
         }
         if nic.nic.is_some() {

@@ -93,7 +93,7 @@ impl Switch {
     /// # Errors
     /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when it is no Ethernet interface; [`ErrorKind::Busy`] when another program
     /// is attached that takes its frames, another switch has it, it is part of a bridge or the like, or
-    /// there is a port of that name; by tc also when others have filters at its ingress, which frames would go around; [`ErrorKind::LinkDown`]; [`ErrorKind::Invalid`] when the kernel's verifier
+    /// there is a port of that name; by tc also when others have filters at its ingress, which frames would go around; [`ErrorKind::LinkDown`]; [`ErrorKind::Unfit`] when the kernel's verifier
     /// refuses the switch's module in the program of a NIC, or the switch has 64 NICs, or one of the same index in another
     /// namespace. Nothing half made stays.
     ///
@@ -110,7 +110,7 @@ impl Switch {
     /// The same, with options.
     ///
     /// # Errors
-    /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Invalid`] when another NIC of the switch is in
+    /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Unfit`] when another NIC of the switch is in
     /// another network namespace, and [`ErrorKind::Unsupported`] when the switch is no bridge, or has a port with VLANs or other
     /// features.
     ///
