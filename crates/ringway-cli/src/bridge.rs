@@ -175,7 +175,7 @@ fn ways(bridge: &Bridge) -> Result<Vec<Way>, Failure> {
     if ways.is_empty() {
         let (a, b) = (&a.info().name, &b.info().name);
         let what = format!("nothing to forward from {a} to {b}; one port must receive and the other send");
-        return Err(Failure::Other(what));
+        return Err(Failure::Usage(what));
     }
     Ok(ways)
 }

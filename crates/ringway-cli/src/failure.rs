@@ -2,12 +2,14 @@
 
 use std::{fmt, io};
 
+use ringway::ErrorKind;
+
 /// Printed on one line.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A port.
     Port(ringway::Error),
-    /// Options that do not go together.
+    /// A value that makes no sense, or options that do not go together.
     Usage(String),
     /// Anything else, with its cure.
     Other(String),
@@ -18,9 +20,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// 2 when the command line has to change (a name, a value, or options that do not go together), 1 otherwise.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
+            Self::Port(e) if matches!(e.kind(), ErrorKind::BadName | ErrorKind::Invalid) => 2,
             _ => 1,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Each command has a file or folder of its own. Results go to standard output; with `--json` they are one JSON
 //! object, and all else goes to standard error. Errors are one line. Exit codes: 0 for success, also after Ctrl-C;
-//! 1 for a failure; 2 for a command line that makes no sense.
+//! 1 for a failure; 2 when the command line has to change: a wrong name, option or value, or a port that can't do what
+//! it is named for.
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -18,6 +19,7 @@ mod fib;
 mod link;
 mod metrics;
 mod pkt_gen;
+mod refusal;
 mod rfc2544;
 mod route;
 mod routers;
@@ -31,7 +33,6 @@ mod units;
 mod vale;
 mod visible;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -90,7 +91,7 @@ Examples:
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(e) => return refuse(&e),
+        Err(e) => return refusal::refuse(&e),
     };
     if let Some(namespace) = &cli.netns
         && let Err(e) = ringway::enter_netns(namespace)
@@ -135,20 +136,4 @@ fn warn_unlisted(command: &Command) {
     {
         console::note(&format!("ringway: open ports are not listed: {e}"));
     }
-}
-
-/// Prints help as it is, and what is wrong with a command line on one line.
-fn refuse(e: &clap::Error) -> ExitCode {
-    if !e.use_stderr() || e.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = e.print();
-        return if e.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
-    }
-    let text = e.to_string();
-    let parts = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let what: Vec<&str> = parts.take_while(|line| !line.starts_with("Usage:")).collect();
-    let what = what.join(" ");
-    let what = what.strip_prefix("error: ").unwrap_or(&what);
-    let what = what.strip_suffix("For more information, try '--help'.").unwrap_or(what).trim_end();
-    let _ = writeln!(std::io::stderr(), "ringway: {what}; see --help");
-    ExitCode::from(2)
 }

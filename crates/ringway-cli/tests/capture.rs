@@ -126,7 +126,7 @@ fn ctrl_c_and_the_time_end_it_with_all_written() {
 fn a_port_that_only_sends_and_a_full_disk_are_told() {
     let to = support::file("deaf.pcap");
     let ended = run(&["capture", "-i", &format!("pcap:{}@write", to.display())]);
-    assert!(ended.error(1).contains("nothing can be received"), "{ended:?}");
+    assert!(ended.error(2).contains("nothing can be received"), "{ended:?}");
     let ended = run(&["capture", "-i", "null:", "-c", "10", "-w", "/dev/full"]);
     assert!(ended.error(1).contains("/dev/full: cannot write"), "{ended:?}");
     let cut = support::file("cut.pcap");

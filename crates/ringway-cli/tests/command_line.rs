@@ -23,91 +23,7 @@ fn help_names_every_command_and_has_examples() {
 }
 
 #[test]
-fn wrong_command_lines_are_refused_on_one_line() {
-    for (args, what) in [
-        (&["pkt-gen", "-f", "tx"][..], "-i <PORT>"),
-        (&["bridge"], "-i <PORT>"),
-        (&["bridge", "-i", "null:"], "second -i"),
-        (&["bridge", "-i", "null:", "-i", "null:", "-i", "null:"], "3 times"),
-        (&["pkt-gen", "-i", "null:", "-R", "10x"], "bad rate '10x'; accepted: "),
-        (&["pkt-gen", "-i", "null:", "-d", "10.0.0"], "bad address '10.0.0'"),
-        (&["pkt-gen", "-i", "null:", "-D", "1:2"], "bad MAC address"),
-        (&["pkt-gen", "-i", "null:", "-n", "many"], "NUMBER[k|M|G]"),
-        (&["pkt-gen", "-i", "null:", "-f", "fly"], "'fly'"),
-        (&["pkt-gen", "-i", "null:", "-b", "0"], "'-b"),
-        (&["pkt-gen", "-i", "loop:", "-f", "ping", "-R", "max"], "requests per second"),
-        (&["pkt-gen", "-i", "null:", "--take", "udp prt 7"], "--take: filter `udp prt 7`: "),
-        (&["bridge", "-i", "null:", "-i", "loop:", "--take", "inbound"], "SKF_AD_PKTTYPE"),
-        (&["capture", "-i", "null:", "-s", "96"], "-w <FILE>"),
-        (&["capture", "-i", "null:", "-w", "x", "-s", "300000"], "'--snaplen"),
-        (&["capture"], "no input is named; type -i PORT, or -r FILE for a capture file"),
-        (&["capture", "-c", "1", "udp"], "no input is named; type -i PORT, or -r FILE"),
-        (&["capture", "a.pcap", "udp"], "to read this capture file, type -r a.pcap"),
-        (&["capture", "/etc/passwd"], "to read this capture file, type -r /etc/passwd"),
-        (&["capture", "lo"], "to receive on this port, type -i lo"),
-        (&["capture", "vale0:p1"], "to receive on this port, type -i vale0:p1"),
-        (&["capture", "-i", "null:", "-w", "-", "--json"], "name a file after -w"),
-        (&["capture", "-i", "null:", "-c", "x"], "NUMBER[k|M|G]"),
-        (&["capture", "-i", "null:", "-n", "10"], "the number of frames is -c 10"),
-        (&["capture", "-i", "null:", "-r", "x"], "'-i <PORT>' cannot be used with '-r <FILE>'"),
-        (&["capture", "-i", "null:", "-f", "udp", "tcp"], "'--filter <EXPR>' cannot be used with"),
-        (&["capture", "-r", "/dev/null", "-w", "/dev/null"], "/dev/null: this file is read"),
-        (&["dance"], "'dance'"),
-    ] {
-        let ended = run(args);
-        assert!(ended.error(2).contains(what), "{args:?}: {}", ended.stderr);
-        assert_eq!(ended.stdout, "", "{args:?}");
-    }
-}
-
-#[test]
-fn failures_are_told_on_one_line_with_the_cure() {
-    for (args, what) in [
-        (&["pkt-gen", "-i", "foo:bar"][..], "foo:bar: not a port name; port names start with"),
-        (&["pkt-gen", "-i", "pipe:x"], "a pipe has two ends"),
-        (&["pkt-gen", "-i", "pcap:/nowhere/x.pcap"], "/nowhere/x.pcap"),
-        (&["bridge", "-i", "null:", "-i", "pcap:/nowhere/x.pcap"], "/nowhere/x.pcap"),
-        (&["bridge", "-i", "bad name:", "-i", "null:"], "not a port name"),
-        (&["pkt-gen", "-i", "null:", "-f", "tx", "-p", "2"], "2 threads, but 1 tx rings; use -p 1"),
-        (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "30"], "minimum 42"),
-        (&["pkt-gen", "-i", "null:", "-f", "tx", "-l", "70000"], "above the maximum"),
-        (&["pkt-gen", "-i", "null:", "-f", "tx", "-s", "::1", "-d", "10.0.0.1"], "not of one IP version"),
-        (&["pkt-gen", "-i", "loop:", "-f", "ping", "-l", "50"], "ping needs at least 60 bytes"),
-        (&["pkt-gen", "-i", "null:", "--copy"], "only ports of interfaces can take some frames"),
-        (
-            &["bridge", "-i", "null:", "-i", "loop:", "--take", "arp"],
-            "only ports of interfaces can take some frames",
-        ),
-        (&["capture", "-i", "null:", "-f", "tcp prt 1"], "tcp prt 1"),
-        (&["capture", "-i", "tap:port=null:"], "name the file, e.g. tap:file=out.pcap,port=eth0"),
-        (&["capture", "-i", "fault:drop=2,port=null:"], "rates are 0 to 1, or 0% to 100%"),
-        (&["capture", "-i", "null:", "-w", "/nowhere/x", "-c", "1"], "/nowhere/x: cannot create"),
-        (&["capture", "-i", "trace:file=/nowhere/x,port=null:"], "cannot create /nowhere/x"),
-        (&["capture", "-r", "/nowhere/x.pcap"], "/nowhere/x.pcap: cannot open"),
-        (
-            &["capture", "-i", "x.pcap"],
-            "no interface x.pcap in this network namespace; a capture file is the port pcap:x.pcap",
-        ),
-        (
-            &["capture", "-i", "/a/x.pcapng"],
-            "/a/x.pcapng: not a port name; a capture file is the port pcap:/a/x.pcapng",
-        ),
-        (&["bridge", "-i", "null:", "-i", "/etc/passwd"], "a capture file is the port pcap:/etc/passwd"),
-        (&["capture", "-i", ""], "ringway: '': not a port name; expected an interface name"),
-        (&["stats", "null:63"], "null:63: nobody has this port open"),
-        (
-            &["bridge", "-i", "lo", "-i", "lo"],
-            "lo: the port is named twice, and is opened once; name two ports",
-        ),
-        (
-            &["bridge", "-i", "lo", "-i", "xdp:lo"],
-            "xdp:lo: auto:lo takes the same frames, and is named before",
-        ),
-        (&["bridge", "-i", "pipe:x{1", "-i", "pipe:x{1"], "pipe:x{1: the port is named twice"),
-    ] {
-        let ended = run(args);
-        assert!(ended.error(1).contains(what), "{args:?}: {}", ended.stderr);
-    }
+fn a_cpu_that_is_not_there_is_told() {
     let ended = run(&["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1", "-a", "1023"]);
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("cpu 1023: the thread can't run there"), "{ended:?}");
@@ -132,9 +48,9 @@ fn ports_that_go_one_way_are_not_bridged_backwards() {
     let (x, y) = (support::file("x.pcap"), support::file("y.pcap"));
     let (x, y) = (format!("pcap:{}@write", x.display()), format!("pcap:{}@write", y.display()));
     let ended = run(&["bridge", "-i", &x, "-i", &y]);
-    assert!(ended.error(1).contains("nothing to forward"), "{}", ended.stderr);
+    assert!(ended.error(2).contains("nothing to forward"), "{}", ended.stderr);
     let ended = run(&["pkt-gen", "-i", &x, "-f", "rx"]);
-    assert!(ended.error(1).contains("nothing can be received"), "{}", ended.stderr);
+    assert!(ended.error(2).contains("nothing can be received"), "{}", ended.stderr);
 }
 
 #[test]

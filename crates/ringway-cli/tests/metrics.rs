@@ -194,5 +194,5 @@ fn formats_do_not_mix() {
     ] {
         assert!(run(args).error(2).contains("cannot be used with"), "{args:?}");
     }
-    assert!(run(&["stats", "--openmetrics", "null:1"]).error(1).contains("nobody has this port open"));
+    assert!(run(&["stats", "--openmetrics", "null:63"]).error(1).contains("nobody has this port open"));
 }

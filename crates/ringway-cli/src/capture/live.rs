@@ -31,7 +31,7 @@ impl Live {
         let port = options.open(name)?;
         if port.rx.is_empty() {
             let what = format!("{}: nothing can be received on this port", port.info().name);
-            return Err(Failure::Other(what));
+            return Err(Failure::Usage(what));
         }
         Ok(Self { port, whole: Vec::new() })
     }

@@ -23,11 +23,11 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let (len, needed) = (spec.length, spec.minimum_tagged_length());
     if !template.is_tagged() {
         let what = format!("-l {len}: too short to tell answers apart; ping needs at least {needed} bytes");
-        return Err(Failure::Other(what));
+        return Err(Failure::Usage(what));
     }
     if len > port.info().buf_size as usize {
         let size = port.info().buf_size;
-        return Err(Failure::Other(format!(
+        return Err(Failure::Usage(format!(
             "-l {len}: ping sends frames of one buffer; use {size} or fewer"
         )));
     }
@@ -79,7 +79,7 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
 fn both_ways(port: &Port) -> Result<(), Failure> {
     if port.rx.is_empty() || port.tx.is_empty() {
         let name = &port.info().name;
-        return Err(Failure::Other(format!("{name}: ping and pong need a port that sends and receives")));
+        return Err(Failure::Usage(format!("{name}: ping and pong need a port that sends and receives")));
     }
     Ok(())
 }

@@ -37,11 +37,11 @@ pub(super) fn spec(args: &Args, thread: u64, stream: u16) -> FrameSpec {
 
 /// The template of `spec`, if `port` can carry its frames.
 pub(super) fn template(spec: &FrameSpec, port: &Port) -> Result<Template, Failure> {
-    let template = Template::new(spec).map_err(|e| Failure::Other(format!("-l, -s and -d: {e}")))?;
+    let template = Template::new(spec).map_err(|e| Failure::Usage(format!("-l, -s and -d: {e}")))?;
     let (len, max) = (template.len(), port.info().max_frame);
     if len > max as usize {
         let what = format!("{}: frames of {len} bytes, but the port carries {max}", port.info().name);
-        return Err(Failure::Other(format!("{what}; choose a smaller -l or raise the MTU")));
+        return Err(Failure::Usage(format!("{what}; choose a smaller -l or raise the MTU")));
     }
     Ok(template)
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Session, meter};
 use crate::failure::Failure;
+use crate::units::many;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;
@@ -18,9 +19,12 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
         let name = &port.info().name;
         let what = match rings {
             0 => format!("{name}: nothing can be received on this port"),
-            _ => format!("{name}: {threads} threads, but {rings} rx rings; use -p {rings} or fewer"),
+            _ => {
+                let has = many(rings as u64, "rx ring");
+                format!("{name}: {threads} threads, but {has}; use -p {rings} or fewer")
+            }
         };
-        return Err(Failure::Other(what));
+        return Err(Failure::Usage(what));
     }
     // Threads that each see a part of a stream would call the rest lost.
     let check = match (args.check, args.no_check, threads) {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Session, frames, meter};
 use crate::failure::Failure;
+use crate::units::many;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;
@@ -15,9 +16,12 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
         let name = &port.info().name;
         let what = match rings {
             0 => format!("{name}: nothing can be sent on this port"),
-            _ => format!("{name}: {threads} threads, but {rings} tx rings; use -p {rings} or fewer"),
+            _ => {
+                let has = many(rings as u64, "tx ring");
+                format!("{name}: {threads} threads, but {has}; use -p {rings} or fewer")
+            }
         };
-        return Err(Failure::Other(what));
+        return Err(Failure::Usage(what));
     }
     let spec = frames::spec(args, 0, 0);
     let template = frames::template(&spec, &port)?;

@@ -58,7 +58,7 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     let args = match &given.config {
         None => given,
         Some(path) => {
-            let file = config::words(path).map_err(Failure::Usage)?;
+            let file = config::words(path)?;
             // What follows the name of the command.
             let words = words().skip_while(|word| word != "rfc2544").skip(1);
             with_file = config::merged(file, words).map_err(Failure::Usage)?;

@@ -105,6 +105,7 @@ fn selected(args: &Args) -> Result<Vec<OpenPort>, Failure> {
         let full = name.parse::<PortName>().map_or_else(|_| name.clone(), |n| n.to_string());
         ports.retain(|p| p.name == *name || p.name == full);
         if ports.is_empty() {
+            name.parse::<PortName>()?;
             return Err(Failure::Other(format!("{name}: {}", nobody_has_it())));
         }
     }

@@ -15,7 +15,9 @@ use crate::failure::Failure;
 /// Show and change which addresses a switch knows
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    #[command(alias = "show")]
     List(List),
+    #[command(alias = "add")]
     Set(Set),
     Blackhole(Blackhole),
     Del(Del),

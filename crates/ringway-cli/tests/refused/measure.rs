@@ -1,0 +1,63 @@
+//! `rfc2544`, `bench`, `fib` and `demo`.
+
+use super::check;
+
+#[test]
+fn values_of_rfc2544() {
+    check(&[
+        ("rfc2544 --virtual-time --link x", 2, "--link"),
+        ("rfc2544 --virtual-time --link 10", 2, "did you mean 1G?"),
+        ("rfc2544 --virtual-time --pps x", 2, "--pps"),
+        ("rfc2544 --virtual-time --sizes 12", 2, "size 12 is not between 64"),
+        ("rfc2544 --virtual-time --sizes x", 2, "'x' is no size"),
+        ("rfc2544 --virtual-time --test nosuch", 2, "'nosuch' is no test"),
+        ("rfc2544 --virtual-time --search x", 2, "binary-verify"),
+        ("rfc2544 --virtual-time --preset x", 2, "tst009"),
+        ("rfc2544 --virtual-time --resolution 0", 2, "a percentage from"),
+        ("rfc2544 --virtual-time --seconds 0", 2, "seconds from 0.001"),
+        ("rfc2544 --virtual-time --seconds 1m", 2, "seconds from 0.001"),
+        ("rfc2544 --virtual-time --flows 0", 2, "1 to 16M"),
+        ("rfc2544 --virtual-time --vlan 4095", 2, "0..4095"),
+        ("rfc2544 --virtual-time --imix 7", 2, "below 64"),
+        ("rfc2544 --virtual-time --device warp", 2, "'warp' is no device"),
+        ("rfc2544 --virtual-time --device switch:pps=x", 2, "'x' is no number"),
+        ("rfc2544 --slots 1", 2, "2..=65536"),
+        ("rfc2544 --dut nosuch", 2, "linux-bridge"),
+    ]);
+}
+
+#[test]
+fn ports_and_files_of_rfc2544() {
+    check(&[
+        ("rfc2544", 2, "name them with --tx and --rx"),
+        ("rfc2544 --tx null:", 2, "--rx <PORT>"),
+        ("rfc2544 --tx null: --rx null:", 2, "give one with --link 10G"),
+        ("rfc2544 --tx null: --rx null: --pps 1k", 2, "a port can't send to itself"),
+        ("rfc2544 --tx bad: --rx null: --pps 1k", 2, "port names start with"),
+        ("rfc2544 switch", 2, "name them with --ports"),
+        ("rfc2544 switch --ports null:", 2, "give one with --link 10G"),
+        ("rfc2544 --tx nosuchif0 --rx null: --pps 1k", 1, "there is no interface nosuchif0"),
+        ("rfc2544 --config /nowhere/x", 1, "--config /nowhere/x"),
+        ("rfc2544 diff", 2, "<BEFORE> <AFTER>"),
+        ("rfc2544 diff /nowhere/x /nowhere/y", 1, "/nowhere/x"),
+    ]);
+}
+
+#[test]
+fn tables_suites_and_the_demonstration() {
+    check(&[
+        ("bench nosuch", 2, "unrecognized subcommand 'nosuch'"),
+        ("bench io --runs 0", 2, "1..=1000"),
+        ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
+        ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
+        ("fib lookup", 2, "<FILE> <ADDRESS>"),
+        ("fib lookup /dev/null x", 2, "invalid IP address"),
+        ("fib lookup /nowhere/x 1.1.1.1", 1, "/nowhere/x can't be read"),
+        ("fib load /nowhere/x", 1, "/nowhere/x can't be read"),
+        ("fib load /dev/null", 1, "has no routes"),
+        ("demo --runs x", 2, "accepted: a whole number"),
+        ("demo --seconds 0", 2, "0.01 to 3600 seconds"),
+        ("demo --out", 2, "a value is required for '--out"),
+        ("demo extra", 2, "unexpected argument 'extra'"),
+    ]);
+}
