@@ -31,7 +31,7 @@ fn switches_and_ports_come_and_go() {
         .json(&["vale", "add", "vale0", "--slots", "128", "--rings", "2", "--ageing", "1m", "--quota", "9"]);
     assert_eq!(
         keys(&made),
-        ["ageing", "memory", "module", "name", "quota", "rings", "slots"]
+        ["ageing", "buffers", "memory", "module", "name", "port_memory", "quota", "rings", "slots"]
     );
     told(&room, &["add"], &made);
     assert_eq!(

@@ -60,6 +60,26 @@ fn frames_of_all_lengths() {
 }
 
 #[test]
+fn frames_of_all_lengths_over_small_buffers() {
+    for buf_size in [256, 320, 1024] {
+        let spec = SwitchSpec { slots: 64, buf_size, ..SwitchSpec::default() };
+        let Some(switch) = Temporary::new(&spec) else { return };
+        let mut ports @ [_, _] = switch.ports();
+        learn(&mut ports);
+        let [mut a, mut b] = ports;
+        let size = buf_size as usize;
+        let edges = [60, size - 1, size, size + 1, 1514, 2 * size, 2112, 2113, 9000, 31 * size, 63 * size];
+        for len in (14..=130).chain(edges) {
+            let f = numbered(2, 1, len, len);
+            send(&mut a, std::slice::from_ref(&f));
+            assert_eq!(receive(&mut b), [f], "{len} bytes in buffers of {buf_size}");
+        }
+        assert_eq!(switch.spec(), spec);
+        assert_closed(&switch);
+    }
+}
+
+#[test]
 fn chains_at_their_bounds() {
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
     let mut ports @ [_, _, _] = switch.ports();

@@ -21,7 +21,7 @@ learned of it, and the process that has it open.
 
 Keys of --json, which stay as they are; new ones may be added:
   switches[]        by name
-    name, slots, rings, quota, module (bridge, hub, or the path of one of the user's)
+    name, slots, rings, buffers (bytes of each), quota, module (bridge, hub, or the path of one of the user's)
     ageing          seconds; 0: addresses are remembered for ever
     memory          bytes of the kernel, of the switch and all its ports
     ports[]         by number
@@ -118,6 +118,7 @@ fn object(s: &Reading) -> Value {
         "name": s.name,
         "slots": s.spec.slots,
         "rings": s.spec.rings,
+        "buffers": s.spec.buf_size,
         "ageing": seconds(s.spec.ageing),
         "quota": s.spec.quota,
         "module": s.spec.module.to_string(),

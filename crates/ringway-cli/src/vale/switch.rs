@@ -18,10 +18,12 @@ use crate::failure::Failure;
 An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames \
 between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
 
-
 Veths, taps and other software interfaces get in and out by tc, in the kernel's own buffers: containers need no setting, TCP keeps its \
 segmentation offload, frames of any MTU pass. NICs with native XDP get in and out by XDP. --path chooses. By XDP a veth's far end must \
 run NAPI (`ethtool -K PEER gro on`), and loses segmentation offload.
+
+Each slot of each ring has a buffer of its own: a port of the default size takes 4.5 MiB of kernel memory. --slots and --buffers make it \
+small: with --slots 64 --buffers 256 it takes 0.4 MiB, 254 ports less than 100 MiB. Bursts then overflow sooner.
 
 With --host the stack is a port too, called IF^: the host keeps its addresses on the interface, and reaches all ports of the \
 switch. All interfaces of the switch must then be in one network namespace. What virtual ports send to \
@@ -36,7 +38,7 @@ one later. A process stays behind that follows the kernel's tables (log: /run/ri
 later, and `ringway route sync` or this command starts it again. With --foreground it is this process, for systemd (Type=notify). A \
 router is refused where packets would go around rules of policy routing, packet filters, IPsec policies or tc filters.
 
-Keys of --json: name, slots, rings, ageing (seconds; 0: never), quota, module, memory (bytes of the kernel); with SWITCH:IF: \
+Keys of --json: name, slots, rings, buffers (bytes of each), ageing (seconds; 0: never), quota, module, memory (bytes of the kernel), port_memory (what each port adds); with SWITCH:IF: \
 switch, port, number, path (xdp or tc), host (number of the host's port, or null); of a router: name, pid, members, warnings, taken_over (whether \
 it was there without a process).
 
@@ -44,6 +46,7 @@ Examples:
   ringway vale add vale0
   ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
   ringway vale add vale1 --module hub
+  ringway vale add vale3 --slots 64 --buffers 256  # small ports, for many of them
   ringway vale add vale2 --module router           # all interfaces that forward
   ringway vale add vale2 --module router --nic eth0 --nic eth1 --rpf6 strict
   ringway vale add vale0:eth1                      # eth1 becomes a port
@@ -60,6 +63,10 @@ pub(super) struct Add {
     /// Rings of each direction of each port, 1 to 8; ring i sends to rings i
     #[arg(long, default_value_t = SwitchSpec::default().rings)]
     rings: u32,
+
+    /// Bytes of each buffer, of which each slot has one: a multiple of 64, 256 to 2112; longer frames take several slots
+    #[arg(long, value_name = "BYTES", default_value_t = SwitchSpec::default().buf_size)]
+    buffers: u32,
 
     /// How long an address is remembered after its last frame: 32ms or more, such as 300s or 5m; 0: for ever
     #[arg(long, default_value = "300s", value_parser = duration)]
@@ -104,7 +111,7 @@ impl Add {
         if self.module == Decider::Router {
             if self.host || self.spec() != SwitchSpec::default() {
                 return Err(Failure::Usage(
-                    "--slots, --rings, --ageing, --quota and --host are for switches".into(),
+                    "--slots, --rings, --buffers, --ageing, --quota and --host are for switches".into(),
                 ));
             }
             return self.router.make(&self.switch, console);
@@ -119,17 +126,24 @@ impl Add {
         }
         let switch = Switch::create(&self.switch, &self.spec())?;
         let (name, memory, spec) = (switch.name(), switch.memory(), switch.spec());
-
+        let port_memory = switch.port_memory();
         let object = json!({
             "name": name,
             "slots": spec.slots,
             "rings": spec.rings,
+            "buffers": spec.buf_size,
             "ageing": seconds(spec.ageing),
             "quota": spec.quota,
             "module": spec.module.to_string(),
             "memory": memory,
+            "port_memory": port_memory,
         });
-        console.result(&format!("{name}: made; {} of kernel memory", bytes(memory)), &object)?;
+        let text = format!(
+            "{name}: made; {} of kernel memory, and {} for each port",
+            bytes(memory),
+            bytes(port_memory)
+        );
+        console.result(&text, &object)?;
         Ok(())
     }
 
@@ -137,6 +151,7 @@ impl Add {
         SwitchSpec {
             slots: self.slots,
             rings: self.rings,
+            buf_size: self.buffers,
             ageing: self.ageing,
             quota: self.quota,
             module: match &self.module {

@@ -9,10 +9,12 @@ pub(crate) const PORTS_MAX: u32 = 254;
 pub(crate) const PORTS: u32 = 256;
 /// Rings of a direction at most.
 pub(crate) const RINGS_MAX: u32 = 8;
-/// Bytes of a buffer: not a power of two, so that first lines of buffers spread over the caches.
+/// Bytes of a buffer unless the switch is made with others: not a power of two, so that first lines of buffers spread over the caches.
 pub(crate) const BUF_SIZE: u32 = 2112;
+/// Bytes that the kernel keeps for the programs of a port, as a control group counts them on Linux 6.18.
+const PROGRAMS: usize = 300 << 10;
 /// `info.magic`.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale03");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale04");
 
 /// `struct info`.
 pub(crate) mod info {
@@ -20,6 +22,7 @@ pub(crate) mod info {
     pub(crate) const GENERATION: usize = 8;
     pub(crate) const SLOTS: usize = 12;
     pub(crate) const RINGS: usize = 16;
+    pub(crate) const BUF_SIZE: usize = 20;
     pub(crate) const NPORTS: usize = 28;
     pub(crate) const AGE_UNIT: usize = 32;
     pub(crate) const QUOTA: usize = 40;
@@ -166,6 +169,7 @@ pub(crate) mod ctl {
 pub(crate) struct Shape {
     pub(crate) slots: u32,
     pub(crate) rings: u32,
+    pub(crate) buf_size: u32,
 }
 
 impl Shape {
@@ -176,7 +180,7 @@ impl Shape {
             rings,
             slots: self.slots,
             buffers: crate::layout::FIRST_BUF + rings * self.slots,
-            buf_size: BUF_SIZE,
+            buf_size: self.buf_size,
         }
     }
 
@@ -199,10 +203,10 @@ impl Shape {
         self.rx_state(self.rings)
     }
 
-    /// Bytes of memory that one port takes: region, state, and a doorbell of three pages for each rx ring.
+    /// Bytes of memory that one port takes: region, state, a doorbell of three pages for each rx ring, and its programs.
     pub(crate) fn port_bytes(self) -> usize {
         let page_up = |n: usize| n.next_multiple_of(4096);
-        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096
+        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + PROGRAMS
     }
 }
 

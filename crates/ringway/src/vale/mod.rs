@@ -80,6 +80,8 @@ pub struct SwitchSpec {
     pub slots: u32,
     /// Rings of each direction, 1 to 8. Tx ring i of a port fills rx ring i of others.
     pub rings: u32,
+    /// Bytes of a buffer: a multiple of 64, 256 to 2112. Longer frames take several slots.
+    pub buf_size: u32,
     /// How long an address is remembered after its last frame, to within a 32nd; zero: for ever. At least 32 ms.
     pub ageing: Duration,
     /// Addresses that are learned of one port at most; the table has 131,072 entries in all, of which those that share a bucket of 8
@@ -91,7 +93,14 @@ pub struct SwitchSpec {
 
 impl Default for SwitchSpec {
     fn default() -> Self {
-        Self { slots: 1024, rings: 1, ageing: Duration::from_secs(300), quota: 65536, module: Module::Bridge }
+        Self {
+            slots: 1024,
+            rings: 1,
+            buf_size: layout::BUF_SIZE,
+            ageing: Duration::from_secs(300),
+            quota: 65536,
+            module: Module::Bridge,
+        }
     }
 }
 
@@ -105,13 +114,19 @@ impl SwitchSpec {
         if !(1..=layout::RINGS_MAX).contains(&self.rings) {
             return bad(format!("{} rings", self.rings), "take 1 to 8");
         }
+        if !self.buf_size.is_multiple_of(64) || !(256..=layout::BUF_SIZE).contains(&self.buf_size) {
+            return bad(
+                format!("buffers of {} bytes", self.buf_size),
+                "take a multiple of 64 from 256 to 2112",
+            );
+        }
         if !self.ageing.is_zero() && self.ageing < Duration::from_millis(32) {
             return bad(format!("addresses age in {:?}", self.ageing), "take 32 ms or more, or 0 for never");
         }
         if self.quota == 0 || self.quota as usize > layout::fdb::ENTRIES {
             return bad(format!("{} addresses a port", self.quota), "take 1 to 131072");
         }
-        Ok(Shape { slots: self.slots, rings: self.rings })
+        Ok(Shape { slots: self.slots, rings: self.rings, buf_size: self.buf_size })
     }
 
     /// The kernel's unit of age, in ns.
@@ -170,6 +185,7 @@ impl Switch {
             (info::GENERATION, 1),
             (info::SLOTS, spec.slots),
             (info::RINGS, spec.rings),
+            (info::BUF_SIZE, spec.buf_size),
             (info::MODULE, code.number()),
         ] {
             mem.u32(at).store(v, Relaxed);
@@ -228,6 +244,7 @@ impl Switch {
         SwitchSpec {
             slots: self.shape.slots,
             rings: self.shape.rings,
+            buf_size: self.shape.buf_size,
             ageing: if unit == u64::MAX { Duration::ZERO } else { Duration::from_nanos(unit * 32) },
             quota: self.info.u32(info::QUOTA).load(Relaxed),
             module: Module::of(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name),
@@ -245,12 +262,17 @@ impl Switch {
         let shared = layout::fdb::SIZE
             + (layout::port::SIZE + layout::VLANS_SIZE) * layout::PORTS as usize
             + info::SIZE;
+        shared.next_multiple_of(4096) + self.ports().len() * self.port_memory() + self.nic_bytes()
+    }
+
+    /// Bytes of kernel memory that each port adds, about: rings, buffers, states and programs.
+    #[must_use]
+    pub fn port_memory(&self) -> usize {
         let module = match self.spec().module {
             Module::Object(_) => self.shape.rings as usize * layout::MODULE_RUN,
             Module::Bridge | Module::Hub => 0,
         };
-        let ports = self.ports().len() * (self.shape.port_bytes() + module);
-        shared.next_multiple_of(4096) + ports + self.nic_bytes()
+        self.shape.port_bytes() + module
     }
 
     /// Removes the switch and its ports.
@@ -326,7 +348,12 @@ pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
 /// The shape of the switch whose `info` this is.
 fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
     let word = |at| info.u32(at).load(Relaxed);
-    let spec = SwitchSpec { slots: word(info::SLOTS), rings: word(info::RINGS), ..SwitchSpec::default() };
+    let spec = SwitchSpec {
+        slots: word(info::SLOTS),
+        rings: word(info::RINGS),
+        buf_size: word(info::BUF_SIZE),
+        ..SwitchSpec::default()
+    };
     if info.u64(info::MAGIC).load(Relaxed) != MAGIC {
         return Err(Error::new(ErrorKind::Unfit, name, "another version of Ringway made this switch")
             .cure("delete it with that version and make it again"));

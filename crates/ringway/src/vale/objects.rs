@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
 
-use super::layout::{self, BUF_SIZE, PORTS, RINGS_MAX, Shape};
+use super::layout::{self, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
 use super::secrets::Secrets;
 use super::view;
@@ -301,7 +301,7 @@ pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
         l.ring(0) as u32,
         l.ring_size as u32,
         l.buf_ofs as u32,
-        BUF_SIZE,
+        l.buf_size,
         l.bufs,
         of.epoch,
         0,

@@ -1,6 +1,6 @@
 //! Loading the programs of a switch without one, to see whether this kernel takes them.
 
-use super::layout::Shape;
+use super::layout::{BUF_SIZE, Shape};
 use super::module::Code;
 use super::nic;
 use super::objects::{self, Identity, Maps};
@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// What errors name.
 const ON: &str = "probe";
-const SHAPE: Shape = Shape { slots: 64, rings: 1 };
+const SHAPE: Shape = Shape { slots: 64, rings: 1, buf_size: BUF_SIZE };
 
 /// Loads the programs of ports, over maps of their own. Nothing is pinned.
 pub(crate) fn ports() -> Result<()> {
