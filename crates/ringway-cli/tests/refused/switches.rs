@@ -102,9 +102,9 @@ fn routes() {
         ("route run -p ''", 2, "no interface is named"),
         ("route run -p a:b:c", 2, "no interface is named"),
         ("route stats -w 0", 2, "such as 2 or 0.5"),
-        ("route sync", 1, "router"),
-        ("route show", 1, "router"),
-        ("route get 10.0.0.1", 1, "router"),
+        ("route sync", 1, "there is no such directory of switches"),
+        ("route show", 1, "there is no such directory of switches"),
+        ("route get 10.0.0.1", 1, "there is no such directory of switches"),
     ]);
 }
 
