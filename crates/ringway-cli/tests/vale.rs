@@ -412,7 +412,7 @@ fn what_is_in_use_is_not_removed() {
     assert!(
         room.run(&["pkt-gen", "-i", "vale0:a", "-f", "rx"])
             .error(1)
-            .contains("end that process, or open another")
+            .contains(&format!("pid {} has it open; end process {}", user.pid(), user.pid()))
     );
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a", "--force"]).code, Some(0));
     assert!(user.end().error(1).contains("the port was deleted"));

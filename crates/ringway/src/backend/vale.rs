@@ -298,7 +298,7 @@ impl ValeTx {
         match answer {
             DONE | BUSY => {}
             STALE => {
-                self.outs.forget();
+                self.outs.reopen();
                 self.program = self.core.program()?;
             }
             _ => {

@@ -43,16 +43,22 @@ impl Outs {
     pub(super) fn new(name: &str, dir: &Path) -> Self {
         let mut outs = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
         let ports: Vec<_> = outs.there().into_iter().map(|(port, ..)| port).collect();
-        for port in ports {
-            // Who sends there is told why that fails.
-            let _ = outs.find(port);
-        }
+        outs.find_all(&ports);
         outs
     }
 
-    /// They were replaced: those that took their places are opened when they are needed.
-    pub(super) fn forget(&mut self) {
+    /// They were replaced: opens the programs that took their places, so that the kernel can free the old ones.
+    pub(super) fn reopen(&mut self) {
         self.open.iter_mut().for_each(|o| o.looked_ns = 0);
+        let ports: Vec<_> = self.open.iter().map(|o| o.port).collect();
+        self.find_all(&ports);
+    }
+
+    fn find_all(&mut self, ports: &[u32]) {
+        for &port in ports {
+            // Who sends there is told why that fails.
+            let _ = self.find(port);
+        }
     }
 
     /// Sends up to `frames` frames that wait for the NIC with port number `port`, or for each one.
