@@ -192,7 +192,7 @@ mod tests {
         let notes = [note(b"GNU\0", &[7; 5]), note(b"Go\0", &[1; 83])].concat();
         assert!(has_note(&notes, b"Go\0"));
         assert!(
-            !has_note(&notes[..40], b"Go\0")
+            !has_note(&notes[..38], b"Go\0")
                 && !has_note(&notes, b"Rust\0")
                 && !has_note(&[0xff; 40], b"Go\0")
         );
