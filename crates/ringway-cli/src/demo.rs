@@ -1,7 +1,8 @@
 //! `ringway demo`: what Ringway is for, shown on this machine.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use ringway_bench::demo::{self, Event, Options, Outcome, page};
 use ringway_bench::suite::table::number;
@@ -46,6 +47,7 @@ Examples:
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let console = Console { json: args.json };
     let options = Options { seconds: args.seconds, runs: args.runs, signals: stop::signals()? };
+    let file = PageFile::open(&args.out)?;
     let mut progress = ProgressLine::new();
     let mut closed = Ok(());
     let outcome = demo::run(&options, |event| match event {
@@ -58,26 +60,76 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     progress.clear();
     closed?;
     let outcome = outcome.map_err(|e| Failure::Other(e.to_string()))?;
-    let path = args.out.display();
-    fs::write(&args.out, page::html(&outcome)).map_err(|e| Failure::Other(format!("{path}: {e}")))?;
-    if let Some(warning) = outcome.conditions.warning() {
+    file.write(&page::html(&outcome))?;
+    if let Some(warning) = outcome.conditions.warning().filter(|_| args.json) {
         note(&format!("warning: {warning}"));
     }
     let object = json!({ "page": args.out, "result": outcome });
-    console.result(&format!("{}\nReport: {path}", summary(&outcome)), &object)?;
+    console.result(&format!("{}\nReport: {}", summary(&outcome), args.out.display()), &object)?;
     verdict(&outcome)
 }
 
+/// The file of the page, open from the start: half a minute later is too late to hear that it can't be written.
+struct PageFile<'a> {
+    path: &'a Path,
+    file: File,
+    /// Made here, and empty: taken away when there is no page for it.
+    empty: bool,
+}
+
+impl<'a> PageFile<'a> {
+    fn open(path: &'a Path) -> Result<Self, Failure> {
+        let options = || {
+            let mut options = File::options();
+            options.write(true);
+            options
+        };
+        let (opened, empty) = match options().create_new(true).open(path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => (options().open(path), false),
+            made => (made, true),
+        };
+        opened.map(|file| Self { path, file, empty }).map_err(|e| unwritable(path, &e))
+    }
+
+    fn write(mut self, text: &str) -> Result<(), Failure> {
+        self.empty = false;
+        let mut whole = || {
+            // Only files of a disk have a length.
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+            }
+            self.file.write_all(text.as_bytes())
+        };
+        whole().map_err(|e| unwritable(self.path, &e))
+    }
+}
+
+impl Drop for PageFile<'_> {
+    fn drop(&mut self) {
+        if self.empty {
+            let _ = fs::remove_file(self.path);
+        }
+    }
+}
+
+fn unwritable(path: &Path, why: &io::Error) -> Failure {
+    Failure::Other(format!(
+        "{}: the page can't be written: {why}; name another file with --out",
+        path.display()
+    ))
+}
+
 fn summary(outcome: &Outcome) -> String {
-    let mut lines = vec![format!("  {:<14} {:>7}   {:>7} - {:<7}", "Mpps", "median", "min", "max")];
+    let mut lines = vec![format!("  {:<14} {:>7}   {:>7} - {}", "Mpps", "median", "min", "max")];
     for row in &outcome.flood {
         let [median, min, max] = [row.median, row.min, row.max].map(number);
-        lines.push(format!("  {:<14} {median:>7}   {min:>7} - {max:<7}", row.system));
+        lines.push(format!("  {:<14} {median:>7}   {min:>7} - {max}", row.system));
     }
     let ratios = outcome.ratios.iter().map(|r| format!("{:.1} times {}", r.times, r.to)).collect::<Vec<_>>();
     if !ratios.is_empty() {
         lines.push(format!("\nRingway forwards {}.", ratios.join(", ")));
     }
+    lines.extend(outcome.conditions.warning().map(|why| format!("Careful: {why}.")));
     lines.extend(
         outcome
             .drops

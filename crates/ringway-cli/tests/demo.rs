@@ -60,6 +60,16 @@ fn a_signal_ends_the_demo_and_leaves_nothing() {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_is_told_before_the_run() {
+    for path in ["/nowhere/page.html", "/"] {
+        let (output, _) = run(&["demo", "--out", path]);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]), "{error}");
+        assert!(error.contains(path) && error.contains("--out"), "{error}");
+    }
+}
+
+#[test]
 fn a_benchmark_without_links_keeps_its_contract() {
     let file = page("bench").with_extension("json");
     let args = ["bench", "io", "--case", "pipe", "--runs", "2", "--seconds", "0.05", "--json"];

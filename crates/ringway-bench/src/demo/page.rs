@@ -51,9 +51,12 @@ fn head(o: &Outcome) -> String {
         let tail = if best.is_empty() { String::new() } else { format!(": {best}") };
         format!("<p class=\"lead\">Ringway forwards <b>{rate}</b> million packets per second on one core{tail}.</p>\n")
     });
+    let careful = o.conditions.warning().filter(|_| speed.is_some());
+    let careful = careful.map(|why| format!("<p class=\"bad\">Careful: {}.</p>\n", escape(&why)));
     format!(
-        "<header>\n<h1>Ringway demo</h1>\n{}<p class=\"{class}\">{verdict}</p>\n</header>\n",
-        speed.unwrap_or_default()
+        "<header>\n<h1>Ringway demo</h1>\n{}{}<p class=\"{class}\">{verdict}</p>\n</header>\n",
+        speed.unwrap_or_default(),
+        careful.unwrap_or_default()
     )
 }
 
@@ -141,10 +144,9 @@ fn gaps(o: &Outcome) -> String {
 
 fn conditions(o: &Outcome) -> String {
     let c = &o.conditions;
-    let warning = c.warning().map(|w| format!(" <b>Careful: {}.</b>", escape(&w))).unwrap_or_default();
     let run = if o.over == "veth" { "sudo ringway demo" } else { "ringway demo" };
     let machine = escape(&c.to_string());
-    format!("<footer>\n<p>{machine}.{warning} Made by <code>{run}</code>.</p>\n</footer>\n")
+    format!("<footer>\n<p>{machine}. Made by <code>{run}</code>.</p>\n</footer>\n")
 }
 
 fn table(first: &str, names: &[&str], rows: impl Iterator<Item = String>) -> String {
@@ -219,6 +221,20 @@ mod tests {
         }
         assert!(page.contains("ring_full") && page.contains("1\u{a0}234\u{a0}567"));
         assert!(page.contains("prefers-color-scheme"));
+    }
+
+    #[test]
+    fn what_makes_the_headline_doubtful_stands_below_it() {
+        let row = r#"{"case": "demo", "system": "ringway-ebpf", "frame": 64, "burst": 1, "cores": 1, "unit": "Mpps",
+            "median": 1.5, "min": 1.4, "max": 1.6, "runs": 1, "samples": [1.5]}"#;
+        let row = serde_json::from_str(row).unwrap();
+        let mut outcome = Outcome { flood: vec![row], ..outcome() };
+        assert!(!html(&outcome).contains("Careful"));
+        outcome.conditions.load = 3.7;
+        let page = html(&outcome);
+        let at = |text: &str| page.find(text).expect(text);
+        assert!(at("million packets per second on") < at("Careful: the load average is 3.70"));
+        assert!(at("Careful") < at("</header>") && page.matches("Careful").count() == 1);
     }
 
     #[test]

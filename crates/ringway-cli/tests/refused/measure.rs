@@ -58,6 +58,8 @@ fn tables_suites_and_the_demonstration() {
         ("demo --runs x", 2, "accepted: a whole number"),
         ("demo --seconds 0", 2, "0.01 to 3600 seconds"),
         ("demo --out", 2, "a value is required for '--out"),
+        ("demo --out /nowhere/x.html", 1, "/nowhere/x.html: the page can't be written"),
+        ("demo --out /", 1, "name another file with --out"),
         ("demo extra", 2, "unexpected argument 'extra'"),
     ]);
 }
