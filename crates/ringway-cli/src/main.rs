@@ -19,6 +19,7 @@ mod fib;
 mod link;
 mod metrics;
 mod pkt_gen;
+mod rates;
 mod refusal;
 mod rfc2544;
 mod route;

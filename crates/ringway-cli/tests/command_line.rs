@@ -91,6 +91,7 @@ fn stats_lists_open_ports_with_their_counters() {
     );
     let watching = start(&["stats", &b, "-w", "0.05"]);
     watching.wait_said("rx 123 in", 3);
+    watching.wait_said("rx 123 in, 123 out; 0 pps, 0 bit/s, 0 drops/s", 2);
     assert_eq!(watching.interrupt().code, Some(0));
     running.interrupt();
 }

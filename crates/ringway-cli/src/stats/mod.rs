@@ -2,6 +2,7 @@
 
 mod account;
 mod check;
+mod since;
 
 use std::io::Write;
 use std::time::UNIX_EPOCH;
@@ -15,6 +16,7 @@ use crate::switches::Reading;
 use crate::units::printable;
 use crate::visible::{nobody_has_it, none_listed};
 use crate::{counters, link, metrics, routers, stop, switches};
+use since::Look;
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
@@ -23,7 +25,7 @@ pub(crate) struct Args {
     /// Only this port; exit code 1 when nobody has it open
     port: Option<String>,
 
-    /// Print again every SECONDS, until Ctrl-C
+    /// Print again every SECONDS, until Ctrl-C; from the second time on with rates since the time before
     #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
     watch: Option<f64>,
 
@@ -79,7 +81,7 @@ routers, with label router; ringway_router_packets has labels member and outcome
 
 Examples:
   ringway stats                  # all ports that you may see
-  ringway stats eth0 -w 1        # one port, every second
+  ringway stats eth0 -w 1        # one port with its rates, every second
   ringway stats --check          # is every frame accounted for?
   ringway stats --openmetrics    # what ringway exporter serves
   ringway stats --json | jq '.ports[] | {name, dropped: .rx.dropped}'
@@ -95,7 +97,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.check {
         return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose, console);
     }
-    stop::repeat(args.watch, console, || show(args, console))
+    let mut before = None;
+    stop::repeat(args.watch, console, || {
+        before = Some(show(args, console, before.as_ref())?);
+        Ok(())
+    })
 }
 
 /// The ports that were asked for.
@@ -122,26 +128,30 @@ fn all_routers(args: &Args) -> Vec<routers::Reading> {
     if args.port.is_none() { routers::readable() } else { Vec::new() }
 }
 
-fn show(args: &Args, console: Console) -> Result<(), Failure> {
-    let ports = selected(args)?;
-    let text: Vec<String> = ports.iter().map(|p| describe(p, args.verbose)).collect();
+/// Prints what there is now; with rates since the look before.
+fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Failure> {
+    let look = Look::new(selected(args)?);
+    let ports = &look.ports;
+    let text: Vec<String> =
+        ports.iter().map(|p| describe(p, args.verbose, before.and_then(|b| look.rates(b, p)))).collect();
     let text = if text.is_empty() { none_listed() } else { text.join("\n") };
     let mut totals = PortCounters::default();
-    for p in &ports {
+    for p in ports {
         totals.rx.add(&p.counters.rx);
         totals.tx.add(&p.counters.tx);
     }
-    let ports: Vec<Value> = ports.iter().map(object).collect();
-    console.result(&text, &json!({ "ports": ports, "totals": counters::port(&totals) }))?;
+    let objects: Vec<Value> = ports.iter().map(object).collect();
+    console.result(&text, &json!({ "ports": objects, "totals": counters::port(&totals) }))?;
     if args.json && ports.is_empty() {
         note(&none_listed());
     }
-    Ok(())
+    Ok(look)
 }
 
-fn describe(p: &OpenPort, verbose: bool) -> String {
+fn describe(p: &OpenPort, verbose: bool, rates: Option<[String; 2]>) -> String {
+    let [rx, tx] = rates.map(|both| both.map(|rates| format!("; {rates}"))).unwrap_or_default();
     let name = printable(&p.name);
-    let mut text = format!("{name} (pid {})\n  rx {}\n  tx {}", p.pid, p.counters.rx, p.counters.tx);
+    let mut text = format!("{name} (pid {})\n  rx {}{rx}\n  tx {}{tx}", p.pid, p.counters.rx, p.counters.tx);
     if verbose {
         for c in [&p.counters.rx, &p.counters.tx] {
             for (why, _) in c.reasons() {

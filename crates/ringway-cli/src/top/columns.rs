@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::rates::Rates;
 use super::state::Row;
+use crate::rates::Rates;
 use crate::units::short;
 
 /// A column of the table.
@@ -22,15 +22,21 @@ pub(super) enum Column {
     PerSync,
     Busy,
     Cpu,
+    Owner,
 }
 
-use Column::{Busy, Cpu, Dropped, Drops, PerSync, Pid, Port, RxBits, RxPps, RxWire, TxBits, TxPps, TxWire};
+use Column::{
+    Busy, Cpu, Dropped, Drops, Owner, PerSync, Pid, Port, RxBits, RxPps, RxWire, TxBits, TxPps, TxWire,
+};
 
 /// Least width of the column of names.
 const NAME: usize = 12;
 
+/// Names of programs, as Linux keeps them, are no longer.
+const OWNER: usize = 15;
+
 impl Column {
-    /// All, from left to right.
+    /// All that a table can be sorted by, from left to right; [`Column::Owner`] comes after them where there is room.
     pub(super) const ALL: [Self; 13] =
         [Port, Pid, RxPps, RxBits, RxWire, TxPps, TxBits, TxWire, Drops, Dropped, PerSync, Busy, Cpu];
 
@@ -49,23 +55,26 @@ impl Column {
             PerSync => "/SYNC",
             Busy => "BUSY",
             Cpu => "CPU",
+            Owner => "OWNER",
         }
     }
 
-    /// Width of all columns but that of names, which takes what is left.
+    /// Least width. That of names grows with the names.
     pub(super) fn width(self) -> usize {
         match self {
             Port => NAME,
             Pid => 7,
             PerSync | Cpu => 5,
             Busy => 4,
+            Owner => OWNER,
             _ => 6,
         }
     }
 
     /// Columns that fit into `width`, from left to right, and the width of that of names. The most telling ones win; of
-    /// both kinds of bit rates there is one until both fit.
-    pub(super) fn fit(width: usize, wire: bool) -> (Vec<Self>, usize) {
+    /// both kinds of bit rates there is one until both fit. The column of names is no wider than the longest name: the eye
+    /// would lose the row.
+    pub(super) fn fit(width: usize, wire: bool, longest: usize) -> (Vec<Self>, usize) {
         let payload = [RxBits, TxBits];
         let on_wire = [RxWire, TxWire];
         let (first, second) = if wire { (on_wire, payload) } else { (payload, on_wire) };
@@ -80,8 +89,12 @@ impl Column {
                 taken.extend(group);
             }
         }
-        let columns = Self::ALL.into_iter().filter(|c| taken.contains(c)).collect();
-        (columns, NAME.min(width) + left)
+        let more = left.min(longest.saturating_sub(NAME));
+        let mut columns: Vec<Self> = Self::ALL.into_iter().filter(|c| taken.contains(c)).collect();
+        if taken.len() == Self::ALL.len() && left - more > OWNER {
+            columns.push(Owner);
+        }
+        (columns, NAME.min(width) + more)
     }
 
     /// What the column says of a port; `-` for what is not known yet.
@@ -90,17 +103,23 @@ impl Column {
         match self {
             Port => row.port.key.name.clone(),
             Pid => row.port.key.pid.to_string(),
+            Owner => row.port.owner.as_ref().map_or_else(|| "-".into(), |o| shorten(&o.command, OWNER)),
             Dropped => short(row.dropped as f64),
             Busy | Cpu => self.value(row).map_or_else(|| "-".into(), percent),
             _ => known(self.value(row)),
         }
     }
 
+    /// Whether it has words, which start at its left edge, and not numbers, which end at its right one.
+    pub(super) fn is_text(self) -> bool {
+        matches!(self, Port | Owner)
+    }
+
     /// The number behind the text.
     fn value(self, row: &Row<'_>) -> Option<f64> {
         let of = |r: Option<Rates>, pick: fn(Rates) -> f64| r.map(pick);
         match self {
-            Port => None,
+            Port | Owner => None,
             Pid => Some(row.port.key.pid.into()),
             RxPps => of(row.rx, |r| r.pps),
             RxBits => of(row.rx, |r| r.bps),
@@ -157,23 +176,34 @@ mod tests {
 
     #[test]
     fn the_usual_terminal_has_all_but_the_second_bit_rates() {
-        let (columns, name) = Column::fit(80, true);
+        let (columns, name) = Column::fit(80, true, 99);
         assert_eq!(columns.len(), 11);
         assert!(!columns.contains(&RxBits) && columns.contains(&RxWire) && columns.contains(&Cpu));
         assert!((NAME..=14).contains(&name), "{name}");
-        assert!(Column::fit(80, false).0.contains(&TxBits));
-        assert_eq!(Column::fit(40, true).0, [Port, RxPps, TxPps, Drops, Busy]);
-        assert_eq!(Column::fit(12, true), (vec![Port], 12));
-        assert_eq!(Column::fit(0, true), (vec![Port], 0));
-        assert_eq!(Column::fit(120, true).0, Column::ALL);
+        assert!(Column::fit(80, false, 99).0.contains(&TxBits));
+        assert_eq!(Column::fit(40, true, 99).0, [Port, RxPps, TxPps, Drops, Busy]);
+        assert_eq!(Column::fit(12, true, 99), (vec![Port], 12));
+        assert_eq!(Column::fit(0, true, 99), (vec![Port], 0));
+        assert_eq!(Column::fit(100, true, 99).0, Column::ALL);
+    }
+
+    #[test]
+    fn a_wide_terminal_has_names_no_wider_than_they_are() {
+        for (width, longest, name, owner) in
+            [(200, 20, 20, true), (200, 5, NAME, true), (200, 120, 119, false), (120, 26, 26, false)]
+        {
+            let (columns, found) = Column::fit(width, true, longest);
+            assert_eq!((found, columns.contains(&Owner)), (name, owner), "{width} {longest}");
+        }
     }
 
     proptest! {
         #[test]
-        fn columns_fill_the_width_exactly(width in 0usize..300, wire: bool) {
-            let (columns, name) = Column::fit(width, wire);
+        fn columns_fit_and_names_take_what_is_left(width in 0usize..300, wire: bool, longest in 0usize..300) {
+            let (columns, name) = Column::fit(width, wire, longest);
             let others: usize = columns[1..].iter().map(|c| c.width() + 1).sum();
-            prop_assert_eq!(name + others, width);
+            prop_assert!(name + others <= width);
+            prop_assert!(name >= longest.max(NAME).min(width) || name + others == width);
             prop_assert!(columns.iter().all(|c| c.title().len() <= c.width()));
         }
 

@@ -3,9 +3,9 @@
 use ringway::{Counters, DropReason};
 
 use super::columns::percent;
-use super::rates::{Rates, by_reason, dropped};
 use super::reading::{Ring, Side};
 use super::state::Row;
+use crate::rates::{Rates, by_reason, dropped};
 use crate::units::short;
 
 /// A line of text and how it is meant.
@@ -145,7 +145,7 @@ pub(super) fn wrap(l: Line, width: usize) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::rates::tests::counters;
+    use crate::rates::tests::counters;
     use crate::top::reading::{Reading, tests::port};
     use crate::top::state::State;
 

@@ -2,7 +2,6 @@
 
 mod columns;
 mod detail;
-mod rates;
 mod reading;
 mod screen;
 mod state;
@@ -44,6 +43,7 @@ Shown are the ports that you may see: root sees those of root. Press ? for keys 
   /SYNC    frames a sync
   BUSY     share of syncs that brought frames or freed slots
   CPU      processors that all threads of the owner use; it may have several ports open
+  OWNER    the program that has the port open, on wide terminals
   FILL     slots in use after the last sync, of those that can be
 
 Examples:

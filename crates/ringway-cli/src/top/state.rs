@@ -6,8 +6,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ringway::Counters;
 
 use super::columns::Column;
-use super::rates::{Rates, dropped};
 use super::reading::{Key, Port, Reading};
+use crate::rates::{Rates, dropped};
 
 /// Intervals that `+` and `-` step through, in ms.
 const STEPS: [u64; 10] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 600_000];
@@ -271,7 +271,7 @@ fn step(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::rates::tests::counters;
+    use crate::rates::tests::counters;
     use crate::top::reading::tests::port;
 
     fn reading(s: u64, ports: &[(&str, u64)]) -> Reading {

@@ -35,7 +35,7 @@ mod tests {
     use ringway::Counters;
 
     use super::*;
-    use crate::top::rates::tests::counters;
+    use crate::rates::tests::counters;
     use crate::top::reading::{Reading, tests::port};
 
     #[test]

@@ -32,6 +32,7 @@ COLUMNS
   /SYNC           frames a sync, both directions
   BUSY            share of syncs that brought frames or freed slots
   CPU             processors that the owner's threads use, all its ports
+  OWNER           program that has the port open, on wide terminals
   FILL            slots in use after the last sync, of those there are
 High BUSY: there is work at each look. High CPU and low BUSY: the owner spins.
 - is not known yet. k, M, G are powers of 1000. Also: ringway stats --json";
@@ -98,7 +99,9 @@ fn table(state: &State, rows: &[Row<'_>], area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
-    let (columns, name) = Column::fit(area.width.into(), state.wire);
+    // With the mark of the selected one.
+    let longest = rows.iter().map(|r| r.port.key.name.chars().count() + 1).max().unwrap_or(0);
+    let (columns, name) = Column::fit(area.width.into(), state.wire, longest);
     let head = Style::new().add_modifier(Modifier::REVERSED);
     let line = |y: u16| Rect { y: area.y + y, height: 1, ..area };
     put(buf, line(0), &" ".repeat(area.width.into()), head);
@@ -134,7 +137,7 @@ fn cells(
     for &column in columns {
         let width = if column == Column::Port { name } else { column.width() };
         let (text, style) = cell(column);
-        let pad = if column == Column::Port { 0 } else { width.saturating_sub(text.len()) };
+        let pad = if column.is_text() { 0 } else { width.saturating_sub(text.len()) };
         let at = Rect { x: area.x + (x + pad) as u16, width: (width - pad) as u16, ..area };
         put(buf, at.intersection(area), &text, style);
         x += width + 1;
@@ -206,7 +209,7 @@ mod tests {
     use ringway::Counters;
 
     use super::*;
-    use crate::top::rates::tests::counters;
+    use crate::rates::tests::counters;
     use crate::top::reading::{Reading, tests::port};
 
     /// Two readings, a second apart, of a port that loses frames, one with a long name and `more` idle ones.
@@ -310,6 +313,7 @@ mod tests {
             shown[3]
         );
         assert!(shown[2].contains("2.50M  1.20G  1.68G      0      0      0     70    140"), "{}", shown[2]);
+        assert!(shown[1].ends_with(" CPU OWNER") && shown[2].ends_with(" forwarder"), "{shown:#?}");
     }
 
     #[test]

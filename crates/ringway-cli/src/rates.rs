@@ -7,26 +7,26 @@ const WIRE_OVERHEAD: u64 = 24;
 
 /// How much happened in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Rates {
+pub(crate) struct Rates {
     /// Frames that left a second: given to the program for rx, sent for tx.
-    pub(super) pps: f64,
+    pub(crate) pps: f64,
     /// Their bits a second, without FCS.
-    pub(super) bps: f64,
+    pub(crate) bps: f64,
     /// The same on the wire, with FCS, preamble and gap.
-    pub(super) wire_bps: f64,
+    pub(crate) wire_bps: f64,
     /// Frames dropped a second.
-    pub(super) drops: f64,
+    pub(crate) drops: f64,
     /// Syncs a second.
-    pub(super) syncs: f64,
+    pub(crate) syncs: f64,
     /// Frames a sync.
-    pub(super) per_sync: f64,
+    pub(crate) per_sync: f64,
     /// Share of syncs that moved something, 0 to 1.
-    pub(super) busy: f64,
+    pub(crate) busy: f64,
 }
 
 impl Rates {
     /// What happened from one reading to another, `seconds` later; `None` when no time passed.
-    pub(super) fn between(from: &Counters, to: &Counters, seconds: f64) -> Option<Self> {
+    pub(crate) fn between(from: &Counters, to: &Counters, seconds: f64) -> Option<Self> {
         if seconds <= 0.0 {
             return None;
         }
@@ -52,29 +52,29 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 /// How much a counter grew, also over its end. One that went back a little, because a frame counted as delivered turned
 /// out to be unusable, did not grow.
-pub(super) fn grown(from: u64, to: u64) -> u64 {
+pub(crate) fn grown(from: u64, to: u64) -> u64 {
     let n = to.wrapping_sub(from);
     if n > u64::MAX / 2 { 0 } else { n }
 }
 
 /// Frames dropped for each reason, in the order of [`DropReason::ALL`].
-pub(super) fn by_reason(from: &Counters, to: &Counters) -> impl Iterator<Item = (DropReason, u64)> {
+pub(crate) fn by_reason(from: &Counters, to: &Counters) -> impl Iterator<Item = (DropReason, u64)> {
     DropReason::ALL.into_iter().map(|d| (d, grown(from.drops(d), to.drops(d))))
 }
 
 /// Frames dropped for any reason.
-pub(super) fn dropped(from: &Counters, to: &Counters) -> u64 {
+pub(crate) fn dropped(from: &Counters, to: &Counters) -> u64 {
     by_reason(from, to).map(|(_, n)| n).fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
     /// Counters with the most telling fields set.
-    pub(in crate::top) fn counters(frames: u64, bytes: u64, syncs: (u64, u64), full: u64) -> Counters {
+    pub(crate) fn counters(frames: u64, bytes: u64, syncs: (u64, u64), full: u64) -> Counters {
         let mut c = Counters::default();
         (c.frames_in, c.frames_out, c.bytes_out) = (frames.wrapping_add(full), frames, bytes);
         (c.syncs, c.busy_syncs) = syncs;
