@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::selection::Selection;
+use crate::units::many;
 use crate::{counters, link, stop};
 
 /// Forward frames between two ports, both ways
@@ -102,13 +103,19 @@ impl Way {
     fn text(&self, held: Held) -> Vec<String> {
         let (rx, tx) = (self.source.counters().rx, self.sink.counters().tx);
         let mut text = vec![
-            format!("{} -> {}: {} frames, {} bytes", self.from, self.to, tx.frames_out, tx.bytes_out),
+            format!(
+                "{} -> {}: {}, {}",
+                self.from,
+                self.to,
+                many(tx.frames_out, "frame"),
+                many(tx.bytes_out, "byte")
+            ),
             format!("  {} rx: {rx}", self.from),
             format!("  {} tx: {tx}", self.to),
         ];
         if held != Held::default() {
-            let (received, unsent) = (held.received, held.unsent);
-            text.push(format!("  left in rings: {received} slots not forwarded, {unsent} slots not sent"));
+            let [received, unsent] = [held.received, held.unsent].map(|n| many(n.into(), "slot"));
+            text.push(format!("  left in rings: {received} not forwarded, {unsent} not sent"));
         }
         let only = PortCounters { rx, tx };
         text.extend(counters::drops(&only).into_iter().map(|line| format!("  {line}")));

@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(crate) use ringway_bench::traffic::report::many;
+
 /// A number of frames: digits with an optional `k`, `M` or `G` (decimal, either case), such as `10k` or `1.5M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let bad = || "accepted: NUMBER[k|M|G] such as 1000, 10k or 1.5M".to_owned();
@@ -43,9 +45,18 @@ pub(crate) fn short(n: f64) -> String {
 
 const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// `n` things, of which one has no `s`.
-pub(crate) fn many(n: u64, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+/// Bits a second, as tc and iperf3 write them: a number as of [`count`], alone or with `bit`, `bit/s` or `bps`.
+pub(crate) fn bits(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let unit = ["bit/s", "bits", "bit", "bps"].into_iter().find_map(|unit| lower.strip_suffix(unit));
+    count(unit.unwrap_or(&lower)).map_err(|_| "accepted: bits a second such as 1G, 10Gbit or 100mbit".into())
+}
+
+/// Frames a second: a number as of [`count`], alone or with `pps`.
+pub(crate) fn frames(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    count(lower.strip_suffix("pps").unwrap_or(&lower))
+        .map_err(|_| "accepted: frames a second such as 1000, 10k or 1.5Mpps".into())
 }
 
 /// The time of day and the date in UTC, as RFC 3339 has them: `2026-11-22T18:05:09Z`.
@@ -78,7 +89,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{count, many, printable, short, utc};
+    use super::{bits, count, frames, many, printable, short, utc};
 
     #[test]
     fn times_are_dates() {
@@ -140,6 +151,30 @@ mod tests {
     #[test]
     fn control_characters_are_hidden() {
         assert_eq!(printable("a\x1b[2Jb\n\u{9b}é"), "a?[2Jb??é");
+    }
+
+    #[test]
+    fn rates_have_the_units_of_other_tools() {
+        for (text, n) in [
+            ("10G", 10_000_000_000),
+            ("10Gbit", 10_000_000_000),
+            ("100mbit", 100_000_000),
+            ("2.5Gbps", 2_500_000_000),
+            ("1gbit/s", 1_000_000_000),
+            ("64kbits", 64_000),
+            ("800bit", 800),
+        ] {
+            assert_eq!(bits(text), Ok(n), "{text}");
+        }
+        for (text, n) in [("10k", 10_000), ("1.5Mpps", 1_500_000), ("7PPS", 7)] {
+            assert_eq!(frames(text), Ok(n), "{text}");
+        }
+        for bad in ["", "bit", "10GB", "10Gbyte", "1Gpps", "1e9", "-1bit"] {
+            assert!(bits(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "pps", "10Gbit", "1 kpps"] {
+            assert!(frames(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ const SCALE: u128 = 1_000_000 * 1_000_000_000;
 
 /// A rate as written by a user: frames or bits per second.
 ///
-/// Numbers take `k`, `M` or `G` (decimal, either case) and `pps` (the default) or `bps`; `0` and `max` mean as
+/// Numbers take `k`, `M` or `G` (decimal, either case) and `pps` (the default), `bit`, `bit/s` or `bps`; `0` and `max` mean as
 /// fast as possible. A number too small or too large for the schedule is refused.
 ///
 /// ```
@@ -59,7 +59,8 @@ impl FromStr for Rate {
         if lower == "max" {
             return Ok(Self::Unlimited);
         }
-        let (number, bits) = match (lower.strip_suffix("bps"), lower.strip_suffix("pps")) {
+        let of_bits = ["bit/s", "bits", "bit", "bps"].into_iter().find_map(|unit| lower.strip_suffix(unit));
+        let (number, bits) = match (of_bits, lower.strip_suffix("pps")) {
             (Some(number), _) => (number, true),
             (None, Some(number)) => (number, false),
             (None, None) => (lower.as_str(), false),
@@ -92,7 +93,7 @@ impl fmt::Display for RateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "bad rate '{}'; accepted: NUMBER[k|M|G][pps|bps] such as 10k, 1.5M or 10Gbps, from 0.000001 to 1000000G, or max",
+            "bad rate '{}'; accepted: NUMBER[k|M|G][pps|bit] such as 10k, 1.5Mpps or 10Gbit, from 0.000001 to 1000000G, or max",
             self.0
         )
     }
@@ -217,6 +218,9 @@ mod tests {
         assert_eq!(rate(".5g"), Rate::Frames(0.5e9));
         assert_eq!(rate("2.5 Gbps"), Rate::Bits(2.5e9));
         assert_eq!(rate("100bps"), Rate::Bits(100.0));
+        for (text, bits) in [("10Gbit", 10e9), ("100mbit", 100e6), ("1.5 kbit/s", 1500.0), ("5bits", 5.0)] {
+            assert_eq!(rate(text), Rate::Bits(bits), "{text}");
+        }
         assert_eq!(rate("10Gbps").pps(1514), Some(10e9 / (1538.0 * 8.0)));
         let [huge, tiny] = [format!("1{}", "0".repeat(400)), format!("0.{}1", "0".repeat(400))];
         assert_eq!(rate("1000000G"), Rate::Frames(1e15));
@@ -236,6 +240,8 @@ mod tests {
             "pps",
             ".",
             "Gbps",
+            "Gbit",
+            "10Gbyte",
         ] {
             let error = bad.parse::<Rate>().unwrap_err().to_string();
             assert!(error.starts_with(&format!("bad rate '{bad}'; accepted: NUMBER")), "{error}");

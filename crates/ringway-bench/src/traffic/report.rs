@@ -187,12 +187,23 @@ pub struct Summary {
     pub latency: Option<LatencySummary>,
 }
 
+/// `n` things, of which one has no `s`.
+pub fn many(n: u64, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{}: {} packets of {:.1} bytes, {} bytes, {} bursts of {:.2}, in {:.3} s",
-            self.label, self.packets, self.avg_length, self.bytes, self.bursts, self.avg_burst, self.seconds,
+            "{}: {} of {:.1} bytes, {}, {} of {:.2}, in {:.3} s",
+            self.label,
+            many(self.packets, "packet"),
+            self.avg_length,
+            many(self.bytes, "byte"),
+            many(self.bursts, "burst"),
+            self.avg_burst,
+            self.seconds,
         )?;
         write!(
             f,
@@ -355,6 +366,16 @@ mod tests {
              average: 2.000 Kpps, 960.000 Kbps (1.344 Mbps with FCS, preamble and gap)\n\
              3 intervals: 1.000 Kpps / 2.000 Kpps / 3.000 Kpps min/mean/max, standard deviation 1.000 Kpps\n\
              sequence: 3 lost, 0 duplicated, 0 reordered, 0 stale, 0 corrupted, 0 foreign"
+        );
+    }
+
+    #[test]
+    fn one_packet_is_no_packets() {
+        let summary =
+            Report::new("tx", sample(0, 0)).finish(Sample { bursts: 1, ..sample(1, 1) }).to_string();
+        assert!(
+            summary.starts_with("tx: 1 packet of 60.0 bytes, 60 bytes, 1 burst of 1.00, in"),
+            "{summary}"
         );
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(super) burst: u32,
 
-    /// Frames per second such as 10k, 1.5M, or bits per second on the wire such as 10Gbps [default: max; ping: 1k]
+    /// Frames per second such as 10k, 1.5M, or bits per second on the wire such as 10Gbit; 0 or max: no limit [default: max; ping: 1k]
     #[arg(short = 'R', value_name = "RATE")]
     pub(super) rate: Option<Rate>,
 
@@ -118,7 +118,7 @@ receiver finds loss, duplicates and reordering, and ping measures. Ctrl-C ends w
 
 Examples:
   ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1-10.1.0.255:2000
-  ringway pkt-gen -i eth0 -f tx -R 10Gbps -l 1514     # line rate of a 10G link
+  ringway pkt-gen -i eth0 -f tx -R 10Gbit -l 1514     # line rate of a 10G link
   ringway pkt-gen -i eth0 -f rx --json                # count until Ctrl-C
   ringway pkt-gen -i eth0 -f pong --take 'udp port 7' # echo, beside a host that goes on working
   ringway pkt-gen -i 'pipe:x}1' -f pong & ringway pkt-gen -i 'pipe:x{1' -f ping -n 1k";

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::{Session, frames, meter};
 use crate::failure::Failure;
+use crate::units::many;
 
 /// Requests per second when no rate is given.
 const PING_PPS: f64 = 1000.0;
@@ -71,8 +72,16 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let worker = || session.work(0, || ponger.run(&mut rx, &mut tx, &progress[0], &session.signals));
     let (_, summary) = meter::run(session, &progress, vec![worker], |_| ())?;
     let ignored = ponger.ignored();
-    let notes: Vec<_> =
-        (ignored > 0).then(|| format!("{ignored} frames ignored: not UDP")).into_iter().collect();
+    let notes: Vec<_> = (ignored > 0)
+        .then(|| {
+            format!(
+                "ignored: {} that {} not UDP",
+                many(ignored, "frame"),
+                if ignored == 1 { "is" } else { "are" }
+            )
+        })
+        .into_iter()
+        .collect();
     session.conclude(&port, &summary, &notes, json!({ "ignored": ignored }))
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
+use crate::units::many;
 use crate::{counters, link, stop};
 
 pub(crate) use args::Args;
@@ -53,10 +54,7 @@ impl Session<'_> {
 
     /// How many threads, for people.
     fn threads(&self) -> String {
-        match self.args.threads {
-            1 => "1 thread".into(),
-            n => format!("{n} threads"),
-        }
+        many(self.args.threads.into(), "thread")
     }
 
     /// Puts the calling thread, the `thread`th worker, on its CPU.

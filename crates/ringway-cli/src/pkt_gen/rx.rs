@@ -21,7 +21,7 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
             0 => format!("{name}: nothing can be received on this port"),
             _ => {
                 let has = many(rings as u64, "rx ring");
-                format!("{name}: {threads} threads, but {has}; use -p {rings} or fewer")
+                format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads())
             }
         };
         return Err(Failure::Usage(what));

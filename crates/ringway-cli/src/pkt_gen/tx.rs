@@ -18,7 +18,7 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
             0 => format!("{name}: nothing can be sent on this port"),
             _ => {
                 let has = many(rings as u64, "tx ring");
-                format!("{name}: {threads} threads, but {has}; use -p {rings} or fewer")
+                format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads())
             }
         };
         return Err(Failure::Usage(what));
@@ -49,16 +49,19 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
     let skipped: u64 = sent.iter().map(|s| s.skipped).sum();
     let mut notes = Vec::new();
     if skipped > 0 {
-        notes.push(format!("{skipped} frames of the schedule were given up: the rate was not reached"));
+        notes.push(format!(
+            "given up: {} of the schedule, as the rate was not reached",
+            many(skipped, "frame")
+        ));
     }
     if unsent > 0 {
-        notes.push(format!("{unsent} frames were left unsent: the other side took no more"));
+        notes.push(format!("left unsent: {}; the other side took no more", many(unsent, "frame")));
     }
     let more = json!({ "threads": threads, "length": spec.length, "unsent": unsent, "skipped": skipped });
     session.conclude(&port, &summary, &notes, more)?;
     if unsent > 0 && !session.signals.stopped() {
         let name = &port.info().name;
-        let what = format!("{name}: {unsent} frames could not be sent; is the other side running?");
+        let what = format!("{name}: {} could not be sent; is the other side running?", many(unsent, "frame"));
         return Err(Failure::Other(what));
     }
     Ok(())

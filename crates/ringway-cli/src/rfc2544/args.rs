@@ -40,12 +40,12 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) self_test: bool,
 
-    /// Speed of the link, which the sender keeps to: 1G, 10G
-    #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
+    /// Speed of the link, which the sender keeps to: 1G, 10Gbit, 100mbit
+    #[arg(long, value_name = "BITS", value_parser = units::bits, conflicts_with = "pps")]
     pub(super) link: Option<u64>,
 
     /// Highest rate in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = units::count)]
+    #[arg(long, value_name = "RATE", value_parser = units::frames)]
     pub(super) pps: Option<u64>,
 
     /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216

@@ -43,12 +43,12 @@ pub(crate) struct SwitchArgs {
     #[arg(long = "pattern", value_name = "LIST", default_value = "mesh", value_parser = patterns)]
     pub(super) patterns: Patterns,
 
-    /// Speed of the links, which senders keep to: 1G, 10G
-    #[arg(long, value_name = "BITS", value_parser = units::count, conflicts_with = "pps")]
+    /// Speed of the links, which senders keep to: 1G, 10Gbit, 100mbit
+    #[arg(long, value_name = "BITS", value_parser = units::bits, conflicts_with = "pps")]
     pub(super) link: Option<u64>,
 
     /// Highest rate of each port in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = units::count)]
+    #[arg(long, value_name = "RATE", value_parser = units::frames)]
     pub(super) pps: Option<u64>,
 
     /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
@@ -108,7 +108,7 @@ pub(crate) struct SwitchArgs {
     pub(super) address_step: u64,
 
     /// New addresses a second of the capacity test, and frames a second that look for them
-    #[arg(long, value_name = "RATE", default_value = "100", value_parser = units::count)]
+    #[arg(long, value_name = "RATE", default_value = "100", value_parser = units::frames)]
     pub(super) learning_pps: u64,
 
     /// Addresses of the learning test [default: as many as the capacity test found, or 1000]

@@ -11,7 +11,7 @@ use super::account::{Account, Books, State, Verdict, compare};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::switches::Reading;
-use crate::units::printable;
+use crate::units::{many, printable};
 use crate::visible::none_listed;
 
 /// Time between two readings.
@@ -134,7 +134,7 @@ fn text(verdicts: &[Verdict], verbose: bool) -> String {
 fn summary(verdict: &Verdict) -> String {
     match verdict.state() {
         State::Ok => "ok".into(),
-        State::Open(frames) => format!("open by {frames} frames"),
+        State::Open(frames) => format!("open by {}", many(frames, "frame")),
         State::Busy => {
             let pairs = verdict.books.accounts.iter().zip(&verdict.states);
             let busy = pairs.filter(|(_, state)| **state == State::Busy).map(|(account, _)| account);
@@ -158,7 +158,7 @@ fn line((account, state): (&Account, &State)) -> String {
     let state = match state {
         State::Ok => "ok".into(),
         State::Busy => format!("busy, {}", under_way(account)),
-        State::Open(frames) => format!("open by {frames} frames"),
+        State::Open(frames) => format!("open by {}", many(*frames, "frame")),
     };
     format!("  {name} {entered} in, {left} out, {dropped} dropped: {state}")
 }

@@ -7,7 +7,9 @@ fn values_of_rfc2544() {
     check(&[
         ("rfc2544 --virtual-time --link x", 2, "--link"),
         ("rfc2544 --virtual-time --link 10", 2, "did you mean 1G?"),
+        ("rfc2544 --virtual-time --link 10Gbyte", 2, "such as 1G, 10Gbit or 100mbit"),
         ("rfc2544 --virtual-time --pps x", 2, "--pps"),
+        ("rfc2544 --virtual-time --pps 1Gbit", 2, "such as 1000, 10k or 1.5Mpps"),
         ("rfc2544 --virtual-time --sizes 12", 2, "size 12 is not between 64"),
         ("rfc2544 --virtual-time --sizes x", 2, "'x' is no size"),
         ("rfc2544 --virtual-time --test nosuch", 2, "'nosuch' is no test"),

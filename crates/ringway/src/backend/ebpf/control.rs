@@ -82,8 +82,9 @@ impl Control for Port {
             (_, 0) => "; copies: the host gets these frames too",
             _ => "; copies: the wire gets these frames too",
         };
+        let s = if cfg.tx_rings == 1 { "" } else { "s" };
         format!(
-            "ebpf: {what}, driver {}, {} rx and {} tx rings{slots}{counted}{takes}{copies}{slow}{}",
+            "ebpf: {what}, driver {}, {} rx and {} tx ring{s}{slots}{counted}{takes}{copies}{slow}{}",
             self.driver, cfg.rx_rings, cfg.tx_rings, self.unheard
         )
     }

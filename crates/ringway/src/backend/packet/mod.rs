@@ -235,7 +235,8 @@ fn refused(name: &str, what: &str, e: std::io::Error) -> Error {
 fn describe(target: &Target) -> String {
     let (rx, tx) = (target.shape.rx_rings, target.shape.tx_rings);
     format!(
-        "packet: mapped AF_PACKET rings, frames copied, the host stack receives them too, driver {}, {rx} rx and {tx} tx rings",
-        target.interface.driver()
+        "packet: mapped AF_PACKET rings, frames copied, the host stack receives them too, driver {}, {rx} rx and {tx} tx ring{}",
+        target.interface.driver(),
+        if tx == 1 { "" } else { "s" }
     )
 }
