@@ -50,10 +50,20 @@ pub(crate) struct Args {
 }
 
 const EXAMPLES: &str = "\
-Frames are passed on without a copy when both ports lie in one region; pipes have regions of their own. What a port
-can't take now waits in the other port's ring. Interfaces are promiscuous while they are bridged. Hosts leave the checksums of TCP and UDP to a veth, tap or bridge;
-Ringway finishes them, so a frame whose checksum is the sum of its pseudo header leaves with another one. With --raw all bytes leave as they came. The bridge ends with Ctrl-C, or when its source has ended (a capture
-file) and all is sent.
+Frames are passed on without a copy when both ports lie in one region; pipes have regions of
+their own. What a port can't take now waits in the other port's ring. Interfaces are promiscuous
+while they are bridged. The bridge ends with Ctrl-C, or when its source has ended (a capture file)
+and all is sent.
+
+Hosts leave the checksums of TCP and UDP to a veth, tap or bridge; Ringway finishes them, so a
+frame whose checksum is the sum of its pseudo header leaves with another one. With --raw all bytes
+leave as they came.
+
+Keys of --json, which stay as they are; new ones may be added:
+  command, seconds
+  ports[]        name, backend, and rx and tx with the keys of ringway stats --json
+  directions[]   from, to, copy (false: frames were swapped), frames, bytes,
+                 held_slots (received and not forwarded), unsent_slots (forwarded and not sent)
 
 Examples:
   ringway bridge -i eth0 -i eth1                              # a wire between two interfaces

@@ -39,6 +39,19 @@ Replays the captures of $RINGWAY_DATA/pcap/real, ../shared/data/pcap/real or ./d
 of it happens in a network namespace that is deleted at the end; without root, over pipes. It takes about 30 seconds
 and fails when a frame is lost or damaged at low load.
 
+Keys of --json, which stay as they are; new ones may be added:
+  page          the file of the page
+  result
+    host, kernel, cpu, cores, load   the machine, and its load before the start
+    over        what joined the systems to the traffic: veth or pipe
+    replay      what was replayed: source, files, frames, bytes, skipped[] (reason, frames)
+    integrity[] system, sent, intact, reordered, missing, foreign (damaged or doubled)
+    flood[]     rows, with the keys of those of ringway bench: system, median, min, max, samples
+    ratios[]    to, times: how many times as fast as another system Ringway was
+    missing[]   systems without a number: case, system, reason
+    drops[]     frames that Ringway lost in a flood: place, reason, frames, help
+    left_out[], interrupted, ok      what this run could not show, and whether all is well
+
 Examples:
   sudo ringway demo                                # writes ringway-demo.html
   sudo ringway demo --seconds 0.2 --runs 1 --json  # quick, for programs

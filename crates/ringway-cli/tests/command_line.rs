@@ -6,6 +6,7 @@ mod support;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use serde_json::Value;
 use support::{command, pipe, run, start, wait_open};
 
 #[test]
@@ -20,6 +21,42 @@ fn help_names_every_command_and_has_examples() {
     }
     assert_eq!(run(&[]).code, Some(2));
     assert!(run(&["--version"]).stdout.starts_with("ringway "));
+}
+
+#[test]
+fn keys_of_json_are_in_the_help() {
+    let file = support::file("keys.pcap").display().to_string();
+    let read = format!("pcap:{file}@top");
+    for words in [
+        &["pkt-gen", "-i", "null:", "-f", "tx", "-n", "10", "--json"][..],
+        &["pkt-gen", "-i", "null:", "-f", "rx", "-n", "10", "--check", "--json"],
+        &["pkt-gen", "-i", "loop:", "-f", "ping", "-n", "3", "--json"],
+        &["capture", "-i", "null:", "-c", "3", "-w", &file, "--json"],
+        &["bridge", "-i", &read, "-i", "null:", "--one-way", "--json"],
+    ] {
+        let ended = run(words);
+        let help = run(&[words[0], "--help"]).stdout;
+        let known: Vec<&str> = help.split(|c: char| c != '_' && !c.is_alphanumeric()).collect();
+        for key in keys(&ended.json()) {
+            assert!(known.contains(&key.as_str()), "{words:?}: {key} is not in the help: {help}");
+        }
+    }
+}
+
+/// All keys of an object but those of counters, which the help of `stats` has.
+fn keys(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(object) => object
+            .iter()
+            .flat_map(|(key, inner)| {
+                let counters = matches!(key.as_str(), "rx" | "tx");
+                let inner = if counters { Vec::new() } else { keys(inner) };
+                std::iter::once(key.clone()).chain(inner)
+            })
+            .collect(),
+        Value::Array(list) => list.iter().flat_map(keys).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[test]
