@@ -7,7 +7,7 @@ use ringway_bench::engine::{Bridge, Held, supervise};
 use ringway_bench::traffic::report::{Interval, Sample};
 use serde_json::{Value, json};
 
-use crate::console::Console;
+use crate::console::{Console, served};
 use crate::failure::Failure;
 use crate::selection::Selection;
 use crate::units::many;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
     spin_us: u64,
 
-    /// Print a line a second
+    /// Say at the start all that there is to say of the ports, and print a line a second
     #[arg(short, long)]
     verbose: bool,
 
@@ -157,7 +157,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for port in bridge.ports() {
         link::wait(port, args.wait, &signals)?;
     }
-    console.line(&describe(&bridge, &ways))?;
+    console.line(&describe(&bridge, &ways, args.verbose))?;
 
     let start = monotonic_ns();
     let mut printed = Ok(());
@@ -198,7 +198,7 @@ fn ways(bridge: &Bridge) -> Result<Vec<Way>, Failure> {
 }
 
 /// `A <-> B: zero copy: one region (A: ..., B: ...)`.
-fn describe(bridge: &Bridge, ways: &[Way]) -> String {
+fn describe(bridge: &Bridge, ways: &[Way], verbose: bool) -> String {
     let [a, b] = bridge.ports();
     let arrow = match ways {
         [_, _] => "<->",
@@ -211,8 +211,8 @@ fn describe(bridge: &Bridge, ways: &[Way]) -> String {
         "{} {arrow} {}: {how} [{}] [{}]",
         a.info().name,
         b.info().name,
-        a.info().backend,
-        b.info().backend
+        served(&a.info().backend, verbose),
+        served(&b.info().backend, verbose)
     )
 }
 

@@ -13,7 +13,7 @@ use ringway::{Filter, PcapMode, PortCounters, PortName};
 use ringway_bench::engine::Signals;
 use serde_json::json;
 
-use crate::console::note;
+use crate::console::{note, served};
 use crate::failure::Failure;
 use crate::{bench, counters, link, stop, units};
 
@@ -74,6 +74,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     wait: f64,
 
+    /// Say at the start all that there is to say of the port
+    #[arg(short, long)]
+    verbose: bool,
+
     /// Print the summary as one JSON object; frames are printed to standard error then
     #[arg(long)]
     json: bool,
@@ -124,8 +128,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let (name, what) = input.info();
     note(&format!(
-        "{} {name} [{what}]",
-        if matches!(input, Input::Port(_)) { "capturing on" } else { "reading" }
+        "{} {name} [{}]",
+        if matches!(input, Input::Port(_)) { "capturing on" } else { "reading" },
+        served(what, args.verbose)
     ));
     let start = Instant::now();
     let mut capture = Capture::new(filter, out, args, start);
@@ -224,7 +229,7 @@ impl Input {
     fn info(&self) -> (&str, &str) {
         match self {
             Self::Port(live) => (&live.port().info().name, &live.port().info().backend),
-            Self::File(file) => (file.name(), "a capture file, with its times"),
+            Self::File(file) => (file.name(), "a capture file with its times"),
         }
     }
 

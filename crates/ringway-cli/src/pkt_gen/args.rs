@@ -107,6 +107,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
     pub(super) spin_us: u64,
 
+    /// Say at the start all that there is to say of the port and the frames
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+
     /// Print the final averages as one JSON object; report lines go to standard error
     #[arg(long)]
     pub(super) json: bool,

@@ -36,7 +36,8 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
         None => PING_PPS,
         Some(rate) => rate.pps(len).ok_or_else(no_limit)?,
     };
-    session.introduce(&port, &format!("{pps} requests a second, {}", frames::describe(&spec)))?;
+    session
+        .introduce(&port, &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose)))?;
 
     let mut pinger = Pinger::new(template, stream)
         .with_count(args.limit())

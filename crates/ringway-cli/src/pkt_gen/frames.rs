@@ -46,10 +46,11 @@ pub(super) fn template(spec: &FrameSpec, port: &Port) -> Result<Template, Failur
     Ok(template)
 }
 
-/// What the frames are, for people.
-pub(super) fn describe(spec: &FrameSpec) -> String {
+/// What the frames are, for people: with `verbose` also where they go.
+pub(super) fn describe(spec: &FrameSpec, verbose: bool) -> String {
     let untagged = if spec.length < spec.minimum_tagged_length() { " without tags" } else { "" };
-    format!("frames of {} bytes{untagged}, {} -> {}", spec.length, spec.src, spec.dst)
+    let way = if verbose { format!(", {} -> {}", spec.src, spec.dst) } else { String::new() };
+    format!("frames of {} bytes{untagged}{way}", spec.length)
 }
 
 /// An address for documentation (RFC 3849) in network `net`.

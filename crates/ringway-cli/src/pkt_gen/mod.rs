@@ -12,7 +12,7 @@ use ringway_bench::affinity;
 use ringway_bench::engine::{Progress, Signals};
 use serde_json::{Value, json};
 
-use crate::console::{Console, note};
+use crate::console::{Console, note, served};
 use crate::failure::Failure;
 use crate::units::many;
 use crate::{counters, link, stop};
@@ -48,7 +48,8 @@ impl Session<'_> {
     /// The line at the start.
     fn introduce(&self, port: &Port, what: &str) -> Result<(), Failure> {
         let info = port.info();
-        self.console.line(&format!("{}: {} [{}], {what}", self.args.function, info.name, info.backend))?;
+        let backend = served(&info.backend, self.args.verbose);
+        self.console.line(&format!("{}: {} [{backend}], {what}", self.args.function, info.name))?;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
     let spec = frames::spec(args, 0, 0);
     let template = frames::template(&spec, &port)?;
     let pps = args.rate.and_then(|rate| rate.pps(template.len()));
-    session.introduce(&port, &format!("{}, {}", session.threads(), frames::describe(&spec)))?;
+    session.introduce(&port, &format!("{}, {}", session.threads(), frames::describe(&spec, args.verbose)))?;
 
     let mut senders = Vec::new();
     for t in 0..args.threads {
