@@ -16,6 +16,7 @@ mod doctor;
 mod exporter;
 mod failure;
 mod fib;
+mod help;
 mod link;
 mod metrics;
 mod pkt_gen;
@@ -36,7 +37,7 @@ mod visible;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -72,8 +73,8 @@ enum Command {
 
 const EXAMPLES: &str = "\
 Ports:
-  ebpf:eth0 or eth0            all rings of an interface; ebpf:eth0-2 one queue, ebpf:eth0^ its host rings
-  packet:eth0                  the same by packet sockets: any driver, frames are copied, the host receives them too
+  ebpf:eth0 or eth0            an interface; ebpf:eth0-2 is one queue, ebpf:eth0^ its host rings
+  packet:eth0                  by packet sockets: any driver; copies, the host has them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
   vale0:p1                     a port of a switch; ringway vale makes both
@@ -90,7 +91,8 @@ Examples:
   ringway pkt-gen --help                     # options and examples of a command";
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = help::prepare(Cli::command()).try_get_matches().and_then(|m| Cli::from_arg_matches(&m));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => return refusal::refuse(&e),
     };

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
+use crate::help;
+
 /// Prints help as it is, and what is wrong with a command line on one line.
 pub(crate) fn refuse(e: &clap::Error) -> ExitCode {
     if !e.use_stderr() || e.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = e.print();
+        help::print(e);
         return if e.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|w| w.to_string_lossy().into_owned()).collect();

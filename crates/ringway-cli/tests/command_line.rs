@@ -24,6 +24,26 @@ fn help_names_every_command_and_has_examples() {
 }
 
 #[test]
+fn examples_of_the_help_paste_as_they_are() {
+    for (words, example) in [
+        (&["rfc2544", "--help"][..], "  ringway rfc2544 "),
+        (
+            &["pkt-gen", "--help"],
+            "  ringway pkt-gen -i 'pipe:x}1' -f pong & ringway pkt-gen -i 'pipe:x{1' -f ping -n 1k",
+        ),
+        (&["stats", "--help"], ".ring, .fill, .drops.ring_full] | @tsv'"),
+    ] {
+        let help = run(words).stdout;
+        let at = help.find("\nExamples:\n").unwrap();
+        assert!(help[at..].contains(example), "{help}");
+        // What follows is a line of its own, never the rest of one.
+        let whole = |line: &str| line.trim_start().starts_with(['r', 's', 'i']) || line.trim().is_empty();
+        assert!(help[at + 11..].lines().all(whole), "{help}");
+        assert!(!help.contains('\u{a0}'), "{help}");
+    }
+}
+
+#[test]
 fn keys_of_json_are_in_the_help() {
     let file = support::file("keys.pcap").display().to_string();
     let read = format!("pcap:{file}@top");
