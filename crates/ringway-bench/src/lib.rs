@@ -7,7 +7,6 @@
 //! | [`affinity`] | one thread, one CPU |
 //! | [`peers`] | the programs that Ringway is measured against |
 //! | [`lab`] | namespaces and links to measure in |
-//! | [`dut`] | devices under test, each set up in namespaces by its name |
 //! | [`dut`] | devices under test, set up by name in namespaces |
 //! | [`demo`] | the demonstration: real traffic through Ringway and others |
 //! | [`rfc2544`] | trials, searches and tests of RFC 2544, in real and in virtual time |
@@ -21,6 +20,7 @@ pub mod dut;
 pub mod engine;
 pub mod lab;
 mod own;
+mod page;
 pub mod peers;
 pub mod rfc2544;
 pub mod rfc2889;

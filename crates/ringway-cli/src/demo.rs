@@ -12,6 +12,7 @@ use crate::bench::{ProgressLine, seconds};
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
+use crate::words;
 
 /// Forward real traffic beside the kernel's bridge and libpcap, and write a report
 #[derive(Debug, clap::Args)]
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     progress.clear();
     closed?;
     let outcome = outcome.map_err(|e| Failure::Other(e.to_string()))?;
-    file.write(&page::html(&outcome))?;
+    file.write(&page::html(&outcome, &words::line()))?;
     if let Some(warning) = outcome.conditions.warning().filter(|_| args.json) {
         note(&format!("warning: {warning}"));
     }

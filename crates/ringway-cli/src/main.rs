@@ -34,6 +34,7 @@ mod top;
 mod units;
 mod vale;
 mod visible;
+mod words;
 
 use std::process::ExitCode;
 

@@ -40,7 +40,10 @@ fn the_demo_passes_every_frame_on_and_leaves_nothing() {
     let runs: Vec<_> = flood.iter().filter_map(|r| r["runs"].as_u64()).collect();
     assert_eq!(runs.iter().max(), Some(&4), "{flood:?}");
     assert_eq!((&result["over"], &result["ok"]), (&Value::from("veth"), &Value::from(true)));
-    assert!(fs::read_to_string(&page).unwrap().contains("ringway-ebpf"));
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["ringway-ebpf", "<dt>Date</dt>", "<span>--runs</span> <span>4</span>"] {
+        assert!(html.contains(part), "{part}");
+    }
     assert!(labs_of(pid).is_empty(), "{:?}", labs_of(pid));
 }
 
@@ -82,7 +85,7 @@ fn a_benchmark_without_links_keeps_its_contract() {
     assert!(String::from_utf8(output.stdout).unwrap().contains("ringway-pipe-touch"));
     let report: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(report["suite"], "io");
-    for key in ["host", "kernel", "cpu"] {
+    for key in ["host", "kernel", "cpu", "date"] {
         assert!(report[key].is_string(), "{key}");
     }
     let rows = report["rows"].as_array().unwrap();

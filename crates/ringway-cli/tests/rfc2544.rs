@@ -64,7 +64,10 @@ fn all_tests_over_a_modelled_switch_with_every_kind_of_report() {
         assert!(ended.stdout.contains(part), "{part}\n{}", ended.stdout);
     }
     assert!(ended.stdout.contains("a mix has no back-to-back result"), "{}", ended.stdout);
-    assert!(fs::read_to_string(&page).unwrap().contains("Frames per second by frame size"));
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["Frames per second by frame size", "<dt>Date</dt>", "<span>--virtual-time</span>"] {
+        assert!(html.contains(part), "{part}");
+    }
     for name in ["throughput", "latency", "loss", "back-to-back", "burst", "recovery", "reset", "trials"] {
         assert!(fs::metadata(csv.join(name).with_extension("csv")).unwrap().len() > 0, "{name}");
     }

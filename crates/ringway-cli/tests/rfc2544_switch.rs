@@ -51,7 +51,10 @@ fn all_tests_over_a_modelled_switch_with_every_kind_of_report() {
     assert_eq!(r["congestion"][0]["head_of_line_blocking"], true, "{}", r["congestion"]);
     let right: Vec<bool> = r["errored"].as_array().unwrap().iter().map(|e| e["right"] == true).collect();
     assert_eq!(right, [false, true, true, true, true]);
-    assert!(fs::read_to_string(&page).unwrap().contains("frames per second over all ports"));
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["frames per second over all ports", "<dt>Date</dt>", "<span>--virtual-time</span>"] {
+        assert!(html.contains(part), "{part}");
+    }
     for name in ["forwarding", "congestion", "capacity", "learning", "errored", "broadcast", "trials"] {
         assert!(csv.join(name).with_extension("csv").exists(), "{name}");
     }

@@ -2,20 +2,21 @@
 
 use std::fmt::Write;
 
-use super::page::escape;
+use crate::page::escape;
 use crate::suite::report::Row;
 use crate::suite::table::number;
 
 const WIDTH: f64 = 640.0;
-const VALUE: f64 = 80.0;
+/// Room for the end of the longest line.
+const END: f64 = 2.0;
 const PITCH: f64 = 70.0;
 const NAME: f64 = 32.0;
 const BAR: f64 = 24.0;
 
-/// One bar for each row, below its name, as long as its median, with a line from the smallest to the largest run.
+/// One bar for each row, below its name and its value, as long as its median, with a line from the smallest to the largest run.
 pub(super) fn bars(rows: &[Row]) -> String {
     let longest = rows.iter().map(|r| r.max).fold(f64::MIN_POSITIVE, f64::max);
-    let scale = (WIDTH - VALUE) / longest;
+    let scale = (WIDTH - END) / longest;
     let height = PITCH * rows.len() as f64;
     let mut out = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Millions of packets per second of each \
@@ -35,16 +36,13 @@ fn bar(out: &mut String, row: &Row, top: f64, scale: f64) {
     // Writing to a String can't fail.
     let _ = writeln!(
         out,
-        "<g class=\"{class}\"><text y=\"{:.1}\">{system}</text>\
+        "<g class=\"{class}\"><text y=\"{:.1}\">{system} <tspan class=\"value\" dx=\"8\">{text}</tspan></text>\
          <rect y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAR}\" rx=\"4\"/>\
-         <path d=\"M{min:.1} {middle:.1}H{max:.1}M{min:.1} {:.1}v8M{max:.1} {:.1}v8\"/>\
-         <text class=\"value\" x=\"{:.1}\" y=\"{:.1}\">{text}</text></g>",
+         <path d=\"M{min:.1} {middle:.1}H{max:.1}M{min:.1} {:.1}v8M{max:.1} {:.1}v8\"/></g>",
         top - 9.0,
         median.max(1.0),
         middle - 4.0,
         middle - 4.0,
-        max + 10.0,
-        middle + 6.0,
     );
 }
 
@@ -61,8 +59,10 @@ mod tests {
         let report = run("s", vec![case], &Options::default(), Conditions::default(), |_| ());
         let svg = bars(&report.rows);
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
-        assert!(svg.contains("width=\"140.0\"") && svg.contains("width=\"560.0\""), "{svg}");
-        assert!(svg.contains("class=\"ours\"") && svg.contains("4.00"));
+        assert!(svg.contains("width=\"159.5\"") && svg.contains("width=\"638.0\""), "{svg}");
+        assert!(
+            svg.contains("class=\"ours\"") && svg.contains("ringway-x <tspan class=\"value\" dx=\"8\">4.00")
+        );
         assert!(bars(&[]).contains("</svg>"));
     }
 }

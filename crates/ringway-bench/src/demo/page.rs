@@ -1,40 +1,19 @@
-//! The outcome as a page of its own: no script, no font, no request to anywhere.
+//! The outcome as a page of its own.
 
 use std::fmt::Write;
 
 use super::{Outcome, chart};
+use crate::page::{escape, origin, table, whole};
 use crate::suite::report::Row;
 use crate::suite::table::number;
 
-const HEAD: &str = include_str!("page.css");
-
-/// The whole page.
-pub fn html(outcome: &Outcome) -> String {
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>Ringway demo</title>\n<style>\n{HEAD}</style>\n</head>\n<body>\n<main>\n"
-    );
-    let parts = [
-        head(outcome),
-        integrity(outcome),
-        speed(outcome),
-        drops(outcome),
-        gaps(outcome),
-        conditions(outcome),
-    ];
-    for part in parts {
-        out += &part;
-    }
-    out + "</main>\n</body>\n</html>\n"
+/// The whole page. `command` is what made it.
+pub fn html(outcome: &Outcome, command: &str) -> String {
+    let parts = [head(outcome, command), integrity(outcome), speed(outcome), drops(outcome), gaps(outcome)];
+    whole("Ringway demo", &format!("<article>\n{}</article>\n", parts.concat()))
 }
 
-pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn head(o: &Outcome) -> String {
+fn head(o: &Outcome, command: &str) -> String {
     let in_order = o.integrity.iter().all(|p| p.integrity.is_perfect());
     let verdict = match (o.ok, o.interrupted) {
         (true, _) if in_order => "Every frame came through as it was sent, in order.",
@@ -54,9 +33,10 @@ fn head(o: &Outcome) -> String {
     let careful = o.conditions.warning().filter(|_| speed.is_some());
     let careful = careful.map(|why| format!("<p class=\"bad\">Careful: {}.</p>\n", escape(&why)));
     format!(
-        "<header>\n<h1>Ringway demo</h1>\n{}{}<p class=\"{class}\">{verdict}</p>\n</header>\n",
+        "<header>\n<h1>Ringway demo</h1>\n{}{}<p class=\"{class}\">{verdict}</p>\n{}</header>\n",
         speed.unwrap_or_default(),
-        careful.unwrap_or_default()
+        careful.unwrap_or_default(),
+        origin(&o.conditions, command, false)
     )
 }
 
@@ -74,11 +54,10 @@ fn integrity(o: &Outcome) -> String {
     );
     let rows = o.integrity.iter().map(|p| {
         let i = &p.integrity;
-        let name = escape(p.system);
-        row(&name, &[i.intact, i.missing, i.reordered, i.foreign].map(|n| n.to_string()))
+        let counts = [i.intact, i.missing, i.reordered, i.foreign].map(|n| n.to_string());
+        std::iter::once(p.system.to_owned()).chain(counts).collect()
     });
-    let names = ["intact", "missing", "reordered", "damaged"];
-    out += &table("forwarder", &names, rows);
+    out += &table(&["forwarder", "intact", "missing", "reordered", "damaged"], &rows.collect::<Vec<_>>());
     if !r.skipped.is_empty() {
         let list = r.skipped.iter().map(|s| format!("{} {}", s.frames, escape(s.reason)));
         let _ = writeln!(out, "<p class=\"note\">Not replayed: {}.</p>", list.collect::<Vec<_>>().join("; "));
@@ -102,10 +81,9 @@ fn speed(o: &Outcome) -> String {
     );
     out += &chart::bars(&o.flood);
     let rows = o.flood.iter().map(|r: &Row| {
-        let cells = [number(r.median), number(r.min), number(r.max), r.runs.to_string()];
-        row(&escape(&r.system), &cells)
+        vec![r.system.clone(), number(r.median), number(r.min), number(r.max), r.runs.to_string()]
     });
-    out += &table("forwarder", &["median", "slowest", "fastest", "runs"], rows);
+    out += &table(&["forwarder", "median", "slowest", "fastest", "runs"], &rows.collect::<Vec<_>>());
     out + "</section>\n"
 }
 
@@ -142,34 +120,8 @@ fn gaps(o: &Outcome) -> String {
     out + "</ul>\n</section>\n"
 }
 
-fn conditions(o: &Outcome) -> String {
-    let c = &o.conditions;
-    let run = if o.over == "veth" { "sudo ringway demo" } else { "ringway demo" };
-    let machine = escape(&c.to_string());
-    format!("<footer>\n<p>{machine}. Made by <code>{run}</code>.</p>\n</footer>\n")
-}
-
-fn table(first: &str, names: &[&str], rows: impl Iterator<Item = String>) -> String {
-    let mut out = format!("<div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">{first}</th>");
-    for name in names {
-        let _ = write!(out, "<th scope=\"col\">{name}</th>");
-    }
-    out += "</tr></thead>\n<tbody>\n";
-    rows.for_each(|row| out += &row);
-    out + "</tbody>\n</table></div>\n"
-}
-
-fn row(name: &str, cells: &[String]) -> String {
-    let class = if name.starts_with("ringway") { " class=\"ours\"" } else { "" };
-    let mut out = format!("<tr{class}><th scope=\"row\">{name}</th>");
-    for cell in cells {
-        let _ = write!(out, "<td>{cell}</td>");
-    }
-    out + "</tr>\n"
-}
-
 /// 1234567 as "1 234 567", with spaces that do not break.
-pub(crate) fn thousands(n: u64) -> String {
+fn thousands(n: u64) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> = digits
         .as_bytes()
@@ -184,11 +136,17 @@ pub(crate) fn thousands(n: u64) -> String {
 mod tests {
     use super::*;
     use crate::demo::{Drops, Frames, Passage, compare::Integrity};
+    use crate::page::tests::check;
     use crate::suite::conditions::Conditions;
 
     fn outcome() -> Outcome {
         Outcome {
-            conditions: Conditions { kernel: "6.1 <x>".into(), ..Conditions::default() },
+            conditions: Conditions {
+                kernel: "6.1 <x>".into(),
+                load: 2.0,
+                date: "2026-03-01T12:00:05Z".into(),
+                ..Conditions::default()
+            },
             over: "veth",
             replay: Frames::made(10),
             integrity: vec![Passage { system: "ringway-ebpf", integrity: Integrity::default() }],
@@ -209,18 +167,19 @@ mod tests {
 
     #[test]
     fn the_page_is_whole_and_asks_nobody() {
-        let page = html(&outcome());
-        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
-        for tag in ["section", "table", "tr", "p", "dl", "ul", "main", "svg"] {
-            let count = |text: &str| page.matches(text).count();
-            let opened = count(&format!("<{tag}>")) + count(&format!("<{tag} "));
-            assert_eq!(opened, count(&format!("</{tag}>")), "{tag}");
-        }
-        for absent in ["http:", "https:", "<script", "<x>", "& that"] {
-            assert!(!page.contains(absent), "{absent}");
+        let page = html(&outcome(), "ringway demo --runs 2");
+        check(&page);
+        assert!(!page.contains("& that"));
+        let (header, rest) = page.split_once("</header>").unwrap();
+        for part in [
+            "Linux 6.1 &lt;x&gt;",
+            "<span>--runs</span> <span>2</span></code>",
+            "2026-03-01 12:00:05 UTC",
+            "Careful",
+        ] {
+            assert!(header.contains(part) && !rest.contains(part), "{part}");
         }
         assert!(page.contains("ring_full") && page.contains("1\u{a0}234\u{a0}567"));
-        assert!(page.contains("prefers-color-scheme"));
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use super::date;
+
 /// Above this load the machine has other work, and numbers scatter.
 pub const QUIET_LOAD: f64 = 0.5;
 
@@ -22,6 +24,9 @@ pub struct Conditions {
     pub cores: usize,
     /// Load average of the last minute, before the start.
     pub load: f64,
+    /// When that was, in UTC: `2026-03-01T12:00:05Z`.
+    #[serde(default)]
+    pub date: String,
 }
 
 impl Conditions {
@@ -35,6 +40,7 @@ impl Conditions {
             cpu: cpu_model(&line("/proc/cpuinfo")),
             cores: thread::available_parallelism().map_or(1, usize::from),
             load: load.split(' ').next().and_then(|l| l.parse().ok()).unwrap_or_default(),
+            date: date::now(),
         }
     }
 
@@ -65,6 +71,11 @@ mod tests {
     fn this_machine_has_a_kernel_and_a_cpu() {
         let now = Conditions::read();
         assert!(!now.kernel.is_empty() && !now.cpu.is_empty() && now.cores > 0);
+        assert!(
+            now.date.len() == 20 && now.date.starts_with("20") && now.date.ends_with('Z'),
+            "{}",
+            now.date
+        );
         assert_eq!(Conditions { load: 0.1, ..now.clone() }.warning(), None);
         assert!(Conditions { load: 2.0, ..now }.warning().is_some_and(|w| w.contains("2.00")));
     }

@@ -24,6 +24,7 @@
 mod bed;
 pub mod conditions;
 pub mod containers;
+mod date;
 mod duo;
 mod fault;
 pub mod fib;

@@ -1,7 +1,7 @@
 //! The results of a suite, as JSON: the contract of all suites.
 //!
 //! ```text
-//! {"suite":"io","host":"...","kernel":"...","cpu":"...","cores":2,"load":0.1,
+//! {"suite":"io","host":"...","kernel":"...","cpu":"...","cores":2,"load":0.1,"date":"2026-03-01T12:00:05Z",
 //!  "rows":[{"case":"tx","system":"libpcap","frame":64,"burst":256,"cores":1,"unit":"Mpps",
 //!           "median":1.2,"min":1.1,"max":1.3,"runs":5,"samples":[...]}],
 //!  "missing":[{"case":"forward","system":"dpdk-af_xdp","burst":256,"cores":1,
@@ -215,8 +215,8 @@ pub(super) mod tests {
     use super::*;
 
     pub(in crate::suite) fn example() -> Report {
-        let conditions =
-            Conditions { host: "h".into(), kernel: "6.1".into(), cpu: "c".into(), cores: 2, load: 0.25 };
+        let (host, kernel, cpu, date) = ("h".into(), "6.1".into(), "c".into(), "2026-03-01T12:00:05Z".into());
+        let conditions = Conditions { host, kernel, cpu, cores: 2, load: 0.25, date };
         let mut report = Report::new("io", conditions);
         let case = Case::new("tx", Unit::Mpps).burst(256).note("a note");
         let samples = |values: &[f64], lost| -> Vec<Sample> {
@@ -237,6 +237,7 @@ pub(super) mod tests {
   "cpu": "c",
   "cores": 2,
   "load": 0.25,
+  "date": "2026-03-01T12:00:05Z",
   "rows": [
     {
       "case": "tx",

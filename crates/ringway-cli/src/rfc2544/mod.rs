@@ -32,6 +32,7 @@ use serde_json::{Value, json};
 use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
+use crate::words;
 
 pub(crate) use args::Args;
 use args::Command;
@@ -60,7 +61,7 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
         Some(path) => {
             let file = config::words(path)?;
             // What follows the name of the command.
-            let words = words().skip_while(|word| word != "rfc2544").skip(1);
+            let words = words::words().skip_while(|word| word != "rfc2544").skip(1);
             with_file = config::merged(file, words).map_err(Failure::Usage)?;
             &with_file
         }
@@ -70,11 +71,6 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
         return tell(&plan, args.json);
     }
     measure(args, &plan)
-}
-
-/// The words of the command; what is no text in them is shown as such.
-fn words() -> impl Iterator<Item = String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
 /// Says what would be done.
@@ -99,11 +95,12 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     {
         return Err(Failure::Other(why));
     }
+    let conditions = Conditions::read();
     let self_test = match (&plan.self_test, plan.target.rig()) {
         (Some(joined), Some(spec)) => Some(joined.measure(spec, &plan.settings, &signals)?),
         _ => None,
     };
-    let run = Run { args, plan, signals: &signals, self_test: self_test.as_ref() };
+    let run = Run { args, plan, signals: &signals, conditions: &conditions, self_test: self_test.as_ref() };
     match &plan.target {
         _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
@@ -134,6 +131,7 @@ struct Run<'a> {
     args: &'a Args,
     plan: &'a Plan,
     signals: &'a Signals,
+    conditions: &'a Conditions,
     self_test: Option<&'a SelfTest>,
 }
 
@@ -200,7 +198,7 @@ impl Run<'_> {
         let report = Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
-            command: words().collect::<Vec<_>>().join(" "),
+            command: words::line(),
             time: match (&plan.target, args.virtual_time) {
                 (Target::Model(_), _) => TimeKind::Virtual,
                 (_, true) => TimeKind::LockStep,
@@ -209,7 +207,7 @@ impl Run<'_> {
             clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
             device: plan.device(),
             ports: done.ports,
-            conditions: Conditions::read(),
+            conditions: self.conditions.clone(),
             settings: plan.settings.clone(),
             format: done.format,
             self_test,

@@ -25,6 +25,7 @@ use crate::console::{Console, note};
 use crate::failure::Failure;
 use crate::stop;
 use crate::units::short;
+use crate::words;
 
 /// How often the line at the bottom is drawn.
 const EVERY: Duration = Duration::from_millis(100);
@@ -80,6 +81,7 @@ fn trials(
     rig: &mut dyn Rig,
     ports: Served,
 ) -> Result<(), Failure> {
+    let conditions = Conditions::read();
     let show = RefCell::new(Show::new(args.verbose));
     let mut listener = |event: &Event<'_>| {
         show.borrow_mut().event(event);
@@ -96,7 +98,7 @@ fn trials(
         schema: SCHEMA,
         kind: "rfc2889".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        command: super::words().collect::<Vec<_>>().join(" "),
+        command: words::line(),
         time: match (modelled, real) {
             (true, _) => TimeKind::Virtual,
             (_, false) => TimeKind::LockStep,
@@ -105,7 +107,7 @@ fn trials(
         clock_source: if real { RealClock::new().name().into() } else { "virtual".into() },
         device: plan.device(),
         ports,
-        conditions: Conditions::read(),
+        conditions,
         settings: settings.clone(),
         partial: settings.shortcuts(),
         notes: notes(&results, real),

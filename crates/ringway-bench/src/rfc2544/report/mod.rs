@@ -3,7 +3,6 @@
 pub mod csv;
 pub mod diff;
 pub mod page;
-pub(crate) mod plot;
 pub mod text;
 
 use serde::{Deserialize, Serialize};

@@ -1,44 +1,40 @@
 //! The report as a page of its own: no script, no font, no request to anywhere.
 
-use std::fmt::Write;
-
-use super::super::measure::{Loss, Results, Throughput};
+use super::super::measure::{LatencyAt, Loss, Results, Throughput};
 use super::super::mix::Mix;
 use super::super::pauses::Pauses;
 use super::super::selftest::NEAR;
 use super::super::session::Record;
 use super::super::settings::Test;
 use super::super::trial::Verdict;
-use super::plot::{Chart, Series, ticks};
 use super::{Report, text};
-use crate::demo::page::escape;
-
-pub(crate) const STYLE: [&str; 2] = [include_str!("../../demo/page.css"), include_str!("page.css")];
+use crate::page::plot::{Chart, Mark, Series};
+use crate::page::scale::{log_ticks, percents, short, short_ns, ticks};
+use crate::page::{escape, folded, origin, table, whole};
 
 /// The whole page.
 #[must_use]
 pub fn html(report: &Report) -> String {
-    let [base, more] = STYLE;
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{0}</title>\n<style>\n{base}{more}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{0}</h1>\n\
-         <p class=\"lead\"><code>{1}</code></p>\n<ul>\n",
-        escape(&report.title()),
-        escape(&report.device)
-    );
-    for label in report.labels() {
-        let _ = writeln!(out, "<li>{}</li>", escape(&label));
-    }
-    out += "</ul>\n</header>\n";
+    let mut out = head(&report.title(), &report.device, &report.labels());
+    out += &origin(&report.conditions, &report.command, report.time == super::TimeKind::Real);
+    out += "</header>\n";
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
     std::iter::once(plain).chain(varied).for_each(|run| out += &run.sections(report));
     let parts =
         [self_test(report), missing(report), trace(report), pauses(report), trials(report), footer(report)];
     out += &parts.concat();
-    out + "</main>\n</body>\n</html>\n"
+    whole(&report.title(), &out)
+}
+
+/// The beginning of a header, which stays open: what was measured, and what has to stand next to every number of it.
+pub(crate) fn head(title: &str, device: &str, labels: &[String]) -> String {
+    let labels: String = labels.iter().map(|label| format!("<li>{}</li>\n", escape(label))).collect();
+    format!(
+        "<header>\n<h1>{}</h1>\n<p class=\"lead\"><code>{}</code></p>\n<ul>\n{labels}</ul>\n",
+        escape(title),
+        escape(device)
+    )
 }
 
 /// The results of a run, with what it differs in from the plain one.
@@ -59,7 +55,7 @@ impl Run<'_> {
         let parts = [
             part(&name("Throughput"), graph, text::THROUGHPUT, rows(&r.throughput, text::throughput)),
             part(&name("The device alone"), String::new(), text::ALONE, rows(&r.throughput, text::alone)),
-            part(&name("Latency"), latency(r), text::LATENCY, rows(&r.latency, text::latency)),
+            latencies(&name("Latency"), r),
             part(
                 &name("Latency over repeats"),
                 String::new(),
@@ -85,32 +81,28 @@ fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
     results.iter().flat_map(of).collect()
 }
 
+/// The chart, the table at the throughput, and the loads below it behind a line.
+fn latencies(title: &str, results: &Results) -> String {
+    let all: Vec<_> = results.latency.iter().map(text::latency).collect();
+    let last = all.iter().filter_map(|rows| rows.last().cloned()).collect();
+    let count: usize = all.iter().map(Vec::len).sum();
+    let more = match count > all.len() {
+        true => folded(&format!("All {count} loads"), &table(text::LATENCY, &all.concat())),
+        false => String::new(),
+    };
+    section(title, latency(results), text::LATENCY, last, &more)
+}
+
 pub(crate) fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
+    section(title, plot, heads, rows, "")
+}
+
+/// A chart, a table and what comes behind; nothing without rows.
+fn section(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>, more: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("<section>\n<h2>{}</h2>\n{plot}{}</section>\n", escape(title), table(heads, &rows))
-}
-
-pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from("<div class=\"scroll\"><table>\n<thead><tr>");
-    for head in heads {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escape(head));
-    }
-    out += "</tr></thead>\n<tbody>\n";
-    for row in rows {
-        out += "<tr>";
-        for (k, cell) in row.iter().enumerate() {
-            let cell = escape(cell);
-            let _ = if k == 0 {
-                write!(out, "<th scope=\"row\">{cell}</th>")
-            } else {
-                write!(out, "<td>{cell}</td>")
-            };
-        }
-        out += "</tr>\n";
-    }
-    out + "</tbody>\n</table></div>\n"
+    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, &rows))
 }
 
 /// Sizes at even distances.
@@ -119,10 +111,6 @@ fn sizes<'a>(sizes: impl Iterator<Item = &'a Mix>) -> Vec<(f64, String)> {
         .enumerate()
         .map(|(k, size)| (k as f64, if size.is_fixed() { size.to_string() } else { "mix".into() }))
         .collect()
-}
-
-fn series(name: impl Into<String>, points: Vec<(f64, f64)>) -> Series {
-    Series { name: name.into(), points, dots: false }
 }
 
 /// The graph of RFC 2544, 26.1: frame size, theoretical and measured frame rate, that of each run.
@@ -134,39 +122,26 @@ fn throughput(report: &Report) -> String {
     };
     let measured = report.runs().filter(|(_, r)| r.throughput.len() == t.len()).map(|(variant, r)| {
         let name = if variant.is_plain() { "measured".into() } else { variant.to_string() };
-        series(name, line(&r.throughput, |t| t.fps))
+        Series::line(name, line(&r.throughput, |t| t.fps))
     });
-    let theoretical = series("theoretical", line(t, |t| t.line_fps));
+    let theoretical = Series::line("theoretical", line(t, |t| t.line_fps)).marked(Mark::Theory);
     let chart = Chart {
         label: "Frames per second by frame size".into(),
         x_ticks: sizes(t.iter().map(|t| &t.size)),
-        y_ticks: ticks(most, |v| text::grouped(v as u64)),
+        y_ticks: ticks(most, short),
         series: measured.chain([theoretical]).collect(),
     };
-    chart.svg()
+    chart.figure()
 }
 
 /// Percentiles at the throughput, both axes logarithmic.
 fn latency(results: &Results) -> String {
     let nines = |share: f64| -(1.0 - share.min(0.999_999)).log10();
-    let lines: Vec<Series> = results
-        .latency
-        .iter()
-        .filter_map(|l| {
-            let at = l.loads.last()?;
-            Some(series(
-                l.size.to_string(),
-                at.curve.iter().map(|&(share, ns)| (nines(share), (ns.max(1) as f64).log10())).collect(),
-            ))
-        })
-        .collect();
-    let logs = || lines.iter().flat_map(|s| &s.points).map(|p| p.1);
-    let (low, high) = (logs().fold(f64::INFINITY, f64::min).floor(), logs().fold(0.0, f64::max).ceil());
-    if !low.is_finite() {
-        return String::new();
-    }
-    let y_ticks = (low as i32..=(high as i32).max(low as i32 + 1))
-        .map(|p| (f64::from(p), text::short_time(10f64.powi(p))));
+    let log = |ns: u64| (ns.max(1) as f64).log10();
+    let at_throughput = || results.latency.iter().filter_map(|l| Some((&l.size, l.loads.last()?)));
+    let curve = |at: &LatencyAt| at.curve.iter().map(|&(share, ns)| (nines(share), log(ns))).collect();
+    let values = || at_throughput().flat_map(|(_, at)| at.curve.iter().map(|c| c.1));
+    let (Some(low), Some(high)) = (values().min(), values().max()) else { return String::new() };
     let x_ticks = [
         (0.0, "0"),
         (0.9, "90 %"),
@@ -179,39 +154,40 @@ fn latency(results: &Results) -> String {
     let chart = Chart {
         label: "Latency that a share of the frames does not exceed, at the throughput".into(),
         x_ticks: x_ticks.map(|(share, text)| (nines(share), text.to_owned())).to_vec(),
-        y_ticks: y_ticks.collect(),
-        series: lines,
+        y_ticks: log_ticks(low as f64, high as f64, short_ns),
+        series: at_throughput().map(|(size, at)| Series::line(size.to_string(), curve(at))).collect(),
     };
-    chart.svg()
+    chart.figure()
 }
 
 /// The graph of 26.3: load and loss, both in percent.
 fn loss(results: &Results) -> String {
     let line = |l: &Loss| {
-        series(
+        Series::line(
             l.size.to_string(),
             l.loads.iter().rev().map(|at| (at.load.as_percent(), at.percent)).collect(),
         )
     };
-    let percent = || (0..=5).map(|k| (f64::from(20 * k), format!("{} %", 20 * k))).collect::<Vec<_>>();
     let series = results.loss.iter().map(line).collect();
-    Chart { label: "Loss by load".into(), x_ticks: percent(), y_ticks: percent(), series }.svg()
+    Chart { label: "Loss by load".into(), x_ticks: percents(), y_ticks: percents(), series }.figure()
 }
 
+/// A bar for each size; none where bursts can't be lost.
 fn back_to_back(results: &Results) -> String {
-    let b: Vec<_> = results.back_to_back.iter().filter(|b| b.not_applicable.is_none()).collect();
-    let most = b.iter().map(|b| b.frames.max).fold(0.0, f64::max);
-    if b.is_empty() {
+    let all = &results.back_to_back;
+    let measured = || all.iter().enumerate().filter(|(_, b)| b.not_applicable.is_none());
+    let most = measured().map(|(_, b)| b.frames.max).fold(0.0, f64::max);
+    if measured().next().is_none() {
         return String::new();
     }
-    let points = b.iter().enumerate().map(|(k, b)| (k as f64, b.frames.mean)).collect();
+    let points = measured().map(|(k, b)| (k as f64, b.frames.mean)).collect();
     let chart = Chart {
-        label: "Longest burst without loss, frames".into(),
-        x_ticks: sizes(b.iter().map(|b| &b.size)),
-        y_ticks: ticks(most, |v| text::grouped(v as u64)),
-        series: vec![series("frames", points)],
+        label: "Longest burst without loss, frames by frame size".into(),
+        x_ticks: sizes(all.iter().map(|b| &b.size)),
+        y_ticks: ticks(most, short),
+        series: vec![Series::line("frames", points).marked(Mark::Bars)],
     };
-    chart.svg()
+    chart.figure()
 }
 
 fn missing(report: &Report) -> String {
@@ -241,15 +217,15 @@ fn trace(report: &Report) -> String {
             r.trial.verdict(report.settings.search.goals.first().map_or(0, |g| g.loss_ppm)) == verdict
         });
         let points = of.filter_map(|(k, r)| Some((k as f64, r.load?.as_percent()))).collect();
-        Series { name: verdict.to_string(), points, dots: true }
+        Series::line(verdict.to_string(), points).marked(Mark::Dots)
     };
     let chart = Chart {
         label: "Search: load of each trial".into(),
-        x_ticks: ticks(trials.len() as f64 - 1.0, |v| format!("{v:.0}")),
-        y_ticks: (0..=5).map(|k| (f64::from(20 * k), format!("{} %", 20 * k))).collect(),
+        x_ticks: ticks((trials.len() as f64 - 1.0).max(5.0), short),
+        y_ticks: percents(),
         series: [Verdict::Pass, Verdict::Invalid, Verdict::Fail].map(dots).into(),
     };
-    format!("<section>\n<h2>Search</h2>\n{}</section>\n", chart.svg())
+    format!("<section>\n<h2>Search</h2>\n{}</section>\n", chart.figure())
 }
 
 /// The tester with no device between, and how near the device comes to it.
@@ -292,27 +268,30 @@ fn pauses(report: &Report) -> String {
 /// Pauses by length as graph and table, a line and a column for each kind of loop.
 fn histogram(columns: &[(&str, &Pauses)]) -> String {
     let len = columns.iter().map(|c| c.1.by_power_of_two_us.len()).max().unwrap_or(0);
-    let gap = |k: usize| text::short_time(1000.0 * 2f64.powi(k as i32));
+    let gap_ns = |k: usize| 1000.0 * 2f64.powi(k as i32);
     let count = |of: &Pauses, k: usize| of.by_power_of_two_us.get(k).copied().unwrap_or(0);
     let heads: Vec<&str> = std::iter::once("gap").chain(columns.iter().map(|c| c.0)).collect();
-    let row =
-        |k| std::iter::once(gap(k)).chain(columns.iter().map(|c| text::grouped(count(c.1, k)))).collect();
+    let row = |k| {
+        std::iter::once(text::short_time(gap_ns(k)))
+            .chain(columns.iter().map(|c| text::grouped(count(c.1, k))))
+            .collect()
+    };
     let table = table(&heads, &(0..len).map(row).collect::<Vec<_>>());
     if len == 0 {
         return table;
     }
-    let log = |n: u64| if n == 0 { 0.0 } else { (n as f64).log10() + 0.3 };
+    let log = |n: u64| if n == 0 { 0.0 } else { (n as f64).log10() + 1.0 };
     let line = |of: &Pauses| (0..len).map(|k| (k as f64, log(count(of, k)))).collect();
-    let series: Vec<Series> = columns.iter().map(|c| series(c.0, line(c.1))).collect();
-    let most = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(1.3, f64::max);
-    let powers = (0..=most.ceil() as i32).map(|p| (f64::from(p) + 0.3, text::grouped(10u64.pow(p as u32))));
+    let series: Vec<Series> = columns.iter().map(|c| Series::line(c.0, line(c.1))).collect();
+    let most = series.iter().flat_map(|s| &s.points).map(|p| p.1).fold(2.0, f64::max);
+    let powers = (0..most.ceil() as i32).map(|p| (f64::from(p) + 1.0, short(10f64.powi(p))));
     let chart = Chart {
         label: "Gaps between two turns of the tester's loops, by their length".into(),
-        x_ticks: (0..=len).step_by(4).map(|k| (k as f64, gap(k))).collect(),
+        x_ticks: (0..=len).step_by(4).map(|k| (k as f64, short_ns(gap_ns(k)))).collect(),
         y_ticks: std::iter::once((0.0, "none".to_owned())).chain(powers).collect(),
         series,
     };
-    chart.svg() + &table
+    chart.figure() + &table
 }
 
 /// All trials, with what was asked, sent and forwarded.
@@ -350,26 +329,21 @@ fn trials(report: &Report) -> String {
         return String::new();
     }
     let count = rows.len();
-    let table = table(&heads, &rows);
-    format!(
-        "<section>\n<h2>Trials</h2>\n<details>\n<summary>All {count}</summary>\n{table}</details>\n</section>\n"
-    )
+    let table = folded(&format!("All {count}"), &table(&heads, &rows));
+    format!("<section>\n<h2>Trials</h2>\n{table}</section>\n")
 }
 
 fn footer(report: &Report) -> String {
     let s = &report.settings;
     let seconds = super::super::ledger::seconds;
-    let machine = escape(&report.conditions.to_string());
     format!(
-        "<footer>\n<p>Trials of {} s, {} s for stragglers, {} s between them. Search {}. Seed {}. {machine}. Ringway {}, made by \
-         <code>{}</code>.</p>\n</footer>\n",
+        "<footer>\n<p>Trials of {} s, {} s for stragglers, {} s between them. Search {}. Seed {}. Ringway {}.</p>\n</footer>\n",
         seconds(s.trial_ps),
         seconds(s.wait_ps),
         seconds(s.pause_ps),
         s.search.kind,
         s.seed,
-        escape(&report.version),
-        escape(&report.command)
+        escape(&report.version)
     )
 }
 
@@ -377,6 +351,7 @@ fn footer(report: &Report) -> String {
 mod tests {
     use super::super::tests::report;
     use super::*;
+    use crate::page::tests::check;
 
     #[test]
     fn the_self_test_and_its_pauses_are_shown() {
@@ -393,15 +368,8 @@ mod tests {
     #[test]
     fn the_page_is_whole_and_asks_nobody() {
         let page = html(&report("1M"));
-        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
-        for tag in ["section", "table", "tr", "p", "ul", "main", "svg", "g", "text"] {
-            let count = |text: &str| page.matches(text).count();
-            let opened = count(&format!("<{tag}>")) + count(&format!("<{tag} "));
-            assert_eq!(opened, count(&format!("</{tag}>")), "{tag}");
-        }
-        for absent in ["http:", "https:", "<script", "<x>", "a & b", "NaN", "inf"] {
-            assert!(!page.contains(absent), "{absent}");
-        }
+        check(&page);
+        assert!(!page.contains("a & b"));
         for plot in [
             "Frames per second by frame size",
             "Latency that a share",
@@ -411,5 +379,57 @@ mod tests {
         ] {
             assert!(page.contains(plot), "{plot}");
         }
+    }
+
+    #[test]
+    fn machine_date_and_command_stand_at_the_top() {
+        let mut report = report("1M");
+        report.conditions.kernel = "6.1".into();
+        report.conditions.date = "2026-03-01T12:00:05Z".into();
+        let page = html(&report);
+        let (header, rest) = page.split_once("</header>").unwrap();
+        for part in
+            ["Linux 6.1", "2026-03-01 12:00:05 UTC", "<span>rfc2544</span> <span>&lt;x&gt;</span></code>"]
+        {
+            assert!(header.contains(part) && !rest.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn theory_lies_behind_the_measurement() {
+        let page = html(&report("1M"));
+        let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+        assert!(at("<g class=\"theory\"><title>theoretical") < at("<g class=\"s0\"><title>measured"));
+    }
+
+    #[test]
+    fn the_axis_of_latency_has_ticks_near_its_lines() {
+        let page = html(&report("1M"));
+        let (_, rest) = page.split_once("aria-label=\"Latency that a share").unwrap();
+        let (chart, _) = rest.split_once("</svg>").unwrap();
+        let ticks = chart.matches("text-anchor=\"end\"").count();
+        assert!((4..=10).contains(&ticks), "{chart}");
+    }
+
+    #[test]
+    fn latency_below_the_throughput_is_folded() {
+        let page = html(&report("1M"));
+        let (_, rest) = page.split_once("<h2>Latency</h2>").unwrap();
+        let (shown, rest) = rest.split_once("<details>\n<summary>All 8 loads</summary>").unwrap();
+        let (folded, _) = rest.split_once("</details>").unwrap();
+        assert_eq!([shown, folded].map(|part| part.matches("<tr>").count()), [3, 9]);
+    }
+
+    #[test]
+    fn bursts_have_a_bar_for_each_size_and_none_where_they_do_not_apply() {
+        let mut report = report("1M");
+        let bars = |report: &Report| back_to_back(&report.results).matches("<rect ").count();
+        let words = |report: &Report| back_to_back(&report.results).matches("\"middle\"").count();
+        report.results.back_to_back.iter_mut().for_each(|b| b.not_applicable = None);
+        assert_eq!((bars(&report), words(&report)), (2, 2));
+        report.results.back_to_back[1].not_applicable = Some("line rate".into());
+        assert_eq!((bars(&report), words(&report)), (1, 2));
+        report.results.back_to_back[0].not_applicable = Some("line rate".into());
+        assert_eq!(back_to_back(&report.results), "");
     }
 }
