@@ -9,7 +9,7 @@ use ringway_bench::lab::Lab;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
-use ringway_bench::suite::{self, Bed, Case, Options, Step, table};
+use ringway_bench::suite::{self, Bed, Case, Event, Options, Step, table};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
@@ -68,8 +68,8 @@ struct SuiteArgs {
     #[arg(long, value_name = "SYSTEM")]
     only: Vec<String>,
 
-    /// Write the result as JSON to a file, or with - to standard output instead of the table
-    #[arg(long, value_name = "FILE")]
+    /// Print the result as one JSON object, or write it to a file beside the tables
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
 }
 
@@ -217,7 +217,17 @@ fn measure(
     let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
     let mut progress = ProgressLine::new();
-    let report = suite::run(name, cases, &options, conditions, |step| progress.show(step));
+    let mut closed = Ok(());
+    let report = suite::run_told(name, cases, &options, conditions, |event| match event {
+        Event::Step(step) => progress.show(step),
+        Event::Case { rows, missing } => {
+            progress.clear();
+            let text = table::text(rows, missing);
+            if closed.is_ok() && !text.is_empty() {
+                closed = console.line(&format!("{}\n", text.trim_end()));
+            }
+        }
+    });
     progress.clear();
     drop(lab);
     match &args.json {
@@ -226,7 +236,7 @@ fn measure(
             .map_err(|e| Failure::Other(format!("{}: {e}", file.display())))?,
         None => {}
     }
-    console.line(table::text(&report).trim_end())?;
+    closed?;
     remarks(&report).iter().try_for_each(|remark| console.line(remark))?;
     verdict(&report)
 }

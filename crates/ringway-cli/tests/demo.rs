@@ -102,7 +102,7 @@ fn a_benchmark_without_links_keeps_its_contract() {
 fn a_benchmark_of_switches_keeps_the_contract() {
     let args =
         ["bench", "vale", "--case", "size", "--only", "ringway-pipe", "--runs", "2", "--seconds", "0.02"];
-    let (output, _) = run(&[&args[..], &["--json", "-"]].concat());
+    let (output, _) = run(&[&args[..], &["--json"]].concat());
     let report = success(&output);
     assert_eq!(report["suite"], "vale");
     let rows = report["rows"].as_array().unwrap();

@@ -248,6 +248,20 @@ pub struct Step {
     pub system: &'static str,
 }
 
+/// What happens in a suite.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// A measurement starts.
+    Step(Step),
+    /// A case is over.
+    Case {
+        /// Its systems with a number.
+        rows: &'a [Row],
+        /// Those without one, or with fewer runs.
+        missing: &'a [Missing],
+    },
+}
+
 /// The names of all cases, and those of all systems.
 pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
     let unique = |names: &mut dyn Iterator<Item = &'static str>| {
@@ -260,16 +274,30 @@ pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
     )
 }
 
-/// Measures the cases one after the other and tells `watch` before each measurement.
+/// As [`run_told`], but `watch` learns of measurements only.
+pub fn run(
+    suite: &str,
+    cases: Vec<Case<'_>>,
+    options: &Options,
+    conditions: Conditions,
+    mut watch: impl FnMut(Step),
+) -> Report {
+    run_told(suite, cases, options, conditions, |event| match event {
+        Event::Step(step) => watch(step),
+        Event::Case { .. } => {}
+    })
+}
+
+/// Measures the cases one after the other. Tells `watch` before each measurement and after each case.
 ///
 /// A system that is not there, or fails twice, is left out from then on and named in the report. A stop by
 /// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.
-pub fn run(
+pub fn run_told(
     suite: &str,
     mut cases: Vec<Case<'_>>,
     options: &Options,
     conditions: Conditions,
-    mut watch: impl FnMut(Step),
+    mut watch: impl FnMut(Event<'_>),
 ) -> Report {
     cases.retain(|c| options.wants_case(c));
     for case in &mut cases {
@@ -280,7 +308,9 @@ pub fn run(
     let mut progress = Progress { done: 0, total: total as u32, watch: &mut watch };
     let mut report = Report::new(suite, conditions);
     for case in &mut cases {
+        let (rows, missing) = (report.rows.len(), report.missing.len());
         measure(case, options, &mut progress, &mut report);
+        (progress.watch)(Event::Case { rows: &report.rows[rows..], missing: &report.missing[missing..] });
     }
     report
 }
@@ -288,14 +318,14 @@ pub fn run(
 struct Progress<'a> {
     done: u32,
     total: u32,
-    watch: &'a mut dyn FnMut(Step),
+    watch: &'a mut dyn FnMut(Event<'_>),
 }
 
 impl Progress<'_> {
     fn step(&mut self, case: &Case<'_>, system: &'static str) {
         let Case { name, variant, burst, .. } = *case;
         let step = Step { done: self.done, total: self.total, case: name, variant, burst, system };
-        (self.watch)(step);
+        (self.watch)(Event::Step(step));
         self.done += 1;
     }
 }
@@ -384,6 +414,29 @@ mod tests {
         assert_eq!(report.rows[0].runs, 4);
         assert_eq!(report.missing[0].runs, 4);
         assert!(report.failed().is_none());
+    }
+
+    #[test]
+    fn each_case_is_told_when_it_is_over() {
+        let case = |name, system, result: Result<f64, Fault>| {
+            Case::new(name, Unit::Ns).system(system, move || match &result {
+                Ok(value) => Ok(Sample::of(*value)),
+                Err(_) => Err(Fault::Unavailable("not here".into())),
+            })
+        };
+        let cases = vec![case("x", "a", Ok(1.0)), case("y", "b", Err(Fault::Failed("no".into())))];
+        let mut told = Vec::new();
+        let options = Options { runs: 1, ..Options::default() };
+        run_told("s", cases, &options, Conditions::default(), |event| {
+            told.push(match event {
+                Event::Step(step) => format!("{} starts", step.system),
+                Event::Case { rows, missing } => {
+                    let names = rows.iter().map(|r| &r.system).chain(missing.iter().map(|m| &m.system));
+                    format!("{} rows: {}", rows.len(), names.cloned().collect::<String>())
+                }
+            });
+        });
+        assert_eq!(told, ["a starts", "1 rows: a", "b starts", "0 rows: b"]);
     }
 
     #[test]

@@ -2,18 +2,18 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{Report, Row};
+use super::report::{Missing, Row};
 
-/// All rows, one block for each comparison, with the ratio to the first peer in it; then what is missing.
-pub fn text(report: &Report) -> String {
+/// Rows, one block for each comparison, with the ratio to the first peer in it; then what is missing.
+pub fn text(rows: &[Row], missing: &[Missing]) -> String {
     let mut out = String::new();
     // Writing to a String can't fail.
-    let _ = write(&mut out, report);
+    let _ = write(&mut out, rows, missing);
     out
 }
 
-fn write(out: &mut String, report: &Report) -> fmt::Result {
-    for group in report.rows.chunk_by(Row::beside) {
+fn write(out: &mut String, rows: &[Row], missing: &[Missing]) -> fmt::Result {
+    for group in rows.chunk_by(Row::beside) {
         let peer = group.iter().find(|r| r.is_peer());
         head(out, &group[0], peer)?;
         for row in group {
@@ -24,7 +24,7 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
         }
         out.push('\n');
     }
-    for m in &report.missing {
+    for m in missing {
         let what = match (m.skipped, m.runs) {
             (true, _) => "skipped",
             (false, 0) => "FAILED",
@@ -32,9 +32,6 @@ fn write(out: &mut String, report: &Report) -> fmt::Result {
         };
         let variant = if m.variant.is_empty() { String::new() } else { format!("{}, ", m.variant) };
         writeln!(out, "{what}: {} {} ({variant}burst {}): {}", m.case, m.system, m.burst, m.reason)?;
-    }
-    if report.interrupted {
-        writeln!(out, "interrupted: the numbers are incomplete")?;
     }
     Ok(())
 }
@@ -100,7 +97,8 @@ tx, 64-byte frames, burst 256, 1 core, 3 runs
 
 skipped: tx af_xdp (burst 256): no libbpf
 ";
-        assert_eq!(text(&example()), expected);
+        let report = example();
+        assert_eq!(text(&report.rows, &report.missing), expected);
     }
 
     #[test]
@@ -118,7 +116,7 @@ ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of
     a note
 
 ";
-        assert_eq!(text(&report), expected);
+        assert_eq!(text(&report.rows, &report.missing), expected);
     }
 
     #[test]
