@@ -409,11 +409,11 @@ fn what_is_in_use_is_not_removed() {
     assert!(
         room.run(&["vale", "port", "del", "vale0:a"]).error(1).contains(&format!("{busy}, or use --force"))
     );
-    assert!(
-        room.run(&["pkt-gen", "-i", "vale0:a", "-f", "rx"])
-            .error(1)
-            .contains(&format!("pid {} has it open; end process {}", user.pid(), user.pid()))
-    );
+    assert!(room.run(&["pkt-gen", "-i", "vale0:a", "-f", "rx"]).error(1).contains(&format!(
+        "pid {} has it open; end process {}",
+        user.pid(),
+        user.pid()
+    )));
     assert_eq!(room.run(&["vale", "port", "del", "vale0:a", "--force"]).code, Some(0));
     assert!(user.end().error(1).contains("the port was deleted"));
     passing.interrupt();
