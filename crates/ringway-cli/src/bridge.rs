@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, monotonic_ns};
 use ringway_bench::engine::{Bridge, Held, supervise};
+use ringway_bench::traffic::report::many;
 use ringway_bench::traffic::report::{Interval, Sample};
 use serde_json::{Value, json};
 
 use crate::console::{Console, served};
 use crate::failure::Failure;
 use crate::selection::Selection;
-use crate::units::many;
 use crate::{counters, link, stop};
 
 /// Forward frames between two ports, both ways

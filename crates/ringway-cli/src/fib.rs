@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Subcommand;
+use ringway_bench::traffic::report::many;
 use ringway_fwd::fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
 use serde_json::{Value, json};
 
 use crate::bench;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::units::many;
 
 /// Load tables of routes, look addresses up in them, measure lookups
 #[derive(Debug, clap::Args)]

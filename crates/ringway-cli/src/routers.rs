@@ -1,10 +1,10 @@
 //! What there is to know of routers, read at one moment, for all commands that show it.
 
+use ringway_bench::traffic::report::many;
 use ringway_router::kernel::{Counts, Health, Kind, MemberStats, Outcome, Router, Rpf, Spec, routers};
 use serde_json::{Map, Value, json};
 
 use crate::route;
-use crate::units::many;
 
 /// A router, its members and what its process says.
 #[derive(Debug)]

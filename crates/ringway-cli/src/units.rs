@@ -2,8 +2,6 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-pub(crate) use ringway_bench::traffic::report::many;
-
 /// A number of frames: digits with an optional `k`, `M` or `G` (decimal, either case), such as `10k` or `1.5M`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     let bad = || "accepted: NUMBER[k|M|G] such as 1000, 10k or 1.5M".to_owned();
@@ -89,7 +87,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{bits, count, frames, many, printable, short, utc};
+    use ringway_bench::traffic::report::many;
+
+    use super::{bits, count, frames, printable, short, utc};
 
     #[test]
     fn times_are_dates() {

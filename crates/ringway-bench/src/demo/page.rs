@@ -188,9 +188,9 @@ mod tests {
             "median": 1.5, "min": 1.4, "max": 1.6, "runs": 1, "samples": [1.5]}"#;
         let row = serde_json::from_str(row).unwrap();
         let mut outcome = Outcome { flood: vec![row], ..outcome() };
-        assert!(!html(&outcome).contains("Careful"));
+        assert!(!html(&outcome, "ringway demo").contains("Careful"));
         outcome.conditions.load = 3.7;
-        let page = html(&outcome);
+        let page = html(&outcome, "ringway demo");
         let at = |text: &str| page.find(text).expect(text);
         assert!(at("million packets per second on") < at("Careful: the load average is 3.70"));
         assert!(at("Careful") < at("</header>") && page.matches("Careful").count() == 1);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use ringway::pcapfile::MAX_RECORD;
 use ringway::{Filter, PcapMode, PortCounters, PortName};
 use ringway_bench::engine::Signals;
+use ringway_bench::traffic::report::many;
 use serde_json::json;
 
 use crate::console::{note, served};
@@ -279,10 +280,10 @@ impl Capture {
 
     fn conclude(&self, as_json: bool, input: &Input, took: Duration) -> Result<(), Failure> {
         let found = input.counters();
-        let (captured, bytes) = (units::many(self.captured, "frame"), units::many(self.bytes, "byte"));
+        let (captured, bytes) = (many(self.captured, "frame"), many(self.bytes, "byte"));
         let mut text = vec![format!("{captured} captured, {bytes}")];
         if let Some(filter) = &self.filter {
-            text.push(format!("{} did not match: {filter}", units::many(self.ignored, "frame")));
+            text.push(format!("{} did not match: {filter}", many(self.ignored, "frame")));
         }
         text.extend(counters::drops(&found));
         text.iter().for_each(|line| note(line));

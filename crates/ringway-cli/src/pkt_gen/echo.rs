@@ -5,11 +5,11 @@ use std::time::Duration;
 use ringway::Port;
 use ringway_bench::engine::{Pinger, Ponger};
 use ringway_bench::traffic::check::MAX_STREAMS;
+use ringway_bench::traffic::report::many;
 use serde_json::json;
 
 use super::{Session, frames, meter};
 use crate::failure::Failure;
-use crate::units::many;
 
 /// Requests per second when no rate is given.
 const PING_PPS: f64 = 1000.0;

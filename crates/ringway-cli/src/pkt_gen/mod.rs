@@ -10,11 +10,11 @@ mod tx;
 use ringway::{OpenOptions, Port, PortName};
 use ringway_bench::affinity;
 use ringway_bench::engine::{Progress, Signals};
+use ringway_bench::traffic::report::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, note, served};
 use crate::failure::Failure;
-use crate::units::many;
 use crate::{counters, link, stop};
 
 pub(crate) use args::Args;

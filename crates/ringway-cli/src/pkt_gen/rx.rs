@@ -5,11 +5,11 @@ use std::time::Duration;
 use ringway::{Port, RxRing};
 use ringway_bench::engine::{Check, Receiver};
 use ringway_bench::traffic::check::Counts;
+use ringway_bench::traffic::report::many;
 use serde_json::json;
 
 use super::{Session, meter};
 use crate::failure::Failure;
-use crate::units::many;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;

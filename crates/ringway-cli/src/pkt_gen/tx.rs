@@ -2,11 +2,11 @@
 
 use ringway::Port;
 use ringway_bench::engine::Sender;
+use ringway_bench::traffic::report::many;
 use serde_json::json;
 
 use super::{Session, frames, meter};
 use crate::failure::Failure;
-use crate::units::many;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use ringway::monotonic_ns;
 use ringway_bench::engine::supervise;
+use ringway_bench::traffic::report::many;
 use ringway_fwd::router::Rpf;
 use ringway_router::user::{Options, Router, Side, Watch};
 use serde_json::{Map, Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::units::many;
 use crate::{counters, link, routers, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use ringway::vale::SwitchSum;
 use ringway::{Counters, OpenPort, OpenRing, PortName};
+use ringway_bench::traffic::report::many;
 use serde_json::{Value, json};
 
 use super::account::{Account, Books, State, Verdict, compare};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::switches::Reading;
-use crate::units::{many, printable};
+use crate::units::printable;
 use crate::visible::none_listed;
 
 /// Time between two readings.

@@ -17,10 +17,10 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use ringway::vale::{Switch, is_router, set_root, switches};
+use ringway_bench::traffic::report::many;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::units::many;
 
 /// Make, show and change switches, which forward in their senders: no daemon
 #[derive(Debug, clap::Args)]
