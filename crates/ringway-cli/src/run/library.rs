@@ -60,9 +60,12 @@ fn aliases(dir: &Path) -> Option<PathBuf> {
     let _ = DirBuilder::new().mode(0o755).create(&inner); // or it is there
     fs::symlink_metadata(&inner).ok().filter(fs::Metadata::is_dir)?;
     for alias in ALIASES {
-        let link = inner.join(alias);
-        // Two commands may make it at once: either link is right.
-        let _ = symlink(Path::new("..").join(LIBRARY), &link);
+        let (link, library) = (inner.join(alias), Path::new("..").join(LIBRARY));
+        // Two commands may make it at once: either link is right. One to a library of an earlier version is not.
+        if !fs::read_link(&link).is_ok_and(|to| to == library) {
+            let _ = fs::remove_file(&link);
+            let _ = symlink(&library, &link);
+        }
         link.exists().then_some(())?;
     }
     Some(inner)
@@ -79,7 +82,12 @@ mod tests {
         assert_eq!(aliases(&dir), None, "links to nothing are no libraries");
         fs::write(dir.join(LIBRARY), "").unwrap();
         let inner = dir.join("ringway-libpcap");
-        assert_eq!((aliases(&dir), aliases(&dir)), (Some(inner.clone()), Some(inner)));
+        assert_eq!((aliases(&dir), aliases(&dir)), (Some(inner.clone()), Some(inner.clone())));
+        fs::write(dir.join("old.so"), "").unwrap();
+        fs::remove_file(inner.join("libpcap.so")).unwrap();
+        symlink("../old.so", inner.join("libpcap.so")).unwrap();
+        assert!(aliases(&dir).is_some());
+        assert_eq!(fs::read_link(inner.join("libpcap.so")).unwrap(), Path::new("..").join(LIBRARY));
         fs::remove_dir_all(dir.join("ringway-libpcap")).unwrap();
         fs::create_dir(dir.join("elsewhere")).unwrap();
         symlink("elsewhere", dir.join("ringway-libpcap")).unwrap();
