@@ -209,7 +209,7 @@ fn ports_without_a_host_refuse_and_others_beside_them_do_not() {
     for options in [take("arp"), copy()] {
         for name in ["null:", "loop:"] {
             let e = options.open(name).unwrap_err();
-            assert_eq!(e.kind(), ErrorKind::Unsupported);
+            assert_eq!(e.kind(), ErrorKind::Invalid);
             assert!(
                 e.to_string().starts_with(name) && e.to_string().contains("only ports of interfaces"),
                 "{e}"

@@ -44,6 +44,7 @@ Keys of --json, which stay as they are; new ones may be added:
   page          the file of the page
   result
     host, kernel, cpu, cores, load   the machine, and its load before the start
+    date        when it began, UTC
     over        what joined the systems to the traffic: veth or pipe
     replay      what was replayed: source, files, frames, bytes, skipped[] (reason, frames)
     integrity[] system, sent, intact, reordered, missing, foreign (damaged or doubled)

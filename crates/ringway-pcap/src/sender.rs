@@ -257,7 +257,11 @@ mod tests {
         assert_eq!((errno(13), errno(65_536)), (libc::EINVAL, libc::EMSGSIZE));
         while sender.send(&[0; 60]).is_ok() {}
         assert_eq!(errno(60), libc::ENOBUFS);
-        let deaf = Share::alone(Port::open("pcap:/dev/null@top").unwrap()).0;
+        let file = std::env::temp_dir().join(format!("ringway-deaf-{}.pcap", std::process::id()));
+        ringway::pcapfile::Writer::create(&file, 0).unwrap().finish().unwrap();
+        let opened = Port::open(&format!("pcap:{}@top", file.display()));
+        std::fs::remove_file(file).unwrap();
+        let deaf = Share::alone(opened.unwrap()).0;
         let deaf = Sender::new(deaf.into(), None, Coalesce::new(None));
         assert_eq!(deaf.send(&[0; 60]).unwrap_err().errno, libc::EOPNOTSUPP);
     }

@@ -79,6 +79,14 @@ impl Small {
         }
     }
 
+    /// Binds the socket when the port is opened, as the process may give up the rights for that before it sends. Not with several
+    /// queues: the interface could not have fewer then.
+    pub(super) fn bind_early(&mut self, core: &Core, now: u64) {
+        if self.mixes {
+            self.usable(core, now);
+        }
+    }
+
     /// Whether this way may be used now beside live frames. Binds the socket when it first may.
     #[inline]
     pub(super) fn usable(&mut self, core: &Core, now: u64) -> bool {

@@ -60,8 +60,7 @@ impl EbpfTx {
     pub(super) fn new(core: Arc<Core>, ring: u32, stats: RingStats) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
         let mut small = Small::new(&core, ring, stats.clone());
-        // Now, as the process may give up the rights that it takes before it sends.
-        small.usable(&core, time::coarse_ns());
+        small.bind_early(&core, time::coarse_ns());
         Ok(Self {
             core,
             ring,
