@@ -131,22 +131,26 @@ impl Common {
         received.users.is_empty()
     }
 
-    /// Takes the rings back from the user that has had them, which gets queues. What the rings have is its alone.
+    /// Takes the rings back from the user that has had them, which gets queues. What the rings have is its alone. Without queues the
+    /// other users get that, and what comes later.
     pub(crate) fn take_back(&self, id: u64, hears: bool, mut rx: Vec<RxRing>) -> Result<Ends> {
-        let (mut queues, ends) = self.queues(hears)?;
+        let made = self.queues(hears);
         let mut received = lock(&self.received);
-        for ring in &mut rx {
-            for frame in ring.burst(u32::MAX) {
-                queues.receive(whole(&frame, &mut received.room));
+        let ends = made.map(|(mut queues, ends)| {
+            for ring in &mut rx {
+                for frame in ring.burst(u32::MAX) {
+                    queues.receive(whole(&frame, &mut received.room));
+                }
             }
-        }
-        if let Some(user) = received.users.iter_mut().find(|u| u.id == id) {
-            user.queues = Some(queues);
-        }
+            if let Some(user) = received.users.iter_mut().find(|u| u.id == id) {
+                user.queues = Some(queues);
+            }
+            ends
+        });
         received.rings.append(&mut rx);
         // Others may sleep already. What fails is told to who looks next.
         let _ = received.gather();
-        Ok(ends)
+        ends
     }
 
     pub(crate) fn take_back_tx(&self, tx: TxRing) {

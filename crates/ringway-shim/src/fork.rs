@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGua
 use crate::common::Common;
 use crate::sys;
 
-/// Ports of this process that only one user can open. Taken before all other locks of this crate.
+/// Ports of this process that users of the same name share. Taken before all other locks of this crate.
 static OPEN: Mutex<Vec<Arc<Common>>> = Mutex::new(Vec::new());
 
 /// Read by who holds the lock of a port, written by who forks.
@@ -49,7 +49,7 @@ pub(crate) fn open() -> MutexGuard<'static, Vec<Arc<Common>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sees to forks from now on. Whoever has functions called at forks too that take locks calls this before.
+/// Sees to forks from now on. A library that registers functions of its own for forks, which take locks, calls this before.
 pub fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| sys::at_fork(before, after));

@@ -169,7 +169,7 @@ impl Share {
     /// [`open`](Self::open). The sending ring may be given back [by itself](Self::give_tx).
     ///
     /// # Errors
-    /// When memory or descriptors run out; the rings are gone then.
+    /// When memory or descriptors run out; the other users have the port to themselves then.
     pub fn give(&self, rings: Rings, hears: bool) -> Result<Rings> {
         let Rings { rx, tx, .. } = rings;
         tx.into_iter().for_each(|tx| self.give_tx(tx));
