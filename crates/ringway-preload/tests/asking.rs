@@ -211,6 +211,20 @@ for _ in range(3):
     }
 }
 
+/// The neighbour's address is asked for through the port; without an answer the packet is lost, as in the kernel.
+#[test]
+fn packets_to_nobody_are_counted() {
+    let Some((hosts, _listener)) = hosts() else { return };
+    let sends = "import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, 253)
+for to in ('10.7.0.2', '10.7.0.77', '10.7.0.77'):
+    s.sendto(bytes(8), (to, 0))";
+    let args = ["env", "RINGWAY_VERBOSE=1", "/usr/bin/python3", "-c", sends];
+    let ended = hosts.run(Pcap::Ringway("a1=packet:a1"), &args);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stderr.contains("raw sockets: 2 packets lost, as nobody answered"), "{ended:?}");
+}
+
 /// It opens a handle of libpcap for each round, beside the packet socket that it sends by.
 #[test]
 fn a_program_that_opens_often_is_served_each_time() {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
+use ringway::wire::{Arp, ArpOperation, EtherType, MacAddr};
+
 use crate::filter::About;
 use crate::frame::HEADER;
 use crate::link::Link;
@@ -12,9 +14,8 @@ use crate::raw::{Out, put};
 use crate::receiver::Wish;
 use crate::sys::kernel;
 
-const ARP: u16 = 0x0806;
-const REQUEST: u8 = 1;
-const REPLY: u8 = 2;
+/// Answers that are remembered: a scan of a large network need not be.
+const MOST: usize = 4096;
 
 /// For how long an answer, or that there was none, is believed.
 const KNOWN: Duration = Duration::from_secs(5);
@@ -47,13 +48,19 @@ pub(crate) fn resolve(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 
         return mac;
     }
     let mac = ask(out, source, hop);
-    let _ = ANSWERS.try_with(|all| all.borrow_mut().insert(key, (Instant::now(), mac)));
+    let _ = ANSWERS.try_with(|all| {
+        let mut all = all.borrow_mut();
+        if all.len() > MOST {
+            all.clear();
+        }
+        all.insert(key, (Instant::now(), mac));
+    });
     mac
 }
 
 fn ask(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
     let about = About { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
-    let wish = Wish { protocol: ARP, about, own: out.address };
+    let wish = Wish { protocol: EtherType::ARP.0, about, own: out.address };
     let id = out.link.ready().ok()?.add(wish, 0).ok()?;
     let found = (0..ASKS).find_map(|_| {
         put(out.link, &request(out.address, source, hop)).ok()?;
@@ -89,16 +96,25 @@ fn answer(link: &'static Link, id: u64, hop: Ipv4Addr) -> Option<[u8; 6]> {
 }
 
 /// Asks who has `hop`.
-fn request(address: [u8; 6], source: Ipv4Addr, hop: Ipv4Addr) -> Vec<u8> {
-    let header = [&[0xff; 6][..], &address, &ARP.to_be_bytes(), &[0, 1, 8, 0, 6, 4, 0, REQUEST]].concat();
-    [&header[..], &address, &source.octets(), &[0; 6], &hop.octets(), &[0; 18]].concat()
+fn request(address: [u8; 6], source: Ipv4Addr, hop: Ipv4Addr) -> [u8; 60] {
+    let mut frame = [0; 60];
+    frame[..6].fill(0xff);
+    frame[6..12].copy_from_slice(&address);
+    frame[12..HEADER].copy_from_slice(&EtherType::ARP.0.to_be_bytes());
+    if let Ok(mut arp) = Arp::init(&mut frame[HEADER..]) {
+        arp.set_operation(ArpOperation::REQUEST);
+        arp.set_sender_mac(MacAddr(address));
+        arp.set_sender_ip(source);
+        arp.set_target_ip(hop);
+    }
+    frame
 }
 
 /// The hardware address of `hop` in a reply of it.
 fn sender(frame: &[u8], hop: Ipv4Addr) -> Option<[u8; 6]> {
-    let arp = frame.get(HEADER..HEADER + 28)?;
-    let is_reply = arp[..8] == [0, 1, 8, 0, 6, 4, 0, REPLY] && arp[14..18] == hop.octets();
-    is_reply.then(|| arp[8..14].try_into().ok()).flatten()
+    let arp = Arp::new_checked(frame.get(HEADER..)?).ok()?;
+    let is_reply = arp.operation() == ArpOperation::REPLY && arp.sender_ip() == hop;
+    is_reply.then(|| arp.sender_mac().0)
 }
 
 #[cfg(test)]
@@ -110,7 +126,7 @@ mod tests {
         let (a, b) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
         let mut frame = request([2; 6], a, b);
         assert_eq!((frame.len(), sender(&frame, a)), (60, None), "a request is no answer");
-        frame[21] = REPLY;
+        frame[21] = ArpOperation::REPLY.0 as u8;
         assert_eq!((sender(&frame, a), sender(&frame, b)), (Some([2; 6]), None));
         assert_eq!(sender(&frame[..41], a), None);
     }

@@ -116,8 +116,9 @@ pub(crate) fn send(fd: c_int, bytes: Gather<'_>, to: Ipv4Addr) -> Option<Result<
     if packet.len() > out.mtu {
         return Some(Err(libc::EMSGSIZE));
     }
-    // As in the kernel, a packet to who does not answer is lost.
+    // As in the kernel, a packet to an address that nobody answers for is lost.
     let Some(mac) = neighbour::resolve(out, hop.source, hop.gateway.unwrap_or(to)) else {
+        report::unanswered();
         return Some(Ok(bytes.len()));
     };
     let frame = [&mac[..], &out.address, &[8, 0], &packet].concat();
@@ -168,7 +169,7 @@ fn out(fd: c_int, interface: u32) -> Option<Out> {
     let name = kernel::interface_name(fd, interface as c_int).ok()?;
     let used = Link::open(Config::get().port_of(&name)?, false).ok()?;
     let link = used.0;
-    // The port stays open: whoever sends by raw sockets never says that it was the last time.
+    // The port stays open: a program never says that a packet was its last.
     std::mem::forget(used);
     let (address, _) = kernel::address(fd, &name).ok()?;
     let mtu = kernel::mtu(fd, &name).unwrap_or(1500);

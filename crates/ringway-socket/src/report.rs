@@ -47,6 +47,8 @@ const NAMES: [&str; 15] = [
 static CALLS: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
 static SENT: AtomicU64 = AtomicU64::new(0);
 static RECEIVED: AtomicU64 = AtomicU64::new(0);
+/// Packets of raw sockets to addresses for which nobody answered.
+static UNANSWERED: AtomicU64 = AtomicU64::new(0);
 static KERNEL: AtomicU64 = AtomicU64::new(0);
 
 /// A call that was served.
@@ -71,6 +73,11 @@ pub(crate) fn frames_received(n: u32) {
     RECEIVED.fetch_add(n.into(), Relaxed);
 }
 
+/// A packet of a raw socket was lost, as nobody answered for the address that it goes to.
+pub(crate) fn unanswered() {
+    UNANSWERED.fetch_add(1, Relaxed);
+}
+
 /// A line on standard error.
 pub(crate) fn say(line: &str) {
     sys::write_stderr(format!("ringway: {line}\n").as_bytes());
@@ -78,10 +85,16 @@ pub(crate) fn say(line: &str) {
 
 /// The summary, if it was asked for and there is something to tell.
 pub(crate) fn finish() {
-    let passed = KERNEL.load(Relaxed);
+    let (passed, unanswered) = (KERNEL.load(Relaxed), UNANSWERED.load(Relaxed));
     let calls = NAMES.iter().zip(&CALLS).map(|(n, c)| (n, c.load(Relaxed))).filter(|(_, c)| *c > 0);
     let calls: Vec<String> = calls.map(|(n, c)| format!("{c} {n}")).collect();
-    if !Config::get().verbose || calls.is_empty() && passed == 0 {
+    if !Config::get().verbose {
+        return;
+    }
+    if unanswered > 0 {
+        say(&format!("raw sockets: {unanswered} packets lost, as nobody answered for their address"));
+    }
+    if calls.is_empty() && passed == 0 {
         return;
     }
     let calls = if calls.is_empty() { "nothing".to_owned() } else { calls.join(", ") };
