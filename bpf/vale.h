@@ -38,7 +38,7 @@ struct secrets {
 /* Frozen before load: the verifier knows these as constants and proves that accesses stay inside a region. All ports of
  * a switch have the same shape. */
 struct config {
-	__u32 port;       /* whose frames this program moves */
+	__u32 port;       /* whose program this is; 0: it serves all ports */
 	__u32 generation; /* of the switch for which it was loaded */
 	__u32 slots;      /* of a ring; a power of two */
 	__u32 rings;      /* of each direction */
@@ -51,8 +51,9 @@ struct config {
 	__u32 epoch;      /* of the port: programs of an earlier port with its number do nothing */
 	__u32 unused;
 	struct secrets secret;
+	__u64 ticket;     /* of the port */
 };
-_Static_assert(sizeof(struct config) == 80, "objects.rs");
+_Static_assert(sizeof(struct config) == 88, "objects.rs");
 const volatile struct config cfg = {};
 #define MASK (cfg.slots - 1)
 
@@ -104,6 +105,10 @@ struct ctl {
 #define REACHED 1 /* a receiver had room for it */
 #define OFFERED 2 /* a receiver was there */
 
+/* What programs of ports answer, in the low byte. With DONE, the next one is the port of a NIC whose `out` program the caller is to
+ * run (0: none, FLOOD: of all NICs), the upper half how often. */
+enum answer { DONE, STALE, BUSY, BROKEN };
+
 /* Frames of a burst for one destination, in order: slots of the burst linked by `next`. */
 struct list {
 	__u16 head, tail;
@@ -139,8 +144,8 @@ struct tx_state {
 	__u32 bytes_all; /* of `bytes`, those of frames to all */
 	__u32 ring, chain_flags;
 	__u16 fan, times; /* copies of a frame to all, and of one to a port alone, at most */
-	__u32 unused0;
-	__u32 nics; /* what the caller is to do for NICs; `enum answer` in vale_send.h */
+	__u32 port;       /* whose frames these are */
+	__u32 nics; /* what the caller is to do for NICs; `enum answer` */
 	__u32 varied; /* the last frame's address was another than the one before */
 	struct list chain_was; /* the list of its destination before it */
 	__u64 slot[BURST];
@@ -148,6 +153,7 @@ struct tx_state {
 	__u8 reached[BURST]; /* by the last slot of a frame to all */
 	struct list list[PORTS];
 	__u8 dsts[PORTS];
+	__u64 ticket; /* by which the caller showed that the port is its own */
 	/* Of bursts that need more than plain copies. */
 	__u64 ns; /* when the run began */
 	struct walk walk;
@@ -190,7 +196,7 @@ struct port_state {
 	__u64 unused1;
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
-_Static_assert(TX_SIZE == 34560 && __builtin_offsetof(struct tx_state, n) == 64 &&
+_Static_assert(TX_SIZE == 34624 && __builtin_offsetof(struct tx_state, n) == 64 &&
 	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
 _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
 	       __builtin_offsetof(struct rx_state, dear) == 28 && sizeof(struct rx_state) == 384, "layout.rs");
@@ -237,12 +243,17 @@ struct port_conf {
 	__u32 epoch;    /* changes when the port goes away */
 	__u32 crossing; /* of a member by tc: the interface by which its frames reach `vale_wire` (vale_skb.h) */
 	__u64 storm[3]; /* 16ths of a ns between frames to all: broadcast, multicast, unknown; 0: no limit */
-	__u32 rate[3];  /* the same in frames per second, for those who ask */
-	__u32 unused1;
+	__u64 ticket;   /* a random number that root, the programs and the port's user know; 0: the port sends nothing */
+	__u32 mode;     /* of the library */
+	__u32 unused0;
 	char name[32];
-	__u32 nic[8]; /* of the library; programs of NICs read those that vale_nic.h names */
+	__u32 nic[8];  /* of the library; programs of NICs read those that vale_nic.h names */
+	__u32 rate[3]; /* `storm` in frames per second, for those who ask */
+	__u32 unused1[13];
 };
-_Static_assert(sizeof(struct port_conf) == 128 && __builtin_offsetof(struct port_conf, storm) == 24, "layout.rs");
+_Static_assert(sizeof(struct port_conf) == 192 && __builtin_offsetof(struct port_conf, storm) == 24 &&
+	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128,
+	       "layout.rs");
 
 enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
 
@@ -289,6 +300,12 @@ static __always_inline void *inner(void *outer, __u32 key)
 static __always_inline struct port_conf *conf_of(__u32 port)
 {
 	return bpf_map_lookup_elem(&ports, &port);
+}
+
+/* The port whose frames a run moves. */
+static __always_inline __u32 sender(struct tx_state *t)
+{
+	return READ_ONCE(t->port) & (PORTS - 1);
 }
 
 /* Rings count tx rings first. */

@@ -16,10 +16,12 @@
 /* Whether one more frame to all is above a limit of the sender. */
 __noinline int is_storm(struct tx_state *t, __u32 kind)
 {
-	struct port_conf *c = conf_of(cfg.port);
-	struct port_state *p = inner(&states, cfg.port);
+	if (!t)
+		return 0;
+	struct port_conf *c = conf_of(sender(t));
+	struct port_state *p = inner(&states, sender(t));
 
-	return t && c && p ? is_above(c, p, kind, t->ns) : 0;
+	return c && p ? is_above(c, p, kind, t->ns) : 0;
 }
 
 /* Notes the VLAN, priority and type of the frame that starts with slot `i` on a port that has VLANs. Returns why it may not
@@ -50,13 +52,15 @@ static __always_inline __u32 enter_vlan(struct tx_state *t, struct port_conf *c,
 /* Finds the destination of the frame that starts with slot `i`, which is well-formed. Returns why it has none, or 0. */
 __noinline int route(struct tx_state *t, __u32 i)
 {
-	__u32 zero = 0, port = cfg.port;
+	if (!t)
+		return BAD_SLOT;
+	__u32 zero = 0, port = sender(t);
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
 	struct vlans *v = bpf_map_lookup_elem(&vlans, &port);
 	struct port_conf *c = conf_of(port);
 	void *reg = inner(&regions, port);
 
-	if (!t || !f || !v || !c || !reg)
+	if (!f || !v || !c || !reg)
 		return BAD_SLOT;
 	i &= BURST - 1;
 	__u64 s = t->slot[i];
@@ -74,8 +78,8 @@ __noinline int route(struct tx_state *t, __u32 i)
 	}
 	__u64 vid = READ_ONCE(t->tag[i]) >> 16 & VID, dst = w0 & 0xffffffffffffULL;
 	__u32 d = destination_of(f, t, dst | vid << 48, w0 >> 48 | (w1 & 0xffffffff) << 16 | vid << 48, READ_ONCE(t->chain_flags));
-	if (refusal(d))
-		return refusal(d);
+	if (refusal(t, d))
+		return refusal(t, d);
 	t->chain_dst = d & 0xff;
 	if ((d & 0xff) != FLOOD)
 		return leave_vlan(c, d & 0xff, vid);
@@ -97,10 +101,11 @@ static __always_inline void hang(struct tx_state *t, __u32 i)
 /* Looks at slot `i` of the burst, which is `at` in its ring. Returns as decide(). */
 __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 {
-	void *reg = inner(&regions, cfg.port);
-
+	if (!t)
+		return 0;
+	void *reg = inner(&regions, sender(t));
 	asm volatile("" : "+r"(ring));
-	if (!t || !reg || ring >= cfg.rings)
+	if (!reg || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));

@@ -65,10 +65,10 @@ static __always_inline __u32 destination_of(struct fdb *f, struct tx_state *t, _
 	if (src != t->last_src && !((src | flags / NS_NO_LEARN) & 1)) {
 		__u64 h = mix(src);
 		t->last_src = src;
-		if (fdb_find(f, h) != fdb_fresh(h, now, cfg.port)) {
+		if (fdb_find(f, h) != fdb_fresh(h, now, sender(t))) {
 			/* What was looked up last may be this address. */
 			t->last_dst = ~0ULL;
-			if (!fdb_note(h, now, cfg.port, t->quota)) {
+			if (!fdb_note(h, now, sender(t), t->quota)) {
 				t->unlearned++;
 				t->last_src = ~0ULL;
 			}
@@ -102,11 +102,11 @@ static __always_inline __u32 destination(struct fdb *f, struct tx_state *t, void
 }
 
 /* Why a frame to `d` goes nowhere; 0 when it goes. */
-static __always_inline __u32 refusal(__u32 d)
+static __always_inline __u32 refusal(struct tx_state *t, __u32 d)
 {
 	if (WITH_MODULE && d & ENTRY_MODULE)
 		return MODULE;
-	return d & ENTRY_BLACKHOLE ? BLACKHOLE : d == cfg.port ? SAME_PORT : 0;
+	return d & ENTRY_BLACKHOLE ? BLACKHOLE : d == sender(t) ? SAME_PORT : 0;
 }
 
 /* Whether a slot may be used. */
@@ -121,14 +121,14 @@ static __always_inline void begin_chain(struct tx_state *t, __u32 i, __u64 s)
 {
 	__u32 zero = 0, idx = s, len = (s >> 32) & 0xffff, d = 0;
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
-	void *reg = inner(&regions, cfg.port);
+	void *reg = inner(&regions, sender(t));
 
 	t->chain = i;
 	t->chain_bytes = 0;
 	t->chain_bad = !usable(s) ? BAD_SLOT : len < ETH_HLEN ? TOO_SHORT : 0;
 	if (!t->chain_bad && f && reg && idx < cfg.bufs) {
 		d = destination(f, t, buf_of(reg, idx), i, s, READ_ONCE(t->ring));
-		t->chain_bad = refusal(d);
+		t->chain_bad = refusal(t, d);
 	}
 	t->chain_dst = d & 0xff;
 	t->chain_was = is_touched(t, d) ? t->list[d & 0xff] : (struct list){};
@@ -222,8 +222,8 @@ static __always_inline __u32 decide(struct fdb *f, void *reg, struct tx_state *t
 		return 0;
 	}
 	__u32 d = destination(f, t, buf_of(reg, idx), i, s, ring);
-	if (refusal(d)) {
-		drop_frame(t, refusal(d));
+	if (refusal(t, d)) {
+		drop_frame(t, refusal(t, d));
 		return 0;
 	}
 	t->slot[i] = s;

@@ -22,7 +22,7 @@ static __always_inline void walk_back(struct tx_state *t)
 static __always_inline void walk_for(struct tx_state *t, __u32 view)
 {
 	struct walk *w = &t->walk;
-	struct port_conf *c = conf_of(view), *me = conf_of(cfg.port);
+	struct port_conf *c = conf_of(view), *me = conf_of(sender(t));
 
 	if (!c || !me)
 		return;
@@ -156,10 +156,11 @@ static __always_inline void copy_rest(void *reg, __u64 *slot, void *from, __u32 
 /* Copies the slot reached, a frame's first, to the slot of the rx ring of port `d` at `pos`, with or without a tag. */
 __noinline int copy_first(struct tx_state *t, __u32 d, __u32 ring, __u32 pos)
 {
-	void *reg = inner(&regions, cfg.port), *to = inner(&regions, d);
-
+	if (!t)
+		return 0;
+	void *reg = inner(&regions, sender(t)), *to = inner(&regions, d);
 	asm volatile("" : "+r"(ring));
-	if (!t || !reg || !to || ring >= cfg.rings)
+	if (!reg || !to || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
 	__u32 i = t->walk.i & (BURST - 1), tag = t->tag[i], out = READ_ONCE(t->walk.out_tagged);
@@ -270,14 +271,15 @@ static __always_inline void count_mirrored(struct tx_state *t, struct rx_state *
  * `limit` slots. Returns the slots delivered. */
 __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring, __u32 limit)
 {
-	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
-
+	if (!t)
+		return 0;
+	void *from = inner(&regions, sender(t)), *reg = inner(&regions, d), *state = inner(&states, d);
 	asm volatile("" : "+r"(ring));
-	if (!t || ring >= cfg.rings)
+	if (ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
 	__u32 mark = d == view ? REACHED | OFFERED : 0;
-	if (!from || !reg || !state || is_deleted() || !is_of(state, d & 0xff)) {
+	if (!from || !reg || !state || is_deleted(t) || !is_of(state, d & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */
 		if (mark && is_touched(t, d & 0xff)) {
 			t->n.in += t->list[d & 0xff].frames;
@@ -308,7 +310,7 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 	if (mark)
 		count(t, r, own, all);
 	else
-		count_mirrored(t, r, view ? view : cfg.port, own + all);
+		count_mirrored(t, r, view ? view : sender(t), own + all);
 	return n;
 }
 
@@ -332,7 +334,7 @@ static long deliver_nth_conf(__u32 i, struct run *x)
 
 	if (d >= PORTS)
 		return 1;
-	if (d && d != cfg.port && d != FLOOD)
+	if (d && d != sender(x->t) && d != FLOOD)
 		deliver_mirrored(x->t, d, x->ring);
 	return 0;
 }
@@ -340,10 +342,11 @@ static long deliver_nth_conf(__u32 i, struct run *x)
 /* Moves a burst of a ring up to `head`; returns the slots taken. */
 __noinline int send_conf(struct tx_state *t, __u32 ring, __u32 head)
 {
+	if (!t)
+		return 0;
 	struct info *i = own_info();
-	struct port_conf *c = conf_of(cfg.port);
-
-	if (!t || !i || !c)
+	struct port_conf *c = conf_of(sender(t));
+	if (!i || !c)
 		return 0;
 	/* Mirrors of the sender and of each receiver. */
 	begin_run(t, i, 1 + !!(READ_ONCE(c->features) & MIRROR_TX) + !!(READ_ONCE(i->shared) & MIRROR_RX));

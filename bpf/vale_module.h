@@ -49,10 +49,10 @@ __noinline int ask_module(struct tx_state *t, __u32 i, __u64 s, __u32 ring)
 {
 	__u32 idx = s, len = (s >> 32) & 0xffff, flags = s >> 48;
 	struct module_run *m = module_run(ring);
-	void *reg = inner(&regions, cfg.port);
 
 	if (!t)
 		return 0;
+	void *reg = inner(&regions, sender(t));
 	t->dst = ENTRY_MODULE;
 	if (!m || !reg || idx >= cfg.bufs)
 		return 0;
@@ -60,7 +60,7 @@ __noinline int ask_module(struct tx_state *t, __u32 i, __u64 s, __u32 ring)
 	show_head(f, buf_of(reg, idx), len);
 	f->len = len;
 	f->more = flags & NS_MOREFRAG;
-	f->port = cfg.port;
+	f->port = sender(t);
 	f->wanted = flags >> 8;
 	f->to[0] = f->to[1] = f->to[2] = f->to[3] = 0;
 	__u32 d = ringway_module(f);

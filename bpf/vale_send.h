@@ -6,15 +6,11 @@
 #include "vale_copy.h"
 #include "netdev.h"
 
-/* What the caller says; it may say anything. */
+/* What the caller says; it may say anything. One program serves all ports: the ticket shows that the port is the caller's. */
 struct request {
-	__u32 ring;
-	__u32 unused;
+	__u32 ring, port;
+	__u64 ticket;
 };
-
-/* In the low byte. With DONE, the next one is the port of a NIC whose `out` program the caller is to run (0: none, FLOOD: of
- * all NICs), the upper half how often. */
-enum answer { DONE, STALE, BUSY, BROKEN };
 
 /* What the steps of one run share. */
 struct run {
@@ -233,13 +229,13 @@ static __always_inline void count_far(struct tx_state *t, struct rx_state *r, __
 	__sync_fetch_and_add(&r->n.drops[DEVICE_REFUSED], own + all);
 }
 
-/* Whether this program's port was deleted: its number may be another port's by now. Asked after a look-up of the own region, it
- * tells whether that region is the own one still. */
-static __always_inline int is_deleted(void)
+/* Whether the sender was deleted: its number may be another port's by now. Asked after a look-up of the own region, it tells
+ * whether that region is the own one still. */
+static __always_inline int is_deleted(struct tx_state *t)
 {
-	struct port_conf *c = conf_of(cfg.port);
+	struct port_conf *c = conf_of(sender(t));
 
-	return !c || READ_ONCE(c->epoch) != cfg.epoch;
+	return !c || READ_ONCE(c->ticket) != t->ticket;
 }
 
 /* Whether a state is that of port `d`, and not of one that was deleted. */
@@ -260,9 +256,9 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	__u32 own = x.m.own_left ? t->list[d & 0xff].frames : 0, all = x.m.all_left ? x.m.all_frames : 0;
 	if (WITH_MODULE && !x.m.own_left && !x.m.all_left)
 		return 0;
-	void *from = inner(&regions, cfg.port), *reg = inner(&regions, d), *state = inner(&states, d);
+	void *from = inner(&regions, sender(t)), *reg = inner(&regions, d), *state = inner(&states, d);
 
-	if (!from || !reg || !state || is_deleted() || !is_of(state, d & 0xff)) {
+	if (!from || !reg || !state || is_deleted(t) || !is_of(state, d & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */
 		t->n.in += own;
 		t->n.drops[NO_DESTINATION] += own;
@@ -355,7 +351,7 @@ static long deliver_nth(__u32 i, struct run *x)
 
 	if (d >= PORTS)
 		return 1;
-	return d == 0 || d == cfg.port || d == FLOOD ? 0 : deliver(x->t, d, x->ring);
+	return d == 0 || d == sender(x->t) || d == FLOOD ? 0 : deliver(x->t, d, x->ring);
 }
 
 /* `times`: copies of a frame to a port alone. */
@@ -415,10 +411,12 @@ LOOP_FRAME int decide_all(struct tx_state *t, __u32 ring, __u32 from, __u32 wait
 {
 	__u32 none = 0;
 	struct fdb *f = bpf_map_lookup_elem(&fdb, &none);
-	void *reg = inner(&regions, cfg.port);
 
+	if (!t)
+		return 0;
+	void *reg = inner(&regions, sender(t));
 	asm volatile("" : "+r"(ring));
-	if (!t || !f || !reg || ring >= cfg.rings)
+	if (!f || !reg || ring >= cfg.rings)
 		return 0;
 	asm volatile("" : "+r"(ring));
 	/* Plus what the verifier does not know: it would count a constant down. */
@@ -467,7 +465,7 @@ int send_conf(struct tx_state *t, __u32 ring, __u32 head);
 /* `features`: of the sender, and those of receivers that it must know of. */
 static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 features)
 {
-	void *reg = inner(&regions, cfg.port);
+	void *reg = inner(&regions, sender(t));
 
 	asm volatile("" : "+r"(ring));
 	if (!reg || ring >= cfg.rings)
@@ -488,31 +486,32 @@ static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 feat
 }
 
 /* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-static __always_inline int is_stale(struct info *i, struct port_conf *c)
+static __always_inline int is_stale(struct info *i, struct port_conf *c, __u64 ticket)
 {
-	return (__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || READ_ONCE(c->epoch) != cfg.epoch;
+	return (__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(c->ticket) != ticket;
 }
 
 SEC("syscall")
 int vale_send(struct request *q)
 {
-	__u32 ring = q->ring;
-	void *state = inner(&states, cfg.port);
-	struct port_conf *c = conf_of(cfg.port);
+	__u32 ring = q->ring, port = q->port;
+	__u64 ticket = q->ticket;
+	void *state = inner(&states, port);
+	struct port_conf *c = conf_of(port);
 	struct info *i = own_info();
 
 	asm volatile("" : "+r"(ring));
 	if (!i || !c || !state || ring >= cfg.rings)
 		return BROKEN;
 	asm volatile("" : "+r"(ring));
-	/* Before it touches a state that may be another port's by now. */
-	if (is_stale(i, c))
+	/* Before it touches a state that may be another port's. A module's memory is one port's. */
+	if (is_stale(i, c, ticket) || (WITH_MODULE && port != cfg.port))
 		return STALE;
 	struct tx_state *t = tx_of(state, ring);
 	if (__sync_lock_test_and_set(&t->busy, 1))
 		return BUSY;
 	/* And since `busy` is set: who makes it stale and then sees that nothing is busy knows that no run goes on. */
-	if (is_stale(i, c)) {
+	if (is_stale(i, c, ticket)) {
 		__sync_lock_test_and_set(&t->busy, 0);
 		return STALE;
 	}
@@ -520,6 +519,8 @@ int vale_send(struct request *q)
 	t->ns = bpf_ktime_get_ns();
 	t->now = t->ns / (unit ? unit : 1);
 	t->quota = i->quota;
+	t->port = port;
+	t->ticket = ticket;
 	t->nics = 0;
 	__u32 features = READ_ONCE(c->features) | READ_ONCE(i->shared);
 	fdb_sweep(t->now);

@@ -12,7 +12,7 @@ fn main() {
             println!("cargo::rerun-if-changed={}", source.path().display());
         }
     }
-    for name in ["ringway", "xsk", "probe"] {
+    for name in ["ringway", "xsk", "probe", "vale_look"] {
         compile(&dir.join(format!("{name}.bpf.c")), &out.join(format!("{name}.bpf.o")), &[]);
     }
     // A user's module is linked to the last ones when a switch is made. Each object is built in the two forms of bpf/loop.h.
@@ -48,8 +48,8 @@ fn compile(source: &Path, object: &Path, more: &[String]) {
     }
 }
 
-/// Takes the numbers of source lines out of an object. The kernel would keep them with each program, of which each port of a switch has
-/// one: 75 KiB. What the verifier says of a user's module needs them.
+/// Takes the numbers of source lines out of an object. The kernel would keep them with each program: 75 KiB. What the verifier says of
+/// a user's module needs them.
 fn without_lines(object: &Path) {
     let mut bytes = std::fs::read(object).expect("clang wrote it");
     let at = section(&bytes, b".BTF.ext").expect("clang -g makes the section");

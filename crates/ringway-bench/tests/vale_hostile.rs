@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
 use ringway::vale::SwitchSpec;
-use ringway::wire::MacAddr;
+use ringway_wire::MacAddr;
 
-use support::switch::{Neighbours, Path, Temporary, files, open_object, run};
+use support::switch::{Neighbours, Path, Request, Temporary, files, open_object};
 use support::{Random, assert_balanced};
 
 const SLOTS: usize = 1024;
@@ -137,7 +137,7 @@ fn wild_words_in_the_regions_of_a_switch() {
             });
         }
         for (k, (port, raw)) in [("h1", &raw[0]), ("h1", &raw[0]), ("h2", &raw[1])].into_iter().enumerate() {
-            let (program, done) = (of(port, "send"), &done);
+            let (program, request, done) = (of(port, "send"), Request::of(&of(port, "look")), &done);
             s.spawn(move || {
                 let mut random = Random(k as u64 + 100);
                 let mut answers = [0u64; 4];
@@ -145,7 +145,7 @@ fn wild_words_in_the_regions_of_a_switch() {
                     let ring = if random.below(50) == 0 { random.next() as u32 } else { 0 };
                     // So that most runs have slots to take, whatever the writers leave.
                     raw.word(0).store(random.below(SLOTS as u64) as u32, Relaxed);
-                    answers[run(&program, [ring, random.next() as u32]) as usize] += 1;
+                    answers[Request { ring, ..request }.run(&program) as usize] += 1;
                 }
                 eprintln!("{port}: {answers:?} runs done, stale, busy, refused");
                 assert!(answers[0] > 0 && answers[3] > 0);

@@ -24,6 +24,33 @@ fn told(room: &Room, command: &[&str], object: &Value) {
     }
 }
 
+/// All of the ports that a command names are made, or none.
+#[test]
+fn several_ports_are_made_together() {
+    let Some(room) = Room::new() else { return };
+    ["vale0", "vale1"].iter().for_each(|s| assert_eq!(room.run(&["vale", "add", s]).code, Some(0)));
+    let made = room.run(&["vale", "port", "add", "vale0:a", "vale0:b", "vale0:c", "--json"]);
+    let numbers: Vec<Value> =
+        made.stdout.lines().map(|l| serde_json::from_str::<Value>(l).unwrap()["number"].clone()).collect();
+    assert_eq!(numbers, [1, 2, 3], "{made:?}");
+    for (ports, code, why) in [
+        (["vale0:d", "vale0:e", "vale0:b"], 1, "vale0:b: there is a port of that name"),
+        (["vale0:d", "vale0:e", "vale0:d"], 1, "vale0:d: there is a port of that name"),
+        (["vale0:d", "vale1:e", "vale0:f"], 2, "name ports of one switch"),
+        (["vale0:d", "vale0:e/", "vale0:f"], 2, "vale0:e/"),
+    ] {
+        let refused = room.run(&[&["vale", "port", "add"], &ports[..]].concat());
+        assert_eq!(refused.code, Some(code), "{refused:?}");
+        assert!(refused.stderr.contains(why) && refused.stdout.is_empty(), "{refused:?}");
+    }
+    let names = |switch: &str| -> Vec<String> {
+        let ports = room.switch(switch)["ports"].clone();
+        ports.as_array().unwrap().iter().map(|p| p["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("vale0"), ["a", "b", "c"]);
+    assert!(names("vale1").is_empty());
+}
+
 #[test]
 fn switches_and_ports_come_and_go() {
     let Some(room) = Room::new() else { return };

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use ringway::layout::{NS_INDIRECT, NS_NO_LEARN, NS_PORT_SHIFT};
 use ringway::vale::SwitchSpec;
-use ringway::wire::MacAddr;
 use ringway::{DropReason, Port};
+use ringway_wire::MacAddr;
 
 use switch::{Temporary, assert_closed, frame, push_parts, receive, send};
 

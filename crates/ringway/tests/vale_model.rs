@@ -174,7 +174,7 @@ fn receive(port: &mut Port, most: usize) -> Vec<Vec<u8>> {
 fn follows_the_model(steps: &[Step]) {
     let switch = Temporary::new(&SwitchSpec { slots: SLOTS as u32, ..SwitchSpec::default() }).unwrap();
     let mut ports: [Port; PORTS] = switch.ports();
-    let mac = |n| ringway::wire::MacAddr([2, 0, 0, 0, 0, n]);
+    let mac = |n| ringway_wire::MacAddr([2, 0, 0, 0, 0, n]);
     switch.fdb_set(mac(8), 0, None).unwrap();
     switch.fdb_set(mac(9), 0, Some("p2")).unwrap();
     let (mut model, mut n) = (Model::default(), 0);

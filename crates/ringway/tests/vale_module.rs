@@ -221,6 +221,28 @@ fn whatever_a_module_says_does_no_harm() {
     assert_eq!(calls, (cases.len() * lengths.len() + 3) as u64);
 }
 
+/// A module has memory of its own for each port: a user of two ports must not have both use one at once.
+#[test]
+fn the_program_of_a_port_serves_no_other() {
+    if !is_root() {
+        return;
+    }
+    let module = compile("tests/modules/puppet.bpf.c");
+    for (module, serves) in [(Module::Bridge, true), (module.clone(), false)] {
+        let Some(switch) = Temporary::new(&spec(module)) else { return };
+        for port in ["p1", "p2"] {
+            switch.add_port(port, &Default::default()).unwrap();
+        }
+        let send = |port: &str| dir(switch.name()).join("port").join(port).join("send");
+        std::fs::rename(send("p1"), send("p2")).unwrap();
+        let mut port = switch.port("p2");
+        assert!(port.tx[0].push(&order(FLOOD, [0; 4], 64)));
+        assert_eq!(port.tx[0].sync().is_ok(), serves);
+        assert_eq!(switch.totals(&switch.stats()).tx.frames_in, u64::from(serves));
+    }
+    discard(&module);
+}
+
 #[test]
 fn frames_to_a_set_are_lost_by_name_where_a_receiver_is_full() {
     if !is_root() {

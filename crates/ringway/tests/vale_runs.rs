@@ -104,14 +104,17 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// The record of port `number`, changed by its epoch.
-fn set_epoch(ports: &MapHandle, number: u32, record: &mut [u8], epoch: u32) {
-    record[16..20].copy_from_slice(&epoch.to_ne_bytes());
+/// Where a port's record has its ticket: `struct port_conf` of bpf/vale.h.
+const TICKET: std::ops::Range<usize> = 48..56;
+
+/// The record of port `number`, with another ticket.
+fn set_ticket(ports: &MapHandle, number: u32, record: &mut [u8], ticket: u64) {
+    record[TICKET].copy_from_slice(&ticket.to_ne_bytes());
     ports.update(&number.to_ne_bytes(), record, MapFlags::ANY).unwrap();
 }
 
 /// A run that is under way when its port is deleted stops before the next receiver: by then the maps that it finds by its number
-/// may be another port's. Here only the epoch changes, and changes back, again and again.
+/// may be another port's. Here only the ticket changes, and changes back, again and again.
 #[test]
 fn a_run_ends_with_its_port() {
     let Some(switch) = Temporary::new(&SwitchSpec::default()) else { return };
@@ -123,15 +126,15 @@ fn a_run_ends_with_its_port() {
     let mut others = Vec::from(others);
     let records = MapHandle::from_pinned_path(dir(switch.name()).join("ports")).unwrap();
     let mut record = records.lookup(&1u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
-    let epoch = u32::from_ne_bytes(record[16..20].try_into().unwrap());
+    let ticket = u64::from_ne_bytes(record[TICKET].try_into().unwrap());
     let ended = AtomicBool::new(false);
     let tx = || switch.stats()[0].counters.tx;
     thread::scope(|s| {
         let _end = AtEnd(&ended);
         s.spawn(|| {
             while !ended.load(Relaxed) {
-                set_epoch(&records, 1, &mut record, epoch + 1);
-                set_epoch(&records, 1, &mut record, epoch);
+                set_ticket(&records, 1, &mut record, !ticket);
+                set_ticket(&records, 1, &mut record, ticket);
                 (0..200).for_each(|_| std::hint::spin_loop());
             }
         });

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::Port;
 use ringway::vale::{FdbEntry, Switch, SwitchSpec};
-use ringway::wire::MacAddr;
+use ringway_wire::MacAddr;
 
 use switch::{Temporary, assert_closed, receive, send};
 

@@ -8,7 +8,7 @@ use ringway::{ErrorKind, Port};
 
 use crate::client::{NOBODY, owner, passes, shell, switch, words};
 use crate::support::eventually;
-use crate::support::switch::{Path, Temporary, bpf, files, open_object, run};
+use crate::support::switch::{Path, Request, Temporary, ask, bpf, files, open_object};
 
 const STALE: u32 = 1;
 
@@ -50,14 +50,16 @@ fn who_had_a_port_can_neither_send_nor_receive_there() {
     let Some(switch) = switch() else { return };
     let dir = files(switch.name(), "p1");
     let [region, send, look] = ["region", "send", "look"].map(|f| open_object(&dir.join(f)));
+    let request = Request::of(&look);
+    assert_eq!(request.run(&send), 0);
     let mut open = switch.open("p1");
     let kept = Mapped::new(&region, open.region().bytes());
     let mut sender = switch.open("p2");
     push(&mut sender, 0xa1);
     assert!(kept.has(0xa1), "its user receives");
     switch.set_access("p1", &owner(1000)).unwrap();
-    assert_eq!([run(&send, [0, 0]), run(&send, [0, 0])], [STALE, STALE]);
-    let mut answer = [0u64; 69];
+    assert_eq!([request.run(&send), request.run(&send)], [STALE, STALE]);
+    let mut answer = [0u64; 70];
     assert_eq!(ask(&look, &mut answer), STALE);
     assert!(answer.iter().all(|w| *w == 0), "{answer:?}");
     push(&mut sender, 0xa2);
@@ -80,14 +82,34 @@ fn who_had_a_port_can_neither_send_nor_receive_there() {
     assert_eq!(receive(&mut new), [0xa4]);
 }
 
-/// Runs a program with words that it may change; its answer.
-fn ask(program: &OwnedFd, words: &mut [u64]) -> u32 {
-    const PROG_TEST_RUN: i64 = 10;
-    let mut call = [0u64; 10];
-    call[0] = program.as_raw_fd() as u64;
-    (call[5], call[6]) = (size_of_val(words) as u64, words.as_mut_ptr() as u64);
-    assert!(bpf(PROG_TEST_RUN, &mut call) >= 0, "{}", std::io::Error::last_os_error());
-    (call[0] >> 32) as u32
+/// One program serves all ports: who may run it for one of them sends by no other, whatever it asks.
+#[test]
+fn who_has_a_port_sends_by_no_other() {
+    let Some(switch) = switch() else { return };
+    let object = |port: &str, file: &str| open_object(&files(switch.name(), port).join(file));
+    let (send, look) = (object("p1", "send"), object("p2", "look"));
+    let (own, other) = (Request::of(&object("p1", "look")), Request::of(&look));
+    let state = || {
+        let mut words = [0u64; 70];
+        assert_eq!(ask(&look, &mut words), 0);
+        words
+    };
+    let before = state();
+    let Request { port, ticket, .. } = other;
+    for wrong in [0, own.ticket, ticket ^ 1, ticket ^ 1 << 63, !ticket, ticket.swap_bytes(), u64::MAX] {
+        assert_eq!(Request { ticket: wrong, ..other }.run(&send), STALE, "{wrong:x}");
+    }
+    // What is no port, and entry 0, where the switch keeps sums.
+    for port in [0, port + 1, 254, 255, 256, u32::MAX] {
+        for ticket in [0, 1, own.ticket, ticket] {
+            assert_ne!(Request { ring: 0, port, ticket }.run(&send), 0, "{port}");
+        }
+    }
+    assert_eq!(state(), before, "a run for the other port");
+    assert_eq!(own.run(&send), 0);
+    assert_eq!(state(), before, "the own port's run");
+    assert_eq!(other.run(&send), 0, "the ticket alone decides");
+    assert_ne!(state(), before);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::client::{NOBODY, owner, passes, switch, words};
 use crate::support::members::add;
 use crate::support::new_lab;
-use crate::support::switch::{bpf, files, open_object, run};
+use crate::support::switch::{Request, bpf, files, open_object};
 
 const OBJ_PIN: i64 = 6;
 const OBJ_GET: i64 = 7;
@@ -129,12 +129,14 @@ fn counters_and_other_ports_are_out_of_reach() {
     assert_eq!(totals().tx.frames_in, 1);
 }
 
-/// A program of a port that was deleted moves nothing, whatever port has its number.
+/// The ticket of a port that was deleted moves nothing, whatever port has its number.
 #[test]
-fn a_program_outlives_its_port_in_vain() {
+fn a_ticket_outlives_its_port_in_vain() {
     let Some(switch) = switch() else { return };
     let number = switch.find_port("p1").unwrap().number;
-    let send = open_object(&files(switch.name(), "p1").join("send"));
+    let [send, look] = ["send", "look"].map(|f| open_object(&files(switch.name(), "p1").join(f)));
+    let request = Request::of(&look);
+    assert_eq!(request.run(&send), 0);
     switch.del_port("p1", false).unwrap();
     let names: Vec<String> = (0..300).map(|i| format!("q{i}")).collect();
     let same = names.iter().any(|name| {
@@ -145,6 +147,6 @@ fn a_program_outlives_its_port_in_vain() {
         found
     });
     assert!(same, "the number is never given again");
-    assert_ne!(run(&send, [0, 0]), 0);
+    assert_ne!(request.run(&send), 0);
     assert_eq!(switch.totals(&switch.stats()), ringway::vale::SwitchTotals::default());
 }

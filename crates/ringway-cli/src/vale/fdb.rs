@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use clap::Subcommand;
 use ringway::vale::{FdbEntry, Switch};
-use ringway::wire::MacAddr;
+use ringway_wire::MacAddr;
 use serde_json::{Value, json};
 
 use crate::console::Console;

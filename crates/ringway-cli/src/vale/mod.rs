@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 use ringway::vale::{Switch, is_router, set_root, switches};
-use ringway_bench::traffic::report::many;
+use ringway_traffic::units::many;
 
 use crate::console::Console;
 use crate::failure::Failure;

@@ -31,22 +31,23 @@ impl Command {
     }
 }
 
-/// Make a port, which stays until it is deleted
+/// Make ports, which stay until they are deleted
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Whoever has access to a port sends, receives and polls with no capability at all. For another user than root all directories \
-above the switches must be searchable; a warning names one that is not.
+above the switches must be searchable; a warning names one that is not. Either all the ports are made or, when one can't be, none.
 
-Keys of --json: switch, port, number, owner, uid, group, gid, mode (octal, as text).
+Keys of --json, a line for each port: switch, port, number, owner, uid, group, gid, mode (octal, as text).
 
 Examples:
   ringway vale port add vale0:p1
+  ringway vale port add vale0:p{4..99}             # as bash reads it
   ringway vale port add vale0:p2 --owner alice
   ringway vale port add vale0:p3 --group netops    # mode 660")]
 pub(super) struct Add {
-    /// The port as SWITCH:PORT; the name of a port has 1 to 31 letters, digits, _ or -
-    #[arg(value_name = "SWITCH:PORT")]
-    port: PortOf,
+    /// The ports as SWITCH:PORT; the name of a port has 1 to 31 letters, digits, _ or -
+    #[arg(value_name = "SWITCH:PORT", required = true)]
+    ports: Vec<PortOf>,
 
     #[command(flatten)]
     to: To,
@@ -98,17 +99,38 @@ impl To {
 
 impl Add {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        let switch = Switch::open(&self.port.switch)?;
-        let PortOf { switch: name, port } = &self.port;
-        switch.add_port(port, &self.to.access(PortAccess::default().mode))?;
-        tell(&switch, &self.port, "made", console)?;
-        if Path::new("/sys/class/net").join(port).exists() {
-            note(&format!(
-                "{name}:{port} is a port for programs. To make the interface {port} a port: `ringway vale port del {name}:{port}`, \
-                 then `ringway vale add {name}:{port}`"
+        let name = self.ports.first().map_or("", |of| &of.switch);
+        if self.ports.iter().any(|of| of.switch != name) {
+            return Err(Failure::Usage(
+                "name ports of one switch; run the command once for each switch".into(),
             ));
         }
+        let switch = Switch::open(name)?;
+        let access = self.to.access(PortAccess::default().mode);
+        for (n, of) in self.ports.iter().enumerate() {
+            if let Err(e) = switch.add_port(&of.port, &access) {
+                for made in &self.ports[..n] {
+                    if let Err(stays) = switch.del_port(&made.port, true) {
+                        note(&format!("ringway: {stays}"));
+                    }
+                }
+                return Err(e.into());
+            }
+        }
+        self.ports.iter().try_for_each(|of| tell(&switch, of, "made", console))?;
+        self.ports.iter().for_each(warn_of_interface);
         Ok(())
+    }
+}
+
+/// Says how an interface becomes a port, when there is one of that name.
+fn warn_of_interface(of: &PortOf) {
+    let PortOf { switch, port } = of;
+    if Path::new("/sys/class/net").join(port).exists() {
+        note(&format!(
+            "{switch}:{port} is a port for programs. To make the interface {port} a port: `ringway vale port del {switch}:{port}`, \
+             then `ringway vale add {switch}:{port}`"
+        ));
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct Run {
     pub(crate) batch: u32,
 }
 
-/// Runs a program; its answer. What the kernel writes back is thrown away.
+/// Runs a program, which may change the context; its answer.
 pub(crate) fn run(program: &OwnedFd, with: &mut Run) -> io::Result<u32> {
     let mut words = [0u64; 10];
     words[0] = program.as_raw_fd() as u64;

@@ -90,6 +90,9 @@ fn raise_limit() {
 const KINDS: [&str; 12] =
     ["open", "files", "abroad", "freeze", "pin", "bind", "lock", "send", "look", "nic", "wait", "memory"];
 
+/// Bytes of `struct look`.
+const LOOK: usize = 560;
+
 struct Client {
     random: Random,
     room: String,
@@ -97,6 +100,8 @@ struct Client {
     /// Maps and programs, also of ports that are gone.
     maps: Vec<OwnedFd>,
     programs: Vec<OwnedFd>,
+    /// Numbers of ports and their tickets, also of those that it lost.
+    tickets: Vec<(u32, u64)>,
     /// Regions: address and length.
     memory: Vec<(usize, usize)>,
     locks: Vec<fs::File>,
@@ -113,6 +118,7 @@ impl Client {
             port,
             maps: Vec::new(),
             programs: Vec::new(),
+            tickets: vec![(1, 0)],
             memory: Vec::new(),
             locks: Vec::new(),
             waiters: Vec::new(),
@@ -323,18 +329,32 @@ impl Client {
     fn sends(&mut self) -> bool {
         self.scribbles(32);
         let Some(p) = self.a_program() else { return false };
-        let len = self.random.one(&[8, 8, 8, 8, 552, 4, 0, 4096]);
+        let len = self.random.one(&[16, 16, 16, 16, 560, 4, 0, 4096]);
         let mut context = self.bytes(len);
-        if self.random.below(4) > 0 {
-            context.iter_mut().take(4).for_each(|b| *b = 0);
+        if self.random.below(4) > 0 && len >= 16 {
+            // The first ring of its own port, or of another one, with a ticket that it had.
+            let tickets = &self.tickets;
+            let (port, ticket) = tickets[self.random.below(tickets.len() as u64) as usize];
+            let port = if self.random.below(4) > 0 { port } else { self.random.below(8) as u32 };
+            context[..4].fill(0);
+            context[4..8].copy_from_slice(&port.to_ne_bytes());
+            context[8..16].copy_from_slice(&ticket.to_ne_bytes());
         }
         calls::run(&self.programs[p], &mut Run { context, ..Run::default() }).is_ok()
     }
 
     fn looks(&mut self) -> bool {
         let Some(p) = self.a_program() else { return false };
-        let (context, repeat) = (vec![0; 552], self.random.below(3) as u32);
-        calls::run(&self.programs[p], &mut Run { context, repeat, ..Run::default() }).is_ok()
+        let (context, repeat) = (vec![0; LOOK], self.random.below(3) as u32);
+        let mut run = Run { context, repeat, ..Run::default() };
+        let answered = calls::run(&self.programs[p], &mut run);
+        // `struct look` of bpf/vale_look.bpf.c has the number of the port there, and the ticket.
+        let port = u32::from_ne_bytes(run.context[8..12].try_into().unwrap());
+        let ticket = u64::from_ne_bytes(run.context[40..48].try_into().unwrap());
+        if port != 0 && !self.tickets.contains(&(port, ticket)) {
+            self.tickets.push((port, ticket));
+        }
+        answered.is_ok()
     }
 
     /// Programs of NICs, on frames and with metadata of its own.

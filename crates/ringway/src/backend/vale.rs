@@ -15,7 +15,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::handshake;
 use crate::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::name::PortName;
-use crate::offload::Gso;
 use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
 use crate::region::{Alloc, Backing, Region};
 use crate::registry::Registration;
@@ -25,9 +24,10 @@ use crate::sys::bpf::{self, Bell};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::time;
 use crate::vale::layout::{Shape, ctl};
-use crate::vale::{self, Look, Switch, View, objects, pins};
+use crate::vale::{self, Look, Switch, Ticket, View, objects, pins};
+use ringway_wire::offload::Gso;
 
-/// Answers of the program: `enum answer` in bpf/vale_send.h.
+/// Answers of the program: `enum answer` in bpf/vale.h.
 const DONE: u32 = 0;
 const STALE: u32 = 1;
 const BUSY: u32 = 2;
@@ -50,6 +50,8 @@ struct Core {
     region: Region,
     view: Arc<View>,
     number: u32,
+    /// What shows the program that a request is of the port's user.
+    ticket: Ticket,
     /// When the port was last looked at, monotonic ns.
     looked_ns: AtomicU64,
     /// Removes the port with its last ring if it is ephemeral.
@@ -114,7 +116,7 @@ impl Core {
 
     fn program(&self) -> Result<OwnedFd> {
         self.look_now()?;
-        objects::open_pin(&self.dir.join("send"), true, &self.name)
+        objects::open_pin(&pins::send(&self.dir), true, &self.name)
     }
 }
 
@@ -131,16 +133,15 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
         Region::over(region, shape.region(), Backing::BpfArray, Alloc::none()).map_err(|e| e.cure(FROZEN))?;
     let view = Arc::new(View::open(&dir, &name)?);
     let now: Vec<Look> = (0..shape.rings).map(|r| view.look(r, &name)).collect::<Result<_>>()?;
-    let (number, nic) = now.first().map_or((0, false), |look| (look.port, look.nic));
-    if number == 0 {
+    let Some(&Look { port: number, ticket, nic, .. }) = now.first().filter(|look| look.port != 0) else {
         return Err(vale::port_gone(&name));
-    }
+    };
     if nic {
         return Err(Error::new(ErrorKind::Busy, name, "the port is an interface")
             .cure("open a port of another name: what it sends there leaves by the interface"));
     }
     let looked_ns = AtomicU64::new(0);
-    let core = Arc::new(Core { name, dir, shape, region, view, number, looked_ns, _claim: claim });
+    let core = Arc::new(Core { name, dir, shape, region, view, number, ticket, looked_ns, _claim: claim });
     assemble(&core, &now, options)
 }
 
@@ -286,7 +287,8 @@ impl ValeTx {
 
     /// Runs the program once.
     fn run(&mut self) -> Result<u32> {
-        let answer = bpf::run_syscall(self.program.as_fd(), &mut [self.ring, 0]);
+        let who = u64::from(self.core.number) << 32 | u64::from(self.ring);
+        let answer = bpf::run_syscall(self.program.as_fd(), &mut [who, self.core.ticket.word()]);
         let answer = answer.map_err(|e| {
             Error::io(&self.core.name, "running the switch program failed", e)
                 .cure("open the port again; `ringway vale list` shows whether the switch is there")

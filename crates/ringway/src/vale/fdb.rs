@@ -7,7 +7,7 @@ use super::Switch;
 use super::layout::{self, fdb, info};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::time;
-use crate::wire::MacAddr;
+use ringway_wire::MacAddr;
 
 const REST_AT: u32 = 18;
 const REST_BITS: u32 = 46;

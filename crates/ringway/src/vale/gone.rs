@@ -7,6 +7,7 @@ use libbpf_rs::{MapCore, MapHandle};
 
 use super::Switch;
 use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
+use super::secrets::Ticket;
 use crate::sys::dir_lock::Locks;
 
 impl Switch {
@@ -17,6 +18,7 @@ impl Switch {
         if self.depart(number) {
             self.finish(number);
         } else {
+            self.admit(number, self.identity(number).epoch, Ticket::default());
             self.hide(number);
             self.flush_port(number);
         }
@@ -42,8 +44,8 @@ impl Switch {
     /// not be done twice.
     fn finish(&self, number: u32) {
         let was_nic = self.flags(number).load(Relaxed) & at::WAS_NIC != 0;
-        // Whoever kept its program can do nothing with it, also when the number is given to another port.
-        self.ports.u32(number as usize * at::SIZE + at::EPOCH).fetch_add(1, Relaxed);
+        // Whoever kept its ticket or its program can do nothing with it, also when the number is given to another port.
+        self.admit(number, self.identity(number).epoch.wrapping_add(1), Ticket::default());
         if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }

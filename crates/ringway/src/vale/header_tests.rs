@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::tests::{Stop, Temporary, frame, receive, send, sent_buffers, trunk};
 use super::{Mirror, PortConf, StormLimits, VlanMode};
-use crate::wire::MacAddr;
 use crate::{DropReason, Port};
+use ringway_wire::MacAddr;
 
 const LIMIT: Duration = Duration::from_secs(120);
 

@@ -11,10 +11,13 @@ pub(crate) const PORTS: u32 = 256;
 pub(crate) const RINGS_MAX: u32 = 8;
 /// Bytes of a buffer unless the switch is made with others: not a power of two, so that first lines of buffers spread over the caches.
 pub(crate) const BUF_SIZE: u32 = 2112;
-/// Bytes that the kernel keeps for the programs of a port, as a control group counts them on Linux 6.18.
-const PROGRAMS: usize = 300 << 10;
+/// Bytes that the kernel keeps for a program that takes what users send, as a control group counts them on Linux 6.18: one for the
+/// switch, or with a user's module one for each port.
+pub(crate) const SEND_PROGRAM: usize = 300 << 10;
+/// The same for the program by which a user looks at the state of its port.
+const LOOK_PROGRAM: usize = 44 << 10;
 /// `info.magic`.
-pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale04");
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale05");
 
 /// `struct info`.
 pub(crate) mod info {
@@ -46,9 +49,11 @@ pub(crate) mod port {
     /// Of a member by tc: index of the outer end of its crossing; 0 for all others.
     pub(crate) const CROSSING: usize = 20;
     pub(crate) const STORM: usize = 24;
-    pub(crate) const RATE: usize = 48;
+    /// 64 bits: what shows the program that a request is of the port's user; 0 while there is none.
+    pub(crate) const TICKET: usize = 48;
+    pub(crate) const RATE: usize = 128;
     /// Who may open the port: permission bits, user, group.
-    pub(crate) const MODE: usize = 60;
+    pub(crate) const MODE: usize = 56;
     pub(crate) const UID: usize = 116;
     pub(crate) const GID: usize = 120;
     /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
@@ -62,7 +67,7 @@ pub(crate) mod port {
     pub(crate) const SOFTWARE: usize = 124;
     pub(crate) const NAME: usize = 64;
     pub(crate) const NAME_LEN: usize = 32;
-    pub(crate) const SIZE: usize = 128;
+    pub(crate) const SIZE: usize = 192;
     /// The port exists.
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
@@ -120,7 +125,7 @@ pub(crate) mod state {
     pub(crate) const DROPPED_BEFORE: usize = 40;
     pub(crate) const DROPPED_SEEN: usize = 48;
     pub(crate) const HEADER: usize = 64;
-    pub(crate) const TX_SIZE: usize = 34560;
+    pub(crate) const TX_SIZE: usize = 34624;
     pub(crate) const TX_COUNTERS: usize = 64;
     pub(crate) const TX_COPIES: usize = 320;
     pub(crate) const TX_UNLEARNED: usize = 328;
@@ -203,10 +208,10 @@ impl Shape {
         self.rx_state(self.rings)
     }
 
-    /// Bytes of memory that one port takes: region, state, a doorbell of three pages for each rx ring, and its programs.
+    /// Bytes of memory that one port takes: region, state, a doorbell of three pages for each rx ring, and its own program.
     pub(crate) fn port_bytes(self) -> usize {
         let page_up = |n: usize| n.next_multiple_of(4096);
-        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + PROGRAMS
+        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + LOOK_PROGRAM
     }
 }
 

@@ -1,9 +1,8 @@
 //! Switches: VALE, forwarding in the context of the sender, with no daemon.
 //!
-//! A switch is a directory of pinned eBPF objects. Each port has a region, a state that only programs write, and an
-//! instance of the switch program with the port's number frozen in, which the sender's sync runs. Creating switches and ports
-//! needs privilege; using a port needs access to its files only. Ports are opened as others are:
-//! [`Port::open("vale0:p1")`](crate::Port::open).
+//! A switch is a directory of pinned eBPF objects. Each port has a region and a state that only programs write. The sender's sync runs
+//! the program of the switch, which serves all ports. Creating switches and ports needs privilege; using a port needs access to
+//! its files only. Ports are opened as others are: [`Port::open("vale0:p1")`](crate::Port::open).
 //!
 //! By default a switch is a learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
 //! ports but the sender's. [`SwitchSpec`] tells ageing and bounds, and names another [`Module`] to decide.
@@ -41,6 +40,7 @@ mod view;
 mod vlan;
 
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -54,6 +54,7 @@ pub use nic::{NicOptions, NicPath};
 pub use pins::{check_root, check_visible, clear, is_router, root, routers, set_root};
 pub(crate) use port::take;
 pub use port::{PortAccess, SwitchPort};
+pub(crate) use secrets::Ticket;
 pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
 pub(crate) use view::{Look, View, add_port_counters, gone as port_gone};
 pub use vlan::{VlanMode, VlanSet};
@@ -65,7 +66,7 @@ use crate::sys::dirs;
 use crate::sys::mmap::Mmap;
 use layout::{MAGIC, Shape, info};
 use module::Code;
-use objects::Maps;
+use objects::{Identity, Maps};
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -178,7 +179,7 @@ impl Switch {
         let maps = Maps::create(shape, name)?;
         let mut code = Code::new(&spec.module, name)?;
         if let Code::Custom(_) = code {
-            objects::try_load(&maps, &mut code, shape, name)?;
+            objects::try_module(&maps, &mut code, shape, name)?;
         }
         let mem = objects::map_values(&maps.info, info::SIZE, true, name)?;
         for (at, v) in [
@@ -195,6 +196,12 @@ impl Switch {
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
         let dir = pins::make_whole(&root, name, |making| {
             pin_switch(making, &maps, name)?;
+            if !code.is_of_user() {
+                let send = objects::load_send(&maps, &code, shape, Identity::of_all(1), name)?;
+                let at = pins::send(making);
+                let failed = |e| Error::io(name, format!("pinning {} failed", at.display()), e);
+                bpffs::pin_for(send.as_fd(), &at, (0, 0), 0o600).map_err(failed)?;
+            }
             code.pin(making, name)
         })?;
         Self::with(name, dir, maps)
@@ -262,14 +269,18 @@ impl Switch {
         let shared = layout::fdb::SIZE
             + (layout::port::SIZE + layout::VLANS_SIZE) * layout::PORTS as usize
             + info::SIZE;
-        shared.next_multiple_of(4096) + self.ports().len() * self.port_memory() + self.nic_bytes()
+        let program = match self.spec().module {
+            Module::Object(_) => 0,
+            Module::Bridge | Module::Hub => layout::SEND_PROGRAM,
+        };
+        shared.next_multiple_of(4096) + program + self.ports().len() * self.port_memory() + self.nic_bytes()
     }
 
     /// Bytes of kernel memory that each port adds, about: rings, buffers, states and programs.
     #[must_use]
     pub fn port_memory(&self) -> usize {
         let module = match self.spec().module {
-            Module::Object(_) => self.shape.rings as usize * layout::MODULE_RUN,
+            Module::Object(_) => layout::SEND_PROGRAM + self.shape.rings as usize * layout::MODULE_RUN,
             Module::Bridge | Module::Hub => 0,
         };
         self.shape.port_bytes() + module
@@ -339,7 +350,7 @@ pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
     let io = |e| Error::io(name, "reading the shape of the switch failed", e);
     let fd = objects::open_pin(&dir.join("info"), false, name)?;
     let mut bytes = [0u8; info::SIZE];
-    crate::sys::bpf::lookup(std::os::fd::AsFd::as_fd(&fd), 0, &mut bytes).map_err(io)?;
+    crate::sys::bpf::lookup(fd.as_fd(), 0, &mut bytes).map_err(io)?;
     let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
     copy.write(0, &bytes);
     shape_of(&copy, name)
@@ -396,7 +407,6 @@ pub(crate) fn find(name: &str) -> Result<PathBuf> {
 }
 
 fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
-    use std::os::fd::AsFd;
     let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
     dirs::remove_tree(dir).map_err(io)?;
     dirs::make(dir, 0o755).map_err(io)?;

@@ -103,6 +103,11 @@ impl Code {
         }
     }
 
+    /// Whether it is a user's module.
+    pub(super) fn is_of_user(&self) -> bool {
+        matches!(self, Self::Custom(_))
+    }
+
     /// Reads what `module` names; its maps are yet to be made.
     pub(super) fn new(module: &Module, on: &str) -> Result<Self> {
         match module {

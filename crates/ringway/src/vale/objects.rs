@@ -8,7 +8,7 @@ use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
 
 use super::layout::{self, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
-use super::secrets::Secrets;
+use super::secrets::{Secrets, Ticket};
 use super::view;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,10 +30,12 @@ macro_rules! builds {
 }
 pub(super) use builds;
 
-/// Those with the program of a port.
+/// Those with the program that takes what users of ports send.
 static SEND: Variants = [builds!("vale_bridge"), builds!("vale_hub"), builds!("vale_module")];
-/// The program in each that takes what a port's user sends.
+/// Its name.
 const PROGRAM: &str = "vale_send";
+/// The object with the program by which a user looks at the state of its port; all kernels take it.
+static LOOK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_look.bpf.o"));
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
@@ -192,32 +194,25 @@ pub(super) struct Identity {
     pub(super) epoch: u32,
     /// Of the switch.
     pub(super) generation: u32,
+    /// What shows that a request is of the port's user.
+    pub(super) ticket: Ticket,
 }
 
-/// The programs of a port, for its user.
-pub(super) struct Programs {
-    /// Takes what the user sends.
-    pub(super) send: OwnedFd,
-    /// Tells the user how far programs came.
-    pub(super) look: OwnedFd,
+impl Identity {
+    /// Of a program that serves all ports.
+    pub(super) fn of_all(generation: u32) -> Self {
+        Self { generation, ..Self::default() }
+    }
 }
 
-/// Loads the programs of a port.
-pub(super) fn load(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<Programs> {
-    let loaded = load_object(maps, code, &config(maps, shape, of), shape, on)?;
-    let program = |name: &str| {
-        let program = loaded.progs().find(|p| p.name() == name).ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
-        })?;
-        program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
-    };
-    Ok(Programs { send: program(PROGRAM)?, look: program(view::PROGRAM)? })
+/// Loads the program that takes what users of ports send; with a user's module that of one port.
+pub(super) fn load_send(maps: &Maps, code: &Code, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
+    program_in(&load_send_object(maps, code, shape, of, on)?, PROGRAM, on)
 }
 
-/// Loads a program as that of no port: whether the kernel takes it. Notes the maps of a user's module.
-pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
-    let config = config(maps, shape, Identity::default());
-    let loaded = load_object(maps, code, &config, shape, on)?;
+/// Loads that of a user's module, to see whether the kernel takes it, and notes the maps of the module.
+pub(super) fn try_module(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> Result<()> {
+    let loaded = load_send_object(maps, code, shape, Identity::default(), on)?;
     match code {
         Code::Bridge | Code::Hub => Ok(()),
         Code::Custom(c) => {
@@ -226,29 +221,56 @@ pub(super) fn try_load(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -> 
     }
 }
 
-/// The object of a switch, with its constants and maps in place.
-fn load_object(maps: &Maps, code: &Code, config: &[u8], shape: Shape, on: &str) -> Result<libbpf_rs::Object> {
+/// Loads the program by which the user of a port looks at its state.
+pub(super) fn load_look(maps: &Maps, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
     quiet();
-    let prepare = |e: libbpf_rs::Error| refused(on, "preparing the switch program", &e);
+    let open = ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(LOOK));
+    let mut open = open.map_err(|e| refused(on, "reading the eBPF object", &e))?;
+    put_maps(&mut open, maps, shape, of, on)?;
+    program_in(&program::load(open, "the program of the port", on)?, view::PROGRAM, on)
+}
+
+fn program_in(loaded: &libbpf_rs::Object, name: &str, on: &str) -> Result<OwnedFd> {
+    let program = loaded.progs().find(|p| p.name() == name).ok_or_else(|| {
+        Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program").cure("rebuild Ringway")
+    })?;
+    program.as_fd().try_clone_to_owned().map_err(|e| Error::io(on, "dup failed", e))
+}
+
+fn load_send_object(
+    maps: &Maps,
+    code: &Code,
+    shape: Shape,
+    of: Identity,
+    on: &str,
+) -> Result<libbpf_rs::Object> {
+    quiet();
     let mut open = open_object(code, &SEND, on)?;
     for mut p in open.progs_mut() {
-        let autoload = p.name() == PROGRAM || p.name() == view::PROGRAM;
+        let autoload = p.name() == PROGRAM;
         p.set_autoload(autoload);
     }
+    put_maps(&mut open, maps, shape, of, on)?;
+    if let Code::Custom(c) = code {
+        c.share_maps(&mut open, &OWN).map_err(|e| refused(on, "preparing the switch program", &e))?;
+    }
+    load_code(open, code, on)
+}
+
+/// Puts the constants and the maps of a switch into an object.
+fn put_maps(open: &mut OpenObject, maps: &Maps, shape: Shape, of: Identity, on: &str) -> Result<()> {
+    let prepare = |e: libbpf_rs::Error| refused(on, "preparing the switch program", &e);
     for mut m in open.maps_mut() {
         let name = m.name().to_string_lossy().into_owned();
         if name.ends_with(".rodata") {
-            put_config(&mut m, config);
+            put_config(&mut m, &config(maps, shape, of));
         } else if name == MODULE_RUNS {
             m.set_max_entries(shape.rings).map_err(prepare)?;
         } else if let Some((_, map)) = maps.named().iter().find(|(n, _)| *n == name) {
             m.reuse_fd(map.as_fd()).map_err(prepare)?;
         }
     }
-    if let Code::Custom(c) = code {
-        c.share_maps(&mut open, &OWN).map_err(prepare)?;
-    }
-    load_code(open, code, on)
+    Ok(())
 }
 
 /// Writes the constants of a program into its object. A module may have some, too; they lie behind.
@@ -307,6 +329,6 @@ pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
         0,
     ];
     let mut config: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-    config.extend(maps.secrets.words().iter().flat_map(|w| w.to_ne_bytes()));
+    config.extend(maps.secrets.words().into_iter().chain([of.ticket.word()]).flat_map(u64::to_ne_bytes));
     config
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -11,7 +11,8 @@ use std::thread;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::layout::{RINGS_MAX, Shape, ctl, port as at};
-use super::objects::{Identity, Programs};
+use super::module::Code;
+use super::objects::Identity;
 use super::{PortAccess, Switch, objects, pins};
 use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
@@ -23,7 +24,10 @@ use crate::sys::{bpffs, dirs};
 pub(super) struct Parts {
     region: MapHandle,
     bells: Vec<MapHandle>,
-    programs: Programs,
+    /// Takes what the user sends.
+    send: OwnedFd,
+    /// Tells the user how far programs came, and the ticket of the port.
+    look: OwnedFd,
 }
 
 impl Parts {
@@ -37,8 +41,9 @@ impl Parts {
             PortShape { tx_rings: shape.rings, rx_rings: shape.rings, slots: shape.slots, host: false };
         drop(Lease::take(&mapped, on, &rings)?);
         let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
-        let programs = objects::load(&switch.maps, &switch.code()?, shape, of, on)?;
-        Ok(Self { region, bells, programs })
+        let send = switch.sender(of, on)?;
+        let look = objects::load_look(&switch.maps, shape, of, on)?;
+        Ok(Self { region, bells, send, look })
     }
 
     /// Says how far the user of each rx ring has read: all before these positions.
@@ -70,8 +75,8 @@ impl Parts {
         let bells = self.bells.iter().enumerate().map(|(r, bell)| (format!("bell{r}"), bell.as_fd()));
         let named = [
             ("region".to_owned(), self.region.as_fd()),
-            ("send".to_owned(), self.programs.send.as_fd()),
-            ("look".to_owned(), self.programs.look.as_fd()),
+            ("send".to_owned(), self.send.as_fd()),
+            ("look".to_owned(), self.look.as_fd()),
         ];
         for (name, object) in named.into_iter().chain(bells) {
             bpffs::pin_for(object, &dir.join(name), access.owner(), access.file_mode()).map_err(io)?;
@@ -136,6 +141,14 @@ pub(super) fn forget(pin: &Path) -> io::Result<()> {
 }
 
 impl Switch {
+    /// The program that takes what users send: that of all ports, or with a user's module a new one.
+    fn sender(&self, of: Identity, on: &str) -> Result<OwnedFd> {
+        match self.code()? {
+            Code::Bridge | Code::Hub => objects::open_pin(&pins::send(&self.dir), true, on),
+            code @ Code::Custom(_) => objects::load_send(&self.maps, &code, self.shape, of, on),
+        }
+    }
+
     /// Directory and rights of each port that clients may open.
     pub(super) fn opened(&self) -> impl Iterator<Item = (PathBuf, PortAccess)> {
         let virtual_ports = self.records().filter(|(.., flags)| flags & at::NIC == 0);

@@ -6,6 +6,7 @@
 //!     lock/                   root alone; locked while ports come and go
 //!     info                    shape and generation; everybody may read it
 //!     ports fdb vlans regions states bells       root alone
+//!     send                    root alone; the program of all ports, unless a user's module decides
 //!     module/object map/...   a user's module: its file, and the maps that it declares
 //!     port/p1/                root's, as all directories but `use`
 //!         region send look bell0...              owner and mode of the port
@@ -90,6 +91,11 @@ pub(crate) fn port(switch_dir: &Path, port: &str) -> PathBuf {
 /// What the process that has a port open locks: a directory in that of the port.
 pub(crate) fn in_use(port_dir: &Path) -> PathBuf {
     port_dir.join("use")
+}
+
+/// The program that takes what users send: of a port in its directory, of all in that of the switch.
+pub(crate) fn send(dir: &Path) -> PathBuf {
+    dir.join("send")
 }
 
 /// The directory of the programs that a port runs to have NICs send, as [`outs`] has them for root.

@@ -13,6 +13,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
 use super::objects::Identity;
 use super::parts::Parts;
+use super::secrets::Ticket;
 use super::{NicPath, Switch, objects, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::registry::freed_by;
@@ -40,6 +41,11 @@ impl Default for PortAccess {
 }
 
 impl PortAccess {
+    /// For root alone.
+    pub(super) fn of_root() -> Self {
+        Self { uid: Some(0), gid: Some(0), mode: 0o600 }
+    }
+
     /// User and group, those that are not named being the caller's.
     pub(super) fn owner(&self) -> (u32, u32) {
         (self.uid.unwrap_or_else(effective_user), self.gid.unwrap_or_else(effective_group))
@@ -308,7 +314,8 @@ impl Switch {
             Error::new(ErrorKind::Unfit, &on, "all 254 ports are taken")
                 .cure("delete one with `ringway vale port del`")
         })?;
-        let parts = Parts::make(self, self.identity(number), &on)?;
+        let of = Identity { ticket: Ticket::new(&on)?, ..self.identity(number) };
+        let parts = Parts::make(self, of, &on)?;
         let state = self.make_state(number, &on)?;
         let making = pins::port(&self.dir, &format!("~{name}"));
         // One with this number may have been left half removed.
@@ -317,6 +324,7 @@ impl Switch {
         let shown = pinned.and_then(|()| parts.show(self, number, Some(&state), &on));
         let placed = shown.and_then(|()| {
             self.note_access(number, access);
+            self.admit(number, of.epoch, of.ticket);
             // Listed before it can be opened: of a process that is killed between the two no port stays that nobody lists.
             self.enlist(number, name, flags);
             fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e))
@@ -389,7 +397,15 @@ impl Switch {
     /// What a program of a port is loaded with.
     pub(super) fn identity(&self, port: u32) -> Identity {
         let epoch = self.word(port, at::EPOCH).load(Relaxed);
-        Identity { port, epoch, generation: self.info.u32(info::GENERATION).load(Relaxed) }
+        let ticket = self.ports.u64(port as usize * at::SIZE + at::TICKET).load(Relaxed);
+        let generation = self.info.u32(info::GENERATION).load(Relaxed);
+        Identity { port, epoch, generation, ticket: Ticket::of(ticket) }
+    }
+
+    /// From now on programs take the port's frames from its user who has this ticket; without one, from nobody.
+    pub(super) fn admit(&self, number: u32, epoch: u32, ticket: Ticket) {
+        self.word(number, at::EPOCH).store(epoch, Relaxed);
+        self.ports.u64(number as usize * at::SIZE + at::TICKET).store(ticket.word(), Release);
     }
 
     /// Tells who has the port open that it is gone.

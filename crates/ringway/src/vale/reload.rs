@@ -116,10 +116,10 @@ impl Switch {
         let _lock = self.lock()?;
         let code = self.code()?;
         let generation = self.new_generation();
-        let mut fresh = Vec::new();
         let ports = self.ports();
+        let mut fresh = self.senders(&ports, &code, generation)?;
         for port in &ports {
-            fresh.extend(self.programs(port, &code, generation)?);
+            fresh.extend(self.programs(port, generation)?);
         }
         fresh.extend(self.new_counter(generation)?);
         let _old = self.hold_outs(&ports)?;
@@ -138,17 +138,39 @@ impl Switch {
         new
     }
 
-    /// New programs for a port, loaded.
-    fn programs(&self, port: &SwitchPort, code: &Code, generation: u32) -> Result<Vec<Fresh>> {
-        let on = format!("{}:{}", self.name, port.name);
+    /// The new program that takes what users of ports send, loaded, in the place of the switch and in that of each port. With a user's
+    /// module each port gets one of its own.
+    fn senders(&self, ports: &[SwitchPort], code: &Code, generation: u32) -> Result<Vec<Fresh>> {
+        let load = |of, on: &str| objects::load_send(&self.maps, code, self.shape, of, on);
+        let of_port =
+            |port: &SwitchPort| Place::Pin(pins::send(&pins::port(&self.dir, &port.name)), port.access);
+        if code.is_of_user() {
+            let own = |port: &SwitchPort| {
+                let of = Identity { generation, ..self.identity(port.number) };
+                Ok(Fresh { place: of_port(port), program: load(of, &self.full_name(port))? })
+            };
+            return ports.iter().map(own).collect();
+        }
+        let send = load(Identity::of_all(generation), &self.name)?;
+        let of_switch = Place::Pin(pins::send(&self.dir), PortAccess::of_root());
+        let same = |place| {
+            let program = send.try_clone().map_err(|e| Error::io(&self.name, "dup failed", e))?;
+            Ok(Fresh { place, program })
+        };
+        [of_switch].into_iter().chain(ports.iter().map(of_port)).map(same).collect()
+    }
+
+    fn full_name(&self, port: &SwitchPort) -> String {
+        format!("{}:{}", self.name, port.name)
+    }
+
+    /// New programs of a port alone, loaded.
+    fn programs(&self, port: &SwitchPort, generation: u32) -> Result<Vec<Fresh>> {
+        let on = self.full_name(port);
         let identity = Identity { generation, ..self.identity(port.number) };
-        let new = objects::load(&self.maps, code, self.shape, identity, &on)?;
-        let dir = pins::port(&self.dir, &port.name);
-        let place = |file: &str| Place::Pin(dir.join(file), port.access);
-        let mut all = vec![
-            Fresh { place: place("send"), program: new.send },
-            Fresh { place: place("look"), program: new.look },
-        ];
+        let look = objects::load_look(&self.maps, self.shape, identity, &on)?;
+        let place = Place::Pin(pins::port(&self.dir, &port.name).join("look"), port.access);
+        let mut all = vec![Fresh { place, program: look }];
         if port.nic.is_some() {
             all.extend(self.nic_programs(port, generation, &on)?);
         }
@@ -239,14 +261,17 @@ mod tests {
         {
             let (mut a, mut b) = (open("a"), open("b"));
             let killed = switch.new_generation();
-            let fresh = switch.programs(&switch.ports()[0], &switch.code().unwrap(), killed).unwrap();
-            switch.put_beside(&fresh).unwrap();
-            switch.put_in_place(&fresh).unwrap();
+            let place = |port: usize| {
+                let port = &switch.ports()[port..=port];
+                let mut fresh = switch.senders(port, &switch.code().unwrap(), killed).unwrap();
+                fresh.extend(switch.programs(&port[0], killed).unwrap());
+                switch.put_beside(&fresh).unwrap();
+                switch.put_in_place(&fresh).unwrap();
+            };
+            place(0);
             exchange(&mut a, &mut b, 1);
             switch.add_port("c", &PortAccess::default()).unwrap();
-            let fresh = switch.programs(&switch.ports()[2], &switch.code().unwrap(), killed).unwrap();
-            switch.put_beside(&fresh).unwrap();
-            switch.put_in_place(&fresh).unwrap();
+            place(2);
             let mut c = open("c");
             exchange(&mut c, &mut b, 2);
             assert!(switch.reload().unwrap() > killed, "a number was given twice");

@@ -1,15 +1,16 @@
 //! Ports given to others: all that their user can hold is made again.
 //!
-//! An open descriptor outlives every change of owner and mode. So a change of access makes region, doorbells and programs again, under a
-//! new epoch: the programs that an earlier user kept do nothing any more, and the region that he kept is nobody's. Number, settings and
+//! An open descriptor outlives every change of owner and mode. So a change of access makes region, doorbells, ticket and the program that
+//! tells it again, under a new epoch: the ticket that an earlier user kept opens nothing any more, and the region that he kept is nobody's. Number, settings and
 //! counters of the port stay, as its state does, which no client ever has in hand. Frames that waited in the old region are lost to
 //! both: they were counted as delivered.
 
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use super::layout::{PORTS_MAX, port as at, state};
 use super::objects::Identity;
 use super::parts::Parts;
+use super::secrets::Ticket;
 use super::{PortAccess, Switch, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dirs;
@@ -68,12 +69,13 @@ impl Switch {
     /// next one that changes the switch finishes it.
     fn renew(&self, number: u32, name: &str, access: &PortAccess, on: &str) -> Result<()> {
         let now = self.identity(number);
-        let parts = Parts::make(self, Identity { epoch: now.epoch.wrapping_add(1), ..now }, on)?;
+        let of = Identity { epoch: now.epoch.wrapping_add(1), ticket: Ticket::new(on)?, ..now };
+        let parts = Parts::make(self, of, on)?;
         let (dir, making) = (pins::port(&self.dir, name), pins::port(&self.dir, &format!("~{name}")));
         parts.pin(self, &making, access, true, on)?;
         self.flags(number).fetch_or(at::RENEWED, AcqRel);
         self.note_access(number, access);
-        self.word(number, at::EPOCH).store(now.epoch.wrapping_add(1), Release);
+        self.admit(number, of.epoch, of.ticket);
         parts.skip(self.shape, &self.hand_over(number), on)?;
         parts.show(self, number, None, on)?;
         let placed = dirs::exchange(&making, &dir);
@@ -120,7 +122,7 @@ mod tests {
         // Its programs are out of date, the files not yet replaced.
         switch.note_access(number, &PortAccess { uid: Some(4711), gid: Some(4712), mode: 0o660 });
         switch.flags(number).fetch_or(at::RENEWED, AcqRel);
-        switch.word(number, at::EPOCH).fetch_add(1, Relaxed);
+        switch.admit(number, switch.identity(number).epoch + 1, Ticket::of(4713));
         assert_eq!(View::open(&dir, "p").unwrap().look(0, "p").unwrap().port, 0, "nobody can use it");
         let next = Switch::open(&name).unwrap();
         let (after, port) = (View::open(&dir, "p").unwrap().look(0, "p"), next.find_port("p"));

@@ -1,4 +1,4 @@
-//! Random numbers of a switch, which only root and its programs know: clients can neither tell which addresses share a bucket of
+//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither tell which addresses share a bucket of
 //! the table nor make up what programs leave before frames for each other. `struct secrets` of bpf/vale.h mirrors them.
 
 use std::fmt;
@@ -32,9 +32,7 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// New ones for the switch called `on`.
     pub(super) fn new(on: &str) -> Result<Self> {
-        let words = random::words()
-            .map_err(|e| Error::io(on, "asking the kernel for random numbers failed", e).cure("try again"))?;
-        let [key, factor, edge, note] = words;
+        let [key, factor, edge, note] = random_words(on)?;
         Ok(Self { key: key & KEY_MASK, factor: factor & KEY_MASK | 1, edge, note })
     }
 
@@ -69,6 +67,38 @@ impl Secrets {
     }
 }
 
+/// What shows the switch program that a request is of a port's user. Never shown to anybody else, so it has no text.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ticket")
+    }
+}
+
+impl Ticket {
+    /// One that nobody can guess.
+    pub(super) fn new(on: &str) -> Result<Self> {
+        let [word] = random_words(on)?;
+        Ok(Self(word | 1)) // 0 is none
+    }
+
+    /// That which a program knows as this word; 0: none.
+    pub(super) fn of(word: u64) -> Self {
+        Self(word)
+    }
+
+    pub(crate) fn word(self) -> u64 {
+        self.0
+    }
+}
+
+fn random_words<const N: usize>(on: &str) -> Result<[u64; N]> {
+    random::words()
+        .map_err(|e| Error::io(on, "asking the kernel for random numbers failed", e).cure("try again"))
+}
+
 /// The number whose product with the odd `a` is 1 modulo 2^64 (Newton: each step doubles the good bits).
 fn inverse(a: u64) -> u64 {
     (0..6).fold(a, |x, _| x.wrapping_mul(2u64.wrapping_sub(a.wrapping_mul(x))))
@@ -78,6 +108,13 @@ fn inverse(a: u64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn tickets_differ_and_are_not_shown() {
+        let [a, b] = [(); 2].map(|()| Ticket::new("a test").unwrap());
+        assert!(a != b && a != Ticket::default());
+        assert_eq!(format!("{a:?}"), "Ticket");
+    }
 
     proptest! {
         #[test]

@@ -13,9 +13,10 @@ const SHAPE: Shape = Shape { slots: 64, rings: 1, buf_size: BUF_SIZE };
 /// Loads the programs of ports, over maps of their own. Nothing is pinned.
 pub(crate) fn ports() -> Result<()> {
     let maps = Maps::create(SHAPE, ON)?;
+    objects::load_look(&maps, SHAPE, Identity::default(), ON)?;
     [Code::Bridge, Code::Hub]
-        .into_iter()
-        .try_for_each(|mut code| objects::try_load(&maps, &mut code, SHAPE, ON))
+        .iter()
+        .try_for_each(|code| objects::load_send(&maps, code, SHAPE, Identity::default(), ON).map(drop))
 }
 
 /// Loads the programs of interfaces, with those for the host's side of them. Nothing is attached.

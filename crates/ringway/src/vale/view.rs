@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use super::layout::state;
+use super::secrets::Ticket;
 use super::{objects, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::PortName;
@@ -14,7 +15,7 @@ use crate::port::PortCounters;
 use crate::stats::Counters;
 use crate::sys::bpf;
 
-/// `struct look` of bpf/vale_look.h, in words of 64 bits.
+/// `struct look` of bpf/vale_look.bpf.c, in words of 64 bits.
 mod at {
     /// The ring that is asked for, and points of its doorbell.
     pub(super) const RING: usize = 0;
@@ -24,7 +25,8 @@ mod at {
     pub(super) const SENT: usize = 2;
     pub(super) const HEAD: usize = 3;
     pub(super) const PUB: usize = 4;
-    pub(super) const TX: usize = 5;
+    pub(super) const TICKET: usize = 5;
+    pub(super) const TX: usize = 6;
     pub(super) const RX: usize = TX + crate::stats::BLOCK / 8;
     pub(super) const WORDS: usize = RX + crate::stats::BLOCK / 8;
 }
@@ -54,6 +56,8 @@ pub(crate) struct Look {
     pub(crate) head: u32,
     /// Position up to which slots hold frames; low half.
     pub(crate) published: u32,
+    /// What shows the switch program that a request is of the port's user.
+    pub(crate) ticket: Ticket,
     pub(crate) tx: Counters,
     pub(crate) rx: Counters,
 }
@@ -101,6 +105,7 @@ fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
         sent: high(at::SENT),
         head: low(at::HEAD),
         published: low(at::PUB),
+        ticket: Ticket::of(words[at::TICKET]),
         tx: Counters::of_words(&words[at::TX..]),
         rx: Counters::of_words(&words[at::RX..]),
     })

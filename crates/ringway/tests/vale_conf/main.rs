@@ -14,8 +14,8 @@ use model::{Counts, Model, PortModel};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ringway::vale::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, SwitchSpec, VlanMode};
-use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
+use ringway_wire::MacAddr;
 use switch::{Temporary, give_next, receive};
 
 /// Of test frames: an EtherType that could be any.
