@@ -5,8 +5,8 @@
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::pcapfile::{MAX_RECORD, Reader, Writer};
 use ringway_fuzz::{Input, one_line};
+use ringway_wire::pcapfile::{MAX_RECORD, Reader, Writer};
 
 /// Time, length on the wire, bytes.
 type Records = Vec<(u64, u32, Vec<u8>)>;

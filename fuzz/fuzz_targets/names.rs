@@ -2,20 +2,17 @@
 //! one line, or means what it prints.
 #![no_main]
 
-#[allow(dead_code, reason = "only what reads is called")]
-#[path = "../../crates/ringway-cli/src/units.rs"]
-mod units;
-
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
 use ringway::vale::{Module, VlanSet};
-use ringway::wire::MacAddr;
 use ringway::{PortMap, PortName};
+use ringway_fib::{NextHop, Prefix4, Prefix6};
 use ringway_fuzz::one_line;
-use ringway_fwd::fib::{NextHop, Prefix4, Prefix6};
 use ringway_router::user::Side;
+use ringway_traffic::number::{bits, count, frames};
+use ringway_wire::MacAddr;
 
 fn same<T>(text: &str)
 where
@@ -65,9 +62,13 @@ fuzz_target!(|bytes: &[u8]| {
             same::<NextHop>(text);
         }
         7 => same::<MacAddr>(text),
-        _ => match units::count(text) {
-            Ok(n) => assert_eq!(units::count(&n.to_string()), Ok(n)),
-            Err(why) => one_line(&why),
-        },
+        _ => {
+            for read in [count, bits, frames] {
+                match read(text) {
+                    Ok(n) => assert_eq!(read(&n.to_string()), Ok(n)),
+                    Err(why) => one_line(&why),
+                }
+            }
+        }
     }
 });

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ringway::offload::{Offload, Segments, VLAN_LEN, finish_checksum, finish_if_partial, insert_vlan};
-use ringway::wire::{Net, Transport, parse};
 use ringway_fuzz::Input;
+use ringway_wire::offload::{Offload, Segments, VLAN_LEN, finish_checksum, finish_if_partial, insert_vlan};
+use ringway_wire::{Net, Transport, parse};
 
 fn segments(frame: &[u8], offload: &Offload) {
     let Ok(segments) = Segments::new(frame, offload) else { return };

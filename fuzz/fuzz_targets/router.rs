@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::wire::Ipv4;
+use ringway_fib::{Fib4, Fib6};
 use ringway_fuzz::Input;
 use ringway_fwd::control::{Changes, Limits, Resolver, Tables};
-use ringway_fwd::fib::{Fib4, Fib6};
 use ringway_fwd::router::generate::{Links, state};
 use ringway_fwd::router::reference::{Both, Reference};
 use ringway_fwd::router::{BudgetLimits, Decision, Engine, Interface, Interfaces, Rate, Readers, Rpf};
+use ringway_wire::Ipv4;
 
 const LINKS: Links = Links { lan: 2, wan: 3, other: 4 };
 

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use ringway_fib::{Address, Fib, FibError, Limits, Reference, Walk, text};
 use ringway_fuzz::{Input, one_line};
-use ringway_fwd::fib::{Address, Fib, FibError, Limits, Reference, Walk, text};
 
 /// Enough for what a small file holds.
 const WORDS: u32 = 1 << 16;

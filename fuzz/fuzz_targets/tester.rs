@@ -10,13 +10,13 @@ use ringway_bench::rfc2544::flow::FlowOrder;
 use ringway_bench::rfc2544::frame::{Kind, classify};
 use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2889::model::SwitchSpec;
-use ringway_bench::traffic::check::{Seen, SequenceCheck};
-use ringway_bench::traffic::pace::{Pacer, Rate};
-use ringway_bench::traffic::range::{EndpointRange, EndpointWalk, MacRange, Order};
-use ringway_bench::traffic::reflect::turn_round;
-use ringway_bench::traffic::tag::Tag;
-use ringway_bench::traffic::template::Vlan;
 use ringway_fuzz::Input;
+use ringway_traffic::check::{Seen, SequenceCheck};
+use ringway_traffic::pace::{Pacer, Rate};
+use ringway_traffic::range::{EndpointRange, EndpointWalk, MacRange, Order};
+use ringway_traffic::reflect::turn_round;
+use ringway_traffic::tag::Tag;
+use ringway_traffic::template::Vlan;
 
 fn same<T>(text: &str) -> Option<T>
 where

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::wire::{Icmp, IcmpEcho, Ipv4, Ipv6, MAX_VLAN_TAGS, Net, Transport, checksum, parse};
 use ringway_fuzz::{Input, one_line};
+use ringway_wire::{Icmp, IcmpEcho, Ipv4, Ipv6, MAX_VLAN_TAGS, Net, Transport, checksum, parse};
 
 /// RFC 1071, word by word.
 fn slow_sum(bytes: &[u8]) -> u16 {
@@ -77,12 +77,12 @@ fn filled(frame: &mut [u8]) {
         let segment = &mut frame[transport..transport + len];
         match kind {
             17 => {
-                let mut udp = ringway::wire::Udp::new_checked(&mut *segment).expect("it was one");
+                let mut udp = ringway_wire::Udp::new_checked(&mut *segment).expect("it was one");
                 udp.fill_checksum(pseudo);
                 assert!(udp.verify_checksum(pseudo) && udp.checksum() != 0);
             }
             6 => {
-                let mut tcp = ringway::wire::Tcp::new_checked(&mut *segment).expect("it was one");
+                let mut tcp = ringway_wire::Tcp::new_checked(&mut *segment).expect("it was one");
                 tcp.fill_checksum(pseudo);
                 assert!(tcp.verify_checksum(pseudo));
             }

@@ -5,8 +5,8 @@
 //! ```
 use std::time::{Duration, Instant};
 
+use ringway_fib::{Fib4, Fib6};
 use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver, Tables};
-use ringway_fwd::fib::{Fib4, Fib6};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 

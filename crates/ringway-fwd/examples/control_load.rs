@@ -10,8 +10,8 @@
 //! ```
 use std::time::Instant;
 
+use ringway_fib::{Fib4, Fib6};
 use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver, Tables};
-use ringway_fwd::fib::{Fib4, Fib6};
 
 fn main() -> Result<(), ControlError> {
     let start = Instant::now();

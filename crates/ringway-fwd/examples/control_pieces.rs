@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
+use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::event::{Hop, Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
     Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, Plane, Resolver, State, Tables, Via,
 };
-use ringway_fwd::fib::{self, Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
 
 /// What was done, and in which pieces.
 struct Pieces {
@@ -87,8 +87,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (addr, link) = ([192, 168, 0, n].into(), [2, 0, 0, 0, 1, n]);
         state.apply(Event::Neighbour(Neighbour { dev: 1, addr, link }), &mut changes);
     }
-    let fib4 = Fib4::new(fib::Limits::for_routes(2 * routes as usize))?;
-    let tables = Tables::new(fib4, Fib6::new(fib::Limits::default())?, Limits::default());
+    let fib4 = Fib4::new(ringway_fib::Limits::for_routes(2 * routes as usize))?;
+    let tables = Tables::new(fib4, Fib6::new(ringway_fib::Limits::default())?, Limits::default());
     let mut plane = Timed(tables, Pieces::begin());
     let mut resolver = Resolver::new(&mut plane);
     for round in ["first", "second"] {

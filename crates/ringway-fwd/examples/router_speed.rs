@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use ringway_fib::{Fib4, Fib6, NextHop, Prefix4, generate};
 use ringway_fwd::control::{Changes, Limits, Plane, Resolver, Tables};
-use ringway_fwd::fib::{self, Fib4, Fib6, NextHop, Prefix4, generate};
 use ringway_fwd::router::generate::{Links, state};
 use ringway_fwd::router::{BURST, Decision, Engine, Interfaces, Readers};
 
@@ -15,8 +15,8 @@ const FRAMES: usize = 1 << 16;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let routes: usize = std::env::args().nth(1).map_or(Ok(1_000_000), |text| text.parse())?;
     let links = Links { lan: 2, wan: 3, other: 4 };
-    let fib4 = Fib4::new(fib::Limits::default())?;
-    let mut tables = Tables::new(fib4, Fib6::new(fib::Limits::default())?, Limits::default());
+    let fib4 = Fib4::new(ringway_fib::Limits::default())?;
+    let mut tables = Tables::new(fib4, Fib6::new(ringway_fib::Limits::default())?, Limits::default());
     let mut resolver = Resolver::new(&mut tables);
     resolver.update(&state(links), Changes::everything(), &mut tables)?;
     let hops: Vec<NextHop> = ["20.0.0.1", "20.1.0.1", "20.1.2.3"]
@@ -59,7 +59,7 @@ fn frame(mac: [u8; 6], destination: u32) -> [u8; 60] {
     frame[12..24].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 17]);
     frame[26..30].copy_from_slice(&[10, 0, 0, 2]);
     frame[30..34].copy_from_slice(&destination.to_be_bytes());
-    let sum = ringway::wire::checksum::of(&frame[14..34]);
+    let sum = ringway_wire::checksum::of(&frame[14..34]);
     frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }

@@ -4,12 +4,10 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`control`] | the kernel's routes, neighbours and links by netlink, made into next hops and routes for a fast path |
-//! | [`fib`] | longest-prefix match for IPv4 and IPv6 |
 //! | [`router`] | what becomes of a packet: the forwarding engine |
 #![deny(unsafe_code)]
 
 pub mod control;
-pub mod fib;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;

@@ -258,7 +258,7 @@ mod tests {
         while sender.send(&[0; 60]).is_ok() {}
         assert_eq!(errno(60), libc::ENOBUFS);
         let file = std::env::temp_dir().join(format!("ringway-deaf-{}.pcap", std::process::id()));
-        ringway::pcapfile::Writer::create(&file, 0).unwrap().finish().unwrap();
+        ringway_wire::pcapfile::Writer::create(&file, 0).unwrap().finish().unwrap();
         let opened = Port::open(&format!("pcap:{}@top", file.display()));
         std::fs::remove_file(file).unwrap();
         let deaf = Share::alone(opened.unwrap()).0;

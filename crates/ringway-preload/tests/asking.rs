@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use ringway::vale::{NicOptions, Switch, SwitchSpec};
-use ringway_bench::lab::LabError;
+use ringway_lab::AnyError;
 use support::hosts::Hosts;
 use support::{Ended, Pcap, has};
 
@@ -84,7 +84,7 @@ impl Switched {
         let number = NUMBER.fetch_add(1, Relaxed);
         let switch = Self(format!("valea{}-{number}", std::process::id() % 1_000_000));
         Switch::create(&switch.0, &SwitchSpec::default()).unwrap();
-        let add = || Ok::<_, LabError>(Switch::open(&switch.0)?.add_nic_with("a1", &NicOptions::default())?);
+        let add = || Ok::<_, AnyError>(Switch::open(&switch.0)?.add_nic_with("a1", &NicOptions::default())?);
         hosts.near.run(add).unwrap();
         switch
     }
@@ -145,7 +145,7 @@ fn hosts() -> Option<(Hosts, TcpListener)> {
     let hosts = Hosts::new()?;
     // Runs follow each other closer than the kernel refuses packets without this.
     hosts.far.exec("sysctl", &["-qw", "net.ipv4.icmp_ratelimit=0"]).unwrap();
-    let listen = || Ok::<_, LabError>(TcpListener::bind("10.7.0.2:81"));
+    let listen = || Ok::<_, AnyError>(TcpListener::bind("10.7.0.2:81"));
     let listener = hosts.far.run(listen).unwrap().unwrap();
     Some((hosts, listener))
 }
@@ -233,7 +233,7 @@ fn a_program_that_opens_often_is_served_each_time() {
         return;
     }
     let capture = support::directory().join("loops.pcap");
-    let mut writer = ringway::pcapfile::Writer::create(&capture, 0).unwrap();
+    let mut writer = ringway_wire::pcapfile::Writer::create(&capture, 0).unwrap();
     (0..20).for_each(|n| writer.write(n, 60, &[0xff; 60]).unwrap());
     writer.finish().unwrap();
     let mut switch = None;

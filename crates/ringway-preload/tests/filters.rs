@@ -9,7 +9,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use ringway::pcapfile::{Reader, Writer};
+use ringway_wire::pcapfile::{Reader, Writer};
 use support::Pcap;
 
 /// Expressions compared, all different.

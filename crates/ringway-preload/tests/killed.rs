@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ringway::vale::{Switch, SwitchSpec};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 use support::hosts::Hosts;
 use support::{Pcap, command, run};
 
@@ -77,7 +77,7 @@ fn interfaces_are_free_again() {
 /// Both ends of a pipe, and the sender's port of a switch, whose other ports go on.
 #[test]
 fn ports_are_free_again() {
-    if !ringway_bench::lab::is_root() {
+    if !ringway_lab::is_root() {
         return eprintln!("SKIP: switches need root; run these tests with sudo");
     }
     let flood = support::compile("flood");

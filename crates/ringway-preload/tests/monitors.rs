@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ringway::pcapfile::Writer;
+use ringway_wire::pcapfile::Writer;
 use support::hosts::{Hosts, frames, listening};
 use support::{Ended, Pcap, directory, has, run};
 

@@ -20,7 +20,7 @@ struct Temporary(Option<Switch>);
 impl Temporary {
     fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        if !ringway_bench::lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: switches need root; run these tests with sudo");
             return None;
         }

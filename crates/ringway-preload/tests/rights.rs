@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ringway::Port;
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 use support::{Pcap, has};
 
 const NOBODY: u32 = 65534;

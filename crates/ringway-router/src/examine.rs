@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use ringway_fib::NextHop;
 use ringway_fwd::control::{Follower, Resolver, Verdict};
-use ringway_fwd::fib::NextHop;
 
 /// From one walk over all next hops to the next.
 const EVERY: Duration = Duration::from_secs(5);

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use ringway_fib::{FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::{Adjacency, Buckets, Limits, Plane};
-use ringway_fwd::fib::{FibError, NextHop, Prefix4, Prefix6};
 
 /// From one heartbeat to the next; the fast path believes its tables for 3 s after one.
 const BEAT: Duration = Duration::from_millis(250);

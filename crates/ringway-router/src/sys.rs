@@ -8,8 +8,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use libbpf_sys as bpf;
+use ringway_fib::{Fib4, Fib6, FibError, Foreign, Limits};
 use ringway_fwd::control::{Adjacencies, Groups};
-use ringway_fwd::fib::{Fib4, Fib6, FibError, Foreign, Limits};
 
 /// The value of an eBPF array, mapped.
 ///
@@ -73,7 +73,7 @@ impl Drop for Mapping {
 
 /// A table in a mapping. Fields are dropped in this order.
 ///
-/// Readers of a table ([`ringway_fwd::fib::Reader`]) would keep it after the mapping: none is made of one in here.
+/// Readers of a table ([`ringway_fib::Reader`]) would keep it after the mapping: none is made of one in here.
 #[derive(Debug)]
 pub(crate) struct Mapped<T> {
     table: T,

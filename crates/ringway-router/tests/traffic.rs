@@ -5,7 +5,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use ringway_fwd::fib::NextHop;
+use ringway_fib::NextHop;
 use ringway_router::kernel::Outcome;
 use support::{B4, Bed, C4, LIMIT, Way, add, fill_for, join, total, trusted};
 

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use ringway::offload::Offload;
+use ringway_wire::offload::Offload;
 
 use crate::address;
 use crate::filter;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use ringway::wire::{Arp, ArpOperation, EtherType, MacAddr};
+use ringway_wire::{Arp, ArpOperation, EtherType, MacAddr};
 
 use crate::filter::About;
 use crate::frame::HEADER;

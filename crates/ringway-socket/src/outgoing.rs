@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::MutexGuard;
 
-use ringway::offload::{Offload, Segments, finish_checksum};
+use ringway_wire::offload::{Offload, Segments, finish_checksum};
 
 use crate::address::To;
 use crate::frame::HEADER;

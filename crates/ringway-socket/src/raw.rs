@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::*};
 use std::time::{Duration, Instant};
 
 use ringway::probe::{NextHop, next_hop};
-use ringway::wire::checksum;
+use ringway_wire::checksum;
 
 use crate::config::Config;
 use crate::link::Link;

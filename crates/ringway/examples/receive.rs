@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ringway::{CtrlC, Port, Result, Waiter, wire};
+use ringway::{CtrlC, Port, Result, Waiter};
+use ringway_wire::parse;
 
 fn main() -> Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "null:".into());
@@ -13,7 +14,7 @@ fn main() -> Result<()> {
     while !port.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(1))?;
         for frame in port.rx[0].burst(64) {
-            println!("{:5} {}", frame.len(), wire::parse(frame.bytes()));
+            println!("{:5} {}", frame.len(), parse(frame.bytes()));
         }
     }
     eprintln!("{}", port.counters().rx);

@@ -77,5 +77,5 @@ pub const NS_PORT_SHIFT: u32 = 8;
 /// Slot flag: the frame continues in the next slot.
 pub const NS_MOREFRAG: u16 = 0x20;
 /// Slot flag, not of netmap: the `ptr` word of this slot, the first of its frame, holds an
-/// [`Offload`](crate::offload::Offload) in the form of [`Offload::to_word`](crate::offload::Offload::to_word).
+/// [`Offload`](ringway_wire::offload::Offload) in the form of [`Offload::to_word`](ringway_wire::offload::Offload::to_word).
 pub const NS_OFFLOAD: u16 = 0x80;

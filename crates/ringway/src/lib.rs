@@ -7,9 +7,6 @@
 //! | [`RxRing`], [`TxRing`], [`forward`] | rings: bursts of frames, zero-copy exchange |
 //! | [`Region`], [`Buf`] | memory: rings and equal-sized buffers in netmap's layout |
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
-//! | [`wire`] | views of protocol headers |
-//! | [`offload`] | checksums and segmentation that a sender left to be done |
-//! | [`pcapfile`] | capture files |
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`vale`] | switches that run in their senders |
@@ -44,8 +41,6 @@ mod handshake;
 pub mod layout;
 mod name;
 mod netns;
-pub mod offload;
-pub mod pcapfile;
 mod port;
 mod port_map;
 pub mod probe;
@@ -61,7 +56,6 @@ mod sys;
 pub mod tc;
 pub mod vale;
 mod wait;
-pub mod wire;
 
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
@@ -71,12 +65,12 @@ pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use netns::enter_netns;
-pub use offload::Gso;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;
 pub use region::{Backing, Buf, Region, RegionSpec};
 pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
+pub use ringway_wire::offload::Gso;
 pub use stats::{Counters, DropReason};
 #[doc(hidden)]
 pub use sys::bpf::run_program;

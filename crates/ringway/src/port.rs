@@ -8,12 +8,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::filter::Filter;
 use crate::layout::{self, interface as at};
 use crate::name::PortName;
-use crate::offload::Gso;
 use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
 use crate::ring::{RingView, RxRing, TxRing};
 use crate::stats::Counters;
 use crate::sys::fd::Epoll;
+use ringway_wire::offload::Gso;
 
 /// An open port. Its rings are public fields: borrow them apart, or take them out to use them from threads.
 ///

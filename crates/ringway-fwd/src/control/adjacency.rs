@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 use super::event::Family;
-use crate::fib::{Cells, FibError, Foreign, NextHop};
+use ringway_fib::{Cells, FibError, Foreign, NextHop};
 
 /// Words of an entry.
 const WORDS: usize = 8;

@@ -10,7 +10,7 @@ use netlink_packet_core::{NLM_F_APPEND, NLM_F_EXCL, NLM_F_REPLACE, NlasIterator}
 use super::event::{
     Address, Event, Family, Hop, Kind, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
 };
-use crate::fib::Prefix;
+use ringway_fib::Prefix;
 
 /// `RTM_NEW*`; `RTM_DEL*` is one more, `RTM_GET*` two.
 pub(super) mod kind {

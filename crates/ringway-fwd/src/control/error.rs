@@ -2,7 +2,7 @@
 
 use std::{error, fmt, io};
 
-use crate::fib::FibError;
+use ringway_fib::FibError;
 
 /// Why the kernel's tables could not be read, or not be brought to the data plane. What forwarded before goes on forwarding.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::fib::{Prefix4, Prefix6};
+use ringway_fib::{Prefix4, Prefix6};
 
 /// Address family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

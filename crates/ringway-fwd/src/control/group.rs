@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::fib::{Cells, FibError, Foreign, NextHop};
+use ringway_fib::{Cells, FibError, Foreign, NextHop};
 
 /// Buckets of a group.
 pub const BUCKETS: usize = 256;

@@ -9,7 +9,7 @@ use super::group::{BUCKETS, Buckets, assign};
 use super::plane::{Limits, Plane};
 use super::state::State;
 use super::target::{Content, Target, Way};
-use crate::fib::NextHop;
+use ringway_fib::NextHop;
 
 /// Targets that are always there, numbered from 1.
 const FIXED: [Verdict; 5] =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::adjacency::{Adjacencies, Adjacency, Verdict};
 use super::group::{Buckets, Groups};
-use crate::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
+use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
 
 /// How much the data plane has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::plane::Plane;
 use super::state::{Changes, LOCAL, MAIN, State};
 use super::tables::Ip;
 use super::target::Content;
-use crate::fib::{Address, FibError, NextHop, Prefix};
+use ringway_fib::{Address, FibError, NextHop, Prefix};
 
 /// Next hops brought up to date before a sign of life: each may be a group of 256.
 const ENTRIES: usize = 1 << 8;
@@ -31,7 +31,7 @@ const ENTRIES: usize = 1 << 8;
 ///
 /// ```
 /// use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
-/// use ringway_fwd::fib::{Fib4, Fib6};
+/// use ringway_fib::{Fib4, Fib6};
 /// let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
 /// let mut resolver = Resolver::new(&mut tables);
 /// resolver.update(&State::default(), Changes::default(), &mut tables)?;

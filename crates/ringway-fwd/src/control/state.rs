@@ -10,7 +10,7 @@ use super::event::{
 };
 use super::pieces::{Alive, PIECE, beating};
 use super::tables::{Ip, Routes, item};
-use crate::fib::{Prefix, Prefix4, Prefix6};
+use ringway_fib::{Prefix, Prefix4, Prefix6};
 
 /// `RT_TABLE_DEFAULT`, `RT_TABLE_MAIN`, `RT_TABLE_LOCAL`.
 pub const DEFAULT: u32 = 253;

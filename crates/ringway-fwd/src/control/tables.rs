@@ -8,7 +8,7 @@ use super::decode::hash;
 use super::event::{Family, Kind, Mode, Net, Path, Via};
 use super::paths::{PathId, Paths};
 use super::pieces::{Alive, PIECE, beating};
-use crate::fib::{Address, Prefix};
+use ringway_fib::{Address, Prefix};
 
 /// `RTPROT_RA`: from router advertisements; such routes are no part of a multipath route.
 const RTPROT_RA: u8 = 9;

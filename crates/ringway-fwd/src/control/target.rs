@@ -7,7 +7,7 @@ use super::adjacency::{Adjacency, Verdict};
 use super::event::{Family, Hop, Kind, Object, Path, Via};
 use super::state::{LOCAL, MAIN, State};
 use super::tables::Ip;
-use crate::fib::Prefix;
+use ringway_fib::Prefix;
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;

@@ -6,14 +6,14 @@ use std::ops::Bound;
 use super::adjacency::Adjacency;
 use super::event::{Family, Net};
 use super::resolve::{Half, Resolver};
-use crate::fib::{Address, NextHop, Prefix};
+use ringway_fib::{Address, NextHop, Prefix};
 
 impl Resolver {
     /// Prefixes of a family and the next hops they lead to, in order: all, or those behind one.
     ///
     /// ```
     /// # use ringway_fwd::control::{Family, Limits, Resolver, Tables};
-    /// # use ringway_fwd::fib::{Fib4, Fib6};
+    /// # use ringway_fib::{Fib4, Fib6};
     /// # let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
     /// let resolver = Resolver::new(&mut tables);
     /// assert_eq!(resolver.prefixes(Family::V4, None).count(), 0);

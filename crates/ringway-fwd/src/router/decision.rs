@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::fib::NextHop;
+use ringway_fib::NextHop;
 
 /// What becomes of a frame. The rules that lead here are in `docs/router.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ use super::packet::{LINK, Packet, examine, rewrite};
 use super::readers::Readers;
 use super::route::Routing;
 use crate::control::{Counters, Family};
-use crate::fib::{View, Walk};
+use ringway_fib::{View, Walk};
 
 /// Frames of a burst at most.
 pub const BURST: usize = 64;
@@ -24,7 +24,7 @@ pub const BURST: usize = 64;
 /// ```
 /// use std::sync::Arc;
 /// use ringway_fwd::control::{Limits, Tables};
-/// use ringway_fwd::fib::{Fib4, Fib6};
+/// use ringway_fib::{Fib4, Fib6};
 /// use ringway_fwd::router::{Decision, Engine, HostReason, Interface, Interfaces, Readers};
 /// let tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
 /// let mac = [2, 0, 0, 0, 0, 1];

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::Interface;
 use crate::control::event::{Family, Hop, Kind, Link, Mode, Neighbour, Net, Path, Route, Via};
 use crate::control::{Changes, Event, LOCAL, MAIN, State};
-use crate::fib::generate::Random;
+use ringway_fib::generate::Random;
 
 /// The interfaces of [`state`]: numbers of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,7 +364,7 @@ impl Frames {
             return;
         }
         self.put(24, &[0, 0]);
-        let sum = ringway::wire::checksum::of(&self.frame[14..14 + head]);
+        let sum = ringway_wire::checksum::of(&self.frame[14..14 + head]);
         self.put(24, &sum.to_be_bytes());
     }
 }

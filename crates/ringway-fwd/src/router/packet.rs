@@ -1,6 +1,6 @@
 //! Rules 2 to 11: what the frame alone says.
 
-use ringway::wire::checksum;
+use ringway_wire::checksum;
 
 use super::decision::{Decision, DropReason, HostReason};
 use super::interface::Interface;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::control::{Adjacencies, Groups, Tables};
-use crate::fib::{FibError, Isa, Reader};
+use ringway_fib::{FibError, Isa, Reader};
 
 /// The tables of a [`Tables`], to look into while they change: one for each thread.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Readers {
 
 impl Readers {
     /// Registers readers of both families. Numbers of next hops may be used again ([`Resolver::release`](crate::control::Resolver::release))
-    /// once [`Fib::readers_left`](crate::fib::Fib::readers_left) of the IPv4 table says so.
+    /// once [`Fib::readers_left`](ringway_fib::Fib::readers_left) of the IPv4 table says so.
     ///
     /// # Errors
     /// [`FibError::Readers`] when there are as many as there can be.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Decision, DropReason, Forward, HostReason, Interface, Rpf};
 use crate::control::{Adjacency, Buckets, Limits, Plane, Verdict, flow_hash};
-use crate::fib::{self, FibError, NextHop, Prefix4, Prefix6};
+use ringway_fib::{FibError, NextHop, Prefix4, Prefix6};
 
 /// A router of plain maps, which a [`Resolver`](crate::control::Resolver) fills as it does any other [`Plane`].
 ///
@@ -24,8 +24,8 @@ pub struct Reference {
     pub interfaces: Vec<Interface>,
     /// Whether the tables are to be trusted.
     pub ready: bool,
-    routes4: fib::Reference<u32>,
-    routes6: fib::Reference<u128>,
+    routes4: ringway_fib::Reference<u32>,
+    routes6: ringway_fib::Reference<u128>,
     entries: BTreeMap<u16, Adjacency>,
     groups: BTreeMap<u32, Buckets>,
 }

@@ -4,7 +4,7 @@ use super::decision::{Decision, DropReason, Forward, HostReason};
 use super::interface::{Interfaces, Rpf};
 use super::packet::{LINK, Packet};
 use crate::control::{Adjacencies, Adjacency, BUCKETS, Family, Groups, Verdict, flow_hash};
-use crate::fib::NextHop;
+use ringway_fib::NextHop;
 
 /// What routing looks at besides the packet.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ringway_fib::NextHop;
 use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Verdict, Via};
-use ringway_fwd::fib::NextHop;
 use serde_json::Value;
 
 use crate::{ALONE, Bed};

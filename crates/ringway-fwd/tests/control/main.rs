@@ -9,8 +9,8 @@ mod lab;
 use std::time::{Duration, Instant};
 
 use lab::Lab;
+use ringway_fib::{Fib4, Fib6};
 use ringway_fwd::control::{Check, Follower, Health, Limits, Options, Resolver, Tables};
-use ringway_fwd::fib::{Fib4, Fib6};
 
 /// Never compares by itself: what is tested is following.
 const ALONE: Options =

@@ -1,10 +1,10 @@
 //! Full tables, and what else random changes seldom hit.
 
+use ringway_fib::{Fib4, Fib6, Prefix4};
 use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route, Setting};
 use ringway_fwd::control::{
     Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Resolver, State, Tables, Verdict, Via,
 };
-use ringway_fwd::fib::{self, Fib4, Fib6, Prefix4};
 
 use crate::events::ip;
 use crate::plane::Slow;
@@ -70,7 +70,7 @@ fn more_next_hops_than_numbers() {
 #[test]
 fn more_routes_than_a_table_has_room_for() {
     let (mut state, mut changes) = (State::default(), Changes::default());
-    let fib4 = Fib4::new(fib::Limits { words: 1024 }).unwrap();
+    let fib4 = Fib4::new(ringway_fib::Limits { words: 1024 }).unwrap();
     let mut tables = Tables::new(fib4, Fib6::new(Default::default()).unwrap(), Limits::default());
     let mut resolver = Resolver::new(&mut tables);
     let apart = |n: u32| nth_route(2 * n); // neighbours with one next hop would take no more room than one route

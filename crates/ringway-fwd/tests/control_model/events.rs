@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use proptest::prelude::*;
+use ringway_fib::{Prefix4, Prefix6};
 use ringway_fwd::control::event::{Address, Link, Mode, Neighbour, Object, Path, Route};
 use ringway_fwd::control::{Event, Family, Hop, Kind, MAIN, Net, Via};
-use ringway_fwd::fib::{Prefix4, Prefix6};
 
 pub(crate) fn ip(family: Family, n: u8) -> IpAddr {
     match family {

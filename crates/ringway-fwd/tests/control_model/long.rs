@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use ringway_fib::{FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::event::{Hop, Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
     Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, PIECE, Plane, Resolver, State, Via,
 };
-use ringway_fwd::fib::{FibError, NextHop, Prefix4, Prefix6};
 
 const ROUTES: u32 = 5 * PIECE as u32 + 7;
 

@@ -14,9 +14,9 @@ use events::event;
 use obvious::Obvious;
 use plane::Slow;
 use proptest::prelude::*;
+use ringway_fib::NextHop;
 use ringway_fwd::control::event::{Mode, Route};
 use ringway_fwd::control::{Changes, Event, Family, Limits, Net, Resolver, State, Verdict};
-use ringway_fwd::fib::NextHop;
 
 fn lines(state: &State) -> Vec<String> {
     let mut lines: Vec<_> =

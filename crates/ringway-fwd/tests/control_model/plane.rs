@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ringway_fib::{FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::{Adjacency, Buckets, Limits, Net, Plane, Verdict};
-use ringway_fwd::fib::{FibError, NextHop, Prefix4, Prefix6};
 
 /// It knows when a route leads to an entry that was never written.
 #[derive(Default)]

@@ -6,8 +6,8 @@ mod rules;
 
 use std::sync::Arc;
 
+use ringway_fib::{Fib4, Fib6, NextHop};
 use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
-use ringway_fwd::fib::{Fib4, Fib6, NextHop};
 use ringway_fwd::router::generate::{Links, state};
 use ringway_fwd::router::reference::{Both, Reference};
 use ringway_fwd::router::{

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ringway::pcapfile::Reader;
 use ringway_fwd::router::generate::{Frames, Links};
 use ringway_fwd::router::{BURST, Decision, DropReason, HostReason, Rpf};
+use ringway_wire::pcapfile::Reader;
 
 use crate::{LINKS, Pair};
 

@@ -33,7 +33,7 @@ fn sum(mut frame: Vec<u8>) -> Vec<u8> {
     let end = 14 + frame.get(14).map_or(0, |b| usize::from(b & 15) * 4);
     if (34..=frame.len()).contains(&end) && frame[14] >> 4 == 4 {
         frame[24..26].fill(0);
-        let sum = ringway::wire::checksum::of(&frame[14..end]);
+        let sum = ringway_wire::checksum::of(&frame[14..end]);
         frame[24..26].copy_from_slice(&sum.to_be_bytes());
     }
     frame

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{OpenOptions, Port};
-use ringway_bench::lab::{self, Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 pub(crate) const ROLE: &str = "RINGWAY_TEST_CHILD";
 
@@ -47,7 +47,7 @@ impl Drop for Host {
 impl Host {
     pub(crate) fn new() -> Option<Self> {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
-        if !lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: packet sockets need root; run the tests with sudo");
             return None;
         }
@@ -71,7 +71,7 @@ impl Host {
 
     /// Runs the program on the kernel's sockets; it gets `frames` once it is ready.
     pub(crate) fn plain(&self, words: &str, frames: &[Vec<u8>]) -> Run {
-        let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
+        let far = self.lab.run(|| Ok::<_, AnyError>(Port::open("packet:a1")?)).unwrap();
         self.run(far, self.program(words), frames)
     }
 
@@ -84,7 +84,7 @@ impl Host {
             Port::open(&self.port("p2")).unwrap()
         } else {
             // Not by XDP: the far end of a veth then gets what it would get without.
-            let open = || Ok::<_, LabError>(OpenOptions::new().open("packet:a1")?);
+            let open = || Ok::<_, AnyError>(OpenOptions::new().open("packet:a1")?);
             self.lab.run(open).unwrap()
         };
         self.run(far, program, frames)
@@ -94,7 +94,7 @@ impl Host {
     pub(crate) fn streamed(&self, words: &str, far: &str) -> Run {
         let mut program = self.program(words);
         program.env("LD_PRELOAD", library()).env("RINGWAY_VERBOSE", "1");
-        let far = self.lab.run(|| Ok::<_, LabError>(OpenOptions::new().slots(8192).open(far)?)).unwrap();
+        let far = self.lab.run(|| Ok::<_, AnyError>(OpenOptions::new().slots(8192).open(far)?)).unwrap();
         self.run(far, program, &[])
     }
 
@@ -152,7 +152,7 @@ impl Host {
             program.env("RINGWAY_MAP", format!("a0={}", self.port("p1")));
             Port::open(&self.port("p2")).unwrap()
         } else {
-            self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap()
+            self.lab.run(|| Ok::<_, AnyError>(Port::open("packet:a1")?)).unwrap()
         };
         let mut running = Running(program.spawn().unwrap());
         let mut out = BufReader::new(running.0.stdout.take().unwrap());
@@ -189,7 +189,7 @@ impl Host {
 
     /// Runs a program that is installed, on the kernel's sockets.
     pub(crate) fn plain_program(&self, words: &[&str]) -> Run {
-        let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
+        let far = self.lab.run(|| Ok::<_, AnyError>(Port::open("packet:a1")?)).unwrap();
         self.run(far, self.inside(words), &[])
     }
 
@@ -201,7 +201,7 @@ impl Host {
             program.env("RINGWAY_MAP", format!("a0={}", self.port("p1")));
             return self.run(Port::open(&self.port("p2")).unwrap(), program, &[]);
         }
-        let far = self.lab.run(|| Ok::<_, LabError>(Port::open("packet:a1")?)).unwrap();
+        let far = self.lab.run(|| Ok::<_, AnyError>(Port::open("packet:a1")?)).unwrap();
         self.run(far, program, &[])
     }
 

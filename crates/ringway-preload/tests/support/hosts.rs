@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ringway::pcapfile::{Reader, Writer};
-use ringway_bench::lab::{Lab, is_root};
+use ringway_lab::{Lab, is_root};
+use ringway_wire::pcapfile::{Reader, Writer};
 
 use super::{Ended, LIMIT, Pcap, captures, command, directory, end, rest, run};
 

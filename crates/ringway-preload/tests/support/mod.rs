@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{Lab, LabError};
 
 /// How long any one program may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -108,13 +108,30 @@ pub(crate) fn end(mut child: Child) -> Ended {
             break status.code();
         }
         if start.elapsed() > LIMIT {
+            let doing = doing(child.id());
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("still running after {LIMIT:?}; it said:\n{}{}", out.join().unwrap(), err.join().unwrap());
+            let said = format!("{}{}", out.join().unwrap(), err.join().unwrap());
+            panic!("still running after {LIMIT:?}:\n{doing}it said:\n{said}");
         }
         std::thread::sleep(Duration::from_millis(2));
     };
     Ended { code, stdout: out.join().unwrap(), stderr: err.join().unwrap() }
+}
+
+/// What a process is and what each of its threads does, for a message.
+fn doing(process: u32) -> String {
+    let read = |path: &str| std::fs::read_to_string(format!("/proc/{process}/{path}")).unwrap_or_default();
+    let mut text = read("cmdline").replace('\0', " ") + "\n";
+    for task in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
+        let task = format!("task/{}", task.file_name().display());
+        for file in ["stat", "syscall", "stack"] {
+            text += &format!("{task}/{file}: {}\n", read(&format!("{task}/{file}")).trim_end());
+        }
+        let children = read(&format!("{task}/children"));
+        children.split_whitespace().filter_map(|c| c.parse().ok()).for_each(|c| text += &doing(c));
+    }
+    text
 }
 
 /// Whether a process, with all its threads and children, waits for something. Who only has no processor does not.

@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use ringway::wire::IpProtocol;
-use ringway::wire::checksum::{self, PseudoHeader};
+use ringway_wire::IpProtocol;
+use ringway_wire::checksum::{self, PseudoHeader};
 
 const CLIENT: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 7, 0, 9), [2, 0, 0, 0, 0, 9]);
 const SERVER: (Ipv4Addr, [u8; 6]) = (Ipv4Addr::new(10, 7, 0, 8), [2, 0, 0, 0, 0, 8]);

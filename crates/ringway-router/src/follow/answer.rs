@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ringway::{Error, ErrorKind, Result};
+use ringway_fib::{NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::{Check, Family, Net, Verdict};
-use ringway_fwd::fib::{NextHop, Prefix4, Prefix6};
 use serde_json::{Map, Value, json};
 
 use super::engine::Engine;
@@ -33,7 +33,7 @@ impl Engine {
     fn status(&self) -> Value {
         let health = self.health();
         let (v4, v6) = self.control.usage();
-        let usage = |u: ringway_fwd::fib::Usage| json!({ "nodes": u.nodes, "words": u.words, "bytes": u.bytes, "waiting": u.waiting });
+        let usage = |u: ringway_fib::Usage| json!({ "nodes": u.nodes, "words": u.words, "bytes": u.bytes, "waiting": u.waiting });
         json!({
             "name": self.router.name(),
             "pid": std::process::id(),

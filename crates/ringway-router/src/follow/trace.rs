@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
+use ringway_fib::NextHop;
 use ringway_fwd::control::{Adjacency, Family, Net, Resolver, Verdict, flow_hash};
-use ringway_fwd::fib::NextHop;
 
 use super::protocol::Flow;
 use crate::kernel::{Member, Outcome, Rpf};

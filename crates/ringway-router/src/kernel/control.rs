@@ -10,8 +10,8 @@ use libbpf_rs::{Link, Object};
 use ringway::tc::Stand;
 use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
+use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
-use ringway_fwd::fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 
 use super::layout::{TALLY, control as at};
 use super::maps::{Tables, refused};

@@ -1,7 +1,7 @@
 //! How a router is made.
 
 use ringway::{Error, ErrorKind, Result};
-use ringway_fwd::fib::{Fib4, Fib6, Layout, Limits};
+use ringway_fib::{Fib4, Fib6, Layout, Limits};
 use ringway_fwd::router::{BudgetLimits, Rate};
 
 /// Sizes and budgets of a router.

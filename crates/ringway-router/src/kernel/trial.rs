@@ -1,7 +1,7 @@
 //! Loading the programs of a router without one, to see whether this kernel takes them.
 
 use ringway::Result;
-use ringway_fwd::fib::Limits;
+use ringway_fib::Limits;
 
 use super::maps::{Maps, cpus};
 use super::program::{BEAT, Code, Identity, TAKEN};

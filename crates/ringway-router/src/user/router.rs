@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, PortName, Result};
+use ringway_fib::{Fib4, Fib6};
 use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Resolver};
-use ringway_fwd::fib::{self, Fib4, Fib6};
 use ringway_fwd::router::{
     BudgetLimits, Counts, Engine, Interface, InterfaceCounts, InterfaceError, Interfaces, Readers, Rpf,
 };
@@ -22,9 +22,9 @@ use crate::heart::Heart;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// IPv4 routes.
-    pub fib4: fib::Limits,
+    pub fib4: ringway_fib::Limits,
     /// IPv6 routes.
-    pub fib6: fib::Limits,
+    pub fib6: ringway_fib::Limits,
     /// Next hops and groups.
     pub next_hops: Limits,
 }

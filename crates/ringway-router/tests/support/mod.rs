@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::{self, Lab};
+use ringway_fib::NextHop;
 use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
-use ringway_fwd::fib::NextHop;
+use ringway_lab::Lab;
 use ringway_router::kernel::{Control, Interface, MemberStats, Outcome, Path, Router};
 
 pub(crate) type Any = Box<dyn std::error::Error + Send + Sync>;
@@ -107,7 +107,7 @@ impl Bed {
 
     /// The same for a router whose members join in some way.
     pub(crate) fn by(name: &str, way: Way) -> Option<Self> {
-        if !lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: end-to-end tests need root (namespaces, XDP); run them with sudo");
             return None;
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::{self, Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 use ringway_router::user::{Options, Router, Side, Watch};
 
 /// No single wait takes longer.
@@ -39,7 +39,7 @@ const ECHO: u16 = 7;
 
 impl Echo {
     fn new(lab: &Lab) -> Self {
-        let socket = lab.run(|| Ok::<_, LabError>(UdpSocket::bind(("::", ECHO)).unwrap())).unwrap();
+        let socket = lab.run(|| Ok::<_, AnyError>(UdpSocket::bind(("::", ECHO)).unwrap())).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let end = Arc::new(AtomicBool::new(false));
         let ended = end.clone();
@@ -65,7 +65,7 @@ impl Drop for Echo {
 impl Bed {
     /// `10.0.0.2` and `fd00::2` are A's, `10.1.0.2` and `fd01::2` B's, `.1` and `::1` R's. `None`, and a loud word, without root.
     pub(crate) fn new() -> Option<Self> {
-        if !lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: routers between namespaces need root; run these tests with sudo");
             return None;
         }
@@ -111,7 +111,7 @@ impl Bed {
                     let mut made = Router::open(options).unwrap();
                     tell.send(made.watch()).unwrap();
                     made.run(router).unwrap();
-                    Ok::<_, LabError>(())
+                    Ok::<_, AnyError>(())
                 })
             });
             let watch = told.recv_timeout(LIMIT).expect("the router starts");
@@ -148,7 +148,7 @@ impl<'a> Probe<'a> {
 
     /// Sends it from a namespace, and waits a second for its echo. An ICMP error is an error.
     pub(crate) fn send(self, lab: &Lab) -> io::Result<()> {
-        lab.run(|| Ok::<_, LabError>(self.send_here())).unwrap()
+        lab.run(|| Ok::<_, AnyError>(self.send_here())).unwrap()
     }
 
     fn send_here(self) -> io::Result<()> {
@@ -186,7 +186,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 /// Bytes through TCP from A to B, which arrive as they were sent.
 pub(crate) fn transfer(bed: &Bed, to: &str, len: usize) {
     let data: Vec<u8> = (0..len).map(|i| ((i * 31) >> 3) as u8).collect();
-    let listener = bed.b.run(|| Ok::<_, LabError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
+    let listener = bed.b.run(|| Ok::<_, AnyError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let port = listener.local_addr().unwrap().port();
     let got = thread::scope(|scope| {
         let receiving = scope.spawn(move || {
@@ -198,7 +198,7 @@ pub(crate) fn transfer(bed: &Bed, to: &str, len: usize) {
             let mut stream = TcpStream::connect((to, port)).unwrap();
             stream.set_write_timeout(Some(LIMIT)).unwrap();
             stream.write_all(&data).unwrap();
-            Ok::<_, LabError>(())
+            Ok::<_, AnyError>(())
         });
         sent.unwrap();
         receiving.join().unwrap()
@@ -208,7 +208,7 @@ pub(crate) fn transfer(bed: &Bed, to: &str, len: usize) {
 
 /// A counter of the kernel's stack in a namespace: `Ip ForwDatagrams`, `Icmp InTimeExcds`; of IPv6 `Icmp6InTimeExcds`.
 pub(crate) fn kernel_counts(lab: &Lab, name: &str) -> u64 {
-    let read = |file| lab.run(|| Ok::<_, LabError>(std::fs::read_to_string(file).unwrap())).unwrap();
+    let read = |file| lab.run(|| Ok::<_, AnyError>(std::fs::read_to_string(file).unwrap())).unwrap();
     let Some((group, name)) = name.split_once(' ') else {
         let text = read("/proc/thread-self/net/snmp6");
         let line = text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();

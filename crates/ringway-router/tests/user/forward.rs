@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use ringway::Port;
 use ringway::vale::{Switch, SwitchSpec};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
 use ringway_fwd::router::{DropReason, HostReason, InterfaceCounts};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{AnyError, Lab};
 
 use crate::bed::{Bed, LIMIT, Probe, eventually, kernel_counts, ping, transfer};
 
@@ -45,7 +45,7 @@ fn ping_and_tcp_pass_and_the_kernel_forwards_nothing() {
     eventually("the kernel forwards again", || ping(&bed.a, "10.1.0.2"));
     let links = bed.r.run(|| {
         let output = Command::new("ip").args(["-d", "link"]).output().unwrap();
-        Ok::<_, LabError>(String::from_utf8(output.stdout).unwrap())
+        Ok::<_, AnyError>(String::from_utf8(output.stdout).unwrap())
     });
     assert!(!links.unwrap().contains("xdp"), "nothing stays attached");
 }
@@ -246,7 +246,7 @@ fn a_flood_is_accounted_for() {
         frame.extend([10, 0, 0, 2, 10, 1, 0, 2]);
         frame.extend(mark);
         frame.resize(60, 0);
-        let sum = ringway::wire::checksum::of(&frame[14..34]);
+        let sum = ringway_wire::checksum::of(&frame[14..34]);
         frame[24..26].copy_from_slice(&sum.to_be_bytes());
 
         let mut receiver = RawReceiver::open(&bed.b, "b0").unwrap();
@@ -284,7 +284,7 @@ fn a_flood_is_accounted_for() {
 fn mac(lab: &Lab, link: &str) -> [u8; 6] {
     let text = lab.run(|| {
         let output = Command::new("ip").args(["-br", "link", "show", link]).output().unwrap();
-        Ok::<_, LabError>(String::from_utf8(output.stdout).unwrap())
+        Ok::<_, AnyError>(String::from_utf8(output.stdout).unwrap())
     });
-    text.unwrap().split_whitespace().find_map(|word| word.parse::<ringway::wire::MacAddr>().ok()).unwrap().0
+    text.unwrap().split_whitespace().find_map(|word| word.parse::<ringway_wire::MacAddr>().ok()).unwrap().0
 }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use ringway::pcapfile::Reader;
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{self, Lab, LabError};
 use ringway_fwd::control::{Changes, Follower, Resolver};
 use ringway_fwd::router::generate::{Frames, NEIGHBOURS, ROUTES};
 use ringway_fwd::router::reference::Reference;
 use ringway_fwd::router::{Decision, DropReason, Interface, Rpf};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{AnyError, Lab};
+use ringway_wire::pcapfile::Reader;
 
 use crate::bed::SYSCTLS;
 
@@ -30,7 +30,7 @@ struct Beside {
 
 impl Beside {
     fn new() -> Option<Self> {
-        if !lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: a comparison with the kernel's router needs root");
             return None;
         }
@@ -72,7 +72,7 @@ impl Beside {
             let mut reference = Reference::new(members.to_vec());
             let mut resolver = Resolver::new(&mut reference);
             resolver.update(follower.state(), Changes::everything(), &mut reference).unwrap();
-            Ok::<_, LabError>(reference)
+            Ok::<_, AnyError>(reference)
         });
         made.unwrap()
     }

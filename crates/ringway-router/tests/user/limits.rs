@@ -1,10 +1,9 @@
 //! More than fits: clear words, and what was there goes on.
 
 use ringway::ErrorKind;
-use ringway_bench::lab::LabError;
 use ringway_fwd::control::Limits;
-use ringway_fwd::fib;
 use ringway_fwd::router::HostReason;
+use ringway_lab::AnyError;
 use ringway_router::user::{Options, Router, Side, Watch};
 
 use crate::bed::{Bed, eventually, ping};
@@ -21,7 +20,7 @@ fn passes(bed: &Bed, watch: &Watch) -> bool {
 
 /// What opening a router in R says.
 fn refused(bed: &Bed, options: &Options) -> ringway::Error {
-    bed.r.run(|| Ok::<_, LabError>(Router::open(options).unwrap_err())).unwrap()
+    bed.r.run(|| Ok::<_, AnyError>(Router::open(options).unwrap_err())).unwrap()
 }
 
 #[test]
@@ -54,7 +53,7 @@ fn sides_that_cannot_be_served() {
 fn tables_that_cannot_be_named() {
     let Some(bed) = Bed::new() else { return };
     let mut options = Options::new(sides(&["r0=null:,null:"]));
-    options.tables.fib4 = fib::Limits { words: u32::MAX };
+    options.tables.fib4 = ringway_fib::Limits { words: u32::MAX };
     let e = refused(&bed, &options);
     assert_eq!(e.kind(), ErrorKind::Invalid);
     assert!(e.to_string().contains("words can be named"), "{e}");
@@ -85,7 +84,7 @@ fn more_routes_and_next_hops_than_fit() {
     });
 
     options.tables.next_hops = Limits::default();
-    options.tables.fib4 = fib::Limits { words: 1024 };
+    options.tables.fib4 = ringway_fib::Limits { words: 1024 };
     let long = |verb: &str| {
         for i in 0..200 {
             bed.r.ip(&format!("route {verb} 198.18.{i}.7/32 via 10.1.0.2")).unwrap();

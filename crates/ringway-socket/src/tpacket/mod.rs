@@ -61,7 +61,7 @@ fn offsets(version: i32, options: &Options, dgram: bool) -> (usize, usize) {
         let at = align(header(version) + address) + 16 + reserve;
         return (at, at);
     }
-    let vnet = if options.vnet { ringway::offload::Offload::HEADER_LEN } else { 0 };
+    let vnet = if options.vnet { ringway_wire::offload::Offload::HEADER_LEN } else { 0 };
     let net = align(header(version) + address + 16) + reserve + vnet;
     (net - crate::frame::HEADER, net)
 }

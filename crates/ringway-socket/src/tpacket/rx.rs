@@ -196,8 +196,8 @@ impl RxMap {
         let address = crate::address::of(frame, self.index, self.hardware);
         self.memory.write(at + header(self.ring.version), &address);
         if self.vnet {
-            let len = ringway::offload::Offload::HEADER_LEN;
-            self.memory.write(at + self.bytes_at - len, &[0; ringway::offload::Offload::HEADER_LEN]);
+            let len = ringway_wire::offload::Offload::HEADER_LEN;
+            self.memory.write(at + self.bytes_at - len, &[0; ringway_wire::offload::Offload::HEADER_LEN]);
         }
         self.memory.write(at + self.bytes_at, bytes);
     }

@@ -12,12 +12,12 @@ use crate::cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
 use crate::name::PcapMode;
-use crate::pcapfile::{Due, Pacer, PcapError, Reader, Speed, Writer};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::{fd::Timer, time};
+use ringway_wire::pcapfile::{Due, Pacer, PcapError, Reader, Speed, Writer};
 
 /// How long a written frame may stay in memory while others follow, in ns.
 const FLUSH_NS: u64 = 1_000_000_000;

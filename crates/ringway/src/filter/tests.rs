@@ -7,8 +7,8 @@ use proptest::prelude::*;
 
 use super::{Filter, Insn};
 use crate::error::ErrorKind;
-use crate::pcapfile::{LINKTYPE_ETHERNET, Reader};
 use crate::sys::libpcap;
+use ringway_wire::pcapfile::{LINKTYPE_ETHERNET, Reader};
 
 pub(super) const fn insn(code: u16, jt: u8, jf: u8, k: u32) -> Insn {
     Insn { code, jt, jf, k }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{PortName, bad};
 use crate::error::Error;
-use crate::pcapfile::MAX_RECORD;
+use ringway_wire::pcapfile::MAX_RECORD;
 
 /// Ports inside ports, the innermost included.
 const MAX_DEPTH: u32 = 8;

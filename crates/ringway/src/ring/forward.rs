@@ -35,7 +35,7 @@ impl Pairing {
 /// Frames keep their order; a frame of several slots moves whole or not at all. Neither ring is synced.
 /// [`Pairing::Swap`] between rings of two regions copies instead. A slot with a bad index or length is dropped
 /// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`. A super-frame
-/// that is carried whole ([`Gso::Carry`](crate::Gso::Carry)) keeps its [`Offload`](crate::offload::Offload) when the port
+/// that is carried whole ([`Gso::Carry`](crate::Gso::Carry)) keeps its [`Offload`](ringway_wire::offload::Offload) when the port
 /// of `tx` takes one, and counts as `bad_offload` otherwise.
 pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> u32 {
     let swap = pairing == Pairing::Swap && rx.region().is(tx.region());

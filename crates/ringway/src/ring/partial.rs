@@ -2,7 +2,7 @@
 
 use super::RingView;
 use crate::cursor;
-use crate::offload::finish_if_partial;
+use ringway_wire::offload::finish_if_partial;
 
 /// Drivers whose frames come straight from a sender's stack, which leaves checksums to the interface.
 const SOFTWARE: [&str; 12] = [
@@ -108,7 +108,7 @@ mod tests {
     use crate::layout::NS_MOREFRAG;
     use crate::region::{Region, RegionSpec};
     use crate::slot::Slot;
-    use crate::wire::checksum;
+    use ringway_wire::checksum;
 
     const BUF: usize = 64;
 

@@ -8,10 +8,10 @@ use crate::backend::RxSync;
 use crate::cursor;
 use crate::error::Result;
 use crate::layout::MAX_CHAIN;
-use crate::offload::Offload;
 use crate::region::{Buf, Region};
 use crate::slot::Slot;
 use crate::stats::{DropReason, RingStats};
+use ringway_wire::offload::Offload;
 
 /// A ring of received frames.
 ///

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
+use ringway_fib::{Limits, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
-use ringway_fwd::fib::{Limits, NextHop, Prefix4, Prefix6};
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
@@ -20,7 +20,7 @@ fn n(number: u16) -> NextHop {
 /// A packet without ports to an address.
 fn frame(to: [u8; 4]) -> Vec<u8> {
     let mut ip = [&[0x45, 0, 0, 20, 0, 0, 0, 0, 64, 59, 0, 0, 10, 0, 0, 9][..], &to].concat();
-    let sum = ringway::wire::checksum::of(&ip);
+    let sum = ringway_wire::checksum::of(&ip);
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
     [&MAC[..], &[0; 6], &[8, 0], &ip].concat()
 }

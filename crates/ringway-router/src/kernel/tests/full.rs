@@ -1,8 +1,8 @@
 //! More routes than tables have room for.
 
+use ringway_fib::{Limits, Prefix4};
 use ringway_fwd::control::event::{Mode, Path, Route};
 use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Resolver, State, Via};
-use ringway_fwd::fib::{Limits, Prefix4};
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
@@ -24,7 +24,7 @@ fn hole(n: u32) -> Route {
 fn frame(n: u32) -> Vec<u8> {
     let to = (0x4000_0000 + (n << 12)).to_be_bytes();
     let mut ip = [&[0x45, 0, 0, 20, 0, 0, 0, 0, 64, 59, 0, 0, 10, 0, 0, 9][..], &to].concat();
-    let sum = ringway::wire::checksum::of(&ip);
+    let sum = ringway_wire::checksum::of(&ip);
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
     [&MAC[..], &[0; 6], &[8, 0], &ip].concat()
 }

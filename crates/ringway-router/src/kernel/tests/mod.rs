@@ -17,13 +17,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
-use ringway_bench::lab;
-
 use super::{Path, Router, Spec};
 
 /// Runs `test` in a network namespace with three interfaces, which goes away with its thread; skips it without root.
 fn in_namespace(test: impl FnOnce([u32; 3]) + Send) {
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: programs need root; run these tests with sudo");
         return;
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ringway::pcapfile::Reader;
 use ringway_fwd::control::{Changes, Resolver};
 use ringway_fwd::router::Decision;
 use ringway_fwd::router::generate::{Frames, Links, state};
 use ringway_fwd::router::reference::{Both, Reference};
+use ringway_wire::pcapfile::Reader;
 
 use super::trial::Trial;
 use super::{Made, both_ways};

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use ringway::wire::checksum;
+use ringway_fib::NextHop;
 use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
-use ringway_fwd::fib::NextHop;
+use ringway_wire::checksum;
 
 use super::trial::Trial;
 use super::{Made, both_ways, in_namespace};

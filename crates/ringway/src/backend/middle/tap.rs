@@ -5,8 +5,8 @@ use std::fs::File;
 use super::watch::{Observer, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{PortName, TapOptions};
-use crate::pcapfile::{PcapError, Writer};
 use crate::sys::time;
+use ringway_wire::pcapfile::{PcapError, Writer};
 
 /// How long a frame may stay in memory while others follow, in ns.
 const FLUSH_NS: u64 = 1_000_000_000;

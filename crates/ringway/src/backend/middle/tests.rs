@@ -4,8 +4,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::pcapfile::Reader;
 use crate::{Counters, DropReason, ErrorKind, OpenOptions, Pairing, Port, Waiter};
+use ringway_wire::pcapfile::Reader;
 
 /// A file that goes away with the test, also when it fails.
 struct Temp(PathBuf);

@@ -13,7 +13,7 @@ use super::watch::{Observer, Place};
 use crate::error::{Error, Result};
 use crate::name::{PortName, TraceOptions};
 use crate::sys::time;
-use crate::wire::{TimeOfDay, parse};
+use ringway_wire::{TimeOfDay, parse};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -5,7 +5,7 @@
 //! | receive | a mapped ring (TPACKET_V2) for each rx ring; a sync copies its frames into slots, without a system call |
 //! | several rx rings | sockets of one fanout group, by the hash of the flow: order within a flow holds |
 //! | send | a mapped ring for each tx ring; one system call a sync; past the queueing discipline |
-//! | offloads | unfinished checksums are finished, super-frames cut, VLAN tags put back ([`crate::offload`]) |
+//! | offloads | unfinished checksums are finished, super-frames cut, VLAN tags put back ([`ringway_wire::offload`]) |
 //! | wake-up | the socket is readable while a frame is in its ring |
 //!
 //! Frames are copied, so the host stack receives them too. A program that bridges an interface with an IP address has

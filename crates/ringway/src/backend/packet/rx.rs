@@ -8,12 +8,12 @@ use super::{Core, Lost, MAX_FRAME};
 use crate::backend::RxSync;
 use crate::error::{Error, Result};
 use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::fd::Watch;
 use crate::sys::packet::{METADATA, PacketFrame, PacketRx, SPARE, take_error};
+use ringway_wire::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};
 
 /// Syncs that find nothing between two looks at the clock.
 const IDLE_SYNCS: u32 = 64;

@@ -14,13 +14,13 @@ use crate::backend::null::always_ready;
 use crate::cursor;
 use crate::error::{Error, Result};
 use crate::layout::MAX_CHAIN;
-use crate::offload::{Offload, Segments};
 use crate::ring::RingView;
 use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::packet::{METADATA, PacketTx};
 use crate::sys::time;
-use crate::wire::EtherType;
+use ringway_wire::EtherType;
+use ringway_wire::offload::{Offload, Segments};
 
 /// Frames put up together once an error has shown that the interface may not take them.
 const CAUTIOUS: usize = 16;

@@ -1,0 +1,69 @@
+//! The loops that put traffic on rings. Each owns its rings for as long as it runs, counts in a [`Progress`] that
+//! others may read, ends soon after [`Signals::stop`], and neither allocates nor makes a virtual call per frame.
+//!
+//! | type | does |
+//! | --- | --- |
+//! | [`Sender`] | sends frames of a template at a rate |
+//! | [`Receiver`] | takes frames, counts them and checks their sequence |
+//! | [`Pinger`], [`Ponger`] | measure round trips, turn frames round |
+//! | [`Bridge`] | forwards between two ports, both ways |
+//! | [`trip()`] | passes some frames from port to port and compares them |
+//! | [`affinity`] | keeps a thread on one CPU |
+//! | [`supervise`] | runs them in threads and wakes the caller for reports |
+//!
+//! ```
+//! use ringway::Port;
+//! use ringway_engine::{Check, Progress, Receiver, Sender, Signals};
+//! use ringway_traffic::template::{FrameSpec, Template};
+//!
+//! let mut port = Port::open("loop:")?;
+//! let (signals, sent, received) = (Signals::new(), Progress::new(), Progress::new());
+//! let mut sender = Sender::new(Template::new(&FrameSpec::default())?).with_count(1000);
+//! sender.run(&mut port.tx[0], &sent, &signals)?;
+//! let mut receiver = Receiver::new(1000).with_check(Check::Always);
+//! let counts = receiver.run(&mut port.rx, &received, &signals)?;
+//! assert_eq!((received.packets(), counts.unwrap().lost), (1000, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+pub mod affinity;
+mod alarm;
+mod bridge;
+mod ping;
+mod pong;
+mod progress;
+mod receiver;
+mod sender;
+mod signals;
+mod sleep;
+mod trip;
+
+pub use bridge::{Bridge, Held};
+pub use ping::{Pinged, Pinger};
+pub use pong::Ponger;
+pub use progress::Progress;
+pub use receiver::{Check, Receiver};
+pub use sender::{Sender, Sent};
+pub use signals::{Signals, supervise};
+pub use trip::{Trip, trip};
+
+use std::time::Duration;
+
+/// Frames per iteration when nothing else is asked for, as in netmap's pkt-gen.
+pub const DEFAULT_BURST: u32 = 512;
+
+/// How long an idle loop looks for frames before it sleeps.
+pub const DEFAULT_SPIN: Duration = Duration::from_micros(20);
+
+/// Longest sleep: a loop notices that it is to stop within this time.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Longest sleep while frames wait in a tx ring that still has room: no doorbell tells when they can leave.
+const PENDING_NAP: Duration = Duration::from_millis(1);
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,97 @@
+//! Longest-prefix match for IPv4 and IPv6: one writer changes a table, many readers look up meanwhile and never wait.
+//!
+//! ```
+//! use ringway_fib::{Fib4, Limits, NextHop};
+//! let mut fib = Fib4::new(Limits::default())?;
+//! fib.insert("10.0.0.0/8".parse()?, "7".parse()?)?;
+//! let mut reader = fib.reader()?; // one for each thread
+//! fib.insert("10.1.0.0/16".parse()?, "300".parse()?)?;
+//! let mut next_hops = [0; 2];
+//! reader.view().lookup_burst(&[0x0a01_0203, 0x0a02_0304], &mut next_hops);
+//! assert_eq!(next_hops, [300, 7]);
+//! # Ok::<(), ringway_fib::FibError>(())
+//! ```
+//!
+//! | part | module |
+//! | --- | --- |
+//! | what programs use: [`Fib`], [`Reader`], [`View`] | `table`, `reader` |
+//! | what is stored where ([`Layout`]): root, nodes, buckets, leaves; memory of others | `memory`, `form`, `cells` |
+//! | lookups: one, bursts by the instructions there are ([`Isa`]) | `lookup`, `simd` |
+//! | routes, as the control plane keeps them | `routes`, `block` |
+//! | from routes to lookup forms, and publishing them | `render`, `amend`, `store`, `space` |
+//! | when memory may be used again | `epoch` |
+//! | the slow and obvious match ([`Reference`]), tables as text, made-up tables | `reference`, [`text`], [`generate`] |
+//!
+//! # How a lookup goes
+//!
+//! The **root** has an entry of 32 bits for each value of the first 16 bits. For IPv4 it is the handle of a node; /16s with the same single next
+//! hop share one. For IPv6 it is a leaf. A **node** decides 8 bits: a bit for each slot at which a run of equal leaves begins, in 36 bytes,
+//! and the leaves behind them; a **bucket** decides 16 bits where there are at most 33 runs; a **leaf** is a next hop or the handle of a
+//! node or bucket, and has 8, 16 or 32 bits, whatever a form needs. So IPv4 takes 4 loads up to /24, of which all but the first are of
+//! neighbouring bytes, and 3 more for longer prefixes, IPv6 2 forms for each 16 bits that prefixes reach into. The module `form` has the bits.
+//!
+//! # Readers elsewhere
+//!
+//! There are indexes and no pointers in the memory ([`Layout`]): the same bytes can lie in a mapped eBPF array ([`Fib::in_memory`]) and be read by
+//! a program in the kernel: load the root entry, then walk as `simd/scalar.rs` does. Each load must be one access (`READ_ONCE`); what it names stays
+//! as it is as long as the reader is waited for. Readers that are not registered are waited for by the rule of [`Fib::hold`]: the writer reuses nothing that
+//! went out of sight before it was told that they have left.
+//!
+//! # Changes
+//!
+//! A change makes new forms aside and publishes them by single stores, of root entries or leaves; where the runs are there already, leaves are
+//! stored in place: a form may keep up to a quarter more of them than it needs, or what 16 single changes left. So a reader finds for each address what was there before or after the change. Nothing is published when not all fits
+//! ([`FibError::Full`]). What went out of sight is used again once all readers that may see it have left.
+//!
+//! # Bounds
+//!
+//! [`Limits`] says how large a table can be; its memory is set aside when it is made. There are at most 65,535 next hops, [`READERS`] readers,
+//! 2^29 - 1 words, and 2^24 that buckets start in. A default route touches up to 65,536 root entries, a route of /L up to 2^(16-L), a longer one one. The
+//! control plane keeps 1 MiB, about 4 bytes a route, and some 100 bytes for each block of 8 bits (1 KiB more above 32 routes).
+#![deny(unsafe_code)]
+
+mod amend;
+mod block;
+mod cells;
+mod epoch;
+#[cfg(test)]
+mod epoch_model;
+#[cfg(test)]
+mod epoch_tests;
+mod error;
+mod form;
+pub mod generate;
+mod lookup;
+mod memory;
+mod next_hop;
+mod prefix;
+mod reader;
+mod reference;
+mod render;
+mod routes;
+mod simd;
+mod space;
+mod store;
+mod sync;
+mod table;
+pub mod text;
+
+pub use cells::{Cell, Cells, Foreign};
+pub use error::{FibError, Part};
+pub use lookup::Walk;
+pub use memory::Layout;
+pub use next_hop::NextHop;
+pub use prefix::{Address, Prefix, Prefix4, Prefix6};
+pub use reader::{Reader, View};
+pub use reference::Reference;
+pub use simd::Isa;
+pub use sync::READERS;
+pub use table::{Fib, Fib4, Fib6, Limits, Usage};
+
+/// Slots of a node: values of 8 bits.
+const SLOTS: usize = 256;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
