@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use ringway::pcapfile::Reader;
+use ringway_wire::pcapfile::Reader;
 use support::{pipe, run, start, wait_open};
 
 /// The frames of a capture, and whether it could be read to its end.

@@ -9,7 +9,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use ringway::pcapfile::{Reader, Writer};
+use ringway_wire::pcapfile::{Reader, Writer};
 use support::{command, pipe, run, start, wait_open};
 
 /// Writes `udp` frames to port 7 and `other` frames of ARP in turn, 60 bytes each.

@@ -24,6 +24,53 @@ fn help_names_every_command_and_has_examples() {
 }
 
 #[test]
+fn many_options_have_headings() {
+    for (words, headings) in [
+        (
+            &["pkt-gen", "--help"][..],
+            &["Frames to send", "Frames to receive", "Threads and turns", "Reports"][..],
+        ),
+        (
+            &["rfc2544", "--help"],
+            &["Ports and devices", "Frames and flows", "Trials and search", "Single tests", "Reports"],
+        ),
+        (
+            &["rfc2544", "switch", "--help"],
+            &["Ports and devices", "Trials and search", "Addresses", "Reports"],
+        ),
+    ] {
+        let help = run(words).stdout;
+        let places: Vec<_> = headings.iter().map(|h| help.find(&format!("\n{h}:\n"))).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}: {help}");
+        let options = |part: &str| part.lines().filter(|line| line.trim_start().starts_with('-')).count();
+        let most = help.split("\n\nKeys of").next().unwrap().split(":\n").map(options).max();
+        assert!(most <= Some(15), "{words:?}: {most:?} options of one heading");
+        assert!(help.lines().all(|line| !line.ends_with(' ')), "{help}");
+    }
+}
+
+#[test]
+fn help_fits_the_terminal() {
+    let names = "pkt-gen bridge capture run vale route stats exporter top bench fib rfc2544 demo doctor";
+    let below =
+        ["", "vale add", "route run", "route show", "bench l3", "fib load", "rfc2544 switch", "rfc2544 diff"];
+    for words in names.split(' ').chain(below) {
+        for columns in [80, 120] {
+            let mut help = command(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
+            let said = help.env("COLUMNS", columns.to_string()).stdin(Stdio::null()).output().unwrap().stdout;
+            let said = String::from_utf8(said).unwrap();
+            let text = said.split("Examples:\n").next().unwrap();
+            let long: Vec<_> = text.lines().filter(|line| line.chars().count() > columns).collect();
+            assert!(long.is_empty() && text.lines().count() > 5, "{words} at {columns}: {long:#?}");
+        }
+    }
+    let mut stats = command(&["stats", "--help"]);
+    let said = String::from_utf8(stats.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
+    let hanging = "\n    interface         null, or name (when it was opened), index, netns (inode\n                      number)\n";
+    assert!(said.contains(hanging), "{said}");
+}
+
+#[test]
 fn examples_of_the_help_paste_as_they_are() {
     for (words, example) in [
         (&["rfc2544", "--help"][..], "  ringway rfc2544 "),
@@ -53,13 +100,79 @@ fn keys_of_json_are_in_the_help() {
         &["pkt-gen", "-i", "loop:", "-f", "ping", "-n", "3", "--json"],
         &["capture", "-i", "null:", "-c", "3", "-w", &file, "--json"],
         &["bridge", "-i", &read, "-i", "null:", "--one-way", "--json"],
+        &[
+            "bench",
+            "io",
+            "--case",
+            "pipe",
+            "--only",
+            "ringway-pipe",
+            "--runs",
+            "1",
+            "--seconds",
+            "0.02",
+            "--json",
+        ],
     ] {
         let ended = run(words);
-        let help = run(&[words[0], "--help"]).stdout;
+        let command = words.iter().copied().take_while(|word| !word.starts_with('-'));
+        let help = run(&command.chain(["--help"]).collect::<Vec<_>>()).stdout;
         let known: Vec<&str> = help.split(|c: char| c != '_' && !c.is_alphanumeric()).collect();
         for key in keys(&ended.json()) {
             assert!(known.contains(&key.as_str()), "{words:?}: {key} is not in the help: {help}");
         }
+    }
+}
+
+#[test]
+fn keys_of_reports_are_in_the_pages_that_the_help_names() {
+    let [file, again] = ["one.json", "two.json"].map(|name| support::file(name).display().to_string());
+    let pages = [
+        ("docs/rfc2544.md", include_str!("../../../docs/rfc2544.md")),
+        ("docs/rfc2889.md", include_str!("../../../docs/rfc2889.md")),
+    ];
+    let sections = pages.map(|(_, page)| {
+        let section = page.split("\n## JSON\n").nth(1).unwrap();
+        section.split("\n## ").next().unwrap()
+    });
+    let short = "--virtual-time --link 100M --sizes 64 --seconds 0.01";
+    for (words, pages) in [
+        (
+            format!(
+                "rfc2544 {short} --device switch:pps=50k,buffer=9 --test all --search-seconds 0.01 --latency-seconds 0.01 \
+                  --latency-repeat 2 --burst-repeat 2 --burst-seconds 0.01 --reset-at 0.005 --save {file} --json"
+            ),
+            1,
+        ),
+        (
+            format!(
+                "rfc2544 {short} --tx loop: --rx loop: --flows 1,2 --modifier broadcast --save {again} --json"
+            ),
+            1,
+        ),
+        (format!("rfc2544 {short} --plan --json"), 1),
+        (format!("rfc2544 diff {file} {again} --json"), 1),
+        (
+            format!(
+                "rfc2544 switch {short} --device switch:table=64,learn=20k --test all --pattern pairs --addresses 64 --json"
+            ),
+            2,
+        ),
+    ] {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let known: Vec<&str> =
+            sections[..pages].iter().flat_map(|section| section.split('`').skip(1).step_by(2)).collect();
+        for key in keys(&run(&words).json()) {
+            assert!(known.contains(&key.as_str()), "{words:?}: {key} is in none of the pages");
+        }
+    }
+    for (words, page) in
+        [(&["rfc2544", "--help"][..], pages[0].0), (&["rfc2544", "switch", "--help"], pages[1].0)]
+    {
+        assert!(
+            run(words).stdout.contains(&format!("Keys of --json and --save: {page}, under JSON.")),
+            "{page}"
+        );
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::Output;
 use std::thread;
 use std::time::Duration;
 
-use ringway_bench::lab::{is_root, labs};
+use ringway_lab::{is_root, labs};
 use serde_json::Value;
 use support::{command, start};
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Instant;
 
-use ringway_bench::lab::{Lab, LabError, is_root};
+use ringway_lab::{AnyError, Lab, LabError, is_root};
 use serde_json::Value;
 use support::confined::{self, CAP_BPF, CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN};
 use support::{command, run};
@@ -369,7 +369,7 @@ fn settings_in_the_way_are_set_on_request() {
     assert!(text.contains(line), "{text}");
     // Not under a port, and not without the right.
     let args = ["pkt-gen", "-i", "ebpf:a0", "-f", "rx"];
-    let owner = lab.run(|| Ok::<_, LabError>(support::start(&args))).unwrap();
+    let owner = lab.run(|| Ok::<_, AnyError>(support::start(&args))).unwrap();
     let start = Instant::now();
     while inside(&lab, "a0").ok("if-ports") {
         assert!(start.elapsed() < support::LIMIT, "the port is not open");
@@ -387,7 +387,7 @@ fn settings_in_the_way_are_set_on_request() {
     let refused = lab.run(|| {
         let mut command = command(&["doctor", "a0", "--fix"]);
         confined::without(&mut command, &[CAP_NET_ADMIN]);
-        Ok::<_, LabError>(command.output().unwrap())
+        Ok::<_, AnyError>(command.output().unwrap())
     });
     let refused = refused.unwrap();
     let text = String::from_utf8_lossy(&refused.stdout).into_owned();
@@ -450,7 +450,7 @@ fn open_ports_are_named_and_their_traffic_is_not_disturbed() {
     let Some(lab) = pair() else { return };
     lab.run_napi("a1").unwrap();
     let count = "2000"; // a ring holds them
-    let start = |args: &[&str]| lab.run(|| Ok::<_, LabError>(support::start(args))).unwrap();
+    let start = |args: &[&str]| lab.run(|| Ok::<_, AnyError>(support::start(args))).unwrap();
     let receiver = start(&["pkt-gen", "-i", "ebpf:a1", "-f", "rx", "-n", count, "--json"]);
     support::wait_open("ebpf:a1");
     let sender = start(&["pkt-gen", "-i", "ebpf:a0", "-f", "tx", "-n", count, "-R", "200", "--json"]);

@@ -39,7 +39,7 @@ fn frames_are_as_asked_for() {
     let options = "-n 6 -l 100 -s 10.0.0.1:5-10.0.0.2:6 -d 10.9.0.1:7 -D 02:00:00:00:00:0a-02:00:00:00:00:0b --vlan 7:3";
     let args = ["pkt-gen", "-i", &port, "-f", "tx", "--json"].into_iter().chain(options.split(' '));
     assert_eq!(run(&args.collect::<Vec<_>>()).json()["packets"], 6);
-    let mut reader = ringway::pcapfile::Reader::open(&file).unwrap();
+    let mut reader = ringway_wire::pcapfile::Reader::open(&file).unwrap();
     let mut seen = Vec::new();
     while let Some(record) = reader.next() {
         let frame = record.unwrap().data.to_vec();

@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use ringway_bench::lab::{Lab, LabError, is_root};
+use ringway_lab::{AnyError, Lab, is_root};
 use serde_json::Value;
 use support::{file, pipe, run, start};
 
@@ -234,7 +234,7 @@ fn over_a_link_in_real_time() {
     }
     let lab = Lab::new().unwrap();
     lab.veth("r0", "r1").unwrap();
-    let within = |words: &str| lab.run(|| Ok::<_, LabError>(rfc(words))).unwrap();
+    let within = |words: &str| lab.run(|| Ok::<_, AnyError>(rfc(words))).unwrap();
     let common =
         "--tx packet:r0 --rx packet:r1 --pps 2k --sizes 64,1514 --wait 0.1 --pause 0 --retries 50 --json";
     let report = within(&format!("{common} --test burst --burst-seconds 0.1")).json();
@@ -246,7 +246,7 @@ fn over_a_link_in_real_time() {
     assert!(within(&format!("{common} --test burst")).error(1).contains("r0 has the address 10.9.8.7"));
     lab.ip("address del 10.9.8.7/24 dev r0").unwrap();
     let words = "--tx packet:r0 --rx packet:r1 --pps 1k --sizes 64 --test loss --seconds 20 --json";
-    let running = lab.run(|| Ok::<_, LabError>(start(&args(words)))).unwrap();
+    let running = lab.run(|| Ok::<_, AnyError>(start(&args(words)))).unwrap();
     thread::sleep(Duration::from_millis(2500));
     lab.ip("link set r1 down").unwrap();
     let ended = running.end();
@@ -288,7 +288,7 @@ fn modifiers_have_results_of_their_own() {
         "--csv",
         &csv_dir,
     ]);
-    let report = lab.run(|| Ok::<_, LabError>(run(&words))).unwrap().json();
+    let report = lab.run(|| Ok::<_, AnyError>(run(&words))).unwrap().json();
     assert_eq!(report["results"]["burst"][0]["tx"], 1100, "{}", report["results"]);
     let expected = [
         ("broadcast", 1089, 11),

@@ -4,7 +4,7 @@
 
 mod support;
 
-use ringway_bench::lab::labs;
+use ringway_lab::labs;
 use serde_json::Value;
 use support::room::Room;
 use support::{Ended, run};

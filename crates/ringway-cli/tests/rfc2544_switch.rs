@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use ringway_bench::lab::{Lab, LabError, is_root};
+use ringway_lab::{AnyError, Lab, is_root};
 use serde_json::Value;
 use support::{file, run, start};
 
@@ -165,7 +165,7 @@ fn a_bridge_in_real_time() {
     lab.ip("link set br0 up").unwrap();
     let words = "--ports packet:t0,packet:t1,packet:t2,packet:t3 --pps 2000 --sizes 64 --seconds 0.2 --wait 0.2 --pause 0 --slots 4096 \
                  --test forwarding,errored,broadcast --pattern mesh --retries 60 --json";
-    let forwarded = lab.run(|| Ok::<_, LabError>(switch(words))).unwrap().json();
+    let forwarded = lab.run(|| Ok::<_, AnyError>(switch(words))).unwrap().json();
     let f = &forwarded["results"]["forwarding"][0];
     assert_eq!(f["at_maximum"]["flooded"], 0, "{f}");
     assert!(f["fps"].as_f64().unwrap() > 1000.0, "{f}");
@@ -174,7 +174,7 @@ fn a_bridge_in_real_time() {
     assert!(forwarded["results"]["broadcast"][0]["latency"]["count"].as_u64().unwrap() > 100);
     let words = "--ports packet:t0,packet:t1,packet:t2 --pps 2000 --sizes 64 --wait 0.1 --pause 0 --test capacity --addresses 100 \
                  --learning-pps 1000 --age 1 --retries 60 --json";
-    let capacity = lab.run(|| Ok::<_, LabError>(switch(words))).unwrap().json();
+    let capacity = lab.run(|| Ok::<_, AnyError>(switch(words))).unwrap().json();
     let c = &capacity["results"]["capacity"][0];
     assert_eq!((&c["at_least"], &c["learned"]), (&Value::from(true), &Value::from(100)), "{capacity}");
 }

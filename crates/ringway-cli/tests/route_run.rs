@@ -6,8 +6,8 @@ mod support;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{self, Lab, LabError};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{AnyError, Lab};
 use support::{run, spawn};
 
 /// A frame from behind a1 that R's routes lead out of b0.
@@ -16,14 +16,14 @@ fn frame() -> Vec<u8> {
         vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 9, 8, 0, 0x45, 0, 0, 46, 0, 0, 0x40, 0, 64, 253, 0, 0];
     frame.extend([10, 0, 0, 2, 192, 0, 2, 1]);
     frame.resize(60, 7);
-    let sum = ringway::wire::checksum::of(&frame[14..34]);
+    let sum = ringway_wire::checksum::of(&frame[14..34]);
     frame[24..26].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 
 /// R: a0 and b0, whose far ends a1 and b1 are in the same namespace without addresses.
 fn lab() -> Option<Lab> {
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: routing needs root (namespaces, XDP); run these tests with sudo");
         return None;
     }
@@ -69,7 +69,7 @@ fn routes_until_interrupted_and_leaves_nothing() {
     let is_there = || {
         lab.run(|| {
             let links = Command::new("ip").args(["-d", "link"]).output().unwrap();
-            Ok::<_, LabError>(String::from_utf8(links.stdout).unwrap().contains("prog/xdp"))
+            Ok::<_, AnyError>(String::from_utf8(links.stdout).unwrap().contains("prog/xdp"))
         })
     };
     while !is_there().unwrap() {
@@ -120,7 +120,7 @@ fn refusals_are_one_line() {
 /// Beside generic XDP there are no host rings: frames for the host would go round.
 #[test]
 fn a_driver_that_refuses_programs_is_refused_at_once() {
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         return eprintln!("SKIP: attaching programs needs root; run these tests with sudo");
     }
     let lab = Lab::new().unwrap();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 
-use ringway::pcapfile::Writer;
+use ringway_wire::pcapfile::Writer;
 use support::{Ended, run};
 
 /// Runs `ringway run`, whose library cargo does not build for tests.
@@ -183,7 +183,7 @@ fn what_cannot_be_served_is_refused_and_explained() {
 
 #[test]
 fn programs_that_gain_rights_are_refused() {
-    if !ringway_bench::lab::is_root() {
+    if !ringway_lab::is_root() {
         return eprintln!("SKIP: only root can give a file to somebody else");
     }
     let program = compile("setuid", "int main(void) { return 0; }", &[]);

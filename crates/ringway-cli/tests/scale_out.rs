@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab, LabError};
 use serde_json::json;
 use support::room::Room;
 
@@ -182,7 +182,7 @@ impl Net {
             eprintln!("SKIP: no bird here; install the package bird2");
             return None;
         }
-        if !ringway_bench::lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: routers need root (eBPF, namespaces); run these tests with sudo");
             return None;
         }
@@ -192,7 +192,7 @@ impl Net {
         let net = Self { birds: HashMap::new(), room: Room::new()?, edge, routers, servers };
         net.link_up();
         for (name, lab) in NAMES.into_iter().zip(&net.routers) {
-            let add = || Ok::<_, LabError>(net.room.json(&["vale", "add", name, "--module", "router"]));
+            let add = || Ok::<_, AnyError>(net.room.json(&["vale", "add", name, "--module", "router"]));
             let made = lab.run(add).unwrap();
             assert_eq!((&made["members"], &made["warnings"]), (&json!(["edge", "s1", "s2"]), &json!([])));
         }
@@ -268,7 +268,7 @@ impl Net {
     /// Packets that the routers' kernels have forwarded.
     fn forwarded_by_kernels(&self) -> u64 {
         let of = |lab: &Lab| {
-            let read = || Ok::<_, LabError>(fs::read_to_string("/proc/thread-self/net/snmp").unwrap());
+            let read = || Ok::<_, AnyError>(fs::read_to_string("/proc/thread-self/net/snmp").unwrap());
             let text = lab.run(read).unwrap();
             let ip = text.lines().filter(|line| line.starts_with("Ip:")).nth(1).unwrap();
             ip.split(' ').nth(6).unwrap().parse::<u64>().unwrap() // ForwDatagrams
@@ -321,7 +321,7 @@ impl Bird {
             .arg("-P")
             .arg(folder.join("pid"));
         bird.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = lab.run(|| Ok::<_, LabError>(bird.spawn().unwrap())).unwrap();
+        let child = lab.run(|| Ok::<_, AnyError>(bird.spawn().unwrap())).unwrap();
         Self { child, folder }
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use ringway_bench::lab::{Lab, is_root};
+use ringway_lab::{Lab, is_root};
 use serde_json::Value;
 use support::{LIMIT, pipe, run, start, wait_open};
 
@@ -74,6 +74,38 @@ fn the_keys_are_those_of_the_help() {
     let count = |key: &str| port["rx"][key].as_u64().unwrap();
     assert!((1..=count("syncs")).contains(&count("busy_syncs")), "{port}");
     running.interrupt();
+}
+
+#[test]
+fn watching_adds_rates() {
+    let (a, b) = pipe();
+    let receiving = start(&["pkt-gen", "-i", &b, "-f", "rx"]);
+    wait_open(&b);
+    let sending = start(&["pkt-gen", "-i", &a, "-f", "tx", "-R", "10k"]);
+    wait_open(&a);
+    let watching = start(&["stats", &b, "-w", "0.2", "--json"]);
+    watching.wait_said("\"wire_bps\"", 6); // rx and tx, three times
+    let ended = watching.interrupt();
+    let looks: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let rates: Vec<&Value> = looks.iter().map(|look| &look["ports"][0]["rates"]).collect();
+    assert!(rates[0].is_null() && rates.len() > 3, "{ended:?}");
+    assert_eq!(keys(rates[1]), ["rx", "seconds", "tx"]);
+    assert_eq!(keys(&rates[1]["rx"]), ["bps", "dropped", "pps", "wire_bps"]);
+    let number = |value: &Value| value.as_f64().unwrap();
+    for (look, rates) in looks.windows(2).zip(&rates[1..]) {
+        let count = |look: &Value| number(&look["ports"][0]["rx"]["frames_out"]);
+        let (pps, seconds) = (number(&rates["rx"]["pps"]), number(&rates["seconds"]));
+        assert!((pps * seconds - (count(&look[1]) - count(&look[0]))).abs() < 0.5, "{look:?}");
+        assert!((number(&rates["rx"]["bps"]) - 480.0 * pps).abs() < 1.0, "{rates}");
+        assert_eq!(number(&rates["tx"]["pps"]), 0.0);
+    }
+    assert!(rates[1..].iter().any(|rates| number(&rates["rx"]["pps"]) > 0.0), "{ended:?}");
+    let help = run(&["stats", "--help"]).stdout;
+    assert!(
+        ["rates", "seconds", "dropped"].iter().chain(&keys(&rates[1]["rx"])).all(|key| help.contains(key))
+    );
+    sending.interrupt();
+    receiving.interrupt();
 }
 
 /// `ringway` in a namespace; killed when dropped.

@@ -146,7 +146,7 @@ impl Drop for Public {
 /// As under `ip netns exec`, whose mounts end with the command: what keeps the interface's programs attached stays.
 #[test]
 fn an_interface_outlives_the_mounts_of_its_command() {
-    if !ringway_bench::lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: switches need root (eBPF, mounts); run these tests with sudo");
         return;
     }

@@ -4,8 +4,11 @@ use std::thread;
 
 use super::Fault;
 use super::sides::SideCommand;
-use crate::engine::Signals;
-use crate::lab::{Lab, LabError};
+use ringway_engine::Signals;
+use ringway_lab::{Lab, LabError};
+
+/// Where folders are in memory, and there for every user.
+pub(super) const MEMORY: &str = "/dev/shm";
 
 /// CPU of senders and generators.
 pub(super) const SENDER: usize = 0;

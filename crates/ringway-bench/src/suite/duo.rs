@@ -5,10 +5,10 @@ use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::affinity::pin;
-use crate::engine::Signals;
-use crate::lab::Lab;
 use crate::suite::Fault;
+use ringway_engine::Signals;
+use ringway_engine::affinity::pin;
+use ringway_lab::Lab;
 
 /// What the loop sees of the other side.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::{error, fmt};
 
-use crate::lab::LabError;
 use crate::peers::PeerError;
+use ringway_lab::LabError;
 
 /// Why a system gave no number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,6 @@ impl From<LabError> for Fault {
     fn from(e: LabError) -> Self {
         match e {
             LabError::NotRoot | LabError::NoTool { .. } => Self::Unavailable(e.to_string()),
-            LabError::Port(e) => e.into(),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -7,7 +7,7 @@ use ringway::{Port, RxRing, TxRing, Waiter};
 use super::duo::Control;
 use super::meter::{Meter, WARM_UP};
 use super::{Bed, Fault, Sample};
-use crate::engine::Signals;
+use ringway_engine::Signals;
 
 /// Bytes in the buffer of a frame of 64.
 pub(super) const FRAME_LEN: usize = 60;
@@ -125,7 +125,7 @@ pub(super) fn receive(port: &mut Port, control: &Control<'_>) -> ringway::Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway::wire::checksum;
+    use ringway_wire::checksum;
 
     #[test]
     fn the_frame_is_valid() {

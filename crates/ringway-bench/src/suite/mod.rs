@@ -10,6 +10,7 @@
 //! | [`l3`] | routers: of Ringway, and the kernel's |
 //! | [`tester`] | the RFC 2544 benchmark itself: speed, exactness
 //! | [`report`] | the results as JSON: the contract of all suites |
+//! | [`leftovers`] | how a process that was cut short goes away without a trace |
 //! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
 //! | [`conditions`] | the machine, and whether it is quiet |
@@ -30,6 +31,7 @@ mod fault;
 pub mod fib;
 pub mod io;
 pub mod l3;
+pub mod leftovers;
 mod loops;
 mod meter;
 pub mod pcap;
@@ -45,11 +47,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Signals;
 pub use bed::Bed;
 use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};
+use ringway_engine::Signals;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -253,6 +255,8 @@ pub struct Step {
 pub enum Event<'a> {
     /// A measurement starts.
     Step(Step),
+    /// A measurement is over: the report if the suite ended now.
+    Measured(&'a Report),
     /// A case is over.
     Case {
         /// Its systems with a number.
@@ -284,11 +288,11 @@ pub fn run(
 ) -> Report {
     run_told(suite, cases, options, conditions, |event| match event {
         Event::Step(step) => watch(step),
-        Event::Case { .. } => {}
+        Event::Measured(_) | Event::Case { .. } => {}
     })
 }
 
-/// Measures the cases one after the other. Tells `watch` before each measurement and after each case.
+/// Measures the cases one after the other. Tells `watch` before and after each measurement, and after each case.
 ///
 /// A system that is not there, or fails twice, is left out from then on and named in the report. A stop by
 /// [`Options::signals`] ends the suite after the current measurement, which is thrown away; the report says so.
@@ -340,8 +344,11 @@ fn measure(case: &mut Case<'_>, options: &Options, progress: &mut Progress<'_>, 
                 continue;
             }
             progress.step(case, case.systems[k].name);
-            match (case.systems[k].measure)() {
-                _ if signals.stopped() => {}
+            let result = (case.systems[k].measure)();
+            if signals.stopped() {
+                continue;
+            }
+            match result {
                 Ok(sample) => samples[k].push(sample),
                 Err(fault) => {
                     faults[k].push(fault);
@@ -350,17 +357,22 @@ fn measure(case: &mut Case<'_>, options: &Options, progress: &mut Progress<'_>, 
                     }
                 }
             }
+            (progress.watch)(Event::Measured(&with(report.clone(), case, &samples, &faults)));
         }
     }
+    *report = with(report.clone(), case, &samples, &faults);
     report.interrupted |= signals.stopped();
+}
+
+/// A report with the results of one more case.
+fn with(mut report: Report, case: &Case<'_>, samples: &[Vec<Sample>], faults: &[Vec<Fault>]) -> Report {
     for ((system, samples), faults) in case.systems.iter().zip(samples).zip(faults) {
         if let Some(fault) = faults.last() {
             report.missing.push(Missing::of(case, system.name, samples.len(), fault));
         }
-        if let Some(row) = Row::of(case, system.name, &samples) {
-            report.rows.push(row);
-        }
+        report.rows.extend(Row::of(case, system.name, samples));
     }
+    report
 }
 
 /// A busy machine may spoil one run, not two.
@@ -430,13 +442,14 @@ mod tests {
         run_told("s", cases, &options, Conditions::default(), |event| {
             told.push(match event {
                 Event::Step(step) => format!("{} starts", step.system),
+                Event::Measured(report) => format!("{} of {}", report.rows.len(), report.missing.len()),
                 Event::Case { rows, missing } => {
                     let names = rows.iter().map(|r| &r.system).chain(missing.iter().map(|m| &m.system));
                     format!("{} rows: {}", rows.len(), names.cloned().collect::<String>())
                 }
             });
         });
-        assert_eq!(told, ["a starts", "1 rows: a", "b starts", "0 rows: b"]);
+        assert_eq!(told, ["a starts", "1 of 0", "1 rows: a", "b starts", "1 of 1", "0 rows: b"]);
     }
 
     #[test]

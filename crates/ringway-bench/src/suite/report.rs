@@ -103,7 +103,8 @@ pub struct Missing {
 }
 
 impl Report {
-    pub(super) fn new(suite: &str, conditions: Conditions) -> Self {
+    /// One without results.
+    pub fn new(suite: &str, conditions: Conditions) -> Self {
         let suite = suite.to_owned();
         Self { suite, conditions, rows: Vec::new(), missing: Vec::new(), interrupted: false }
     }

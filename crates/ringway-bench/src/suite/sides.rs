@@ -16,13 +16,10 @@ use std::time::Duration;
 
 use ringway::monotonic_ns;
 
-use super::bed::{SENDER, receiver};
+use super::bed::{MEMORY, SENDER, receiver};
 use super::meter::WARM_UP;
 use super::{Bed, Fault, Sample};
 use crate::peers::{OwnFolder, Peer};
-
-/// Where the ports of both sides meet: in memory, and there for every user.
-const MEETING_PLACE: &str = "/dev/shm";
 
 /// How soon a benchmark that is told to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -108,8 +105,8 @@ impl Window {
 /// From a process on CPU 0 that sends on the first port to one on CPU 1 that receives on the second. Counts the frames taken.
 pub(super) fn between(bed: Bed<'_>, ports: [&str; 2]) -> Result<Sample, Fault> {
     let command = bed.sides()?;
-    let folder = OwnFolder::create(Path::new(MEETING_PLACE))
-        .map_err(|e| Fault::Failed(format!("{MEETING_PLACE}: no folder can be made there: {e}")))?;
+    let folder = OwnFolder::create(Path::new(MEMORY))
+        .map_err(|e| Fault::Failed(format!("{MEMORY}: no folder can be made there: {e}")))?;
     let mut taker = command.start(Role::Receive, ports[1], receiver(), folder.path())?;
     let mut sender = command.start(Role::Send, ports[0], SENDER, folder.path())?;
     let window = Window::of(Duration::from_secs_f64(bed.seconds));
@@ -141,8 +138,8 @@ fn passed(bed: Bed<'_>, window: Window) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::LabError;
+    use ringway_engine::Signals;
+    use ringway_lab::LabError;
 
     #[test]
     fn a_window_is_told_on_a_line() {

@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use super::report::{Missing, Row};
+use ringway_traffic::units::many;
 
 /// Rows, one block for each comparison, with the ratio to the first peer in it; then what is missing.
 pub fn text(rows: &[Row], missing: &[Missing]) -> String {
@@ -39,35 +40,35 @@ fn write(out: &mut String, rows: &[Row], missing: &[Missing]) -> fmt::Result {
 fn head(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     let Row { case, variant, frame, burst, cores, unit, runs, .. } = row;
     let variant = if variant.is_empty() { String::new() } else { format!(", {variant}") };
-    let s = |n: u32| if n == 1 { "" } else { "s" };
-    let (cores_s, runs_s) = (s(*cores), s(*runs));
+    let (cores, runs) = (many((*cores).into(), "core"), many((*runs).into(), "run"));
     let frames = if *frame == 0 { String::new() } else { format!(", {frame}-byte frames") };
-    let title = format!("{case}{variant}{frames}, burst {burst}, {cores} core{cores_s}, {runs} run{runs_s}");
+    let title = format!("{case}{variant}{frames}, burst {burst}, {cores}, {runs}");
     writeln!(out, "{title}")?;
     let ratio = peer.map(|p| format!("times {}", p.system)).unwrap_or_default();
-    writeln!(out, "    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max")
+    let titles =
+        format!("    {:<20} {:>9}   {:>9} - {:<9}  {ratio}", "system", unit.to_string(), "min", "max");
+    writeln!(out, "{}", titles.trim_end())
 }
 
 fn line(out: &mut String, row: &Row, peer: Option<&Row>) -> fmt::Result {
     let [median, min, max] = [row.median, row.min, row.max].map(number);
-    write!(out, "    {:<20} {median:>9}   {min:>9} - {max:<9}", row.system)?;
+    let mut text = format!("    {:<20} {median:>9}   {min:>9} - {max:<9}", row.system);
     if let Some(peer) = peer {
-        write!(out, "  {:.2}", row.ratio_to(peer))?;
+        write!(text, "  {:.2}", row.ratio_to(peer))?;
     }
     if let Some(gbit) = row.gbit {
-        write!(out, "  {} Gbit/s", number(gbit))?;
+        write!(text, "  {} Gbit/s", number(gbit))?;
     }
     if let Some(memory) = row.memory {
-        write!(out, "  {} MiB of memory", number(memory as f64 / f64::from(1 << 20)))?;
+        write!(text, "  {} MiB of memory", number(memory as f64 / f64::from(1 << 20)))?;
     }
     if let Some(cpu) = row.cpu {
-        write!(out, "  {cpu:.3} CPU s/Gbit")?;
+        write!(text, "  {cpu:.3} CPU s/Gbit")?;
     }
     if let Some(lost) = row.lost {
-        write!(out, "  {lost} frames lost")?;
+        write!(text, "  {} lost", many(lost, "frame"))?;
     }
-    out.push('\n');
-    Ok(())
+    writeln!(out, "{}", text.trim_end())
 }
 
 /// With as many decimals as a reader can use.
@@ -111,12 +112,16 @@ skipped: tx af_xdp (burst 256): no libbpf
         row.cpu = Some(0.05);
         let expected = "\
 tx, 2 ports, 64-byte frames, burst 256, 1 core, 3 runs
-    system                    Mpps         min - max        \n    \
-ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of memory  0.050 CPU s/Gbit  6 frames lost
+    system                    Mpps         min - max
+    ringway-ebpf              5.00        4.12 - 6.00       3.84 Gbit/s  3.00 MiB of memory  0.050 CPU s/Gbit  6 frames lost
     a note
 
 ";
         assert_eq!(text(&report.rows, &report.missing), expected);
+        let row = &mut report.rows[0];
+        (row.gbit, row.memory, row.cpu, row.lost) = (None, None, None, None);
+        let plain = text(&report.rows, &report.missing);
+        assert!(plain.lines().all(|line| line == line.trim_end()), "{plain}");
     }
 
     #[test]

@@ -23,6 +23,7 @@ fn values_of_rfc2544() {
         ("rfc2544 --virtual-time --imix 7", 2, "below 64"),
         ("rfc2544 --virtual-time --device warp", 2, "'warp' is no device"),
         ("rfc2544 --virtual-time --device switch:pps=x", 2, "'x' is no number"),
+        ("rfc2544 --virtual-time --device switch:bps=10Gbyte", 2, "such as 1G, 10Gbit or 100mbit"),
         ("rfc2544 --slots 1", 2, "2..=65536"),
         ("rfc2544 --dut nosuch", 2, "linux-bridge"),
     ]);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{Lab, LabError};
 use serde_json::Value;
 
 use crate::support::room::Room;
@@ -47,7 +47,7 @@ pub(crate) struct Bed {
 impl Bed {
     /// The calling thread is in the router's namespace then, and in a room of its own. `None` without root.
     pub(crate) fn new() -> Option<Self> {
-        if !ringway_bench::lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: routers need root (eBPF, namespaces); run these tests with sudo");
             return None;
         }

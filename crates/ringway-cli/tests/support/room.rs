@@ -26,7 +26,7 @@ const AT: &str = "/mnt";
 impl Room {
     /// Moves the calling thread into a room; `None`, said loudly, without root.
     pub(crate) fn new() -> Option<Self> {
-        if !ringway_bench::lab::is_root() {
+        if !ringway_lab::is_root() {
             eprintln!("SKIP: switches need root (eBPF, mounts); run these tests with sudo");
             return None;
         }

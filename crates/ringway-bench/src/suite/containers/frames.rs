@@ -17,8 +17,8 @@ use crate::suite::duo::alone;
 use crate::suite::loops::fill_untouched;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Fault, Sample};
-use crate::traffic::range::{EndpointRange, MacRange};
-use crate::traffic::template::{FrameSpec, Template};
+use ringway_traffic::range::{EndpointRange, MacRange};
+use ringway_traffic::template::{FrameSpec, Template};
 
 /// Bytes of a frame without FCS.
 const LENGTH: usize = 60;

@@ -11,12 +11,12 @@ use ringway_router::kernel::{Outcome, Path, Router};
 
 use super::ping::Pinger;
 use super::place::{MEMBERS, Place};
-use crate::lab::{Lab, LabError};
 use crate::own::router::OwnRouter;
 use crate::own::switch::OwnSwitch;
 use crate::peers::{LinuxBridge, OvsUserspace};
 use crate::suite::bed::SENDER;
 use crate::suite::{Bed, Fault};
+use ringway_lab::Lab;
 
 /// How long a system may take until the containers reach each other.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -80,7 +80,7 @@ impl Way {
 
     /// The usual way of veths is measured by itself only where it is not XDP.
     fn check(self, place: &Place) -> Result<(), Fault> {
-        let looked = place.middle.run(|| Ok::<_, LabError>(probe::interface(MEMBERS[0])?))?;
+        let looked = place.middle.run(|| Ok::<_, Fault>(probe::interface(MEMBERS[0])?))?;
         let xdp = looked.programs.iter().any(|p| p.hook.is_xdp());
         match self {
             Self::Usual if xdp => {
@@ -160,7 +160,7 @@ impl Joined {
     /// Whether a router of ours has forwarded something: until it is ready the kernel does. Others have no such time.
     fn works(&self, middle: &Lab) -> Result<bool, Fault> {
         let Some(name) = &self.router else { return Ok(true) };
-        let stats = middle.run(|| Ok::<_, LabError>(Router::open(name)?.stats()))?;
+        let stats = middle.run(|| Ok::<_, Fault>(Router::open(name)?.stats()))?;
         Ok(stats.iter().any(|s| s.counts.get(Outcome::Forwarded) > 0))
     }
 }

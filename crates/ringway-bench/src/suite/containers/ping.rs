@@ -13,7 +13,7 @@ use nix::sys::socket::{
     socket, sockopt,
 };
 use nix::sys::time::TimeVal;
-use ringway::wire::checksum;
+use ringway_wire::checksum;
 
 use super::join::Scene;
 use crate::suite::bed::SENDER;

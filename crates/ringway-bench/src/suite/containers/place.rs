@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use crate::lab::Lab;
 use crate::suite::Fault;
+use ringway_lab::Lab;
 
 /// The interface of each container.
 pub(super) const INSIDE: &str = "eth0";

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ringway_fwd::fib::{NextHop, Prefix, Reference, generate, text};
+use ringway_fib::{NextHop, Prefix, Reference, generate, text};
 
 use super::engine::Family;
 use super::stream::{Kind, Stream};
@@ -125,6 +125,6 @@ fn table<A: Family>(file: &Path) -> Result<Vec<(Prefix<A>, NextHop)>, Fault> {
     Ok(routes)
 }
 
-pub(super) fn broken(e: ringway_fwd::fib::FibError) -> Fault {
+pub(super) fn broken(e: ringway_fib::FibError) -> Fault {
     Fault::Failed(e.to_string())
 }

@@ -6,8 +6,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ringway_fwd::fib::text::Update;
-use ringway_fwd::fib::{NextHop, Prefix};
+use ringway_fib::text::Update;
+use ringway_fib::{NextHop, Prefix};
 
 use super::engine::{Engine, Family};
 use super::stream::Stream;

@@ -1,7 +1,7 @@
 //! What can be measured: a table, by whatever means.
 
-use ringway_fwd::fib::text::Update;
-use ringway_fwd::fib::{Fib, Isa, Limits, NextHop, Prefix, Reader, Walk};
+use ringway_fib::text::Update;
+use ringway_fib::{Fib, Isa, Limits, NextHop, Prefix, Reader, Walk};
 
 use super::data::broken;
 use super::stream::Stream;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ringway_fwd::fib::Isa;
+use ringway_fib::Isa;
 
 use super::BURST;
 use super::data::World;

@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
 use prefix_trie::PrefixMap;
-use ringway_fwd::fib::text::Update;
-use ringway_fwd::fib::{NextHop, Prefix, Reference, Walk};
+use ringway_fib::text::Update;
+use ringway_fib::{NextHop, Prefix, Reference, Walk};
 use treebitmap::IpLookupTable;
 
 use super::engine::{Engine, Family, MakeEngine};

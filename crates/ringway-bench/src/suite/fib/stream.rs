@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ringway_fwd::fib::generate::{Random, Zipf};
-use ringway_fwd::fib::{NextHop, Prefix, Reference};
+use ringway_fib::generate::{Random, Zipf};
+use ringway_fib::{NextHop, Prefix, Reference};
 
 use super::BURST;
 use super::engine::Family;
@@ -132,7 +132,7 @@ impl<A: Family> Stream<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway_fwd::fib::generate;
+    use ringway_fib::generate;
 
     #[test]
     fn streams_are_what_they_say() {

@@ -7,18 +7,18 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway_fwd::fib::generate::Random;
-use ringway_fwd::fib::text::Update;
-use ringway_fwd::fib::{Fib, NextHop, Reader, Reference};
+use ringway_fib::generate::Random;
+use ringway_fib::text::Update;
+use ringway_fib::{Fib, NextHop, Reader, Reference};
 
 use super::BURST;
 use super::data::{World, broken};
 use super::dpdk::Dpdk;
 use super::engine::{Engine, Family, MakeEngine, Ours};
 use super::stream::{Kind, Stream};
-use crate::affinity::pin;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_engine::affinity::pin;
 
 /// Routes that are withdrawn and announced again.
 const RANDOM: usize = 200_000;

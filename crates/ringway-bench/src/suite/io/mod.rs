@@ -44,9 +44,9 @@ pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::LabError;
     use crate::suite::{Fault, names};
+    use ringway_engine::Signals;
+    use ringway_lab::LabError;
 
     #[test]
     fn without_a_lab_links_are_a_named_gap() {

@@ -13,11 +13,11 @@ use nix::unistd::Pid;
 
 use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, forward, receiver};
-use crate::engine::Bridge;
-use crate::lab::Lab;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
+use ringway_engine::Bridge;
+use ringway_lab::Lab;
 
 /// Loads among which the best rate is looked for, in frames per second; then as much as the generator can, several times
 /// what any of them forwards.

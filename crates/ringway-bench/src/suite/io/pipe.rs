@@ -152,8 +152,8 @@ fn rx_slot(bed: Bed<'_>) -> Result<Sample, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::LabError;
+    use ringway_engine::Signals;
+    use ringway_lab::LabError;
 
     #[test]
     fn frames_pass_on_one_core_and_on_two() {

@@ -6,12 +6,12 @@ use ringway::Port;
 
 use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, receiver};
-use crate::lab::Lab;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::duo::alone;
 use crate::suite::loops;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Case, Fault, Sample, Unit};
+use ringway_lab::Lab;
 
 /// A veth makes a private copy of each socket buffer for an XDP program, and a socket buffer of each live frame for a
 /// tc program, so one sink would favour one way of sending. `ebpf:` ports send bursts up to 16 as socket buffers.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::flows::Trip;
 use super::plan::{EGRESS, INGRESS};
 use super::world::Place;
-use crate::lab::raw::{RawReceiver, RawSender};
 use crate::peers::{Peer, PeerKind};
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
+use ringway_lab::raw::{RawReceiver, RawSender};
 
 /// Frames on their way at a time, fewer than the ring of a veth holds.
 const BURST: usize = 32;

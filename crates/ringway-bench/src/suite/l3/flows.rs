@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ringway::wire::checksum;
-use ringway_fwd::fib::generate::Random;
-use ringway_fwd::fib::{NextHop, Prefix, Reference};
+use ringway_fib::generate::Random;
+use ringway_fib::{NextHop, Prefix, Reference};
+use ringway_wire::checksum;
 
 use super::plan::{EGRESS, INGRESS, Neighbour, SOURCES};
 use crate::suite::Fault;

@@ -11,7 +11,7 @@
 
 use std::net::Ipv4Addr;
 
-use ringway_fwd::fib::{NextHop, Prefix};
+use ringway_fib::{NextHop, Prefix};
 
 /// Neighbours that routes lead to.
 pub(super) const NEXT_HOPS: u16 = 8;

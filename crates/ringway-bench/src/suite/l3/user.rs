@@ -10,10 +10,10 @@ use ringway_router::user::{Options, Router, Side, Watch};
 use super::plan::{EGRESS, INGRESS};
 use super::run;
 use super::world::Place;
-use crate::affinity::pin;
-use crate::lab::LabError;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
+use ringway_engine::affinity::pin;
+use ringway_lab::LabError;
 
 /// A router at work; it ends when this is dropped.
 pub(super) struct UserRouter {

@@ -4,17 +4,17 @@ use std::cell::OnceCell;
 use std::fmt::Write;
 use std::fs;
 
-use ringway::wire::MacAddr;
-use ringway_fwd::fib::{NextHop, Prefix, Reference};
+use ringway_fib::{NextHop, Prefix, Reference};
+use ringway_wire::MacAddr;
 
 use super::flows::Flows;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
 use super::xdp;
-use crate::lab::{Lab, LabError};
 use crate::own::router::OwnRouter;
 use crate::peers::OwnFolder;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
+use ringway_lab::{Lab, LabError};
 
 /// What is made once.
 type Once<T> = OnceCell<Result<T, Fault>>;

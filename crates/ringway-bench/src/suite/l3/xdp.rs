@@ -8,9 +8,9 @@ use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec};
 use super::plan::{EGRESS, INGRESS};
 use super::run;
 use super::world::Place;
-use crate::lab::{Lab, LabError};
 use crate::own::router::{Keeper, OwnRouter, refused};
 use crate::suite::Fault;
+use ringway_lab::{Lab, LabError};
 
 /// Makes one in a lab without members, and fills its tables.
 pub(super) fn create(lab: &Lab) -> Result<OwnRouter, Fault> {

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::BURST;
 use super::launch::{Under, program};
-use crate::lab::Lab;
 use crate::own::switch::OwnSwitch;
 use crate::peers::Peer;
 use crate::suite::bed::{SENDER, receiver};
@@ -13,6 +12,7 @@ use crate::suite::duo::alone;
 use crate::suite::io::forward::flood;
 use crate::suite::loops::{drain, fill, timed};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_lab::Lab;
 
 const NOTE: &str = "tcpdump -w /dev/null, on CPU 1, of a flood from CPU 0; packets that it says it captured, \
                     in the time of the flood. lost: those that it says were dropped, all runs. libpcap: on \

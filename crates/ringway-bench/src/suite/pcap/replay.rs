@@ -8,20 +8,17 @@ use std::time::{Duration, Instant};
 use ringway::Port;
 
 use super::launch::{Under, program};
-use crate::lab::{Lab, LabError};
 use crate::peers::{OwnFolder, Peer};
-use crate::suite::bed::SENDER;
+use crate::suite::bed::{MEMORY, SENDER};
 use crate::suite::io::tx::counted;
 use crate::suite::loops::fill;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_lab::{Lab, LabError};
 
 const NOTE: &str = "tcpreplay --topspeed --preload-pcap of 1024 frames over and over, on CPU 0, into a veth. \
                     kernel: as it is; ringway-default: ringway run. The sink at the far end is tc for kernel, XDP \
                     for ringway-default: the better one for each";
-
-/// In memory, so that reading costs no system what it does not cost the others.
-const PLACE: &str = "/dev/shm";
 
 const FRAMES: u32 = 1024;
 
@@ -38,8 +35,9 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 fn replay(bed: Bed<'_>, under: Under<'_>, sink: &str) -> Result<Sample, Fault> {
     let mut command = program("tcpreplay", SENDER, under)?;
     let links = bed.links(&["a"])?;
-    let folder = OwnFolder::create(Path::new(PLACE))
-        .map_err(|e| Fault::Failed(format!("{PLACE}: no folder can be made there: {e}")))?;
+    // In memory, so that reading costs little.
+    let folder = OwnFolder::create(Path::new(MEMORY))
+        .map_err(|e| Fault::Failed(format!("{MEMORY}: no folder can be made there: {e}")))?;
     let file = folder.path().join("frames.pcap");
     capture(&file)?;
     command.args(["--topspeed", "--preload-pcap", "--quiet", "--loop=0", "--intf1=a0"]).arg(&file);

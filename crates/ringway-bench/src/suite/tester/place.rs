@@ -1,10 +1,9 @@
 //! Where trials take place, and how they are run there.
 
-use crate::lab::LabError;
 use crate::own;
 use crate::own::switch::OwnSwitch;
 use crate::rfc2544::flow::{FlowOrder, Flows};
-use crate::rfc2544::frame::Format;
+use crate::rfc2544::format::Format;
 use crate::rfc2544::lanes::Cpus;
 use crate::rfc2544::mix::Mix;
 use crate::rfc2544::rate::{MILLISECOND, Rate};
@@ -13,6 +12,7 @@ use crate::rfc2544::session::Rig;
 use crate::rfc2544::trial::{Order, Trial, from_seconds};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample};
+use ringway_lab::LabError;
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;

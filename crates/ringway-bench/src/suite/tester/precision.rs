@@ -90,8 +90,8 @@ fn undisturbed(bed: Bed<'_>, rig: &mut RealRig, pps: u64) -> Result<Trial, Fault
 mod tests {
     use super::super::place::tried;
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::LabError;
+    use ringway_engine::Signals;
+    use ringway_lab::LabError;
 
     #[test]
     fn rates_times_and_the_clock_are_measured() {

@@ -72,8 +72,8 @@ fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
 mod tests {
     use super::super::place::tried;
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::LabError;
+    use ringway_engine::Signals;
+    use ringway_lab::LabError;
 
     #[test]
     fn frames_are_sent_and_checked() {

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use super::BURST;
 use super::exchange::in_turn;
 use super::frames::{Frames, To};
-use crate::lab::{Lab, LabError};
 use crate::own::switch::OwnSwitch;
 use crate::peers::{LinuxBridge, Peer, PeerKind};
 use crate::suite::bed::SENDER;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_lab::{Lab, LabError};
 
 const NOTE: &str = "copies received by all receivers together. ringway-vale: one thread fills a burst of broadcast frames, syncs tx and has each \
                     receiver sync rx and read one byte of each frame. linux-bridge: in the kernel on CPU 0, flood of an unknown address from a \

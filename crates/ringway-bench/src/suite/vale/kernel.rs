@@ -1,9 +1,9 @@
 //! The switches that are no rings: programs with packet sockets on veths between them.
 
-use crate::lab::Lab;
 use crate::peers::{LinuxBridge, OvsUserspace, Peer, PeerKind};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Fault, Sample};
+use ringway_lab::Lab;
 
 use super::BURST;
 use super::exchange::need_two_cpus;

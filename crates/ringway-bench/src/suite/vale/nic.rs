@@ -1,10 +1,10 @@
 //! `nic`: from one interface to another, through a switch that both are members of.
 
 use super::kernel;
-use crate::lab::Lab;
 use crate::own::switch::OwnSwitch;
 use crate::suite::io::forward::{through, xdp_redirect};
 use crate::suite::{Bed, Case, Fault, Unit};
+use ringway_lab::Lab;
 
 const NOTE: &str = "as case forward of suite io: flood on CPU 0 into a veth, counted at the far end of another by an XDP sink (for \
                     senders of socket buffers: tc sink). ringway-vale, linux-bridge and xdp-redirect run in the kernel, in the generator's softirq; ovs-userspace is a daemon on CPU 0";

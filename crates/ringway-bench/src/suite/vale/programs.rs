@@ -140,8 +140,8 @@ pub(in crate::suite) fn memif(bed: Bed<'_>) -> Result<Sample, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Signals;
-    use crate::lab::{LabError, is_root};
+    use ringway_engine::Signals;
+    use ringway_lab::{LabError, is_root};
 
     #[test]
     fn ports_that_do_nothing_cost_memory_alone() {

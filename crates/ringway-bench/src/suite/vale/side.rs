@@ -6,11 +6,11 @@ use ringway::{Port, Waiter, monotonic_ns};
 
 use super::BURST;
 use super::frames::{Frames, To};
-use crate::affinity::pin;
 use crate::peers::Traffic;
 use crate::suite::Fault;
 use crate::suite::loops::{FRAME_LEN, NAP, SPIN, drain};
 use crate::suite::sides::{Role, Window};
+use ringway_engine::affinity::pin;
 
 /// Turns between two looks at the clock.
 const TURNS: u32 = 64;

@@ -1,0 +1,185 @@
+//! `ringway bench`: published numbers, beside their peers, in one run.
+
+mod cut;
+mod help;
+mod output;
+mod progress;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use ringway_bench::suite::conditions::Conditions;
+use ringway_bench::suite::report::Report;
+use ringway_bench::suite::sides::SideCommand;
+use ringway_bench::suite::{self, Bed, Case, Options};
+use ringway_lab::Lab;
+
+use crate::console::note;
+use crate::failure::Failure;
+use help::{ALL, CONTAINERS, IO, L3, PCAP, TESTER, VALE};
+pub(crate) use help::{FIB, with_keys};
+use output::{Output, Remarks, Shared};
+pub(crate) use progress::ProgressLine;
+
+/// Measure Ringway beside its peers
+#[derive(Debug, clap::Args)]
+#[command(after_help = ALL)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    suite: Suite,
+}
+
+#[derive(Debug, Subcommand)]
+enum Suite {
+    /// Packet I/O: send, receive, forward, pipes, latency
+    #[command(after_help = with_keys(IO))]
+    Io(SuiteArgs),
+    /// Switches: between programs, between interfaces, many addresses, many ports
+    #[command(after_help = with_keys(VALE))]
+    Vale(SuiteArgs),
+    /// Containers: TCP, datagrams and round trips between two, by switches and routers
+    #[command(after_help = with_keys(CONTAINERS))]
+    Containers(SuiteArgs),
+    /// Unmodified programs: on Ringway beside themselves on the system's libraries
+    #[command(after_help = with_keys(PCAP))]
+    Pcap(SuiteArgs),
+    /// Route lookup: IPv4 and IPv6, lookups and updates
+    #[command(after_help = with_keys(FIB))]
+    Fib(FibArgs),
+    /// Routers: beside the kernel's, few routes and a whole table, one flow to a million
+    #[command(after_help = with_keys(L3))]
+    L3(FibArgs),
+    /// The RFC 2544 benchmark itself: frames a second, exactness of rates and times
+    #[command(after_help = with_keys(TESTER))]
+    Tester(SuiteArgs),
+    /// One side of an exchange between two processes; a suite starts both
+    #[command(hide = true)]
+    Side { words: Vec<String> },
+    /// Delete what this process left when it was a suite
+    #[command(hide = true)]
+    CleanUp,
+}
+
+#[derive(Debug, clap::Args)]
+struct SuiteArgs {
+    /// Repeats of each system; systems take turns
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+
+    /// Length of a run, after 200 ms of warm-up
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds)]
+    seconds: f64,
+
+    /// Only the cases of this name
+    #[arg(long)]
+    case: Option<String>,
+
+    /// Only this system; may be repeated
+    #[arg(long, value_name = "SYSTEM")]
+    only: Vec<String>,
+
+    /// Print the result as one JSON object, or write it to a file beside the tables
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+}
+
+/// Measure route lookup beside its peers
+#[derive(Debug, clap::Args)]
+pub(crate) struct FibArgs {
+    #[command(flatten)]
+    suite: SuiteArgs,
+
+    /// Routes to measure with, plain or .xz: a prefix and a next hop (1 to 65535) on each line
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+}
+
+/// A positive number of seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if (0.01..=3600.0).contains(&s) => Ok(s),
+        _ => Err("accepted: 0.01 to 3600 seconds".into()),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match &args.suite {
+        Suite::Fib(args) => fib(args),
+        Suite::Io(args) => measure("io", args, suite::io::cases, |_| Vec::new()),
+        Suite::Vale(args) => measure("vale", args, suite::vale::cases, |_| Vec::new()),
+        Suite::Containers(args) => measure("containers", args, suite::containers::cases, |_| Vec::new()),
+        Suite::Pcap(args) => measure("pcap", args, suite::pcap::cases, |_| Vec::new()),
+        Suite::L3(args) => l3(args),
+        Suite::Tester(args) => measure("tester", args, suite::tester::cases, |_| Vec::new()),
+        Suite::Side { words } => suite::vale::side(words).map_err(|e| Failure::Other(e.to_string())),
+        Suite::CleanUp => {
+            cut::clean_up();
+            Err(cut::interrupted())
+        }
+    }
+}
+
+/// Runs the suite of route lookup.
+pub(crate) fn fib(args: &FibArgs) -> Result<(), Failure> {
+    let source = suite::fib::Source::new(args.table.clone());
+    note(&source.describe());
+    measure("fib", &args.suite, |bed| suite::fib::cases(bed, &source), |_| Vec::new())
+}
+
+fn l3(args: &FibArgs) -> Result<(), Failure> {
+    let source = suite::fib::Source::new(args.table.clone());
+    note(&source.describe());
+    measure("l3", &args.suite, |bed| suite::l3::cases(bed, &source), suite::l3::agreement)
+}
+
+/// Runs a suite: what its cases are depends on where they are measured. Remarks on the report are printed behind it.
+fn measure(
+    name: &str,
+    args: &SuiteArgs,
+    cases: impl for<'a> Fn(Bed<'a>) -> Vec<Case<'a>>,
+    remarks: Remarks,
+) -> Result<(), Failure> {
+    let conditions = Conditions::read();
+    let output = Output::new(args.json.clone(), Report::new(name, conditions.clone()), remarks);
+    output.console.line(&conditions.to_string())?;
+    if let Some(warning) = conditions.warning() {
+        note(&format!("warning: {warning}"));
+    }
+    let output = Shared::new(output);
+    let signals = cut::watch(output.clone())?;
+    let (case, only) = (args.case.clone(), args.only.clone());
+    let options = Options { runs: args.runs, case, only, signals: signals.clone() };
+    let lab = Lab::new();
+    let sides = SideCommand::this_program(&["bench", "side"])
+        .map_err(|e| Failure::Other(format!("where this program is can't be told: {e}")))?;
+    let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
+    check_names(&options, &cases)?;
+    let report = suite::run_told(name, cases, &options, conditions, |event| output.hear(event));
+    drop(lab);
+    if report.interrupted {
+        cut::clean_up(); // Ctrl-C on a terminal also ends the tools that delete
+    }
+    output.take().finish(&report)?;
+    verdict(&report)
+}
+
+fn check_names(options: &Options, cases: &[Case<'_>]) -> Result<(), Failure> {
+    let (known_cases, known_systems) = suite::names(cases);
+    let known = |what: &str, name: &str, names: &[&str]| match names.contains(&name) {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!("no {what} {name}; there are {}", names.join(", ")))),
+    };
+    options.case.iter().try_for_each(|name| known("case", name, &known_cases))?;
+    options.only.iter().try_for_each(|name| known("system", name, &known_systems))
+}
+
+fn verdict(report: &Report) -> Result<(), Failure> {
+    if report.interrupted {
+        return Err(cut::interrupted());
+    }
+    match report.failed() {
+        Some(m) => Err(Failure::Other(format!("{} {} failed: {}", m.case, m.system, m.reason))),
+        None if report.rows.is_empty() => Err(Failure::Other("nothing could be measured here".into())),
+        None => Ok(()),
+    }
+}
