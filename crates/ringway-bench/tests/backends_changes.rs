@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, Port};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use support::{
     assert_balanced, assert_detached, each_kind, ends, frame, identify, new_lab, new_pair, new_wide_pair,

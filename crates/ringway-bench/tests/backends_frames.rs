@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use ringway::{DropReason, Port};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::raw::{RawReceiver, RawSender};
 
 use support::whole;
 use support::{

@@ -12,8 +12,8 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use ringway::{DropReason, OpenOptions, Port, PortCounters};
-use ringway_bench::engine::{Bridge, Signals};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_engine::{Bridge, Signals};
+use ringway_lab::{AnyError, Lab};
 
 use support::{LIMIT, Random, assert_balanced, assert_detached, each_kind, eventually, new_lab};
 
@@ -61,7 +61,7 @@ impl Net {
     fn bridged(&self, kind: &str, job: impl FnOnce()) -> [PortCounters; 2] {
         let names = ["ml", "mr"].map(|end| format!("{kind}:{end}"));
         let names = names.each_ref().map(String::as_str);
-        let ports = self.middle.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+        let ports = self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
         let signals = Signals::new();
@@ -90,7 +90,7 @@ impl Net {
 /// Frames that a host threw away for their checksum, by protocol.
 fn checksum_errors(host: &Lab) -> Vec<(String, u64)> {
     let read = |file: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap();
-    let (v4, v6) = host.run(|| Ok::<_, LabError>((read("snmp"), read("snmp6")))).unwrap();
+    let (v4, v6) = host.run(|| Ok::<_, AnyError>((read("snmp"), read("snmp6")))).unwrap();
     let mut found = Vec::new();
     let lines: Vec<&str> = v4.lines().collect();
     for pair in lines.chunks_exact(2) {
@@ -151,10 +151,10 @@ fn receive(mut stream: TcpStream) -> (u64, usize) {
 
 /// Sends `len` bytes from one host to address `to` of another by TCP; fails unless the very bytes arrive.
 fn transfer(from: &Lab, at: &Lab, to: IpAddr, len: usize) {
-    let listener = at.run(|| Ok::<_, LabError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
+    let listener = at.run(|| Ok::<_, AnyError>(TcpListener::bind((to, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
     let (sent, received) = thread::scope(|scope| {
-        let sender = scope.spawn(|| from.run(|| Ok::<_, LabError>(send(address, len))).unwrap());
+        let sender = scope.spawn(|| from.run(|| Ok::<_, AnyError>(send(address, len))).unwrap());
         // A sender that can't connect must not leave the receiver waiting.
         listener.set_nonblocking(true).unwrap();
         let mut accepted = None;
@@ -176,7 +176,7 @@ fn transfer(from: &Lab, at: &Lab, to: IpAddr, len: usize) {
 fn echo(from: &Lab, at: &Lab, to: IpAddr) {
     let any: IpAddr = if to.is_ipv4() { "0.0.0.0" } else { "::" }.parse().unwrap();
     let bind =
-        |lab: &Lab, to: IpAddr| lab.run(|| Ok::<_, LabError>(UdpSocket::bind((to, 0)).unwrap())).unwrap();
+        |lab: &Lab, to: IpAddr| lab.run(|| Ok::<_, AnyError>(UdpSocket::bind((to, 0)).unwrap())).unwrap();
     let (asks, answers) = (bind(from, any), bind(at, to));
     asks.connect(answers.local_addr().unwrap()).unwrap();
     for socket in [&asks, &answers] {

@@ -13,10 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{OpenOptions, Port};
-use ringway_bench::affinity;
-use ringway_bench::engine::{Bridge, Signals};
-use ringway_bench::lab::raw::RawSender;
-use ringway_bench::lab::{Lab, LabError};
+use ringway_engine::affinity;
+use ringway_engine::{Bridge, Signals};
+use ringway_lab::raw::RawSender;
+use ringway_lab::{AnyError, Lab};
 
 use support::{
     LIMIT, Random, assert_balanced, assert_detached, each_kind, new_lab, new_wide_pair, open, whole,
@@ -131,7 +131,7 @@ fn flows_of_a_hosts_sockets_spread_over_all_queues() {
         lab.ip("addr add 10.0.0.1/24 dev a1").unwrap();
         lab.ip("neigh add 10.0.0.2 lladdr 02:00:00:00:00:02 dev a1").unwrap();
         let bind = |flow| UdpSocket::bind(("10.0.0.1", 1000 + flow)).unwrap();
-        let sockets: Vec<_> = lab.run(|| Ok::<_, LabError>((0..FLOWS).map(bind).collect())).unwrap();
+        let sockets: Vec<_> = lab.run(|| Ok::<_, AnyError>((0..FLOWS).map(bind).collect())).unwrap();
         sockets.iter().for_each(|s| s.connect("10.0.0.2:9").unwrap());
         let seen = run(&mut port, &|flow, seq| {
             assert_eq!(sockets[usize::from(flow)].send(&seq.to_be_bytes()).unwrap(), 8);
@@ -153,7 +153,7 @@ fn bridge(lab: &Lab, kind: &str) -> (Bridge, Port) {
     }
     let names = ["ml", "mr"].map(|end| format!("{kind}:{end}"));
     let names = names.each_ref().map(String::as_str);
-    let ports = lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+    let ports = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
     let [left, right] = <[Port; 2]>::try_from(ports).unwrap();
     (Bridge::new(left, right), open(lab, &format!("{kind}:r0")))
 }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{DropReason, Port, RxRing, Waiter};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::raw::{RawReceiver, RawSender};
 
 use support::{
     Flow, LIMIT, Random, Wait, assert_balanced, assert_connected, assert_detached, cpu_time, eventually,

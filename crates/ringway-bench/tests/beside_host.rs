@@ -7,7 +7,7 @@
 mod support;
 
 use ringway::{ErrorKind, OpenOptions, Port, Result};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use support::{assert_clear, assert_detached, eventually, new_lab, open, try_open};
 
@@ -22,7 +22,7 @@ fn refusing_veth() -> Option<Lab> {
 }
 
 fn try_open_all(lab: &Lab, names: [&str; 2]) -> Result<Vec<Port>> {
-    lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names))).unwrap()
+    lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names))).unwrap()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use ringway::ErrorKind;
-use ringway_bench::lab::raw::RawReceiver;
+use ringway_lab::raw::RawReceiver;
 
 use support::{
     assert_balanced, assert_clear, assert_detached, frame, identify, new_lab, new_pair, open, try_open,

@@ -15,8 +15,8 @@ use std::thread;
 use std::time::Duration;
 
 use ringway::{ErrorKind, Filter, OpenOptions, Port, Result, RxRing, open_ports};
-use ringway_bench::engine::{Ponger, Progress, Signals};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_engine::{Ponger, Progress, Signals};
+use ringway_lab::{AnyError, Lab};
 
 use support::host::{host_and_peer, ping};
 use support::{LIMIT, assert_balanced, assert_detached, child, enter, eventually, new_pair, role, whole};
@@ -37,7 +37,7 @@ fn copy() -> OpenOptions {
 }
 
 fn try_open(lab: &Lab, options: &OpenOptions, name: &str) -> Result<Port> {
-    lab.run(|| Ok::<_, LabError>(options.open(name))).unwrap()
+    lab.run(|| Ok::<_, AnyError>(options.open(name))).unwrap()
 }
 
 fn open(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
@@ -46,7 +46,7 @@ fn open(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
 
 /// A UDP socket in the namespace; a receive waits a fifth of a second at most.
 fn udp(lab: &Lab, address: [u8; 4], port: u16) -> UdpSocket {
-    let bind = || Ok::<_, LabError>(UdpSocket::bind(SocketAddr::from((address, port))).unwrap());
+    let bind = || Ok::<_, AnyError>(UdpSocket::bind(SocketAddr::from((address, port))).unwrap());
     let socket = lab.run(bind).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     socket
@@ -60,7 +60,7 @@ fn drain(socket: &UdpSocket) -> u64 {
 
 /// Has the peer send and read back 300 kB over a TCP connection with the host.
 fn tcp_works(host: &Lab, peer: &Lab) {
-    let bind = || Ok::<_, LabError>(TcpListener::bind(SocketAddr::from((HOST, 9))).unwrap());
+    let bind = || Ok::<_, AnyError>(TcpListener::bind(SocketAddr::from((HOST, 9))).unwrap());
     let listener = host.run(bind).unwrap();
     let sent: Vec<u8> = (0..300_000u32).map(|i| (i * 7 / 3) as u8).collect();
     thread::scope(|s| {
@@ -71,7 +71,7 @@ fn tcp_works(host: &Lab, peer: &Lab) {
             stream.read_exact(&mut all).unwrap();
             stream.write_all(&all).unwrap();
         });
-        let connect = || Ok::<_, LabError>(TcpStream::connect_timeout(&(HOST, 9).into(), LIMIT).unwrap());
+        let connect = || Ok::<_, AnyError>(TcpStream::connect_timeout(&(HOST, 9).into(), LIMIT).unwrap());
         let mut stream = peer.run(connect).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.write_all(&sent).unwrap();
@@ -225,7 +225,7 @@ fn ports_without_a_host_refuse_and_others_beside_them_do_not() {
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         assert!(e.to_string().starts_with(name) && e.to_string().contains(cure), "{e}");
     }
-    let ports = lab.run(|| Ok::<_, LabError>(take("arp").open_all(&["null:", "ebpf:a0"]))).unwrap().unwrap();
+    let ports = lab.run(|| Ok::<_, AnyError>(take("arp").open_all(&["null:", "ebpf:a0"]))).unwrap().unwrap();
     let takes = ports.iter().map(|p| p.info().backend.contains("arp"));
     assert_eq!(takes.collect::<Vec<_>>(), [false, true]);
 }

@@ -12,8 +12,8 @@ use std::net::IpAddr;
 use std::thread;
 
 use ringway::{CounterWatch, DropReason, OpenOptions, Pairing, Port};
-use ringway_bench::engine::{Bridge, Signals};
-use ringway_bench::lab::Lab;
+use ringway_engine::{Bridge, Signals};
+use ringway_lab::Lab;
 
 use support::bridged::bridged;
 use support::host::{host_and_peer, ping};

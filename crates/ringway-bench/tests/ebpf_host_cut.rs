@@ -9,9 +9,9 @@ mod support;
 
 use std::time::Instant;
 
-use ringway::offload::SegmentKind;
 use ringway::{DropReason, OpenOptions, Port};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
+use ringway_wire::offload::SegmentKind;
 
 use support::offload::{Sender, on_a_wire, unfinished, verify};
 use support::{LIMIT, assert_balanced, new_pair, open_with, whole};

@@ -4,11 +4,11 @@
 mod support;
 
 use ringway::{ErrorKind, OpenOptions, Port};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 use support::{Flow, assert_clear, assert_connected, assert_detached, new_pair, open};
 
 fn sender(lab: &Lab, name: &str) -> ringway::Result<Port> {
-    lab.run(|| Ok::<_, LabError>(OpenOptions::new().send_only(true).open(name))).unwrap()
+    lab.run(|| Ok::<_, AnyError>(OpenOptions::new().send_only(true).open(name))).unwrap()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn other_ports_refuse_it() {
         assert_eq!(sender(&lab, name).unwrap_err().kind(), ErrorKind::Unsupported, "{name}");
     }
     let both = OpenOptions::new().send_only(true).copy(true);
-    let refused = lab.run(|| Ok::<_, LabError>(both.open("ebpf:a0"))).unwrap().unwrap_err();
+    let refused = lab.run(|| Ok::<_, AnyError>(both.open("ebpf:a0"))).unwrap().unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
 

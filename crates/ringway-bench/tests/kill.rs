@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{Port, open_ports};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use support::{LIMIT, Random, assert_balanced, assert_detached, child, enter, frame, identify};
 use support::{each_kind, eventually, new_pair, role, when_free, whole, xdp_peer};
@@ -44,7 +44,7 @@ fn kills() -> u64 {
 /// Opens the port anew and receives; how long opening took.
 fn reopen(lab: &Lab, name: &str) -> Duration {
     let start = Instant::now();
-    let mut port = lab.run(|| Ok::<_, LabError>(when_free(|| Port::open(name)))).unwrap();
+    let mut port = lab.run(|| Ok::<_, AnyError>(when_free(|| Port::open(name)))).unwrap();
     let took = start.elapsed();
     eventually("traffic reaches the new owner", || {
         port.rx[0].sync().unwrap();
@@ -88,7 +88,7 @@ fn owners_of_an_interface_are_killed_under_traffic() {
         eprintln!("{kind}: {seen} of {kills} had the port open when they were killed");
         eprintln!("{kind}: opened again in {:?} (median), {:?} (p99), {:?} at most", at(50), at(99), at(100));
         assert!(seen >= kills / 20);
-        let mut last = lab.run(|| Ok::<_, LabError>(when_free(|| Port::open(&name)))).unwrap();
+        let mut last = lab.run(|| Ok::<_, AnyError>(when_free(|| Port::open(&name)))).unwrap();
         assert_none_listed(&killed);
         let mut received = 0;
         eventually("traffic reaches the last owner", || {
@@ -124,7 +124,7 @@ fn assert_none_listed(killed: &[u32]) {
 /// The private namespaces of the killed are gone: no network namespace of which this process's children are left.
 fn assert_no_namespace_but(lab: &Lab) {
     let mine = format!("rwb-{}-", std::process::id());
-    let labs: Vec<String> = ringway_bench::lab::labs().into_iter().filter(|n| n.starts_with(&mine)).collect();
+    let labs: Vec<String> = ringway_lab::labs().into_iter().filter(|n| n.starts_with(&mine)).collect();
     assert!(labs.iter().all(|n| n == lab.name()), "{labs:?}");
 }
 

@@ -8,8 +8,8 @@ mod support;
 
 use std::time::Duration;
 
-use ringway::pcapfile::Reader;
 use ringway::{DropReason, ErrorKind, Pairing, Waiter};
+use ringway_wire::pcapfile::Reader;
 
 use support::{Flow, assert_balanced, assert_connected, assert_detached, identify, open, open_all, try_open};
 use support::{frame, new_pair};

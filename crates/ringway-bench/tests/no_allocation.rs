@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use ringway::{OpenOptions, Port};
-use ringway_bench::engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
-use ringway_bench::lab::{self, Lab, LabError};
-use ringway_bench::traffic::template::{FrameSpec, Template};
+use ringway_engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
+use ringway_lab::{AnyError, Lab};
+use ringway_traffic::template::{FrameSpec, Template};
 
 use counting::COUNT;
 
@@ -82,14 +82,14 @@ fn sender_and_receiver_of_a_pipe() {
 }
 
 fn sender_and_receiver_of_packet_ports() {
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: packet: ports need root (namespaces); run these tests with sudo");
         return;
     }
     let lab = Lab::new().unwrap();
     lab.veth("a0", "a1").unwrap();
     let names = ["packet:a0", "packet:a1"];
-    let ports = lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names)?)).unwrap();
+    let ports = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
     let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
     same_for_any_length(|count| {
         let (frame, count) = ([7; 60], count / 10);

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use ringway::{DropReason, ErrorKind, Port};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use support::{
     Flow, assert_balanced, assert_clear, assert_connected, assert_gone, assert_line, child_command,
@@ -231,7 +231,7 @@ fn tap(lab: &Lab, name: &str) -> std::fs::File {
         }
         file
     };
-    let file = lab.run(|| Ok::<_, LabError>(open())).unwrap();
+    let file = lab.run(|| Ok::<_, AnyError>(open())).unwrap();
     lab.ip(&format!("link set {name} up")).unwrap();
     file
 }

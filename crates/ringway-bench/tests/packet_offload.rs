@@ -8,9 +8,9 @@ mod support;
 
 use std::time::Instant;
 
-use ringway::offload::SegmentKind;
 use ringway::{DropReason, Gso, OpenOptions, Pairing, Port, forward};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
+use ringway_wire::offload::SegmentKind;
 
 use support::offload::{Sender, on_a_wire, unfinished, verify};
 use support::{LIMIT, assert_balanced, new_pair, whole};
@@ -27,7 +27,7 @@ fn take(port: &mut Port, count: usize) -> Vec<Vec<u8>> {
 }
 
 fn open(lab: &Lab, options: &OpenOptions, names: &[&str]) -> Vec<Port> {
-    lab.run(|| Ok::<_, LabError>(options.open_all(names)?)).unwrap()
+    lab.run(|| Ok::<_, AnyError>(options.open_all(names)?)).unwrap()
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use ringway::{DropReason, Gso, OpenOptions, Port, PortCounters};
-use ringway_bench::engine::Bridge;
-use ringway_bench::lab::{Lab, LabError};
+use ringway_engine::Bridge;
+use ringway_lab::{AnyError, Lab};
 
 use support::bridged::bridged;
 use support::{LIMIT, assert_balanced, new_lab, tcp};
@@ -58,7 +58,7 @@ impl Net {
     fn bridged(&self, gso: Gso, job: impl FnOnce(&Self)) -> [PortCounters; 2] {
         let names = ["packet:ml", "packet:mr"];
         let ports =
-            self.middle.run(|| Ok::<_, LabError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
+            self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
         bridged(&mut bridge, || job(self));
@@ -114,7 +114,7 @@ fn udp_super_frames_arrive_as_datagrams() {
             continue;
         }
         let [from, to]: [IpAddr; 2] = [from, to].map(|a| a.parse().unwrap());
-        let bind = |lab: &Lab, at| lab.run(|| Ok::<_, LabError>(UdpSocket::bind((at, 0)).unwrap())).unwrap();
+        let bind = |lab: &Lab, at| lab.run(|| Ok::<_, AnyError>(UdpSocket::bind((at, 0)).unwrap())).unwrap();
         let [sender, receiver] = [bind(&net.left, from), bind(&net.right, to)];
         receiver.set_read_timeout(Some(LIMIT)).unwrap();
         let size = SIZE as libc::c_int;

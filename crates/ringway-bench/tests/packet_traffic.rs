@@ -12,8 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{DropReason, OpenOptions, Pairing, Port, Region, RegionSpec, Waiter};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{AnyError, Lab};
 
 use support::{Flow, LIMIT, Random, Wait, assert_balanced, assert_connected, cpu_time, eventually};
 use support::{frame, new_lab, new_pair, open_all, readable, whole};
@@ -112,7 +112,7 @@ fn a_ring_that_is_not_read_drops_by_name() {
     let Some(lab) = new_pair() else { return };
     for slots in [16, 1024] {
         let options = OpenOptions::new().slots(slots);
-        let ports = lab.run(|| Ok::<_, LabError>(options.open_all(&PORTS)?)).unwrap();
+        let ports = lab.run(|| Ok::<_, AnyError>(options.open_all(&PORTS)?)).unwrap();
         let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut flow = Flow::new(1);
         flow.send(&mut a.tx[0], 60, 3000);
@@ -180,7 +180,7 @@ fn chains_in_regions_of_both_kinds() {
     let spec = RegionSpec { interfaces: 2, rings: 4, slots: 64, buffers: 2 + 4 * 64, buf_size: 512 };
     for region in [Region::memfd(&spec).unwrap(), Region::bpf_array(&spec).unwrap()] {
         let options = OpenOptions::new().slots(64).region(&region);
-        let ports = lab.run(|| Ok::<_, LabError>(options.open_all(&PORTS)?)).unwrap();
+        let ports = lab.run(|| Ok::<_, AnyError>(options.open_all(&PORTS)?)).unwrap();
         let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
         assert!(a.region().is(&region) && b.region().is(&region));
         let (mut flow, mut random) = (Flow::new(1), Random(1));
@@ -212,7 +212,7 @@ fn datagram(flow: u16, seq: u32) -> Vec<u8> {
     let mut f = vec![0; 60];
     f[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
     f[12..34].copy_from_slice(&[8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    let sum = !ringway::wire::checksum::of(&f[14..34]);
+    let sum = !ringway_wire::checksum::of(&f[14..34]);
     f[24..26].copy_from_slice(&(!sum).to_be_bytes());
     f[34..36].copy_from_slice(&(1000 + flow).to_be_bytes());
     f[36..40].copy_from_slice(&[0, 9, 0, 26]);

@@ -11,8 +11,8 @@ use std::process::Stdio;
 use std::time::Instant;
 
 use ringway::{Filter, OpenOptions, Port};
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::RawSender;
+use ringway_lab::Lab;
+use ringway_lab::raw::RawSender;
 
 use support::{LIMIT, assert_detached, assert_line, child_command, child_with_all_open, enter, eventually};
 use support::{new_lab, new_pair, open_with, promiscuity, role, wait_with, whole};

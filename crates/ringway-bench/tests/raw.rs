@@ -8,10 +8,10 @@ mod support;
 
 use std::time::Instant;
 
-use ringway::offload::SegmentKind;
 use ringway::vale::SwitchSpec;
 use ringway::{OpenOptions, Port};
-use ringway_bench::lab::is_root;
+use ringway_lab::is_root;
+use ringway_wire::offload::SegmentKind;
 
 use support::members::add;
 use support::offload::{Sender, on_a_wire, unfinished, verify};

@@ -13,11 +13,11 @@ use std::process;
 
 use again::again;
 use ringway::vale::switches;
-use ringway_bench::engine::Signals;
-use ringway_bench::lab::{Lab, LabError, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::{Report, Row};
 use ringway_bench::suite::{Bed, Options, Unit, containers, run};
+use ringway_engine::Signals;
+use ringway_lab::{Lab, LabError, is_root, labs};
 use ringway_router::kernel::routers;
 
 /// On a busy machine neither end may get to run in much less.

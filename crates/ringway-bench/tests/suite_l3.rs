@@ -11,11 +11,11 @@ mod again;
 use std::process;
 
 use again::again;
-use ringway_bench::engine::Signals;
-use ringway_bench::lab::{Lab, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::fib::Source;
 use ringway_bench::suite::{Bed, Options, l3, names, run};
+use ringway_engine::Signals;
+use ringway_lab::{Lab, is_root, labs};
 use ringway_router::kernel::routers;
 
 /// On a busy machine neither end may get to run in much less.
@@ -52,7 +52,7 @@ fn every_router_forwards_and_leaves_nothing() {
 
 #[test]
 fn without_root_all_is_skipped_by_name() {
-    let (lab, signals) = (Err(ringway_bench::lab::LabError::NotRoot), Signals::new());
+    let (lab, signals) = (Err(ringway_lab::LabError::NotRoot), Signals::new());
     let cases = l3::cases(Bed::new(&lab, SECONDS, &signals), &Source::default());
     let report = run("l3", cases, &Options::default(), Conditions::read(), |_| ());
     assert!(report.rows.is_empty() && report.missing.iter().all(|m| m.skipped && m.reason.contains("root")));

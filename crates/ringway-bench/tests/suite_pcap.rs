@@ -8,11 +8,11 @@
 use std::{env, fs, process};
 
 use ringway::vale::switches;
-use ringway_bench::engine::Signals;
-use ringway_bench::lab::{Lab, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, pcap, run};
+use ringway_engine::Signals;
+use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.
 const SECONDS: f64 = 0.3;

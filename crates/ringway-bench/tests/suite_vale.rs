@@ -16,12 +16,12 @@ use std::{env, fs, thread};
 
 use again::again;
 use ringway::vale::switches;
-use ringway_bench::engine::Signals;
-use ringway_bench::lab::{Lab, LabError, is_root, labs};
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{Bed, Options, run, vale};
+use ringway_engine::Signals;
+use ringway_lab::{Lab, LabError, is_root, labs};
 
 /// On a busy machine neither end may get to run in much less.
 const SECONDS: f64 = 0.3;

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use ringway::vale::{NicOptions, NicPath, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::Lab;
+use ringway_lab::raw::{RawReceiver, RawSender};
 
 use support::host::ping;
 use support::members::{KIND, assert_closed, frame, inside, receive, send, stats, transfer};
@@ -454,7 +454,7 @@ fn super_frames_for_virtual_ports_are_cut(way: Way) {
         sum.extend_from_slice(&f[26..34]);
         sum.extend_from_slice(&[0, 6]);
         sum.extend_from_slice(&(len as u16).to_be_bytes());
-        assert_eq!(ringway::wire::checksum::of(&sum), 0);
+        assert_eq!(ringway_wire::checksum::of(&sum), 0);
     }
     assert!(got.iter().all(|f| f.len() <= 1514));
     drop(frames);

@@ -11,8 +11,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
 use ringway::vale::{PortConf, SwitchSpec, VlanMode};
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::RawReceiver;
+use ringway_lab::Lab;
+use ringway_lab::raw::RawReceiver;
 
 use support::members::{add, assert_closed, frame, inside};
 use support::switch::{Temporary, files, look_up, open_object};

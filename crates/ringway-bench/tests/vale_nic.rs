@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use ringway::vale::{NicPath, PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{AnyError, Lab};
 
 use support::host::ping;
 use support::members::{WAYS, add, add_by, assert_closed, frame, inside, receive, send, stats, transfer};
@@ -348,7 +348,7 @@ fn virtual_ports_receive_finished_checksums() {
     let say = || {
         let socket = UdpSocket::bind("10.0.0.1:0").unwrap();
         [7, 1472].iter().for_each(|&n| _ = socket.send_to(&vec![9; n], "10.0.0.9:9").unwrap());
-        Ok::<_, LabError>(())
+        Ok::<_, AnyError>(())
     };
     host.run(say).unwrap();
     for f in receive(&mut p, 2) {
@@ -357,7 +357,7 @@ fn virtual_ports_receive_finished_checksums() {
         sum.resize(sum.len().next_multiple_of(2), 0);
         sum.extend_from_slice(&f[26..34]);
         sum.extend_from_slice(&[0, 17, f[38], f[39]]);
-        assert_eq!(ringway::wire::checksum::of(&sum), 0, "{f:x?}");
+        assert_eq!(ringway_wire::checksum::of(&sum), 0, "{f:x?}");
     }
 }
 
@@ -429,7 +429,7 @@ fn what_can_not_be_a_nic_is_refused_with_a_cure() {
     refused(other.name(), "d0", ErrorKind::LinkDown, "ip link set d0 up");
     bed.lab.ip("link set lo up").unwrap();
     refused(other.name(), "lo", ErrorKind::Unsupported, "link/ether");
-    let owner = bed.lab.run(|| Ok::<_, LabError>(Port::open("ebpf:w1"))).unwrap().unwrap();
+    let owner = bed.lab.run(|| Ok::<_, AnyError>(Port::open("ebpf:w1"))).unwrap().unwrap();
     refused(other.name(), "w1", ErrorKind::Busy, "this process has it open itself");
     drop(owner);
     assert!(other.ports().is_empty(), "nothing half made stays");

@@ -19,10 +19,10 @@ use std::time::Duration;
 use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
 use ringway::vale::{Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode};
-use ringway::wire::MacAddr;
 use ringway::{DropReason, Port};
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::Lab;
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_wire::MacAddr;
 
 use support::members::{KIND, WAYS, add_by, assert_closed};
 use support::switch::Temporary;

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use ringway::Port;
 use ringway::vale::SwitchSpec;
-use ringway::wire::MacAddr;
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::Lab;
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_wire::MacAddr;
 
 use support::members::add;
 use support::switch::{ObjectKind, Path, Temporary, exists, files, look_up, open_object, station};

@@ -8,11 +8,11 @@
 mod support;
 
 use ringway::DropReason;
-use ringway::offload::finish_if_partial;
 use ringway::vale::{PortConf, StormLimits, SwitchSpec};
-use ringway::wire::checksum::Sum;
-use ringway_bench::lab::Lab;
-use ringway_bench::lab::raw::{RawReceiver, RawSender};
+use ringway_lab::Lab;
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_wire::checksum::Sum;
+use ringway_wire::offload::finish_if_partial;
 
 use support::members::{add, stats};
 use support::switch::{Temporary, station};

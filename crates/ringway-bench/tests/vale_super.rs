@@ -7,11 +7,11 @@
 
 mod support;
 
-use ringway::offload::{Offload, SegmentKind};
 use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway::{DropReason, Gso, OpenOptions, Port};
-use ringway_bench::engine::Bridge;
-use ringway_bench::lab::{Lab, LabError};
+use ringway_engine::Bridge;
+use ringway_lab::{AnyError, Lab};
+use ringway_wire::offload::{Offload, SegmentKind};
 
 use support::bridged::bridged;
 use support::containers::{address, attach, received};
@@ -261,7 +261,7 @@ fn they_go_on_whole_to_a_port_that_takes_them() {
     for host in [&net.host, &far] {
         host.ip("link set eth0 mtu 1500").unwrap();
     }
-    let packet = net.middle.run(|| Ok::<_, LabError>(Port::open("packet:n2")?)).unwrap();
+    let packet = net.middle.run(|| Ok::<_, AnyError>(Port::open("packet:n2")?)).unwrap();
     let mut bridge = Bridge::new(net.p, packet);
     bridged(&mut bridge, || {
         let before = received(&far, "eth0");

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use ringway::vale::{NicOptions, NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{DropReason, ErrorKind};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use support::containers::{Containers, Ends, address, attach, received};
 use support::host::ping;
@@ -99,7 +99,7 @@ fn a_program_gets_super_frames_cut_and_finished() {
         assert_eq!(set, 0);
         socket.send_to(&[9; 20_500], "10.0.0.9:9").unwrap();
         socket.send_to(&[8; 200], "10.0.0.9:9").unwrap();
-        Ok::<_, LabError>(())
+        Ok::<_, AnyError>(())
     };
     host.run(say).unwrap();
     let mut lengths = Vec::new();

@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use ringway::DropReason;
 use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use support::containers::{Containers, address};
 use support::members::{add_by, assert_closed, inside, stats};

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ringway::vale::{NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{Counters, DropReason};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use support::containers::{Containers, address};
 use support::members::assert_closed;

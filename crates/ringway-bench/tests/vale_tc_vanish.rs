@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use ringway::vale::NicPath;
 use ringway::{Counters, DropReason};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use support::containers::{Containers, Ends, address, attach, received};
 use support::members::{add_by, assert_closed, inside, stats};

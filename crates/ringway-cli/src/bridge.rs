@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, monotonic_ns};
-use ringway_bench::engine::{Bridge, Held, supervise};
-use ringway_bench::traffic::report::many;
-use ringway_bench::traffic::report::{Interval, Sample};
+use ringway_engine::{Bridge, Held, supervise};
+use ringway_traffic::report::{Interval, Sample};
+use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, served};

@@ -44,14 +44,14 @@ Keys of --json, which stay as they are; new ones may be added:
   page          the file of the page
   result
     host, kernel, cpu, cores, load   the machine, and its load before the start
-    date        when it began, UTC
-    over        what joined the systems to the traffic: veth or pipe
-    replay      what was replayed: source, files, frames, bytes, skipped[] (reason, frames)
-    integrity[] system, sent, intact, reordered, missing, foreign (damaged or doubled)
-    flood[]     rows, with the keys of those of ringway bench: system, median, min, max, samples
-    ratios[]    to, times: how many times as fast as another system Ringway was
-    missing[]   systems without a number: case, system, reason
-    drops[]     frames that Ringway lost in a flood: place, reason, frames, help
+    date         when it began, UTC
+    over         what joined the systems to the traffic: veth or pipe
+    replay       what was replayed: source, files, frames, bytes, skipped[] (reason, frames)
+    integrity[]  system, sent, intact, reordered, missing, foreign (damaged or doubled)
+    flood[]      rows, with the keys of those of ringway bench: system, median, min, max, samples
+    ratios[]     to, times: how many times as fast as another system Ringway was
+    missing[]    systems without a number: case, system, reason
+    drops[]      frames that Ringway lost in a flood: place, reason, frames, help
     left_out[], interrupted, ok      what this run could not show, and whether all is well
 
 Examples:

@@ -47,8 +47,8 @@ impl From<ringway::Error> for Failure {
     }
 }
 
-impl From<ringway_bench::lab::LabError> for Failure {
-    fn from(e: ringway_bench::lab::LabError) -> Self {
+impl From<ringway_lab::LabError> for Failure {
+    fn from(e: ringway_lab::LabError) -> Self {
         Self::Other(e.to_string())
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Subcommand;
-use ringway_bench::traffic::report::many;
-use ringway_fwd::fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
+use ringway_fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
+use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::bench;
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// The benchmark of route lookup; the same as ringway bench fib
-    #[command(after_help = bench::FIB)]
+    #[command(after_help = bench::with_keys(bench::FIB))]
     Bench(bench::FibArgs),
     /// Look addresses up in a table
     #[command(after_help = LOOKUP)]

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::Port;
-use ringway_bench::engine::Signals;
+use ringway_engine::Signals;
 
 use crate::console::note;
 use crate::failure::Failure;

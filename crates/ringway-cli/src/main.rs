@@ -2,7 +2,7 @@
 //!
 //! Each command has a file or folder of its own. Results go to standard output; with `--json` they are one JSON
 //! object, and all else goes to standard error. Errors are one line. Exit codes: 0 for success, also after Ctrl-C;
-//! 1 for a failure; 2 when the command line has to change: a wrong name, option or value, or a port that can't do what
+//! 1 for a failure, also of a benchmark that Ctrl-C cut short; 2 when the command line has to change: a wrong name, option or value, or a port that can't do what
 //! it is named for.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! What there is to know of routers, read at one moment, for all commands that show it.
 
-use ringway_bench::traffic::report::many;
 use ringway_router::kernel::{Counts, Health, Kind, MemberStats, Outcome, Router, Rpf, Spec, routers};
+use ringway_traffic::units::many;
 use serde_json::{Map, Value, json};
 
 use crate::route;

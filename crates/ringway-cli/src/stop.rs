@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use ringway_bench::engine::Signals;
+use ringway_engine::Signals;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 

@@ -1,26 +1,6 @@
-//! Numbers and times as users write and read them.
+//! Numbers and times as people read them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// A number of frames: digits with an optional `k`, `M` or `G` (decimal, either case), such as `10k` or `1.5M`.
-pub(crate) fn count(text: &str) -> Result<u64, String> {
-    let bad = || "accepted: NUMBER[k|M|G] such as 1000, 10k or 1.5M".to_owned();
-    let (digits, factor) = match text.as_bytes().last().map(u8::to_ascii_lowercase) {
-        Some(b'k') => (&text[..text.len() - 1], 1_000),
-        Some(b'm') => (&text[..text.len() - 1], 1_000_000),
-        Some(b'g') => (&text[..text.len() - 1], 1_000_000_000),
-        _ => (text, 1),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if (whole.len() + fraction.len() == 0)
-        || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit())
-    {
-        return Err(bad());
-    }
-    let unit = 10u64.checked_pow(fraction.len() as u32).filter(|unit| factor % unit == 0).ok_or_else(bad)?;
-    let number = format!("{whole}{fraction}").parse::<u64>().map_err(|_| bad())?;
-    number.checked_mul(factor / unit).ok_or_else(bad)
-}
 
 /// A number in 5 characters at most: `999`, `1.23k`, `45.6M`, `789G`; below 10 with a decimal unless it is whole.
 pub(crate) fn short(n: f64) -> String {
@@ -42,20 +22,6 @@ pub(crate) fn short(n: f64) -> String {
 }
 
 const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
-
-/// Bits a second, as tc and iperf3 write them: a number as of [`count`], alone or with `bit`, `bit/s` or `bps`.
-pub(crate) fn bits(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    let unit = ["bit/s", "bits", "bit", "bps"].into_iter().find_map(|unit| lower.strip_suffix(unit));
-    count(unit.unwrap_or(&lower)).map_err(|_| "accepted: bits a second such as 1G, 10Gbit or 100mbit".into())
-}
-
-/// Frames a second: a number as of [`count`], alone or with `pps`.
-pub(crate) fn frames(text: &str) -> Result<u64, String> {
-    let lower = text.to_ascii_lowercase();
-    count(lower.strip_suffix("pps").unwrap_or(&lower))
-        .map_err(|_| "accepted: frames a second such as 1000, 10k or 1.5Mpps".into())
-}
 
 /// The time of day and the date in UTC, as RFC 3339 has them: `2026-11-22T18:05:09Z`.
 pub(crate) fn utc(time: SystemTime) -> String {
@@ -87,9 +53,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use ringway_bench::traffic::report::many;
+    use ringway_traffic::units::many;
 
-    use super::{bits, count, frames, printable, short, utc};
+    use super::{printable, short, utc};
 
     #[test]
     fn times_are_dates() {
@@ -151,48 +117,5 @@ mod tests {
     #[test]
     fn control_characters_are_hidden() {
         assert_eq!(printable("a\x1b[2Jb\n\u{9b}é"), "a?[2Jb??é");
-    }
-
-    #[test]
-    fn rates_have_the_units_of_other_tools() {
-        for (text, n) in [
-            ("10G", 10_000_000_000),
-            ("10Gbit", 10_000_000_000),
-            ("100mbit", 100_000_000),
-            ("2.5Gbps", 2_500_000_000),
-            ("1gbit/s", 1_000_000_000),
-            ("64kbits", 64_000),
-            ("800bit", 800),
-        ] {
-            assert_eq!(bits(text), Ok(n), "{text}");
-        }
-        for (text, n) in [("10k", 10_000), ("1.5Mpps", 1_500_000), ("7PPS", 7)] {
-            assert_eq!(frames(text), Ok(n), "{text}");
-        }
-        for bad in ["", "bit", "10GB", "10Gbyte", "1Gpps", "1e9", "-1bit"] {
-            assert!(bits(bad).is_err(), "{bad}");
-        }
-        for bad in ["", "pps", "10Gbit", "1 kpps"] {
-            assert!(frames(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn counts() {
-        for (text, n) in [
-            ("0", 0),
-            ("42", 42),
-            ("10k", 10_000),
-            ("10K", 10_000),
-            ("1M", 1_000_000),
-            ("1.5M", 1_500_000),
-            (".25k", 250),
-            ("2g", 2_000_000_000),
-        ] {
-            assert_eq!(count(text), Ok(n), "{text}");
-        }
-        for bad in ["", "k", ".", "-1", "1.5", "0.0001k", "1kk", "1e3", "ten", "99999999999G", "é"] {
-            assert!(count(bad).is_err(), "{bad}");
-        }
     }
 }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ringway::offload::finish_if_partial;
-use ringway::pcapfile::{LINKTYPE_ETHERNET, Reader};
-use ringway::wire::checksum;
+use ringway_wire::checksum;
+use ringway_wire::offload::finish_if_partial;
+use ringway_wire::pcapfile::{LINKTYPE_ETHERNET, Reader};
 use serde::Serialize;
 
 /// Frames to replay at most.
@@ -198,7 +198,7 @@ fn put_transport(frame: &mut Vec<u8>, length: usize, tcp: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ringway::pcapfile::Writer;
+    use ringway_wire::pcapfile::Writer;
 
     #[test]
     fn made_frames_are_mixed_and_repeat() {

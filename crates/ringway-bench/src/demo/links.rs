@@ -10,13 +10,13 @@ use ringway::PortCounters;
 use super::compare::Integrity;
 use super::frames::Frames;
 use super::{Carrier, Event, Options, Outcome, check, flood, gently};
-use crate::lab::raw::{RawReceiver, RawSender};
-use crate::lab::{Lab, LabError};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
 use crate::suite::Bed;
 use crate::suite::conditions::Conditions;
 use crate::suite::io::{Kind, forward};
 use crate::suite::{Case, Fault, Unit};
+use ringway_lab::raw::{RawReceiver, RawSender};
+use ringway_lab::{Lab, LabError};
 
 pub(super) const STORY: &str = "\
 A namespace with two pairs of virtual links, and a forwarder between them:

@@ -21,13 +21,13 @@ use std::time::Duration;
 use ringway::{Counters, DropReason, PortCounters};
 use serde::Serialize;
 
-use crate::engine::Signals;
-use crate::lab::{Lab, LabError, is_root};
 use crate::suite::conditions::Conditions;
 use crate::suite::report::{Missing, Report, Row};
 use crate::suite::{self, Case, Fault, Options as SuiteOptions, Step};
 use compare::Integrity;
 use frames::Frames;
+use ringway_engine::Signals;
+use ringway_lab::{Lab, LabError, is_root};
 
 /// Frames between two pauses of a millisecond when replaying.
 const GENTLE_BURST: usize = 20;

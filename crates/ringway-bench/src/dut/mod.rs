@@ -24,14 +24,14 @@ mod tests;
 
 use std::thread;
 
-use ringway::wire::MacAddr;
+use ringway_wire::MacAddr;
 
-use crate::lab::LabError;
 use crate::own;
 use crate::own::router::OwnRouter;
 use crate::own::switch::OwnSwitch;
 use crate::peers::{LinuxBridge, OvsUserspace};
 use crate::suite::Fault;
+use ringway_lab::LabError;
 
 pub use filters::MOST_FILTERS;
 pub use kind::{Backend, DutKind};
@@ -114,8 +114,7 @@ impl Dut {
     /// form (number of ports, filters), or its set-up failed. Nothing is left then.
     pub fn start(kind: DutKind, spec: &DutSpec) -> Result<Self, Fault> {
         kind.check(spec)?;
-        own::switch::delete_stale();
-        own::router::delete_stale();
+        own::delete_stale();
         if kind == DutKind::RingwayPorts {
             return Self::of_ports(spec);
         }

@@ -1,11 +1,11 @@
 //! Where a device stands: namespaces, and links between the tester and the device.
 
-use ringway::wire::MacAddr;
+use ringway_wire::MacAddr;
 
 use super::router;
 use super::{Backend, DutKind, DutSpec};
-use crate::lab::Lab;
 use crate::suite::Fault;
+use ringway_lab::Lab;
 
 /// The namespaces of a tester and of its device, with links between.
 #[derive(Debug)]

@@ -6,10 +6,10 @@
 use ringway_router::follow::Options;
 use ringway_router::kernel::Path;
 
-use crate::lab::Lab;
 use crate::own::router::OwnRouter;
-use crate::rfc2544::frame::{v4, v6};
+use crate::rfc2544::format::{v4, v6};
 use crate::suite::Fault;
+use ringway_lab::Lab;
 
 /// No answers but those to the tester, and no look at sources.
 const IPV4: [&str; 4] = [

@@ -3,15 +3,15 @@
 use ringway_router::kernel::routers;
 
 use super::*;
-use crate::lab::{is_root, labs};
 use crate::rfc2544::flow::{FlowOrder, Flows};
-use crate::rfc2544::frame::Format;
+use crate::rfc2544::format::Format;
 use crate::rfc2544::lanes::Cpus;
 use crate::rfc2544::mix::Mix;
 use crate::rfc2544::rate::{MILLISECOND, Rate};
 use crate::rfc2544::real::{RealRig, RigSpec};
 use crate::rfc2544::session::Rig;
 use crate::rfc2544::trial::Order;
+use ringway_lab::{is_root, labs};
 
 /// Jumbo frames of 9216 bytes.
 const MTU: u32 = 9216 - 18;

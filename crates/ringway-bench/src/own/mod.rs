@@ -17,9 +17,20 @@ pub(crate) fn name(prefix: &str) -> String {
     format!("{prefix}{:07}-{}", process::id(), char::from_digit(number, 36).unwrap_or('0'))
 }
 
-/// Whether a name is that of a process that is gone.
-fn is_orphan(name: &str, prefix: &str) -> bool {
-    owner(name, prefix).is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists())
+/// Deletes what killed processes left.
+pub(crate) fn delete_stale() {
+    delete_of(is_gone);
+}
+
+/// Deletes the switches and routers of such owners.
+pub(crate) fn delete_of(owned_by: impl Fn(u32) -> bool) {
+    switch::delete_of(&owned_by);
+    router::delete_of(&owned_by);
+}
+
+/// Whether there is no such process.
+fn is_gone(pid: u32) -> bool {
+    !Path::new("/proc").join(pid.to_string()).exists()
 }
 
 /// The process id in a name.
@@ -42,6 +53,6 @@ mod tests {
             assert_eq!(owner(other, "vale_b"), None, "{other}");
         }
         assert_eq!(owner(&name("vale_r"), "vale_r"), Some(process::id()));
-        assert!(!is_orphan(&name("vale_r"), "vale_r") && is_orphan("vale_r4194305-z", "vale_r"));
+        assert!(!is_gone(process::id()) && is_gone(4_194_305)); // above the largest process id
     }
 }

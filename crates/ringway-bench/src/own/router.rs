@@ -8,9 +8,9 @@ use ringway::ErrorKind;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Router, Spec, routers};
 
-use crate::lab::{Lab, LabError};
 use crate::own;
 use crate::suite::Fault;
+use ringway_lab::{Lab, LabError};
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_r";
@@ -51,7 +51,7 @@ impl OwnRouter {
         lab: &Lab,
         make: impl FnOnce(&str) -> Result<K, Fault> + Send + 'static,
     ) -> Result<Self, Fault> {
-        delete_stale();
+        delete_of(own::is_gone);
         let name = own::name(PREFIX);
         let (stop, stopped) = mpsc::channel();
         let (made, ready) = mpsc::channel();
@@ -124,9 +124,9 @@ pub(crate) fn refused(e: ringway::Error) -> Fault {
     }
 }
 
-/// Deletes what killed owners left.
-pub(crate) fn delete_stale() {
-    for name in routers().iter().filter(|name| own::is_orphan(name, PREFIX)) {
+/// Deletes the routers of such owners.
+pub(super) fn delete_of(owned_by: impl Fn(u32) -> bool) {
+    for name in routers().iter().filter(|name| own::owner(name, PREFIX).is_some_and(&owned_by)) {
         let _ = Router::open(name).and_then(Router::delete); // a race with another owner is lost without harm
     }
 }

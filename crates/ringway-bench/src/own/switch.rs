@@ -4,12 +4,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::vale::{Mirror, NicOptions, NicPath, PortAccess, PortConf, Switch, SwitchSpec, switches};
-use ringway::wire::MacAddr;
 use ringway::{ErrorKind, Port};
+use ringway_wire::MacAddr;
 
-use crate::lab::{Lab, LabError};
 use crate::own;
 use crate::suite::Fault;
+use ringway_lab::{Lab, LabError};
 
 /// Start of the names; with process id and number no name that a person would choose.
 const PREFIX: &str = "vale_b";
@@ -30,7 +30,7 @@ pub(crate) struct OwnSwitch {
 impl OwnSwitch {
     /// A switch of `count` ports, the first `open` of them open, with rings of the default size.
     pub(crate) fn with_ports(count: u32, open: u32) -> Result<Self, Fault> {
-        delete_stale();
+        delete_of(own::is_gone);
         let name = own::name(PREFIX);
         let switch = Switch::create(&name, &SwitchSpec::default()).map_err(|e| match e.kind() {
             ErrorKind::Denied => Fault::Unavailable(e.to_string()),
@@ -92,27 +92,31 @@ impl OwnSwitch {
 impl Drop for OwnSwitch {
     fn drop(&mut self) {
         self.ports.clear(); // else it is busy
-        let end = Instant::now() + PATIENCE;
-        while delete(&self.name).is_err_and(|e| e.kind() == ErrorKind::Busy) && Instant::now() < end {
-            thread::sleep(Duration::from_millis(5));
-        }
+        delete(&self.name);
     }
 }
 
-fn delete(name: &str) -> ringway::Result<()> {
-    Switch::open(name)?.delete()
+/// Waits a moment while it is busy. A race with another owner is lost without harm.
+fn delete(name: &str) {
+    let delete = || Switch::open(name)?.delete();
+    let end = Instant::now() + PATIENCE;
+    while delete().is_err_and(|e: ringway::Error| e.kind() == ErrorKind::Busy) && Instant::now() < end {
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
-pub(crate) fn delete_stale() {
-    for name in switches().iter().filter(|name| own::is_orphan(name, PREFIX)) {
-        let _ = delete(name); // a race with another owner is lost without harm
-    }
+/// Deletes the switches of such owners.
+pub(super) fn delete_of(owned_by: impl Fn(u32) -> bool) {
+    switches()
+        .iter()
+        .filter(|name| own::owner(name, PREFIX).is_some_and(&owned_by))
+        .for_each(|name| delete(name));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::is_root;
+    use ringway_lab::is_root;
 
     #[test]
     fn a_switch_and_those_of_the_dead_go_away() {

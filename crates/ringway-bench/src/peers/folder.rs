@@ -18,7 +18,7 @@ impl OwnFolder {
     /// Chooses a name in `parent` that nobody has, after deleting the folders of owners that are dead. Makes nothing.
     pub(super) fn reserve(parent: &Path) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        delete_stale(parent);
+        Self::delete_of(parent, |pid| !Path::new("/proc").join(pid.to_string()).exists());
         let number = NUMBER.fetch_add(1, Ordering::Relaxed); // only has to differ from the others
         Self { path: parent.join(format!("{PREFIX}{}-{number}", process::id())) }
     }
@@ -29,6 +29,15 @@ impl OwnFolder {
         let folder = Self::reserve(parent);
         fs::DirBuilder::new().mode(0o700).create(&folder.path)?;
         Ok(folder)
+    }
+
+    /// Deletes the folders of such owners in `parent`.
+    pub(crate) fn delete_of(parent: &Path, owned_by: impl Fn(u32) -> bool) {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().and_then(owner).is_some_and(&owned_by) {
+                let _ = fs::remove_dir_all(entry.path()); // of another user, or gone by now
+            }
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -44,15 +53,6 @@ impl OwnFolder {
 impl Drop for OwnFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path); // absent if nobody made it
-    }
-}
-
-fn delete_stale(parent: &Path) {
-    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let dead = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
-        if entry.file_name().to_str().and_then(owner).is_some_and(dead) {
-            let _ = fs::remove_dir_all(entry.path()); // of another user, or gone by now
-        }
     }
 }
 

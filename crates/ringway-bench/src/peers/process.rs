@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn words_of_programs_are_kept() {
         let (lab, script) = (
-            crate::lab::Lab::new(),
+            ringway_lab::Lab::new(),
             "trap 'echo 7 seen >&2; exit' TERM; echo set up >&2; while :; do sleep 0.01; done",
         );
         let Ok(lab) = lab else { return eprintln!("SKIP: namespaces need root; run these tests with sudo") };

@@ -2,9 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use super::frame::{FCS, Format, Writer, v4, vlan_tag};
+use super::format::{FCS, Format, v4, vlan_tag};
+use super::frame::Writer;
 use super::marks::Marks;
-use crate::traffic::bytes::{fold, put, put_u16, sum_bytes};
+use ringway_traffic::bytes::{fold, put, put_u16, sum_bytes};
 
 const BROADCAST: [u8; 6] = [0xff; 6];
 
@@ -136,7 +137,7 @@ mod tests {
     use super::super::flow::{FlowOrder, Flows};
     use super::super::frame::{Kind, classify};
     use super::*;
-    use ringway::wire::{self, Icmp, Net, Transport};
+    use ringway_wire::{Icmp, Net, Transport};
 
     fn format() -> Format {
         Format::new(Flows::new(100, FlowOrder::Sequential, 1))
@@ -185,7 +186,7 @@ mod tests {
             for (seq, number) in [(0, 0), (50, 1)] {
                 let len = frames.write(&mut buf, seq, 5, 128);
                 assert_eq!(len, 124);
-                let packet = wire::parse(&buf[..len]);
+                let packet = ringway_wire::parse(&buf[..len]);
                 assert!(packet.malformed.is_none() && packet.vlans().count() == vlans.len(), "{packet:?}");
                 let Some(Net::Ipv4(ip)) = packet.net else { panic!("{packet:?}") };
                 assert_eq!((ip.dst(), ip.src()), (address, v4(0, 0)));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::session::Record;
+use super::record::Record;
 use super::settings::{Settings, Test};
 use super::trial::Order;
 

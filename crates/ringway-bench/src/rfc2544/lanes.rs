@@ -16,7 +16,7 @@ use super::rate::MILLISECOND;
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
 use super::trial::{Ends, Order, Trial, conclude};
-use crate::affinity;
+use ringway_engine::affinity;
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]

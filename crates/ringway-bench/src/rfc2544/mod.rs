@@ -8,10 +8,10 @@
 //! | [`trial`] | what is asked, what was counted, and the verdict: pass, fail or invalid |
 //! | [`search`] | the highest load that a device carries: state machines |
 //! | [`settings`], [`variant`] | what to do, and what it is repeated with: modifiers, numbers of flows |
-//! | [`session`], [`journal`] | trials one after the other, repeated, recorded |
+//! | [`session`], [`record`], [`journal`] | trials one after the other, repeated, recorded |
 //! | [`measure`] | the six tests |
 //! | [`selftest`] | what the tester itself can do |
-//! | [`flow`], [`frame`], [`marks`] | what frames carry, what a received frame is, frames in the place of others |
+//! | [`flow`], [`format`](mod@format), [`frame`], [`marks`] | what frames carry, what a received frame is, frames in the place of others |
 //! | [`real`] | trials over ports |
 //! | [`report`] | JSON, tables, CSV, page; two reports compared |
 //! | [`device`] | modelled devices for virtual time |
@@ -20,6 +20,7 @@ pub(crate) mod collect;
 mod command;
 pub mod device;
 pub mod flow;
+pub mod format;
 pub mod frame;
 mod frames;
 pub mod journal;
@@ -32,6 +33,7 @@ pub mod pauses;
 pub mod port;
 pub mod rate;
 pub mod real;
+pub mod record;
 pub mod report;
 pub mod schedule;
 pub mod search;

@@ -12,7 +12,7 @@ use super::rate::{MILLISECOND, Rate, SECOND};
 use super::session::{Rig, Stop};
 use super::settings::Settings;
 use super::trial::{Fault, Order, Trial};
-use crate::traffic::latency::LatencySummary;
+use ringway_traffic::latency::LatencySummary;
 
 /// Share of the tester's own limit above which a result is flagged.
 pub const NEAR: f64 = 0.9;

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use ringway::{Error, Result};
-use serde::{Deserialize, Serialize};
 
 use super::journal::Journal;
 use super::lanes::{Live, Watch};
 use super::mix::Mix;
 use super::rate::Load;
+use super::record::Record;
 use super::settings::{Settings, Test};
 use super::trial::{Fault, Order, Trial};
 use super::updates::{SETTLE_PS, Updates};
@@ -24,25 +24,6 @@ pub trait Rig: fmt::Debug {
 
     /// Lets time pass; false when `go_on` said no meanwhile.
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
-}
-
-/// A trial and what it was for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// Number of the trial, from 1.
-    pub number: u64,
-    /// Test that it belongs to.
-    pub test: Test,
-    /// Sizes of its frames.
-    pub size: Mix,
-    /// Load, where it is one.
-    pub load: Option<Load>,
-    /// Repeats of an invalid trial count up from 0.
-    pub attempt: u32,
-    /// What was asked.
-    pub order: Order,
-    /// What was found.
-    pub trial: Trial,
 }
 
 /// What happens, for whoever shows it.

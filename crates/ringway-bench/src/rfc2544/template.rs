@@ -1,15 +1,9 @@
 //! A test frame of one size, written once; what differs from frame to frame is put into copies of it.
 
 use super::flow::Flow;
-use super::frame::{FCS, Format, TIME_MASK, host_bits, v4, v6, vlan_tag};
-use crate::traffic::bytes::{fold, put, put_u16, sum_bytes, sum_u64};
-use crate::traffic::tag::Tag;
-
-/// Protocol number of UDP.
-pub(super) const UDP: u8 = 17;
-
-/// Bytes of the compact tag.
-pub(super) const COMPACT: usize = 12;
+use super::format::{COMPACT, FCS, Format, TIME_MASK, UDP, host_bits, v4, v6, vlan_tag};
+use ringway_traffic::bytes::{fold, put, put_u16, sum_bytes, sum_u64};
+use ringway_traffic::tag::Tag;
 
 const HOPS: u8 = 64;
 

@@ -8,7 +8,7 @@ use super::pauses::Pauses;
 use super::port::{Train, TxPort};
 use super::rate::MILLISECOND;
 use super::schedule::{BURST, Cursor, Schedule};
-use crate::traffic::latency::Latencies;
+use ringway_traffic::latency::Latencies;
 
 /// How long after the end of the schedule the last frames may leave at most.
 const GRACE_PS: u64 = 20 * MILLISECOND;

@@ -14,7 +14,7 @@ use super::rate::{MICROSECOND, Rate, SECOND, loss_ppm};
 use super::schedule::{CATCH_UP, Schedule};
 use super::transmit::Departures;
 use super::variant::Variant;
-use crate::traffic::latency::{Latencies, LatencySummary};
+use ringway_traffic::latency::{Latencies, LatencySummary};
 
 /// Shares of frames at which latencies are told, for a plot.
 const CURVE: [f64; 14] =

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use super::flow::Flows;
-use super::frame::Format;
+use super::format::Format;
 use super::marks::Marks;
 use super::mix::Mix;
 use super::rate::SECOND;

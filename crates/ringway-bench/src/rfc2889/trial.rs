@@ -11,7 +11,7 @@ use crate::rfc2544::pauses::Pauses;
 use crate::rfc2544::rate::{MICROSECOND, loss_ppm};
 use crate::rfc2544::transmit::Departures;
 use crate::rfc2544::trial::{Fault, Verdict, offered};
-use crate::traffic::latency::{Latencies, LatencySummary};
+use ringway_traffic::latency::{Latencies, LatencySummary};
 
 /// What one port sent and got.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use ringway_bench::engine::{Bridge, Signals};
+use ringway_engine::{Bridge, Signals};
 
 /// Runs `job` while a thread forwards between the two ports.
 pub(crate) fn bridged<T>(bridge: &mut Bridge, job: impl FnOnce() -> T) -> T {

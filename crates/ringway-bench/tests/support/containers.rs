@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ringway::vale::{NicPath, SwitchSpec};
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use super::members::{add_by, stats};
 use super::switch::Temporary;

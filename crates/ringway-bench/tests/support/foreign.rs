@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use super::members::inside;
 use super::switch::bpf;

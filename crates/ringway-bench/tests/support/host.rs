@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use super::new_lab;
 
@@ -76,7 +76,7 @@ pub(crate) fn ping(peer: &Lab, count: u16, timeout_ms: i32) -> u16 {
             assert!(fd >= 0, "{}", io::Error::last_os_error());
             OwnedFd::from_raw_fd(fd)
         };
-        Ok::<_, LabError>((0..count).filter(|&k| once(&fd, k * 7).unwrap_or(false)).count() as u16)
+        Ok::<_, AnyError>((0..count).filter(|&k| once(&fd, k * 7).unwrap_or(false)).count() as u16)
     });
     answered.unwrap()
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use ringway::Port;
 use ringway::vale::{NicOptions, NicPath, Switch, SwitchPortStats};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use super::{LIMIT, Random, assert_balanced, eventually, whole};
 
@@ -16,7 +16,7 @@ pub(crate) const KIND: u16 = 0x88b5;
 
 /// Runs `job` in the namespace.
 pub(crate) fn inside<T: Send>(lab: &Lab, job: impl FnOnce() -> T + Send) -> T {
-    lab.run(|| Ok::<_, LabError>(job())).unwrap()
+    lab.run(|| Ok::<_, AnyError>(job())).unwrap()
 }
 
 /// The ways in and out of an interface.

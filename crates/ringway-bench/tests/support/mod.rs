@@ -23,8 +23,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{Counters, ErrorKind, OpenOptions, Port, PortCounters, RxFrame, RxRing, TxRing};
-use ringway_bench::lab::{self, Lab, LabError};
 use ringway_bench::peers::{Peer, PeerKind};
+use ringway_lab::{AnyError, Lab};
 
 /// No single wait may take longer; far above what any of them needs.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
@@ -60,7 +60,7 @@ pub(crate) fn open_ends(lab: &Lab, kind: &str) -> [Port; 2] {
 
 /// An empty namespace, or `None` with a loud word when the process is not root.
 pub(crate) fn new_lab() -> Option<Lab> {
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: end-to-end tests need root (namespaces, XDP); run them with sudo");
         return None;
     }
@@ -85,7 +85,7 @@ pub(crate) fn new_wide_pair(queues: u32) -> Option<Lab> {
 }
 
 pub(crate) fn try_open(lab: &Lab, name: &str) -> ringway::Result<Port> {
-    lab.run(|| Ok::<_, LabError>(Port::open(name))).unwrap()
+    lab.run(|| Ok::<_, AnyError>(Port::open(name))).unwrap()
 }
 
 /// Tries again while what it takes is still busy. A program that another test is starting has copies of descriptors
@@ -109,12 +109,12 @@ pub(crate) fn open(lab: &Lab, name: &str) -> Port {
 
 /// One port, opened with options.
 pub(crate) fn open_with(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
-    when_free(|| lab.run(|| Ok::<_, LabError>(options.open(name))).unwrap())
+    when_free(|| lab.run(|| Ok::<_, AnyError>(options.open(name))).unwrap())
 }
 
 /// Ports in one region.
 pub(crate) fn open_all<const N: usize>(lab: &Lab, names: [&str; N]) -> [Port; N] {
-    let ports = when_free(|| lab.run(|| Ok::<_, LabError>(OpenOptions::new().open_all(&names))).unwrap());
+    let ports = when_free(|| lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names))).unwrap());
     ports.try_into().unwrap()
 }
 

@@ -3,9 +3,9 @@
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use ringway::offload::{Offload, PartialChecksum, SegmentKind, Segmentation, Segments};
-use ringway::wire::{self, Net, Transport};
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
+use ringway_wire::offload::{Offload, PartialChecksum, SegmentKind, Segmentation, Segments};
+use ringway_wire::{Net, Transport};
 
 use super::Random;
 
@@ -36,7 +36,7 @@ impl Sender {
                 OwnedFd::from_raw_fd(fd)
             }
         };
-        Self(lab.run(|| Ok::<_, LabError>(open())).unwrap())
+        Self(lab.run(|| Ok::<_, AnyError>(open())).unwrap())
     }
 
     pub(crate) fn send(&self, frame: &[u8], offload: Offload) {
@@ -95,13 +95,13 @@ pub(crate) fn unfinished(
         f.extend([8, 0, 0x45, 0]);
         f.extend((20 + length).to_be_bytes());
         f.extend([0xff, 0xfe, 0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-        let sum = wire::checksum::of(&f[net..]);
+        let sum = ringway_wire::checksum::of(&f[net..]);
         f[net + 10..net + 12].copy_from_slice(&sum.to_be_bytes());
         net + 12
     };
     let start = f.len();
     let pseudo = [&f[addresses..], &[0, protocol], &length.to_be_bytes()].concat();
-    let sum = !wire::checksum::of(&pseudo);
+    let sum = !ringway_wire::checksum::of(&pseudo);
     f.extend([0x80, 0, 0, 9]);
     let offset = if kind == SegmentKind::Udp {
         f.extend(length.to_be_bytes());
@@ -123,7 +123,7 @@ pub(crate) fn unfinished(
 
 /// What the frame stands for, on a wire.
 pub(crate) fn on_a_wire(frame: &[u8], offload: &Offload) -> Vec<Vec<u8>> {
-    let kind = match wire::parse(frame).net {
+    let kind = match ringway_wire::parse(frame).net {
         _ if offload.checksum.is_some_and(|c| c.offset == 6) => SegmentKind::Udp,
         Some(Net::Ipv6(_)) => SegmentKind::Tcp6,
         _ => SegmentKind::Tcp4,
@@ -137,7 +137,7 @@ pub(crate) fn on_a_wire(frame: &[u8], offload: &Offload) -> Vec<Vec<u8>> {
 
 /// All checksums of the frame are right.
 pub(crate) fn verify(frame: &[u8]) {
-    let packet = wire::parse(frame);
+    let packet = ringway_wire::parse(frame);
     let pseudo = match packet.net {
         Some(Net::Ipv4(ip)) => {
             assert!(ip.verify_checksum());

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Outcome, Path, Router, Spec};
 

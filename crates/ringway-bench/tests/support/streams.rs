@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringway_bench::lab::Lab;
+use ringway_lab::Lab;
 
 use super::members::inside;
 use super::{LIMIT, Random, eventually};

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{ErrorKind, Port};
-use ringway_bench::lab;
 
 use super::{LIMIT, Random, frame, identify, when_free, whole};
 
@@ -49,7 +48,7 @@ impl Temporary {
 /// A name that no other test has; `None`, with a loud word, when the process is not root.
 pub(crate) fn unused_name() -> Option<String> {
     static SERIAL: AtomicU32 = AtomicU32::new(0);
-    if !lab::is_root() {
+    if !ringway_lab::is_root() {
         eprintln!("SKIP: switches need root");
         return None;
     }
@@ -257,15 +256,37 @@ pub(crate) fn attached(index: u32) -> [u32; 2] {
     })
 }
 
-/// Runs the program of a port with any request; its answer.
-pub(crate) fn run(program: &OwnedFd, request: [u32; 2]) -> u32 {
+/// Runs a program with words that it may change; its answer.
+pub(crate) fn ask(program: &OwnedFd, words: &mut [u64]) -> u32 {
     const PROG_TEST_RUN: i64 = 10;
-    let mut words = [0u64; 10];
-    words[0] = program.as_raw_fd() as u64;
-    words[5] = size_of_val(&request) as u64;
-    words[6] = request.as_ptr() as u64;
-    assert!(bpf(PROG_TEST_RUN, &mut words) >= 0, "{}", std::io::Error::last_os_error());
-    (words[0] >> 32) as u32
+    let mut call = [0u64; 10];
+    call[0] = program.as_raw_fd() as u64;
+    (call[5], call[6]) = (size_of_val(words) as u64, words.as_mut_ptr() as u64);
+    assert!(bpf(PROG_TEST_RUN, &mut call) >= 0, "{}", std::io::Error::last_os_error());
+    (call[0] >> 32) as u32
+}
+
+/// What the program that takes what users send is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) ring: u32,
+    pub(crate) port: u32,
+    pub(crate) ticket: u64,
+}
+
+impl Request {
+    /// What the user asks of whose port this is the program `look`.
+    pub(crate) fn of(look: &OwnedFd) -> Self {
+        // `struct look` of bpf/vale_look.bpf.c, in words, and where it has the number and the ticket of the port.
+        let mut words = [0u64; 70];
+        assert_eq!(ask(look, &mut words), 0);
+        Self { ring: 0, port: words[1] as u32, ticket: words[5] }
+    }
+
+    /// The answer.
+    pub(crate) fn run(self, program: &OwnedFd) -> u32 {
+        ask(program, &mut [u64::from(self.port) << 32 | u64::from(self.ring), self.ticket])
+    }
 }
 
 /// The name and the maps of a program.

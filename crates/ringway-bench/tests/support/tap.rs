@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 
-use ringway::offload::Offload;
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
+use ringway_wire::offload::Offload;
 
 /// Bits of `TUNSETOFFLOAD` in linux/if_tun.h: checksums, TCP over IPv4 and IPv6.
 const OFFLOADS: libc::c_ulong = 1 | 2 | 4;
@@ -16,7 +16,7 @@ pub(crate) struct Tap(File);
 impl Tap {
     /// Makes a tap in the namespace, and brings it up.
     pub(crate) fn new(lab: &Lab, name: &str) -> Self {
-        let tap = lab.run(|| Ok::<_, LabError>(open(name))).unwrap();
+        let tap = lab.run(|| Ok::<_, AnyError>(open(name))).unwrap();
         lab.ip(&format!("link set {name} up")).unwrap();
         Self(tap)
     }

@@ -5,17 +5,17 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-use ringway_bench::lab::{Lab, LabError};
+use ringway_lab::{AnyError, Lab};
 
 use super::{LIMIT, Random};
 
 /// Sends `len` bytes from a socket of `from` to `address` in `to`; fails unless the very bytes arrive.
 pub(crate) fn transfer(from: &Lab, to: &Lab, address: IpAddr, len: usize) {
-    let listener = to.run(|| Ok::<_, LabError>(TcpListener::bind((address, 0)).unwrap())).unwrap();
+    let listener = to.run(|| Ok::<_, AnyError>(TcpListener::bind((address, 0)).unwrap())).unwrap();
     let address = listener.local_addr().unwrap();
     thread::scope(|scope| {
         let receiver = scope.spawn(|| receive(&listener));
-        let sent = from.run(|| Ok::<_, LabError>(send(address, len))).unwrap();
+        let sent = from.run(|| Ok::<_, AnyError>(send(address, len))).unwrap();
         assert_eq!(receiver.join().unwrap(), sent, "{address}");
         assert_eq!(sent.0, len);
     });

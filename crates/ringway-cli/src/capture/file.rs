@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use ringway::PortCounters;
-use ringway::pcapfile::{LINKTYPE_ETHERNET, Reader};
-use ringway_bench::engine::Signals;
+use ringway_engine::Signals;
+use ringway_wire::pcapfile::{LINKTYPE_ETHERNET, Reader};
 
 use super::Capture;
 use crate::failure::Failure;

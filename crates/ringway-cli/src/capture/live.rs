@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ringway::{OpenOptions, Port, RxFrame, Waiter, Wakeable};
-use ringway_bench::engine::Signals;
+use ringway_engine::Signals;
 
 use super::{Capture, FLUSH};
 use crate::failure::Failure;

@@ -8,15 +8,16 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ringway::pcapfile::MAX_RECORD;
 use ringway::{Filter, PcapMode, PortCounters, PortName};
-use ringway_bench::engine::Signals;
-use ringway_bench::traffic::report::many;
+use ringway_engine::Signals;
+use ringway_traffic::number;
+use ringway_traffic::units::many;
+use ringway_wire::pcapfile::MAX_RECORD;
 use serde_json::json;
 
 use crate::console::{note, served};
 use crate::failure::Failure;
-use crate::{bench, counters, link, stop, units};
+use crate::{bench, counters, link, stop};
 
 use file::Recording;
 use live::Live;
@@ -39,7 +40,7 @@ pub(crate) struct Args {
     file: Option<PathBuf>,
 
     /// Stop after so many frames (k, M, G) that match
-    #[arg(short = 'c', value_name = "COUNT", value_parser = units::count)]
+    #[arg(short = 'c', value_name = "COUNT", value_parser = number::count)]
     count: Option<u64>,
 
     /// For habits of tcpdump: it changes nothing, since addresses and ports are always printed as numbers
@@ -165,7 +166,7 @@ fn check(args: &Args, to_stdout: bool) -> Result<(), Failure> {
         return refused(&input_to_type(args.words.first()));
     }
     match args.words.first() {
-        Some(word) if args.no_names > 0 && units::count(word).is_ok() => {
+        Some(word) if args.no_names > 0 && number::count(word).is_ok() => {
             refused(&format!("-n means no names, as in tcpdump; the number of frames is -c {word}"))
         }
         _ => Ok(()),

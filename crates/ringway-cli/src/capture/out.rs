@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
-use ringway::pcapfile::{PcapError, Writer};
-use ringway::wire::{TimeOfDay, parse};
+use ringway_wire::pcapfile::{PcapError, Writer};
+use ringway_wire::{TimeOfDay, parse};
 
 use crate::failure::Failure;
 

@@ -2,8 +2,8 @@
 
 use ringway::OpenOptions;
 use ringway::probe::Check;
-use ringway_bench::engine::{Trip, trip};
-use ringway_bench::lab::{Lab, LabError, is_root};
+use ringway_engine::{Trip, trip};
+use ringway_lab::{Lab, LabError, is_root};
 
 /// Frames that each backend passes.
 const FRAMES: u64 = 10_000;
@@ -29,13 +29,31 @@ fn check(kind: &str, check: Check) -> Check {
             format!("{} of {FRAMES} frames arrived unchanged and in order, {} others", t.intact, t.wrong),
             "that should not be: please report it with the output of `ringway doctor`",
         ),
-        Err(LabError::Port(e)) => check.judge(Err(e)),
-        Err(e) if is_root() => check.missing(e.to_string(), "see the findings above"),
-        Err(e) => check.missing(e.to_string(), "run as root, or see the findings above"),
+        Err(Stopped::Port(e)) => check.judge(Err(e)),
+        Err(Stopped::Lab(e)) if is_root() => check.missing(e.to_string(), "see the findings above"),
+        Err(Stopped::Lab(e)) => check.missing(e.to_string(), "run as root, or see the findings above"),
     }
 }
 
-fn pass(kind: &str) -> Result<Trip, LabError> {
+/// Why there was no trip.
+enum Stopped {
+    Lab(LabError),
+    Port(ringway::Error),
+}
+
+impl From<LabError> for Stopped {
+    fn from(e: LabError) -> Self {
+        Self::Lab(e)
+    }
+}
+
+impl From<ringway::Error> for Stopped {
+    fn from(e: ringway::Error) -> Self {
+        Self::Port(e)
+    }
+}
+
+fn pass(kind: &str) -> Result<Trip, Stopped> {
     let lab = Lab::new()?;
     lab.veth("a0", "a1")?;
     lab.run(|| {

@@ -4,12 +4,13 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use ringway_bench::traffic::pace::Rate;
-use ringway_bench::traffic::range::{EndpointRange, MacRange};
-use ringway_bench::traffic::template::Vlan;
+use ringway_traffic::number;
+use ringway_traffic::pace::Rate;
+use ringway_traffic::range::{EndpointRange, MacRange};
+use ringway_traffic::template::Vlan;
 
+use crate::link;
 use crate::selection::Selection;
-use crate::{link, units};
 
 /// Generate, receive and measure traffic
 #[derive(Debug, clap::Args)]
@@ -24,97 +25,103 @@ pub(crate) struct Args {
     pub(super) function: Function,
 
     /// Frames to send, receive or answer, such as 1000, 10k or 1M; 0 is endless
-    #[arg(short = 'n', value_name = "COUNT", default_value = "0", value_parser = units::count)]
+    #[arg(short = 'n', value_name = "COUNT", default_value = "0", value_parser = number::count)]
     pub(super) count: u64,
-
-    /// Bytes of a frame without FCS [default: 60, or 80 for IPv6]
-    #[arg(short, value_name = "LEN")]
-    pub(super) length: Option<usize>,
-
-    /// Destination addresses and ports: ADDRESS[:PORT][-ADDRESS[:PORT]]; IPv6 in brackets before a port
-    #[arg(short, value_name = "RANGE")]
-    pub(super) dst: Option<EndpointRange>,
-
-    /// Source addresses and ports
-    #[arg(short, value_name = "RANGE")]
-    pub(super) src: Option<EndpointRange>,
-
-    /// Destination MAC addresses: MAC[-MAC]
-    #[arg(short = 'D', value_name = "RANGE", default_value = "ff:ff:ff:ff:ff:ff")]
-    pub(super) dst_mac: MacRange,
-
-    /// Source MAC addresses
-    #[arg(short = 'S', value_name = "RANGE", default_value = "02:00:00:00:00:01")]
-    pub(super) src_mac: MacRange,
-
-    /// Frames per turn
-    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536))]
-    pub(super) burst: u32,
-
-    /// Frames per second such as 10k, 1.5M, or bits per second on the wire such as 10Gbit; 0 or max: no limit [default: max; ping: 1k]
-    #[arg(short = 'R', value_name = "RATE")]
-    pub(super) rate: Option<Rate>,
-
-    /// Threads: for tx one tx ring each; for rx they share the rx rings
-    #[arg(short = 'p', value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(super) threads: u32,
-
-    /// CPUs to use, from -a on
-    #[arg(short, value_name = "CORES", value_parser = at_least_one)]
-    pub(super) cores: Option<usize>,
-
-    /// CPU of the first thread; the next thread gets the next one
-    #[arg(short = 'a', value_name = "CPU")]
-    pub(super) first_cpu: Option<usize>,
 
     /// Wait for the link to come up, at most this long; ports without a link do not wait
     #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
     pub(super) wait: f64,
 
-    #[command(flatten)]
+    /// Bytes of a frame without FCS [default: 60, or 80 for IPv6]
+    #[arg(short, value_name = "LEN", help_heading = SENT)]
+    pub(super) length: Option<usize>,
+
+    /// Destination addresses and ports: ADDRESS[:PORT][-ADDRESS[:PORT]]; IPv6 in brackets before a port
+    #[arg(short, value_name = "RANGE", help_heading = SENT)]
+    pub(super) dst: Option<EndpointRange>,
+
+    /// Source addresses and ports
+    #[arg(short, value_name = "RANGE", help_heading = SENT)]
+    pub(super) src: Option<EndpointRange>,
+
+    /// Destination MAC addresses: MAC[-MAC]
+    #[arg(short = 'D', value_name = "RANGE", default_value = "ff:ff:ff:ff:ff:ff", help_heading = SENT)]
+    pub(super) dst_mac: MacRange,
+
+    /// Source MAC addresses
+    #[arg(short = 'S', value_name = "RANGE", default_value = "02:00:00:00:00:01", help_heading = SENT)]
+    pub(super) src_mac: MacRange,
+
+    #[command(flatten, next_help_heading = RECEIVED)]
     pub(super) selection: Selection,
 
+    /// Frames per turn
+    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536), help_heading = THREADS)]
+    pub(super) burst: u32,
+
+    /// Frames per second such as 10k, 1.5M, or bits per second on the wire such as 10Gbit; 0 or max: no limit [default: max; ping: 1k]
+    #[arg(short = 'R', value_name = "RATE", help_heading = SENT)]
+    pub(super) rate: Option<Rate>,
+
+    /// Threads: for tx one tx ring each; for rx they share the rx rings
+    #[arg(short = 'p', value_name = "THREADS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = THREADS)]
+    pub(super) threads: u32,
+
+    /// CPUs to use, from -a on
+    #[arg(short, value_name = "CORES", value_parser = at_least_one, help_heading = THREADS)]
+    pub(super) cores: Option<usize>,
+
+    /// CPU of the first thread; the next thread gets the next one
+    #[arg(short = 'a', value_name = "CPU", help_heading = THREADS)]
+    pub(super) first_cpu: Option<usize>,
+
     /// Milliseconds between report lines
-    #[arg(short = 'T', value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=3_600_000))]
+    #[arg(short = 'T', value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..=3_600_000), help_heading = REPORTS)]
     pub(super) report_ms: u64,
 
     /// Draw source addresses and ports at random, from -s or from all of IPv4
-    #[arg(short = 'z')]
+    #[arg(short = 'z', help_heading = SENT)]
     pub(super) random_src: bool,
 
     /// Draw destination addresses and ports at random, from -d or from all of IPv4
-    #[arg(short = 'Z')]
+    #[arg(short = 'Z', help_heading = SENT)]
     pub(super) random_dst: bool,
 
     /// 802.1Q tag: ID[:PRIORITY]
-    #[arg(long, value_name = "ID[:PRIO]")]
+    #[arg(long, value_name = "ID[:PRIO]", help_heading = SENT)]
     pub(super) vlan: Option<Vlan>,
 
     /// Start of the random draws; the same seed sends the same frames
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = SENT)]
     pub(super) seed: u64,
 
     /// Check the sequence of received frames even if the first have no tags [default: when tags are found and one
     /// thread sees all frames]
-    #[arg(long, overrides_with = "no_check")]
+    #[arg(long, overrides_with = "no_check", help_heading = RECEIVED)]
     pub(super) check: bool,
 
     /// Do not look into received frames
-    #[arg(long)]
+    #[arg(long, help_heading = RECEIVED)]
     pub(super) no_check: bool,
 
     /// Look for frames this long before sleeping
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, help_heading = THREADS)]
     pub(super) spin_us: u64,
 
     /// Say at the start all that there is to say of the port and the frames
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = REPORTS)]
     pub(super) verbose: bool,
 
     /// Print the final averages as one JSON object; report lines go to standard error
-    #[arg(long)]
+    #[arg(long, help_heading = REPORTS)]
     pub(super) json: bool,
 }
+
+// Headings of the options.
+const SENT: &str = "Frames to send";
+const RECEIVED: &str = "Frames to receive";
+const THREADS: &str = "Threads and turns";
+const REPORTS: &str = "Reports";
 
 const EXAMPLES: &str = "\
 Frames are UDP in Ethernet. Those of at least 60 bytes (IPv6: 80) carry stream, sequence number and time, by which the

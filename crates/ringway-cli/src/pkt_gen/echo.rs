@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ringway::Port;
-use ringway_bench::engine::{Pinger, Ponger};
-use ringway_bench::traffic::check::MAX_STREAMS;
-use ringway_bench::traffic::report::many;
+use ringway_engine::{Pinger, Ponger};
+use ringway_traffic::check::MAX_STREAMS;
+use ringway_traffic::units::many;
 use serde_json::json;
 
 use super::{Session, frames, meter};

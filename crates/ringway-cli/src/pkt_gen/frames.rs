@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use ringway::Port;
-use ringway_bench::traffic::range::{DEFAULT_PORT, EndpointRange, Order};
-use ringway_bench::traffic::template::{FrameSpec, Template};
+use ringway_traffic::range::{DEFAULT_PORT, EndpointRange, Order};
+use ringway_traffic::template::{FrameSpec, Template};
 
 use super::args::Args;
 use crate::failure::Failure;

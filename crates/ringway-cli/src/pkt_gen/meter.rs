@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use ringway::monotonic_ns;
-use ringway_bench::engine::{Progress, Signals, supervise};
-use ringway_bench::traffic::report::{Report, Sample, Summary};
+use ringway_engine::{Progress, Signals, supervise};
+use ringway_traffic::report::{Report, Sample, Summary};
 
 use super::Session;
 use crate::failure::Failure;

@@ -8,9 +8,9 @@ mod rx;
 mod tx;
 
 use ringway::{OpenOptions, Port, PortName};
-use ringway_bench::affinity;
-use ringway_bench::engine::{Progress, Signals};
-use ringway_bench::traffic::report::many;
+use ringway_engine::affinity;
+use ringway_engine::{Progress, Signals};
+use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, note, served};
@@ -19,7 +19,7 @@ use crate::{counters, link, stop};
 
 pub(crate) use args::Args;
 use args::Function;
-use ringway_bench::traffic::report::Summary;
+use ringway_traffic::report::Summary;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ringway::{Port, RxRing};
-use ringway_bench::engine::{Check, Receiver};
-use ringway_bench::traffic::check::Counts;
-use ringway_bench::traffic::report::many;
+use ringway_engine::{Check, Receiver};
+use ringway_traffic::check::Counts;
+use ringway_traffic::units::many;
 use serde_json::json;
 
 use super::{Session, meter};

@@ -1,8 +1,8 @@
 //! `pkt-gen -f tx`.
 
 use ringway::Port;
-use ringway_bench::engine::Sender;
-use ringway_bench::traffic::report::many;
+use ringway_engine::Sender;
+use ringway_traffic::units::many;
 use serde_json::json;
 
 use super::{Session, frames, meter};

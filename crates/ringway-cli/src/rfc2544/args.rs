@@ -14,9 +14,9 @@ use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::schedule::CATCH_UP;
 use ringway_bench::rfc2544::search::{Preset, SearchKind};
 use ringway_bench::rfc2544::settings::Test;
+use ringway_traffic::number;
 
 use super::dut::DutArgs;
-use crate::units;
 
 /// Benchmark a device by RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
 #[derive(Debug, Clone, clap::Args)]
@@ -26,11 +26,11 @@ pub(crate) struct Args {
     pub(super) command: Option<Command>,
 
     /// Port that sends [default in virtual time: a modelled device]
-    #[arg(long, value_name = "PORT", requires = "rx")]
+    #[arg(long, value_name = "PORT", requires = "rx", help_heading = PORTS)]
     pub(super) tx: Option<String>,
 
     /// Port that receives; the same as --tx for loop:, to measure the tester itself
-    #[arg(long, value_name = "PORT", requires = "tx")]
+    #[arg(long, value_name = "PORT", requires = "tx", help_heading = PORTS)]
     pub(super) rx: Option<String>,
 
     #[command(flatten)]
@@ -41,19 +41,19 @@ pub(crate) struct Args {
     pub(super) self_test: bool,
 
     /// Speed of the link, which the sender keeps to: 1G, 10Gbit, 100mbit
-    #[arg(long, value_name = "BITS", value_parser = units::bits, conflicts_with = "pps")]
+    #[arg(long, value_name = "BITS", value_parser = number::bits, conflicts_with = "pps")]
     pub(super) link: Option<u64>,
 
     /// Highest rate in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = units::frames)]
+    #[arg(long, value_name = "RATE", value_parser = number::frames)]
     pub(super) pps: Option<u64>,
 
     /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
-    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes)]
+    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes, help_heading = FRAMES)]
     pub(super) sizes: Sizes,
 
     /// A mix of sizes besides, as WEIGHTxSIZE,...; imix is 7x64,4x570,1x1518
-    #[arg(long, value_name = "MIX", value_parser = mix)]
+    #[arg(long, value_name = "MIX", value_parser = mix, help_heading = FRAMES)]
     pub(super) imix: Option<Mix>,
 
     /// Tests: throughput, latency, loss, back-to-back, burst, recovery, reset, or all
@@ -61,143 +61,143 @@ pub(crate) struct Args {
     pub(super) tests: Tests,
 
     /// How the throughput is searched
-    #[arg(long, value_enum, default_value_t = SearchName::Binary)]
+    #[arg(long, value_enum, default_value_t = SearchName::Binary, help_heading = TRIALS)]
     pub(super) search: SearchName,
 
     /// What a load has to meet; mlr takes several, separated by commas
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "rfc2544")]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "rfc2544", help_heading = TRIALS)]
     pub(super) preset: Vec<PresetName>,
 
     /// Resolution of the search in percent of the maximum rate
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent, help_heading = TRIALS)]
     pub(super) resolution: f64,
 
     /// Length of a trial [default: 60]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
     pub(super) seconds: Option<f64>,
 
     /// Length of the trials of a binary search before the last one [default: as --seconds]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
     pub(super) search_seconds: Option<f64>,
 
     /// Wait for stragglers after each trial
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting, help_heading = TRIALS)]
     pub(super) wait: f64,
 
     /// Pause between trials
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting, help_heading = TRIALS)]
     pub(super) pause: f64,
 
     /// Repeats of a trial in which the tester itself stood still
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = TRIALS)]
     pub(super) retries: u32,
 
     /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
-    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = TRIALS)]
     pub(super) catch_up: u64,
 
     /// Length of the trials of the latency test [default: 120]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TESTS)]
     pub(super) latency_seconds: Option<f64>,
 
     /// Repeats of the latency test at the throughput
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = TESTS)]
     pub(super) latency_repeat: u32,
 
     /// Step of the loss test in percent of the maximum rate
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent, help_heading = TESTS)]
     pub(super) loss_step: f64,
 
     /// Length of the bursts of the burst test
-    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 20.0, value_parser = seconds, help_heading = TESTS)]
     pub(super) burst_seconds: f64,
 
     /// Longest burst of the back-to-back test
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = seconds, help_heading = TESTS)]
     pub(super) burst_limit: f64,
 
     /// Resolution of the back-to-back test in frames
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = TESTS)]
     pub(super) burst_step: u64,
 
     /// Repeats of the back-to-back test
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = 50, help_heading = TESTS)]
     pub(super) burst_repeat: u32,
 
     /// Repeats of the recovery test
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = TESTS)]
     pub(super) recovery_repeat: u32,
 
     /// Command that restarts the device in the reset test; without it, restart it by hand
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = TESTS)]
     pub(super) reset_command: Option<String>,
 
     /// When the device is restarted, after the start of the trial
-    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 10.0, value_parser = seconds, help_heading = TESTS)]
     pub(super) reset_at: f64,
 
     /// What is restarted, for the report
-    #[arg(long, value_name = "KIND", default_value = "software", value_parser = ["hardware", "software", "power"])]
+    #[arg(long, value_name = "KIND", default_value = "software", value_parser = ["hardware", "software", "power"], help_heading = TESTS)]
     pub(super) reset_kind: String,
 
     /// Number of flows, 1 to 16M; of several, separated by commas, each has results of its own
-    #[arg(long, value_name = "LIST", default_value = "1", value_delimiter = ',', value_parser = flows)]
+    #[arg(long, value_name = "LIST", default_value = "1", value_delimiter = ',', value_parser = flows, help_heading = FRAMES)]
     pub(super) flows: Vec<u32>,
 
     /// Order of flows: sequential, random, zipf
-    #[arg(long, default_value_t = FlowOrder::Sequential)]
+    #[arg(long, default_value_t = FlowOrder::Sequential, help_heading = FRAMES)]
     pub(super) order: FlowOrder,
 
     /// IPv6 instead of IPv4
-    #[arg(long)]
+    #[arg(long, help_heading = FRAMES)]
     pub(super) ipv6: bool,
 
     /// No UDP checksum in frames of IPv4; changed payloads go unnoticed then
-    #[arg(long, conflicts_with = "ipv6")]
+    #[arg(long, conflicts_with = "ipv6", help_heading = FRAMES)]
     pub(super) no_udp_checksum: bool,
 
     /// VLAN tag of all frames; two, separated by a comma, outer first
-    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..4095))]
+    #[arg(long, value_name = "ID", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(0..4095), help_heading = FRAMES)]
     pub(super) vlan: Vec<u16>,
 
     /// MAC address of the sending side
-    #[arg(long, value_name = "MAC")]
+    #[arg(long, value_name = "MAC", help_heading = FRAMES)]
     pub(super) src_mac: Option<String>,
 
     /// MAC address of the receiving side, or of the router before it
-    #[arg(long, value_name = "MAC")]
+    #[arg(long, value_name = "MAC", help_heading = FRAMES)]
     pub(super) dst_mac: Option<String>,
 
     /// MAC addresses vary with the flow (RFC 4814)
-    #[arg(long)]
+    #[arg(long, help_heading = FRAMES)]
     pub(super) vary_macs: bool,
 
     /// Both directions at once
-    #[arg(long)]
+    #[arg(long, help_heading = FRAMES)]
     pub(super) bidir: bool,
 
-    /// Run all tests again under each of these conditions (RFC 2544, 11)
-    #[arg(long = "modifier", value_enum, value_delimiter = ',', value_name = "LIST")]
+    /// Run all tests again under each of these conditions
+    #[arg(long = "modifier", value_enum, value_delimiter = ',', value_name = "LIST", help_heading = CONDITIONS)]
     pub(super) modifiers: Vec<ModifierName>,
 
     /// Address of the device on the side of the sending port, for --modifier management
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = CONDITIONS)]
     pub(super) management: Option<Ipv4Addr>,
 
     /// Command that sends a routing update, for --modifier routes; the number of the update follows it as a word
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = CONDITIONS)]
     pub(super) route_command: Option<String>,
 
     /// Command that sets filters up in the device, for --modifier filters
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = CONDITIONS)]
     pub(super) filter_command: Option<String>,
 
     /// Command that removes the filters
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = CONDITIONS)]
     pub(super) filter_remove: Option<String>,
 
     /// Start of all that is drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = FRAMES)]
     pub(super) seed: u64,
 
     /// Virtual clock: exact on any machine, no statement about speed
@@ -205,20 +205,20 @@ pub(crate) struct Args {
     pub(super) virtual_time: bool,
 
     /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process; in virtual time also a modelled
-    /// one, link[:delay=1us] or switch[:pps=1M,bps=8G,buffer=64,latency=5us,recovery=10ms,outage=10s+1s]
-    #[arg(long, value_name = "DEVICE", conflicts_with = "tx")]
+    /// one, link[:delay=1us] or switch[:KEY=VALUE,...] with pps=1M, bps=8Gbit, buffer=64, latency=5us, recovery=10ms, outage=10s+1s
+    #[arg(long, value_name = "DEVICE", conflicts_with = "tx", help_heading = PORTS)]
     pub(super) device: Option<InnerDevice>,
 
     /// Slots of each ring
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536), help_heading = PORTS)]
     pub(super) slots: Option<u32>,
 
     /// CPUs of the polling threads: sender, receiver, and so on
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = PORTS)]
     pub(super) cpus: Vec<usize>,
 
     /// Send although an interface holds a default route or an address of a production network
-    #[arg(long)]
+    #[arg(long, help_heading = PORTS)]
     pub(super) allow_production: bool,
 
     /// Read options from a file, one `name = value` a line; those of the command line count more
@@ -226,19 +226,19 @@ pub(crate) struct Args {
     pub(super) config: Option<PathBuf>,
 
     /// Keep each trial in a file; the same command goes on where a run with it was stopped
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) journal: Option<PathBuf>,
 
     /// Write the report as a page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) page: Option<PathBuf>,
 
     /// Write the report as JSON, for diff
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) save: Option<PathBuf>,
 
     /// Write a CSV file for each test into a directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = REPORTS)]
     pub(super) csv: Option<PathBuf>,
 
     /// Say how long it will take, and send nothing
@@ -246,11 +246,11 @@ pub(crate) struct Args {
     pub(super) plan: bool,
 
     /// Print a line for each trial on standard error
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = REPORTS)]
     pub(super) verbose: bool,
 
     /// Print the report as one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = REPORTS)]
     pub(super) json: bool,
 }
 
@@ -281,9 +281,19 @@ pub(super) enum Command {
     Switch(Box<super::switch_args::SwitchArgs>),
 }
 
+// Headings of the options that are not for every run.
+pub(super) const PORTS: &str = "Ports and devices";
+pub(super) const TRIALS: &str = "Trials and search";
+const TESTS: &str = "Single tests";
+const FRAMES: &str = "Frames and flows";
+const CONDITIONS: &str = "Conditions (RFC 2544, 11)";
+pub(super) const REPORTS: &str = "Reports";
+
 const EXAMPLES: &str = "\
 Sizes count the FCS. A trial in which the tester itself stood still or fell short is invalid and repeated. In virtual time without
 ports the device is modelled: an ideal link, or what --device says. These are overload tests for isolated laboratories (RFC 6815).
+
+Keys of --json and --save: docs/rfc2544.md, under JSON.
 
 Examples:
   ringway rfc2544 --virtual-time --link 1G --test burst,throughput   # exact counts of 20 s at line rate
@@ -434,7 +444,7 @@ fn mix(text: &str) -> Result<Mix, String> {
 fn flows(text: &str) -> Result<u32, String> {
     let most = ringway_bench::rfc2544::flow::MAX_FLOWS;
     // 16M is meant as 2^24.
-    let n = if text == "16M" { most.into() } else { units::count(text)? };
+    let n = if text == "16M" { most.into() } else { number::count(text)? };
     u32::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| "accepted: 1 to 16M".into())
 }
 

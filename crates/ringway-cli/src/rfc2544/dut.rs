@@ -6,6 +6,7 @@ use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::real::RigSpec;
 use ringway_bench::suite::Fault;
 
+use super::args::PORTS;
 use crate::failure::Failure;
 
 /// Longest packet of a link of the kernel.
@@ -17,19 +18,19 @@ const AROUND: u32 = 18;
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct DutArgs {
     /// Device, set up for the run in namespaces of its own, in place of --tx and --rx; its links have 10G unless told otherwise
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["tx", "rx", "device"], value_parser = kinds())]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["tx", "rx", "device"], value_parser = kinds(), help_heading = PORTS)]
     pub(super) dut: Option<DutKind>,
 
     /// How the tester attaches to the links of --dut [default: ebpf]
-    #[arg(long, value_name = "BACKEND", value_parser = backends())]
+    #[arg(long, value_name = "BACKEND", value_parser = backends(), help_heading = PORTS)]
     pub(super) dut_backend: Option<Backend>,
 
     /// Packet filters of --dut linux-bridge and linux-router, of which the last permits the test frames; needs nft
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = PORTS)]
     pub(super) dut_filters: u32,
 
     /// CPU of the process of --dut openvswitch [default: the last one]
-    #[arg(long, value_name = "CPU")]
+    #[arg(long, value_name = "CPU", help_heading = PORTS)]
     pub(super) dut_cpu: Option<usize>,
 }
 

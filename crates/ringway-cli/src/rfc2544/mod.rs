@@ -14,19 +14,21 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::device::{Router, VirtualRig};
-use ringway_bench::rfc2544::frame::Format;
+use ringway_bench::rfc2544::format::Format;
 use ringway_bench::rfc2544::journal::Journal;
 use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_bench::rfc2544::rate::{Rate, SECOND};
 use ringway_bench::rfc2544::real::{MOST_ANNOUNCED, RealClock, RealRig, RigSpec, refuse};
+use ringway_bench::rfc2544::record::Record;
 use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
 use ringway_bench::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
-use ringway_bench::rfc2544::session::{Event, Record, Rig, Session, Stop};
+use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
 use ringway_bench::rfc2544::trial::{Order, Trial};
 use ringway_bench::rfc2544::variant::Variant;
 use ringway_bench::suite::conditions::Conditions;
+use ringway_engine::Signals;
+use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
@@ -78,7 +80,7 @@ fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
     let (trials, ps) = estimate(&plan.settings);
     let seconds = ps / SECOND;
     let mut lines =
-        vec![format!("{}: about {trials} trials, {} in real time", plan.device(), clock(seconds))];
+        vec![format!("{}: about {}, {} in real time", plan.device(), many(trials, "trial"), clock(seconds))];
     if plan.self_test.is_some() {
         lines.push(format!("self-test: {:.0} s before", selftest_seconds(&plan.settings).ceil()));
     }

@@ -3,7 +3,8 @@
 use ringway_bench::dut::DutKind;
 use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_bench::rfc2544::flow::Flows;
-use ringway_bench::rfc2544::frame::{Format, Writer};
+use ringway_bench::rfc2544::format::Format;
+use ringway_bench::rfc2544::frame::Writer;
 use ringway_bench::rfc2544::lanes::Cpus;
 use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::rate::Load;

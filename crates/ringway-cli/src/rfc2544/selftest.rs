@@ -2,11 +2,11 @@
 
 use ringway::PortName;
 use ringway_bench::dut::{Backend, DutKind, DutSpec};
-use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::real::{RealRig, RigSpec};
 use ringway_bench::rfc2544::selftest::{self, SelfTest};
 use ringway_bench::rfc2544::session::Stop;
 use ringway_bench::rfc2544::settings::Settings;
+use ringway_engine::Signals;
 
 use super::dut::{Device, between};
 use crate::console::note;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use ringway_bench::rfc2544::measure::estimate;
 use ringway_bench::rfc2544::rate::SECOND;
-use ringway_bench::rfc2544::session::{Event, Record};
+use ringway_bench::rfc2544::record::Record;
+use ringway_bench::rfc2544::session::Event;
 use ringway_bench::rfc2544::settings::Settings;
 
 use crate::console::note;

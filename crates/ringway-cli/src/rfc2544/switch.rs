@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use ringway_bench::engine::Signals;
 use ringway_bench::rfc2544::real::{RealClock, refuse};
 use ringway_bench::rfc2544::report::TimeKind;
 use ringway_bench::rfc2544::session::Stop;
@@ -16,6 +15,7 @@ use ringway_bench::rfc2889::report::{Report, SCHEMA, csv, page, text};
 use ringway_bench::rfc2889::session::{Event, Record, Rig, Session};
 use ringway_bench::rfc2889::settings::Settings;
 use ringway_bench::suite::conditions::Conditions;
+use ringway_engine::Signals;
 use serde_json::Value;
 
 use super::switch_args::SwitchArgs;

@@ -10,29 +10,31 @@ use ringway_bench::rfc2544::schedule::CATCH_UP;
 use ringway_bench::rfc2889::model::SwitchSpec;
 use ringway_bench::rfc2889::pattern::Pattern;
 use ringway_bench::rfc2889::settings::Test;
+use ringway_traffic::number;
 
-use super::args::{PresetName, SearchName, Sizes, named, percent, seconds, sizes, waiting};
+use super::args::{
+    PORTS, PresetName, REPORTS, SearchName, Sizes, TRIALS, named, percent, seconds, sizes, waiting,
+};
 use super::dut::{backends, kinds};
-use crate::units;
 
 /// Benchmark a switch with several ports by RFC 2889: forwarding, congestion, addresses, wrong frames, broadcast
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SwitchArgs {
     /// Ports of the tester, separated by commas [default in virtual time: a modelled switch]
-    #[arg(long, value_name = "PORTS", value_delimiter = ',')]
+    #[arg(long, value_name = "PORTS", value_delimiter = ',', help_heading = PORTS)]
     pub(super) ports: Vec<String>,
 
     /// Device, set up for the run in namespaces of its own, in place of --ports; its links have 10G unless told otherwise
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["ports", "device"], value_parser = kinds())]
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["ports", "device"], value_parser = kinds(), help_heading = PORTS)]
     pub(super) dut: Option<DutKind>,
 
     /// Ports of --dut
-    #[arg(long, value_name = "N", default_value_t = 4, requires = "dut")]
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "dut", help_heading = PORTS)]
     pub(super) dut_ports: usize,
 
     /// How the tester attaches to the links of --dut [default: ebpf]
-    #[arg(long, value_name = "BACKEND", requires = "dut", value_parser = backends())]
+    #[arg(long, value_name = "BACKEND", requires = "dut", value_parser = backends(), help_heading = PORTS)]
     pub(super) dut_backend: Option<Backend>,
 
     /// Tests: forwarding, congestion, capacity, learning, errored, broadcast, or all
@@ -44,11 +46,11 @@ pub(crate) struct SwitchArgs {
     pub(super) patterns: Patterns,
 
     /// Speed of the links, which senders keep to: 1G, 10Gbit, 100mbit
-    #[arg(long, value_name = "BITS", value_parser = units::bits, conflicts_with = "pps")]
+    #[arg(long, value_name = "BITS", value_parser = number::bits, conflicts_with = "pps")]
     pub(super) link: Option<u64>,
 
     /// Highest rate of each port in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = units::frames)]
+    #[arg(long, value_name = "RATE", value_parser = number::frames)]
     pub(super) pps: Option<u64>,
 
     /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
@@ -56,126 +58,131 @@ pub(crate) struct SwitchArgs {
     pub(super) sizes: Sizes,
 
     /// Frames that leave back to back; the pause after them makes up the load
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=930))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=930), help_heading = TRIALS)]
     pub(super) burst: u64,
 
     /// How throughputs are searched
-    #[arg(long, value_enum, default_value_t = SearchName::Binary)]
+    #[arg(long, value_enum, default_value_t = SearchName::Binary, help_heading = TRIALS)]
     pub(super) search: SearchName,
 
     /// What a load has to meet
-    #[arg(long, value_enum, default_value = "rfc2544")]
+    #[arg(long, value_enum, default_value = "rfc2544", help_heading = TRIALS)]
     pub(super) preset: PresetName,
 
     /// Resolution of searches for a load in percent of the maximum rate
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent, help_heading = TRIALS)]
     pub(super) resolution: f64,
 
     /// Step of loads from full load to the throughput, for the maximum forwarding rate, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent, help_heading = TRIALS)]
     pub(super) step: f64,
 
     /// Length of a trial [default: 30; 1 with a modelled switch]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
     pub(super) seconds: Option<f64>,
 
     /// Length of the trials of a binary search before the last one [default: as --seconds]
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
     pub(super) search_seconds: Option<f64>,
 
     /// Wait for stragglers after each trial
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting)]
+    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting, help_heading = TRIALS)]
     pub(super) wait: f64,
 
     /// Pause between trials
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting)]
+    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting, help_heading = TRIALS)]
     pub(super) pause: f64,
 
     /// Repeats of a trial in which the tester itself stood still
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = TRIALS)]
     pub(super) retries: u32,
 
     /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
-    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536))]
+    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = TRIALS)]
     pub(super) catch_up: u64,
 
     /// Most addresses that the capacity test tries
-    #[arg(long, value_name = "N", default_value = "8192", value_parser = units::count)]
+    #[arg(long, value_name = "N", default_value = "8192", value_parser = number::count, help_heading = ADDRESSES)]
     pub(super) addresses: u64,
 
     /// Resolution of the capacity test
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..), help_heading = ADDRESSES)]
     pub(super) address_step: u64,
 
     /// New addresses a second of the capacity test, and frames a second that look for them
-    #[arg(long, value_name = "RATE", default_value = "100", value_parser = units::frames)]
+    #[arg(long, value_name = "RATE", default_value = "100", value_parser = number::frames, help_heading = ADDRESSES)]
     pub(super) learning_pps: u64,
 
     /// Addresses of the learning test [default: as many as the capacity test found, or 1000]
-    #[arg(long, value_name = "N", value_parser = units::count)]
+    #[arg(long, value_name = "N", value_parser = number::count, help_heading = ADDRESSES)]
     pub(super) learning_addresses: Option<u64>,
 
     /// Resolution of the learning test in addresses a second
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..), help_heading = ADDRESSES)]
     pub(super) learning_step: u64,
 
     /// How long the device keeps an address: that long is waited until it has forgotten all
-    #[arg(long, value_name = "S", default_value_t = 300.0, value_parser = age)]
+    #[arg(long, value_name = "S", default_value_t = 300.0, value_parser = age, help_heading = ADDRESSES)]
     pub(super) age: f64,
 
     /// Command that has the device forget its addresses, instead of waiting
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", help_heading = ADDRESSES)]
     pub(super) flush: Option<String>,
 
     /// Start of all that is drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = ADDRESSES)]
     pub(super) seed: u64,
 
     /// Virtual clock: exact on any machine, no statement about speed
     #[arg(long)]
     pub(super) virtual_time: bool,
 
-    /// Modelled switch of virtual time without ports: switch[:ports=4,port-pps=1M,fabric=8M,buffer=64,latency=5us,table=8192,learn=10k,
-    /// age=300s,hol,pressure,forwards=bad-fcs+oversize]
-    #[arg(long, value_name = "DEVICE", conflicts_with = "ports")]
+    /// Modelled switch of virtual time without ports, switch[:KEY[=VALUE],...] with ports=4, port-pps=1M, fabric=8M, buffer=64, latency=5us,
+    /// table=8192, learn=10k, age=300s, hol, pressure, forwards=bad-fcs+oversize
+    #[arg(long, value_name = "DEVICE", conflicts_with = "ports", help_heading = PORTS)]
     pub(super) device: Option<SwitchSpec>,
 
     /// Slots of each ring
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536), help_heading = PORTS)]
     pub(super) slots: Option<u32>,
 
     /// CPUs of the sending and of the receiving thread
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = PORTS)]
     pub(super) cpus: Vec<usize>,
 
     /// Send although an interface holds a default route or an address of a production network
-    #[arg(long)]
+    #[arg(long, help_heading = PORTS)]
     pub(super) allow_production: bool,
 
     /// Write the report as a page
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) page: Option<PathBuf>,
 
     /// Write the report as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) save: Option<PathBuf>,
 
     /// Write a CSV file for each test into a directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = REPORTS)]
     pub(super) csv: Option<PathBuf>,
 
     /// Print a line for each trial on standard error
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = REPORTS)]
     pub(super) verbose: bool,
 
     /// Print the report as one JSON object
-    #[arg(long)]
+    #[arg(long, help_heading = REPORTS)]
     pub(super) json: bool,
 }
+
+/// Heading of the options of capacity and learning.
+const ADDRESSES: &str = "Addresses";
 
 const EXAMPLES: &str = "\
 Sizes count the FCS. The first port teaches addresses, the second looks for them, the others watch. Congestion goes from the first
 two ports to the third and fourth. Two threads poll, one for all senders and one for all receivers.
+
+Keys of --json and --save: docs/rfc2889.md, under JSON.
 
 Examples:
   ringway rfc2544 switch --virtual-time --link 1G --device switch:ports=8,port-pps=1M --pattern all --sizes 64,1518

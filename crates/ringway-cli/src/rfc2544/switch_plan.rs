@@ -2,7 +2,7 @@
 
 use ringway_bench::dut::{Dut, DutKind, DutSpec};
 use ringway_bench::rfc2544::flow::{FlowOrder, Flows};
-use ringway_bench::rfc2544::frame::Format;
+use ringway_bench::rfc2544::format::Format;
 use ringway_bench::rfc2544::lanes::Cpus;
 use ringway_bench::rfc2544::mix::Mix;
 use ringway_bench::rfc2544::rate::{Load, SECOND};

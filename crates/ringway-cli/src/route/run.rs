@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use ringway::monotonic_ns;
-use ringway_bench::engine::supervise;
-use ringway_bench::traffic::report::many;
+use ringway_engine::supervise;
 use ringway_fwd::router::Rpf;
 use ringway_router::user::{Options, Router, Side, Watch};
+use ringway_traffic::units::many;
 use serde_json::{Map, Value, json};
 
 use crate::console::Console;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::net::IpAddr;
 
-use ringway_fwd::fib::{FibError, Prefix4, Prefix6};
+use ringway_fib::{FibError, Prefix4, Prefix6};
 use ringway_router::follow::{Ask, Request};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ringway::vale::SwitchSum;
 use ringway::{Counters, OpenPort, OpenRing, PortName};
-use ringway_bench::traffic::report::many;
+use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use super::account::{Account, Books, State, Verdict, compare};
@@ -148,9 +148,10 @@ fn summary(verdict: &Verdict) -> String {
 /// The gap as it was read, beside what can be under way. Where it is wider, frames passed while counters were read.
 fn under_way(account: &Account) -> String {
     let (gap, bound) = (account.gap(), account.bound());
+    let frames = if gap == 1 { "frame" } else { "frames" };
     match gap.unsigned_abs() <= bound {
-        true => format!("{gap} frames under way of at most {bound}"),
-        false => format!("{gap} frames between two looks at moving counters"),
+        true => format!("{gap} {frames} under way of at most {bound}"),
+        false => format!("{gap} {frames} between two looks at moving counters"),
     }
 }
 

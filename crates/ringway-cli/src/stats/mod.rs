@@ -16,7 +16,7 @@ use crate::switches::Reading;
 use crate::units::printable;
 use crate::visible::{nobody_has_it, none_listed};
 use crate::{counters, link, metrics, routers, stop, switches};
-use since::Look;
+use since::{Look, Since, words};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
@@ -61,6 +61,8 @@ Keys of --json, which stay as they are; new ones may be added:
                       apart by ring
     rings[]           the rings, rx before tx: direction (rx or tx), ring (0, 1, ...), slots,
                       fill (slots in use after the last sync), and counters
+    rates             with -w: null at first, then seconds since the time before, and rx and tx:
+                      pps, bps, wire_bps (with FCS, preamble and gap), dropped, all a second
   totals              rx, tx: counters of all ports
   counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that
                       moved something), wakeups, wakeups_withheld (a switch left the program asleep,
@@ -85,6 +87,7 @@ routers, with label router; ringway_router_packets has labels member and outcome
 Examples:
   ringway stats                  # all ports that you may see
   ringway stats eth0 -w 1        # one port with its rates, every second
+  ringway stats -w 1 --json      # the same, an object a line
   ringway stats --check          # is every frame accounted for?
   ringway stats --openmetrics    # what ringway exporter serves
   ringway stats --json | jq '.ports[] | {name, dropped: .rx.dropped}'
@@ -135,15 +138,21 @@ fn all_routers(args: &Args) -> Vec<routers::Reading> {
 fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Failure> {
     let look = Look::new(selected(args)?);
     let ports = &look.ports;
+    let since: Vec<Option<Since>> = ports.iter().map(|p| before.and_then(|b| look.since(b, p))).collect();
     let text: Vec<String> =
-        ports.iter().map(|p| describe(p, args.verbose, before.and_then(|b| look.rates(b, p)))).collect();
+        ports.iter().zip(&since).map(|(p, since)| describe(p, args.verbose, since.as_ref())).collect();
     let text = if text.is_empty() { none_listed() } else { text.join("\n") };
     let mut totals = PortCounters::default();
     for p in ports {
         totals.rx.add(&p.counters.rx);
         totals.tx.add(&p.counters.tx);
     }
-    let objects: Vec<Value> = ports.iter().map(object).collect();
+    let mut objects: Vec<Value> = ports.iter().map(object).collect();
+    if args.watch.is_some() {
+        for (object, since) in objects.iter_mut().zip(&since) {
+            object["rates"] = since.as_ref().map_or(Value::Null, Since::object);
+        }
+    }
     console.result(&text, &json!({ "ports": objects, "totals": counters::port(&totals) }))?;
     if args.json && ports.is_empty() {
         note(&none_listed());
@@ -151,8 +160,8 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
     Ok(look)
 }
 
-fn describe(p: &OpenPort, verbose: bool, rates: Option<[String; 2]>) -> String {
-    let [rx, tx] = rates.map(|both| both.map(|rates| format!("; {rates}"))).unwrap_or_default();
+fn describe(p: &OpenPort, verbose: bool, since: Option<&Since>) -> String {
+    let [rx, tx] = since.map(|s| [s.rx, s.tx].map(|r| format!("; {}", words(r)))).unwrap_or_default();
     let name = printable(&p.name);
     let mut text = format!("{name} (pid {})\n  rx {}{rx}\n  tx {}{tx}", p.pid, p.counters.rx, p.counters.tx);
     if verbose {

@@ -1,6 +1,8 @@
 //! What happened since the look before.
 
 use ringway::{OpenPort, monotonic_ns};
+use ringway_traffic::units::{bit_rate, scaled};
+use serde_json::{Value, json};
 
 use crate::rates::Rates;
 use crate::units::short;
@@ -17,8 +19,8 @@ impl Look {
         Self { time_ns: monotonic_ns(), ports }
     }
 
-    /// The rates of both directions of a port of this look; `None` when the port was not there before.
-    pub(super) fn rates(&self, before: &Self, port: &OpenPort) -> Option<[String; 2]> {
+    /// What happened at a port of this look; `None` when it was not there before.
+    pub(super) fn since(&self, before: &Self, port: &OpenPort) -> Option<Since> {
         let then = before
             .ports
             .iter()
@@ -26,12 +28,30 @@ impl Look {
         let seconds = self.time_ns.saturating_sub(before.time_ns) as f64 / 1e9;
         let rx = Rates::between(&then.counters.rx, &port.counters.rx, seconds)?;
         let tx = Rates::between(&then.counters.tx, &port.counters.tx, seconds)?;
-        Some([rx, tx].map(words))
+        Some(Since { seconds, rx, tx })
     }
 }
 
-fn words(r: Rates) -> String {
-    format!("{} pps, {} bit/s, {} drops/s", short(r.pps), short(r.bps), short(r.drops))
+/// The rates of both directions of a port.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Since {
+    /// How long ago the look before was.
+    pub(super) seconds: f64,
+    pub(super) rx: Rates,
+    pub(super) tx: Rates,
+}
+
+impl Since {
+    /// The object of `--json`.
+    pub(super) fn object(&self) -> Value {
+        let of = |r: Rates| json!({ "pps": r.pps, "bps": r.bps, "wire_bps": r.wire_bps, "dropped": r.drops });
+        json!({ "seconds": self.seconds, "rx": of(self.rx), "tx": of(self.tx) })
+    }
+}
+
+/// The rates of a direction, for people.
+pub(super) fn words(r: Rates) -> String {
+    format!("{}, {}, {} drops/s", scaled(r.pps, "pps"), bit_rate(r.bps), short(r.drops))
 }
 
 #[cfg(test)]
@@ -39,9 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_short() {
-        let rates = Rates { pps: 2_500_000.0, bps: 1.2e9, drops: 70.0, ..Rates::default() };
-        assert_eq!(words(rates), "2.50M pps, 1.20G bit/s, 70 drops/s");
+    fn rates_as_text_and_as_json() {
+        let rx = Rates { pps: 2_500_000.0, bps: 1.2e9, wire_bps: 1.68e9, drops: 70.0, ..Rates::default() };
+        assert_eq!(words(rx), "2.500 Mpps, 1.200 Gbit/s, 70 drops/s");
         assert_eq!(words(Rates::default()), "0 pps, 0 bit/s, 0 drops/s");
+        let since = Since { seconds: 0.5, rx, tx: Rates::default() };
+        let zero = json!({ "pps": 0.0, "bps": 0.0, "wire_bps": 0.0, "dropped": 0.0 });
+        let rx = json!({ "pps": 2.5e6, "bps": 1.2e9, "wire_bps": 1.68e9, "dropped": 70.0 });
+        assert_eq!(since.object(), json!({ "seconds": 0.5, "rx": rx, "tx": zero }));
     }
 }

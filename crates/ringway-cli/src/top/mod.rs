@@ -12,7 +12,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
-use ringway_bench::engine::Signals;
+use ringway_engine::Signals;
 
 use crate::console::Console;
 use crate::failure::Failure;

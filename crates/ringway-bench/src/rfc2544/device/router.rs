@@ -6,19 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use ringway::wire::MacAddr;
 use ringway::{Error, ErrorKind, Port, Result, monotonic_ns};
+use ringway_fib::{Fib4, Fib6, NextHop, Prefix4, Prefix6, generate};
 use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
     Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Resolver, State, Tables, Via,
 };
-use ringway_fwd::fib::{self, Fib4, Fib6, NextHop, Prefix4, Prefix6, generate};
 use ringway_fwd::router::{Engine, Heartbeat, Interface, Interfaces, Readers};
 use ringway_router::user::Path as Loop;
+use ringway_wire::MacAddr;
 
 use super::Polled;
 use super::spec::positive;
-use crate::rfc2544::frame::{v4, v6};
+use crate::rfc2544::format::{v4, v6};
+use ringway_traffic::number::count;
 
 /// Most routes beside those of the test blocks.
 const MOST_ROUTES: u64 = 4_000_000;
@@ -68,7 +69,7 @@ impl FromStr for RouterSpec {
         let routes = match (name, options.split_once('=')) {
             (Self::NAME, None) if options.is_empty() => 0,
             (Self::NAME, Some(("routes", "0"))) => 0,
-            (Self::NAME, Some(("routes", count))) => positive(count)?,
+            (Self::NAME, Some(("routes", routes))) => positive(routes, count)?,
             _ => return Err(format!("device '{text}': accepted: {}[:routes=N]", Self::NAME)),
         };
         if routes > MOST_ROUTES {
@@ -95,8 +96,8 @@ impl Router {
     /// When there is no memory for its tables or pipes.
     pub fn open(spec: &RouterSpec, tester: [MacAddr; 2]) -> Result<Self> {
         let failed = |e: &dyn fmt::Display| Error::new(ErrorKind::Invalid, spec.to_string(), e.to_string());
-        let fib4 = Fib4::new(fib::Limits::default()).map_err(|e| failed(&e))?;
-        let fib6 = Fib6::new(fib::Limits::default()).map_err(|e| failed(&e))?;
+        let fib4 = Fib4::new(ringway_fib::Limits::default()).map_err(|e| failed(&e))?;
+        let fib6 = Fib6::new(ringway_fib::Limits::default()).map_err(|e| failed(&e))?;
         let mut tables = Tables::new(fib4, fib6, Limits::default());
         let mut resolver = Resolver::new(&mut tables);
         resolver.update(&state(tester), Changes::everything(), &mut tables).map_err(|e| failed(&e))?;
@@ -227,7 +228,7 @@ fn others(count: usize, tables: &Tables) -> Vec<(Prefix4, Option<NextHop>)> {
 mod tests {
     use super::*;
     use crate::rfc2544::flow::{FlowOrder, Flows};
-    use crate::rfc2544::frame::Format;
+    use crate::rfc2544::format::Format;
     use crate::rfc2544::lanes::Cpus;
     use crate::rfc2544::mix::Mix;
     use crate::rfc2544::rate::{MILLISECOND, Rate};
@@ -317,7 +318,7 @@ mod tests {
             let mut frame = frame;
             frame[at..at + bytes.len()].copy_from_slice(bytes);
             frame[24..26].fill(0);
-            let sum = ringway::wire::checksum::of(&frame[14..34]);
+            let sum = ringway_wire::checksum::of(&frame[14..34]);
             frame[24..26].copy_from_slice(&sum.to_be_bytes());
             frame
         };

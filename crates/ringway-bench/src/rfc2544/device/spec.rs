@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::rate::{MICROSECOND, MILLISECOND, SECOND};
 use super::{Device, Link, Switch, SwitchSpec};
+use ringway_traffic::number::{bits, count, frames};
 
 /// A modelled device, written `link[:delay=1us]` or
-/// `switch[:pps=1.2M,bps=8G,buffer=64,latency=5us,recovery=10ms,outage=1s+200ms]`.
+/// `switch[:pps=1.2M,bps=8Gbit,buffer=64,latency=5us,recovery=10ms,outage=1s+200ms]`.
 ///
-/// `pps` and `bps` limit a switch by the time it works on each frame and on each byte; `outage` is when it restarts, and for how
+/// `pps` and `bps` limit a switch by the time it works on each frame and on each byte; both are as of [`number`](ringway_traffic::number); `outage` is when it restarts, and for how
 /// long.
 ///
 /// ```
@@ -127,9 +128,9 @@ fn switch(options: &[(&str, &str)]) -> Result<Kind, String> {
     let mut spec = SWITCH;
     for (key, value) in options {
         match *key {
-            "pps" => spec.frame_ps = SECOND / positive(value)?,
-            "bps" => spec.byte_ps = 8 * SECOND / positive(value)?,
-            "buffer" => spec.buffer = positive(value)?,
+            "pps" => spec.frame_ps = SECOND / positive(value, frames)?,
+            "bps" => spec.byte_ps = 8 * SECOND / positive(value, bits)?,
+            "buffer" => spec.buffer = positive(value, count)?,
             "latency" => spec.latency_ps = time(value)?,
             "recovery" => spec.recovery_ps = time(value)?,
             "outage" => {
@@ -147,18 +148,14 @@ fn switch(options: &[(&str, &str)]) -> Result<Kind, String> {
     Ok(Kind::Switch(spec))
 }
 
-pub(crate) fn positive(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'k')) => (&text[..at], 1e3),
-        Some((at, 'M')) => (&text[..at], 1e6),
-        Some((at, 'G')) => (&text[..at], 1e9),
-        _ => (text, 1.0),
-    };
-    match digits.parse::<f64>() {
-        Ok(n) if n > 0.0 && n * unit >= 1.0 && n * unit <= 1e12 => Ok((n * unit).round() as u64),
-        _ => Err(format!("'{text}' is no number from 1 to 1000G")),
-    }
+/// A number above 0 that a model can work with, read by `read`.
+pub(crate) fn positive(text: &str, read: impl Fn(&str) -> Result<u64, String>) -> Result<u64, String> {
+    let n = read(text).map_err(|accepted| format!("'{text}' is no number; {accepted}"))?;
+    if (1..=MOST).contains(&n) { Ok(n) } else { Err(format!("'{text}' is not between 1 and 1000G")) }
 }
+
+/// Largest number in the description of a model.
+const MOST: u64 = 1_000_000_000_000;
 
 /// A time with its unit, in picoseconds: `5us`, `1.5ms`, `20s`.
 ///

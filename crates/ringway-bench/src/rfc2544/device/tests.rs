@@ -149,15 +149,17 @@ proptest! {
 #[test]
 fn devices_are_named() {
     let spec: DeviceSpec =
-        "switch:pps=1M,bps=1G,buffer=9,latency=1.5us,recovery=2ms,outage=1s+5ms".parse().unwrap();
+        "switch:pps=1M,bps=1Gbit,buffer=9,latency=1.5us,recovery=2ms,outage=1s+5ms".parse().unwrap();
     assert_eq!(spec.service_ps(100), Some(1_000_000 + 800_000));
     assert_eq!(spec.to_string().parse::<DeviceSpec>().unwrap(), spec);
     for (bad, why) in [
         ("hub", "'hub' is no device"),
         ("link:rate=1", "a link has no 'rate'; accepted: delay"),
         ("switch:speed=1", "a switch has no 'speed'; accepted: pps,"),
-        ("switch:pps=0", "'0' is no number"),
-        ("switch:pps=2T", "'2T' is no number"),
+        ("switch:pps=0", "'0' is not between 1 and 1000G"),
+        ("switch:pps=2T", "'2T' is no number; accepted: frames a second such as"),
+        ("switch:bps=1Gpps", "'1Gpps' is no number; accepted: bits a second such as"),
+        ("switch:buffer=1.5", "'1.5' is no number; accepted: NUMBER"),
         ("switch:outage=1s", "accepted: TIME+LENGTH"),
         ("link:delay=5", "'5' is no time"),
         ("link:delay=2e9s", "is no time"),

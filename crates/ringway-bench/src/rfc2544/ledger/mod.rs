@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::marks::Marks;
 use super::rate::SECOND;
-use crate::traffic::latency::Latencies;
+use ringway_traffic::latency::Latencies;
 
 /// How far behind the highest number a frame is still told from a duplicate.
 pub const WINDOW: u64 = 4096;

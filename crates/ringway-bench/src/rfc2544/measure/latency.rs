@@ -8,7 +8,7 @@ use crate::rfc2544::rate::{Load, Rate};
 use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::rfc2544::trial::{Order, StreamCounts, Trial};
-use crate::traffic::latency::LatencySummary;
+use ringway_traffic::latency::LatencySummary;
 
 /// Latency of one frame size. Times are from first bit to first bit unless said otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,10 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use ringway::wire::MacAddr;
 use ringway::{Result, TxRing};
+use ringway_wire::MacAddr;
 
-use super::super::frame::{Format, varied};
+use super::super::format::Format;
+use super::super::frame::varied;
 use super::neighbour::Side;
 
 /// Most addresses of a side that are announced before a trial: more than the tables of many switches hold.

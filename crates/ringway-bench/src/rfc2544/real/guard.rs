@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ringway::{PortName, probe};
 
-use super::super::frame::{is_test_v4, is_test_v6};
+use super::super::format::{is_test_v4, is_test_v6};
 
 /// Why traffic must not be sent on a port: its interface has a default route, or an address that is not one of those set aside for
 /// benchmarks. `None` when nothing speaks against it, also for ports that are no interface.

@@ -4,14 +4,14 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::Duration;
 
-use ringway::wire::{Ethernet, Icmp, IpProtocol, Ipv4, MacAddr};
 use ringway::{Error, ErrorKind, Result, RxRing, TxRing};
+use ringway_wire::{Ethernet, Icmp, IpProtocol, Ipv4, MacAddr};
 
-use super::super::frame::v4;
+use super::super::format::v4;
 use super::super::frames::Query;
 use super::super::rate::MILLISECOND;
 use super::neighbour::{Side, untagged};
-use super::ports::Outbox;
+use super::outbox::Outbox;
 
 /// Identifier of our queries.
 const ID: u16 = 0x5277;

@@ -4,6 +4,7 @@ mod announce;
 mod guard;
 mod management;
 mod neighbour;
+mod outbox;
 mod ports;
 mod rig;
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use ringway::wire::checksum::PseudoHeader;
-use ringway::wire::{Arp, ArpOperation, EtherType, Ethernet, IpProtocol, Ipv6, MacAddr};
+use ringway_wire::checksum::PseudoHeader;
+use ringway_wire::{Arp, ArpOperation, EtherType, Ethernet, IpProtocol, Ipv6, MacAddr};
 
-use super::super::frame::{is_test_v4, is_test_v6, v4, vlan_tag};
+use super::super::format::{is_test_v4, is_test_v6, v4, vlan_tag};
 
 /// Length of an ARP frame without FCS.
 const ARP_LEN: usize = 60;
@@ -167,9 +167,9 @@ impl Side {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::frame::v6;
+    use super::super::super::format::v6;
     use super::*;
-    use ringway::wire::{Icmp, Net, Transport, parse};
+    use ringway_wire::{Icmp, Net, Transport, parse};
 
     const US: Side = Side { number: 1, mac: MacAddr([2, 0, 0, 0, 0, 9]) };
     const ASKER: Side = Side { number: 0, mac: MacAddr([2, 0, 0, 0, 0, 1]) };

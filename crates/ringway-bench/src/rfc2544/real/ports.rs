@@ -1,53 +1,21 @@
 //! The two sides of a trial over rings.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, monotonic_ns};
 
-use super::super::frame::{FCS, Kind, age_ps, classify};
+use super::super::format::FCS;
+use super::super::frame::{Kind, age_ps, classify};
 use super::super::frames::Frames;
 use super::super::ledger::Ledger;
 use super::super::port::{Clock, RxPort, Train, TxPort};
 use super::super::schedule::BURST;
 use super::management::Back;
 use super::neighbour::Side;
+use super::outbox::Outbox;
 
 /// How long frames in a ring may take to leave when all are written.
 const DRAIN_NS: u64 = 50_000_000;
-
-/// Most frames that wait to be sent as answers; further ones are forgotten, as askers ask again.
-const MOST_ANSWERS: usize = 64;
-
-/// Frames that a receiving loop wants to be sent on its port.
-#[derive(Debug, Default)]
-pub(super) struct Outbox {
-    any: AtomicBool,
-    frames: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Outbox {
-    pub(super) fn put(&self, frame: Vec<u8>) {
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        if frames.len() < MOST_ANSWERS {
-            frames.push(frame);
-            self.any.store(true, Relaxed);
-        }
-    }
-
-    /// Sends what waits, if anything does.
-    pub(super) fn flush(&self, ring: &mut TxRing) -> Result<()> {
-        if !self.any.swap(false, Relaxed) {
-            return Ok(());
-        }
-        let mut frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
-        for frame in frames.drain(..) {
-            // One that finds no room is asked for again.
-            let _ = ring.push(&frame);
-        }
-        ring.sync().map(drop)
-    }
-}
 
 /// Frames that a port lost by itself; those of a `fault:` port are the device's.
 pub(crate) fn own_drops(counters: &Counters) -> u64 {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
 
 use super::super::device::{Polled, beside};
-use super::super::frame::{FCS, Format};
+use super::super::format::{FCS, Format};
 use super::super::frames::{Frames, Query};
 use super::super::lanes::{Cpus, Lane, VirtualClock, Watch, lock_step_with, threads};
 use super::super::port::{Clock, RxPort};
@@ -19,7 +19,8 @@ use super::super::variant::{Modifier, Variant};
 use super::announce::announce;
 use super::management::Back;
 use super::neighbour::Side;
-use super::ports::{Outbox, RealRx, RealTx, own_drops};
+use super::outbox::Outbox;
+use super::ports::{RealRx, RealTx, own_drops};
 use super::tsc::RealClock;
 
 /// Ports and what is sent over them.

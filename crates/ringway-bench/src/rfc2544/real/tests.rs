@@ -8,7 +8,7 @@ use ringway::{DropReason, Result};
 
 use super::super::device::{DeviceSpec, lane};
 use super::super::flow::{FlowOrder, Flows};
-use super::super::frame::Format;
+use super::super::format::Format;
 use super::super::lanes::{Cpus, Lane, VirtualClock, lock_step, threads};
 use super::super::ledger::Ledger;
 use super::super::mix::Mix;

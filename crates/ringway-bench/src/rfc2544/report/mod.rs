@@ -7,13 +7,14 @@ pub mod text;
 
 use serde::{Deserialize, Serialize};
 
-use super::frame::Format;
+use super::format::Format;
 use super::measure::{Results, Varied};
+use super::record::Record;
 use super::selftest::SelfTest;
-use super::session::Record;
 use super::settings::Settings;
 use super::variant::Variant;
 use crate::suite::conditions::Conditions;
+use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].
 pub const SCHEMA: u32 = 2;
@@ -111,7 +112,7 @@ impl Report {
             }
         }
         match self.settings.maximum.bits() {
-            Some(bits) => labels.push(format!("link speed {} Gbit/s, emulated", bits as f64 / 1e9)),
+            Some(bits) => labels.push(format!("link speed {}, emulated", link_speed(bits))),
             None => {
                 labels.push("no link speed: loads are shares of the frames a second that were given".into())
             }
@@ -166,7 +167,7 @@ pub(crate) mod tests {
     use super::super::session::Session;
     use super::super::settings::{Maximum, Test};
     use super::*;
-    use crate::traffic::latency::LatencySummary;
+    use ringway_traffic::latency::LatencySummary;
 
     /// What a tester does by itself that is a little faster than a switch of a million frames a second.
     pub(crate) fn self_test(results: &Results) -> SelfTest {

@@ -3,8 +3,8 @@
 use super::super::measure::{LatencyAt, Loss, Results, Throughput};
 use super::super::mix::Mix;
 use super::super::pauses::Pauses;
+use super::super::record::Record;
 use super::super::selftest::NEAR;
-use super::super::session::Record;
 use super::super::settings::Test;
 use super::super::trial::Verdict;
 use super::{Report, text};

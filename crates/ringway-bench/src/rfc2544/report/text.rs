@@ -5,6 +5,7 @@ use super::super::pauses::Pauses;
 use super::super::selftest::SelfTestAt;
 use super::super::variant::Modifier;
 use super::Report;
+use ringway_traffic::units::many;
 
 /// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
 pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
@@ -62,7 +63,7 @@ pub fn text(report: &Report) -> String {
         return out;
     }
     let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
-    out + &format!("\n{} trials, {invalid} of them invalid\n", report.trials.len())
+    out + &format!("\n{}, {invalid} of them invalid\n", many(report.trials.len() as u64, "trial"))
 }
 
 /// A condition, and what became of its own frames.

@@ -10,7 +10,7 @@ use crate::rfc2544::trial::Length;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Order, Route, Sender};
-use crate::traffic::latency::LatencySummary;
+use ringway_traffic::latency::LatencySummary;
 
 /// Latency of what came to one port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use super::super::traffic::Flaw;
 use super::table::TableSpec;
 use crate::rfc2544::device::{positive, time};
 use crate::rfc2544::rate::{MICROSECOND, SECOND};
+use ringway_traffic::number::{count, frames};
 
 /// What a switch does with a frame that its output has no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,12 +132,12 @@ fn set(model: &mut Model, key: &str, value: &str) -> Result<(), String> {
             model.ports =
                 ports.ok_or_else(|| format!("'{value}' is no number of ports from 2 to {MOST_PORTS}"))?;
         }
-        "port-pps" => model.frame_ps = SECOND / positive(value)?,
-        "fabric" => model.fabric_ps = SECOND / positive(value)?,
-        "buffer" => model.buffer = positive(value)?,
+        "port-pps" => model.frame_ps = SECOND / positive(value, frames)?,
+        "fabric" => model.fabric_ps = SECOND / positive(value, frames)?,
+        "buffer" => model.buffer = positive(value, count)?,
         "latency" => model.latency_ps = time(value)?,
-        "table" => model.table.capacity = positive(value)?,
-        "learn" => model.table.learns_per_second = Some(positive(value)?),
+        "table" => model.table.capacity = positive(value, count)?,
+        "learn" => model.table.learns_per_second = Some(positive(value, count)?),
         "age" => model.table.age_ps = time(value)?,
         "hol" if value.is_empty() => model.queueing = Queueing::Input,
         "pressure" if value.is_empty() => model.queueing = Queueing::Pressure,

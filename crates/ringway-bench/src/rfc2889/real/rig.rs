@@ -10,7 +10,7 @@ use super::super::session::Rig;
 use super::super::traffic::{Flaw, Numbers, Order};
 use super::super::trial::{PortFault, Trial};
 use super::stations::{Rx, Tx};
-use crate::rfc2544::frame::FCS;
+use crate::rfc2544::format::FCS;
 use crate::rfc2544::lanes::{Cpus, VirtualClock, Watch};
 use crate::rfc2544::port::{Clock, RxPort};
 use crate::rfc2544::rate::SECOND;

@@ -4,7 +4,8 @@ use ringway::{CounterWatch, Port, Result, RxRing, TxRing};
 
 use super::super::traffic::{EVERYONE, Hop, Numbers, Route};
 use crate::rfc2544::flow::{FlowOrder, Flows};
-use crate::rfc2544::frame::{FCS, Format, Kind, Writer, age_ps, classify};
+use crate::rfc2544::format::{FCS, Format};
+use crate::rfc2544::frame::{Kind, Writer, age_ps, classify};
 use crate::rfc2544::ledger::Ledger;
 use crate::rfc2544::port::{Clock, RxPort, Train, TxPort};
 use crate::rfc2544::real::{held, own_drops};

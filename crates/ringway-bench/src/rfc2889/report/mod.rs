@@ -11,6 +11,7 @@ use super::session::Record;
 use super::settings::Settings;
 use crate::rfc2544::report::TimeKind;
 use crate::suite::conditions::Conditions;
+use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].
 pub const SCHEMA: u32 = 1;
@@ -82,7 +83,7 @@ impl Report {
         }];
         let ports = self.settings.ports;
         labels.push(match self.settings.maximum.bits() {
-            Some(bits) => format!("{ports} ports, link speed {} Gbit/s, emulated", bits as f64 / 1e9),
+            Some(bits) => format!("{ports} ports, link speed {}, emulated", link_speed(bits)),
             None => format!(
                 "{ports} ports without a speed: loads are shares of the frames a second that were given"
             ),

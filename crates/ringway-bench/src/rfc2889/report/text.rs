@@ -3,6 +3,7 @@
 use super::Report;
 use crate::rfc2544::report::text::{grouped, short_time, table};
 use crate::rfc2889::measure::{Broadcast, Capacity, Congestion, Errored, Forwarding, ForwardingAt, Learning};
+use ringway_traffic::units::many;
 
 /// The whole report, for a terminal.
 #[must_use]
@@ -19,7 +20,7 @@ pub fn text(report: &Report) -> String {
     }
     report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
     let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
-    out + &format!("\n{} trials, {invalid} of them invalid\n", report.trials.len())
+    out + &format!("\n{}, {invalid} of them invalid\n", many(report.trials.len() as u64, "trial"))
 }
 
 /// A result that is not there, by name.
