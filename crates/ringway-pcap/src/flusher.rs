@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use ringway_shim::SignalsBlocked;
+
 use crate::sender::Sender;
 use crate::sys;
 
@@ -47,7 +49,8 @@ pub(crate) fn wake(bound: Duration) -> bool {
     let mut thread = lock(&THREAD);
     if thread.is_none() {
         let run = move || run(bound);
-        let made = sys::without_signals(|| thread::Builder::new().name("ringway-flush".into()).spawn(run));
+        let _blocked = SignalsBlocked::new();
+        let made = thread::Builder::new().name("ringway-flush".into()).spawn(run);
         *thread = made.ok().map(|t| t.thread().clone());
     }
     match &*thread {

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::net::if_::if_nametoindex;
-use nix::sys::signal::{SigSet, SigmaskHow};
 
 unsafe extern "C-unwind" {
     /// libc's, which a thread may be cancelled in: as in libpcap's own wait, a cancelled reader must end here.
@@ -104,15 +103,6 @@ pub(crate) fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_ch
 pub(crate) fn exact_timers() {
     // Where that fails, frames wait a little longer.
     let _ = nix::sys::prctl::set_timerslack(1);
-}
-
-/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
-pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let done = f();
-    // It fails for a wrong `how` only.
-    let _ = before.and_then(|mask| mask.thread_set_mask());
-    done
 }
 
 /// A protocol that no frame has.

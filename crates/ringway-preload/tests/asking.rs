@@ -249,3 +249,20 @@ fn a_program_that_opens_often_is_served_each_time() {
         assert!(!all.contains("DLT") && !all.contains("busy"), "{map}: {all}");
     }
 }
+
+/// The thread that the handler interrupts may be at the port that the handler sends by.
+#[test]
+fn a_signal_handler_may_send_while_its_thread_reads() {
+    let Some((hosts, _listener)) = hosts() else { return };
+    let program = support::compile("handler");
+    let mut switch = None;
+    for map in ["", "a1=packet:a1", "a1=ebpf:a1", "a switch"] {
+        let map = match map {
+            "a switch" => format!("a1={}:p1", switch.insert(Switched::new(&hosts)).0),
+            map => map.to_owned(),
+        };
+        let pcap = if map.is_empty() { Pcap::System } else { Pcap::Ringway(&map) };
+        let ended = hosts.run(pcap, &[program.to_str().unwrap(), "a1"]);
+        assert_eq!(ended.stdout, "sent 5000, failed 0, some seen\n", "{map}: {ended:?}");
+    }
+}

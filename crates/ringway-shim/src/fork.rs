@@ -1,10 +1,13 @@
-//! Locks that no thread holds while the process forks: the child could never take them again.
+//! Locks that no thread holds while the process forks, or while it runs a signal handler: neither the child nor the handler could ever
+//! take them.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::common::Common;
+use crate::inside::Inside;
+use crate::signals::SignalsBlocked;
 use crate::sys;
 
 /// Ports of this process that users of the same name share. Taken before all other locks of this crate.
@@ -24,6 +27,8 @@ thread_local! {
 pub(crate) struct Locked<'a, T> {
     value: MutexGuard<'a, T>,
     _fork: RwLockReadGuard<'static, ()>,
+    /// Dropped last: a handler that waited finds the lock free.
+    _signals: Option<SignalsBlocked>,
 }
 
 impl<T> Deref for Locked<'_, T> {
@@ -39,10 +44,12 @@ impl<T> DerefMut for Locked<'_, T> {
     }
 }
 
-/// Locks a value of a port; a thread has one at a time.
+/// Locks a value of a port; a thread has one at a time. Signals wait, but for a thread that is [`Inside`]: there handlers get the kernel's
+/// functions, and two system calls for each frame are spared.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
+    let signals = (!Inside::is_entered()).then(SignalsBlocked::new);
     let fork = FORK.read().unwrap_or_else(PoisonError::into_inner);
-    Locked { value: mutex.lock().unwrap_or_else(PoisonError::into_inner), _fork: fork }
+    Locked { value: mutex.lock().unwrap_or_else(PoisonError::into_inner), _fork: fork, _signals: signals }
 }
 
 pub(crate) fn open() -> MutexGuard<'static, Vec<Arc<Common>>> {

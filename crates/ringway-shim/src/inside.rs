@@ -24,6 +24,12 @@ impl Inside {
             _ => None,
         }
     }
+
+    /// Whether the thread is inside, or ends.
+    #[inline]
+    pub(crate) fn is_entered() -> bool {
+        INSIDE.try_with(Cell::get).unwrap_or(true)
+    }
 }
 
 impl Drop for Inside {
@@ -40,9 +46,10 @@ mod tests {
     #[test]
     fn a_thread_enters_once() {
         let inside = Inside::enter();
-        assert!(inside.is_some() && Inside::enter().is_none());
+        assert!(inside.is_some() && Inside::enter().is_none() && Inside::is_entered());
         assert!(std::thread::spawn(|| Inside::enter().is_some()).join().unwrap(), "threads do not meet");
         drop(inside);
+        assert!(!Inside::is_entered());
         assert!(Inside::enter().is_some());
     }
 }

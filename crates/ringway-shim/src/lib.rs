@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`Share`] | a port of this process, for all of its libpcap handles and packet sockets |
 //! | [`Inside`] | whether the calling thread is inside one of the libraries |
+//! | [`SignalsBlocked`] | signal handlers of the program wait |
 //! | [`note_rights`] | rights that the program has at its start |
 //!
 //! Unsafe code is in `sys`.
@@ -15,9 +16,11 @@ mod inside;
 mod queue;
 mod rights;
 mod share;
+mod signals;
 mod sys;
 
 pub use fork::prepare;
 pub use inside::Inside;
 pub use rights::note_rights;
 pub use share::{Holder, Rings, Share};
+pub use signals::SignalsBlocked;

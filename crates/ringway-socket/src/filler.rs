@@ -8,10 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::thread;
 use std::time::Duration;
 
+use ringway_shim::SignalsBlocked;
+
 use crate::fork;
 use crate::socket::{self, Socket};
 use crate::sys::guard::Inside;
-use crate::sys::kernel;
 
 const CALM: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(1);
@@ -36,7 +37,8 @@ pub(crate) fn start() {
     if RUNS.swap(wanted, AcqRel) == wanted {
         return;
     }
-    let made = kernel::without_signals(|| thread::Builder::new().name("ringway-fill".into()).spawn(run));
+    let _blocked = SignalsBlocked::new();
+    let made = thread::Builder::new().name("ringway-fill".into()).spawn(run);
     if made.is_err() {
         RUNS.store(0, Release);
     }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 
+use ringway_shim::SignalsBlocked;
+
 use crate::config::Config;
 use crate::sys::guard::Inside;
 use crate::sys::kernel;
@@ -26,7 +28,8 @@ pub(crate) fn wake() -> bool {
     let mut thread = THREAD.lock().unwrap_or_else(PoisonError::into_inner);
     let wanted = fork::count() + 1;
     if MADE.swap(wanted, AcqRel) != wanted {
-        let made = kernel::without_signals(|| thread::Builder::new().name("ringway-flush".into()).spawn(run));
+        let _blocked = SignalsBlocked::new();
+        let made = thread::Builder::new().name("ringway-flush".into()).spawn(run);
         *thread = made.ok().map(|t| t.thread().clone());
     }
     match &*thread {

@@ -12,12 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
-use ringway_shim::{Holder, Rings, Share};
+use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
 
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::sys::guard::Inside;
-use crate::sys::kernel;
 use crate::sys::memory::Gather;
 use crate::{edge, flusher, fork, report, sys};
 
@@ -195,9 +194,8 @@ impl Link {
                     let stage = if Self::open(&link.name, true).is_ok() { OPEN } else { FAILED };
                     link.stage.store(stage, Release);
                 };
-                let made = kernel::without_signals(|| {
-                    thread::Builder::new().name("ringway-open".into()).spawn(open)
-                });
+                let _blocked = SignalsBlocked::new();
+                let made = thread::Builder::new().name("ringway-open".into()).spawn(open);
                 made.map(|_| None).map_err(|_| libc::EAGAIN)
             }
             Err(OPEN) => Self::open(name, true).map(Some),

@@ -6,8 +6,9 @@
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
+use ringway_shim::SignalsBlocked;
+
 use super::guard::errno;
-use super::kernel::without_signals;
 use super::real;
 
 /// Index of the loopback interface in every network namespace.
@@ -31,21 +32,18 @@ pub(crate) fn socket(kind: c_int, protocol: c_int) -> Result<RawFd, c_int> {
     // signal tells of the end, so that a wait of the program's does not see this child.
     let flags =
         libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES | libc::CLONE_NEWUSER | libc::CLONE_NEWNET;
-    without_signals(|| {
-        // SAFETY: the child runs `make` on a stack of its own, which like the task lives until the wait has seen its end.
-        let child = unsafe {
-            let top = stack.as_mut_ptr().add(stack.len()).cast::<c_void>();
-            libc::clone(make, top, flags, (&raw mut task).cast())
-        };
-        if child < 0 {
-            return Err(errno());
-        }
-        // SAFETY: only the child made above is waited for, and no status is asked for.
-        while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::__WALL) } < 0
-            && errno() == libc::EINTR
-        {}
-        task.made
-    })
+    let _blocked = SignalsBlocked::new();
+    // SAFETY: the child runs `make` on a stack of its own, which like the task lives until the wait has seen its end.
+    let child = unsafe {
+        let top = stack.as_mut_ptr().add(stack.len()).cast::<c_void>();
+        libc::clone(make, top, flags, (&raw mut task).cast())
+    };
+    if child < 0 {
+        return Err(errno());
+    }
+    // SAFETY: only the child made above is waited for, and no status is asked for.
+    while unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::__WALL) } < 0 && errno() == libc::EINTR {}
+    task.made
 }
 
 /// Runs in the child.

@@ -6,7 +6,6 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
-use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::guard::errno;
 use super::{isolated, real, table};
@@ -197,13 +196,4 @@ pub(crate) fn exists(interface: &str) -> bool {
 pub(crate) fn exact_timers() {
     // Where that fails, frames wait a little longer.
     let _ = nix::sys::prctl::set_timerslack(1);
-}
-
-/// Runs `f` with all signals blocked, for threads to be made that never run a handler of the program.
-pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
-    let done = f();
-    // It fails for a wrong `how` only.
-    let _ = before.and_then(|mask| mask.thread_set_mask());
-    done
 }
