@@ -4,10 +4,11 @@
 //! (`rwb-PID-N`). Dropping the [`Lab`] deletes the namespace and with it all links. What a killed owner left behind
 //! is deleted when the next lab is made.
 //!
-//! [`raw`] holds raw packet sockets: an independent witness of what is on a link.
+//! [`raw`] holds raw packet sockets: an independent witness of what is on a link. [`counting`] holds an allocator that counts.
 
 #![deny(unsafe_code)]
 
+pub mod counting;
 mod error;
 pub mod raw;
 mod sys;

@@ -630,7 +630,7 @@ mod tests {
         }
     }
 
-    /// Prints the cost per frame: `cargo test --release -p ringway-bench -- --ignored --nocapture cost_per_frame`.
+    /// Prints the cost per frame: `cargo test --release -p ringway-traffic -- --ignored --nocapture cost_per_frame`.
     #[test]
     #[ignore = "measurement, run in release"]
     fn cost_per_frame() {

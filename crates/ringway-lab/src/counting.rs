@@ -1,30 +1,46 @@
-//! An allocator that counts, for the whole test binary that includes this file.
+//! An allocator that counts.
 #![allow(unsafe_code, reason = "a global allocator is unsafe to write")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-struct Counting;
+/// The system's allocator, which counts allocations where a program makes it its global one.
+///
+/// ```
+/// use ringway_lab::counting::{CountingAllocator, of_this_thread};
+/// #[global_allocator]
+/// static ALLOCATOR: CountingAllocator = CountingAllocator;
+///
+/// let before = of_this_thread();
+/// let text = String::from("one allocation");
+/// assert_eq!(of_this_thread(), before + 1);
+/// # drop(text);
+/// ```
+#[derive(Debug)]
+pub struct CountingAllocator;
 
-/// Allocations so far, of all threads.
-pub(crate) static COUNT: AtomicU64 = AtomicU64::new(0);
+static ALL: AtomicU64 = AtomicU64::new(0);
 
 thread_local! { static OWN: Cell<u64> = const { Cell::new(0) } }
 
+/// Allocations so far of all threads.
+pub fn of_all_threads() -> u64 {
+    ALL.load(Relaxed)
+}
+
 /// Allocations so far of the calling thread.
-#[allow(dead_code, reason = "one of two files uses it")]
-pub(crate) fn own() -> u64 {
+pub fn of_this_thread() -> u64 {
     OWN.get()
 }
 
 fn count() {
-    COUNT.fetch_add(1, Relaxed);
+    ALL.fetch_add(1, Relaxed);
     let _ = OWN.try_with(|n| n.set(n.get() + 1));
 }
 
 // SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: as the caller promised.
@@ -42,6 +58,3 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.realloc(memory, layout, size) }
     }
 }
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;

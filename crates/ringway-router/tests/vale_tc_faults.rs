@@ -4,6 +4,9 @@
 //! was, beside that of a quiet time: `RINGWAY_ROUNDS=5 cargo test --test vale_tc_faults -- --nocapture --test-threads 1`.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "members/routed.rs"]
+mod routed;
+#[path = "../../ringway/tests/support/mod.rs"]
 mod support;
 
 use std::net::Ipv4Addr;
@@ -14,9 +17,9 @@ use ringway::vale::{NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{Counters, DropReason};
 use ringway_lab::Lab;
 
+use routed::{FAR, Routed};
 use support::containers::{Containers, address};
 use support::members::assert_closed;
-use support::routed::{self, FAR, Routed};
 use support::streams::Streams;
 use support::switch::Temporary;
 use support::{child_with_all_open, enter, eventually, role, wait_with};

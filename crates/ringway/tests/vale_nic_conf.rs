@@ -4,10 +4,10 @@
 //! passes on, in the form that each port wants, each once, and all counters are those of the model.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "../../ringway/tests/vale_conf/frames.rs"]
+#[path = "vale_conf/frames.rs"]
 mod frames;
 #[allow(dead_code, reason = "bursts and rooms are tested beside the model's other user")]
-#[path = "../../ringway/tests/vale_conf/model.rs"]
+#[path = "vale_conf/model.rs"]
 mod model;
 mod support;
 

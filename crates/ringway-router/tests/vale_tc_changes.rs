@@ -4,6 +4,9 @@
 //! next, streams go on and no byte changes; so they do with any MTU that fits, and frames that do not fit are counted.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "members/routed.rs"]
+mod routed;
+#[path = "../../ringway/tests/support/mod.rs"]
 mod support;
 
 use std::net::{Ipv4Addr, UdpSocket};
@@ -12,9 +15,9 @@ use ringway::DropReason;
 use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway_lab::Lab;
 
+use routed::{FAR, Routed};
 use support::containers::{Containers, address};
 use support::members::{add_by, assert_closed, inside, stats};
-use support::routed::{self, FAR, Routed};
 use support::streams::Streams;
 use support::switch::Temporary;
 use support::{LIMIT, eventually};

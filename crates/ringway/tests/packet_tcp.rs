@@ -11,10 +11,9 @@ use std::net::{IpAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use ringway::{DropReason, Gso, OpenOptions, Port, PortCounters};
-use ringway_engine::Bridge;
 use ringway_lab::{AnyError, Lab};
 
-use support::bridged::bridged;
+use support::bridge::Bridge;
 use support::{LIMIT, assert_balanced, new_lab, tcp};
 
 /// Host L with l0, host R with r0, and between them M with the far ends ml and mr.
@@ -61,7 +60,7 @@ impl Net {
             self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
-        bridged(&mut bridge, || job(self));
+        bridge.during(|| (), || job(self));
         let counters = bridge.ports().each_ref().map(Port::counters);
         for c in &counters {
             assert_balanced(&c.rx);

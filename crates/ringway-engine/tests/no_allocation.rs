@@ -2,18 +2,16 @@
 //! allocations as one of a thousand.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "support/counting.rs"]
-mod counting;
-
-use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use ringway::{OpenOptions, Port};
 use ringway_engine::{Bridge, Check, Progress, Receiver, Sender, Signals};
+use ringway_lab::counting::{CountingAllocator, of_all_threads};
 use ringway_lab::{AnyError, Lab};
 use ringway_traffic::template::{FrameSpec, Template};
 
-use counting::COUNT;
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const SHORT: u64 = 1_000;
 const LONG: u64 = 1_000_000;
@@ -22,9 +20,9 @@ const LONG: u64 = 1_000_000;
 fn same_for_any_length(mut run: impl FnMut(u64)) {
     run(SHORT); // what is made once per process
     let mut count = |frames| {
-        let before = COUNT.load(Relaxed);
+        let before = of_all_threads();
         run(frames);
-        COUNT.load(Relaxed) - before
+        of_all_threads() - before
     };
     let (short, long) = (count(SHORT), count(LONG));
     // The first wait of a loop notes the ring's descriptor; a short run may do without one.

@@ -9,13 +9,13 @@
 mod support;
 
 use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use ringway::{CounterWatch, DropReason, OpenOptions, Pairing, Port};
-use ringway_engine::{Bridge, Signals};
 use ringway_lab::Lab;
 
-use support::bridged::bridged;
+use support::bridge::Bridge;
 use support::host::{host_and_peer, ping};
 use support::wait_with;
 use support::{
@@ -36,8 +36,8 @@ fn a_host_talks_through_ringway_only_while_it_forwards() {
     let [nic, stack] = open_all(&host, ["ebpf:eth0", "ebpf:eth0^"]);
     let watches = [nic.watch(), stack.watch()];
     let mut bridge = Bridge::new(nic, stack);
-    assert_eq!(bridge.pairings(), [Some(Pairing::Swap); 2]);
-    bridged(&mut bridge, || assert_eq!(ping(&peer, 200, 60_000), 200, "through Ringway"));
+    assert_eq!(bridge.pairing(), Pairing::Swap);
+    bridge.during(|| (), || assert_eq!(ping(&peer, 200, 60_000), 200, "through Ringway"));
     let [n, s] = [watches[0].counters(), watches[1].counters()];
     assert!(n.rx.frames_out >= 200 && s.tx.frames_out >= 200, "in: {} -> {}", n.rx, s.tx);
     assert!(s.rx.frames_out >= 200 && n.tx.frames_out >= 200, "out: {} -> {}", s.rx, n.tx);
@@ -45,7 +45,7 @@ fn a_host_talks_through_ringway_only_while_it_forwards() {
     assert_eq!(s.rx.frames_out, n.tx.frames_in);
     assert_all_balanced(&watches);
     assert_eq!(ping(&peer, 3, 100), 0, "nobody forwards");
-    bridged(&mut bridge, || assert_eq!(ping(&peer, 20, 60_000), 20, "through Ringway again"));
+    bridge.during(|| (), || assert_eq!(ping(&peer, 20, 60_000), 20, "through Ringway again"));
     assert_all_balanced(&watches);
     drop(bridge);
     assert_detached(&host); // `watches` do not keep the port
@@ -74,12 +74,15 @@ fn a_host_streams_by_tcp_both_ways_with_default_offloads() {
     let pairs = addresses(&host, &peer);
     let [nic, stack] = open_all(&host, ["ebpf:eth0", "ebpf:eth0^"]);
     let watches = [nic.watch(), stack.watch()];
-    bridged(&mut Bridge::new(nic, stack), || {
-        for ([at_host, at_peer], len) in pairs.into_iter().zip([STREAM, STREAM / 4]) {
-            tcp::transfer(&host, &peer, at_peer, len);
-            tcp::transfer(&peer, &host, at_host, len);
-        }
-    });
+    Bridge::new(nic, stack).during(
+        || (),
+        || {
+            for ([at_host, at_peer], len) in pairs.into_iter().zip([STREAM, STREAM / 4]) {
+                tcp::transfer(&host, &peer, at_peer, len);
+                tcp::transfer(&peer, &host, at_host, len);
+            }
+        },
+    );
     assert_all_balanced(&watches);
     let [n, s] = [watches[0].counters(), watches[1].counters()];
     // What came after the thread had stopped waits in the rings: the last words of a connection.
@@ -103,7 +106,7 @@ fn forwards_for_a_host() {
     let [nic, stack] = <[Port; 2]>::try_from(ports).unwrap();
     let mut bridge = Bridge::new(nic, stack);
     thread::scope(|s| {
-        s.spawn(|| bridge.run(&Signals::new()));
+        s.spawn(|| bridge.run(&AtomicBool::new(false)));
         wait_with([]);
     });
 }

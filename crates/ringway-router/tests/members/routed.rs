@@ -8,9 +8,9 @@ use ringway_lab::Lab;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Outcome, Path, Router, Spec};
 
-use super::members::inside;
-use super::switch::unused_name;
-use super::{ALL_OPEN, Running, Wait, child_with_all_open, enter, new_lab, readable, role};
+use crate::support::members::inside;
+use crate::support::switch::unused_name;
+use crate::support::{ALL_OPEN, Running, Wait, child_with_all_open, enter, new_lab, readable, role};
 
 /// The address of the second host.
 pub(crate) const FAR: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 2);

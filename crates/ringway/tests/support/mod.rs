@@ -4,13 +4,13 @@
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-pub(crate) mod bridged;
+pub(crate) mod bridge;
 pub(crate) mod containers;
+pub(crate) mod flood;
 pub(crate) mod foreign;
 pub(crate) mod host;
 pub(crate) mod members;
 pub(crate) mod offload;
-pub(crate) mod routed;
 pub(crate) mod streams;
 pub(crate) mod switch;
 pub(crate) mod tap;
@@ -23,7 +23,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::{Counters, ErrorKind, OpenOptions, Port, PortCounters, RxFrame, RxRing, TxRing};
-use ringway_bench::peers::{Peer, PeerKind};
 use ringway_lab::{AnyError, Lab};
 
 /// No single wait may take longer; far above what any of them needs.
@@ -208,17 +207,6 @@ pub(crate) fn assert_gone(port: &mut Port, name: &str) {
     assert_eq!(port.link_up().unwrap_err().kind(), ErrorKind::Gone);
     assert_balanced(&port.counters().tx);
     assert_balanced(&port.counters().rx);
-}
-
-/// Somebody else's XDP program at work, as these words say; `None`, with a loud word, where it can't be had.
-pub(crate) fn xdp_peer(lab: &Lab, words: &[&str]) -> Option<Peer> {
-    match Peer::spawn(PeerKind::Xdp, words, Some(lab.name()), None) {
-        Err(e) if e.is_unavailable() => {
-            eprintln!("SKIP: {e}");
-            None
-        }
-        peer => Some(peer.unwrap()),
-    }
 }
 
 /// Every frame that entered left or was dropped by name.

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use ringway::{Port, open_ports};
 use ringway_lab::{AnyError, Lab};
 
+use support::flood::Flood;
 use support::{LIMIT, Random, assert_balanced, assert_detached, child, enter, frame, identify};
-use support::{each_kind, eventually, new_pair, role, when_free, whole, xdp_peer};
+use support::{each_kind, eventually, new_pair, role, when_free, whole};
 
 /// The child of the first test: receives, and sends what it pleases, until it is killed.
 #[test]
@@ -61,9 +62,8 @@ fn owners_of_an_interface_are_killed_under_traffic() {
     each_kind(|kind| {
         let Some(lab) = new_pair() else { return };
         lab.run_napi("a0").unwrap(); // takes what the children send
-        let flood = ["flood", "a0", "60", "1000", "100000"];
         lab.run_napi("a1").unwrap(); // takes the flood when there is no child
-        let Some(flood) = xdp_peer(&lab, &flood) else { return };
+        let flood = Flood::start(&lab, "a0", vec![0xff; 60]);
         let name = format!("{kind}:a1");
         let (mut random, kills) = (Random(1), kills());
         let (mut seen, mut took, mut killed) = (0, Vec::new(), Vec::new());

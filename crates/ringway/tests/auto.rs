@@ -7,9 +7,8 @@
 mod support;
 
 use ringway::ErrorKind;
-use support::{
-    Flow, assert_connected, assert_detached, new_lab, new_pair, open, open_all, try_open, xdp_peer,
-};
+use support::foreign::{Foreign, Hook, XDP_PASS};
+use support::{Flow, assert_connected, assert_detached, new_lab, new_pair, open, open_all, try_open};
 
 #[test]
 fn a_veth_is_served_by_ebpf() {
@@ -66,11 +65,11 @@ fn a_driver_that_refuses_programs_is_served_by_copies_and_its_words_are_told() {
 #[test]
 fn an_interface_with_another_program_is_served_by_packet_sockets() {
     let Some(lab) = new_pair() else { return };
-    let Some(peer) = xdp_peer(&lab, &["sink", "a0"]) else { return };
+    let other = Foreign::attach(&lab, "a0", Hook::Xdp, XDP_PASS);
     let port = open(&lab, "a0");
     assert_eq!(port.info().name, "packet:a0");
     assert!(port.info().backend.contains("not xdp-copy: "), "{}", port.info().backend);
-    drop((port, peer));
+    drop((port, other));
 }
 
 /// A packet socket behind a port of ours would wait for frames that never come.

@@ -15,7 +15,6 @@ use std::thread;
 use std::time::Duration;
 
 use ringway::{ErrorKind, Filter, OpenOptions, Port, Result, RxRing, open_ports};
-use ringway_engine::{Ponger, Progress, Signals};
 use ringway_lab::{AnyError, Lab};
 
 use support::host::{host_and_peer, ping};
@@ -126,6 +125,21 @@ fn takes_its_share(name: &str) {
     assert_eq!(drain(&mine), 1, "without the port the host has all");
 }
 
+/// Sends a datagram back to where it came from.
+fn answer(port: &mut Port) {
+    let mut frame = Vec::new();
+    eventually("a datagram comes", || {
+        port.rx[0].sync().unwrap();
+        frame = port.rx[0].burst(1).next().map(|f| f.bytes().to_vec()).ok_or("none")?;
+        Ok(())
+    });
+    for (from, to, len) in [(0, 6, 6), (26, 30, 4), (34, 36, 2)] {
+        (0..len).for_each(|i| frame.swap(from + i, to + i));
+    }
+    assert!(port.tx[0].push(&frame));
+    port.tx[0].sync().unwrap();
+}
+
 /// What the option is for: a service in user space beside a host that goes on working.
 #[test]
 fn a_service_answers_beside_its_host() {
@@ -133,10 +147,8 @@ fn a_service_answers_beside_its_host() {
     let mut port = open(&host, &take("udp dst port 7").extra_bufs(1), "ebpf:eth0");
     let socket = udp(&peer, PEER, 5000);
     socket.set_read_timeout(Some(LIMIT)).unwrap();
-    let (signals, progress) = (Signals::new(), Progress::new());
-    let (mut rx, mut tx) = (std::mem::take(&mut port.rx), std::mem::take(&mut port.tx));
     thread::scope(|s| {
-        let service = s.spawn(|| Ponger::new().with_count(50).run(&mut rx, &mut tx, &progress, &signals));
+        let service = s.spawn(|| (0..50).for_each(|_| answer(&mut port)));
         let mut answers = 0;
         for k in 0..50u8 {
             socket.send_to(&[k; 100], SocketAddr::from((HOST, 7))).unwrap();
@@ -144,8 +156,7 @@ fn a_service_answers_beside_its_host() {
             answers += u64::from(socket.recv(&mut bytes).is_ok_and(|n| bytes[..n] == [k; 100]));
         }
         assert_eq!(ping(&peer, 20, 1000), 20);
-        signals.stop();
-        service.join().unwrap().unwrap();
+        service.join().unwrap();
         assert_eq!(answers, 50);
     });
     tcp_works(&host, &peer);

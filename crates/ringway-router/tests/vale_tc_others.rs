@@ -4,6 +4,9 @@
 //! Ringway stays.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "members/routed.rs"]
+mod routed;
+#[path = "../../ringway/tests/support/mod.rs"]
 mod support;
 
 use std::net::UdpSocket;
@@ -14,10 +17,10 @@ use ringway_lab::Lab;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Path, Router, Spec};
 
+use routed::Routed;
 use support::containers::{Containers, address};
 use support::foreign::{DROP, Foreign, Hook, NEXT, PASS, XDP_PASS, count};
 use support::members::{add_by, assert_closed, inside};
-use support::routed::{self, Routed};
 use support::switch::Temporary;
 use support::tcp::transfer;
 use support::{assert_clear, eventually, output};

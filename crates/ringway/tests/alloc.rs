@@ -2,22 +2,22 @@
 //! needs root; it says so and passes without.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-#[path = "support/counting.rs"]
-mod counting;
 mod support;
 
 use std::time::Duration;
 
 use ringway::{OpenOptions, Pairing, Port, Waiter, forward};
+use ringway_lab::counting::{CountingAllocator, of_this_thread};
 
-use counting::own;
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Runs the step some times for what is made once, then many times, which must allocate nothing.
 fn steady(what: &str, mut step: impl FnMut()) {
     (0..20).for_each(|_| step());
-    let before = own();
+    let before = of_this_thread();
     (0..2000).for_each(|_| step());
-    let made = own() - before;
+    let made = of_this_thread() - before;
     assert_eq!(made, 0, "{what}: allocations in 2000 steps");
 }
 

@@ -11,12 +11,13 @@ use std::process::Stdio;
 
 use ringway::{DropReason, ErrorKind, Port};
 
+use support::foreign::{Foreign, Hook, XDP_PASS};
 use support::{
     Flow, KINDS, assert_balanced, assert_clear, assert_connected, assert_detached, assert_gone, assert_line,
 };
 use support::{
     child_command, child_with_all_open, each_kind, ends, enter, eventually, frame, new_lab, new_pair, open,
-    open_ends, role, try_open, wait_with, xdp_peer,
+    open_ends, role, try_open, wait_with,
 };
 
 /// Ten bursts of each kind of path go through.
@@ -73,7 +74,7 @@ fn shares(kind: &str) -> bool {
 fn an_interface_whose_xdp_hook_is_taken() {
     each_kind(|kind| {
         let Some(lab) = new_pair() else { return };
-        let Some(peer) = xdp_peer(&lab, &["sink", "a0"]) else { return };
+        let theirs = Foreign::attach(&lab, "a0", Hook::Xdp, XDP_PASS);
         // Ports of the same name elsewhere, and host rings, are not to blame.
         let Some(other) = new_pair() else { return };
         let name = &ends(kind)[0];
@@ -85,7 +86,7 @@ fn an_interface_whose_xdp_hook_is_taken() {
                 assert!(!shares(kind) && !e.to_string().contains("pid"), "{e}");
             }
         }
-        drop((peer, innocent));
+        drop((theirs, innocent));
         assert_detached(&lab);
         assert_works(open_ends(&lab, kind));
         assert_detached(&lab);

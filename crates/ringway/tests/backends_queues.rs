@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use ringway::{OpenOptions, Port};
-use ringway_engine::affinity;
-use ringway_engine::{Bridge, Signals};
 use ringway_lab::raw::RawSender;
 use ringway_lab::{AnyError, Lab};
 
+use support::bridge::Bridge;
 use support::{
     LIMIT, Random, assert_balanced, assert_detached, each_kind, new_lab, new_wide_pair, open, whole,
 };
@@ -83,7 +84,7 @@ fn run(port: &mut Port, send: &(dyn Fn(u16, u64) + Sync)) -> Seen {
     thread::scope(|scope| {
         scope.spawn(|| {
             // A veth without NAPI has one backlog for each CPU.
-            affinity::pin(0).unwrap();
+            pin(0);
             let (mut random, mut next) = (Random(3), [0; FLOWS as usize]);
             for k in 0..FRAMES {
                 while k - received.load(Relaxed) >= ON_THE_WAY && start.elapsed() < ALL {
@@ -143,6 +144,13 @@ fn flows_of_a_hosts_sockets_spread_over_all_queues() {
     });
 }
 
+/// Has the calling thread run on this CPU only.
+fn pin(cpu: usize) {
+    let mut only = CpuSet::new();
+    only.set(cpu).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+}
+
 /// A bridge with two ports of four queues each, and a port behind it.
 fn bridge(lab: &Lab, kind: &str) -> (Bridge, Port) {
     let queues = format!("numrxqueues {QUEUES} numtxqueues {QUEUES}");
@@ -164,25 +172,10 @@ fn flows_are_forwarded_between_interfaces_of_four_queues() {
         let Some(lab) = new_lab() else { return };
         let (mut bridge, mut last) = bridge(&lab, kind);
         let sender = RawSender::open(&lab, "l0").unwrap();
-        let signals = Signals::new();
         let watches = bridge.ports().each_ref().map(Port::watch);
-        let seen = thread::scope(|scope| {
-            let bridge = &mut bridge;
-            let signals = &signals;
-            scope.spawn(move || {
-                // A veth chooses the queue of a frame from XDP by the CPU that sends it.
-                affinity::pin(0).unwrap();
-                bridge.run(signals).unwrap();
-            });
-            struct Stop<'a>(&'a Signals);
-            impl Drop for Stop<'_> {
-                fn drop(&mut self) {
-                    self.0.stop();
-                }
-            }
-            let _stop = Stop(signals);
-            run(&mut last, &|flow, seq| sender.send(&udp(flow, seq)).unwrap())
-        });
+        // A veth chooses the queue of a frame from XDP by the CPU that sends it.
+        let seen =
+            bridge.during(|| pin(0), || run(&mut last, &|flow, seq| sender.send(&udp(flow, seq)).unwrap()));
         let [left, right] = watches.each_ref().map(|w| w.counters());
         for c in [&left.rx, &right.tx, &last.counters().rx] {
             assert_balanced(c);

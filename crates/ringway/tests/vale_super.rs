@@ -9,11 +9,10 @@ mod support;
 
 use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway::{DropReason, Gso, OpenOptions, Port};
-use ringway_engine::Bridge;
 use ringway_lab::{AnyError, Lab};
 use ringway_wire::offload::{Offload, SegmentKind};
 
-use support::bridged::bridged;
+use support::bridge::Bridge;
 use support::containers::{address, attach, received};
 use support::members::{add, add_by, assert_closed, frame, send, stats};
 use support::offload::{Sender, on_a_wire, unfinished, verify};
@@ -263,13 +262,16 @@ fn they_go_on_whole_to_a_port_that_takes_them() {
     }
     let packet = net.middle.run(|| Ok::<_, AnyError>(Port::open("packet:n2")?)).unwrap();
     let mut bridge = Bridge::new(net.p, packet);
-    bridged(&mut bridge, || {
-        let before = received(&far, "eth0");
-        transfer(&net.host, &far, address(2).into(), 20 << 20);
-        let buffers = received(&far, "eth0") - before;
-        assert!(buffers < (20 << 20) / 3000, "{buffers} buffers: super-frames were cut");
-        transfer(&far, &net.host, address(1).into(), 5 << 20);
-    });
+    bridge.during(
+        || (),
+        || {
+            let before = received(&far, "eth0");
+            transfer(&net.host, &far, address(2).into(), 20 << 20);
+            let buffers = received(&far, "eth0") - before;
+            assert!(buffers < (20 << 20) / 3000, "{buffers} buffers: super-frames were cut");
+            transfer(&far, &net.host, address(1).into(), 5 << 20);
+        },
+    );
     drop(bridge);
     assert_closed(&net.switch);
 }

@@ -12,9 +12,9 @@ use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use ringway::{DropReason, OpenOptions, Port, PortCounters};
-use ringway_engine::{Bridge, Signals};
 use ringway_lab::{AnyError, Lab};
 
+use support::bridge::Bridge;
 use support::{LIMIT, Random, assert_balanced, assert_detached, each_kind, eventually, new_lab};
 
 /// Bytes of a TCP transfer.
@@ -27,15 +27,6 @@ struct Net {
     left: Lab,
     middle: Lab,
     right: Lab,
-}
-
-/// Stops the bridge also when the job panics.
-struct Stop<'a>(&'a Signals);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
-    }
 }
 
 impl Net {
@@ -64,15 +55,8 @@ impl Net {
         let ports = self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
         let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
         let mut bridge = Bridge::new(a, b);
-        let signals = Signals::new();
         let before = [&self.left, &self.right].map(checksum_errors);
-        thread::scope(|scope| {
-            let runner = scope.spawn(|| bridge.run(&signals));
-            let stop = Stop(&signals);
-            job();
-            drop(stop);
-            runner.join().unwrap().unwrap();
-        });
+        bridge.during(|| (), job);
         assert_eq!([&self.left, &self.right].map(checksum_errors), before, "wrong checksums at the hosts");
         let counters = bridge.ports().each_ref().map(Port::counters);
         for c in counters.iter().flat_map(|c| [&c.rx, &c.tx]) {
