@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use libbpf_rs::{Object, ObjectBuilder, OpenObject};
+use ringway_bpf::{Builds, PROBE};
 
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,24 +17,10 @@ const CURE: &str = "Ringway is made for the kernels of distributions from Linux 
 pub(crate) const JIT: &str =
     "switch the kernel's compiler of programs on: `sysctl -w net.core.bpf_jit_enable=1`";
 
-/// The object with programs that try what the kernel knows; clang made it (build.rs).
-static PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
-
-/// One object in the two builds of bpf/loop.h.
-#[derive(Debug, Clone, Copy)]
-pub struct Builds {
-    /// For Linux 6.15 and later.
-    pub new: &'static [u8],
-    /// For older kernels.
-    pub old: &'static [u8],
-}
-
-impl Builds {
-    /// The build for the running kernel.
-    #[must_use]
-    pub fn fitting(self) -> &'static [u8] {
-        if is_new() { self.new } else { self.old }
-    }
+/// The build for the running kernel.
+#[must_use]
+pub fn fitting(builds: Builds) -> &'static [u8] {
+    if is_new() { builds.new } else { builds.old }
 }
 
 /// Whether the kernel takes the newer builds: it knows the instruction `may_goto`, and lets programs call global functions while

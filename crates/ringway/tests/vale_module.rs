@@ -1,18 +1,19 @@
 //! Switches with another decision than that of a bridge. Needs root and clang; says so and passes without root.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "modules/compile.rs"]
+mod compile;
 mod switch;
 
 use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use compile::{EXAMPLE, compile};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::vale::{Module, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use switch::{Temporary, dir, frame, is_root, receive, send, unused_name};
 
-/// What modules return: bpf/ringway_module.h.
+/// What modules return: bpf/include/ringway_module.h.
 const FLOOD: u32 = 255;
 const SET: u32 = 256;
 
@@ -23,27 +24,6 @@ fn spec(module: Module) -> SwitchSpec {
 /// A map of the switch's module.
 fn map(switch: &Switch, name: &str) -> MapHandle {
     MapHandle::from_pinned_path(dir(switch.name()).join("module").join(name)).unwrap()
-}
-
-/// Compiles a module as docs/modules.md says.
-fn compile(source: &str) -> Module {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let name = format!("module{}-{}.o", std::process::id(), SERIAL.fetch_add(1, Relaxed));
-    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let status = Command::new("clang")
-        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
-        .arg(format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH))
-        .arg("-I")
-        .arg(here.join("../../bpf"))
-        .arg("-c")
-        .arg(here.join(source))
-        .arg("-o")
-        .arg(&object)
-        .status()
-        .unwrap();
-    assert!(status.success(), "{source}");
-    Module::Object(object)
 }
 
 fn discard(module: &Module) {
@@ -92,7 +72,7 @@ fn the_example_balances() {
     if !is_root() {
         return;
     }
-    let module = compile("../../bpf/examples/balance.bpf.c");
+    let module = compile(EXAMPLE);
     let switch = Temporary::new(&spec(module.clone())).unwrap();
     discard(&module);
     let Module::Object(path) = module else { unreachable!() };

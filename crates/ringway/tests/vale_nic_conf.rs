@@ -4,6 +4,8 @@
 //! passes on, in the form that each port wants, each once, and all counters are those of the model.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "modules/compile.rs"]
+mod compile;
 #[path = "vale_conf/frames.rs"]
 mod frames;
 #[allow(dead_code, reason = "bursts and rooms are tested beside the model's other user")]
@@ -11,11 +13,9 @@ mod frames;
 mod model;
 mod support;
 
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use compile::{EXAMPLE, compile};
 use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
 use ringway::vale::{Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode};
@@ -356,26 +356,6 @@ fn a_hub_sends_frames_of_nics_to_all() {
     assert_closed(&net.switch);
 }
 
-/// Compiles a module as docs/modules.md says.
-fn compile(source: &str) -> Module {
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
-    let name = format!("nic-module{}-{}.o", std::process::id(), SERIAL.fetch_add(1, Relaxed));
-    let object = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let status = Command::new("clang")
-        .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
-        .arg(format!("-I/usr/include/{}-linux-gnu", std::env::consts::ARCH))
-        .arg("-I")
-        .arg(&here)
-        .arg("-c")
-        .arg(here.join(source))
-        .arg("-o")
-        .arg(&object)
-        .status();
-    assert!(status.unwrap().success(), "{source}");
-    Module::Object(object)
-}
-
 fn with_module(source: &str) -> Option<Net> {
     let module = compile(source);
     let net = Net::with(&SwitchSpec { module: module.clone(), ..Default::default() });
@@ -397,7 +377,7 @@ fn order(says: u32, set: u64, len: usize) -> Vec<u8> {
 #[test]
 fn a_module_decides_for_frames_of_nics() {
     const SET: u32 = 256;
-    let Some(mut net) = with_module("../crates/ringway/tests/modules/puppet.bpf.c") else { return };
+    let Some(mut net) = with_module("tests/modules/puppet.bpf.c") else { return };
     // Ports have the numbers 1 to 5; the first three are NICs. What the frame asks for, who gets it, or why nobody does.
     type Case = (u32, u64, &'static [usize], Option<DropReason>);
     let cases: &[Case] = &[
@@ -442,7 +422,7 @@ fn balance_hash(f: &[u8]) -> u32 {
 
 #[test]
 fn the_example_balances_frames_of_nics() {
-    let Some(mut net) = with_module("examples/balance.bpf.c") else { return };
+    let Some(mut net) = with_module(EXAMPLE) else { return };
     for station in 0..60 {
         let f = net.frame(3, station, &[], 100);
         let to = 1 + balance_hash(&f) as usize % 3;

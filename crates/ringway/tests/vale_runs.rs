@@ -104,7 +104,7 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Where a port's record has its ticket: `struct port_conf` of bpf/vale.h.
+/// Where a port's record has its ticket: `struct port_conf` of bpf/switch/state.h.
 const TICKET: std::ops::Range<usize> = 48..56;
 
 /// The record of port `number`, with another ticket.

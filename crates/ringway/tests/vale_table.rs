@@ -30,7 +30,7 @@ fn keyed(switch: &Switch) -> [u64; 2] {
 /// Those of a table without secrets.
 const UNKEYED: [u64; 2] = [0, 0x9E37_79B9_7F4A_7C15];
 
-/// Addresses that share one bucket of the table: as many as wanted, by the steps of `mix` in bpf/vale_fdb.h.
+/// Addresses that share one bucket of the table: as many as wanted, by the steps of `mix` in bpf/switch/fdb.h.
 fn of_one_bucket(count: usize, [key, factor]: [u64; 2]) -> Vec<[u8; 6]> {
     const MASK: u64 = (1 << 60) - 1;
     let bucket = |address: u64| {

@@ -348,7 +348,7 @@ impl Client {
         let (context, repeat) = (vec![0; LOOK], self.random.below(3) as u32);
         let mut run = Run { context, repeat, ..Run::default() };
         let answered = calls::run(&self.programs[p], &mut run);
-        // `struct look` of bpf/vale_look.bpf.c has the number of the port there, and the ticket.
+        // `struct look` of bpf/switch/look.bpf.c has the number of the port there, and the ticket.
         let port = u32::from_ne_bytes(run.context[8..12].try_into().unwrap());
         let ticket = u64::from_ne_bytes(run.context[40..48].try_into().unwrap());
         if port != 0 && !self.tickets.contains(&(port, ticket)) {

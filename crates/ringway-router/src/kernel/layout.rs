@@ -1,4 +1,4 @@
-//! Where things are in the maps: bpf/router.h.
+//! Where things are in the maps: bpf/router/tables.h.
 
 /// Members at most.
 pub(super) const MEMBERS: usize = 256;

@@ -262,7 +262,7 @@ impl Router {
         self.members.u32(number as usize * at::SIZE + at::FLAGS).store(0, Release);
     }
 
-    /// `struct nic_key` of bpf/router_taken.h.
+    /// `struct nic_key` of bpf/router/taken.h.
     pub(super) fn nic_key(&self, index: u32) -> [u8; 8] {
         (u64::from(self.netns) << 32 | u64::from(index)).to_le_bytes()
     }

@@ -4,24 +4,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramInput, ProgramMut};
-use ringway::program::{self, Builds};
+use ringway::program;
 use ringway::{Error, ErrorKind, Result};
+use ringway_bpf::Builds;
 
 use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
 use super::spec::{early, step};
 use super::{Path, Spec};
 use crate::sys::{self, Mapping};
-
-/// The objects in both builds; clang made them (build.rs).
-static OBJECT: Builds = Builds {
-    new: include_bytes!(concat!(env!("OUT_DIR"), "/router.bpf.o")),
-    old: include_bytes!(concat!(env!("OUT_DIR"), "/router_old.bpf.o")),
-};
-static OBJECT_TC: Builds = Builds {
-    new: include_bytes!(concat!(env!("OUT_DIR"), "/router_tc.bpf.o")),
-    old: include_bytes!(concat!(env!("OUT_DIR"), "/router_tc_old.bpf.o")),
-};
 
 /// The program of a member by XDP, and of one by traffic control.
 pub(super) const ROUTER: &str = "router";
@@ -79,8 +70,8 @@ impl Code<'_> {
     /// Loads the program of a member.
     pub(super) fn member(&self, path: Path, of: Identity) -> Result<OwnedFd> {
         let (builds, name) = match path {
-            Path::Xdp => (OBJECT, ROUTER),
-            Path::Tc => (OBJECT_TC, ROUTER_TC),
+            Path::Xdp => (ringway_bpf::ROUTER, ROUTER),
+            Path::Tc => (ringway_bpf::ROUTER_TC, ROUTER_TC),
         };
         let object = self.load_of(builds, &[name], of)?;
         let program = program(&object, name, self.on)?;
@@ -89,7 +80,7 @@ impl Code<'_> {
 
     /// Loads the programs called `names`, of those that no member has.
     pub(super) fn load(&self, names: &[&str], of: Identity) -> Result<Object> {
-        self.load_of(OBJECT, names, of)
+        self.load_of(ringway_bpf::ROUTER, names, of)
     }
 
     pub(super) fn load_of(&self, builds: Builds, names: &[&str], of: Identity) -> Result<Object> {
@@ -97,7 +88,7 @@ impl Code<'_> {
         let prepare = |e: libbpf_rs::Error| refused(self.on, "preparing the router's programs", &e);
         let mut open = ObjectBuilder::default()
             .name("router")
-            .and_then(|b| b.open_memory(builds.fitting()))
+            .and_then(|b| b.open_memory(program::fitting(builds)))
             .map_err(|e| refused(self.on, "reading the eBPF object", &e))?;
         for mut program in open.progs_mut() {
             let wanted = names.iter().any(|name| program.name() == *name);
@@ -122,7 +113,7 @@ impl Code<'_> {
         program::load(open, "the router's programs", self.on)
     }
 
-    /// `struct router_config` of bpf/router.h.
+    /// `struct router_config` of bpf/router/tables.h.
     fn config(&self, of: Identity) -> Result<Vec<u8>> {
         let ticks = sys::ticks_per_second()
             .map_err(|e| Error::io(self.on, "asking for the steps of the kernel's clock failed", e))?;

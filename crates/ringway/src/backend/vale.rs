@@ -27,7 +27,7 @@ use crate::vale::layout::{Shape, ctl};
 use crate::vale::{self, Look, Switch, Ticket, View, objects, pins};
 use ringway_wire::offload::Gso;
 
-/// Answers of the program: `enum answer` in bpf/vale.h.
+/// Answers of the program: `enum answer` in bpf/switch/state.h.
 const DONE: u32 = 0;
 const STALE: u32 = 1;
 const BUSY: u32 = 2;

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpf, time};
 use crate::vale::{objects, pins};
 
-/// Instead of a port's number: all NICs. `FLOOD` of bpf/vale.h.
+/// Instead of a port's number: all NICs. `FLOOD` of bpf/switch/state.h.
 const ALL: u32 = 255;
 
 /// Length of the frames passed in, which the program replaces.

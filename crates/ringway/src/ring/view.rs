@@ -148,7 +148,7 @@ impl RingView {
         Slot::from_word(self.word(i).load(Relaxed))
     }
 
-    /// Where programs in the kernel tell how far they came: `TOLD` in bpf/vale.h, in the part of the header that netmap
+    /// Where programs in the kernel tell how far they came: `TOLD` in bpf/switch/state.h, in the part of the header that netmap
     /// leaves to the kernel.
     #[inline]
     pub(crate) fn told(&self) -> &AtomicU32 {

@@ -1,4 +1,4 @@
-//! The forwarding table, as `bpf/vale_fdb.h` keeps it.
+//! The forwarding table, as `bpf/switch/fdb.h` keeps it.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;

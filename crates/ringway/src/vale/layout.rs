@@ -1,4 +1,4 @@
-//! What lies where in the maps of a switch. `bpf/vale.h` and `bpf/vale_fdb.h` mirror it, with assertions.
+//! What lies where in the maps of a switch. `bpf/switch/state.h` and `bpf/switch/fdb.h` mirror it, with assertions.
 
 use crate::region::{Layout, RegionSpec};
 use crate::stats::BLOCK;
@@ -140,7 +140,7 @@ pub(crate) mod state {
 
 /// `struct module_run`: what a tx ring takes more in a switch with a user's module.
 pub(crate) const MODULE_RUN: usize = 34944;
-/// `struct nic_cpu` of bpf/vale_nic.h.
+/// `struct nic_cpu` of bpf/nic/state.h.
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;

@@ -1,4 +1,4 @@
-//! The protocol of bpf/vale_rx.h in Rust with the same steps, for loom: reserve, fill, note, publish, tell, wake; and the
+//! The protocol of bpf/switch/reserve.h in Rust with the same steps, for loom: reserve, fill, note, publish, tell, wake; and the
 //! receiver of `vale0:p1` that reads what is told, gives slots back and sleeps.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -220,7 +220,7 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// A doorbell that becomes quiet or is rung again: `charge`, `forgive` and `wake` of bpf/vale_rx.h while no pause ends.
+/// A doorbell that becomes quiet or is rung again: `charge`, `forgive` and `wake` of bpf/switch/reserve.h while no pause ends.
 struct Quiet {
     ring: Arc<Ring>,
     dear: AtomicU64,

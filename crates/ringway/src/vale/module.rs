@@ -74,7 +74,7 @@ impl fmt::Display for Module {
     }
 }
 
-/// `info.module`, as in bpf/vale.h.
+/// `info.module`, as in bpf/switch/state.h.
 const BRIDGE: u32 = 0;
 const HUB: u32 = 1;
 const CUSTOM: u32 = 2;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
+use ringway_bpf::{Builds, SWITCH, SWITCH_LOOK};
 
 use super::layout::{self, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
@@ -12,30 +13,12 @@ use super::secrets::{Secrets, Ticket};
 use super::view;
 use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::program::{self, Builds};
+use crate::program;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, bpffs};
 
-/// Objects with the same programs for bridges, hubs, and modules of the user's.
-pub(super) type Variants = [Builds; 3];
-
-/// An object in both builds; clang made them (build.rs).
-macro_rules! builds {
-    ($name:literal) => {
-        $crate::program::Builds {
-            new: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
-            old: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "_old.bpf.o")),
-        }
-    };
-}
-pub(super) use builds;
-
-/// Those with the program that takes what users of ports send.
-static SEND: Variants = [builds!("vale_bridge"), builds!("vale_hub"), builds!("vale_module")];
-/// Its name.
+/// The program that takes what users of ports send.
 const PROGRAM: &str = "vale_send";
-/// The object with the program by which a user looks at the state of its port; all kernels take it.
-static LOOK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vale_look.bpf.o"));
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
@@ -224,7 +207,7 @@ pub(super) fn try_module(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -
 /// Loads the program by which the user of a port looks at its state.
 pub(super) fn load_look(maps: &Maps, shape: Shape, of: Identity, on: &str) -> Result<OwnedFd> {
     quiet();
-    let open = ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(LOOK));
+    let open = ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(SWITCH_LOOK));
     let mut open = open.map_err(|e| refused(on, "reading the eBPF object", &e))?;
     put_maps(&mut open, maps, shape, of, on)?;
     program_in(&program::load(open, "the program of the port", on)?, view::PROGRAM, on)
@@ -245,7 +228,7 @@ fn load_send_object(
     on: &str,
 ) -> Result<libbpf_rs::Object> {
     quiet();
-    let mut open = open_object(code, &SEND, on)?;
+    let mut open = open_object(code, &SWITCH, on)?;
     for mut p in open.progs_mut() {
         let autoload = p.name() == PROGRAM;
         p.set_autoload(autoload);
@@ -279,13 +262,13 @@ pub(super) fn put_config(rodata: &mut libbpf_rs::OpenMapMut<'_>, config: &[u8]) 
     all.expect("the object has room for its constants").copy_from_slice(config);
 }
 
-pub(super) fn open_object(code: &Code, variants: &Variants, on: &str) -> Result<OpenObject> {
+pub(super) fn open_object(code: &Code, variants: &[Builds; 3], on: &str) -> Result<OpenObject> {
     let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
-        Code::Bridge => open(variants[0].fitting()).map_err(broken),
-        Code::Hub => open(variants[1].fitting()).map_err(broken),
-        Code::Custom(c) => open(&c.link(variants[2].fitting(), on)?).map_err(|_| {
+        Code::Bridge => open(program::fitting(variants[0])).map_err(broken),
+        Code::Hub => open(program::fitting(variants[1])).map_err(broken),
+        Code::Custom(c) => open(&c.link(program::fitting(variants[2]), on)?).map_err(|_| {
             let what =
                 format!("the module {} has no `RINGWAY_MODULE`, or uses what libbpf can't load", c.name);
             Error::new(ErrorKind::Unfit, on, what)
@@ -311,7 +294,7 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
     })
 }
 
-/// `struct config` of bpf/vale.h.
+/// `struct config` of bpf/switch/state.h.
 pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
     let l = shape.region();
     let words = [

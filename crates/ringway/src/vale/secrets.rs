@@ -1,5 +1,5 @@
 //! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither tell which addresses share a bucket of
-//! the table nor make up what programs leave before frames for each other. `struct secrets` of bpf/vale.h mirrors them.
+//! the table nor make up what programs leave before frames for each other. `struct secrets` of bpf/switch/state.h mirrors them.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;

@@ -15,7 +15,7 @@ use crate::port::PortCounters;
 use crate::stats::Counters;
 use crate::sys::bpf;
 
-/// `struct look` of bpf/vale_look.bpf.c, in words of 64 bits.
+/// `struct look` of bpf/switch/look.bpf.c, in words of 64 bits.
 mod at {
     /// The ring that is asked for, and points of its doorbell.
     pub(super) const RING: usize = 0;
@@ -48,7 +48,7 @@ pub(crate) struct Look {
     pub(crate) epoch: u32,
     /// Whether the port is an interface.
     pub(crate) nic: bool,
-    /// Points of the rx ring's doorbell (bpf/vale_rx.h).
+    /// Points of the rx ring's doorbell (bpf/switch/reserve.h).
     dear: u32,
     /// First slot of the tx ring that was not taken.
     pub(crate) sent: u32,

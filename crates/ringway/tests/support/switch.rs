@@ -231,7 +231,7 @@ pub(crate) fn look_up(path: &std::path::Path, key: u32, len: usize) -> Vec<u8> {
 /// Has a switch give this number to its next port, if it is free: as if all others had been given since.
 pub(crate) fn give_next(switch: &str, number: u8) {
     const MAP_UPDATE_ELEM: i64 = 2;
-    // `struct info` of bpf/vale.h, and where it has the number that was given last.
+    // `struct info` of bpf/switch/state.h, and where it has the number that was given last.
     const SIZE: usize = 320;
     const LATEST: usize = 319;
     let path = PathBuf::from("/sys/fs/bpf/ringway").join(switch).join("info");
@@ -277,7 +277,7 @@ pub(crate) struct Request {
 impl Request {
     /// What the user asks of whose port this is the program `look`.
     pub(crate) fn of(look: &OwnedFd) -> Self {
-        // `struct look` of bpf/vale_look.bpf.c, in words, and where it has the number and the ticket of the port.
+        // `struct look` of bpf/switch/look.bpf.c, in words, and where it has the number and the ticket of the port.
         let mut words = [0u64; 70];
         assert_eq!(ask(look, &mut words), 0);
         Self { ring: 0, port: words[1] as u32, ticket: words[5] }

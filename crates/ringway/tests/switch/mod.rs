@@ -68,7 +68,7 @@ pub(crate) fn give_next(switch: &Switch, number: u8) {
     info.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).unwrap();
 }
 
-/// Where `struct info` of bpf/vale.h has the number that was given last.
+/// Where `struct info` of bpf/switch/state.h has the number that was given last.
 const LATEST: usize = 319;
 
 /// A frame from station `from` to station `to`, which is all when 0.

@@ -53,9 +53,6 @@ const SLOTS: u32 = 2048;
 /// touch, share so few sets of the caches that a burst of some hundred evicts itself.
 pub(super) const BUF_SIZE: u32 = 2112;
 
-/// The object with all programs; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
-
 /// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
 pub(crate) const SKB_MODE: u32 = 1 << 1;
 pub(crate) const DRV_MODE: u32 = 1 << 2;
@@ -282,7 +279,7 @@ fn config(setup: &Setup, target: &Target, netns: u32) -> Config {
 
 /// Loads the programs; without the one that counts what the interface takes when the kernel has no BTF.
 fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
-    let load = |progs: &[&str]| Loaded::new(OBJECT, progs, cfg, &setup.region, &setup.name);
+    let load = |progs: &[&str]| Loaded::new(ringway_bpf::PORT, progs, cfg, &setup.region, &setup.name);
     if setup.shape.host {
         return Ok((load(&["host_rx", "tx"])?, false));
     }

@@ -13,12 +13,12 @@ use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
 use crate::sys::mmap::Mmap;
 
-/// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters. `struct kring` in bpf/ring.h.
+/// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters. `struct kring` in bpf/port/ring.h.
 pub(crate) const KRING: usize = 64 + BLOCK;
 /// Where its counters start.
 pub(crate) const KRING_COUNTERS: usize = 64;
 
-/// Offsets of a tx or rx ring's control block. `struct ctl` in bpf/ring.h.
+/// Offsets of a tx or rx ring's control block. `struct ctl` in bpf/port/ring.h.
 pub(crate) mod ctl {
     pub(crate) const HEAD: usize = 0;
     pub(crate) const START: usize = 4;
@@ -32,7 +32,7 @@ pub(crate) const LIVE_MAX: u32 = 3300;
 /// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
 const REGION_MAX: usize = 1 << 29;
 
-/// `struct config` in bpf/ring.h.
+/// `struct config` in bpf/port/ring.h.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Config {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use super::{ALL_QUEUES, OBJECT, Setup, region};
+use super::{ALL_QUEUES, Setup, region};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::name::{NicRings, PortName};
 use crate::port::{OpenOptions, PortShape};
@@ -67,8 +67,14 @@ impl Bench {
             netns: 0,
             copy: u32::from(copy),
         };
-        let loaded =
-            Loaded::new(OBJECT, &["nic_rx", "host_rx", "tx", "taken"], &cfg, &setup.region, "bench").unwrap();
+        let loaded = Loaded::new(
+            ringway_bpf::PORT,
+            &["nic_rx", "host_rx", "tx", "taken"],
+            &cfg,
+            &setup.region,
+            "bench",
+        )
+        .unwrap();
         loaded.hang_bells("bench").unwrap();
         super::point(loaded.device.as_ref().unwrap(), 1, "bench").unwrap();
         let (tx, rx) = setup.views();

@@ -1,7 +1,7 @@
 //! Loading the programs without an interface, to see whether this kernel takes them.
 
 use super::object::{Config, LIVE_MAX, Loaded, region};
-use super::{ALL_QUEUES, BUF_SIZE, OBJECT};
+use super::{ALL_QUEUES, BUF_SIZE};
 use crate::error::Result;
 use crate::port::PortShape;
 
@@ -28,5 +28,5 @@ pub(crate) fn trial(progs: &[&str]) -> Result<Loaded> {
         ifindex: 0,
         netns: 0,
     };
-    Loaded::new(OBJECT, progs, &cfg, &region, "probe")
+    Loaded::new(ringway_bpf::PORT, progs, &cfg, &region, "probe")
 }

@@ -50,9 +50,6 @@ const BUF_SIZES: std::ops::RangeInclusive<u32> = 1792..=3840;
 /// `NETDEV_XDP_ACT_XSK_ZEROCOPY` of linux/netdev.h.
 const ZERO_COPY: u64 = 1 << 3;
 
-/// The object with the program; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/xsk.bpf.o"));
-
 /// What the queues of a port share.
 #[derive(Debug)]
 struct Core {
@@ -239,7 +236,8 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
     let name = &setup.name;
     let fail = |what: &'static str| move |e: libbpf_rs::Error| object::refused(name, what, &e);
     object::quiet();
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
+    let mut open =
+        ObjectBuilder::default().open_memory(ringway_bpf::XSK).map_err(fail("reading the eBPF object"))?;
     let queues = target.interface.queues();
     for mut m in open.maps_mut() {
         m.set_max_entries(queues.0.max(queues.1)).map_err(fail("preparing the XDP program"))?;

@@ -1,4 +1,4 @@
-//! What joins a member by tc with the XDP programs of its switch: a pair of veths (bpf/vale_skb.h).
+//! What joins a member by tc with the XDP programs of its switch: a pair of veths (bpf/nic/tc.h).
 //!
 //! The outer end is in the interface's network namespace, as `rw0`, `rw1` and so on, with a description that names the port. The
 //! inner end is in the namespace of the port that no process is in (programs.rs). There it takes the place of the interface: `vale_wire`

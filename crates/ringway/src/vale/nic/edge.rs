@@ -1,4 +1,4 @@
-//! The tables by which frames reach NICs in switches whose ports have features (bpf/vale_edge.h): interfaces with the program
+//! The tables by which frames reach NICs in switches whose ports have features (bpf/nic/edge.h): interfaces with the program
 //! that each of them runs on what leaves by it.
 //!
 //! Frames to several NICs are cloned by the kernel, one clone for each entry of a table. A NIC that is the mirror of others may get

@@ -8,7 +8,7 @@
 //!         out keep            as of a NIC
 //! ```
 //!
-//! What comes from the wire for it is passed on by the programs of NICs (bpf/vale_host.h).
+//! What comes from the wire for it is passed on by the programs of NICs (bpf/nic/host_in.h).
 
 use std::os::fd::AsFd;
 use std::path::Path;

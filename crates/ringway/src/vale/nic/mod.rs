@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A program that is attached nowhere makes each run wait for two RCU grace periods, some 20 ms. `out` can't be the program
-//! that is attached to the NIC (bpf/vale_nic_out.h says why), so it is attached to the loopback interface of a
+//! that is attached to the NIC (bpf/nic/out.h says why), so it is attached to the loopback interface of a
 //! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
 
 mod admit;

@@ -16,12 +16,9 @@ use crate::sys::{bpf, bpffs, dirs, hold, net};
 use crate::tc::Stand;
 use crate::vale::layout::port;
 use crate::vale::module::Code;
-use crate::vale::objects::{Identity, Maps, Variants, builds};
+use crate::vale::objects::{Identity, Maps};
 use crate::vale::reload::{Fresh, Place};
 use crate::vale::{NicPath, PortAccess, Switch, SwitchPort, objects, parts, pins};
-
-/// The objects with the programs of a NIC.
-static OBJECTS: Variants = [builds!("vale_nic_bridge"), builds!("vale_nic_hub"), builds!("vale_nic_module")];
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
@@ -231,7 +228,7 @@ fn prepared(
     on: &str,
 ) -> Result<OpenObject> {
     let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
-    let mut open = objects::open_object(code, &OBJECTS, on)?;
+    let mut open = objects::open_object(code, &ringway_bpf::NIC, on)?;
     for mut m in open.maps_mut() {
         let name = m.name().to_string_lossy().into_owned();
         if name == ".rodata.nic" {

@@ -162,7 +162,7 @@ pub(super) fn tc_is_gone(dir: &Path, number: u32) -> Result<bool> {
     Ok(entry.is_ok_and(|entry| entry.is_none()))
 }
 
-/// `struct nic_key` of bpf/vale_nic.h.
+/// `struct nic_key` of bpf/nic/state.h.
 fn interface_key((netns, index): (u32, u32)) -> Vec<u8> {
     [index, netns].iter().flat_map(|w| w.to_ne_bytes()).collect()
 }

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// A switch that runs in its senders: one instance of `vale_send` serves all its ports. With a user's module, which has memory of its
-// own, each port has one.
-#include "vale_send.h"
-#include "vale_conf.h"
-#include "vale_form.h"
-
-char _license[] SEC("license") = "Dual BSD/GPL";

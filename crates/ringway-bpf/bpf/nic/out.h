@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sends what virtual ports left in the rings of a NIC. Senders run it (BPF_PROG_RUN) on live frames, once for each frame.
+ *
+ * Any user may run it, on whatever he likes. It uses nothing of what he passes in, takes off what he put before the
+ * frame, and does nothing unless it runs on a live frame: otherwise it would hand him other people's frames, or lose
+ * them. It is not the program attached to the NIC: that
+ * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface. Nor does it when its
+ * port is gone: a caller may have kept it, and the number may be that of another port by now.
+ */
+#pragma once
+#include "nic/state.h"
+#include "common/copy.h"
+
+/* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
+#define LIVE_MAX 3300
+
+/* Interface that live frames come from unless the caller names one: loopback. */
+#define LOOPBACK 1
+
+/* Whether the frame is a live one. The kernel keeps the context of each in the page of its bytes, 256 bytes and the size of
+ * a context before them (net/bpf/test_run.c, xdp_page_head); any other context is on a stack, which shares no page
+ * with frames. */
+static __always_inline int is_live(struct xdp_md *ctx)
+{
+	__u64 apart = (__u64)(long)ctx->data - (__u64)(long)ctx;
+
+	return apart >= 256 && apart < 512;
+}
+
+/* How often a run looks whether another one is done with the ring before it leaves the frame to the next run: that one takes
+ * a frame in less than a microsecond, unless a task that is preempted holds it. */
+#define CLAIM_TRIES 65536
+
+struct claiming {
+	struct rx_state *r;
+	__u32 got;
+};
+
+LOOP_STEP(try_claim, struct claiming *x)
+{
+	struct rx_state *r = x->r;
+
+	if (READ_ONCE(r->pub) == READ_ONCE(r->taken))
+		return 1;
+	if (READ_ONCE(r->claim) || __sync_lock_test_and_set(&r->claim, 1))
+		return 0;
+	if (READ_ONCE(r->pub) != READ_ONCE(r->taken))
+		x->got = 1;
+	else
+		__sync_lock_test_and_set(&r->claim, 0);
+	return 1;
+}
+
+/* A frame waits in this ring: gets the right to take it. Of runs on several CPUs one has it at a time, for one frame. */
+static __always_inline int claim(struct rx_state *r)
+{
+	struct claiming x = { .r = r };
+
+	repeat(CLAIM_TRIES + READ_ONCE(r->zero), 0x1ffff, try_claim, &x);
+	return x.got;
+}
+
+/* Takes `n` slots: senders may use them again. */
+static __always_inline void release(struct rx_state *r, struct ctl *c, __u32 n)
+{
+	__u64 taken = r->taken + n;
+
+	WRITE_ONCE(c->head, (__u32)taken & MASK);
+	WRITE_ONCE(r->head, taken);
+	WRITE_ONCE(r->taken, taken);
+	__sync_lock_test_and_set(&r->claim, 0);
+}
+
+/* Puts a frame of one slot into the live frame; returns why it can't. */
+static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
+{
+	__u32 idx = s, len = (s >> 32) & 0xffff;
+
+	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || len < ETH_HLEN)
+		return BAD_SLOT;
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
+		return TOO_LONG;
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *buf = buf_of(reg, idx);
+	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 1) : bpf_xdp_store_bytes(ctx, 0, buf, len);
+	return bad ? NO_MEMORY : 0;
+}
+
+struct filling {
+	struct xdp_md *ctx;
+	void *reg;
+	__u32 ring, pos, done, len;
+	__u32 why; /* it can't be */
+};
+
+SELDOM_STEP(fill_part, struct filling *x)
+{
+	__u32 ring = x->ring, done = x->done;
+
+	if (done >= x->len)
+		return 1;
+	SELDOM_BELOW(ring, cfg.rings);
+	__u64 s = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, x->pos & MASK));
+	__u32 idx = s, n = (s >> 32) & 0xffff, less = less_one(n);
+	if (idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size) {
+		x->why = BAD_SLOT;
+		return 1;
+	}
+	if (bpf_xdp_store_bytes(x->ctx, done, buf_of(x->reg, idx), less + 1)) {
+		x->why = NO_MEMORY;
+		return 1;
+	}
+	x->done = (done + n) & 0x1ffff;
+	x->pos = (x->pos + 1) & MASK;
+	return 0;
+}
+
+/* The same for a frame of several slots, `len` bytes in all. */
+static __always_inline __u32 fill_chain(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
+{
+	struct filling x = { .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = READ_ONCE(me->zero) & 0xffff,
+			     .len = len };
+
+	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
+		return TOO_LONG;
+	until_seldom(fill_part, &x);
+	return x.why;
+}
+
+/* The slots of a frame. */
+struct chain {
+	void *reg;
+	__u64 last;
+	__u32 ring, at, slots, waiting, len;
+};
+
+SELDOM_STEP(chain_slot, struct chain *x)
+{
+	__u32 ring = x->ring;
+
+	if (!(x->last >> 48 & NS_MOREFRAG) || x->slots >= x->waiting || x->slots >= MAX_CHAIN)
+		return 1;
+	SELDOM_BELOW(ring, cfg.rings);
+	x->last = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, (x->at + x->slots) & MASK));
+	x->len = (x->len + ((x->last >> 32) & 0xffff)) & 0xfffff;
+	x->slots = (x->slots + 1) & 0x7f;
+	return 0;
+}
+
+/* Takes the next frame of a ring. Returns its length, or 0 when there is none that can be sent. */
+__noinline int take(struct xdp_md *ctx, __u32 ring)
+{
+	__u32 self = cfg.port;
+	struct nic_cpu *me = nic_of(self);
+	void *reg = inner(&regions, self), *state = inner(&states, self);
+
+	asm volatile("" : "+r"(ring));
+	if (!me || !reg || !state || ring >= cfg.rings)
+		return 0;
+	asm volatile("" : "+r"(ring));
+	struct rx_state *r = rx_of(state, ring);
+	if (!claim(r))
+		return 0;
+	__u32 at = r->taken, waiting = (__u32)r->pub - at;
+	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
+	__u32 why;
+	struct chain c = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(me->zero) & 0x3f),
+			   .waiting = waiting, .len = (s >> 32) & 0xffff };
+	if (!(s >> 48 & NS_MOREFRAG)) {
+		why = fill(ctx, reg, s);
+	} else {
+		until_seldom(chain_slot, &c);
+		why = c.len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, me, reg, ring, at, c.len);
+	}
+	release(r, ctl_of(reg, cfg.rings + ring), c.slots);
+	if (!why)
+		return c.len;
+	if (why < REASONS)
+		me->edge[why]++;
+	return 0;
+}
+
+/* Takes the next frame of any ring, and counts it as handed over. 0 when there is none. */
+static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *me)
+{
+	for (__u32 ring = start_of(READ_ONCE(me->zero) & 7); ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+		int len = take(ctx, ring);
+		if (len <= 0)
+			continue;
+		me->handed++;
+		me->bytes += len;
+		return 1;
+	}
+	return 0;
+}
+
+SEC("xdp.frags")
+int vale_out(struct xdp_md *ctx)
+{
+	__u32 self = cfg.port;
+	struct nic_cpu *me = nic_of(self);
+	struct port_conf *c = conf_of(self);
+
+	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
+		return XDP_ABORTED;
+	if (drop_meta(ctx))
+		return XDP_ABORTED;
+	return take_next(ctx, me) ? bpf_redirect_map(&devs, cfg.port, XDP_DROP) : XDP_DROP;
+}

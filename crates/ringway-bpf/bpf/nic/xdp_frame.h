@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What `struct xdp_md` does not tell of a frame, from the kernel's own `struct xdp_buff` (Linux 6.2), or asked in another way. */
+#pragma once
+#include "nic/state.h"
+#include "common/netdev.h"
+
+#if OLD_KERNEL
+
+/* The length of the frame. */
+static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
+{
+	(void)linear;
+	return bpf_xdp_get_buff_len(ctx);
+}
+
+/* Whether the run is one for the stack of this NIC: the kernel gives it frames that seem to have come from there. It looks up the
+ * interface that its caller named in the caller's network namespace. */
+static __always_inline int is_at_nic(struct xdp_md *ctx)
+{
+	struct task_struct___l *task = (void *)bpf_get_current_task_btf();
+
+	return ctx->ingress_ifindex == nic.ifindex && task->nsproxy->net_ns->ns.inum == nic.netns;
+}
+
+#else
+
+struct xdp_buff___l {
+	struct xdp_rxq_info___l *rxq;
+	__u32 flags;
+} __attribute__((preserve_access_index));
+#define HAS_FRAGS 1 /* XDP_FLAGS_HAS_FRAGS of net/xdp.h */
+extern void *bpf_cast_to_kern_ctx(void *) __ksym;
+
+/* The helper that tells is called only for frames in several pieces. */
+static __always_inline __u32 wire_len(struct xdp_md *ctx, __u32 linear)
+{
+	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
+
+	return x->flags & HAS_FRAGS ? bpf_xdp_get_buff_len(ctx) : linear;
+}
+
+static __always_inline int is_at_nic(struct xdp_md *ctx)
+{
+	struct xdp_buff___l *x = bpf_cast_to_kern_ctx(ctx);
+	struct net_device___l *dev = x->rxq->dev;
+
+	return dev->ifindex == nic.ifindex && dev->nd_net.net->ns.inum == nic.netns;
+}
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The receiving half shared by the XDP and the tc program: room, long frames, publication, doorbell. */
+#pragma once
+#include "port/ring.h"
+
+/* A doorbell per rx ring: its descriptor works with poll, select and epoll. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__array(values, struct {
+		__uint(type, BPF_MAP_TYPE_RINGBUF);
+		__uint(max_entries, 4096);
+	});
+} bells SEC(".maps");
+
+/* Free slots from k->tail on. The client's head is believed only within the range handed out to it. */
+static __always_inline __u32 room(struct kring *k, struct ctl *c, __u32 tail, __u32 want)
+{
+	__u32 last = k->head;
+	__u32 have = cfg.slots - 1 - dist(last, tail);
+
+	if (have >= want)
+		return have;
+	__u32 head = READ_ONCE(c->head);
+	if (head >= cfg.slots || dist(last, head) > dist(last, tail)) {
+		k->n.resets++;
+		return have;
+	}
+	k->head = head;
+	return cfg.slots - 1 - dist(head, tail);
+}
+
+/* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
+ * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
+static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __u32 tail)
+{
+	__sync_lock_test_and_set(&k->tail, tail);
+	if (!READ_ONCE(c->wish) || !__sync_lock_test_and_set(&c->wish, 0))
+		return;
+	void *bell = bpf_map_lookup_elem(&bells, &rx);
+	if (!bell)
+		return;
+	__u32 one = 1;
+	k->n.wakeups++;
+	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
+}
+
+/* A frame on its way into several slots. */
+struct long_frame {
+	void *ctx;
+	__u32 r, tail, len, done, bad, lost;
+};
+
+/* Puts a frame of any length into as many slots as it needs. `load_bytes` is the helper of the program type. bpf_loop
+ * keeps the verifier from walking 64 iterations; nothing is published before the whole frame is in. When the client
+ * lost a slot's buffer, the slots up to that one are passed on, the last one empty: the reader finds the frame bad and
+ * counts the drop in place of a delivery, and the ring keeps turning. */
+#define DEFINE_LONG_FRAME(name, context, load_bytes)                                               \
+static long name##_part(__u32 i, struct long_frame *f)                                             \
+{                                                                                                  \
+	__u32 zero = 0, n = f->len - f->done, tail = f->tail, r = f->r;                            \
+	void *reg = bpf_map_lookup_elem(&region, &zero);                                           \
+	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || f->done >= f->len || i > 64) \
+		return 1;                                                                          \
+	__u64 *slot = slot_of(reg, r, tail);                                                       \
+	__u32 idx = READ_ONCE(*slot);                                                              \
+	if (n > cfg.buf_size)                                                                      \
+		n = cfg.buf_size;                                                                  \
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {                                                  \
+		WRITE_ONCE(*slot, 0);                                                              \
+		f->tail = next(tail);                                                              \
+		f->lost = 1;                                                                       \
+		return 1;                                                                          \
+	}                                                                                          \
+	__u32 less = less_one(n);                                                                  \
+	if (less >= cfg.buf_size || load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), less + 1)) { \
+		f->bad = 1;                                                                        \
+		return 1;                                                                          \
+	}                                                                                          \
+	f->done += n;                                                                              \
+	__u64 more = f->done < f->len ? NS_MOREFRAG : 0;                                           \
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);                               \
+	f->tail = next(tail);                                                                      \
+	return 0;                                                                                  \
+}                                                                                                  \
+static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
+{                                                                                                  \
+	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;                                      \
+	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len,   \
+				.done = READ_ONCE(k->unused[0]) };                                 \
+	if (len > 65535 || need > 64 || need >= cfg.slots) {                                       \
+		k->n.drops[TOO_LONG]++;                                                            \
+		return;                                                                            \
+	}                                                                                          \
+	if (f.tail >= cfg.slots || room(k, c, f.tail, need) < need) {                              \
+		k->n.drops[RING_FULL]++;                                                           \
+		return;                                                                            \
+	}                                                                                          \
+	bpf_loop(need, name##_part, &f, 0);                                                        \
+	if (f.lost) {                                                                              \
+		k->n.out++;                                                                        \
+		publish(k, c, rx, f.tail);                                                         \
+		return;                                                                            \
+	}                                                                                          \
+	if (f.bad || f.done != len) {                                                              \
+		k->n.drops[BAD_SLOT]++;                                                            \
+		return;                                                                            \
+	}                                                                                          \
+	k->n.out++;                                                                                \
+	k->n.bytes += len;                                                                         \
+	publish(k, c, rx, f.tail);                                                                 \
+}

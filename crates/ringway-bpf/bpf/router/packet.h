@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A packet: checked, looked up, rewritten, in the order of docs/router.md. */
+#pragma once
+#include "router/next_hop.h"
+#ifdef BY_TC
+#include "router/by_tc.h"
+#else
+#include "router/by_xdp.h"
+#endif
+
+/* Bytes of the frame behind a packet of `len` bytes; -1 when the frame is too short for it. */
+__noinline int behind(FRAME *ctx, __u32 len)
+{
+	return (int)length_of(ctx) - ETH_HLEN - (int)(len & 0xfffff);
+}
+
+/* What becomes of a frame whose first piece lacks part of a header. */
+__noinline int cut_off(FRAME *ctx, __u32 header)
+{
+	return behind(ctx, header) < 0 ? drop(ctx, MALFORMED) : to_host(ctx, KERNEL_ROUTE);
+}
+
+/* Why a packet with unusual addresses is not forwarded, or 0. Rules 8 to 10. */
+__noinline int why_not4(__u32 from, __u32 to)
+{
+	__u32 a = from >> 24, b = to >> 24;
+
+	if (a == 0 || a == 127 || (a & 0xf0) == 224 || from == ~0U)
+		return MARTIAN_SOURCE;
+	if (b == 0 || b == 127)
+		return MARTIAN_DESTINATION;
+	return (b & 0xf0) == 224 || to == ~0U || to >> 16 == 0xa9fe ? LOCAL : 0;
+}
+
+__noinline int why_not6(__u64 from_high, __u64 from_low, __u64 to_high, __u64 to_low)
+{
+	if ((!from_high && from_low <= 1) || from_high >> 56 == 0xff)
+		return MARTIAN_SOURCE;
+	if (!to_high && to_low <= 1)
+		return MARTIAN_DESTINATION;
+	return to_high >> 56 == 0xff || to_high >> 54 == 0x3fa || from_high >> 54 == 0x3fa ? LOCAL : 0;
+}
+
+/* Whether the sum of a header with options is wrong; all of it is in the packet. */
+__noinline int is_bad(FRAME *ctx, __u32 words)
+{
+	__u32 head[15];
+	__u64 sum = 0;
+
+	words &= 15;
+	asm volatile("" : "+r"(words));
+	if (words < 5 || words > 15 || load_bytes(ctx, ETH_HLEN, head, words * 4))
+		return 1;
+	for (__u32 i = 0; i < 15; i++)
+		sum += i < words ? head[i] : 0;
+	return fold(sum) != 0xffff;
+}
+
+/* What becomes of a packet whose IPv4 header does not have 20 bytes. */
+__noinline int odd4(FRAME *ctx, __u32 first)
+{
+	__u32 words = first & 15, said = __builtin_bswap16(first >> 16), len = real_length(ctx, said, said, PROTO_TCP);
+
+	if ((first & 0xf0) != 0x40 || words < 5 || len < words * 4 || behind(ctx, len) < 0)
+		return drop(ctx, MALFORMED);
+	if (is_bad(ctx, words))
+		return drop(ctx, BAD_CHECKSUM);
+	void *ip = (void *)(long)ctx->data + ETH_HLEN;
+	if (ip + 20 > (void *)(long)ctx->data_end)
+		return to_host(ctx, KERNEL_ROUTE);
+	int why = why_not4(__builtin_bswap32(*(__u32 *)(ip + 12)), __builtin_bswap32(*(__u32 *)(ip + 16)));
+	return finish(ctx, why ? why : OPTIONS);
+}
+
+/* What a verdict says of a packet, or 0. Rules 15 and 16. */
+static __always_inline __u32 why_not(__u32 verdict)
+{
+	return verdict == HOLE ? BLACKHOLE : verdict == NO_ROUTE || verdict == PROHIBITED ? UNREACHABLE : 0;
+}
+
+/* The link header, and off it goes. */
+static __always_inline int send(FRAME *ctx, void *pkt, struct way *w, struct packet *p)
+{
+	*(__u64 *)pkt = w->header[0];
+	*(__u32 *)(pkt + 8) = w->header[1];
+	*(__u16 *)(pkt + 12) = w->header[1] >> 32;
+	count(ctx, FORWARDED);
+	return leave(ctx, w, p);
+}
+
+/* Rules 12 to 20: finds the way of a packet. Returns why it has none, or 0. `reverse` is evaluated where the reverse path filter
+ * has its turn: why it fails, or 0. */
+#define FIND_WAY(ctx, p, w, reverse)                                                          \
+	({                                                                                    \
+		__label__ done_;                                                              \
+		__u32 why_ = UNREACHABLE;                                                     \
+		if (!(p)->number)                                                             \
+			goto done_;                                                           \
+		read_hop((p)->number, w);                                                     \
+		if ((w)->verdict == GROUP) {                                                  \
+			(p)->number = pick(ctx, (w)->group) & 0xffff;                         \
+			if (!(p)->number)                                                     \
+				goto done_;                                                   \
+			read_hop((p)->number, w);                                             \
+		}                                                                             \
+		why_ = LOCAL;                                                                 \
+		if ((w)->verdict == FOR_HOST)                                                 \
+			goto done_;                                                           \
+		why_ = (p)->strict || (p)->loose ? (reverse) : 0;                             \
+		if (why_)                                                                     \
+			goto done_;                                                           \
+		why_ = why_not((w)->verdict);                                                 \
+		if (why_)                                                                     \
+			goto done_;                                                           \
+		why_ = TTL;                                                                   \
+		if ((p)->ttl <= 1)                                                            \
+			goto done_;                                                           \
+		why_ = KERNEL_ROUTE;                                                          \
+		if ((w)->verdict != READY && (w)->verdict != INCOMPLETE)                      \
+			goto done_;                                                           \
+		why_ = why_not_out(ctx, w);                                                   \
+		if (why_)                                                                     \
+			goto done_;                                                           \
+		why_ = (w)->verdict == INCOMPLETE ? UNRESOLVED :                              \
+		       (p)->len > (w)->mtu        ? why_too_long(ctx, p, (w)->mtu) : 0;       \
+	done_:                                                                                \
+		why_;                                                                         \
+	})
+
+static __always_inline int forward4(FRAME *ctx, __u64 me)
+{
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
+	struct packet p = { .strict = !!(me & STRICT4), .loose = !!(me & LOOSE4), .header = 20 };
+	struct way w;
+
+	if (!(me & FORWARDS4))
+		return to_host(ctx, NOT_FORWARDING);
+	if (ip + 20 > end)
+		return cut_off(ctx, 20);
+	__u32 first = *(__u32 *)ip, third = *(__u32 *)(ip + 8), from = *(__u32 *)(ip + 12), to = *(__u32 *)(ip + 16);
+	if ((first & 0xff) != 0x45)
+		return odd4(ctx, first);
+	__u32 said = __builtin_bswap16(first >> 16);
+	p.protocol = third >> 8 & 0xff;
+	p.len = real_length(ctx, said, said, p.protocol);
+	__u64 there = end - ip;
+	if (p.len != there) {
+		p.trim = behind(ctx, p.len);
+		if (p.len < 20 || p.trim < 0)
+			return drop(ctx, MALFORMED);
+	}
+	if (fold((__u64)first + *(__u32 *)(ip + 4) + third + from + to) != 0xffff)
+		return drop(ctx, BAD_CHECKSUM);
+	__u32 source = __builtin_bswap32(from), target = __builtin_bswap32(to);
+	if (source - (1U << 24) >= 223U << 24 || target - (1U << 24) >= 223U << 24 || source >> 24 == 127 || target >> 24 == 127 ||
+	    target >> 16 == 0xa9fe) {
+		int why = why_not4(source, target);
+		if (why)
+			return finish(ctx, why);
+	}
+	p.ttl = third & 0xff;
+	CUT(CHECKED);
+	p.number = find4(target);
+	CUT(FOUND);
+	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find4(source), p.strict));
+	if (why)
+		return finish(ctx, why);
+	if (!make_ready4(ctx, &p))
+		return to_host(ctx, KERNEL_ROUTE);
+	pkt = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	if (pkt + ETH_HLEN + 20 > end)
+		return cut_off(ctx, 20);
+	/* One less in the upper byte of a word is one more in that of the sum's complement (RFC 1624, 3; here in reverse byte order). */
+	__u32 sum = (third >> 16) + 1;
+	*(__u32 *)(pkt + ETH_HLEN + 8) = ((third - 1) & 0xffff) | (sum + (sum >= 0xffff)) << 16;
+	return send(ctx, pkt, &w, &p);
+}
+
+static __always_inline int forward6(FRAME *ctx, __u64 me)
+{
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
+	struct packet p = { .strict = !!(me & STRICT6), .loose = !!(me & LOOSE6), .header = 40 };
+	struct way w;
+
+	if (!(me & FORWARDS6))
+		return to_host(ctx, NOT_FORWARDING);
+	if (ip + 40 > end)
+		return cut_off(ctx, 40);
+	if ((*(__u8 *)ip & 0xf0) != 0x60)
+		return drop(ctx, MALFORMED);
+	__u32 second = *(__u32 *)(ip + 4);
+	__u64 from_high = __builtin_bswap64(*(__u64 *)(ip + 8)), from_low = __builtin_bswap64(*(__u64 *)(ip + 16));
+	__u64 to_high = __builtin_bswap64(*(__u64 *)(ip + 24)), to_low = __builtin_bswap64(*(__u64 *)(ip + 32));
+	__u32 said = __builtin_bswap16(second & 0xffff);
+	p.protocol = second >> 16 & 0xff;
+	p.len = real_length(ctx, 40 + said, said, p.protocol);
+	__u64 there = end - ip;
+	if (p.len != there) {
+		p.trim = behind(ctx, p.len);
+		if (p.trim < 0)
+			return drop(ctx, MALFORMED);
+	}
+	if ((from_high >> 48) - 1 >= 0xfe7f || (to_high >> 48) - 1 >= 0xfe7f) {
+		int why = why_not6(from_high, from_low, to_high, to_low);
+		if (why)
+			return finish(ctx, why);
+	}
+	if (!p.protocol || p.len == 40)
+		return to_host(ctx, OPTIONS);
+	p.ttl = second >> 24;
+	CUT(CHECKED);
+	p.number = find6(to_high, to_low);
+	CUT(FOUND);
+	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find6(from_high, from_low), p.strict));
+	if (why)
+		return finish(ctx, why);
+	if (!make_ready6(ctx, &p))
+		return to_host(ctx, KERNEL_ROUTE);
+	pkt = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	if (pkt + ETH_HLEN + 40 > end)
+		return cut_off(ctx, 40);
+	*(__u8 *)(pkt + ETH_HLEN + 7) = p.ttl - 1;
+	note_hop(ctx);
+	return send(ctx, pkt, &w, &p);
+}
+
+/* All the rules. */
+static __always_inline int route(FRAME *ctx)
+{
+	gather(ctx);
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	CUT(RECEIVED);
+	__u64 me = READ_ONCE(members[cfg.member].word);
+
+	if (bpf_jiffies64() - READ_ONCE(control[0].beat) > cfg.stale)
+		return to_host(ctx, NOT_READY);
+	if (pkt + ETH_HLEN > end)
+		return drop(ctx, MALFORMED);
+	__u64 to = *(__u64 *)pkt;
+	if ((to ^ me) & MAC)
+		return to_host(ctx, to & 1 ? LINK_MULTICAST : OTHER_STATION);
+	__u32 type = type_of(ctx, pkt);
+	if (type == __builtin_bswap16(TYPE_IP))
+		return forward4(ctx, me);
+	if (type == __builtin_bswap16(TYPE_IP6))
+		return forward6(ctx, me);
+	return to_host(ctx, NOT_IP);
+}

@@ -1,0 +1,96 @@
+//! Compiles the eBPF programs in `bpf/` with clang, for kernels on machines of the target's architecture.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Objects that all kernels take: the source, and the name of the object.
+const PLAIN: [(&str, &str); 4] =
+    [("port/port", "port"), ("port/xsk", "xsk"), ("common/probe", "probe"), ("switch/look", "switch_look")];
+
+/// What decides where frames of a switch go, in the order of the numbers in bpf/switch/state.h.
+const DECISIONS: [&str; 3] = ["bridge", "hub", "module"];
+
+fn main() {
+    let dir = PathBuf::from(env("CARGO_MANIFEST_DIR")).join("bpf");
+    println!("cargo::rerun-if-changed={}", dir.display());
+    let clang = Clang { dir, out: PathBuf::from(env("OUT_DIR")) };
+    for (source, object) in PLAIN {
+        clang.compile(source, object, &[]);
+    }
+    for (decision, name) in DECISIONS.iter().enumerate() {
+        for source in ["switch", "nic"] {
+            for object in
+                clang.compile_builds(&format!("{source}/{source}"), &format!("{source}_{name}"), decision)
+            {
+                // A user's module is linked to these when a switch is made: the verifier's words about it need the lines.
+                if *name != "module" {
+                    without_lines(&object);
+                }
+            }
+        }
+    }
+    for name in ["router", "router_tc"] {
+        clang.compile_builds(&format!("router/{name}"), name, 0);
+    }
+}
+
+struct Clang {
+    dir: PathBuf,
+    out: PathBuf,
+}
+
+impl Clang {
+    /// An object in the two builds of bpf/common/loop.h.
+    fn compile_builds(&self, source: &str, object: &str, decision: usize) -> [PathBuf; 2] {
+        let decision = format!("-DDECISION={decision}");
+        [("", "-DOLD_KERNEL=0"), ("_old", "-DOLD_KERNEL=1")]
+            .map(|(suffix, build)| self.compile(source, &format!("{object}{suffix}"), &[&decision, build]))
+    }
+
+    fn compile(&self, source: &str, object: &str, more: &[&str]) -> PathBuf {
+        let object = self.out.join(format!("{object}.bpf.o"));
+        let status = Command::new("clang")
+            .args(["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf", "-mcpu=v3"])
+            // Debian keeps asm/types.h in the directory of the host's architecture.
+            .arg(format!("-I/usr/include/{}-linux-gnu", env("CARGO_CFG_TARGET_ARCH")))
+            .arg("-I")
+            .arg(&self.dir)
+            .args(more)
+            .arg("-c")
+            .arg(self.dir.join(format!("{source}.bpf.c")))
+            .arg("-o")
+            .arg(&object)
+            .status();
+        match status {
+            Ok(s) if s.success() => object,
+            Ok(s) => panic!("clang failed on {source}.bpf.c: {s}; `make setup` installs what it needs"),
+            Err(e) => panic!("clang can't be run: {e}; `make setup` installs it"),
+        }
+    }
+}
+
+/// Takes the numbers of source lines out of an object. The kernel would keep them with each program: 75 KiB.
+fn without_lines(object: &Path) {
+    let mut bytes = std::fs::read(object).expect("clang wrote it");
+    let at = section(&bytes, b".BTF.ext").expect("clang -g makes the section");
+    // struct btf_ext_header: magic, version, flags, hdr_len, then offset and length of functions and of lines.
+    bytes[at + 20..at + 24].fill(0);
+    std::fs::write(object, bytes).expect("clang wrote it");
+}
+
+/// Where a section of a 64-bit ELF file of this machine's byte order begins.
+fn section(elf: &[u8], name: &[u8]) -> Option<usize> {
+    let half = |at: usize| Some(u16::from_ne_bytes(elf.get(at..at + 2)?.try_into().ok()?) as usize);
+    let word = |at: usize| Some(u32::from_ne_bytes(elf.get(at..at + 4)?.try_into().ok()?) as usize);
+    let long = |at: usize| Some(u64::from_ne_bytes(elf.get(at..at + 8)?.try_into().ok()?) as usize);
+    let (headers, size, count, names) = (long(0x28)?, half(0x3a)?, half(0x3c)?, half(0x3e)?);
+    let names = long(headers + names * size + 24)?;
+    (0..count).map(|n| headers + n * size).find_map(|header| {
+        let found = elf.get(names + word(header)?..)?;
+        (found.starts_with(name) && found.get(name.len()) == Some(&0)).then(|| long(header + 24))?
+    })
+}
+
+fn env(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

@@ -1,0 +1,68 @@
+#![doc = include_str!("../README.md")]
+
+/// An object in two builds, of which a kernel takes one. `bpf/common/loop.h` tells how they differ.
+#[derive(Debug, Clone, Copy)]
+pub struct Builds {
+    /// For Linux 6.15 and later.
+    pub new: &'static [u8],
+    /// For older kernels.
+    pub old: &'static [u8],
+}
+
+macro_rules! object {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o"))
+    };
+}
+
+macro_rules! builds {
+    ($name:literal) => {
+        Builds {
+            new: object!($name),
+            old: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "_old.bpf.o")),
+        }
+    };
+}
+
+/// The programs of an `ebpf:` port and of its host rings.
+pub static PORT: &[u8] = object!("port");
+
+/// The program of an `xdp:` port.
+pub static XSK: &[u8] = object!("xsk");
+
+/// Programs that try what the kernel knows.
+pub static PROBE: &[u8] = object!("probe");
+
+/// The program by which a user of a switch's port looks at the state of the port.
+pub static SWITCH_LOOK: &[u8] = object!("switch_look");
+
+/// The program that takes what users of a switch's ports send: of a bridge, a hub, and a switch with a user's module.
+pub static SWITCH: [Builds; 3] = [builds!("switch_bridge"), builds!("switch_hub"), builds!("switch_module")];
+
+/// The programs of a switch's NICs, for the same.
+pub static NIC: [Builds; 3] = [builds!("nic_bridge"), builds!("nic_hub"), builds!("nic_module")];
+
+/// The programs of a router's members by XDP, and of the process that follows the kernel's tables.
+pub static ROUTER: Builds = builds!("router");
+
+/// The program of a router's members by traffic control.
+pub static ROUTER_TC: Builds = builds!("router_tc");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Machine 247 is eBPF; see `EM_BPF` in elf.h.
+    fn is_bpf(object: &[u8]) -> bool {
+        object.starts_with(b"\x7fELF") && object[18..20] == 247u16.to_ne_bytes()
+    }
+
+    #[test]
+    fn all_objects_are_for_the_kernel() {
+        assert!([PORT, XSK, PROBE, SWITCH_LOOK].into_iter().all(is_bpf));
+        let builds = SWITCH.iter().chain(&NIC).chain([&ROUTER, &ROUTER_TC]);
+        for b in builds {
+            assert!(is_bpf(b.new) && is_bpf(b.old) && b.new != b.old);
+        }
+    }
+}
