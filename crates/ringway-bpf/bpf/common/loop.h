@@ -7,6 +7,7 @@
  */
 #pragma once
 #include <bpf/bpf_helpers.h>
+#include "common/bounds.h"
 
 /* Not 0: for kernels before Linux 6.15, of which those since 6.9 have `may_goto`, and a verifier that does not see such a loop end. */
 #ifndef OLD_KERNEL
@@ -25,10 +26,10 @@
 #define until_seldom(step, x) bpf_loop(1 << 20, step, x, 0)
 #define SELDOM_BELOW(n, limit)                                                                \
 	do {                                                                                  \
-		asm volatile("" : "+r"(n));                                                   \
+		FORGET(n);                                                                    \
 		if ((n) >= (limit))                                                           \
 			return 1;                                                             \
-		asm volatile("" : "+r"(n));                                                   \
+		FORGET(n);                                                                    \
 	} while (0)
 
 #if OLD_KERNEL

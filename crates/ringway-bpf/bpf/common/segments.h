@@ -143,6 +143,6 @@ static __always_inline long load_head(struct __sk_buff *skb, struct super *s, vo
 {
 	__u32 n = s->head - 1;
 
-	asm volatile("" : "+r"(n));
+	FORGET(n);
 	return n >= HEAD_MAX ? -1 : load_frame(skb, 0, buf, n + 1);
 }

@@ -3,16 +3,8 @@
 #pragma once
 #include <linux/types.h>
 #include "common/bounds.h"
+#include "common/ether.h"
 #include "common/loop.h"
-
-#define ETH_HLEN 14
-#define TAG_HLEN 18 /* of an Ethernet header with a tag */
-#define TYPE_VLAN 0x8100
-#define TYPE_IP 0x0800
-#define TYPE_IP6 0x86dd
-#define PROTO_TCP 6
-#define PROTO_UDP 17
-#define FRAGMENT 0x3fff /* more fragments, or behind the first one */
 
 /* No piece of a frame is longer; the verifier wants offsets in packets to stay well below 64 KiB. */
 #define NEAR 0x3fff

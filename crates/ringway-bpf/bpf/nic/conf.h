@@ -2,7 +2,7 @@
 /* Frames of a NIC that need more than a redirect or a plain copy: the rules of switch/vlan/decide.h. Copies are given out by
  * nic/give.h. */
 #pragma once
-#include "nic/in.h"
+#include "nic/wire.h"
 #include "nic/give.h"
 #include "nic/module.h"
 

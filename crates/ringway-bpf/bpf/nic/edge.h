@@ -140,8 +140,7 @@ static __always_inline int leave(struct xdp_md *ctx, struct nic_cpu *me, struct 
 	return XDP_PASS;
 }
 
-SEC("xdp.frags/devmap")
-int vale_edge(struct xdp_md *ctx)
+static __always_inline int pass_edge(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port;
 	struct edge *e = (void *)(long)ctx->data_meta;

@@ -3,7 +3,7 @@
  * which are to get one, and in the end the frame is redirected: to one NIC in its form, to several as clones that
  * nic/edge.h finishes. */
 #pragma once
-#include "nic/in.h"
+#include "nic/wire.h"
 #include "nic/edge.h"
 
 /* Above this, instead of a port: why a frame has no destination. */
@@ -109,10 +109,10 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __
 	struct wire_run *w = wire_run();
 	void *reg = inner(&regions, d);
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!w || !reg || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(w->zero));
 	until(fill_formed, &x);
 	return 0;
@@ -125,10 +125,10 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 d)
 	struct wire_run *w = wire_run();
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!reg || !state || !w || ring >= cfg.rings)
 		return -1;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__u32 len = formed_len(w->len, w->form, w->edge.tagged), need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -213,10 +213,10 @@ static __always_inline void take_back(struct wire_run *w, __u32 d, __u32 form, _
 {
 	struct nic_cpu *to = nic_of(d);
 
-	asm volatile("" : "+r"(why));
+	FORGET(why);
 	if (!to || why >= REASONS)
 		return;
-	asm volatile("" : "+r"(why));
+	FORGET(why);
 	to->handed--;
 	to->bytes -= formed_len(w->len, form, w->edge.tagged);
 	to->edge[why]++;
@@ -291,10 +291,10 @@ __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 	if (!why && !w->reached)
 		why = w->offered ? w->full : NO_DESTINATION;
 	/* The verifier is to follow the number that was checked, not a copy of it. */
-	asm volatile("" : "+r"(why));
+	FORGET(why);
 	if (why >= REASONS)
 		why = 0;
-	asm volatile("" : "+r"(why));
+	FORGET(why);
 	if (why) {
 		me->tx.drops[why]++;
 	} else {

@@ -5,7 +5,7 @@
  *
  * All NICs of a switch with such ports are in one network namespace (Switch::check_hosts). */
 #pragma once
-#include "nic/in.h"
+#include "nic/wire.h"
 #include "common/segments.h"
 
 #define TCX_NEXT -1
@@ -180,8 +180,7 @@ static long spread_nth(__u32 i, struct spread *s)
 	return 0;
 }
 
-SEC("tcx/ingress")
-int vale_in(struct __sk_buff *skb)
+static __always_inline int follow_note(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
 	struct note *n = (void *)(long)skb->data_meta;

@@ -24,10 +24,10 @@ __noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
 	void *reg = inner(&regions, d), *state = inner(&states, d);
 	struct nic_cpu *me = nic_of(self);
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!reg || !state || !me || ring >= cfg.rings)
 		return -1;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	__sync_fetch_and_add(&r->n.in, 1);
@@ -115,8 +115,7 @@ static __always_inline int refuse(struct sent *s, __u32 why)
 	return TCX_DROP;
 }
 
-SEC("tcx/egress")
-int vale_host(struct __sk_buff *skb)
+static __always_inline int enter_from_host(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
 	struct sent s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .beside = beside(self),
@@ -153,8 +152,7 @@ int vale_host(struct __sk_buff *skb)
 
 /* As vale_out, with the same caller. A run elsewhere does nothing, unless there is no interface any more: then the frames are
  * lost by name. */
-SEC("xdp.frags")
-int vale_inject(struct xdp_md *ctx)
+static __always_inline int inject_next(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port, side = beside(self);
 	struct nic_cpu *me = nic_of(self);

@@ -153,10 +153,10 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 	struct nic_cpu *me = nic_of(self);
 	void *reg = inner(&regions, self), *state = inner(&states, self);
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!me || !reg || !state || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct rx_state *r = rx_of(state, ring);
 	if (!claim(r))
 		return 0;
@@ -193,8 +193,7 @@ static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *me)
 	return 0;
 }
 
-SEC("xdp.frags")
-int vale_out(struct xdp_md *ctx)
+static __always_inline int send_next(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port;
 	struct nic_cpu *me = nic_of(self);

@@ -31,7 +31,7 @@ struct nic_cpu {
 	__u64 offered;        /* frames from other NICs to this one */
 	__u64 handed, bytes;  /* frames given to its driver: those from other NICs and those of `vale_out` */
 	__u64 sent, full;     /* of them: taken, and refused because its queue was full */
-	__u64 edge[24];       /* frames that can't be given to it, by reason */
+	__u64 edge[REASONS + 1]; /* frames that can't be given to it, by reason */
 	__u64 last_src;       /* learned in the present tick */
 	__u64 last_dst, last; /* looked up in it, and the entry found */
 	__u64 tick, now;      /* jiffies, and the unit of age when they began */
@@ -87,7 +87,7 @@ static __always_inline int is_host(__u32 port)
 static __always_inline __u64 linear_len(struct xdp_md *ctx)
 {
 	__u64 len = (long)ctx->data_end - (long)ctx->data;
-	asm volatile("" : "+r"(len));
+	FORGET(len);
 	return len;
 }
 

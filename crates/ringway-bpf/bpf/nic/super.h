@@ -3,8 +3,6 @@
 #pragma once
 #include "nic/host_in.h"
 
-#define NS_OFFLOAD 0x80
-
 /* Bits of a note, as `Offload::to_word` in crates/ringway/src/offload. Its checksum is that of the segments, to be finished. */
 #define NOTE_OFFSET 16
 #define NOTE_SUM (1 << 28)
@@ -88,7 +86,7 @@ static long cut_next(__u32 i, struct ends *e)
 	__u32 less = len - c->done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	asm volatile("" : "+r"(less));
+	FORGET(less);
 	__u64 more = c->done + less + 1 < len ? NS_MOREFRAG : 0;
 	int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||
 		  load_segment(e->skb, c, buf_of(e->reg, idx), less + 1, len, last);
@@ -186,10 +184,10 @@ __noinline int deliver_super(struct __sk_buff *skb, __u32 d, __u32 frames)
 	__u32 ring = ring_for(skb), all = frames, fit = 0;
 	int strange = look_at(skb);
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!e.reg || !state || !c || ring >= cfg.rings)
 		return -1;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct rx_state *r = rx_of(state, ring);
 	if (!strange) {
 		all = segments(&c->s);

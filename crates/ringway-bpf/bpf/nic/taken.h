@@ -14,18 +14,9 @@ struct {
 	__uint(value_size, 4);
 } counting SEC(".maps");
 
-/* Attached. */
-SEC("tp_btf/xdp_devmap_xmit")
-int vale_taken(__u64 *args)
-{
-	bpf_tail_call(args, &counting, 0);
-	return 0;
-}
-
 /* A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames that other programs than
  * a switch's redirect to the interface are counted as well, but never for more than was handed over here (add_nic_counts). */
-SEC("tp_btf/xdp_devmap_xmit")
-int vale_count(__u64 *args)
+static __always_inline int count_taken(__u64 *args)
 {
 	const struct net_device___l *to = (void *)args[1];
 	int sent = args[2], drops = args[3], error = args[4];

@@ -99,8 +99,7 @@ static __always_inline int send_one(struct sent *s, __u32 d)
 	return sent_to(s, 0);
 }
 
-SEC("tcx/ingress")
-int vale_skb(struct __sk_buff *skb)
+static __always_inline int enter_skb(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
 	struct sent s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .frames = frames_of(skb),
@@ -132,8 +131,7 @@ int vale_skb(struct __sk_buff *skb)
 }
 
 /* At the outer end of the crossing. */
-SEC("tcx/ingress")
-int vale_cross(struct __sk_buff *skb)
+static __always_inline int leave_crossing(struct __sk_buff *skb)
 {
 	__u32 self = cfg.port;
 	struct nic_cpu *me = nic_of(self);

@@ -56,7 +56,7 @@ static long cut_part(__u32 i, struct cut *c)
 	__u32 less = len - done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	asm volatile("" : "+r"(less));
+	FORGET(less);
 	if (less >= cfg.buf_size || load_frame(c->skb, from + done, buf, less + 1))
 		return 1;
 	if (!done) {

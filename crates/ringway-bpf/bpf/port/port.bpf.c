@@ -1,9 +1,198 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // The kernel half of an `ebpf:` port. A port of an interface loads nic_rx, tx and taken; its host rings load host_rx
-// and tx. Maps: the region and cursors in port/ring.h, doorbells in port/rx.h, the target interface in port/tx.h.
-#include "port/nic_rx.h"
-#include "port/host_rx.h"
-#include "port/tx.h"
-#include "port/taken.h"
+// and tx. Maps: the region and cursors in ring.h, doorbells in rx.h, the target interface here.
+#include "port/ring.h"
+#include "port/rx.h"
+#include "port/host_cut.h"
+#include "common/copy.h"
+#include "common/netdev.h"
+
+DEFINE_LONG_FRAME(nic_long, struct xdp_md, bpf_xdp_load_bytes)
+DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
+
+/* What becomes of the frame itself once the port has had it, or could not. */
+#define TAKEN (cfg.copy ? XDP_PASS : XDP_DROP)
+
+/* Attached to an interface: moves frames from the wire to the rx rings, one ring for each queue. */
+SEC("xdp.frags")
+int nic_rx(struct xdp_md *ctx)
+{
+	__u32 zero = 0, q = ctx->rx_queue_index;
+
+	if (cfg.queue != ALL_QUEUES) {
+		if (q != cfg.queue)
+			return XDP_PASS;
+		q = 0;
+	}
+	if (q >= cfg.rx_rings)
+		return XDP_PASS;
+	__u32 r = cfg.tx_rings + q;
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!k || !reg)
+		return XDP_PASS;
+	k->n.in++;
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u64 len = bpf_xdp_get_buff_len(ctx);
+	if (len < ETH_HLEN) {
+		k->n.drops[TOO_SHORT]++;
+		return TAKEN;
+	}
+	struct ctl *c = ctl_of(reg, r);
+	if (len > cfg.buf_size) {
+		nic_long(ctx, k, c, q, len);
+		return TAKEN;
+	}
+	__u32 tail = k->tail;
+	if (tail >= cfg.slots || !room(k, c, tail, 1)) {
+		k->n.drops[RING_FULL]++;
+		return TAKEN;
+	}
+	__u64 *slot = slot_of(reg, r, tail);
+	__u32 idx = READ_ONCE(*slot);
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {
+		// The client lost this slot's buffer. It is passed on empty, so that the ring keeps turning; the
+		// reader finds it bad and counts the drop in place of a delivery.
+		k->n.out++;
+		WRITE_ONCE(*slot, 0);
+		publish(k, c, q, next(tail));
+		return TAKEN;
+	}
+	void *buf = buf_of(reg, idx);
+	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 0) : bpf_xdp_load_bytes(ctx, 0, buf, len);
+	if (bad) {
+		// Only a frame whose first bytes lie in a fragment: the helper reads those too.
+		if (bpf_xdp_load_bytes(ctx, 0, buf, len)) {
+			k->n.drops[NO_MEMORY]++;
+			return TAKEN;
+		}
+	}
+	WRITE_ONCE(*slot, (__u64)idx | len << 32);
+	k->n.out++;
+	k->n.bytes += len;
+	publish(k, c, q, next(tail));
+	return TAKEN;
+}
+
+#define TCX_NEXT -1
+#define TCX_PASS 0
+#define TCX_DROP 2
+
+/* The receiving half of host rings: what the host sends on an interface goes to a ring instead of the wire. There is
+ * one ring for each CPU: this program runs with softirqs off, so a CPU is a single writer and needs no lock. */
+SEC("tcx/egress")
+int host_rx(struct __sk_buff *skb)
+{
+	__u32 zero = 0, cpu = bpf_get_smp_processor_id();
+
+	if (cpu >= cfg.rx_rings)
+		return TCX_PASS;
+	__u32 r = cfg.tx_rings + cpu;
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!k || !reg)
+		return TCX_PASS;
+	__u64 out = k->n.out;
+	if (skb->gso_size) {
+		cut(skb, k, ctl_of(reg, r), cpu);
+	} else {
+		k->n.in++;
+		if (skb->len < ETH_HLEN)
+			k->n.drops[TOO_SHORT]++;
+		else
+			host_long(skb, k, ctl_of(reg, r), cpu, frame_len(skb));
+	}
+	if (cfg.copy)
+		return TCX_NEXT;
+	/* The stack hears of a frame that is lost, as from a full queue. One that was taken is to be sent to it: there is no
+	 * interface 0, so the kernel frees the frame and tells the sender that it went out. */
+	return k->n.out == out ? TCX_DROP : bpf_redirect(0, 0);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} device SEC(".maps");
+
+/* Transmission: never attached to the interface. A sync runs it once per frame on live frames (BPF_PROG_RUN,
+ * Linux 5.18), and each run takes the next slot of a tx ring and sends it to the interface or into the host stack.
+ *
+ * The caller chooses the ring by the length of the frame it passes in: 64 + ring. Live frames are recycled pages, so
+ * every byte that is sent is written. */
+SEC("xdp")
+int tx(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	__u64 now = (long)ctx->data_end - (long)ctx->data;
+	__u32 r = now - 64;
+
+	if (r >= cfg.tx_rings)
+		return XDP_ABORTED;
+	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!k || !reg)
+		return XDP_ABORTED;
+	struct ctl *c = ctl_of(reg, r);
+	__u32 tail = k->tail, gen = READ_ONCE(c->gen);
+	if (gen != k->gen) {
+		k->gen = gen;
+		tail = READ_ONCE(c->start);
+	}
+	__u32 head = READ_ONCE(c->head);
+	if (tail >= cfg.slots || head >= cfg.slots || tail == head)
+		return XDP_DROP;
+	__u64 s = READ_ONCE(*slot_of(reg, r, tail));
+	__u32 idx = s, len = (s >> 32) & 0xffff;
+	__u32 flags = s >> 48;
+	WRITE_ONCE(k->tail, next(tail));
+	k->n.in++;
+	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || flags & NS_MOREFRAG) {
+		k->n.drops[BAD_SLOT]++;
+		return XDP_DROP;
+	}
+	if (len < ETH_HLEN) {
+		k->n.drops[TOO_SHORT]++;
+		return XDP_DROP;
+	}
+	if (len > cfg.max_frame || bpf_xdp_adjust_tail(ctx, (int)len - (int)(64 + r))) {
+		k->n.drops[TOO_LONG]++;
+		return XDP_DROP;
+	}
+	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *buf = buf_of(reg, idx);
+	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 1) : bpf_xdp_store_bytes(ctx, 0, buf, len);
+	if (bad) {
+		k->n.drops[NO_MEMORY]++;
+		return XDP_DROP;
+	}
+	k->n.out++;
+	k->n.bytes += len;
+	return cfg.host ? XDP_PASS : bpf_redirect_map(&device, 0, 0);
+}
+
+/* Counts what the interface accepted.
+ *
+ * A program learns nothing of what becomes of a frame it redirects; this tracepoint tells. Frames of a sync come from
+ * the loopback interface, where no frame of the wire ever comes from. */
+SEC("tp_btf/xdp_devmap_xmit")
+int taken(__u64 *args)
+{
+	const struct net_device___l *from = (void *)args[0], *to = (void *)args[1];
+	int sent = args[2], drops = args[3], error = args[4];
+
+	if (to->ifindex != cfg.ifindex || from->ifindex != 1 || to->nd_net.net->ns.inum != cfg.netns)
+		return 0;
+	__u32 r = cfg.tx_rings + cfg.rx_rings;
+	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
+	if (!k)
+		return 0;
+	__sync_fetch_and_add(&k->n.out, sent);
+	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
+	if (error >= 0)
+		__sync_fetch_and_add(&k->n.drops[DEVICE_FULL], drops);
+	return 0;
+}
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs in the kernel and the library share: the region, cursors, counters, doorbells.
+/* A port of an interface: what its programs and the library share beside common/abi.h.
  *
- * Trust: everything in the region and in `struct ctl` may be changed by the client at any moment. Each such word
- * is read once, checked and then used. The kernel's own cursors and counters are in `kring`, which the client
+ * The kernel's own cursors and counters are in `kring`, which the client
  * maps read-only. The numbers in `cfg` are frozen before load, so the verifier knows them as constants and
  * proves that every access stays inside the region.
  */
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-#include "common/bounds.h"
-
-#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
-
-#define NS_BUF_CHANGED 0x1
-#define NS_MOREFRAG 0x20
-#define RING_HEADER 256
-#define FIRST_BUF 2
-#define ETH_HLEN 14
 
 /* Set by the library before load; crates/ringway/src/backend/ebpf/object.rs mirrors it. */
 struct config {
@@ -40,26 +29,7 @@ struct config {
 };
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};
-
-/* Written by the client; one per ring, in the region. The wish has a line of its own: it is read for every frame, and
- * the line of the cursors changes with every sync. */
-struct ctl {
-	__u32 head;  /* rx: slots before it are given back. tx: slots before it are to be sent */
-	__u32 start; /* tx: where sending starts, taken when gen changes */
-	__u32 gen;
-	__u32 unused0[13];
-	__u32 wish;  /* rx: the client sleeps and wants its doorbell rung */
-	__u32 unused1[15];
-};
-
-enum drop { RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, DROPS };
-
-/* Same order as `Field` and `DropReason` in stats.rs. */
-struct counters {
-	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
-	__u64 drops[23];
-	__u64 wakeups_withheld; /* of switches only */
-};
+#include "common/abi.h"
 
 /* The kernel's own state of a ring; the client maps it read-only. One writer at a time: NAPI of a queue for rx, the
  * CPU for host rx, the caller of a sync for tx. */
@@ -96,20 +66,4 @@ static __always_inline __u32 next(__u32 i)
 static __always_inline __u32 dist(__u32 from, __u32 to)
 {
 	return to >= from ? to - from : to + cfg.slots - from;
-}
-
-/* Ring `r` of the port counts tx rings first. */
-static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
-{
-	return reg + cfg.ctl_ofs + (__u64)r * sizeof(struct ctl);
-}
-
-static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
-{
-	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
-}
-
-static __always_inline void *buf_of(void *reg, __u32 idx)
-{
-	return reg + cfg.bufs_ofs + times(idx, cfg.buf_size);
 }

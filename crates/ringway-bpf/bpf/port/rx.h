@@ -46,68 +46,85 @@ static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 }
 
+#define MAX_PARTS 64 /* slots of a frame */
+
 /* A frame on its way into several slots. */
 struct long_frame {
 	void *ctx;
 	__u32 r, tail, len, done, bad, lost;
 };
 
-/* Puts a frame of any length into as many slots as it needs. `load_bytes` is the helper of the program type. bpf_loop
- * keeps the verifier from walking 64 iterations; nothing is published before the whole frame is in. When the client
- * lost a slot's buffer, the slots up to that one are passed on, the last one empty: the reader finds the frame bad and
- * counts the drop in place of a delivery, and the ring keeps turning. */
-#define DEFINE_LONG_FRAME(name, context, load_bytes)                                               \
-static long name##_part(__u32 i, struct long_frame *f)                                             \
-{                                                                                                  \
-	__u32 zero = 0, n = f->len - f->done, tail = f->tail, r = f->r;                            \
-	void *reg = bpf_map_lookup_elem(&region, &zero);                                           \
-	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || f->done >= f->len || i > 64) \
-		return 1;                                                                          \
-	__u64 *slot = slot_of(reg, r, tail);                                                       \
-	__u32 idx = READ_ONCE(*slot);                                                              \
-	if (n > cfg.buf_size)                                                                      \
-		n = cfg.buf_size;                                                                  \
-	if (idx < FIRST_BUF || idx >= cfg.bufs) {                                                  \
-		WRITE_ONCE(*slot, 0);                                                              \
-		f->tail = next(tail);                                                              \
-		f->lost = 1;                                                                       \
-		return 1;                                                                          \
-	}                                                                                          \
-	__u32 less = less_one(n);                                                                  \
-	if (less >= cfg.buf_size || load_bytes((context *)f->ctx, f->done, buf_of(reg, idx), less + 1)) { \
-		f->bad = 1;                                                                        \
-		return 1;                                                                          \
-	}                                                                                          \
-	f->done += n;                                                                              \
-	__u64 more = f->done < f->len ? NS_MOREFRAG : 0;                                           \
-	WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);                               \
-	f->tail = next(tail);                                                                      \
-	return 0;                                                                                  \
-}                                                                                                  \
-static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
-{                                                                                                  \
-	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;                                      \
-	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len,   \
-				.done = READ_ONCE(k->unused[0]) };                                 \
-	if (len > 65535 || need > 64 || need >= cfg.slots) {                                       \
-		k->n.drops[TOO_LONG]++;                                                            \
-		return;                                                                            \
-	}                                                                                          \
-	if (f.tail >= cfg.slots || room(k, c, f.tail, need) < need) {                              \
-		k->n.drops[RING_FULL]++;                                                           \
-		return;                                                                            \
-	}                                                                                          \
-	bpf_loop(need, name##_part, &f, 0);                                                        \
-	if (f.lost) {                                                                              \
-		k->n.out++;                                                                        \
-		publish(k, c, rx, f.tail);                                                         \
-		return;                                                                            \
-	}                                                                                          \
-	if (f.bad || f.done != len) {                                                              \
-		k->n.drops[BAD_SLOT]++;                                                            \
-		return;                                                                            \
-	}                                                                                          \
-	k->n.out++;                                                                                \
-	k->n.bytes += len;                                                                         \
-	publish(k, c, rx, f.tail);                                                                 \
+/* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. When the client lost a slot's buffer, the slot
+ * is passed on empty: the reader finds the frame bad and counts the drop in place of a delivery, and the ring keeps turning. */
+static __always_inline long put_part(__u32 i, struct long_frame *f, long (*load)(void *ctx, __u32 at, void *buf, __u32 n))
+{
+	__u32 zero = 0, n = f->len - f->done, tail = f->tail, r = f->r;
+	void *reg = bpf_map_lookup_elem(&region, &zero);
+	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || f->done >= f->len || i > MAX_PARTS)
+		return 1;
+	__u64 *slot = slot_of(reg, r, tail);
+	__u32 idx = READ_ONCE(*slot);
+	if (n > cfg.buf_size)
+		n = cfg.buf_size;
+	if (idx < FIRST_BUF || idx >= cfg.bufs) {
+		WRITE_ONCE(*slot, 0);
+		f->tail = next(tail);
+		f->lost = 1;
+		return 1;
+	}
+	__u32 less = less_one(n);
+	if (less >= cfg.buf_size || load(f->ctx, f->done, buf_of(reg, idx), less + 1)) {
+		f->bad = 1;
+		return 1;
+	}
+	f->done += n;
+	__u64 more = f->done < f->len ? NS_MOREFRAG : 0;
+	WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
+	f->tail = next(tail);
+	return 0;
 }
+
+/* Puts a frame of any length into as many slots as it needs; `part` fills one. bpf_loop keeps the verifier from walking 64 iterations;
+ * nothing is published before the whole frame is in. */
+static __always_inline void put_long(void *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len, void *part)
+{
+	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
+	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len, .done = READ_ONCE(k->unused[0]) };
+
+	if (len > 65535 || need > MAX_PARTS || need >= cfg.slots) {
+		k->n.drops[TOO_LONG]++;
+		return;
+	}
+	if (f.tail >= cfg.slots || room(k, c, f.tail, need) < need) {
+		k->n.drops[RING_FULL]++;
+		return;
+	}
+	bpf_loop(need, part, &f, 0);
+	if (f.lost) {
+		k->n.out++;
+		publish(k, c, rx, f.tail);
+		return;
+	}
+	if (f.bad || f.done != len) {
+		k->n.drops[BAD_SLOT]++;
+		return;
+	}
+	k->n.out++;
+	k->n.bytes += len;
+	publish(k, c, rx, f.tail);
+}
+
+/* A function that puts a frame of any length: `load_bytes` is the helper of the program type. */
+#define DEFINE_LONG_FRAME(name, context, load_bytes)                                                \
+	static __always_inline long name##_load(void *ctx, __u32 at, void *buf, __u32 n)            \
+	{                                                                                           \
+		return load_bytes((context *)ctx, at, buf, n);                                      \
+	}                                                                                           \
+	static long name##_part(__u32 i, struct long_frame *f)                                      \
+	{                                                                                           \
+		return put_part(i, f, name##_load);                                                 \
+	}                                                                                           \
+	static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
+	{                                                                                           \
+		put_long(ctx, k, c, rx, len, name##_part);                                          \
+	}

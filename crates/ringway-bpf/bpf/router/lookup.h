@@ -97,7 +97,7 @@ LOOP_STEP(descend, struct descent *x)
 		if (leaf & HANDLE)
 			leaf = leaf_of(x->fib, cfg.words6, leaf, value & 0xff);
 	}
-	asm volatile("" : "+r"(leaf));
+	FORGET(leaf);
 	x->leaf = leaf;
 	return 0;
 }

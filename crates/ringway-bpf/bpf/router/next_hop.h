@@ -139,7 +139,7 @@ SELDOM_STEP(ask_member, struct members *x)
 	if (!number || number == x->last)
 		return 0;
 	x->last = number;
-	asm volatile("" : "+r"(x->last));
+	FORGET(x->last);
 	__u32 why = why_member_not_back(number);
 	if (why != REVERSE_PATH)
 		x->why = why;

@@ -48,7 +48,7 @@ __noinline int is_bad(FRAME *ctx, __u32 words)
 	__u64 sum = 0;
 
 	words &= 15;
-	asm volatile("" : "+r"(words));
+	FORGET(words);
 	if (words < 5 || words > 15 || load_bytes(ctx, ETH_HLEN, head, words * 4))
 		return 1;
 	for (__u32 i = 0; i < 15; i++)

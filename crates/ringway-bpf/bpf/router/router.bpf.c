@@ -18,4 +18,17 @@ int router_beat(__u32 *ready)
 	return 0;
 }
 
+/* Attached to tracepoints. */
+SEC("tp_btf/xdp_devmap_xmit")
+int router_taken(__u64 *args)
+{
+	return count_taken(args);
+}
+
+SEC("tp_btf/xdp_redirect_err")
+int router_refused(__u64 *args)
+{
+	return count_refused(args);
+}
+
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -8,10 +8,8 @@
  */
 #pragma once
 #include "router/frame.h"
+#include "common/once.h"
 #include "common/sum.h"
-
-#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
 #define MEMBERS 256
 
@@ -134,7 +132,7 @@ VALUE(__u16, groups, 1);            /* 256 for each group */
 #define START(name)                                                                           \
 	({                                                                                    \
 		void *start_ = name;                                                          \
-		asm volatile("" : "+r"(start_));                                              \
+		FORGET(start_);                                                               \
 		start_;                                                                       \
 	})
 

@@ -13,8 +13,7 @@ static __always_inline __u32 *member_of(__u32 ifindex, const struct net_device__
 }
 
 /* A driver was given frames, in bulks of up to 16. An error means that it took none. */
-SEC("tp_btf/xdp_devmap_xmit")
-int router_taken(__u64 *args)
+static __always_inline int count_taken(__u64 *args)
 {
 	const struct net_device___l *from = (void *)args[0], *to = (void *)args[1];
 	int sent = args[2], lost = args[3], error = args[4];
@@ -30,8 +29,7 @@ int router_taken(__u64 *args)
 }
 
 /* A frame was not even given to a driver: the interface is down, its MTU too small, or it can't send for XDP. */
-SEC("tp_btf/xdp_redirect_err")
-int router_refused(__u64 *args)
+static __always_inline int count_refused(__u64 *args)
 {
 	const struct net_device___l *from = (void *)args[0];
 	__u32 to = args[6];

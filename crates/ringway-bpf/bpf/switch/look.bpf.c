@@ -23,12 +23,12 @@ int vale_look(struct look *q)
 	struct port_conf *c = conf_of(cfg.port);
 	struct port_state *state = inner(&states, cfg.port);
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!c || !state || READ_ONCE(c->ticket) != cfg.ticket || !READ_ONCE(state->port))
 		return STALE;
 	if (ring >= cfg.rings)
 		return BROKEN;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct tx_state *t = tx_of(state, ring);
 	struct rx_state *r = rx_of(state, ring);
 	q->dear = READ_ONCE(r->dear);

@@ -128,7 +128,7 @@ __noinline int link_set(struct tx_state *t, __u32 d, __u32 ring)
 		return 0;
 	struct linking x = { .t = t, .m = m, .d = d, .i = t->list[FLOOD].head, .last = READ_ONCE(t->zero) };
 	m->slots = m->frames = 0;
-	repeat_seldom(t->list[FLOOD].slots, 0x7ff, link_slot, &x);
+	repeat_seldom(t->list[FLOOD].slots, UP_TO_BURST, link_slot, &x);
 	return 0;
 }
 #else

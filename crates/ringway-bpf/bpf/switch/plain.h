@@ -6,12 +6,6 @@
 #include "switch/copy.h"
 #include "common/netdev.h"
 
-/* What the caller says; it may say anything. One program serves all ports: the ticket shows that the port is the caller's. */
-struct request {
-	__u32 ring, port;
-	__u64 ticket;
-};
-
 /* What the steps of one run share. */
 struct run {
 	struct tx_state *t;
@@ -44,7 +38,7 @@ static __always_inline struct merge frames_to(struct tx_state *t, __u32 d, __u32
 		if (m.set) {
 			link_set(t, d, ring);
 			m.all = m.set->head;
-			m.all_left = m.set->slots & 0x7ff;
+			m.all_left = m.set->slots & UP_TO_BURST;
 			m.all_frames = m.set->frames;
 		}
 	}
@@ -60,11 +54,11 @@ static __always_inline __u32 step(struct tx_state *t, struct merge *m, int *to_a
 	if (*to_all) {
 		i = m->all & (BURST - 1);
 		m->all = WITH_MODULE && m->set ? m->set->next[i] : t->next[i];
-		m->all_left = (m->all_left - 1) & 0x7ff;
+		m->all_left = (m->all_left - 1) & UP_TO_BURST;
 	} else {
 		i = m->own & (BURST - 1);
 		m->own = t->next[i];
-		m->own_left = (m->own_left - 1) & 0x7ff;
+		m->own_left = (m->own_left - 1) & UP_TO_BURST;
 	}
 	return i;
 }
@@ -81,7 +75,7 @@ SELDOM_STEP(fit_slot, struct fit *f)
 	int to_all;
 	__u32 i = step(f->t, &f->m, &to_all);
 
-	f->used = (f->used + 1) & 0x7ff;
+	f->used = (f->used + 1) & UP_TO_BURST;
 	if (!(f->t->slot[i] >> 48 & NS_MOREFRAG))
 		f->fits = f->used;
 	return 0;
@@ -90,13 +84,13 @@ SELDOM_STEP(fit_slot, struct fit *f)
 /* Slots of the frames for port `d` that fit whole into `room`. */
 __noinline int whole_frames(struct tx_state *t, __u32 d, __u32 ring, __u32 room)
 {
-	asm volatile("" : "+r"(ring)); /* callers of functions pass no argument that is not used */
+	FORGET(ring); /* callers of functions pass no argument that is not used */
 	if (!t)
 		return 0;
-	__u32 zero = READ_ONCE(t->zero) & 0x7ff;
+	__u32 zero = READ_ONCE(t->zero) & UP_TO_BURST;
 	struct fit f = { .t = t, .m = frames_to(t, d & 0xff, ring), .used = zero, .fits = zero };
 
-	repeat_seldom(room, 0x7ff, fit_slot, &f);
+	repeat_seldom(room, UP_TO_BURST, fit_slot, &f);
 	return f.fits < room ? f.fits : room;
 }
 
@@ -147,7 +141,7 @@ LOOP_STEP(copy_own_slot, struct delivery *x)
 static __always_inline void copy_own(struct delivery *x, __u32 n)
 {
 	x->frames = READ_ONCE(x->t->zero);
-	repeat(n, 0x7ff, copy_own_slot, x);
+	repeat(n, UP_TO_BURST, copy_own_slot, x);
 	x->t->copied = x->frames;
 }
 
@@ -177,7 +171,7 @@ LOOP_STEP(copy_merged_slot, struct delivery *x)
 /* Frames to one and to all, as they come. */
 static __always_inline void copy_frames(struct delivery *x, __u32 n)
 {
-	repeat(n, 0x7ff, copy_merged_slot, x);
+	repeat(n, UP_TO_BURST, copy_merged_slot, x);
 }
 
 /* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
@@ -248,10 +242,10 @@ static __always_inline int is_of(struct port_state *state, __u32 d)
 __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 {
 	/* The barrier has the compiler compute with the very register whose bound was checked. */
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!t || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct delivery x = { .t = t, .m = frames_to(t, d & 0xff, ring), .ring = ring };
 	__u32 own = x.m.own_left ? t->list[d & 0xff].frames : 0, all = x.m.all_left ? x.m.all_frames : 0;
 	if (WITH_MODULE && !x.m.own_left && !x.m.all_left)
@@ -275,8 +269,8 @@ __noinline int deliver(struct tx_state *t, __u32 d, __u32 ring)
 	t->bytes = t->bytes_all = 0;
 	t->copied = t->copied_flood = 0;
 	no_preemption();
-#define WHOLE(room) (whole_frames(t, d, ring, room) & 0x7ff)
-	__u32 n = RX_RESERVE(r, c, (x.m.own_left + x.m.all_left) & 0x7ff, WHOLE, at);
+#define WHOLE(room) (whole_frames(t, d, ring, room) & UP_TO_BURST)
+	__u32 n = RX_RESERVE(r, c, (x.m.own_left + x.m.all_left) & UP_TO_BURST, WHOLE, at);
 	if (n) {
 		x.from = from;
 		x.to = reg;
@@ -327,7 +321,7 @@ static __always_inline void count_flood(struct tx_state *t, int offered)
 
 	t->n.in += t->list[FLOOD].frames;
 	t->bytes = 0;
-	repeat(t->list[FLOOD].slots, 0x7ff, count_flood_slot, &x);
+	repeat(t->list[FLOOD].slots, UP_TO_BURST, count_flood_slot, &x);
 }
 
 /* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
@@ -415,10 +409,10 @@ LOOP_FRAME int decide_all(struct tx_state *t, __u32 ring, __u32 from, __u32 wait
 	if (!t)
 		return 0;
 	void *reg = inner(&regions, sender(t));
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!f || !reg || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	/* Plus what the verifier does not know: it would count a constant down. */
 	__u32 zero = READ_ONCE(t->zero), count = (waiting < BURST ? waiting : BURST) + zero;
 	struct deciding x = { .f = f, .reg = reg, .t = t, .ring = ring, .at = from & MASK, .i = zero & (BURST - 1) };
@@ -427,9 +421,9 @@ LOOP_FRAME int decide_all(struct tx_state *t, __u32 ring, __u32 from, __u32 wait
 	t->ndsts = t->chain_slots = t->chain_bad = 0;
 	t->ring = ring;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	repeat(count + READ_ONCE(t->zero), 0x7ff, decide_slot, &x);
+	repeat(count + READ_ONCE(t->zero), UP_TO_BURST, decide_slot, &x);
 	if (x.enough)
-		return x.enough & 0x7ff;
+		return x.enough & UP_TO_BURST;
 	if (!t->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one
@@ -457,75 +451,4 @@ __noinline int send_plain(struct tx_state *t, __u32 ring, __u32 head)
 	if (is_touched(t, FLOOD))
 		count_flood(t, !WITH_MODULE && t->copies != before);
 	return taken;
-}
-
-/* The same when the sender, or a port that it may send to, has VLANs or other features: in switch/vlan/copy.h. */
-int send_conf(struct tx_state *t, __u32 ring, __u32 head);
-
-/* `features`: of the sender, and those of receivers that it must know of. */
-static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 features)
-{
-	void *reg = inner(&regions, sender(t));
-
-	asm volatile("" : "+r"(ring));
-	if (!reg || ring >= cfg.rings)
-		return BROKEN;
-	asm volatile("" : "+r"(ring));
-	__u32 head = READ_ONCE(ctl_of(reg, ring)->head);
-	t->n.syncs++;
-	if (head >= cfg.slots) {
-		t->n.resets++;
-		return DONE;
-	}
-	__u32 taken = features ? send_conf(t, ring, head) : send_plain(t, ring, head);
-	if (taken)
-		t->n.busy_syncs++;
-	t->sent = (t->sent + taken) & MASK;
-	WRITE_ONCE(*told_of(reg, ring), t->sent);
-	return DONE;
-}
-
-/* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-static __always_inline int is_stale(struct info *i, struct port_conf *c, __u64 ticket)
-{
-	return (__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(c->ticket) != ticket;
-}
-
-SEC("syscall")
-int vale_send(struct request *q)
-{
-	__u32 ring = q->ring, port = q->port;
-	__u64 ticket = q->ticket;
-	void *state = inner(&states, port);
-	struct port_conf *c = conf_of(port);
-	struct info *i = own_info();
-
-	asm volatile("" : "+r"(ring));
-	if (!i || !c || !state || ring >= cfg.rings)
-		return BROKEN;
-	asm volatile("" : "+r"(ring));
-	/* Before it touches a state that may be another port's. A module's memory is one port's. */
-	if (is_stale(i, c, ticket) || (WITH_MODULE && port != cfg.port))
-		return STALE;
-	struct tx_state *t = tx_of(state, ring);
-	if (__sync_lock_test_and_set(&t->busy, 1))
-		return BUSY;
-	/* And since `busy` is set: who makes it stale and then sees that nothing is busy knows that no run goes on. */
-	if (is_stale(i, c, ticket)) {
-		__sync_lock_test_and_set(&t->busy, 0);
-		return STALE;
-	}
-	__u64 unit = i->age_unit;
-	t->ns = bpf_ktime_get_ns();
-	t->now = t->ns / (unit ? unit : 1);
-	t->quota = i->quota;
-	t->port = port;
-	t->ticket = ticket;
-	t->nics = 0;
-	__u32 features = READ_ONCE(c->features) | READ_ONCE(i->shared);
-	fdb_sweep(t->now);
-	int answer = send_burst(t, ring, features);
-	__u32 nics = READ_ONCE(t->nics);
-	__sync_lock_test_and_set(&t->busy, 0);
-	return answer | nics;
 }

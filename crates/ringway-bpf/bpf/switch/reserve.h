@@ -174,10 +174,10 @@ __noinline int wake(__u32 port, __u32 ring)
 	void *reg = inner(&regions, port), *state = inner(&states, port);
 	__u32 key = port * MAX_RINGS + ring;
 
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!reg || !state || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	struct rx_state *r = rx_of(state, ring);
 	struct ctl *c = ctl_of(reg, cfg.rings + ring);
 	if (READ_ONCE(r->dear) >= DEAR_QUIET && bpf_ktime_get_ns() < READ_ONCE(r->quiet_until)) {

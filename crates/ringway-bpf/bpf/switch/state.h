@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A switch: what its programs and the library share. crates/ringway/src/vale/layout.rs mirrors it.
  *
- * Trust: regions are written by clients at any moment; each of their words is read once, checked and then used. All
- * other maps are written by the programs and by root alone. A client may read the state of its own port.
+ * Regions are as common/abi.h says. All other maps are written by the programs and by root alone. A client may read the state of its own port.
  */
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-#include "common/bounds.h"
 #include "common/loop.h"
 
-#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
-#define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
-
-#define NS_NO_LEARN 0x8
-#define NS_INDIRECT 0x10
-#define NS_MOREFRAG 0x20
-#define RING_HEADER 256
-#define FIRST_BUF 2
-#define ETH_HLEN 14
-
 #define BURST 1024     /* slots that one run takes at most */
+#define UP_TO_BURST (2 * BURST - 1) /* the bits of a number from 0 to BURST */
 #define MAX_CHAIN 64   /* slots of a frame */
 #define MAX_FRAME 65535
 #define PORTS 256      /* numbers of ports: 1 to 254 */
@@ -55,6 +44,7 @@ struct config {
 };
 _Static_assert(sizeof(struct config) == 88, "objects.rs");
 const volatile struct config cfg = {};
+#include "common/abi.h"
 #define MASK (cfg.slots - 1)
 
 /* What decides where frames go. Each has an object of its own, for which build.rs defines DECISION: none pays for another. */
@@ -68,32 +58,6 @@ const volatile struct config cfg = {};
 
 /* A refusal of a user's module, instead of a port. */
 #define ENTRY_MODULE (1 << 9)
-
-/* Why frames are lost, in the order of `DropReason` in stats.rs. */
-enum drop {
-	RING_FULL, BAD_SLOT, TOO_SHORT, TOO_LONG, DEVICE_FULL, DEVICE_REFUSED, NO_MEMORY, BAD_OFFLOAD, INJECTED,
-	RECEIVER_FULL, NO_DESTINATION, SAME_PORT, BLACKHOLE, MODULE, VLAN, ISOLATION, STORM,
-};
-
-#define REASONS 23 /* places for them in a block of counters */
-
-/* Same order as `Field` and `DropReason` in stats.rs. */
-struct counters {
-	__u64 in, out, bytes, syncs, resets, wakeups, busy_syncs, avail;
-	__u64 drops[REASONS];
-	__u64 wakeups_withheld;
-};
-_Static_assert(sizeof(struct counters) == 256, "stats.rs");
-
-/* Written by the client; one per ring, in the region. */
-struct ctl {
-	__u32 head; /* rx: slots before it are given back. tx: slots before it are to be sent */
-	__u32 unused0[15];
-	__u32 wish; /* rx: the client sleeps and wants its doorbell rung */
-	__u32 quiet; /* rx: not 0: the programs may leave a wish; the client is to look for itself. They write it, and never believe it */
-	__u32 whole; /* rx: not 0: the client takes super-frames whole, with a note of what is left to be done */
-	__u32 unused1[13];
-};
 
 /* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
  * they came. They never read it back. */
@@ -308,25 +272,9 @@ static __always_inline __u32 sender(struct tx_state *t)
 	return READ_ONCE(t->port) & (PORTS - 1);
 }
 
-/* Rings count tx rings first. */
-static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
-{
-	return reg + cfg.ctl_ofs + (__u64)r * sizeof(struct ctl);
-}
-
-static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
-{
-	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
-}
-
 static __always_inline __u32 *told_of(void *reg, __u32 r)
 {
 	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + TOLD;
-}
-
-static __always_inline void *buf_of(void *reg, __u32 idx)
-{
-	return reg + cfg.bufs_ofs + times(idx, cfg.buf_size);
 }
 
 /* A receiver sees what one sender reserved only after that sender is done with it, so other tasks are not to interrupt it for long.

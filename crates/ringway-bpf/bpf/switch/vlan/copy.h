@@ -76,7 +76,7 @@ __noinline int walk_on(struct tx_state *t)
 
 static __always_inline __u32 walk_left(struct tx_state *t)
 {
-	return (t->walk.own_left + t->walk.all_left) & 0x7ff;
+	return (t->walk.own_left + t->walk.all_left) & UP_TO_BURST;
 }
 
 struct survey {
@@ -116,7 +116,7 @@ __noinline int survey(struct tx_state *t, __u32 room, __u32 mark)
 	struct survey x = { .t = t, .room = room, .mark = mark, .used = zero, .fits = zero };
 	walk_back(t);
 	t->walk.frames_own = t->walk.frames_all = 0;
-	repeat_seldom(walk_left(t), 0x7ff, survey_slot, &x);
+	repeat_seldom(walk_left(t), UP_TO_BURST, survey_slot, &x);
 	return x.fits;
 }
 
@@ -159,10 +159,10 @@ __noinline int copy_first(struct tx_state *t, __u32 d, __u32 ring, __u32 pos)
 	if (!t)
 		return 0;
 	void *reg = inner(&regions, sender(t)), *to = inner(&regions, d);
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!reg || !to || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	__u32 i = t->walk.i & (BURST - 1), tag = t->tag[i], out = READ_ONCE(t->walk.out_tagged);
 	__u64 s = t->slot[i], more = s >> 48 & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
 	__u32 from = s, len = (s >> 32) & 0xffff, idx = READ_ONCE(*slot), in = s >> 63;
@@ -249,7 +249,7 @@ static __always_inline void copy_walk(struct tx_state *t, void *from, void *reg,
 			       .used = READ_ONCE(t->zero) & 0xfff, .n = n, .mark = mark };
 
 	walk_back(t);
-	repeat(walk_left(t), 0x7ff, copy_walk_slot, &x);
+	repeat(walk_left(t), UP_TO_BURST, copy_walk_slot, &x);
 }
 
 /* Counts at a mirror what became of `frames` copies of the frames of port `of`. */
@@ -274,10 +274,10 @@ __noinline int deliver_conf(struct tx_state *t, __u32 d, __u32 view, __u32 ring,
 	if (!t)
 		return 0;
 	void *from = inner(&regions, sender(t)), *reg = inner(&regions, d), *state = inner(&states, d);
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	__u32 mark = d == view ? REACHED | OFFERED : 0;
 	if (!from || !reg || !state || is_deleted(t) || !is_of(state, d & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */

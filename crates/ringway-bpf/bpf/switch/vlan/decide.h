@@ -104,10 +104,10 @@ __noinline int decide_conf(struct tx_state *t, __u32 ring, __u32 at, __u32 i)
 	if (!t)
 		return 0;
 	void *reg = inner(&regions, sender(t));
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	if (!reg || ring >= cfg.rings)
 		return 0;
-	asm volatile("" : "+r"(ring));
+	FORGET(ring);
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
 	__u32 len = (s >> 32) & 0xffff;
 	i &= BURST - 1;
@@ -164,9 +164,9 @@ static __always_inline __u32 decide_all_conf(struct tx_state *t, __u32 ring, __u
 	t->last_src = t->last_dst = ~0ULL;
 	t->ndsts = t->chain_slots = 0;
 	t->touched[0] = t->touched[1] = t->touched[2] = t->touched[3] = 0;
-	repeat(count, 0x7ff, decide_slot_conf, &x);
+	repeat(count, UP_TO_BURST, decide_slot_conf, &x);
 	if (x.enough)
-		return x.enough & 0x7ff;
+		return x.enough & UP_TO_BURST;
 	if (!t->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Numbers of Ethernet and IP headers. */
+#pragma once
+
+#define ETH_HLEN 14
+#define TAG_HLEN 18 /* of an Ethernet header with a tag */
+#define TYPE_VLAN 0x8100
+#define TYPE_IP 0x0800
+#define TYPE_IP6 0x86dd
+#define PROTO_TCP 6
+#define PROTO_UDP 17
+#define FRAGMENT 0x3fff /* more fragments, or behind the first one */
