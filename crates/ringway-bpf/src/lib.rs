@@ -1,5 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod record;
+
+pub use record::Record;
+
 /// An object in two builds, of which a kernel takes one. `bpf/common/loop.h` tells how they differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Builds {
@@ -7,6 +11,11 @@ pub struct Builds {
     pub new: &'static [u8],
     /// For older kernels.
     pub old: &'static [u8],
+}
+
+/// Where things lie in the structures that programs and the library share. The build reads it from the objects' types (BTF).
+pub mod layout {
+    include!(concat!(env!("OUT_DIR"), "/layout.rs"));
 }
 
 macro_rules! object {

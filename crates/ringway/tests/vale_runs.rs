@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::vale::{Mirror, PortConf, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
+use ringway_bpf::layout::switch::port_conf;
 
 use switch::{Temporary, assert_closed, dir, frame, push_parts, receive, send};
 
@@ -104,8 +105,8 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Where a port's record has its ticket: `struct port_conf` of bpf/switch/state.h.
-const TICKET: std::ops::Range<usize> = 48..56;
+/// Where a port's record has its ticket.
+const TICKET: std::ops::Range<usize> = port_conf::TICKET..port_conf::TICKET + 8;
 
 /// The record of port `number`, with another ticket.
 fn set_ticket(ports: &MapHandle, number: u32, record: &mut [u8], ticket: u64) {

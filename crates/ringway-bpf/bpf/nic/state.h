@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs of a NIC share. crates/ringway/src/vale/layout.rs mirrors it. */
+/* What the programs of a NIC share. The build gives the library the places of all members. */
 #pragma once
 #include "switch/state.h"
 
@@ -44,7 +44,7 @@ struct nic_cpu {
 	__u64 lost;           /* frames that came back by the crossing when the interface was gone */
 };
 _Static_assert(sizeof(struct nic_cpu) == 608 && __builtin_offsetof(struct nic_cpu, copies) == 256 &&
-	       __builtin_offsetof(struct nic_cpu, edge) == 312 && __builtin_offsetof(struct nic_cpu, withheld) == 560, "layout.rs");
+	       __builtin_offsetof(struct nic_cpu, edge) == 312 && __builtin_offsetof(struct nic_cpu, withheld) == 560, "pinned switches of this magic number have it so");
 DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */

@@ -9,7 +9,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* Set by the library before load; crates/ringway/src/backend/ebpf/object.rs mirrors it. */
+/* Set by the library before load. */
 struct config {
 	__u32 ctl_ofs;   /* control block of the port's first ring; 128 bytes each, tx rings first */
 	__u32 rings_ofs; /* first ring object of the port */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A router: what its programs and the library share. crates/ringway-router/src/kernel/layout.rs mirrors it; docs/router.md has the
+/* A router: what its programs and the library share. The build gives the library the places of all members; docs/router.md has the
  * rules.
  *
  * Each member, an interface, has an instance of the program with its number in read-only data. Tables are written by the control
@@ -71,7 +71,7 @@ struct member {
 	__u32 unused0;
 	__u64 unused[2];
 };
-_Static_assert(sizeof(struct member) == 64, "layout.rs");
+_Static_assert(sizeof(struct member) == 64, "pinned routers of this magic number have it so");
 
 #define MAC 0xffffffffffffULL
 #define FORWARDS4 (1ULL << 48)

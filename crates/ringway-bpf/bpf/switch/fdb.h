@@ -48,7 +48,7 @@ struct fdb {
 };
 _Static_assert(__builtin_offsetof(struct fdb, count) == BUCKETS * WAYS * 8 + 16 &&
 	       __builtin_offsetof(struct fdb, secret) == __builtin_offsetof(struct fdb, count) + 4 * PORTS &&
-	       sizeof(struct secrets) == 32, "layout.rs");
+	       sizeof(struct secrets) == 32, "pinned switches of this magic number have it so");
 DECLARE(fdb, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct fdb), BPF_F_MMAPABLE);
 
 /* Only the lower 60 bits of the result count. */

@@ -1,19 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 // What a port's user may know of its port: how far programs came, what they counted, and the ticket by which it sends. Each port has
 // an instance of this program with its number and ticket frozen in; who may run it is the port's user. The state itself is root's.
+#include "switch/requests.h"
 #include "switch/state.h"
-
-/* Asked and answered; vale/view.rs mirrors it. */
-struct look {
-	__u32 ring; /* of each direction; asked */
-	__u32 dear; /* of the doorbell of the rx ring */
-	__u32 port, epoch;
-	__u32 nic;  /* as in the state */
-	__u32 sent;
-	__u64 head, pub, ticket;
-	struct counters tx, rx;
-};
-_Static_assert(sizeof(struct look) == 560 && __builtin_offsetof(struct look, tx) == 48, "view.rs");
 
 /* Answers DONE, or STALE when the port was deleted or given to others. A program of any generation answers. */
 SEC("syscall")

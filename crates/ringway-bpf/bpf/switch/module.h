@@ -24,7 +24,7 @@ int link_set(struct tx_state *t, __u32 d, __u32 ring);
 #if WITH_MODULE
 extern int ringway_module(struct ringway_frame *frame);
 
-_Static_assert(sizeof(struct module_run) == 34944, "layout.rs");
+_Static_assert(sizeof(struct module_run) == 34944, "pinned switches of this magic number have it so");
 DECLARE(module_runs, BPF_MAP_TYPE_ARRAY, MAX_RINGS, sizeof(struct module_run), 0);
 
 static __always_inline struct module_run *module_run(__u32 ring)

@@ -2,13 +2,8 @@
 /* A request to take what a port's user sends: whether it may be served, and in which of two ways. */
 #pragma once
 #include "switch/plain.h"
+#include "switch/requests.h"
 #include "switch/vlan/copy.h"
-
-/* What the caller says; it may say anything. One program serves all ports: the ticket shows that the port is the caller's. */
-struct request {
-	__u32 ring, port;
-	__u64 ticket;
-};
 
 /* `features`: of the sender, and those of receivers that it must know of. */
 static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 features)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A switch: what its programs and the library share. crates/ringway/src/vale/layout.rs mirrors it.
+/* A switch: what its programs and the library share. The build gives the library the places of all members.
  *
  * Regions are as common/abi.h says. All other maps are written by the programs and by root alone. A client may read the state of its own port.
  */
@@ -42,7 +42,6 @@ struct config {
 	struct secrets secret;
 	__u64 ticket;     /* of the port */
 };
-_Static_assert(sizeof(struct config) == 88, "objects.rs");
 const volatile struct config cfg = {};
 #include "common/abi.h"
 #define MASK (cfg.slots - 1)
@@ -161,9 +160,9 @@ struct port_state {
 };
 #define TX_SIZE ((sizeof(struct tx_state) + 63) & ~63u)
 _Static_assert(TX_SIZE == 34624 && __builtin_offsetof(struct tx_state, n) == 64 &&
-	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "layout.rs");
+	       __builtin_offsetof(struct tx_state, copies) == 320 && sizeof(struct port_state) == 64, "pinned switches of this magic number have it so");
 _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offsetof(struct rx_state, n) == 128 &&
-	       __builtin_offsetof(struct rx_state, dear) == 28 && sizeof(struct rx_state) == 384, "layout.rs");
+	       __builtin_offsetof(struct rx_state, dear) == 28 && sizeof(struct rx_state) == 384, "pinned switches of this magic number have it so");
 #define RX_SIZE (sizeof(struct rx_state) + (__u64)cfg.slots * 8)
 
 static __always_inline struct tx_state *tx_of(void *state, __u32 r)
@@ -195,7 +194,7 @@ struct info {
 };
 
 _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, ports) == 64 &&
-	       __builtin_offsetof(struct info, latest) == 319, "layout.rs");
+	       __builtin_offsetof(struct info, latest) == 319, "pinned switches of this magic number have it so");
 
 /* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
  * went away had counted. */
@@ -217,7 +216,7 @@ struct port_conf {
 };
 _Static_assert(sizeof(struct port_conf) == 192 && __builtin_offsetof(struct port_conf, storm) == 24 &&
 	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128,
-	       "layout.rs");
+	       "pinned switches of this magic number have it so");
 
 enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
 

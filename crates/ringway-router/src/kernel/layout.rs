@@ -1,37 +1,33 @@
-//! Where things are in the maps: bpf/router/tables.h.
+//! Where things are in the maps, by the types of the programs.
+
+use ringway_bpf::layout::router::{budget, counts, hop_count};
 
 /// Members at most.
 pub(super) const MEMBERS: usize = 256;
 
 /// `struct member`.
 pub(super) mod member {
-    pub(crate) const SIZE: usize = 64;
-    /// Link address and flags: what the program reads.
-    pub(crate) const WORD: usize = 0;
-    pub(crate) const IFINDEX: usize = 8;
-    pub(crate) const NETNS: usize = 12;
-    pub(crate) const NAME: usize = 16;
+    pub(crate) use ringway_bpf::layout::router::member::{
+        FLAGS, IFINDEX, NAME, NETNS, PATH, SIZE, SOFTWARE, WORD,
+    };
+
     /// Bytes of a name, with a 0 at least.
-    pub(crate) const NAME_SIZE: usize = 16;
-    /// 1 where there is a member.
-    pub(crate) const FLAGS: usize = 32;
-    pub(crate) const SOFTWARE: usize = 36;
-    /// 0: by XDP, 1: by traffic control.
-    pub(crate) const PATH: usize = 40;
+    pub(crate) const NAME_SIZE: usize = FLAGS - NAME;
 }
 
 /// Bytes of what one CPU counts for one member.
-pub(super) const COUNTS: usize = 256;
+pub(super) const COUNTS: usize = counts::SIZE;
 
 /// Bytes of the times at which packets to the host are due, of a member.
-pub(super) const BUDGET: usize = 64;
+pub(super) const BUDGET: usize = budget::SIZE;
 
-/// Bytes of what one CPU counts for all next hops; a next hop has 16: packets and bytes.
-pub(super) const TALLY: usize = 16 << 16;
+/// Bytes of what one CPU counts for all next hops: packets and bytes of each.
+pub(super) const TALLY: usize = hop_count::SIZE << 16;
 
 /// `struct control`, and what follows it for those who ask.
 pub(super) mod control {
-    pub(crate) const BEAT: usize = 0;
+    pub(crate) use ringway_bpf::layout::router::control::BEAT;
+
     /// Of the monotonic clock, in ns, when the control process was heard last.
     pub(crate) const NS: usize = 8;
     pub(crate) const SIZE: usize = 16;

@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use libbpf_rs::{Link, MapCore};
 use ringway::tc::{Stand, Way};
 use ringway::{Error, ErrorKind, Result, probe};
+use ringway_bpf::Record;
+use ringway_bpf::layout::router::nic_key;
 use ringway_fwd::router::Interface;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, info, member as at};
@@ -262,8 +264,11 @@ impl Router {
         self.members.u32(number as usize * at::SIZE + at::FLAGS).store(0, Release);
     }
 
-    /// `struct nic_key` of bpf/router/taken.h.
-    pub(super) fn nic_key(&self, index: u32) -> [u8; 8] {
-        (u64::from(self.netns) << 32 | u64::from(index)).to_le_bytes()
+    /// The key of an interface in the map of members by interface.
+    pub(super) fn nic_key(&self, index: u32) -> Vec<u8> {
+        Record::new(nic_key::SIZE)
+            .with_u32(nic_key::IFINDEX, index)
+            .with_u32(nic_key::NETNS, self.netns)
+            .into_bytes()
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use libbpf_rs::{MapCore, Object, ObjectBuilder, Program, ProgramInput, ProgramMut};
 use ringway::program;
 use ringway::{Error, ErrorKind, Result};
-use ringway_bpf::Builds;
+use ringway_bpf::layout::router::router_config as at;
+use ringway_bpf::{Builds, Record};
 
 use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
@@ -113,31 +114,29 @@ impl Code<'_> {
         program::load(open, "the router's programs", self.on)
     }
 
-    /// `struct router_config` of bpf/router/tables.h.
+    /// What a program has as constants.
     fn config(&self, of: Identity) -> Result<Vec<u8>> {
         let ticks = sys::ticks_per_second()
             .map_err(|e| Error::io(self.on, "asking for the steps of the kernel's clock failed", e))?;
         let (four, six) = (self.spec.layout4(), self.spec.layout6());
         let (plain, costly) = (self.spec.budgets.plain, self.spec.budgets.costly);
-        let words = [
-            of.number,
-            of.index,
-            of.software.into(),
-            self.cpus as u32 - 1,
-            STALE * ticks,
-            self.spec.groups - 1,
-            four.words as u32 - 1,
-            six.words as u32 - 1,
-            step(plain),
-            step(costly),
-            of.cut as u32,
-            self.netns,
-            of.behind.into(),
-            0,
-        ];
-        let mut bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-        bytes.extend([early(plain), early(costly)].into_iter().flat_map(u64::to_ne_bytes));
-        Ok(bytes)
+        let record = Record::new(at::SIZE)
+            .with_u32(at::MEMBER, of.number)
+            .with_u32(at::IFINDEX, of.index)
+            .with_u32(at::SOFTWARE, of.software.into())
+            .with_u32(at::CPUS, self.cpus as u32 - 1)
+            .with_u32(at::STALE, STALE * ticks)
+            .with_u32(at::GROUPS, self.spec.groups - 1)
+            .with_u32(at::WORDS4, four.words as u32 - 1)
+            .with_u32(at::WORDS6, six.words as u32 - 1)
+            .with_u32(at::STEP, step(plain))
+            .with_u32(at::STEP + 4, step(costly))
+            .with_u32(at::CUT, of.cut as u32)
+            .with_u32(at::NETNS, self.netns)
+            .with_u32(at::BEHIND, of.behind.into())
+            .with_u64(at::EARLY, early(plain))
+            .with_u64(at::EARLY + 8, early(costly));
+        Ok(record.into_bytes())
     }
 }
 

@@ -1,4 +1,7 @@
-//! What lies where in the maps of a switch. `bpf/switch/state.h` and `bpf/switch/fdb.h` mirror it, with assertions.
+//! What lies where in the maps of a switch, by the types of its programs.
+
+pub(crate) use ringway_bpf::layout::switch::{ctl, info};
+use ringway_bpf::layout::switch::{module_run, vlans};
 
 use crate::region::{Layout, RegionSpec};
 use crate::stats::BLOCK;
@@ -19,55 +22,29 @@ const LOOK_PROGRAM: usize = 44 << 10;
 /// `info.magic`.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale05");
 
-/// `struct info`.
-pub(crate) mod info {
-    pub(crate) const MAGIC: usize = 0;
-    pub(crate) const GENERATION: usize = 8;
-    pub(crate) const SLOTS: usize = 12;
-    pub(crate) const RINGS: usize = 16;
-    pub(crate) const BUF_SIZE: usize = 20;
-    pub(crate) const NPORTS: usize = 28;
-    pub(crate) const AGE_UNIT: usize = 32;
-    pub(crate) const QUOTA: usize = 40;
-    pub(crate) const MODULE: usize = 56;
-    pub(crate) const PREPARED: usize = 60;
-    pub(crate) const SHARED: usize = 44;
-    pub(crate) const WIRES: usize = 48;
-    pub(crate) const PORTS: usize = 64;
-    /// A byte: the number that was given to a port last.
-    pub(crate) const LATEST: usize = 319;
-    pub(crate) const SIZE: usize = 320;
-}
-
 /// `struct port_conf`.
 pub(crate) mod port {
-    pub(crate) const FLAGS: usize = 0;
-    pub(crate) const FEATURES: usize = 4;
-    pub(crate) const NATIVE: usize = 8;
-    pub(crate) const MIRROR: usize = 12;
-    pub(crate) const EPOCH: usize = 16;
-    /// Of a member by tc: index of the outer end of its crossing; 0 for all others.
-    pub(crate) const CROSSING: usize = 20;
-    pub(crate) const STORM: usize = 24;
-    /// 64 bits: what shows the program that a request is of the port's user; 0 while there is none.
-    pub(crate) const TICKET: usize = 48;
-    pub(crate) const RATE: usize = 128;
-    /// Who may open the port: permission bits, user, group.
-    pub(crate) const MODE: usize = 56;
-    pub(crate) const UID: usize = 116;
-    pub(crate) const GID: usize = 120;
+    pub(crate) use ringway_bpf::layout::switch::port_conf::{
+        CROSSING, EPOCH, FEATURES, FLAGS, MIRROR, MODE, NAME, NATIVE, RATE, SIZE, STORM, TICKET,
+    };
+
+    /// Words of 32 bits that are the library's, but for those that bpf/nic/state.h names.
+    const fn word(n: usize) -> usize {
+        ringway_bpf::layout::switch::port_conf::NIC + 4 * n
+    }
     /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
     /// the switch made it promiscuous, and whether its driver leaves checksums unfinished.
-    pub(crate) const IFINDEX: usize = 96;
-    pub(crate) const NETNS: usize = 100;
-    pub(crate) const PLACE: usize = 104;
-    pub(crate) const PROMISCUOUS: usize = 108;
+    pub(crate) const IFINDEX: usize = word(0);
+    pub(crate) const NETNS: usize = word(1);
+    pub(crate) const PLACE: usize = word(2);
+    pub(crate) const PROMISCUOUS: usize = word(3);
     /// Of a NIC the number of its host's port, and the other way round; 0: none. Programs read this and the index.
-    pub(crate) const BESIDE: usize = 112;
-    pub(crate) const SOFTWARE: usize = 124;
-    pub(crate) const NAME: usize = 64;
+    pub(crate) const BESIDE: usize = word(4);
+    /// With the permission bits in [`MODE`], who may open the port.
+    pub(crate) const UID: usize = word(5);
+    pub(crate) const GID: usize = word(6);
+    pub(crate) const SOFTWARE: usize = word(7);
     pub(crate) const NAME_LEN: usize = 32;
-    pub(crate) const SIZE: usize = 192;
     /// The port exists.
     pub(crate) const EXISTS: u32 = 1;
     /// It goes away with its last user.
@@ -102,71 +79,41 @@ pub(crate) mod past {
     pub(crate) const KEPT: usize = 120;
 }
 /// Bytes of the set of VLANs that a port belongs to.
-pub(crate) const VLANS_SIZE: usize = 512;
+pub(crate) const VLANS_SIZE: usize = vlans::SIZE;
 
 /// `struct fdb`.
 pub(crate) mod fdb {
     pub(crate) const BUCKET_BITS: u32 = 14;
     pub(crate) const ENTRIES: usize = 8 << BUCKET_BITS;
-    pub(crate) const SWEPT: usize = ENTRIES * 8;
-    pub(crate) const COUNT: usize = SWEPT + 16;
-    /// `struct secrets`.
-    pub(crate) const SECRETS: usize = COUNT + 4 * super::PORTS as usize;
-    pub(crate) const SIZE: usize = SECRETS + 32;
+    pub(crate) use ringway_bpf::layout::switch::fdb::{COUNT, SECRET as SECRETS, SIZE, SWEPT};
+
+    const _: () = assert!(SWEPT == ENTRIES * 8 && SECRETS == COUNT + 4 * super::PORTS as usize);
 }
 
 /// `struct port_state` and what follows it: tx rings, then rx rings.
 pub(crate) mod state {
-    /// Number of the port; 0 after it was deleted.
-    pub(crate) const PORT: usize = 0;
-    /// Not 0: a NIC; of its host's side the inode number of the network namespace.
-    pub(crate) const NIC: usize = 4;
-    pub(crate) const MIRRORED: usize = 8;
-    pub(crate) const DROPPED_BEFORE: usize = 40;
-    pub(crate) const DROPPED_SEEN: usize = 48;
-    pub(crate) const HEADER: usize = 64;
-    pub(crate) const TX_SIZE: usize = 34624;
-    pub(crate) const TX_COUNTERS: usize = 64;
-    pub(crate) const TX_COPIES: usize = 320;
-    pub(crate) const TX_UNLEARNED: usize = 328;
-    pub(crate) const RX_HEAD: usize = 8;
-    /// Points for dear rings of the doorbell; from [`DEAR_QUIET`] on senders may leave a wish.
-    pub(crate) const RX_DEAR: usize = 28;
+    use ringway_bpf::layout::switch::{port_state, rx_state, tx_state};
+
+    pub(crate) use port_state::{DROPPED_BEFORE, DROPPED_SEEN, MIRRORED, NIC, PORT, SIZE as HEADER};
+    pub(crate) use rx_state::{
+        DEAR as RX_DEAR, DONE as RX_DONE, HEAD as RX_HEAD, N as RX_COUNTERS, PUB as RX_PUB,
+    };
+    pub(crate) use tx_state::{COPIES as TX_COPIES, N as TX_COUNTERS, UNLEARNED as TX_UNLEARNED};
+
+    /// `TX_SIZE` of bpf/switch/state.h: whole lines of the cache.
+    pub(crate) const TX_SIZE: usize = tx_state::SIZE.next_multiple_of(64);
+    /// Points of a doorbell for dear rings from which on senders may leave a wish.
     pub(crate) const DEAR_QUIET: u32 = 256;
-    pub(crate) const RX_PUB: usize = 64;
-    pub(crate) const RX_COUNTERS: usize = 128;
-    pub(crate) const RX_DONE: usize = 384;
 }
 
 /// `struct module_run`: what a tx ring takes more in a switch with a user's module.
-pub(crate) const MODULE_RUN: usize = 34944;
+pub(crate) const MODULE_RUN: usize = module_run::SIZE;
+
 /// `struct nic_cpu` of bpf/nic/state.h.
 pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
-    pub(crate) const SIZE: usize = 608;
-    pub(crate) const COPIES: usize = 256;
-    pub(crate) const UNLEARNED: usize = 264;
-    pub(crate) const OFFERED: usize = 272;
-    pub(crate) const HANDED: usize = 280;
-    pub(crate) const BYTES: usize = 288;
-    pub(crate) const SENT: usize = 296;
-    pub(crate) const FULL: usize = 304;
-    pub(crate) const EDGE: usize = 312;
-    pub(crate) const WITHHELD: usize = 560;
-    pub(crate) const DIRECT: usize = 584;
-    pub(crate) const CROSSED: usize = 592;
-    pub(crate) const LOST: usize = 600;
-}
-
-/// Offsets in the control block of a ring.
-pub(crate) mod ctl {
-    pub(crate) const HEAD: usize = 0;
-    pub(crate) const WISH: usize = 64;
-    /// Not 0: senders may leave the wish, so who sleeps is to look for himself.
-    pub(crate) const QUIET: usize = 68;
-    /// Not 0: the receiver takes super-frames whole.
-    pub(crate) const WHOLE: usize = 72;
+    pub(crate) use ringway_bpf::layout::nic::nic_cpu::*;
 }
 
 /// The shape that all ports of a switch have.

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use libbpf_rs::{MapHandle, MapType, ObjectBuilder, OpenObject};
-use ringway_bpf::{Builds, SWITCH, SWITCH_LOOK};
+use ringway_bpf::layout::switch::config;
+use ringway_bpf::{Builds, Record, SWITCH, SWITCH_LOOK};
 
 use super::layout::{self, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
@@ -297,21 +298,19 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
 /// `struct config` of bpf/switch/state.h.
 pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
     let l = shape.region();
-    let words = [
-        of.port,
-        of.generation,
-        shape.slots,
-        shape.rings,
-        l.ctl(0) as u32,
-        l.ring(0) as u32,
-        l.ring_size as u32,
-        l.buf_ofs as u32,
-        l.buf_size,
-        l.bufs,
-        of.epoch,
-        0,
-    ];
-    let mut config: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
-    config.extend(maps.secrets.words().into_iter().chain([of.ticket.word()]).flat_map(u64::to_ne_bytes));
-    config
+    let record = Record::new(config::SIZE)
+        .with_u32(config::PORT, of.port)
+        .with_u32(config::GENERATION, of.generation)
+        .with_u32(config::SLOTS, shape.slots)
+        .with_u32(config::RINGS, shape.rings)
+        .with_u32(config::CTL_OFS, l.ctl(0) as u32)
+        .with_u32(config::RINGS_OFS, l.ring(0) as u32)
+        .with_u32(config::RING_SIZE, l.ring_size as u32)
+        .with_u32(config::BUFS_OFS, l.buf_ofs as u32)
+        .with_u32(config::BUF_SIZE, l.buf_size)
+        .with_u32(config::BUFS, l.bufs)
+        .with_u32(config::EPOCH, of.epoch)
+        .with_u64(config::TICKET, of.ticket.word());
+    let secrets = maps.secrets.places().into_iter();
+    secrets.fold(record, |r, (at, word)| r.with_u64(config::SECRET + at, word)).into_bytes()
 }

@@ -1,8 +1,10 @@
-//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither tell which addresses share a bucket of
-//! the table nor make up what programs leave before frames for each other. `struct secrets` of bpf/switch/state.h mirrors them.
+//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither
+//! tell which addresses share a bucket of the table nor make up what programs leave before frames for each other.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
+
+use ringway_bpf::layout::switch::secrets as at;
 
 use super::layout::fdb;
 use crate::error::{Error, Result};
@@ -38,20 +40,20 @@ impl Secrets {
 
     /// Keeps them in the table, which is root's.
     pub(super) fn store(&self, table: &Mmap) {
-        for (i, word) in self.words().into_iter().enumerate() {
-            table.u64(fdb::SECRETS + 8 * i).store(word, Relaxed);
+        for (at, word) in self.places() {
+            table.u64(fdb::SECRETS + at).store(word, Relaxed);
         }
     }
 
     /// Those that are kept in a table.
     pub(super) fn load(table: &Mmap) -> Self {
-        let word = |i: usize| table.u64(fdb::SECRETS + 8 * i).load(Relaxed);
-        Self { key: word(0), factor: word(1), edge: word(2), note: word(3) }
+        let word = |at: usize| table.u64(fdb::SECRETS + at).load(Relaxed);
+        Self { key: word(at::KEY), factor: word(at::FACTOR), edge: word(at::EDGE), note: word(at::NOTE) }
     }
 
-    /// In the order of `struct secrets`.
-    pub(super) fn words(&self) -> [u64; 4] {
-        [self.key, self.factor, self.edge, self.note]
+    /// Each with its offset in `struct secrets`.
+    pub(super) fn places(&self) -> [(usize, u64); 4] {
+        [(at::KEY, self.key), (at::FACTOR, self.factor), (at::EDGE, self.edge), (at::NOTE, self.note)]
     }
 
     /// Mixes a key of the table: 60 bits, of which the upper ones choose a bucket.

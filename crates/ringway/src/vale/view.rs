@@ -6,6 +6,8 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use ringway_bpf::layout::switch::look as at;
+
 use super::layout::state;
 use super::secrets::Ticket;
 use super::{objects, pins};
@@ -14,22 +16,6 @@ use crate::name::PortName;
 use crate::port::PortCounters;
 use crate::stats::Counters;
 use crate::sys::bpf;
-
-/// `struct look` of bpf/switch/look.bpf.c, in words of 64 bits.
-mod at {
-    /// The ring that is asked for, and points of its doorbell.
-    pub(super) const RING: usize = 0;
-    /// Number and epoch of the port, 32 bits each.
-    pub(super) const PORT: usize = 1;
-    /// What it is, and the first slot that was not taken.
-    pub(super) const SENT: usize = 2;
-    pub(super) const HEAD: usize = 3;
-    pub(super) const PUB: usize = 4;
-    pub(super) const TICKET: usize = 5;
-    pub(super) const TX: usize = 6;
-    pub(super) const RX: usize = TX + crate::stats::BLOCK / 8;
-    pub(super) const WORDS: usize = RX + crate::stats::BLOCK / 8;
-}
 
 /// The name of the program, and of the file in which a port has it.
 pub(super) const PROGRAM: &str = "vale_look";
@@ -92,22 +78,21 @@ impl View {
 }
 
 fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
-    let mut words = [0u64; at::WORDS];
-    words[at::RING] = ring.into();
+    let mut words = [0u64; at::SIZE / 8];
+    words[at::RING / 8] = ring.into();
     let answer = bpf::run_syscall(program, &mut words)?;
-    let low = |at: usize| words[at] as u32;
-    let high = |at: usize| (words[at] >> 32) as u32;
+    let word = |at: usize| (words[at / 8] >> (8 * (at % 8))) as u32;
     Ok(Look {
-        port: if answer == 0 { low(at::PORT) } else { 0 },
-        epoch: high(at::PORT),
-        nic: low(at::SENT) != 0,
-        dear: high(at::RING),
-        sent: high(at::SENT),
-        head: low(at::HEAD),
-        published: low(at::PUB),
-        ticket: Ticket::of(words[at::TICKET]),
-        tx: Counters::of_words(&words[at::TX..]),
-        rx: Counters::of_words(&words[at::RX..]),
+        port: if answer == 0 { word(at::PORT) } else { 0 },
+        epoch: word(at::EPOCH),
+        nic: word(at::NIC) != 0,
+        dear: word(at::DEAR),
+        sent: word(at::SENT),
+        head: word(at::HEAD),
+        published: word(at::PUB),
+        ticket: Ticket::of(words[at::TICKET / 8]),
+        tx: Counters::of_words(&words[at::TX / 8..]),
+        rx: Counters::of_words(&words[at::RX / 8..]),
     })
 }
 

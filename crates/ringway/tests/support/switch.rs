@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ringway::vale::{PortAccess, Switch, SwitchSpec};
 use ringway::{ErrorKind, Port};
+use ringway_bpf::layout::switch::{info, look as at};
 
 use super::{LIMIT, Random, frame, identify, when_free, whole};
 
@@ -231,12 +232,9 @@ pub(crate) fn look_up(path: &std::path::Path, key: u32, len: usize) -> Vec<u8> {
 /// Has a switch give this number to its next port, if it is free: as if all others had been given since.
 pub(crate) fn give_next(switch: &str, number: u8) {
     const MAP_UPDATE_ELEM: i64 = 2;
-    // `struct info` of bpf/switch/state.h, and where it has the number that was given last.
-    const SIZE: usize = 320;
-    const LATEST: usize = 319;
     let path = PathBuf::from("/sys/fs/bpf/ringway").join(switch).join("info");
-    let (map, mut value) = (open_object(&path), look_up(&path, 0, SIZE));
-    value[LATEST] = number - 1;
+    let (map, mut value) = (open_object(&path), look_up(&path, 0, info::SIZE));
+    value[info::LATEST] = number - 1;
     let mut words = [map.as_raw_fd() as u64, &raw const ZERO as u64, value.as_ptr() as u64, 0];
     assert!(bpf(MAP_UPDATE_ELEM, &mut words) >= 0, "{}", std::io::Error::last_os_error());
 }
@@ -277,10 +275,9 @@ pub(crate) struct Request {
 impl Request {
     /// What the user asks of whose port this is the program `look`.
     pub(crate) fn of(look: &OwnedFd) -> Self {
-        // `struct look` of bpf/switch/look.bpf.c, in words, and where it has the number and the ticket of the port.
-        let mut words = [0u64; 70];
+        let mut words = [0u64; at::SIZE / 8];
         assert_eq!(ask(look, &mut words), 0);
-        Self { ring: 0, port: words[1] as u32, ticket: words[5] }
+        Self { ring: 0, port: words[at::PORT / 8] as u32, ticket: words[at::TICKET / 8] }
     }
 
     /// The answer.

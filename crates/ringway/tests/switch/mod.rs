@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::Port;
 use ringway::vale::{Switch, SwitchPortStats, SwitchSpec};
+use ringway_bpf::layout::switch::info;
 
 /// A switch that is removed at the end, also of a test that fails.
 pub(crate) struct Temporary(Option<Switch>);
@@ -64,12 +65,9 @@ pub(crate) fn dir(name: &str) -> PathBuf {
 pub(crate) fn give_next(switch: &Switch, number: u8) {
     let info = MapHandle::from_pinned_path(dir(switch.name()).join("info")).unwrap();
     let mut value = info.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).unwrap().unwrap();
-    value[LATEST] = number - 1;
+    value[info::LATEST] = number - 1;
     info.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY).unwrap();
 }
-
-/// Where `struct info` of bpf/switch/state.h has the number that was given last.
-const LATEST: usize = 319;
 
 /// A frame from station `from` to station `to`, which is all when 0.
 pub(crate) fn frame(to: u8, from: u8, len: usize, fill: u8) -> Vec<u8> {

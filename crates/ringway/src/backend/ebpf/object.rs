@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::sync::Once;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
+use ringway_bpf::Record;
+pub(crate) use ringway_bpf::layout::port::ctl;
+use ringway_bpf::layout::port::{config, kring};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::program;
@@ -13,18 +16,12 @@ use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
 use crate::sys::mmap::Mmap;
 
-/// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters. `struct kring` in bpf/port/ring.h.
-pub(crate) const KRING: usize = 64 + BLOCK;
+/// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters.
+pub(crate) const KRING: usize = kring::SIZE;
 /// Where its counters start.
-pub(crate) const KRING_COUNTERS: usize = 64;
+pub(crate) const KRING_COUNTERS: usize = kring::N;
 
-/// Offsets of a tx or rx ring's control block. `struct ctl` in bpf/port/ring.h.
-pub(crate) mod ctl {
-    pub(crate) const HEAD: usize = 0;
-    pub(crate) const START: usize = 4;
-    pub(crate) const GEN: usize = 8;
-    pub(crate) const WISH: usize = 64;
-}
+const _: () = assert!(KRING == KRING_COUNTERS + BLOCK);
 
 /// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.
 pub(crate) const LIVE_MAX: u32 = 3300;
@@ -32,8 +29,7 @@ pub(crate) const LIVE_MAX: u32 = 3300;
 /// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
 const REGION_MAX: usize = 1 << 29;
 
-/// `struct config` in bpf/port/ring.h.
-#[repr(C)]
+/// What programs have as constants.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Config {
     pub(crate) ctl_ofs: u32,
@@ -56,24 +52,23 @@ pub(crate) struct Config {
 impl Config {
     /// The numbers as they lie in the program's read-only data.
     fn bytes(&self) -> Vec<u8> {
-        let words = [
-            self.ctl_ofs,
-            self.rings_ofs,
-            self.ring_size,
-            self.slots,
-            self.bufs_ofs,
-            self.buf_size,
-            self.bufs,
-            self.tx_rings,
-            self.rx_rings,
-            self.queue,
-            self.host,
-            self.max_frame,
-            self.ifindex,
-            self.netns,
-            self.copy,
-        ];
-        words.iter().flat_map(|w| w.to_ne_bytes()).collect()
+        Record::new(config::SIZE)
+            .with_u32(config::CTL_OFS, self.ctl_ofs)
+            .with_u32(config::RINGS_OFS, self.rings_ofs)
+            .with_u32(config::RING_SIZE, self.ring_size)
+            .with_u32(config::SLOTS, self.slots)
+            .with_u32(config::BUFS_OFS, self.bufs_ofs)
+            .with_u32(config::BUF_SIZE, self.buf_size)
+            .with_u32(config::BUFS, self.bufs)
+            .with_u32(config::TX_RINGS, self.tx_rings)
+            .with_u32(config::RX_RINGS, self.rx_rings)
+            .with_u32(config::QUEUE, self.queue)
+            .with_u32(config::HOST, self.host)
+            .with_u32(config::MAX_FRAME, self.max_frame)
+            .with_u32(config::IFINDEX, self.ifindex)
+            .with_u32(config::NETNS, self.netns)
+            .with_u32(config::COPY, self.copy)
+            .into_bytes()
     }
 }
 

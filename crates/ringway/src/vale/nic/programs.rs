@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
+use ringway_bpf::Record;
+use ringway_bpf::layout::nic::nic_config;
 
 use super::crossing_stand;
 use super::edge::Entries;
@@ -67,15 +69,18 @@ impl Switch {
     ) -> Result<[OwnedFd; N]> {
         let config =
             objects::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
-        let words = [port::IFINDEX, port::NETNS, port::SOFTWARE].map(|at| self.nic_word(number, at));
-        let own: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
+        let own = Record::new(nic_config::SIZE)
+            .with_u32(nic_config::IFINDEX, self.nic_word(number, port::IFINDEX))
+            .with_u32(nic_config::NETNS, self.nic_word(number, port::NETNS))
+            .with_u32(nic_config::SOFTWARE, self.nic_word(number, port::SOFTWARE))
+            .into_bytes();
         self.load_some(shared, names, &config, &own, on)
     }
 
     /// Loads the program that counts for all NICs, and the one that is attached and calls it.
     fn load_counters(&self, shared: &Shared, generation: u32, on: &str) -> Result<[OwnedFd; 2]> {
         let config = objects::config(&self.maps, self.shape, Identity { generation, ..Identity::default() });
-        self.load_some(shared, ["vale_count", "vale_taken"], &config, &[0; 12], on)
+        self.load_some(shared, ["vale_count", "vale_taken"], &config, &[0; nic_config::SIZE], on)
     }
 
     /// Loads programs of the object, with their constants and the maps of the switch.
@@ -247,7 +252,7 @@ fn prepared(
 
 /// Loads all programs of the object, for no interface: whether the kernel takes them.
 pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
-    let open = prepared(code, &maps.named(), config, &[0; 12], on)?;
+    let open = prepared(code, &maps.named(), config, &[0; nic_config::SIZE], on)?;
     objects::load_code(open, code, on).map(drop)
 }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
+use ringway_bpf::Record;
+use ringway_bpf::layout::nic::nic_key;
 
 use super::edge::Edges;
 use crate::backend::ebpf::refused;
@@ -162,7 +164,7 @@ pub(super) fn tc_is_gone(dir: &Path, number: u32) -> Result<bool> {
     Ok(entry.is_ok_and(|entry| entry.is_none()))
 }
 
-/// `struct nic_key` of bpf/nic/state.h.
+/// The key of an interface in the map of ports by interface.
 fn interface_key((netns, index): (u32, u32)) -> Vec<u8> {
-    [index, netns].iter().flat_map(|w| w.to_ne_bytes()).collect()
+    Record::new(nic_key::SIZE).with_u32(nic_key::IFINDEX, index).with_u32(nic_key::NETNS, netns).into_bytes()
 }

@@ -1,11 +1,41 @@
 //! Compiles the eBPF programs in `bpf/` with clang, for kernels on machines of the target's architecture.
 
+mod btf;
+mod elf;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use btf::Btf;
 
 /// Objects that all kernels take: the source, and the name of the object.
 const PLAIN: [(&str, &str); 4] =
     [("port/port", "port"), ("port/xsk", "xsk"), ("common/probe", "probe"), ("switch/look", "switch_look")];
+
+/// Structures that the library knows, by the folder of those who share them. `config` is what programs have as constants.
+const LAYOUTS: [(&str, &[&str]); 4] = [
+    ("port", &["config", "ctl", "kring"]),
+    (
+        "switch",
+        &[
+            "config",
+            "ctl",
+            "fdb",
+            "info",
+            "look",
+            "module_run",
+            "port_conf",
+            "port_state",
+            "request",
+            "rx_state",
+            "secrets",
+            "tx_state",
+            "vlans",
+        ],
+    ),
+    ("nic", &["nic_config", "nic_cpu", "nic_key"]),
+    ("router", &["budget", "control", "counts", "hop", "hop_count", "member", "nic_key", "router_config"]),
+];
 
 /// What decides where frames of a switch go, in the order of the numbers in bpf/switch/state.h.
 const DECISIONS: [&str; 3] = ["bridge", "hub", "module"];
@@ -32,6 +62,8 @@ fn main() {
     for name in ["router", "router_tc"] {
         clang.compile_builds(&format!("router/{name}"), name, 0);
     }
+    let layouts: String = LAYOUTS.iter().map(|(name, structs)| clang.layout(name, structs)).collect();
+    std::fs::write(clang.out.join("layout.rs"), layouts).expect("cargo made the folder");
 }
 
 struct Clang {
@@ -45,6 +77,21 @@ impl Clang {
         let decision = format!("-DDECISION={decision}");
         [("", "-DOLD_KERNEL=0"), ("_old", "-DOLD_KERNEL=1")]
             .map(|(suffix, build)| self.compile(source, &format!("{object}{suffix}"), &[&decision, build]))
+    }
+
+    /// A module of Rust with the places of all members of these structures.
+    fn layout(&self, name: &str, structs: &[&str]) -> String {
+        let object = self.compile(&format!("layout/{name}"), &format!("layout_{name}"), &[]);
+        let bytes = std::fs::read(object).expect("clang wrote it");
+        let (at, len) = elf::section(&bytes, b".BTF").expect("clang -g makes the section");
+        let found =
+            Btf::new(&bytes[at..at + len]).and_then(|b| b.structs()).expect("clang's BTF is as Linux says");
+        let text = |wanted: &&str| match found.iter().find(|s| s.name == *wanted) {
+            Some(s) => s.to_rust(),
+            None => panic!("bpf/layout/{name}.bpf.c has no struct {wanted}"),
+        };
+        let texts: String = structs.iter().map(text).collect();
+        format!("/// Of `bpf/{name}/`.\npub mod {name} {{\n{texts}}}\n")
     }
 
     fn compile(&self, source: &str, object: &str, more: &[&str]) -> PathBuf {
@@ -72,23 +119,10 @@ impl Clang {
 /// Takes the numbers of source lines out of an object. The kernel would keep them with each program: 75 KiB.
 fn without_lines(object: &Path) {
     let mut bytes = std::fs::read(object).expect("clang wrote it");
-    let at = section(&bytes, b".BTF.ext").expect("clang -g makes the section");
+    let (at, _) = elf::section(&bytes, b".BTF.ext").expect("clang -g makes the section");
     // struct btf_ext_header: magic, version, flags, hdr_len, then offset and length of functions and of lines.
     bytes[at + 20..at + 24].fill(0);
     std::fs::write(object, bytes).expect("clang wrote it");
-}
-
-/// Where a section of a 64-bit ELF file of this machine's byte order begins.
-fn section(elf: &[u8], name: &[u8]) -> Option<usize> {
-    let half = |at: usize| Some(u16::from_ne_bytes(elf.get(at..at + 2)?.try_into().ok()?) as usize);
-    let word = |at: usize| Some(u32::from_ne_bytes(elf.get(at..at + 4)?.try_into().ok()?) as usize);
-    let long = |at: usize| Some(u64::from_ne_bytes(elf.get(at..at + 8)?.try_into().ok()?) as usize);
-    let (headers, size, count, names) = (long(0x28)?, half(0x3a)?, half(0x3c)?, half(0x3e)?);
-    let names = long(headers + names * size + 24)?;
-    (0..count).map(|n| headers + n * size).find_map(|header| {
-        let found = elf.get(names + word(header)?..)?;
-        (found.starts_with(name) && found.get(name.len()) == Some(&0)).then(|| long(header + 24))?
-    })
 }
 
 fn env(name: &str) -> String {
