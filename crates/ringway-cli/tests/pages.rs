@@ -1,0 +1,101 @@
+//! The commands of README and docs: the command line takes each of them, as the page shows it. `--help` behind the options of a command
+//! keeps the command from running.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use support::run;
+
+/// A page that a program writes has no commands of its own.
+const GENERATED: &str = "support.md";
+
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let files = |dir: PathBuf| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = files(root.clone())
+        .chain(files(root.join("docs")))
+        .chain(files(root.join("docs/design")))
+        .chain(files(root.join("crates")).map(|dir| dir.join("README.md")))
+        .filter(|file| file.extension().is_some_and(|ending| ending == "md") && file.is_file())
+        .filter(|file| file.file_name().is_some_and(|name| name != GENERATED && name != "CHANGELOG.md"))
+        .collect();
+    pages.sort();
+    pages
+}
+
+/// The commands of a page: lines of blocks, and spans of code in the text.
+fn commands(page: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, part) in page.split("```").enumerate() {
+        if number % 2 == 1 {
+            found.extend(part.lines().map(|line| line.trim_start_matches(['$', '#', ' ']).to_owned()));
+        } else {
+            let part = part.replace('\n', " ");
+            found.extend(part.split('`').skip(1).step_by(2).map(full));
+        }
+    }
+    found.into_iter().filter_map(|line| ringway(&line)).collect()
+}
+
+/// The text says `vale add` for `ringway vale add`.
+fn full(span: &str) -> String {
+    let short = ["vale ", "route ", "bridge "].iter().any(|name| span.starts_with(name));
+    if short { format!("ringway {span}") } else { span.to_owned() }
+}
+
+/// The command of Ringway in a line of a shell, without comments, pipes and redirections. `None` for output of a command, and for a form
+/// with places to fill in.
+fn ringway(line: &str) -> Option<String> {
+    let line = line.strip_prefix("sudo ").unwrap_or(line);
+    let start = if line.starts_with("ringway ") { 0 } else { line.find("&& ringway ")? + 3 };
+    let ends = [" #", " |", " >", " &"].iter().filter_map(|end| line[start..].find(end));
+    let command = &line[start..ends.min().map_or(line.len(), |at| start + at)];
+    let command = command.trim();
+    let form = ["...", "[", "COMMAND", "  "].iter().any(|part| command.contains(part));
+    (!form).then(|| command.to_owned())
+}
+
+/// The words of a command, with `--help` before the program that it runs, or at its end.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in command.chars() {
+        match c {
+            '\'' | '"' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    words.insert(end, "--help".to_owned());
+    words.split_off(1)
+}
+
+#[test]
+fn the_command_line_takes_each_command_of_the_pages() {
+    let mut tried = 0;
+    let mut refused = Vec::new();
+    for page in pages() {
+        for command in commands(&fs::read_to_string(&page).unwrap()) {
+            let words = words(&command);
+            let ended = run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            tried += 1;
+            if ended.code != Some(0) || !ended.stdout.contains("Usage: ringway") {
+                refused.push(format!("{}: {command}: {}", page.display(), ended.stderr.trim()));
+            }
+        }
+    }
+    assert!(tried > 100, "only {tried} commands found");
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+#[test]
+fn commands_are_found_in_blocks_and_in_text() {
+    let page = "Use `ringway stats\n--check`, not `ringway COMMAND`.\n```\n# ringway run -- tcpdump -i 'a b' # one\n$ ls\n```\n";
+    assert_eq!(commands(page), ["ringway stats --check", "ringway run -- tcpdump -i 'a b'"]);
+    assert_eq!(words("ringway run -v -- tcpdump 'a b'"), ["run", "-v", "--help", "--", "tcpdump", "a b"]);
+}
