@@ -1,10 +1,22 @@
-//! The program of README is an example, which the compiler has seen.
+//! The programs of README and of docs/library.md are examples, which the compiler has seen.
 #![allow(clippy::unwrap_used, reason = "a test")]
+
+/// The first program of a page.
+fn program(page: &str) -> &str {
+    let (_, rest) = page.split_once("```rust\n").unwrap();
+    rest.split_once("```\n").unwrap().0
+}
 
 #[test]
 fn the_first_program_of_readme_compiles_as_pasted() {
     let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once("```rust\n").unwrap();
-    let (program, _) = rest.split_once("```\n").unwrap();
-    assert_eq!(program, include_str!("../examples/readme.rs"), "README.md and examples/readme.rs differ");
+    let example = include_str!("../examples/readme.rs");
+    assert_eq!(program(readme), example, "README.md and examples/readme.rs differ");
+}
+
+#[test]
+fn the_program_of_the_library_page_compiles_as_pasted() {
+    let page = include_str!("../../../docs/library.md");
+    let example = include_str!("../examples/count.rs");
+    assert_eq!(program(page), example, "docs/library.md and examples/count.rs differ");
 }

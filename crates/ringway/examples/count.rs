@@ -1,0 +1,26 @@
+//! Counts the frames of a port that match an expression: `count eth0 'udp port 53'`.
+
+use std::time::Duration;
+
+use ringway::{CtrlC, Filter, Port, Result, Waiter};
+
+fn main() -> Result<()> {
+    let mut words = std::env::args().skip(1);
+    let name = words.next().unwrap_or_else(|| "null:".into());
+    let filter = Filter::compile(&words.next().unwrap_or_default())?;
+    let mut port = Port::open(&name)?;
+    let mut waiter = Waiter::new(Duration::from_micros(50))?;
+    let ctrl_c = CtrlC::catch()?;
+    let (mut frames, mut bytes) = (0u64, 0u64);
+    while !port.ended() && !ctrl_c.pressed() {
+        waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?;
+        for frame in port.rx[0].burst(1024) {
+            if filter.matches(frame.bytes()) {
+                frames += 1;
+                bytes += frame.len() as u64;
+            }
+        }
+    }
+    println!("{frames} frames, {bytes} bytes; the port: {}", port.counters().rx);
+    Ok(())
+}
