@@ -33,11 +33,11 @@ fuzz:
 
 lint:
 	@scripts/setup --fuzz
+	scripts/check-prose
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	CARGO="$(CARGO)" scripts/fuzz --lint
-	scripts/check-prose
 
 bench:
 	@scripts/setup --bench
