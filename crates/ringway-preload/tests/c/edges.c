@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,15 +172,12 @@ static void forking(void) {
 
 // A link sends again once a worker of the kernel has seen that its other end is up.
 static void wait_up(void) {
-	char path[100], state[20] = "";
-	snprintf(path, sizeof(path), "/sys/class/net/%s/operstate", far_name);
-	for (int i = 0; i < 2000 && strncmp(state, "up", 2); i++) {
+	struct ifreq request = {0};
+	strncpy(request.ifr_name, far_name, IFNAMSIZ - 1);
+	for (int i = 0; i < 2000 && !(request.ifr_flags & IFF_RUNNING); i++) {
 		usleep(10000);
-		FILE *file = fopen(path, "r");
-		if (!file || !fgets(state, sizeof(state), file))
-			state[0] = 0;
-		if (file)
-			fclose(file);
+		if (ioctl(far, SIOCGIFFLAGS, &request))
+			perror(far_name);
 	}
 	ip_link("set %s up"); // takes the lock under which the worker works: it is done
 }
