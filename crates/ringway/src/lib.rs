@@ -27,18 +27,16 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod abi;
 mod backend;
 mod coalesce;
 mod ctrl_c;
-mod cursor;
 mod environment;
 mod error;
 mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
-mod handshake;
-pub mod layout;
 mod name;
 mod netns;
 mod port;
@@ -49,7 +47,6 @@ pub mod program;
 mod region;
 mod registry;
 mod ring;
-mod slot;
 mod stats;
 mod sys;
 #[doc(hidden)]
@@ -57,6 +54,7 @@ pub mod tc;
 pub mod vale;
 mod wait;
 
+pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
 pub use ctrl_c::CtrlC;

@@ -3,10 +3,10 @@
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
+use crate::abi::layout::{self, interface as at};
 use crate::backend::{self, Control};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::Filter;
-use crate::layout::{self, interface as at};
 use crate::name::PortName;
 use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
@@ -417,7 +417,7 @@ impl Lease {
         for (k, view) in lease.views().enumerate() {
             for i in 0..shape.slots {
                 let buf = alloc.take_buf().unwrap_or_default();
-                view.set_slot(i, crate::slot::Slot { buf, len: 0, flags: 0 });
+                view.set_slot(i, crate::abi::slot::Slot { buf, len: 0, flags: 0 });
             }
             let (k, tx) = (k as u32, shape.tx_rings);
             view.init(if k < tx { k } else { k - tx } as u16, k >= tx);
@@ -478,7 +478,7 @@ impl Drop for Lease {
         let mut bufs: Vec<_> = self
             .views()
             .flat_map(|v| {
-                (0..v.num()).map(move |i| crate::slot::Slot { len: 0, ..v.slot(i) }).collect::<Vec<_>>()
+                (0..v.num()).map(move |i| crate::abi::slot::Slot { len: 0, ..v.slot(i) }).collect::<Vec<_>>()
             })
             .filter(|s| s.valid(self.region.shared().layout.bufs, u32::MAX))
             .map(|s| s.buf)

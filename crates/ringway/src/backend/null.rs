@@ -4,10 +4,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use super::{Plain, RxSync, Setup, TxSync};
+use crate::abi::slot::Slot;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::Made;
 use crate::ring::RingView;
-use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::fd;
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use super::link::{Link, LinkRx, LinkTx};
 use super::{Control, Plain, Setup};
+use crate::abi::layout::FIRST_BUF;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::FIRST_BUF;
 use crate::name::{PipeEnd, PortName};
 use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
 use crate::region::{Alloc, Backing, Layout, Region, RegionSpec};
@@ -177,7 +177,7 @@ fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
 /// The layout of a pipe that exists: from the size of its file, for nothing in it can be trusted.
 fn layout_of(file: &File, name: &str) -> Result<Layout> {
     let len = file.metadata().map_err(|e| Error::io(name, "stat of the region failed", e))?.len();
-    let per_slot = RINGS as usize * (super::BUF_SIZE as usize + crate::layout::SLOT_SIZE);
+    let per_slot = RINGS as usize * (super::BUF_SIZE as usize + crate::abi::layout::SLOT_SIZE);
     let guess = len as usize / per_slot;
     (guess.saturating_sub(8)..=guess)
         .rev()

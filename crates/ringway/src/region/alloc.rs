@@ -1,8 +1,8 @@
 //! Which interfaces, rings and buffers of a region are free: three stacks.
 
 use super::Layout;
+use crate::abi::layout::FIRST_BUF;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::FIRST_BUF;
 
 /// Free objects of a region. Only the process that made the region allocates in it.
 #[derive(Debug)]

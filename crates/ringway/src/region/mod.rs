@@ -21,8 +21,8 @@ mod spec;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::abi::layout;
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout;
 use crate::sys::{fd, mmap::Mmap};
 
 pub(crate) use alloc::Alloc;
@@ -196,7 +196,7 @@ impl Drop for Buf {
 }
 
 impl Shared {
-    /// Address of a buffer. The caller has checked the index with [`Slot::valid`](crate::slot::Slot::valid).
+    /// Address of a buffer. The caller has checked the index with [`Slot::valid`](crate::abi::slot::Slot::valid).
     #[inline]
     pub(crate) fn buf_ptr(&self, idx: u32) -> *mut u8 {
         debug_assert!(idx >= layout::FIRST_BUF && idx < self.layout.bufs);

@@ -1,7 +1,7 @@
 //! Sizes of a region, and where its parts lie.
 
+use crate::abi::layout::{FIRST_BUF, HEADROOM, IF_SIZE, RING_HEADER, SLOT_SIZE};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{FIRST_BUF, HEADROOM, IF_SIZE, RING_HEADER, SLOT_SIZE};
 
 /// Bytes of a ring's control block: one cache line written by the program, one by the other side.
 pub(crate) const CTL_SIZE: usize = 128;

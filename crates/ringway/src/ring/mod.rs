@@ -23,7 +23,7 @@ pub(crate) use view::RingView;
 
 use std::sync::Arc;
 
-use crate::cursor;
+use crate::abi::cursor;
 use crate::port::Lease;
 use crate::stats::{Field, RingStats};
 

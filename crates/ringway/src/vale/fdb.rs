@@ -59,7 +59,7 @@ impl Switch {
     }
 
     /// Puts an address on a port for good, or with `None` has frames to it dropped as `blackhole`: also those for which their sender
-    /// names a [port](crate::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
+    /// names a [port](crate::abi::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address or a VLAN above 4095; [`ErrorKind::Unfit`]

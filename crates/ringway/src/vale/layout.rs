@@ -184,7 +184,7 @@ impl Shape {
             interfaces: 1,
             rings,
             slots: self.slots,
-            buffers: crate::layout::FIRST_BUF + rings * self.slots,
+            buffers: crate::abi::layout::FIRST_BUF + rings * self.slots,
             buf_size: self.buf_size,
         }
     }

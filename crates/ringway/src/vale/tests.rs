@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::{PortConf, Switch, SwitchSpec, VlanMode};
-use crate::layout::NS_MOREFRAG;
-use crate::slot::Slot;
+use crate::abi::layout::NS_MOREFRAG;
+use crate::abi::slot::Slot;
 use crate::{DropReason, Port};
 
 pub(super) struct Temporary(Option<Switch>);

@@ -10,9 +10,9 @@ use std::sync::atomic::Ordering::Release;
 
 use super::Core;
 use super::object::ctl;
+use crate::abi::handshake;
 use crate::backend::RxSync;
 use crate::error::Result;
-use crate::handshake;
 use crate::ring::{Finisher, RingView};
 use crate::sys::{bpf::Bell, time};
 

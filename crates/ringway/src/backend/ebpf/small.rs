@@ -11,8 +11,8 @@ use std::os::fd::OwnedFd;
 
 use super::Core;
 use super::object::LIVE_MAX;
+use crate::abi::cursor;
 use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};
-use crate::cursor;
 use crate::error::Result;
 use crate::ring::RingView;
 use crate::stats::{DropReason, Field, RingStats};

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
 use super::{ALL_QUEUES, OBJECT, Setup, region};
+use crate::abi::slot::Slot;
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::name::{NicRings, PortName};
 use crate::port::{OpenOptions, PortShape};
 use crate::ring::RingView;
-use crate::slot::Slot;
 use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::{bpf, fd::Epoll};
 
@@ -267,7 +267,7 @@ fn what_can_not_be_sent_is_dropped_by_name() {
         (Slot { buf: 0, len: 60, flags: 0 }, DropReason::BadSlot),
         (Slot { buf: u32::MAX, len: 60, flags: 0 }, DropReason::BadSlot),
         (Slot { buf, len: 2049, flags: 0 }, DropReason::BadSlot),
-        (Slot { buf, len: 60, flags: crate::layout::NS_MOREFRAG }, DropReason::BadSlot),
+        (Slot { buf, len: 60, flags: crate::abi::layout::NS_MOREFRAG }, DropReason::BadSlot),
         (Slot { buf, len: 13, flags: 0 }, DropReason::TooShort),
         (Slot { buf, len: 0, flags: 0 }, DropReason::TooShort),
     ];

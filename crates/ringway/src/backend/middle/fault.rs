@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Progress;
 use super::lane::Lane;
+use crate::abi::cursor;
+use crate::abi::layout::MAX_CHAIN;
 use crate::backend::{self, Control, RxSync, Setup, TxSync};
-use crate::cursor;
 use crate::error::{Error, Result};
-use crate::layout::MAX_CHAIN;
 use crate::name::{FaultOptions, PortName};
 use crate::port::{Made, OpenOptions, PortCounters, PortShape};
 use crate::registry::Registration;

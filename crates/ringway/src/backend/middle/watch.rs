@@ -99,7 +99,7 @@ impl Eye {
             if good && let Err(e) = observer.frame(self.place, now, &self.frame) {
                 return (at, Err(e));
             }
-            at = crate::cursor::add(at, slots, ring.num());
+            at = crate::abi::cursor::add(at, slots, ring.num());
         }
         (end, observer.synced())
     }

@@ -8,14 +8,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use super::{Core, HEADER, MAX_FRAME, TAG};
+use crate::abi::cursor;
+use crate::abi::layout::MAX_CHAIN;
+use crate::abi::slot::Slot;
 use crate::backend::TxSync;
 use crate::backend::nic::LOOK_NS;
 use crate::backend::null::always_ready;
-use crate::cursor;
 use crate::error::{Error, Result};
-use crate::layout::MAX_CHAIN;
 use crate::ring::RingView;
-use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::packet::{METADATA, PacketTx};
 use crate::sys::time;

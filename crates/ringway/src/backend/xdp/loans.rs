@@ -100,8 +100,8 @@ impl Loans {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::abi::slot::Slot;
     use crate::region::{Region, RegionSpec};
-    use crate::slot::Slot;
     use proptest::prelude::*;
 
     const SLOTS: u32 = 8;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::loans::Loans;
 use super::queue::Queue;
+use crate::abi::cursor;
+use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::abi::slot::Slot;
 use crate::backend::{RxSync, nic::LOOK_NS};
-use crate::cursor;
 use crate::error::Result;
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::ring::{Finisher, RingView};
-use crate::slot::Slot;
 use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
 use crate::sys::xsk::{RxRings, Umem, XskFd};

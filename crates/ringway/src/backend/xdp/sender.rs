@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::loans::Loans;
-use crate::cursor;
+use crate::abi::cursor;
+use crate::abi::slot::Slot;
 use crate::ring::RingView;
-use crate::slot::Slot;
 use crate::stats::DropReason;
 use crate::sys::xsk::{Desc, Kick, TxRings, Umem, XskFd};
 

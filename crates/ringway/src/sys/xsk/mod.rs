@@ -14,7 +14,7 @@ use ring::{ADDR, DESC};
 pub(crate) use ring::{Desc, Ring};
 
 use super::fd::check;
-use crate::layout::HEADROOM;
+use crate::abi::layout::HEADROOM;
 use crate::region::Region;
 
 /// `XDP_MAX_TX_SKB_BUDGET` of linux/if_xdp.h: frames that one call sends in copy mode, 32 before Linux 6.17.

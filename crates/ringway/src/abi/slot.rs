@@ -1,6 +1,6 @@
 //! One ring entry as a value: read once from shared memory, checked, then used.
 
-use crate::layout::{FIRST_BUF, NS_MOREFRAG, NS_OFFLOAD};
+use crate::abi::layout::{FIRST_BUF, NS_MOREFRAG, NS_OFFLOAD};
 
 /// The first 8 bytes of a slot, read or written in one access so that index, length and flags agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
