@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::abi::layout;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::{fd, mmap::Mmap};
+use crate::sys::{fd, mmap::Mmap, xsk::Umem};
 
 pub(crate) use alloc::Alloc;
 pub use spec::RegionSpec;
@@ -201,6 +201,12 @@ impl Shared {
     pub(crate) fn buf_ptr(&self, idx: u32) -> *mut u8 {
         debug_assert!(idx >= layout::FIRST_BUF && idx < self.layout.bufs);
         self.mem.at(self.layout.buf(idx), self.layout.buf_size as usize).as_ptr()
+    }
+
+    /// The buffers, for AF_XDP sockets.
+    pub(crate) fn umem(&self, aligned: bool) -> Umem {
+        let l = &self.layout;
+        Umem::of(&self.mem, l.buf_ofs, (l.bufs, l.buf_size), aligned)
     }
 
     pub(crate) fn need_bpf(&self, port: &str) -> Result<()> {

@@ -16,6 +16,13 @@ fn owned(ret: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Sets an option of a socket.
+pub(super) fn set_option<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let (value, len) = ((&raw const *value).cast(), size_of::<T>() as u32);
+    // SAFETY: passes a live value and its size.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, value, len) }).map(drop)
+}
+
 /// An anonymous file of `len` zero bytes that lives as long as somebody has it open or mapped. Its size is
 /// sealed: in a file that another process cuts short, the next access to the mapping ends a process with
 /// SIGBUS.

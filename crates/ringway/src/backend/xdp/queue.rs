@@ -36,7 +36,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Sets up `fd`, a fresh socket, on queue `want.queue`.
     pub(super) fn new(core: Arc<Core>, want: Wanted, fd: OwnedFd) -> Result<Self> {
-        let umem = Umem::of(&core.region, want.zero_copy != ZeroCopy::No);
+        let umem = core.region.shared().umem(want.zero_copy != ZeroCopy::No);
         let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let bufs = core.region.shared().layout.bufs;
         let queue = Self {
