@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::environment;
+use crate::sys::environment::environment;
 
 /// Whether a frame waits for others: the rule of the libraries that `ringway run` puts under programs.
 ///

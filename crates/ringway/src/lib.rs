@@ -31,19 +31,15 @@ mod abi;
 mod backend;
 mod coalesce;
 mod ctrl_c;
-mod environment;
 mod error;
 mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod name;
-mod netns;
 mod port;
 mod port_map;
 pub mod probe;
-#[doc(hidden)]
-pub mod program;
 mod region;
 mod registry;
 mod ring;
@@ -58,11 +54,9 @@ pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
 pub use ctrl_c::CtrlC;
-pub use environment::environment;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
-pub use netns::enter_netns;
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;
 pub use region::{Backing, Buf, Region, RegionSpec};
@@ -72,6 +66,10 @@ pub use ringway_wire::offload::Gso;
 pub use stats::{Counters, DropReason};
 #[doc(hidden)]
 pub use sys::bpf::run_program;
+pub use sys::environment::environment;
+pub use sys::netns::enter_netns;
 pub use sys::private_dir::{PrivateDir, make_closed_dir};
+#[doc(hidden)]
+pub use sys::program;
 pub use sys::time::monotonic_ns;
 pub use wait::{Waiter, Wakeable};

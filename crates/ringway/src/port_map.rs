@@ -1,7 +1,7 @@
 //! Ports in the place of interfaces, for programs that know interfaces only.
 
-use crate::environment;
 use crate::name::PortName;
+use crate::sys::environment::environment;
 
 /// Which port stands for which interface, as `ringway run --map` tells the libraries it puts under a program: in the variable
 /// `RINGWAY_MAP`, as `eth0=vale0:p1,eth1=PORT`.

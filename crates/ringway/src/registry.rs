@@ -12,10 +12,10 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, SystemTime};
 
-use crate::environment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::PortCounters;
 use crate::stats::{BLOCK, Counters, RingStats};
+use crate::sys::environment::environment;
 use crate::sys::private_dir::PrivateDir;
 use crate::sys::{fd, mmap::Mmap, net, time};
 use crate::vale;

@@ -211,7 +211,7 @@ impl Interface {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn interface(name: &str) -> Result<Interface> {
-    crate::backend::ebpf::quiet();
+    crate::sys::libbpf::quiet();
     let index = net::index(name).map_err(|_| {
         Error::new(ErrorKind::NotFound, name, "there is no such interface in this network namespace")
             .cure("`ip link` lists what there is")
@@ -260,7 +260,7 @@ pub fn interface(name: &str) -> Result<Interface> {
 /// ```
 #[must_use]
 pub fn xdp_features(index: u32) -> Option<u64> {
-    crate::backend::ebpf::quiet();
+    crate::sys::libbpf::quiet();
     told(&xdp_query::xdp(index).unwrap_or_default())
 }
 

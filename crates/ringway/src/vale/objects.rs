@@ -10,10 +10,10 @@ use super::layout::{self, PORTS, RINGS_MAX, Shape};
 use super::module::Code;
 use super::secrets::{Secrets, Ticket};
 use super::view;
-use crate::backend::ebpf::{quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::program::{self, Builds};
+use crate::sys::libbpf::{self, quiet, refused};
 use crate::sys::mmap::Mmap;
+use crate::sys::program::{self, Builds};
 use crate::sys::{bpf, bpffs};
 
 /// Objects with the same programs for bridges, hubs, and modules of the user's.
@@ -22,7 +22,7 @@ pub(super) type Variants = [Builds; 3];
 /// An object in both builds; clang made them (build.rs).
 macro_rules! builds {
     ($name:literal) => {
-        $crate::program::Builds {
+        $crate::sys::program::Builds {
             new: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".bpf.o")),
             old: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, "_old.bpf.o")),
         }
@@ -302,7 +302,7 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
             let said = program::last_lines(log);
             let what = format!("the kernel's verifier refuses the module {}: {said}", c.name);
             if program::needs_jit(log) {
-                return Error::new(ErrorKind::Unsupported, on, what).cure(program::JIT);
+                return Error::new(ErrorKind::Unsupported, on, what).cure(libbpf::JIT);
             }
             Error::new(ErrorKind::Unfit, on, what)
                 .cure("change the module; RINGWAY_LIBBPF_LOG=1 shows the verifier's whole log")

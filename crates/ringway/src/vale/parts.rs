@@ -14,10 +14,10 @@ use super::layout::{RINGS_MAX, Shape, ctl, port as at};
 use super::module::Code;
 use super::objects::Identity;
 use super::{PortAccess, Switch, objects, pins};
-use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
 use crate::port::{Lease, PortShape};
 use crate::region::{Alloc, Backing, Region};
+use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 
 /// New parts of a port, which nobody can find yet.

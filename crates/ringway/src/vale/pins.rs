@@ -51,7 +51,7 @@ pub fn root() -> PathBuf {
 
 /// What somebody said it is.
 fn named_root() -> Option<PathBuf> {
-    ROOT.get().cloned().or_else(|| crate::environment("RINGWAY_BPFFS").map(PathBuf::from))
+    ROOT.get().cloned().or_else(|| crate::sys::environment::environment("RINGWAY_BPFFS").map(PathBuf::from))
 }
 
 /// Keeps switches in `dir`, for this process and for good. It must lie in a BPF file system; where it does not, making a

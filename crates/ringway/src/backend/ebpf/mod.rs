@@ -37,13 +37,14 @@ use crate::port::{Made, OpenOptions, PortShape};
 use crate::probe;
 use crate::region::{Region, RegionSpec};
 use crate::registry::{KernelCounters, freed_by};
+use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net, xdp_trial};
 
 pub(crate) use control::add_map_counters;
 use egress::Egress;
+pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
-pub(crate) use object::{quiet, refused, region};
 pub(crate) use trial::trial;
 
 /// Slots of a ring when the user names no number: two bursts of 1024.

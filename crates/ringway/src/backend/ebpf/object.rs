@@ -2,16 +2,16 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::Once;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::program;
 use crate::region::{Alloc, Backing, Region, RegionSpec};
 use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
+use crate::sys::libbpf::{quiet, refused};
 use crate::sys::mmap::Mmap;
+use crate::sys::program;
 
 /// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters. `struct kring` in bpf/ring.h.
 pub(crate) const KRING: usize = 64 + BLOCK;
@@ -95,47 +95,6 @@ pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
         .map_err(|e| refused(port, "making the region's eBPF array", &e))?;
     let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
     Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
-}
-
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours. RINGWAY_LIBBPF_LOG keeps its log.
-pub(crate) fn quiet() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if crate::environment("RINGWAY_LIBBPF_LOG").is_none() {
-            libbpf_rs::set_print(None);
-        }
-    });
-}
-
-/// Turns libbpf's error into one line with a cure.
-pub(crate) fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
-    let kind = e.kind();
-    let error = match kind_to_io(kind) {
-        std::io::ErrorKind::Other if !program::tells_types() => Error::new(
-            ErrorKind::Unsupported,
-            port,
-            format!("{what} failed: the kernel does not tell its types (BTF)"),
-        ),
-        std::io::ErrorKind::Other => Error::new(ErrorKind::Io, port, format!("{what} failed: {e}")),
-        known => Error::io(port, format!("{what} failed"), known.into()),
-    };
-    match kind {
-        libbpf_rs::ErrorKind::PermissionDenied => error
-            .with_kind(ErrorKind::Denied)
-            .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
-        _ => error.cure(program::cure()),
-    }
-}
-
-fn kind_to_io(kind: libbpf_rs::ErrorKind) -> std::io::ErrorKind {
-    match kind {
-        libbpf_rs::ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
-        libbpf_rs::ErrorKind::OutOfMemory => std::io::ErrorKind::OutOfMemory,
-        libbpf_rs::ErrorKind::InvalidInput => std::io::ErrorKind::InvalidInput,
-        libbpf_rs::ErrorKind::NotFound => std::io::ErrorKind::NotFound,
-        libbpf_rs::ErrorKind::Unsupported => std::io::ErrorKind::Unsupported,
-        _ => std::io::ErrorKind::Other,
-    }
 }
 
 /// The loaded half of a port.

@@ -29,7 +29,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
-use super::ebpf::{self, object};
+use super::ebpf;
 use super::{Control, Setup, beside_host, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
@@ -38,7 +38,7 @@ use crate::port::{Made, OpenOptions, PortCounters};
 use crate::region::Region;
 use crate::stats::DropReason;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{net, xdp_query, xdp_trial, xsk};
+use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
 
 /// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
@@ -100,7 +100,7 @@ impl Core {
     fn serve(&self, queue: u32, socket: RawFd) -> Result<()> {
         self.sockets
             .update(&queue.to_ne_bytes(), &socket.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|e| object::refused(&self.name, "giving the socket to the XDP program", &e))
+            .map_err(|e| libbpf::refused(&self.name, "giving the socket to the XDP program", &e))
     }
 
     /// Explains why a socket could not be set up.
@@ -237,8 +237,8 @@ fn generic_instead(e: &std::io::Error) -> bool {
 /// Loads the program and attaches it, natively if the driver can.
 fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool) -> Result<Core> {
     let name = &setup.name;
-    let fail = |what: &'static str| move |e: libbpf_rs::Error| object::refused(name, what, &e);
-    object::quiet();
+    let fail = |what: &'static str| move |e: libbpf_rs::Error| libbpf::refused(name, what, &e);
+    libbpf::quiet();
     let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(fail("reading the eBPF object"))?;
     let queues = target.interface.queues();
     for mut m in open.maps_mut() {

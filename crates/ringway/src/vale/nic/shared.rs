@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use super::edge::Edges;
-use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
 use crate::sys::bpffs;
+use crate::sys::libbpf::refused;
 use crate::sys::mmap::Mmap;
 use crate::vale::layout::{PORTS, nic as at};
 use crate::vale::{Switch, objects};

@@ -4,17 +4,15 @@ use std::sync::OnceLock;
 
 use libbpf_rs::{Object, ObjectBuilder, OpenObject};
 
-use crate::backend::ebpf::{quiet, refused};
+use super::bpf;
+use super::libbpf::{JIT, jit_is_off, quiet, refused};
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpf;
+
+pub use super::libbpf::cure;
 
 /// Cure of a program that this kernel's verifier refuses, though Ringway is meant to run there.
 const CURE: &str = "Ringway is made for the kernels of distributions from Linux 6.1 on; report this, with what the command prints \
                     under RINGWAY_LIBBPF_LOG=1";
-
-/// Cure of programs that call others, which the kernel's interpreter can't.
-pub(crate) const JIT: &str =
-    "switch the kernel's compiler of programs on: `sysctl -w net.core.bpf_jit_enable=1`";
 
 /// The object with programs that try what the kernel knows; clang made it (build.rs).
 static PROBE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe.bpf.o"));
@@ -69,37 +67,9 @@ pub fn load(open: OpenObject, what: &str, on: &str) -> Result<Object> {
     })
 }
 
-/// Where the kernel tells its types, by which programs find fields of its structures.
-pub(crate) const TYPES: &str = "/sys/kernel/btf/vmlinux";
-
-/// Cure where it does not.
-pub(crate) const NO_TYPES: &str =
-    "use a kernel with CONFIG_DEBUG_INFO_BTF, with sysfs mounted: there is no /sys/kernel/btf/vmlinux";
-
-pub(crate) fn tells_types() -> bool {
-    std::path::Path::new(TYPES).exists()
-}
-
 /// Whether it was for want of the kernel's compiler that the verifier refused a program.
 pub(crate) fn needs_jit(log: &str) -> bool {
     log.contains("JIT") || jit_is_off()
-}
-
-/// Whether the sysctl has the kernel interpret programs. Only the first network namespace shows it.
-fn jit_is_off() -> bool {
-    std::fs::read_to_string("/proc/sys/net/core/bpf_jit_enable").is_ok_and(|s| s.trim() == "0")
-}
-
-/// What may help where the kernel refuses an object and says nothing of a program.
-#[must_use]
-pub fn cure() -> &'static str {
-    if jit_is_off() {
-        JIT
-    } else if !tells_types() {
-        NO_TYPES
-    } else {
-        "Ringway needs Linux 6.1 or later with BPF and its JIT; see `dmesg` for memory limits"
-    }
 }
 
 /// The end of a verifier's log, where it says what it does not like, in one line.

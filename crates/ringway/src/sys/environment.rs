@@ -2,8 +2,6 @@
 
 use std::ffi::OsString;
 
-use crate::sys;
-
 /// The value of a variable of the environment; `None` when it is not set, and in a process that is setuid,
 /// setgid, or has capabilities by its file. Such a process would open files and load libraries, with its own
 /// rights, that the user named.
@@ -16,7 +14,7 @@ use crate::sys;
 /// ```
 #[must_use]
 pub fn environment(name: &str) -> Option<OsString> {
-    believed(name, sys::is_secure())
+    believed(name, super::is_secure())
 }
 
 fn believed(name: &str, secure: bool) -> Option<OsString> {
