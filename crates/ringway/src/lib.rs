@@ -36,11 +36,11 @@ mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
+mod memory;
 mod name;
 mod port;
 mod port_map;
 pub mod probe;
-mod region;
 mod registry;
 mod ring;
 mod stats;
@@ -56,10 +56,10 @@ pub use coalesce::Coalesce;
 pub use ctrl_c::CtrlC;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
+pub use memory::{Backing, Buf, Region, RegionSpec};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
 pub use port_map::PortMap;
-pub use region::{Backing, Buf, Region, RegionSpec};
 pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;

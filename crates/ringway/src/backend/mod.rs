@@ -23,9 +23,9 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::memory::{Region, RegionSpec};
 use crate::name::{NicRings, PortName};
 use crate::port::{Lease, Made, OpenOptions, Port, PortCounters, PortShape};
-use crate::region::{Region, RegionSpec};
 use crate::registry::Registration;
 use crate::ring::{RingParts, RingView, RxRing, TxRing};
 
@@ -201,7 +201,7 @@ pub(crate) fn common_region(names: &[(&PortName, bool)], options: &OpenOptions) 
     let Some(mut spec) = spec else { return Ok(None) };
     spec.buffers += options.extra_bufs;
     let bpf = names.iter().map(|(n, _)| n.innermost()).find(|n| matches!(n, PortName::Ebpf { .. }));
-    bpf.map_or_else(|| Region::memfd(&spec), |n| ebpf::region(&spec, &n.to_string())).map(Some)
+    bpf.map_or_else(|| Region::memfd(&spec), |n| crate::memory::bpf_array(&spec, &n.to_string())).map(Some)
 }
 
 fn one_pair(options: &OpenOptions) -> PortShape {

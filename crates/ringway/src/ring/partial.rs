@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::abi::layout::NS_MOREFRAG;
     use crate::abi::slot::Slot;
-    use crate::region::{Region, RegionSpec};
+    use crate::memory::{Region, RegionSpec};
     use ringway_wire::checksum;
 
     const BUF: usize = 64;

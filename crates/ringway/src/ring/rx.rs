@@ -9,7 +9,7 @@ use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;
 use crate::backend::RxSync;
 use crate::error::Result;
-use crate::region::{Buf, Region};
+use crate::memory::{Buf, Region};
 use crate::stats::{DropReason, RingStats};
 use ringway_wire::offload::Offload;
 

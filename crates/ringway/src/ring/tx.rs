@@ -8,7 +8,7 @@ use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
 use crate::abi::slot::Slot;
 use crate::backend::TxSync;
 use crate::error::Result;
-use crate::region::{Buf, Region};
+use crate::memory::{Buf, Region};
 
 /// A ring of free slots to fill and send.
 ///

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
 use crate::abi::slot::Slot;
-use crate::region::Region;
+use crate::memory::Region;
 use crate::sys::time;
 
 /// A ring in a region: its header, slots, control block and the buffers that its slots name.

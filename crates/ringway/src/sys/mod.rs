@@ -1,4 +1,4 @@
-//! System calls. With [`region`](crate::region) and [`ring`](crate::ring), the only code that may be unsafe.
+//! System calls. With [`region`](crate::memory) and [`ring`](crate::ring), the only code that may be unsafe.
 #![allow(unsafe_code)]
 
 mod at;

@@ -1,6 +1,6 @@
 //! What lies where in the maps of a switch. `bpf/vale.h` and `bpf/vale_fdb.h` mirror it, with assertions.
 
-use crate::region::{Layout, RegionSpec};
+use crate::memory::{Layout, RegionSpec};
 use crate::stats::BLOCK;
 
 /// Largest number of a port, and so most ports of a switch.

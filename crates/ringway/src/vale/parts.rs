@@ -15,8 +15,8 @@ use super::module::Code;
 use super::objects::Identity;
 use super::{PortAccess, Switch, objects, pins};
 use crate::error::{Error, Result};
+use crate::memory::{Alloc, Backing, Region};
 use crate::port::{Lease, PortShape};
-use crate::region::{Alloc, Backing, Region};
 use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 

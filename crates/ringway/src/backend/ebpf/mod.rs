@@ -32,10 +32,10 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use super::{Setup, beside_host, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
+use crate::memory::{Region, RegionSpec, bpf_array};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::probe;
-use crate::region::{Region, RegionSpec};
 use crate::registry::{KernelCounters, freed_by};
 use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
@@ -43,7 +43,6 @@ use crate::sys::{bpf, net, xdp_trial};
 
 pub(crate) use control::add_map_counters;
 use egress::Egress;
-pub(crate) use object::region;
 use object::{Config, LIVE_MAX, Loaded};
 pub(crate) use trial::trial;
 
@@ -143,7 +142,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         None => {
             let mut spec = target.shape.region(BUF_SIZE);
             spec.buffers += options.extra_bufs;
-            region(&spec, &name)?
+            bpf_array(&spec, &name)?
         }
     };
     region.shared().need_bpf(&name)?;
@@ -356,7 +355,7 @@ impl Core {
     /// The control block of a ring, tx rings first, then rx rings.
     fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
         let s = self.region.shared();
-        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * crate::region::CTL_SIZE + at)
+        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * crate::memory::CTL_SIZE + at)
     }
 
     /// The kernel's tail of a ring; the client's mapping of it is read-only.

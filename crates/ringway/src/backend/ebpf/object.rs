@@ -6,7 +6,7 @@ use std::sync::Arc;
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::region::{Alloc, Backing, Region, RegionSpec};
+use crate::memory::Region;
 use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
 use crate::sys::libbpf::{quiet, refused};
@@ -28,9 +28,6 @@ pub(crate) mod ctl {
 
 /// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.
 pub(crate) const LIVE_MAX: u32 = 3300;
-
-/// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
-const REGION_MAX: usize = 1 << 29;
 
 /// `struct config` in bpf/ring.h.
 #[repr(C)]
@@ -75,26 +72,6 @@ impl Config {
         ];
         words.iter().flat_map(|w| w.to_ne_bytes()).collect()
     }
-}
-
-/// Makes a region in a mapped eBPF array.
-pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
-    quiet();
-    let layout = spec.layout()?;
-    if layout.total > REGION_MAX {
-        let what =
-            format!("a region of {} MiB is more than the 512 MiB programs can reach", layout.total >> 20);
-        return Err(Error::new(ErrorKind::Invalid, port, what).cure("ask for fewer slots"));
-    }
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        map_flags: libbpf_sys::BPF_F_MMAPABLE,
-        ..Default::default()
-    };
-    let map = MapHandle::create(MapType::Array, Some("ringway_region"), 4, layout.total as u32, 1, &opts)
-        .map_err(|e| refused(port, "making the region's eBPF array", &e))?;
-    let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
-    Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
 }
 
 /// The loaded half of a port.

@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use proptest::prelude::*;
 
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use super::{ALL_QUEUES, OBJECT, Setup, region};
+use super::{ALL_QUEUES, OBJECT, Setup};
 use crate::abi::slot::Slot;
 use crate::filter::{Filter, Gate, Hook, Insn};
+use crate::memory::bpf_array;
 use crate::name::{NicRings, PortName};
 use crate::port::{OpenOptions, PortShape};
 use crate::ring::RingView;
@@ -47,7 +48,7 @@ impl Bench {
         let name = PortName::Ebpf { interface: "bench".into(), rings };
         let rx_rings = if host { super::cpus() } else { 1 };
         let shape = PortShape { tx_rings: 2, rx_rings, slots: SLOTS, host };
-        let region = region(&shape.region(2048), "bench").unwrap();
+        let region = bpf_array(&shape.region(2048), "bench").unwrap();
         let setup = Setup::within(&name, region, shape).unwrap();
         let l = &setup.region.shared().layout;
         let cfg = Config {

@@ -101,7 +101,7 @@ impl Loans {
 mod tests {
     use super::*;
     use crate::abi::slot::Slot;
-    use crate::region::{Region, RegionSpec};
+    use crate::memory::{Region, RegionSpec};
     use proptest::prelude::*;
 
     const SLOTS: u32 = 8;

@@ -33,9 +33,9 @@ use super::ebpf;
 use super::{Control, Setup, beside_host, nic};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
+use crate::memory::Region;
 use crate::name::{NicRings, PortName, no_host_rings};
 use crate::port::{Made, OpenOptions, PortCounters};
-use crate::region::Region;
 use crate::stats::DropReason;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
@@ -131,7 +131,7 @@ pub(crate) fn spec(
     ifname: &str,
     rings: NicRings,
     options: &OpenOptions,
-) -> Result<crate::region::RegionSpec> {
+) -> Result<crate::memory::RegionSpec> {
     let name = PortName::Xdp { interface: ifname.into(), rings }.to_string();
     let target = ebpf::target(&name, ifname, rings, options)?;
     let size = if options.zero_copy || zero_copy(target.index) { ZERO_COPY_BUF } else { ebpf::BUF_SIZE };
