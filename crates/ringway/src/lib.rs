@@ -30,6 +30,7 @@
 mod abi;
 mod backend;
 mod coalesce;
+mod count;
 mod ctrl_c;
 mod error;
 mod filter;
@@ -38,12 +39,11 @@ mod filter;
 pub mod fuzz;
 mod memory;
 mod name;
+mod open_ports;
 mod port;
 mod port_map;
 pub mod probe;
-mod registry;
 mod ring;
-mod stats;
 mod sys;
 #[doc(hidden)]
 pub mod tc;
@@ -53,17 +53,19 @@ mod wait;
 pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
 pub use coalesce::Coalesce;
+pub use count::{
+    Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters, check_run_directory, run_directory,
+};
 pub use ctrl_c::CtrlC;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use memory::{Backing, Buf, Region, RegionSpec};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
-pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
+pub use open_ports::open_ports;
+pub use port::{CounterWatch, OpenOptions, Port, PortInfo, PortShape};
 pub use port_map::PortMap;
-pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
 pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
-pub use stats::{Counters, DropReason};
 #[doc(hidden)]
 pub use sys::bpf::run_program;
 pub use sys::environment::environment;

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use crate::abi::layout::{self, interface as at};
 use crate::backend::{self, Control};
+use crate::count::{PortCounters, Registration};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::Filter;
 use crate::memory::{Region, RegionSpec};
 use crate::name::PortName;
-use crate::registry::Registration;
 use crate::ring::{RingView, RxRing, TxRing};
-use crate::stats::Counters;
 use crate::sys::fd::Epoll;
 use ringway_wire::offload::Gso;
 
@@ -81,15 +80,6 @@ impl PortShape {
         let buffers = layout::FIRST_BUF + (rings * self.slots).max(1);
         RegionSpec { interfaces: 1, rings, slots: self.slots, buffers, buf_size }
     }
-}
-
-/// Counters of a port, all rings summed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Received.
-    pub rx: Counters,
-    /// Sent.
-    pub tx: Counters,
 }
 
 /// How to open a port.

@@ -116,7 +116,7 @@ fn machine() -> &'static Machine {
 fn taken(interface: &str) -> bool {
     let here = net::netns_inode().ok().zip(net::index(interface).ok());
     let takes = |name: &str| !name.ends_with('^') && (name.starts_with("ebpf:") || name.starts_with("xdp:"));
-    crate::registry::open_ports().iter().any(|p| Some(p.interface) == here && takes(&p.name))
+    crate::count::listed(&[]).iter().any(|p| Some(p.interface) == here && takes(&p.name))
 }
 
 fn reasons(choice: &Choice) -> String {

@@ -7,9 +7,9 @@
 //! A packet socket takes nothing away, so one that only looks on does no harm. It is refused where both ports are opened together, since
 //! frames are to go from one to the other then.
 
+use crate::count::{OpenPort, listed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{NicRings, PortName};
-use crate::registry::{OpenPort, open_ports};
 use crate::sys::net::{self, Interface};
 use crate::sys::xdp_query;
 
@@ -82,7 +82,7 @@ pub(crate) fn refuse_packet_sockets(chosen: &[Chosen]) -> Result<()> {
 /// An open port of the interface, maybe with others around it, whose name is of this kind.
 fn open_port(on: (u32, u32), kind: impl Fn(&PortName) -> bool) -> Option<OpenPort> {
     let is = |port: &OpenPort| port.name.parse::<PortName>().is_ok_and(|name| kind(name.innermost()));
-    open_ports().into_iter().find(|port| port.interface == on && is(port))
+    listed(&[]).into_iter().find(|port| port.interface == on && is(port))
 }
 
 fn driver(name: &str) -> String {

@@ -24,9 +24,9 @@ use super::{RxSync, TxSync};
 use crate::abi::handshake;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED};
 use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::fd;
 
 const PROD: usize = 0;

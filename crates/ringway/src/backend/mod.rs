@@ -22,11 +22,11 @@ use std::fmt::Debug;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
+use crate::count::{PortCounters, Registration};
 use crate::error::{Error, Result};
 use crate::memory::{Region, RegionSpec};
 use crate::name::{NicRings, PortName};
-use crate::port::{Lease, Made, OpenOptions, Port, PortCounters, PortShape};
-use crate::registry::Registration;
+use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
 use crate::ring::{RingParts, RingView, RxRing, TxRing};
 
 /// The other side of an rx ring.
@@ -267,7 +267,7 @@ impl Setup {
         RxRing::new(self.parts(view, 0, 0, self.registration.rx(ring)), backend)
     }
 
-    fn parts(&self, view: RingView, first: u32, tail: u32, stats: crate::stats::RingStats) -> RingParts {
+    fn parts(&self, view: RingView, first: u32, tail: u32, stats: crate::count::RingStats) -> RingParts {
         RingParts { view, first, tail, stats, lease: self.lease.clone() }
     }
 

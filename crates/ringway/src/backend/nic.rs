@@ -5,9 +5,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::count::{OpenPort, listed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::{NicRings, file_instead};
-use crate::registry::{OpenPort, open_ports};
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, xdp_query};
@@ -104,7 +104,7 @@ pub(crate) fn promiscuous(
 
 /// The port that receives from an interface, if its owner lives.
 pub(crate) fn owner(netns: u32, ifindex: u32) -> Option<OpenPort> {
-    open_ports().into_iter().find(|p| p.interface == (netns, ifindex) && !p.name.ends_with('^'))
+    listed(&[]).into_iter().find(|p| p.interface == (netns, ifindex) && !p.name.ends_with('^'))
 }
 
 /// Explains why an interface could not be asked.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::{Plain, RxSync, Setup, TxSync};
 use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::Made;
 use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::fd;
 
 /// A descriptor that is always readable.

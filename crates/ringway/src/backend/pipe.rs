@@ -16,11 +16,11 @@ use std::sync::Arc;
 use super::link::{Link, LinkRx, LinkTx};
 use super::{Control, Plain, Setup};
 use crate::abi::layout::FIRST_BUF;
+use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Alloc, Backing, Layout, Region, RegionSpec};
 use crate::name::{PipeEnd, PortName};
 use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
-use crate::registry::{self, Registration};
 use crate::ring::{RingParts, RxRing, TxRing};
 use crate::sys::fd;
 use crate::sys::private_dir::PrivateDir;
@@ -281,7 +281,7 @@ impl Drop for Files {
 
 /// The directory of all pipes with a name, made if it is missing.
 fn all(name: &str) -> Result<PrivateDir> {
-    registry::make_directory("pipes").unwrap_or_else(|| {
+    count::make_directory("pipes").unwrap_or_else(|| {
         Err(Error::new(ErrorKind::Denied, name, "no directory to meet the other end in")
             .cure("set RINGWAY_DIR to a directory of the user that both processes run as"))
     })

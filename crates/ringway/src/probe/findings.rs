@@ -3,7 +3,7 @@
 use super::Check;
 use super::interface::{Attached, Hook, Interface, NDO_XMIT, Peer};
 use super::trial::Trial;
-use crate::registry::freed_by;
+use crate::count::freed_by;
 
 /// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
 pub(super) const BASIC: u64 = 1 << 0;

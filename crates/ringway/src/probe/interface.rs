@@ -6,8 +6,8 @@ use libbpf_sys as bpf;
 
 use super::link::{self, Link};
 use super::trial::Trial;
+use crate::count;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry;
 use crate::sys::xdp_query::{self, Xdp};
 use crate::sys::{bpf_probe, net};
 
@@ -313,6 +313,6 @@ fn peer(link: &Link) -> Peer {
 
 fn ports(index: u32) -> Vec<(String, u32)> {
     let Ok(netns) = net::netns_inode() else { return Vec::new() };
-    let all = registry::open_ports().into_iter().filter(|p| p.interface == (netns, index));
+    let all = count::listed(&[]).into_iter().filter(|p| p.interface == (netns, index));
     all.map(|p| (p.name, p.pid)).collect()
 }

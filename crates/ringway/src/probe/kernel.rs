@@ -9,8 +9,7 @@ use super::Check;
 use super::rights::{Cap, Feature, Rights};
 use crate::backend::ebpf;
 use crate::sys::mmap::Mmap;
-use crate::sys::program;
-use crate::sys::{bpf_probe, fd, libbpf, socket_probe};
+use crate::sys::{bpf_probe, fd, libbpf, program, socket_probe};
 
 /// Memory of an `xdp:` port with one queue and 2048 slots a ring, and its chunks.
 const UMEM: usize = 8 << 20;

@@ -3,7 +3,7 @@
 use super::{RingView, RxRing, TxRing};
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
-use crate::stats::{DropReason, RingStats};
+use crate::count::{DropReason, RingStats};
 
 /// How frames go from one ring to another; decided once for a pair, not per frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

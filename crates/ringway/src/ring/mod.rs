@@ -24,8 +24,8 @@ pub(crate) use view::RingView;
 use std::sync::Arc;
 
 use crate::abi::cursor;
+use crate::count::{Field, RingStats};
 use crate::port::Lease;
-use crate::stats::{Field, RingStats};
 
 /// The part of a ring's state that lives outside shared memory: what was handed out at the last sync.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;
 use crate::backend::RxSync;
+use crate::count::{DropReason, RingStats};
 use crate::error::Result;
 use crate::memory::{Buf, Region};
-use crate::stats::{DropReason, RingStats};
 use ringway_wire::offload::Offload;
 
 /// A ring of received frames.

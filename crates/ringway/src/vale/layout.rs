@@ -1,7 +1,7 @@
 //! What lies where in the maps of a switch. `bpf/vale.h` and `bpf/vale_fdb.h` mirror it, with assertions.
 
+use crate::count::BLOCK;
 use crate::memory::{Layout, RegionSpec};
-use crate::stats::BLOCK;
 
 /// Largest number of a port, and so most ports of a switch.
 pub(crate) const PORTS_MAX: u32 = 254;

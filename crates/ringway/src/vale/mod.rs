@@ -60,10 +60,9 @@ pub(crate) use view::{Look, View, add_port_counters, gone as port_gone};
 pub use vlan::{VlanMode, VlanSet};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
 use crate::sys::dir_lock::DirLock;
-use crate::sys::dirs;
 use crate::sys::mmap::Mmap;
+use crate::sys::{bpffs, dirs};
 use layout::{MAGIC, Shape, info};
 use module::Code;
 use objects::{Identity, Maps};

@@ -31,10 +31,8 @@ use std::time::Duration;
 
 use super::trust;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
 use crate::sys::dir_lock::DirLock;
-use crate::sys::dirs;
-use crate::sys::is_root;
+use crate::sys::{bpffs, dirs, is_root};
 
 /// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
 pub(crate) const LOCK: &str = "lock";

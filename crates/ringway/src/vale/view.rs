@@ -9,10 +9,9 @@ use std::path::Path;
 use super::layout::state;
 use super::secrets::Ticket;
 use super::{objects, pins};
+use crate::count::{Counters, KernelHalf, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::PortName;
-use crate::port::PortCounters;
-use crate::stats::Counters;
 use crate::sys::bpf;
 
 /// `struct look` of bpf/vale_look.bpf.c, in words of 64 bits.
@@ -27,8 +26,8 @@ mod at {
     pub(super) const PUB: usize = 4;
     pub(super) const TICKET: usize = 5;
     pub(super) const TX: usize = 6;
-    pub(super) const RX: usize = TX + crate::stats::BLOCK / 8;
-    pub(super) const WORDS: usize = RX + crate::stats::BLOCK / 8;
+    pub(super) const RX: usize = TX + crate::count::BLOCK / 8;
+    pub(super) const WORDS: usize = RX + crate::count::BLOCK / 8;
 }
 
 /// The name of the program, and of the file in which a port has it.
@@ -111,15 +110,9 @@ fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
     })
 }
 
-/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first. `id` is the number of
-/// the program that tells, `tag` that of the port.
-pub(crate) fn add_port_counters(
-    id: u32,
-    tag: u64,
-    name: &str,
-    sum: &mut PortCounters,
-    each: &mut [Counters],
-) {
+/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first.
+pub(crate) fn add_port_counters(half: &KernelHalf<'_>, sum: &mut PortCounters, each: &mut [Counters]) {
+    let &KernelHalf { id, tag, name, .. } = half;
     let rings = each.len() / 2;
     let Some(view) = of_open_port(id, name) else { return };
     let looks: Result<Vec<Look>> = (0..rings as u32).map(|r| view.look(r, name)).collect();

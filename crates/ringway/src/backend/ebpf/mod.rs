@@ -30,18 +30,18 @@ use std::thread;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::{Setup, beside_host, nic};
+use crate::count::{KernelCounters, freed_by};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::memory::{Region, RegionSpec, bpf_array};
 use crate::name::{NicRings, PortName};
 use crate::port::{Made, OpenOptions, PortShape};
 use crate::probe;
-use crate::registry::{KernelCounters, freed_by};
 use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net, xdp_trial};
 
-pub(crate) use control::add_map_counters;
+pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 use object::{Config, LIVE_MAX, Loaded};
 pub(crate) use trial::trial;

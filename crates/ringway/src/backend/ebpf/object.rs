@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 
+use crate::count::BLOCK;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Region;
-use crate::stats::BLOCK;
 use crate::sys::bpf::Bell;
 use crate::sys::libbpf::{quiet, refused};
 use crate::sys::mmap::Mmap;

@@ -13,9 +13,9 @@ use super::Core;
 use super::object::LIVE_MAX;
 use crate::abi::cursor;
 use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::xsk::{Wanted, Xsk, ZeroCopy};
 
 /// How often the interface is asked, in ns.

@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
 use super::{ALL_QUEUES, OBJECT, Setup};
 use crate::abi::slot::Slot;
+use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;
 use crate::name::{NicRings, PortName};
 use crate::port::{OpenOptions, PortShape};
 use crate::ring::RingView;
-use crate::stats::{Counters, DropReason, RingStats};
 use crate::sys::{bpf, fd::Epoll};
 
 const SLOTS: u32 = 16;

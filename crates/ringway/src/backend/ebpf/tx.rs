@@ -12,13 +12,12 @@ use std::time::Duration;
 use super::Core;
 use super::object::ctl;
 use super::small::Small;
-use crate::abi::cursor;
-use crate::abi::handshake;
 use crate::abi::layout::MAX_CHAIN;
+use crate::abi::{cursor, handshake};
 use crate::backend::{TxSync, null::always_ready};
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::{bpf, time};
 
 /// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.

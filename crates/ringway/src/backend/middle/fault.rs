@@ -9,12 +9,11 @@ use super::lane::Lane;
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
 use crate::backend::{self, Control, RxSync, Setup, TxSync};
+use crate::count::{Counters, PortCounters, Registration};
 use crate::error::{Error, Result};
 use crate::name::{FaultOptions, PortName};
-use crate::port::{Made, OpenOptions, PortCounters, PortShape};
-use crate::registry::Registration;
+use crate::port::{Made, OpenOptions, PortShape};
 use crate::ring::{RingView, RxRing, Span, TxRing};
-use crate::stats::Counters;
 use crate::sys::fd::{Epoll, Timer};
 use crate::sys::time::monotonic_ns;
 

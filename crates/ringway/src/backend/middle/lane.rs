@@ -13,9 +13,9 @@ use super::dice::Dice;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::name::FaultOptions;
 use crate::ring::Span;
-use crate::stats::{DropReason, Field, RingStats};
 
 /// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own; while there are more,
 /// further frames stay in the ring they come from.

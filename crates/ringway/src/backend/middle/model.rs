@@ -8,9 +8,9 @@ use super::dice::Dice;
 use super::lane::{HOLD_NS, Lane, QUEUE_BYTES};
 use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;
+use crate::count::Registration;
 use crate::name::FaultOptions;
 use crate::port::{Lease, PortShape};
-use crate::registry::Registration;
 use crate::ring::{RingView, Span};
 use crate::{Counters, Direction, DropReason, Region, RegionSpec};
 

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
 use crate::backend::{Control, RxSync, TxSync};
+use crate::count::PortCounters;
 use crate::error::Result;
 use crate::name::{Direction, PortName};
-use crate::port::{Made, PortCounters};
+use crate::port::Made;
 use crate::ring::RingView;
 use crate::sys::time;
 

@@ -30,11 +30,11 @@ use std::sync::{Arc, Weak};
 
 use super::nic::{self, LOOK_NS};
 use super::{Control, SLOTS, Setup};
+use crate::count::{DropReason, Field, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;
 use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions, PortCounters, PortShape};
-use crate::stats::{DropReason, Field, RingStats};
+use crate::port::{Made, OpenOptions, PortShape};
 use crate::sys::packet::{Geometry, PacketRx, PacketTx, take_drops};
 use crate::sys::{net::Interface, time};
 

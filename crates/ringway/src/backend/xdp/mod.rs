@@ -31,12 +31,12 @@ pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use super::ebpf;
 use super::{Control, Setup, beside_host, nic};
+use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
 use crate::memory::Region;
 use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions, PortCounters};
-use crate::stats::DropReason;
+use crate::port::{Made, OpenOptions};
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;

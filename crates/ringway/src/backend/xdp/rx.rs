@@ -9,9 +9,9 @@ use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::backend::{RxSync, nic::LOOK_NS};
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::{Finisher, RingView};
-use crate::stats::{DropReason, Field, RingStats};
 use crate::sys::time;
 use crate::sys::xsk::{RxRings, Umem, XskFd};
 

@@ -2,8 +2,8 @@
 
 use super::Nic;
 use crate::backend::nic::owner;
+use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry::freed_by;
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
 use crate::tc;
 use crate::vale::layout::{nic as at, port};

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::edge;
 use super::shared::Shared;
-use crate::stats::{DropReason, RingStats};
+use crate::count::{DropReason, RingStats};
 use crate::sys::{net, veth};
 use crate::vale::layout::{PORTS, nic as at, port, state};
 use crate::vale::stats::SwitchPortStats;
