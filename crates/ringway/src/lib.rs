@@ -62,9 +62,9 @@ pub use filter::{Filter, Insn};
 pub use memory::{Backing, Buf, Region, RegionSpec};
 pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use open_ports::open_ports;
-pub use port::{CounterWatch, OpenOptions, Port, PortInfo, PortShape};
+pub use port::{CounterWatch, OpenOptions, Port, PortInfo};
 pub use port_map::PortMap;
-pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
+pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
 #[doc(hidden)]
 pub use sys::bpf::run_program;

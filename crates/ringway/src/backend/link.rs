@@ -20,13 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{RxSync, TxSync};
 use crate::abi::handshake;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
-use crate::ring::RingView;
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
 
 const PROD: usize = 0;

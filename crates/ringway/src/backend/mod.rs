@@ -19,59 +19,14 @@ use auto::{Chosen, choose};
 pub(crate) use beside_host::refuse_packet_sockets;
 
 use std::fmt::Debug;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 
 use crate::count::{PortCounters, Registration};
 use crate::error::{Error, Result};
 use crate::memory::{Region, RegionSpec};
 use crate::name::{NicRings, PortName};
-use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
-use crate::ring::{RingParts, RingView, RxRing, TxRing};
-
-/// The other side of an rx ring.
-pub(crate) trait RxSync: Send + Debug {
-    /// Takes back the slots before `head`, which is checked; returns the new tail.
-    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
-
-    /// Makes [`fd`](Self::fd) readable when a frame arrives, until the next sync; true when one is there already.
-    fn arm(&mut self, ring: &RingView) -> Result<bool>;
-
-    /// The descriptor to sleep on.
-    fn fd(&self) -> RawFd;
-
-    /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
-    fn fds(&self) -> Vec<RawFd> {
-        vec![self.fd()]
-    }
-}
-
-/// The other side of a tx ring.
-pub(crate) trait TxSync: Send + Debug {
-    /// Sends the slots before `head`, which is checked; returns the new tail.
-    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
-
-    /// Makes [`fd`](Self::fd) readable when a slot becomes free, until the next sync; true when one is already.
-    fn arm(&mut self, ring: &RingView) -> Result<bool>;
-
-    /// The descriptor to sleep on.
-    fn fd(&self) -> RawFd;
-
-    /// Whether slots may say what is left to be done on their frame.
-    fn takes_offload(&self) -> bool {
-        false
-    }
-
-    /// As [`RxSync::fds`].
-    fn fds(&self) -> Vec<RawFd> {
-        vec![self.fd()]
-    }
-
-    /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
-    fn waits(&self) -> bool {
-        false
-    }
-}
+use crate::port::{Made, OpenOptions, Port};
+use crate::ring::{Lease, PortShape, RingParts, RingView, RxRing, RxSync, TxRing, TxSync};
 
 /// A port as a whole.
 pub(crate) trait Control: Send + Sync + Debug {

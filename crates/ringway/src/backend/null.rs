@@ -3,12 +3,12 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use super::{Plain, RxSync, Setup, TxSync};
+use super::{Plain, Setup};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::Made;
-use crate::ring::RingView;
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
 
 /// A descriptor that is always readable.

@@ -7,15 +7,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::{Control, RxSync, Setup, TxSync, one_pair};
+use super::{Control, Setup, one_pair};
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::PcapMode;
-use crate::port::{Made, OpenOptions, PortShape};
-use crate::ring::RingView;
+use crate::port::{Made, OpenOptions};
+use crate::ring::{PortShape, RingView, RxSync, TxSync};
 use crate::sys::{fd::Timer, time};
 use ringway_wire::pcapfile::{Due, Pacer, PcapError, Reader, Speed, Writer};
 

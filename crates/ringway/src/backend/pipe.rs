@@ -20,8 +20,8 @@ use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::{Alloc, Backing, Layout, Region, RegionSpec};
 use crate::name::{PipeEnd, PortName};
-use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
-use crate::ring::{RingParts, RxRing, TxRing};
+use crate::port::{Made, OpenOptions, Port};
+use crate::ring::{Lease, PortShape, RingParts, RxRing, TxRing};
 use crate::sys::fd;
 use crate::sys::private_dir::PrivateDir;
 

@@ -1,6 +1,8 @@
 //! Moving frames from an rx ring to a tx ring: by exchanging buffers within a region, by copying between two.
 
-use super::{RingView, RxRing, TxRing};
+use super::rx::RxRing;
+use super::tx::TxRing;
+use super::view::RingView;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, RingStats};

@@ -1,6 +1,6 @@
 //! Finishing checksums in received frames before the program sees them.
 
-use super::RingView;
+use super::view::RingView;
 use crate::abi::cursor;
 use ringway_wire::offload::finish_if_partial;
 

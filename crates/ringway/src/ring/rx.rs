@@ -3,11 +3,12 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use super::{Owned, RingParts, RingView, Span};
+use super::owned::{Owned, RingParts, Span};
+use super::sync::RxSync;
+use super::view::RingView;
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;
-use crate::backend::RxSync;
 use crate::count::{DropReason, RingStats};
 use crate::error::Result;
 use crate::memory::{Buf, Region};

@@ -2,11 +2,12 @@
 
 use std::os::fd::RawFd;
 
-use super::{Owned, RingParts, RingView, Span};
+use super::owned::{Owned, RingParts, Span};
+use super::sync::TxSync;
+use super::view::RingView;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
 use crate::abi::slot::Slot;
-use crate::backend::TxSync;
 use crate::error::Result;
 use crate::memory::{Buf, Region};
 

@@ -16,7 +16,7 @@ use super::objects::Identity;
 use super::{PortAccess, Switch, objects, pins};
 use crate::error::{Error, Result};
 use crate::memory::{Alloc, Backing, Region};
-use crate::port::{Lease, PortShape};
+use crate::ring::{Lease, PortShape};
 use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 

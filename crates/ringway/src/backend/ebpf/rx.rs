@@ -11,9 +11,8 @@ use std::sync::atomic::Ordering::Release;
 use super::Core;
 use super::object::ctl;
 use crate::abi::handshake;
-use crate::backend::RxSync;
 use crate::error::Result;
-use crate::ring::{Finisher, RingView};
+use crate::ring::{Finisher, RingView, RxSync};
 use crate::sys::{bpf::Bell, time};
 
 /// Syncs that find nothing between two looks at the clock.

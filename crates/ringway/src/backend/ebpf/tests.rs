@@ -13,8 +13,8 @@ use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;
 use crate::name::{NicRings, PortName};
-use crate::port::{OpenOptions, PortShape};
-use crate::ring::RingView;
+use crate::port::OpenOptions;
+use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
 
 const SLOTS: u32 = 16;

@@ -4,7 +4,7 @@ use super::object::{Config, LIVE_MAX, Loaded};
 use super::{ALL_QUEUES, BUF_SIZE, OBJECT};
 use crate::error::Result;
 use crate::memory::bpf_array;
-use crate::port::PortShape;
+use crate::ring::PortShape;
 
 /// Loads the programs named over a region of their own. Nothing is attached.
 pub(crate) fn trial(progs: &[&str]) -> Result<Loaded> {

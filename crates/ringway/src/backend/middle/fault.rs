@@ -8,12 +8,12 @@ use super::Progress;
 use super::lane::Lane;
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
-use crate::backend::{self, Control, RxSync, Setup, TxSync};
+use crate::backend::{self, Control, Setup};
 use crate::count::{Counters, PortCounters, Registration};
 use crate::error::{Error, Result};
 use crate::name::{FaultOptions, PortName};
-use crate::port::{Made, OpenOptions, PortShape};
-use crate::ring::{RingView, RxRing, Span, TxRing};
+use crate::port::{Made, OpenOptions};
+use crate::ring::{PortShape, RingView, RxRing, RxSync, Span, TxRing, TxSync};
 use crate::sys::fd::{Epoll, Timer};
 use crate::sys::time::monotonic_ns;
 

@@ -10,8 +10,7 @@ use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;
 use crate::count::Registration;
 use crate::name::FaultOptions;
-use crate::port::{Lease, PortShape};
-use crate::ring::{RingView, Span};
+use crate::ring::{Lease, PortShape, RingView, Span};
 use crate::{Counters, Direction, DropReason, Region, RegionSpec};
 
 /// Two rings and what a test needs to play both sides of a lane.

@@ -5,12 +5,12 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
-use crate::backend::{Control, RxSync, TxSync};
+use crate::backend::Control;
 use crate::count::PortCounters;
 use crate::error::Result;
 use crate::name::{Direction, PortName};
 use crate::port::Made;
-use crate::ring::RingView;
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::time;
 
 /// The ring that a frame passes.

@@ -34,7 +34,8 @@ use crate::count::{DropReason, Field, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;
 use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions, PortShape};
+use crate::port::{Made, OpenOptions};
+use crate::ring::PortShape;
 use crate::sys::packet::{Geometry, PacketRx, PacketTx, take_drops};
 use crate::sys::{net::Interface, time};
 

@@ -8,10 +8,10 @@ use super::queue::Queue;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
-use crate::backend::{RxSync, nic::LOOK_NS};
+use crate::backend::nic::LOOK_NS;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
-use crate::ring::{Finisher, RingView};
+use crate::ring::{Finisher, RingView, RxSync};
 use crate::sys::time;
 use crate::sys::xsk::{RxRings, Umem, XskFd};
 
