@@ -29,41 +29,36 @@
 
 mod abi;
 mod backend;
-mod coalesce;
 mod count;
-mod ctrl_c;
 mod error;
 mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod memory;
-mod name;
+mod open;
 mod open_ports;
 mod port;
-mod port_map;
 pub mod probe;
 mod ring;
 mod sys;
 #[doc(hidden)]
 pub mod tc;
 pub mod vale;
-mod wait;
 
 pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
-pub use coalesce::Coalesce;
 pub use count::{
     Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters, check_run_directory, run_directory,
 };
-pub use ctrl_c::CtrlC;
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use memory::{Backing, Buf, Region, RegionSpec};
-pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
 pub use open_ports::open_ports;
-pub use port::{CounterWatch, OpenOptions, Port, PortInfo};
-pub use port_map::PortMap;
+pub use port::name::{
+    Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
+};
+pub use port::{Coalesce, CounterWatch, CtrlC, OpenOptions, Port, PortInfo, PortMap, Waiter, Wakeable};
 pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
 #[doc(hidden)]
@@ -74,4 +69,3 @@ pub use sys::private_dir::{PrivateDir, make_closed_dir};
 #[doc(hidden)]
 pub use sys::program;
 pub use sys::time::monotonic_ns;
-pub use wait::{Waiter, Wakeable};

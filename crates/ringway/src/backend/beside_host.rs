@@ -9,11 +9,11 @@
 
 use crate::count::{OpenPort, listed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, PortName};
+use crate::port::name::{NicRings, PortName};
 use crate::sys::net::{self, Interface};
 use crate::sys::xdp_query;
 
-use super::{Chosen, nic};
+use super::nic;
 
 /// Refuses the host rings `name` where the interface, given by namespace and index, has a program at the generic hook.
 pub(crate) fn refuse_host_rings(name: &str, on: (u32, u32), interface: &Interface) -> Result<()> {
@@ -57,26 +57,6 @@ pub(crate) fn refuse_generic(name: &str, on: (u32, u32), interface: &Interface, 
     Err(Error::new(ErrorKind::Busy, name, what).cure(format!(
         "close the host rings and leave {ifname} to the kernel, or use an interface with native XDP"
     )))
-}
-
-/// Refuses packet sockets and host rings of one interface that are opened together.
-pub(crate) fn refuse_packet_sockets(chosen: &[Chosen]) -> Result<()> {
-    let host_rings_of = |name: &str| {
-        chosen
-            .iter()
-            .map(|c| c.name.innermost())
-            .any(|n| matches!(n, PortName::Ebpf { interface, rings: NicRings::Host } if interface == name))
-    };
-    for Chosen { name, why, .. } in chosen {
-        let PortName::Packet { interface, .. } = name.innermost() else { continue };
-        if host_rings_of(interface) {
-            let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-            let what = format!("packet sockets get again what ebpf:{interface}^ gives to the host{why}");
-            return Err(Error::new(ErrorKind::Unsupported, name.to_string(), what)
-                .cure(format!("use ebpf:{interface}, or leave {interface} to the kernel")));
-        }
-    }
-    Ok(())
 }
 
 /// An open port of the interface, maybe with others around it, whose name is of this kind.

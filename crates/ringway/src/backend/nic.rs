@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::count::{OpenPort, listed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, file_instead};
+use crate::port::name::{NicRings, file_instead};
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, xdp_query};

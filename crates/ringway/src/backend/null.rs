@@ -3,13 +3,29 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use super::{Plain, Setup};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::port::Made;
+use crate::port::name::{PortName, parse};
+use crate::port::{BUF_SIZE, Kind, Made, Open, Plain, Setup, one_pair, refuse_send_only, wrong_kind};
 use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
+
+/// Ports called `null:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "null",
+    goes_on: false,
+    parse: parse::null,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |_, options| Ok(one_pair(options).region(BUF_SIZE)),
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Null { len } => open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 /// A descriptor that is always readable.
 pub(crate) fn always_ready() -> std::io::Result<Arc<OwnedFd>> {

@@ -60,6 +60,7 @@ pub(crate) use view::{Look, View, add_port_counters, gone as port_gone};
 pub use vlan::{VlanMode, VlanSet};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::port::name::is_switch;
 use crate::sys::dir_lock::DirLock;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpffs, dirs};
@@ -334,11 +335,11 @@ impl Switch {
 /// assert!(ringway::vale::check_name("../vale0").is_err());
 /// ```
 pub fn check_name(name: &str) -> Result<()> {
-    if pins::is_switch(name) {
+    if is_switch(name) {
         return Ok(());
     }
     let cure = match name.split_once(':') {
-        Some((switch, _)) if pins::is_switch(switch) => format!("name the switch without a port: {switch}"),
+        Some((switch, _)) if is_switch(switch) => format!("name the switch without a port: {switch}"),
         _ => "vale and up to 11 letters, digits, _ or -, e.g. vale0".to_owned(),
     };
     Err(Error::new(ErrorKind::BadName, name, "not the name of a switch or router").cure(cure))

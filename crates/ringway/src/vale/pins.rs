@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use super::trust;
 use crate::error::{Error, ErrorKind, Result};
+use crate::port::name::is_switch;
 use crate::sys::dir_lock::DirLock;
 use crate::sys::{bpffs, dirs, is_root};
 
@@ -349,20 +350,6 @@ const ROUTER: &str = "router";
 #[must_use]
 pub fn is_router(name: &str) -> bool {
     is_switch(name) && switch(name).join(ROUTER).exists()
-}
-
-/// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.
-pub(crate) fn is_switch(name: &str) -> bool {
-    name.starts_with("vale") && name.len() <= 15 && is_plain(name)
-}
-
-/// Names of ports: 1 to 31 letters, digits, `_` and `-`.
-pub(crate) fn is_port(name: &str) -> bool {
-    (1..=31).contains(&name.len()) && is_plain(name)
-}
-
-fn is_plain(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// Names of the switches that exist.

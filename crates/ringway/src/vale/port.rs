@@ -17,6 +17,7 @@ use super::secrets::Ticket;
 use super::{NicPath, Switch, objects, pins};
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
+use crate::port::name::is_port;
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, dirs, effective_group, effective_user};
@@ -302,7 +303,7 @@ impl Switch {
         let on = format!("{}:{name}", self.name);
         // That of a host's side is not one that a port can be opened by.
         let plain = if flags & at::HOST != 0 { name.trim_end_matches('^') } else { name };
-        if !pins::is_port(plain) {
+        if !is_port(plain) {
             return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")
                 .cure("1 to 31 letters, digits, _ or -"));
         }

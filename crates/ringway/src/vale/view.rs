@@ -11,7 +11,7 @@ use super::secrets::Ticket;
 use super::{objects, pins};
 use crate::count::{Counters, KernelHalf, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::PortName;
+use crate::port::name::PortName;
 use crate::sys::bpf;
 
 /// `struct look` of bpf/vale_look.bpf.c, in words of 64 bits.

@@ -29,13 +29,13 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{Setup, beside_host, nic};
+use super::{beside_host, nic};
 use crate::count::{KernelCounters, freed_by};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::memory::{Region, RegionSpec, bpf_array};
-use crate::name::{NicRings, PortName};
-use crate::port::{Made, OpenOptions};
+use crate::port::name::{NicRings, PortName, parse};
+use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
 use crate::probe;
 use crate::ring::PortShape;
 use crate::sys::libbpf::refused;
@@ -46,6 +46,39 @@ pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 use object::{Config, LIVE_MAX, Loaded};
 pub(crate) use trial::trial;
+
+/// Ports called `ebpf:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "ebpf",
+    goes_on: false,
+    parse: parse::ebpf,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Ebpf { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Ebpf { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// Host rings can't send alone, and a port that only sends has no frames to share.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    match name {
+        PortName::Ebpf { rings, .. } if *rings != NicRings::Host => {
+            let nothing = options.send_only && (options.take.is_some() || options.copy);
+            nothing.then_some((
+                "a port that only sends takes and copies nothing",
+                "open it without `take` and `copy`",
+            ))
+        }
+        _ => refuse_send_only(name, options),
+    }
+}
 
 /// Slots of a ring when the user names no number: two bursts of 1024.
 const SLOTS: u32 = 2048;

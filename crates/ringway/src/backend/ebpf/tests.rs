@@ -12,8 +12,8 @@ use crate::abi::slot::Slot;
 use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;
-use crate::name::{NicRings, PortName};
 use crate::port::OpenOptions;
+use crate::port::name::{NicRings, PortName};
 use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
 

@@ -14,7 +14,7 @@ use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
-use crate::name::FaultOptions;
+use crate::port::name::FaultOptions;
 use crate::ring::Span;
 
 /// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own; while there are more,

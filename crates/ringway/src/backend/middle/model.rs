@@ -9,7 +9,7 @@ use super::lane::{HOLD_NS, Lane, QUEUE_BYTES};
 use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;
 use crate::count::Registration;
-use crate::name::FaultOptions;
+use crate::port::name::FaultOptions;
 use crate::ring::{Lease, PortShape, RingView, Span};
 use crate::{Counters, Direction, DropReason, Region, RegionSpec};
 

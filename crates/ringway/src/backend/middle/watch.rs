@@ -5,11 +5,10 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
-use crate::backend::Control;
 use crate::count::PortCounters;
 use crate::error::Result;
-use crate::name::{Direction, PortName};
-use crate::port::Made;
+use crate::port::name::{Direction, PortName};
+use crate::port::{Control, Made};
 use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::time;
 

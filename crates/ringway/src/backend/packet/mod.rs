@@ -29,15 +29,41 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
 use super::nic::{self, LOOK_NS};
-use super::{Control, SLOTS, Setup};
 use crate::count::{DropReason, Field, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;
-use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions};
+use crate::port::name::{NicRings, PortName, no_host_rings, parse};
+use crate::port::{
+    Control, Kind, Made, Open, OpenOptions, Refusal, SLOTS, Setup, refuse_send_only, wrong_kind,
+};
 use crate::ring::PortShape;
 use crate::sys::packet::{Geometry, PacketRx, PacketTx, take_drops};
 use crate::sys::{net::Interface, time};
+
+/// Ports called `packet:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "packet",
+    goes_on: false,
+    parse: parse::packet,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Packet { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Packet { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// Packet sockets take no frame away.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    let take = ("packet sockets leave all frames to the host", "use ebpf: or xdp: to take some");
+    refuse_send_only(name, options).or_else(|| options.take.is_some().then_some(take))
+}
 
 /// Bytes of a buffer: 33 cache lines, for the reason given at `ebpf:`.
 const BUF_SIZE: u32 = 2112;

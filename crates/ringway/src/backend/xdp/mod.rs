@@ -30,16 +30,41 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use super::ebpf;
-use super::{Control, Setup, beside_host, nic};
+use super::{beside_host, nic};
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
 use crate::memory::Region;
-use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions};
+use crate::port::name::{NicRings, PortName, no_host_rings, parse};
+use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
+
+/// Ports called `xdp:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "xdp",
+    goes_on: false,
+    parse: parse::xdp,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Xdp { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Xdp { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// An AF_XDP socket leaves no copy.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    let copy = ("an AF_XDP socket takes the frame itself", "use ebpf: or packet: for copies");
+    refuse_send_only(name, options).or_else(|| options.copy.then_some(copy))
+}
 
 /// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
 const ZERO_COPY_BUF: u32 = 2048;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::make;
 use super::queue::Queue;
 use crate::count::{Counters, DropReason};
-use crate::name::{NicRings, PortName};
+use crate::port::name::{NicRings, PortName};
 use crate::port::{OpenOptions, Port};
 use crate::ring::{RxRing, TxRing};
 use crate::sys::net;

@@ -1,6 +1,6 @@
 //! Ports in the place of interfaces, for programs that know interfaces only.
 
-use crate::name::PortName;
+use crate::port::name::PortName;
 use crate::sys::environment::environment;
 
 /// Which port stands for which interface, as `ringway run --map` tells the libraries it puts under a program: in the variable

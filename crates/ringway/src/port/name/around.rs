@@ -1,138 +1,22 @@
 //! Names of ports that wrap another port: `KIND:KEY=VALUE,...,port=PORT`. What follows `port=` is the name of the port
 //! inside, which may wrap one itself.
 
-use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
-use super::{PortName, bad};
-use crate::error::Error;
 use ringway_wire::pcapfile::MAX_RECORD;
 
-/// Ports inside ports, the innermost included.
-const MAX_DEPTH: u32 = 8;
-
-/// Frames that pass one held back, unless told otherwise.
-const BY: u32 = 3;
-
-/// Lines a second of `trace:`, unless told otherwise.
-const LINES: u32 = 1000;
+use super::name::PortName;
+use super::options::{Direction, FaultOptions, LINES, TapOptions, TraceOptions};
+use super::parse::{Text, bad};
+use crate::error::Result;
 
 const MAX_DELAY: Duration = Duration::from_secs(10);
 
-/// Which way frames go, seen from the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// Received.
-    Rx,
-    /// Sent.
-    Tx,
-    /// Received and sent.
-    #[default]
-    Both,
-}
-
-impl Direction {
-    /// Whether received frames are meant.
-    #[must_use]
-    pub fn rx(self) -> bool {
-        self != Self::Tx
-    }
-
-    /// Whether sent frames are meant.
-    #[must_use]
-    pub fn tx(self) -> bool {
-        self != Self::Rx
-    }
-}
-
-impl FromStr for Direction {
-    type Err = &'static str;
-
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        match s {
-            "rx" => Ok(Self::Rx),
-            "tx" => Ok(Self::Tx),
-            "both" => Ok(Self::Both),
-            _ => Err("directions are dir=rx, dir=tx and dir=both"),
-        }
-    }
-}
-
-/// `dir=...,` unless it is both.
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rx => f.write_str("dir=rx,"),
-            Self::Tx => f.write_str("dir=tx,"),
-            Self::Both => Ok(()),
-        }
-    }
-}
-
-/// What `tap:` writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TapOptions {
-    /// The capture file; replaced when it exists.
-    pub file: PathBuf,
-    /// Bytes kept of each frame, 1 to 262144.
-    pub snaplen: u32,
-    /// Which frames.
-    pub dir: Direction,
-}
-
-/// What `fault:` does to frames. Rates are fractions, 0 to 1.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FaultOptions {
-    /// Frames lost.
-    pub drop: f64,
-    /// Frames that come twice.
-    pub dup: f64,
-    /// Frames held back until [`by`](Self::by) others have come in, or for 100 ms when no more come.
-    pub reorder: f64,
-    /// Frames to hold one back for, 1 to 1000.
-    pub by: u32,
-    /// Frames with one bit flipped.
-    pub corrupt: f64,
-    /// Time that every frame takes longer, up to 10 s.
-    pub delay: Duration,
-    /// Where the dice start: the same seed and the same frames give the same faults.
-    pub seed: u64,
-    /// Which frames.
-    pub dir: Direction,
-}
-
-impl Default for FaultOptions {
-    fn default() -> Self {
-        Self {
-            drop: 0.0,
-            dup: 0.0,
-            reorder: 0.0,
-            by: BY,
-            corrupt: 0.0,
-            delay: Duration::ZERO,
-            seed: 1,
-            dir: Direction::Both,
-        }
-    }
-}
-
-/// What `trace:` prints.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceOptions {
-    /// Where to; `None` for standard error.
-    pub file: Option<PathBuf>,
-    /// Lines a second at most, 1 to 1000000; `None` for no limit. Frames beyond it are counted on a line of their own.
-    pub rate: Option<u32>,
-    /// Which frames.
-    pub dir: Direction,
-}
-
 /// Parses `tap:`.
-pub(super) fn tap(name: &str, rest: &str, depth: u32) -> Result<PortName, Error> {
+pub(crate) fn tap(text: &Text<'_>) -> Result<PortName> {
     let mut options = TapOptions { file: PathBuf::new(), snaplen: MAX_RECORD, dir: Direction::Both };
-    let port = inside(name, rest, depth, |key, value| {
+    let port = inside(text, |key, value| {
         match key {
             "file" => options.file = path(value)?,
             "snaplen" => options.snaplen = number(value, MAX_RECORD).ok_or("snaplen is 1 to 262144 bytes")?,
@@ -142,15 +26,15 @@ pub(super) fn tap(name: &str, rest: &str, depth: u32) -> Result<PortName, Error>
         Ok(())
     })?;
     if options.file.as_os_str().is_empty() {
-        return Err(bad(name, "name the file, e.g. tap:file=out.pcap,port=eth0"));
+        return Err(bad(text.whole, "name the file, e.g. tap:file=out.pcap,port=eth0"));
     }
     Ok(PortName::Tap { options, port })
 }
 
 /// Parses `fault:`.
-pub(super) fn fault(name: &str, rest: &str, depth: u32) -> Result<PortName, Error> {
+pub(crate) fn fault(text: &Text<'_>) -> Result<PortName> {
     let mut options = FaultOptions::default();
-    let port = inside(name, rest, depth, |key, value| {
+    let port = inside(text, |key, value| {
         match key {
             "drop" => options.drop = rate(value)?,
             "dup" => options.dup = rate(value)?,
@@ -176,9 +60,9 @@ pub(super) fn fault(name: &str, rest: &str, depth: u32) -> Result<PortName, Erro
 }
 
 /// Parses `trace:`.
-pub(super) fn trace(name: &str, rest: &str, depth: u32) -> Result<PortName, Error> {
+pub(crate) fn trace(text: &Text<'_>) -> Result<PortName> {
     let mut options = TraceOptions { file: None, rate: Some(LINES), dir: Direction::Both };
-    let port = inside(name, rest, depth, |key, value| {
+    let port = inside(text, |key, value| {
         match key {
             "file" => options.file = Some(path(value)?),
             "rate" if value == "all" => options.rate = None,
@@ -196,18 +80,14 @@ pub(super) fn trace(name: &str, rest: &str, depth: u32) -> Result<PortName, Erro
 
 /// Calls `set` with each key and value before `port=`, then parses what follows.
 fn inside<'a>(
-    name: &str,
-    mut rest: &'a str,
-    depth: u32,
-    mut set: impl FnMut(&'a str, &'a str) -> Result<(), &'static str>,
-) -> Result<Box<PortName>, Error> {
-    if depth + 1 >= MAX_DEPTH {
-        return Err(bad(name, "up to 8 ports go into each other"));
-    }
+    text: &Text<'a>,
+    mut set: impl FnMut(&'a str, &'a str) -> std::result::Result<(), &'static str>,
+) -> Result<Box<PortName>> {
+    let &Text { whole: name, mut rest, .. } = text;
     let mut seen = Vec::new();
     loop {
         if let Some(port) = rest.strip_prefix("port=") {
-            return PortName::parse(port, depth + 1).map(Box::new);
+            return (text.inside)(port).map(Box::new);
         }
         let Some((word, after)) = rest.split_once(',') else {
             return Err(bad(
@@ -230,7 +110,7 @@ fn inside<'a>(
     }
 }
 
-fn path(value: &str) -> Result<PathBuf, &'static str> {
+fn path(value: &str) -> std::result::Result<PathBuf, &'static str> {
     if value.is_empty() { Err("name a file after file=") } else { Ok(value.into()) }
 }
 
@@ -239,7 +119,7 @@ fn number(value: &str, max: u32) -> Option<u32> {
 }
 
 /// A fraction such as `0.01`, or percent such as `1%`.
-fn rate(value: &str) -> Result<f64, &'static str> {
+fn rate(value: &str) -> std::result::Result<f64, &'static str> {
     let (digits, whole) = value.strip_suffix('%').map_or((value, 1.0), |digits| (digits, 100.0));
     let rate = digits.parse::<f64>().ok().map(|r| r / whole);
     rate.filter(|r| (0.0..=1.0).contains(r)).ok_or("rates are 0 to 1, or 0% to 100%")
@@ -251,57 +131,6 @@ fn time(value: &str) -> Option<Duration> {
     let ns = digits.parse::<f64>().ok()? * unit;
     let limit = MAX_DELAY.as_nanos() as f64;
     (0.0..=limit).contains(&ns).then(|| Duration::from_nanos(ns.round() as u64))
-}
-
-impl fmt::Display for TapOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "file={},", self.file.display())?;
-        if self.snaplen != MAX_RECORD {
-            write!(f, "snaplen={},", self.snaplen)?;
-        }
-        self.dir.fmt(f)
-    }
-}
-
-impl fmt::Display for FaultOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = Self::default();
-        for (key, rate) in [("drop", self.drop), ("dup", self.dup), ("reorder", self.reorder)] {
-            if rate != 0.0 {
-                write!(f, "{key}={rate},")?;
-            }
-        }
-        if self.by != plain.by {
-            write!(f, "by={},", self.by)?;
-        }
-        if self.corrupt != 0.0 {
-            write!(f, "corrupt={},", self.corrupt)?;
-        }
-        match self.delay.as_nanos() {
-            0 => {}
-            ns if ns.is_multiple_of(1_000_000) => write!(f, "delay={}ms,", ns / 1_000_000)?,
-            ns if ns.is_multiple_of(1000) => write!(f, "delay={}us,", ns / 1000)?,
-            ns => write!(f, "delay={ns}ns,")?,
-        }
-        if self.seed != plain.seed {
-            write!(f, "seed={},", self.seed)?;
-        }
-        self.dir.fmt(f)
-    }
-}
-
-impl fmt::Display for TraceOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(f, "file={},", file.display())?;
-        }
-        match self.rate {
-            Some(LINES) => {}
-            Some(lines) => write!(f, "rate={lines},")?,
-            None => f.write_str("rate=all,")?,
-        }
-        self.dir.fmt(f)
-    }
 }
 
 #[cfg(test)]

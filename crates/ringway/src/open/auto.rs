@@ -5,8 +5,9 @@
 
 use std::sync::OnceLock;
 
+use crate::backend::nic;
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, PortName};
+use crate::port::name::{NicRings, PortName};
 use crate::probe::{self, Backend, Check, Choice, Machine, Step};
 use crate::sys::net;
 
@@ -88,7 +89,7 @@ pub(crate) fn choose(name: PortName, refused: &[Step]) -> Result<Chosen> {
         return Ok(Chosen { name, backend: None, why: String::new() });
     }
     let full = PortName::Auto { interface: interface.clone(), rings }.to_string();
-    super::nic::find(&full, &interface)?;
+    nic::find(&full, &interface)?;
     let mut found = probe::interface(&interface)?;
     // What somebody has attached rules it out, and must not be disturbed.
     if !found.programs.iter().any(|p| p.hook.is_xdp()) && refused.is_empty() {
@@ -104,6 +105,26 @@ pub(crate) fn choose(name: PortName, refused: &[Step]) -> Result<Chosen> {
         Backend::Packet => PortName::Packet { interface, rings },
     };
     Ok(Chosen { name, backend: Some(backend), why: reasons(&choice) })
+}
+
+/// Refuses packet sockets and host rings of one interface that are opened together.
+pub(super) fn refuse_packet_sockets(chosen: &[Chosen]) -> Result<()> {
+    let host_rings_of = |name: &str| {
+        chosen
+            .iter()
+            .map(|c| c.name.innermost())
+            .any(|n| matches!(n, PortName::Ebpf { interface, rings: NicRings::Host } if interface == name))
+    };
+    for Chosen { name, why, .. } in chosen {
+        let PortName::Packet { interface, .. } = name.innermost() else { continue };
+        if host_rings_of(interface) {
+            let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+            let what = format!("packet sockets get again what ebpf:{interface}^ gives to the host{why}");
+            return Err(Error::new(ErrorKind::Unsupported, name.to_string(), what)
+                .cure(format!("use ebpf:{interface}, or leave {interface} to the kernel")));
+        }
+    }
+    Ok(())
 }
 
 /// What the machine can do does not change while a process runs.
