@@ -36,14 +36,13 @@ mod filter;
 #[doc(hidden)]
 pub mod fuzz;
 mod memory;
+mod nic;
 mod open;
 mod open_ports;
 mod port;
 pub mod probe;
 mod ring;
 mod sys;
-#[doc(hidden)]
-pub mod tc;
 pub mod vale;
 
 pub use abi::layout;
@@ -54,6 +53,8 @@ pub use count::{
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
 pub use memory::{Backing, Buf, Region, RegionSpec};
+#[doc(hidden)]
+pub use nic::tc;
 pub use open_ports::open_ports;
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,

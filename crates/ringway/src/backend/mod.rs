@@ -1,10 +1,8 @@
 //! What serves a port's rings. A backend is called once per sync, never per frame.
 
-mod beside_host;
 pub(crate) mod ebpf;
 pub(crate) mod link;
 pub(crate) mod middle;
-pub(crate) mod nic;
 pub(crate) mod null;
 pub(crate) mod packet;
 pub(crate) mod pcap;

@@ -1,6 +1,6 @@
 //! `null:` is an endless source of frames and discards what it is given: the cost of everything but the port.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
 use crate::abi::slot::Slot;
@@ -26,13 +26,6 @@ pub(crate) const KIND: Kind = Kind {
         },
     },
 };
-
-/// A descriptor that is always readable.
-pub(crate) fn always_ready() -> std::io::Result<Arc<OwnedFd>> {
-    let bell = fd::eventfd()?;
-    fd::ring_bell(bell.as_fd());
-    Ok(Arc::new(bell))
-}
 
 /// Frames of one length for ever; their bytes are whatever the buffers hold.
 #[derive(Debug, Clone)]
@@ -112,7 +105,7 @@ pub(crate) fn open(len: u16, setup: &Setup) -> Result<Made> {
         let what = format!("frames of {len} bytes do not fit the buffers of {size} bytes");
         return Err(Error::new(ErrorKind::Invalid, &setup.name, what).cure("ask for shorter frames"));
     }
-    let ready = always_ready().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
+    let ready = fd::always_ready().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
     let (mut tx, mut rx) = setup.views();
     let source = NullRx { len, tail: 0, stats: setup.registration.rx(0), ready: ready.clone() };
     let sink = NullTx { sent: 0, stats: setup.registration.tx(0), ready };

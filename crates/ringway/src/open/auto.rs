@@ -5,8 +5,8 @@
 
 use std::sync::OnceLock;
 
-use crate::backend::nic;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic;
 use crate::port::name::{NicRings, PortName};
 use crate::probe::{self, Backend, Check, Choice, Machine, Step};
 use crate::sys::net;

@@ -1,9 +1,10 @@
 //! What the data about an interface mean for packet I/O.
 
 use super::Check;
-use super::interface::{Attached, Hook, Interface, NDO_XMIT, Peer};
+use super::interface::{Interface, NDO_XMIT, Peer};
 use super::trial::Trial;
 use crate::count::freed_by;
+use crate::nic::{Attached, Hook};
 
 /// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
 pub(super) const BASIC: u64 = 1 << 0;

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Turns a system call's return value into a result.
@@ -207,6 +208,13 @@ fn lock_op(fd: BorrowedFd<'_>, byte: i64, kind: i32, op: i32) -> io::Result<bool
         Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         Err(e) => Err(e),
     }
+}
+
+/// A descriptor that is always readable.
+pub(crate) fn always_ready() -> io::Result<Arc<OwnedFd>> {
+    let bell = eventfd()?;
+    ring_bell(bell.as_fd());
+    Ok(Arc::new(bell))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::object::{Config, KRING, KRING_COUNTERS};
 use super::{Core, Egress, SLOTS};
-use crate::backend::nic::{LOOK_NS, all_served, gone};
 use crate::count::{Counters, DropReason, KernelHalf, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::{LOOK_NS, all_served, gone};
 use crate::port::Control;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, net, time, xdp_query};

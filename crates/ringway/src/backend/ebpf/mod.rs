@@ -29,18 +29,17 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{beside_host, nic};
-use crate::count::{KernelCounters, freed_by};
+use crate::count::KernelCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
 use crate::memory::{Region, RegionSpec, bpf_array};
+use crate::nic::{self, beside_host};
 use crate::port::name::{NicRings, PortName, parse};
 use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
-use crate::probe;
 use crate::ring::PortShape;
 use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xdp_trial};
+use crate::sys::{bpf, net};
 
 pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
@@ -89,10 +88,6 @@ pub(super) const BUF_SIZE: u32 = 2112;
 
 /// The object with all programs; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
-
-/// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-pub(crate) const SKB_MODE: u32 = 1 << 1;
-pub(crate) const DRV_MODE: u32 = 1 << 2;
 
 /// `cfg.queue` when all are served.
 pub(super) const ALL_QUEUES: u32 = u32::MAX;
@@ -281,11 +276,11 @@ fn links(
             nic::refuse_member(name, target.index)?;
         }
         let receiver = gate.map_or(receiver, Gate::entry);
-        let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);
-        attached.push(link.map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))?);
+        let link = nic::attach_xdp(receiver, (netns, target.index), nic::DRV_MODE);
+        attached.push(link.map_err(|e| nic::xdp_refused(name, (netns, target.index), &target.interface, e))?);
     }
-    let (private, held) =
-        net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
+    let (private, held) = net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, nic::SKB_MODE))
+        .map_err(|e| {
             Error::io(name, "keeping the transmit program attached failed", e).cure_if_denied("run as root")
         })?;
     attached.extend([held, private]);
@@ -330,59 +325,6 @@ fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
 fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
     map.update(&0u32.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
         .map_err(|e| refused(name, "naming the interface to the transmit program", &e))
-}
-
-/// Explains why a program could not be attached to the interface, given by namespace and index.
-pub(crate) fn xdp_refused(
-    name: &str,
-    on: (u32, u32),
-    interface: &net::Interface,
-    e: std::io::Error,
-) -> Error {
-    let code = e.raw_os_error();
-    let words = match code {
-        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => interface.inside(|| Ok(xdp_trial::words(on.1))),
-        _ => Ok(None),
-    };
-    let words = words.ok().flatten().map_or(String::new(), |w| format!(" ({w})"));
-    let error = Error::io(name, format!("XDP program refused{words}"), e);
-    match code {
-        Some(libc::EBUSY | libc::EEXIST) => busy(name, on, interface),
-        Some(libc::EOPNOTSUPP) => {
-            let what = match interface.driver().as_str() {
-                "" => "XDP program refused: the interface has no native XDP".to_owned(),
-                driver => format!("XDP program refused: driver {driver} has no native XDP"),
-            };
-            Error::new(ErrorKind::Unsupported, name, what)
-                .cure("use a veth, a tap or a NIC whose driver has native XDP")
-        }
-        Some(libc::EPERM) => error.cure("run as root"),
-        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => {
-            error.cure("lower the MTU, the number of queues or turn off LRO: drivers limit them under XDP")
-        }
-        _ => error,
-    }
-}
-
-/// Says what has the XDP hook of an interface, and what frees it.
-fn busy(name: &str, on: (u32, u32), interface: &net::Interface) -> Error {
-    let found = interface.inside(|| Ok((probe::xdp_program(on.1), net::name(on.1)?)));
-    let (program, ifname) = found.unwrap_or((None, "IF".into()));
-    let mut what = "busy: an XDP program is attached to the interface".to_owned();
-    if let Some(p) = &program {
-        let called = p.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
-        what = format!("busy: XDP program {}{called} is attached to the interface", p.id);
-    }
-    let owner = nic::owner(on.0, on.1);
-    if let Some(p) = &owner {
-        what += &format!("; pid {} has {} open", p.pid, p.name);
-    }
-    let cure = match (owner, program) {
-        (Some(p), _) => freed_by(p.pid),
-        (None, Some(p)) => p.removal(&ifname),
-        (None, None) => "try again: it is gone now".into(),
-    };
-    Error::new(ErrorKind::Busy, name, what).cure(cure)
 }
 
 impl Core {

@@ -14,10 +14,10 @@ use super::object::ctl;
 use super::small::Small;
 use crate::abi::layout::MAX_CHAIN;
 use crate::abi::{cursor, handshake};
-use crate::backend::null::always_ready;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ring::{RingView, TxSync};
+use crate::sys::fd::always_ready;
 use crate::sys::{bpf, time};
 
 /// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.

@@ -28,10 +28,10 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
-use super::nic::{self, LOOK_NS};
 use crate::count::{DropReason, Field, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::RegionSpec;
+use crate::nic::{self, LOOK_NS};
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{
     Control, Kind, Made, Open, OpenOptions, Refusal, SLOTS, Setup, refuse_send_only, wrong_kind,

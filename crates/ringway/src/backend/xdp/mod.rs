@@ -30,11 +30,11 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
 use super::ebpf;
-use super::{beside_host, nic};
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
 use crate::memory::Region;
+use crate::nic::{self, beside_host};
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
 use crate::sys::promiscuous::Promiscuous;
@@ -282,7 +282,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
     let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
     let link = |flags| nic::attach_xdp(entry, (netns, target.index), flags);
     // Generic XDP has none of the limits of drivers, and no zero copy.
-    let (link, generic) = match link(ebpf::DRV_MODE) {
+    let (link, generic) = match link(nic::DRV_MODE) {
         Err(e) if generic_instead(&e) && !only_zero_copy => {
             let why = match e.raw_os_error() {
                 Some(libc::EOPNOTSUPP) => "has no native XDP".to_owned(),
@@ -291,11 +291,11 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
                     format!("refused native XDP: {words}")
                 }
             };
-            (link(ebpf::SKB_MODE), Some(why))
+            (link(nic::SKB_MODE), Some(why))
         }
         r => (r, None),
     };
-    let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
+    let link = link.map_err(|e| nic::xdp_refused(name, (netns, target.index), &target.interface, e))?;
     if let Some(why) = &generic {
         beside_host::refuse_generic(name, (netns, target.index), &target.interface, why)?;
     }

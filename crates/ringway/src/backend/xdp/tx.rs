@@ -9,10 +9,11 @@ use super::queue::Queue;
 use super::sender::{Room, Sender, Sent};
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
-use crate::backend::{nic::LOOK_NS, null::always_ready};
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, Result};
+use crate::nic::LOOK_NS;
 use crate::ring::{RingView, TxSync};
+use crate::sys::fd::always_ready;
 use crate::sys::time;
 
 /// How long a full ring may stand still before the socket is made anew, in ns.

@@ -1,11 +1,10 @@
 //! Whether an interface may become a port of a switch.
 
 use super::Nic;
-use crate::backend::nic::owner;
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::{owner, tc};
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
-use crate::tc;
 use crate::vale::layout::{nic as at, port};
 use crate::vale::{NicOptions, NicPath, Switch, SwitchPort, switches};
 

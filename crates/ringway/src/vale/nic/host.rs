@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::shared::Shared;
 use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tc::{Stand, Way};
+use crate::nic::tc::{Stand, Way};
 use crate::vale::layout::{info, port, state};
 use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
 

@@ -36,13 +36,12 @@ use std::time::{Duration, Instant};
 
 use super::layout::{info, port, state};
 use super::{PortAccess, Switch, SwitchPort, pins};
-use crate::backend::ebpf::{DRV_MODE, xdp_refused};
-use crate::backend::nic::{attach_xdp, find};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::tc::{Stand, Way};
+use crate::nic::{DRV_MODE, attach_xdp, find, xdp_refused};
 use crate::ring::leaves_checksums;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs, hold, veth};
-use crate::tc::{Stand, Way};
 pub(super) use edge::Entries;
 pub use options::{NicOptions, NicPath};
 pub(super) use programs::{Aside, try_load};

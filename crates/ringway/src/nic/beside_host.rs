@@ -13,11 +13,11 @@ use crate::port::name::{NicRings, PortName};
 use crate::sys::net::{self, Interface};
 use crate::sys::xdp_query;
 
-use super::nic;
+use super::interface::gone;
 
 /// Refuses the host rings `name` where the interface, given by namespace and index, has a program at the generic hook.
 pub(crate) fn refuse_host_rings(name: &str, on: (u32, u32), interface: &Interface) -> Result<()> {
-    let program = xdp_query::xdp(on.1).map_err(|e| nic::gone(name, e))?.generic;
+    let program = xdp_query::xdp(on.1).map_err(|e| gone(name, e))?.generic;
     if program == 0 {
         return Ok(());
     }

@@ -1,26 +1,15 @@
-//! What the backends of interfaces share: finding one, its queues, and noticing that it is gone.
+//! Finding an interface, its queues, and noticing that it is gone.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::count::{OpenPort, listed};
+use super::tc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{NicRings, file_instead};
 use crate::sys::net::{self, Interface};
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, xdp_query};
-use crate::tc;
 
 /// How often an idle or failing port looks at its interface, in ns.
 pub(crate) const LOOK_NS: u64 = 100_000_000;
-
-/// How long the kernel gets to detach what a dead process had attached: some ten times what it takes.
-const DETACH_MAX: Duration = Duration::from_millis(300);
-
-/// Names of the programs that Ringway attaches to receive paths.
-const OURS: [&str; 4] = ["nic_rx", "to_socket", "ringway_take", ""];
 
 /// The interface called `ifname`, for the port `name`, and its index.
 pub(crate) fn find(name: &str, ifname: &str) -> Result<(u32, Interface)> {
@@ -41,31 +30,6 @@ pub(crate) fn check_queue(name: &str, ifname: &str, rings: NicRings, queues: u32
             Err(Error::new(ErrorKind::NotFound, name, what).cure("`ethtool -L` changes how many there are"))
         }
         _ => Ok(()),
-    }
-}
-
-/// Attaches `program` to the receive path of an interface for as long as the link returned is open.
-///
-/// The kernel detaches the program of a process that was killed a little after the process is gone. A new owner waits for
-/// that, at most [`DETACH_MAX`]; it does not wait for an owner that lives.
-pub(crate) fn attach_xdp(
-    program: BorrowedFd<'_>,
-    (netns, ifindex): (u32, u32),
-    flags: u32,
-) -> io::Result<OwnedFd> {
-    let start = Instant::now();
-    loop {
-        match bpf::link(program, ifindex, libbpf_sys::BPF_XDP, flags) {
-            Err(e) if e.raw_os_error() == Some(libc::EBUSY) && start.elapsed() < DETACH_MAX => {
-                let left = xdp_query::xdp(ifindex)
-                    .is_ok_and(|is| OURS.contains(&bpf::prog_name(is.program).as_str()));
-                if !left || owner(netns, ifindex).is_some() {
-                    return Err(e);
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-            r => return r,
-        }
     }
 }
 
@@ -100,11 +64,6 @@ pub(crate) fn promiscuous(
             Err(error.cure_if_denied("run as root, or with CAP_NET_RAW"))
         }
     }
-}
-
-/// The port that receives from an interface, if its owner lives.
-pub(crate) fn owner(netns: u32, ifindex: u32) -> Option<OpenPort> {
-    listed(&[]).into_iter().find(|p| p.interface == (netns, ifindex) && !p.name.ends_with('^'))
 }
 
 /// Explains why an interface could not be asked.
