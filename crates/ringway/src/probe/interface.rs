@@ -68,6 +68,9 @@ pub struct Interface {
     pub users: Vec<String>,
 }
 
+/// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
+pub(super) const BASIC: u64 = 1 << 0;
+pub(super) const ZERO_COPY: u64 = 1 << 3;
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: it takes redirected frames.
 pub(super) const NDO_XMIT: u64 = 1 << 2;
 

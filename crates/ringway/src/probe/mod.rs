@@ -35,6 +35,7 @@
 //! # Ok::<(), ringway::Error>(())
 //! ```
 
+mod attempt;
 mod check;
 mod choose;
 mod findings;

@@ -4,8 +4,9 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::core::{ALL_QUEUES, Core, SLOTS};
+use super::egress::Egress;
 use super::object::{Config, KRING, KRING_COUNTERS};
-use super::{Core, Egress, SLOTS};
 use crate::count::{Counters, DropReason, KernelHalf, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::{LOOK_NS, all_served, gone};
@@ -151,7 +152,7 @@ impl Core {
         }
         self.looked_ns.store(now, Relaxed);
         self.look_now()?;
-        let all = self.cfg.host == 0 && self.cfg.queue == super::ALL_QUEUES;
+        let all = self.cfg.host == 0 && self.cfg.queue == ALL_QUEUES;
         if all { all_served(&self.name, &self.interface, self.cfg.rx_rings) } else { Ok(()) }
     }
 

@@ -13,6 +13,7 @@
 //! behind an owner of host rings that was killed; it passes all ([`egress`]).
 
 mod control;
+mod core;
 mod egress;
 pub(super) mod object;
 mod rx;
@@ -32,7 +33,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use crate::count::KernelCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
-use crate::memory::{Region, RegionSpec, bpf_array};
+use crate::memory::{RegionSpec, bpf_array};
 use crate::nic::{self, beside_host};
 use crate::port::name::{NicRings, PortName, parse};
 use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
@@ -41,6 +42,8 @@ use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{bpf, net};
 
+pub(super) use self::core::{ALL_QUEUES, BUF_SIZE};
+use self::core::{Core, OBJECT, SLOTS};
 pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 use object::{Config, LIVE_MAX, Loaded};
@@ -77,41 +80,6 @@ fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
         }
         _ => refuse_send_only(name, options),
     }
-}
-
-/// Slots of a ring when the user names no number: two bursts of 1024.
-const SLOTS: u32 = 2048;
-
-/// Bytes of a buffer: 33 cache lines. With a power of two the first lines of all buffers, the only ones that short frames
-/// touch, share so few sets of the caches that a burst of some hundred evicts itself.
-pub(super) const BUF_SIZE: u32 = 2112;
-
-/// The object with all programs; clang made it (build.rs).
-static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ringway.bpf.o"));
-
-/// `cfg.queue` when all are served.
-pub(super) const ALL_QUEUES: u32 = u32::MAX;
-
-/// What the rings of a port share. It is dropped with the last of them, and detaches everything.
-#[derive(Debug)]
-struct Core {
-    name: String,
-    interface: Arc<net::Interface>,
-    driver: String,
-    loaded: Loaded,
-    cfg: Config,
-    region: Region,
-    /// Whether the interface's own count of frames taken is kept.
-    counted: bool,
-    /// When the interface was last looked at, monotonic ns.
-    looked_ns: AtomicU64,
-    _attached: Vec<OwnedFd>,
-    _promiscuous: Option<Promiscuous>,
-    /// What the description says of frames that do not come.
-    unheard: &'static str,
-    /// Of host rings; it goes before the gate that it may jump through.
-    egress: Option<Egress>,
-    gate: Option<Gate>,
 }
 
 /// An interface that exists, and the what is wanted of it.
@@ -325,17 +293,4 @@ fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
 fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
     map.update(&0u32.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
         .map_err(|e| refused(name, "naming the interface to the transmit program", &e))
-}
-
-impl Core {
-    /// The control block of a ring, tx rings first, then rx rings.
-    fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
-        let s = self.region.shared();
-        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * crate::memory::CTL_SIZE + at)
-    }
-
-    /// The kernel's tail of a ring; the client's mapping of it is read-only.
-    fn tail(&self, ring: u32) -> &std::sync::atomic::AtomicU32 {
-        self.loaded.kstate.u32(ring as usize * object::KRING)
-    }
 }

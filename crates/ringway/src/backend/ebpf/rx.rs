@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-use super::Core;
+use super::core::Core;
 use super::object::ctl;
 use crate::abi::handshake;
 use crate::error::Result;

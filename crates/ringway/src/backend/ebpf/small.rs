@@ -9,7 +9,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::Core;
+use super::core::Core;
 use super::object::LIVE_MAX;
 use crate::abi::cursor;
 use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
 
+use super::core::{ALL_QUEUES, OBJECT};
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use super::{ALL_QUEUES, OBJECT, Setup};
 use crate::abi::slot::Slot;
 use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
 use crate::memory::bpf_array;
-use crate::port::OpenOptions;
 use crate::port::name::{NicRings, PortName};
+use crate::port::{OpenOptions, Setup};
 use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
 

@@ -1,7 +1,7 @@
 //! Loading the programs without an interface, to see whether this kernel takes them.
 
+use super::core::{ALL_QUEUES, BUF_SIZE, OBJECT};
 use super::object::{Config, LIVE_MAX, Loaded};
-use super::{ALL_QUEUES, BUF_SIZE, OBJECT};
 use crate::error::Result;
 use crate::memory::bpf_array;
 use crate::ring::PortShape;

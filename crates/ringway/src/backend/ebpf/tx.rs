@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 
-use super::Core;
+use super::core::Core;
 use super::object::ctl;
 use super::small::Small;
 use crate::abi::layout::MAX_CHAIN;

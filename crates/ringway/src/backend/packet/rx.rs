@@ -4,7 +4,7 @@
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Weak};
 
-use super::{Core, Lost, MAX_FRAME};
+use super::core::{Core, Lost, MAX_FRAME};
 use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};

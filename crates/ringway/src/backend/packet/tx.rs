@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use super::{Core, HEADER, MAX_FRAME, TAG};
+use super::core::{Core, HEADER, MAX_FRAME, TAG};
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;

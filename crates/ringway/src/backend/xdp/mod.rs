@@ -12,23 +12,26 @@
 //!
 //! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
 
+mod core;
 mod loans;
 mod queue;
 mod rx;
+mod rx_half;
 mod sender;
 #[cfg(test)]
 mod tests;
 mod tx;
+mod tx_half;
 
-use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
+use libbpf_rs::{MapHandle, ObjectBuilder};
 
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
+use self::core::Core;
 use super::ebpf;
 use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
@@ -37,7 +40,6 @@ use crate::memory::Region;
 use crate::nic::{self, beside_host};
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
-use crate::sys::promiscuous::Promiscuous;
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
 
@@ -77,79 +79,6 @@ const ZERO_COPY: u64 = 1 << 3;
 
 /// The object with the program; clang made it (build.rs).
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/xsk.bpf.o"));
-
-/// What the queues of a port share.
-#[derive(Debug)]
-struct Core {
-    name: String,
-    interface: Arc<net::Interface>,
-    driver: String,
-    ifindex: u32,
-    /// More rx queues than these pass the port by.
-    served: u32,
-    region: Region,
-    mtu: AtomicU32,
-    /// Why the driver does not run the program, if it does not.
-    generic: Option<String>,
-    sockets: MapHandle,
-    /// Detaches the program when it is closed.
-    _link: OwnedFd,
-    _promiscuous: Option<Promiscuous>,
-    /// What the description says of frames that do not come.
-    unheard: &'static str,
-    /// The filter before it.
-    gate: Option<Gate>,
-}
-
-impl Core {
-    /// The MTU when the interface was last looked at.
-    #[inline]
-    fn mtu(&self) -> u32 {
-        self.mtu.load(Relaxed)
-    }
-
-    /// Fails when the interface is gone or changed so that frames would pass the port by.
-    fn look_now(&self) -> Result<()> {
-        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))?;
-        self.mtu.store(self.interface.mtu().map_err(|e| nic::gone(&self.name, e))?, Relaxed);
-        Ok(())
-    }
-
-    /// The same, and the queues too.
-    fn look(&self) -> Result<()> {
-        self.look_now()?;
-        nic::all_served(&self.name, &self.interface, self.served)
-    }
-
-    /// Leads the frames of a queue to a socket.
-    fn serve(&self, queue: u32, socket: RawFd) -> Result<()> {
-        self.sockets
-            .update(&queue.to_ne_bytes(), &socket.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|e| libbpf::refused(&self.name, "giving the socket to the XDP program", &e))
-    }
-
-    /// Explains why a socket could not be set up.
-    fn refused(&self, queue: u32, e: std::io::Error) -> Error {
-        if let Err(gone) = self.look_now() {
-            return gone;
-        }
-        let code = e.raw_os_error();
-        let error = Error::io(&self.name, format!("AF_XDP socket on queue {queue} refused"), e);
-        match code {
-            Some(libc::EBUSY) => {
-                error.with_kind(ErrorKind::Busy).cure("end the program whose AF_XDP socket has the queue")
-            }
-            Some(libc::EPERM) => error.cure("run as root, or with CAP_NET_RAW"),
-            Some(libc::ENOBUFS | libc::ENOMEM) => {
-                error.cure("raise the locked-memory limit (`ulimit -l unlimited`) or ask for fewer slots")
-            }
-            Some(libc::EAFNOSUPPORT) => {
-                error.with_kind(ErrorKind::Unsupported).cure("the kernel has no AF_XDP; use packet:IF")
-            }
-            _ => error.cure("use ebpf: or packet: on this interface"),
-        }
-    }
-}
 
 /// The region that a port of this name needs.
 pub(crate) fn spec(

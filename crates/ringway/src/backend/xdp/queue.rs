@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Core;
-use super::rx::RxHalf;
+use super::core::Core;
+use super::rx_half::RxHalf;
 use super::sender::Sender;
-use super::tx::TxHalf;
+use super::tx_half::TxHalf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
