@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::name::check_name;
 use super::trust;
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::is_switch;
@@ -306,7 +307,7 @@ pub(super) fn discard(dir: &Path) -> io::Result<()> {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn clear(name: &str) -> Result<bool> {
-    super::check_name(name)?;
+    check_name(name)?;
     check_root()?;
     let (root, left) = (root(), root().join(format!("~{name}")));
     if !left.exists() {

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 use super::layout::{Shape, ctl, past, state};
-use super::{Switch, SwitchPort};
+use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::count::{Counters, DropReason, PortCounters, RingStats};
 use crate::sys::mmap::Mmap;
 

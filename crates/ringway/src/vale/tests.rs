@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::{PortConf, Switch, SwitchSpec, VlanMode};
+use super::switch::Switch;
+use super::{PortConf, SwitchSpec, VlanMode};
 use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;
 use crate::{DropReason, Port};

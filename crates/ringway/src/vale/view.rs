@@ -6,7 +6,9 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use super::find::find;
 use super::layout::state;
+use super::load::LOOK_PROGRAM;
 use super::secrets::Ticket;
 use super::{objects, pins};
 use crate::count::{Counters, KernelHalf, PortCounters};
@@ -30,8 +32,6 @@ mod at {
     pub(super) const WORDS: usize = RX + crate::count::BLOCK / 8;
 }
 
-/// The name of the program, and of the file in which a port has it.
-pub(super) const PROGRAM: &str = "vale_look";
 const FILE: &str = "look";
 
 /// The program that a client asks.
@@ -132,13 +132,13 @@ pub(crate) fn add_port_counters(half: &KernelHalf<'_>, sum: &mut PortCounters, e
 /// The view of an open port: by its program's number, which takes privilege, or by its file, which takes access to the port.
 fn of_open_port(id: u32, name: &str) -> Option<View> {
     if let Ok(program) = bpf::program_by_id(id)
-        && bpf::prog_name(id) == PROGRAM
+        && bpf::prog_name(id) == LOOK_PROGRAM
     {
         return Some(View(program));
     }
     let name: PortName = name.parse().ok()?;
     let (switch, port) = name.switch_port()?;
-    View::open(&pins::port(&super::find(switch).ok()?, port), switch).ok()
+    View::open(&pins::port(&find(switch).ok()?, port), switch).ok()
 }
 
 /// The refusal of a port that its user had.

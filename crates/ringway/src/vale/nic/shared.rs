@@ -14,7 +14,8 @@ use crate::sys::bpffs;
 use crate::sys::libbpf::refused;
 use crate::sys::mmap::Mmap;
 use crate::vale::layout::{PORTS, nic as at};
-use crate::vale::{Switch, objects};
+use crate::vale::objects;
+use crate::vale::switch::Switch;
 
 /// Opened, or made with the first NIC.
 pub(super) struct Shared {
