@@ -38,7 +38,6 @@ pub mod fuzz;
 mod memory;
 mod nic;
 mod open;
-mod open_ports;
 mod port;
 pub mod probe;
 mod ring;
@@ -55,7 +54,7 @@ pub use filter::{Filter, Insn};
 pub use memory::{Backing, Buf, Region, RegionSpec};
 #[doc(hidden)]
 pub use nic::tc;
-pub use open_ports::open_ports;
+pub use open::open_ports;
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };

@@ -5,6 +5,9 @@
 mod auto;
 mod kinds;
 mod make;
+mod open_ports;
+
+pub use open_ports::open_ports;
 
 use auto::{refuse_packet_sockets, with_chosen};
 
