@@ -38,6 +38,7 @@ lint:
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	CARGO="$(CARGO)" scripts/fuzz --lint
+	scripts/check-layers
 
 bench:
 	@scripts/setup --bench

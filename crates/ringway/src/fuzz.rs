@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use crate::count;
 use crate::filter::{self, Hook};
-use crate::registry;
 use crate::sys::mmap::Mmap;
 use crate::sys::netlink;
 use crate::{Filter, OpenPort};
@@ -42,10 +42,10 @@ pub fn to_ebpf(filter: &Filter, xdp: bool) -> Result<Vec<Ebpf>, &'static str> {
 
 /// The port that a file of the run directory describes, without what its map in the kernel counts.
 pub fn registered(file: &[u8]) -> Option<OpenPort> {
-    if file.len() < registry::HEADER {
+    if file.len() < count::HEADER {
         return None;
     }
     let mem = Mmap::anonymous(file.len()).ok()?;
     mem.write(0, file);
-    registry::parse(&Arc::new(mem), file.len(), 0, false)
+    count::parse(&Arc::new(mem), file.len(), 0, &[])
 }

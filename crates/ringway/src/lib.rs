@@ -27,53 +27,45 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod abi;
 mod backend;
-mod coalesce;
-mod ctrl_c;
-mod cursor;
-mod environment;
+mod count;
 mod error;
 mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
-mod handshake;
-pub mod layout;
-mod name;
-mod netns;
+mod memory;
+mod nic;
+mod open;
 mod port;
-mod port_map;
 pub mod probe;
-#[doc(hidden)]
-pub mod program;
-mod region;
-mod registry;
 mod ring;
-mod slot;
-mod stats;
 mod sys;
-#[doc(hidden)]
-pub mod tc;
 pub mod vale;
-mod wait;
 
+pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
-pub use coalesce::Coalesce;
-pub use ctrl_c::CtrlC;
-pub use environment::environment;
+pub use count::{
+    Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters, check_run_directory, run_directory,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use filter::{Filter, Insn};
-pub use name::{Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions};
-pub use netns::enter_netns;
-pub use port::{CounterWatch, OpenOptions, Port, PortCounters, PortInfo, PortShape};
-pub use port_map::PortMap;
-pub use region::{Backing, Buf, Region, RegionSpec};
-pub use registry::{OpenInterface, OpenPort, OpenRing, check_run_directory, open_ports, run_directory};
-pub use ring::{Pairing, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
+pub use memory::{Backing, Buf, Region, RegionSpec};
+#[doc(hidden)]
+pub use nic::tc;
+pub use open::open_ports;
+pub use port::name::{
+    Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
+};
+pub use port::{Coalesce, CounterWatch, CtrlC, OpenOptions, Port, PortInfo, PortMap, Waiter, Wakeable};
+pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
-pub use stats::{Counters, DropReason};
 #[doc(hidden)]
 pub use sys::bpf::run_program;
+pub use sys::environment::environment;
+pub use sys::netns::enter_netns;
 pub use sys::private_dir::{PrivateDir, make_closed_dir};
+#[doc(hidden)]
+pub use sys::program;
 pub use sys::time::monotonic_ns;
-pub use wait::{Waiter, Wakeable};

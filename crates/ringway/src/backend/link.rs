@@ -20,13 +20,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::{RxSync, TxSync};
+use crate::abi::handshake;
+use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
-use crate::handshake;
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED};
-use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::{DropReason, Field, RingStats};
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
 
 const PROD: usize = 0;
@@ -136,7 +135,7 @@ impl LinkTx {
             if s.more() || !tx.valid(s) {
                 match frame_slots(tx, from, head) {
                     Ok(slots) if slots >= rx.num() => {
-                        from = crate::cursor::add(from, slots, tx.num());
+                        from = crate::abi::cursor::add(from, slots, tx.num());
                         m.long += 1;
                         continue;
                     }
@@ -149,7 +148,7 @@ impl LinkTx {
                         }
                     }
                     Err(slots) => {
-                        from = crate::cursor::add(from, slots, tx.num());
+                        from = crate::abi::cursor::add(from, slots, tx.num());
                         m.bad += 1;
                         continue;
                     }

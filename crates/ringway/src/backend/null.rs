@@ -1,22 +1,31 @@
 //! `null:` is an endless source of frames and discards what it is given: the cost of everything but the port.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-use super::{Plain, RxSync, Setup, TxSync};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::port::Made;
-use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::{DropReason, Field, RingStats};
+use crate::port::name::{PortName, parse};
+use crate::port::{BUF_SIZE, Kind, Made, Open, Plain, Setup, one_pair, refuse_send_only, wrong_kind};
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
 
-/// A descriptor that is always readable.
-pub(crate) fn always_ready() -> std::io::Result<Arc<OwnedFd>> {
-    let bell = fd::eventfd()?;
-    fd::ring_bell(bell.as_fd());
-    Ok(Arc::new(bell))
-}
+/// Ports called `null:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "null",
+    goes_on: false,
+    parse: parse::null,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |_, options| Ok(one_pair(options).region(BUF_SIZE)),
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Null { len } => open(*len, &Setup::new(name, options, one_pair(options), BUF_SIZE)?),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 /// Frames of one length for ever; their bytes are whatever the buffers hold.
 #[derive(Debug, Clone)]
@@ -96,7 +105,7 @@ pub(crate) fn open(len: u16, setup: &Setup) -> Result<Made> {
         let what = format!("frames of {len} bytes do not fit the buffers of {size} bytes");
         return Err(Error::new(ErrorKind::Invalid, &setup.name, what).cure("ask for shorter frames"));
     }
-    let ready = always_ready().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
+    let ready = fd::always_ready().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
     let (mut tx, mut rx) = setup.views();
     let source = NullRx { len, tail: 0, stats: setup.registration.rx(0), ready: ready.clone() };
     let sink = NullTx { sent: 0, stats: setup.registration.tx(0), ready };

@@ -7,20 +7,42 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use super::{Control, RxSync, Setup, TxSync, one_pair};
-use crate::cursor;
+use crate::abi::cursor;
+use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::name::PcapMode;
-use crate::port::{Made, OpenOptions, PortShape};
-use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::{DropReason, Field, RingStats};
+use crate::port::name::{PcapMode, PortName, parse};
+use crate::port::{
+    BUF_SIZE, Control, Kind, Made, Open, OpenOptions, Setup, one_pair, refuse_send_only, wrong_kind,
+};
+use crate::ring::{PortShape, RingView, RxSync, TxSync};
 use crate::sys::{fd::Timer, time};
 use ringway_wire::pcapfile::{Due, Pacer, PcapError, Reader, Speed, Writer};
 
 /// How long a written frame may stay in memory while others follow, in ns.
 const FLUSH_NS: u64 = 1_000_000_000;
+
+/// Ports called `pcap:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "pcap",
+    goes_on: false,
+    parse: parse::pcap,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Pcap { mode, .. } => Ok(shape(*mode, options).region(BUF_SIZE)),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Pcap { file, mode } => {
+                open(file, *mode, &Setup::new(name, options, shape(*mode, options), BUF_SIZE)?)
+            }
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 /// A file is read or written: one ring.
 pub(crate) fn shape(mode: PcapMode, options: &OpenOptions) -> PortShape {

@@ -14,16 +14,47 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use super::link::{Link, LinkRx, LinkTx};
-use super::{Control, Plain, Setup};
+use crate::abi::layout::FIRST_BUF;
+use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
-use crate::layout::FIRST_BUF;
-use crate::name::{PipeEnd, PortName};
-use crate::port::{Lease, Made, OpenOptions, Port, PortShape};
-use crate::region::{Alloc, Backing, Layout, Region, RegionSpec};
-use crate::registry::{self, Registration};
-use crate::ring::{RingParts, RxRing, TxRing};
+use crate::memory::{Alloc, Backing, Layout, Region, RegionSpec};
+use crate::port::name::{PipeEnd, PortName, parse};
+use crate::port::{
+    BUF_SIZE, Control, Kind, Made, Open, OpenOptions, Plain, Port, SLOTS, Setup, one_pair, refuse_send_only,
+    wrong_kind,
+};
+use crate::ring::{Lease, PortShape, RingParts, RxRing, TxRing};
 use crate::sys::fd;
 use crate::sys::private_dir::PrivateDir;
+
+/// Ports called `pipe:`.
+pub(crate) const PIPE: Kind = Kind {
+    scheme: "pipe",
+    goes_on: false,
+    parse: parse::pipe,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |_, options| Ok(one_pair(options).region(BUF_SIZE)),
+        foreign_region: true,
+        open: |name, options| match name {
+            PortName::Pipe { name: pipe, id, end } => open(pipe, id, *end, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// Ports called `loop:`.
+pub(crate) const LOOP: Kind = Kind {
+    scheme: "loop",
+    goes_on: false,
+    parse: parse::lone_loop,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |_, options| Ok(one_pair(options).region(BUF_SIZE)),
+        foreign_region: false,
+        open: |name, options| open_loop(&Setup::new(name, options, one_pair(options), BUF_SIZE)?),
+    },
+};
 
 /// Rings of a pipe's region: tx and rx of `{`, then tx and rx of `}`.
 const RINGS: u32 = 4;
@@ -70,7 +101,7 @@ pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
 pub fn ring_pair(slots: u32) -> Result<(TxRing, RxRing)> {
     const NAME: &str = "loop:";
     let shape = PortShape { tx_rings: 1, rx_rings: 1, slots, host: false };
-    let region = Region::memfd(&shape.region(super::BUF_SIZE))?;
+    let region = Region::memfd(&shape.region(BUF_SIZE))?;
     let lease = Lease::take(&region, NAME, &shape)?;
     let io = |e| Error::io(NAME, "eventfd failed", e);
     let bells = (Arc::new(fd::eventfd().map_err(io)?), Arc::new(fd::eventfd().map_err(io)?));
@@ -160,7 +191,7 @@ fn reopen(fd: &OwnedFd) -> std::io::Result<File> {
 
 fn spec(slots: u32) -> RegionSpec {
     let buffers = FIRST_BUF + RINGS * slots.min(1 << 16);
-    RegionSpec { interfaces: 2, rings: RINGS, slots, buffers, buf_size: super::BUF_SIZE }
+    RegionSpec { interfaces: 2, rings: RINGS, slots, buffers, buf_size: BUF_SIZE }
 }
 
 /// Lays out the region of a new pipe.
@@ -177,7 +208,7 @@ fn lay_out(fd: &OwnedFd, layout: Layout) -> Result<()> {
 /// The layout of a pipe that exists: from the size of its file, for nothing in it can be trusted.
 fn layout_of(file: &File, name: &str) -> Result<Layout> {
     let len = file.metadata().map_err(|e| Error::io(name, "stat of the region failed", e))?.len();
-    let per_slot = RINGS as usize * (super::BUF_SIZE as usize + crate::layout::SLOT_SIZE);
+    let per_slot = RINGS as usize * (BUF_SIZE as usize + crate::abi::layout::SLOT_SIZE);
     let guess = len as usize / per_slot;
     (guess.saturating_sub(8)..=guess)
         .rev()
@@ -281,7 +312,7 @@ impl Drop for Files {
 
 /// The directory of all pipes with a name, made if it is missing.
 fn all(name: &str) -> Result<PrivateDir> {
-    registry::make_directory("pipes").unwrap_or_else(|| {
+    count::make_directory("pipes").unwrap_or_else(|| {
         Err(Error::new(ErrorKind::Denied, name, "no directory to meet the other end in")
             .cure("set RINGWAY_DIR to a directory of the user that both processes run as"))
     })
@@ -291,7 +322,7 @@ fn all(name: &str) -> Result<PrivateDir> {
 pub(crate) fn open(pipe: &str, id: &str, end: PipeEnd, options: &OpenOptions) -> Result<Made> {
     let name = PortName::Pipe { name: pipe.into(), id: id.into(), end }.to_string();
     clean(&all(&name)?);
-    let slots = options.slots.unwrap_or(super::SLOTS);
+    let slots = options.slots.unwrap_or(SLOTS);
     let leaf = format!("{pipe}.{id}");
     let (root, dir, region) = enter(&leaf, end, slots, &name)?;
     let dup = region.try_clone().map_err(|e| Error::io(&name, "dup failed", e));

@@ -7,25 +7,40 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use super::nic::LOOK_NS;
-use super::null::always_ready;
 use super::vale_out::Outs;
-use super::{Control, RxSync, TxSync};
+use crate::abi::handshake;
+use crate::abi::layout::{FIRST_BUF, MAX_CHAIN};
+use crate::abi::slot::Slot;
+use crate::count::{PortCounters, Registration};
 use crate::error::{Error, ErrorKind, Result};
-use crate::handshake;
-use crate::layout::{FIRST_BUF, MAX_CHAIN};
-use crate::name::PortName;
-use crate::port::{Lease, Made, OpenOptions, PortCounters, PortShape};
-use crate::region::{Alloc, Backing, Region};
-use crate::registry::Registration;
-use crate::ring::{Finisher, RingParts, RingView, RxRing, TxRing};
-use crate::slot::Slot;
+use crate::memory::{Alloc, Backing, Region};
+use crate::nic::LOOK_NS;
+use crate::port::name::{PortName, parse};
+use crate::port::{BUF_SIZE, Control, Kind, Made, Open, OpenOptions, one_pair, refuse_send_only, wrong_kind};
+use crate::ring::{Finisher, Lease, PortShape, RingParts, RingView, RxRing, RxSync, TxRing, TxSync};
 use crate::sys::bpf::{self, Bell};
 use crate::sys::dir_lock::DirLock;
+use crate::sys::fd::always_ready;
 use crate::sys::time;
 use crate::vale::layout::{Shape, ctl};
 use crate::vale::{self, Look, Switch, Ticket, View, objects, pins};
 use ringway_wire::offload::Gso;
+
+/// Ports of switches, called `valeX:PORT`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "vale",
+    goes_on: true,
+    parse: parse::vale,
+    refuses: refuse_send_only,
+    open: Open::Alone {
+        region: |_, options| Ok(one_pair(options).region(BUF_SIZE)),
+        foreign_region: true,
+        open: |name, options| match name {
+            PortName::Vale { switch, port } => open(switch, port, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 /// Answers of the program: `enum answer` in bpf/switch/state.h.
 const DONE: u32 = 0;

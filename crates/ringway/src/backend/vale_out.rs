@@ -4,8 +4,8 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use super::nic::LOOK_NS;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::LOOK_NS;
 use crate::sys::{bpf, time};
 use crate::vale::{objects, pins};
 

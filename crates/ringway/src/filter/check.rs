@@ -1,7 +1,8 @@
 //! What a program must be before it is run: the rules of `bpf_check_classic` in the kernel's net/core/filter.c, and no loads
 //! of what is not in the frame.
 
-use super::insn::{Alu, Insn, Op, Operand, Reg, Value, WORDS};
+use super::insn::{Alu, Op, Operand, Reg, Value, WORDS};
+use crate::sys::libpcap::Insn;
 
 /// `BPF_MAXINSNS`.
 const MAX: usize = 4096;

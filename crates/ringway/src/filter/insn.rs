@@ -1,18 +1,6 @@
-//! Instructions: as the kernel and libpcap have them, and decoded.
+//! Instructions, decoded.
 
-/// An instruction of classic BPF: `struct sock_filter` of linux/filter.h, `struct bpf_insn` of libpcap.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Insn {
-    /// Operation.
-    pub code: u16,
-    /// Instructions to skip when a condition holds.
-    pub jt: u8,
-    /// Instructions to skip when it does not.
-    pub jf: u8,
-    /// Operand.
-    pub k: u32,
-}
+use crate::sys::libpcap::Insn;
 
 /// Scratch words, `BPF_MEMWORDS`.
 pub(super) const WORDS: usize = 16;

@@ -21,10 +21,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::libpcap;
+pub use crate::sys::libpcap::Insn;
 
 pub(crate) use ebpf::Hook;
 pub(crate) use gate::Gate;
-pub use insn::Insn;
 use insn::Op;
 
 /// A program of classic BPF that says which Ethernet frames are wanted. Cheap to clone.

@@ -1,13 +1,10 @@
 //! What the data about an interface mean for packet I/O.
 
 use super::Check;
-use super::interface::{Attached, Hook, Interface, NDO_XMIT, Peer};
+use super::interface::{BASIC, Interface, NDO_XMIT, Peer, ZERO_COPY};
 use super::trial::Trial;
-use crate::registry::freed_by;
-
-/// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
-pub(super) const BASIC: u64 = 1 << 0;
-pub(super) const ZERO_COPY: u64 = 1 << 3;
+use crate::count::freed_by;
+use crate::nic::{Attached, Hook};
 
 /// Longest frame that every driver sends from one buffer, and what a frame has beyond the MTU.
 const BUFFER: u32 = 2112;

@@ -6,8 +6,9 @@ use libbpf_sys as bpf;
 
 use super::link::{self, Link};
 use super::trial::Trial;
+use crate::count;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry;
+use crate::nic::{Attached, Hook, attached, programs_of_xdp};
 use crate::sys::xdp_query::{self, Xdp};
 use crate::sys::{bpf_probe, net};
 
@@ -67,92 +68,11 @@ pub struct Interface {
     pub users: Vec<String>,
 }
 
+/// `NETDEV_XDP_ACT_` bits of linux/netdev.h.
+pub(super) const BASIC: u64 = 1 << 0;
+pub(super) const ZERO_COPY: u64 = 1 << 3;
 /// `NETDEV_XDP_ACT_NDO_XMIT` of linux/netdev.h: it takes redirected frames.
 pub(super) const NDO_XMIT: u64 = 1 << 2;
-
-/// A program at a hook of an interface.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Attached {
-    /// Where.
-    pub hook: Hook,
-    /// Its id.
-    pub id: u32,
-    /// Its name; only CAP_SYS_ADMIN sees it.
-    pub name: Option<String>,
-    /// The link that attaches an XDP program; `None` for programs attached without one. Only CAP_SYS_ADMIN sees it.
-    pub link: Option<u32>,
-}
-
-impl Attached {
-    /// What takes an XDP program off the interface of that name.
-    #[must_use]
-    pub fn removal(&self, interface: &str) -> String {
-        match self.name.as_deref() {
-            Some("xdp_dispatcher") => {
-                return format!(
-                    "`xdp-loader unload {interface} --all` ends the programs that libxdp runs there"
-                );
-            }
-            Some("vale_wire") => {
-                return format!(
-                    "it is a port of a switch: `ringway vale list` shows which, `ringway vale port del SWITCH:{interface}` frees it"
-                );
-            }
-            _ => {}
-        }
-        let way = match (self.link, self.hook) {
-            (Some(link), _) => {
-                return format!("end the process that attached it, or `bpftool link detach id {link}`");
-            }
-            (None, Hook::XdpGeneric) => "xdpgeneric",
-            (None, Hook::XdpOffloaded) => "xdpoffload",
-            (None, _) => "xdp",
-        };
-        format!("`ip link set dev {interface} {way} off`")
-    }
-}
-
-/// The XDP program at an interface of the present network namespace.
-pub(crate) fn xdp_program(index: u32) -> Option<Attached> {
-    programs_of_xdp(index, &xdp_query::xdp(index).ok()?).into_iter().next()
-}
-
-/// Where programs are attached to an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Hook {
-    /// XDP in the driver.
-    XdpNative,
-    /// XDP after the driver.
-    XdpGeneric,
-    /// XDP in the device.
-    XdpOffloaded,
-    /// tc, frames that come in.
-    Ingress,
-    /// tc, frames that go out.
-    Egress,
-}
-
-impl Hook {
-    /// `xdp-native`, `xdp-generic`, `xdp-offloaded`, `tc-ingress` or `tc-egress`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::XdpNative => "xdp-native",
-            Self::XdpGeneric => "xdp-generic",
-            Self::XdpOffloaded => "xdp-offloaded",
-            Self::Ingress => "tc-ingress",
-            Self::Egress => "tc-egress",
-        }
-    }
-
-    /// Whether it is one of XDP.
-    #[must_use]
-    pub fn is_xdp(self) -> bool {
-        matches!(self, Self::XdpNative | Self::XdpGeneric | Self::XdpOffloaded)
-    }
-}
 
 /// The far end of a veth.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -211,7 +131,7 @@ impl Interface {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn interface(name: &str) -> Result<Interface> {
-    crate::backend::ebpf::quiet();
+    crate::sys::libbpf::quiet();
     let index = net::index(name).map_err(|_| {
         Error::new(ErrorKind::NotFound, name, "there is no such interface in this network namespace")
             .cure("`ip link` lists what there is")
@@ -260,23 +180,12 @@ pub fn interface(name: &str) -> Result<Interface> {
 /// ```
 #[must_use]
 pub fn xdp_features(index: u32) -> Option<u64> {
-    crate::backend::ebpf::quiet();
+    crate::sys::libbpf::quiet();
     told(&xdp_query::xdp(index).unwrap_or_default())
 }
 
 fn told(xdp: &Xdp) -> Option<u64> {
     (xdp.features != 0 || xdp_query::tells_features()).then_some(xdp.features)
-}
-
-fn attached(hook: Hook, id: u32) -> Attached {
-    Attached { hook, id, name: bpf_probe::program_name(id).ok().filter(|n| !n.is_empty()), link: None }
-}
-
-fn programs_of_xdp(index: u32, xdp: &Xdp) -> Vec<Attached> {
-    let hooks =
-        [(Hook::XdpNative, xdp.native), (Hook::XdpGeneric, xdp.generic), (Hook::XdpOffloaded, xdp.offloaded)];
-    let found = hooks.into_iter().filter(|(_, id)| *id != 0);
-    found.map(|(hook, id)| Attached { link: xdp_query::link_of(id, index), ..attached(hook, id) }).collect()
 }
 
 fn programs(index: u32, xdp: &Xdp) -> Vec<Attached> {
@@ -313,6 +222,6 @@ fn peer(link: &Link) -> Peer {
 
 fn ports(index: u32) -> Vec<(String, u32)> {
     let Ok(netns) = net::netns_inode() else { return Vec::new() };
-    let all = registry::open_ports().into_iter().filter(|p| p.interface == (netns, index));
+    let all = count::listed(&[]).into_iter().filter(|p| p.interface == (netns, index));
     all.map(|p| (p.name, p.pid)).collect()
 }

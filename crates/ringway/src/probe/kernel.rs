@@ -8,9 +8,8 @@ use libbpf_sys as bpf;
 use super::Check;
 use super::rights::{Cap, Feature, Rights};
 use crate::backend::ebpf;
-use crate::program;
 use crate::sys::mmap::Mmap;
-use crate::sys::{bpf_probe, fd, socket_probe};
+use crate::sys::{bpf_probe, fd, libbpf, program, socket_probe};
 
 /// Memory of an `xdp:` port with one queue and 2048 slots a ring, and its chunks.
 const UMEM: usize = 8 << 20;
@@ -56,7 +55,7 @@ const TYPES: Feature = Feature {
     what: "types of the kernel (BTF)",
     call: "open(2)",
     caps: &[],
-    kernel: program::NO_TYPES,
+    kernel: libbpf::NO_TYPES,
 };
 const LOOP: Feature = Feature {
     id: "bpf-loop",
@@ -152,7 +151,7 @@ const BPFFS: Feature = Feature {
 
 /// Tries all of it.
 pub(super) fn checks(rights: &Rights) -> Vec<Check> {
-    ebpf::quiet();
+    libbpf::quiet();
     let mut all = programs(rights);
     all.extend(xdp_sockets(rights));
     all.extend(packet_sockets(rights));
@@ -174,7 +173,7 @@ fn programs(rights: &Rights) -> Vec<Check> {
             n => Err(io::Error::other(format!("returned {n} in place of 7"))),
         }
     };
-    let types = TYPES.judge(rights, std::fs::File::open(program::TYPES).map(said));
+    let types = TYPES.judge(rights, std::fs::File::open(libbpf::TYPES).map(said));
     let taken = || {
         let loaded = ebpf::trial(&["taken"]).map_err(io_error)?;
         let prog = loaded.prog("taken").ok_or_else(|| io::Error::other("not loaded"))?;

@@ -35,6 +35,7 @@
 //! # Ok::<(), ringway::Error>(())
 //! ```
 
+mod attempt;
 mod check;
 mod choose;
 mod findings;
@@ -48,12 +49,12 @@ mod rights;
 mod settings;
 mod trial;
 
+pub use crate::nic::{Attached, Hook};
 pub use check::{Check, Status};
 pub(crate) use choose::choose_but;
 pub use choose::{Backend, Choice, Step, choose};
 pub use fix::Fix;
-pub(crate) use interface::xdp_program;
-pub use interface::{Attached, Hook, Interface, Peer, interface, xdp_features};
+pub use interface::{Interface, Peer, interface, xdp_features};
 pub use link::{NextHop, next_hop};
 pub use programs::programs;
 pub use rights::{Rights, capabilities};

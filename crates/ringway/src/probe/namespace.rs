@@ -9,7 +9,7 @@ use libbpf_sys as bpf;
 use super::Check;
 use super::link;
 use super::rights::{Cap, Feature, Rights};
-use crate::backend::ebpf::{DRV_MODE, SKB_MODE};
+use crate::nic::{DRV_MODE, SKB_MODE};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf as sys_bpf, bpf_probe, net, socket_probe};
 

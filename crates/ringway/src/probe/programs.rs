@@ -2,6 +2,7 @@
 
 use super::Check;
 use crate::backend::ebpf;
+use crate::sys::libbpf;
 use crate::vale::trial;
 
 /// Loads the programs of ports, host rings and switches, and says what the kernel's verifier says of those that it refuses. Nothing is
@@ -16,7 +17,7 @@ use crate::vale::trial;
 /// ```
 #[must_use]
 pub fn programs() -> Vec<Check> {
-    ebpf::quiet();
+    libbpf::quiet();
     let own = |programs: &[&str]| ebpf::trial(programs).map(drop);
     vec![
         Check::new("programs-port", "programs of ebpf: ports").judge(own(&["nic_rx", "tx"])),

@@ -1,9 +1,11 @@
 //! Moving frames from an rx ring to a tx ring: by exchanging buffers within a region, by copying between two.
 
-use super::{RingView, RxRing, TxRing};
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::slot::Slot;
-use crate::stats::{DropReason, RingStats};
+use super::rx::RxRing;
+use super::tx::TxRing;
+use super::view::RingView;
+use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, RingStats};
 
 /// How frames go from one ring to another; decided once for a pair, not per frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +52,8 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
         if s.more() || s.offload() || !rv.valid(s) || !tv.valid(Slot { len: 0, ..d }) || !same_size {
             let free = Free { view: tv, at: to, end: free_end, takes_offload };
             let Some((read, written)) = slow(rv, from, end, &free, stats) else { break };
-            from = crate::cursor::add(from, read, rv.num());
-            to = crate::cursor::add(to, written, tv.num());
+            from = crate::abi::cursor::add(from, read, rv.num());
+            to = crate::abi::cursor::add(to, written, tv.num());
             left = left.saturating_sub(read);
             continue;
         }

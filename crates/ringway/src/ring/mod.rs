@@ -10,88 +10,21 @@
 #![allow(unsafe_code)]
 
 mod forward;
+mod lease;
+mod owned;
 mod partial;
 mod rx;
+mod shape;
+mod sync;
 mod tx;
 mod view;
 
 pub use forward::{Pairing, forward};
+pub(crate) use lease::Lease;
+pub(crate) use owned::{RingParts, Span};
 pub(crate) use partial::{Finisher, leaves_checksums};
 pub use rx::{RxBurst, RxFrame, RxRing};
+pub use shape::PortShape;
+pub(crate) use sync::{RxSync, TxSync};
 pub use tx::{TxBurst, TxRing, TxSlot};
 pub(crate) use view::RingView;
-
-use std::sync::Arc;
-
-use crate::cursor;
-use crate::port::Lease;
-use crate::stats::{Field, RingStats};
-
-/// The part of a ring's state that lives outside shared memory: what was handed out at the last sync.
-#[derive(Debug)]
-struct Owned {
-    view: RingView,
-    /// First slot of the range handed out.
-    first: u32,
-    /// End of the range handed out, whatever the header says.
-    tail: u32,
-    stats: RingStats,
-    /// Keeps the ring's place in its region.
-    _lease: Arc<Lease>,
-}
-
-/// What a backend hands over to make a ring: the range `[first, tail]` that belongs to the program now.
-#[derive(Debug)]
-pub(crate) struct RingParts {
-    pub(crate) view: RingView,
-    pub(crate) first: u32,
-    pub(crate) tail: u32,
-    pub(crate) stats: RingStats,
-    pub(crate) lease: Arc<Lease>,
-}
-
-/// Slots `[at, end)` of a ring, to read or to fill.
-#[derive(Debug)]
-pub(crate) struct Span<'a> {
-    pub(crate) view: &'a RingView,
-    pub(crate) at: u32,
-    pub(crate) end: u32,
-}
-
-impl Owned {
-    /// Starts from what the header says, or afresh when that makes no sense.
-    fn resume(p: RingParts) -> Self {
-        let mut owned = Self { view: p.view, first: p.first, tail: p.tail, stats: p.stats, _lease: p.lease };
-        let head = owned.head();
-        owned.view.set_tail(p.tail);
-        owned.stats.set_avail(owned.view.dist(head, p.tail));
-        owned
-    }
-
-    /// The program's head: read once, checked against the range handed out; a wrong one resets the ring.
-    #[inline]
-    fn head(&mut self) -> u32 {
-        let (head, cur) = (self.view.head(), self.view.cur());
-        match cursor::checked_advance(self.first, self.tail, head, cur, self.view.num()) {
-            Some(_) => head,
-            None => self.reset(),
-        }
-    }
-
-    #[cold]
-    fn reset(&mut self) -> u32 {
-        self.stats.count(Field::Resets, 1);
-        self.view.set_cursors(self.first, self.tail);
-        self.first
-    }
-
-    /// Publishes the result of a sync.
-    fn publish(&mut self, head: u32, tail: u32) -> u32 {
-        let avail = self.view.dist(head, tail);
-        self.stats.synced(tail != self.tail, avail);
-        self.first = head;
-        self.tail = tail;
-        self.view.set_tail(tail);
-        avail
-    }
-}

@@ -1,7 +1,7 @@
 //! Finishing checksums in received frames before the program sees them.
 
-use super::RingView;
-use crate::cursor;
+use super::view::RingView;
+use crate::abi::cursor;
 use ringway_wire::offload::finish_if_partial;
 
 /// Drivers whose frames come straight from a sender's stack, which leaves checksums to the interface.
@@ -105,9 +105,9 @@ impl Finisher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::NS_MOREFRAG;
-    use crate::region::{Region, RegionSpec};
-    use crate::slot::Slot;
+    use crate::abi::layout::NS_MOREFRAG;
+    use crate::abi::slot::Slot;
+    use crate::memory::{Region, RegionSpec};
     use ringway_wire::checksum;
 
     const BUF: usize = 64;

@@ -3,14 +3,15 @@
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use super::{Owned, RingParts, RingView, Span};
-use crate::backend::RxSync;
-use crate::cursor;
+use super::owned::{Owned, RingParts, Span};
+use super::sync::RxSync;
+use super::view::RingView;
+use crate::abi::cursor;
+use crate::abi::layout::MAX_CHAIN;
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, RingStats};
 use crate::error::Result;
-use crate::layout::MAX_CHAIN;
-use crate::region::{Buf, Region};
-use crate::slot::Slot;
-use crate::stats::{DropReason, RingStats};
+use crate::memory::{Buf, Region};
 use ringway_wire::offload::Offload;
 
 /// A ring of received frames.
@@ -308,7 +309,7 @@ impl RxFrame<'_> {
             return false;
         }
         let old = buf.replace_index(self.slot.buf);
-        self.slot = Slot { buf: old, len: 0, flags: crate::layout::NS_BUF_CHANGED };
+        self.slot = Slot { buf: old, len: 0, flags: crate::abi::layout::NS_BUF_CHANGED };
         self.view.set_slot(self.at, self.slot);
         true
     }

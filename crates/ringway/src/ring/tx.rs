@@ -2,13 +2,14 @@
 
 use std::os::fd::RawFd;
 
-use super::{Owned, RingParts, RingView, Span};
-use crate::backend::TxSync;
-use crate::cursor;
+use super::owned::{Owned, RingParts, Span};
+use super::sync::TxSync;
+use super::view::RingView;
+use crate::abi::cursor;
+use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
+use crate::abi::slot::Slot;
 use crate::error::Result;
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG, NS_OFFLOAD};
-use crate::region::{Buf, Region};
-use crate::slot::Slot;
+use crate::memory::{Buf, Region};
 
 /// A ring of free slots to fill and send.
 ///
@@ -274,9 +275,9 @@ impl TxSlot<'_, '_> {
         self.burst.commit(slot);
     }
 
-    /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::layout): [`NS_MOREFRAG`] when the frame goes on in the
-    /// next slot, and for ports of a switch [`NS_NO_LEARN`](crate::layout::NS_NO_LEARN) and the
-    /// [destination](crate::layout::NS_PORT_SHIFT). Other ports ignore those that they do not know.
+    /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::abi::layout): [`NS_MOREFRAG`] when the frame goes on in the
+    /// next slot, and for ports of a switch [`NS_NO_LEARN`](crate::abi::layout::NS_NO_LEARN) and the
+    /// [destination](crate::abi::layout::NS_PORT_SHIFT). Other ports ignore those that they do not know.
     ///
     /// All slots of one frame must be sent to the same burst.
     ///

@@ -4,10 +4,10 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::cursor;
-use crate::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
-use crate::region::Region;
-use crate::slot::Slot;
+use crate::abi::cursor;
+use crate::abi::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
+use crate::abi::slot::Slot;
+use crate::memory::Region;
 use crate::sys::time;
 
 /// A ring in a region: its header, slots, control block and the buffers that its slots name.

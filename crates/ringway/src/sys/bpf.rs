@@ -85,7 +85,7 @@ impl Unloaded {
 pub(crate) fn load_object(mut object: OpenObject) -> Result<libbpf_rs::Object, Unloaded> {
     // Zeroed memory of this size costs nothing until it is written; the longest log has its end in it.
     const LOG: usize = 16 << 20;
-    let printed = crate::environment("RINGWAY_LIBBPF_LOG").is_some();
+    let printed = crate::sys::environment::environment("RINGWAY_LIBBPF_LOG").is_some();
     let mut logs = Vec::new();
     for program in object.progs_mut().filter(|p| p.autoload()) {
         let name = program.name().to_string_lossy().into_owned();

@@ -1,19 +1,14 @@
 //! Pinned eBPF objects: files of the BPF file system, with owner and mode.
 
-use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libbpf_sys as bpf;
 
 use super::bpf::check;
-
-pub(super) fn c_path(path: &Path) -> io::Result<CString> {
-    Ok(CString::new(path.as_os_str().as_bytes())?)
-}
+use super::dirs::{self, c_path};
 
 /// Pins a map, program or link at `path`, which must not exist.
 pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
@@ -25,7 +20,7 @@ pub(crate) fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
 /// The same for a user and a group, with just this mode.
 pub(crate) fn pin_for(object: BorrowedFd<'_>, path: &Path, owner: (u32, u32), mode: u32) -> io::Result<()> {
     pin(object, path)?;
-    super::dirs::give(path, owner, mode)
+    dirs::give(path, owner, mode)
 }
 
 /// Opens a pinned object; maps for reading only if `write` is not set.

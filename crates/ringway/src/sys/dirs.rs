@@ -9,8 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::bpffs::c_path;
 use super::fd::check;
+
+pub(super) fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
 
 /// Opens a directory, with no symbolic link anywhere on the way (openat2(2), `RESOLVE_NO_SYMLINKS`). `ELOOP` where there is one.
 pub(crate) fn open(path: &Path) -> io::Result<File> {

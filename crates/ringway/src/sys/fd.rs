@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Turns a system call's return value into a result.
@@ -14,6 +15,13 @@ fn owned(ret: i32) -> io::Result<OwnedFd> {
     let fd = check(ret)?;
     // SAFETY: the system call just made this descriptor; nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Sets an option of a socket.
+pub(super) fn set_option<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let (value, len) = ((&raw const *value).cast(), size_of::<T>() as u32);
+    // SAFETY: passes a live value and its size.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, value, len) }).map(drop)
 }
 
 /// An anonymous file of `len` zero bytes that lives as long as somebody has it open or mapped. Its size is
@@ -200,6 +208,13 @@ fn lock_op(fd: BorrowedFd<'_>, byte: i64, kind: i32, op: i32) -> io::Result<bool
         Err(e) if matches!(e.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
         Err(e) => Err(e),
     }
+}
+
+/// A descriptor that is always readable.
+pub(crate) fn always_ready() -> io::Result<Arc<OwnedFd>> {
+    let bell = eventfd()?;
+    ring_bell(bell.as_fd());
+    Ok(Arc::new(bell))
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::filter::Insn;
-
 /// Sonames: of Debian and its kin, and of everybody else.
 const NAMES: [&CStr; 2] = [c"libpcap.so.0.8", c"libpcap.so.1"];
 
@@ -13,6 +11,20 @@ const NAMES: [&CStr; 2] = [c"libpcap.so.0.8", c"libpcap.so.1"];
 const ETHERNET: c_int = 1;
 const NO_NETMASK: u32 = u32::MAX;
 const SNAPLEN: c_int = 262_144;
+
+/// An instruction of classic BPF: `struct sock_filter` of linux/filter.h, `struct bpf_insn` of libpcap.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Insn {
+    /// Operation.
+    pub code: u16,
+    /// Instructions to skip when a condition holds.
+    pub jt: u8,
+    /// Instructions to skip when it does not.
+    pub jf: u8,
+    /// Operand.
+    pub k: u32,
+}
 
 /// `struct bpf_program` of pcap/bpf.h.
 #[repr(C)]

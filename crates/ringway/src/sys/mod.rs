@@ -1,4 +1,4 @@
-//! System calls. With [`region`](crate::region) and [`ring`](crate::ring), the only code that may be unsafe.
+//! System calls. With [`region`](crate::memory) and [`ring`](crate::ring), the only code that may be unsafe.
 #![allow(unsafe_code)]
 
 mod at;
@@ -9,17 +9,21 @@ pub(crate) mod clsact;
 pub(crate) mod ctrl_c;
 pub(crate) mod dir_lock;
 pub(crate) mod dirs;
+pub(crate) mod environment;
 mod ethtool;
 pub(crate) mod fd;
 pub(crate) mod hold;
 pub(crate) mod jump;
+pub(crate) mod libbpf;
 pub(crate) mod libpcap;
 pub(crate) mod linker;
 pub(crate) mod mmap;
 pub(crate) mod net;
 pub(crate) mod netlink;
+pub(crate) mod netns;
 pub(crate) mod packet;
 pub(crate) mod private_dir;
+pub mod program;
 pub(crate) mod promiscuous;
 pub(crate) mod random;
 pub(crate) mod rights;

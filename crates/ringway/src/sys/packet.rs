@@ -10,7 +10,7 @@ use libc::{
     TP_STATUS_VLAN_TPID_VALID, TP_STATUS_VLAN_VALID, TP_STATUS_WRONG_FORMAT,
 };
 
-use super::fd::check;
+use super::fd::{check, set_option};
 use super::mmap::Mmap;
 
 /// Bytes of metadata before each frame, both ways: `struct virtio_net_hdr` (`PACKET_VNET_HDR`).
@@ -73,12 +73,6 @@ impl Geometry {
     }
 }
 
-pub(super) fn set<T>(fd: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
-    let (value, len) = ((&raw const *value).cast(), size_of::<T>() as u32);
-    // SAFETY: passes a live value and its size.
-    check(unsafe { libc::setsockopt(fd.as_raw_fd(), level, option, value, len) }).map(drop)
-}
-
 fn get<T: Copy>(fd: &OwnedFd, level: i32, option: i32, mut value: T) -> io::Result<T> {
     let mut len = size_of::<T>() as u32;
     let out = (&raw mut value).cast();
@@ -94,7 +88,7 @@ fn socket() -> io::Result<OwnedFd> {
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
     // SAFETY: the call just made this descriptor.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    set(&fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
+    set_option(&fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1)?;
     Ok(fd)
 }
 
@@ -112,12 +106,12 @@ fn bind(fd: &OwnedFd, ifindex: u32, protocol: i32) -> io::Result<()> {
 
 /// Raises a socket buffer, beyond the system's limit where the process may.
 fn raise(fd: &OwnedFd, force: i32, ask: i32) -> io::Result<()> {
-    set(fd, libc::SOL_SOCKET, force, &SOCKET_BUFFER)
-        .or_else(|_| set(fd, libc::SOL_SOCKET, ask, &SOCKET_BUFFER))
+    set_option(fd, libc::SOL_SOCKET, force, &SOCKET_BUFFER)
+        .or_else(|_| set_option(fd, libc::SOL_SOCKET, ask, &SOCKET_BUFFER))
 }
 
 fn map(fd: &OwnedFd, option: i32, geometry: Geometry) -> io::Result<Mmap> {
-    set(fd, libc::SOL_PACKET, option, &geometry.request())?;
+    set_option(fd, libc::SOL_PACKET, option, &geometry.request())?;
     Mmap::shared(fd.as_fd(), geometry.bytes(), 0, true)
 }
 
@@ -159,9 +153,9 @@ impl PacketRx {
     ) -> io::Result<Self> {
         let fd = socket()?;
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
-        set(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
-        set(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
-        set(&fd, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &1)?;
+        set_option(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        set_option(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
+        set_option(&fd, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &1)?;
         raise(&fd, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
         let mem = map(&fd, libc::PACKET_RX_RING, geometry)?;
         if let Some(queue) = queue {
@@ -190,7 +184,7 @@ impl PacketRx {
         let kind = libc::PACKET_FANOUT_HASH | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
         let unique = if id.is_none() { libc::PACKET_FANOUT_FLAG_UNIQUEID } else { 0 };
         let word = u32::from(id.unwrap_or(0)) | (kind | unique) << 16;
-        set(&self.fd, libc::SOL_PACKET, libc::PACKET_FANOUT, &word)?;
+        set_option(&self.fd, libc::SOL_PACKET, libc::PACKET_FANOUT, &word)?;
         Ok(get(&self.fd, libc::SOL_PACKET, libc::PACKET_FANOUT, 0u32)? as u16)
     }
 
@@ -278,7 +272,7 @@ fn only_queue(fd: &OwnedFd, queue: u32) -> io::Result<()> {
         step(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
     ];
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    set(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    set_option(fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
 }
 
 /// The sending half: a socket that sends from a mapped ring, and one for frames longer than the ring's.
@@ -299,11 +293,11 @@ impl PacketTx {
     pub(crate) fn open(ifindex: u32, geometry: Geometry) -> io::Result<Self> {
         let [fd, long] = [socket()?, socket()?];
         for fd in [&fd, &long] {
-            set(fd, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
+            set_option(fd, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
             raise(fd, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?;
         }
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
-        set(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
+        set_option(&fd, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
         let mem = map(&fd, libc::PACKET_TX_RING, geometry)?;
         bind(&fd, ifindex, 0)?;
         bind(&long, ifindex, 0)?;

@@ -5,7 +5,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
-use super::{packet, socket_probe};
+use super::fd::set_option;
+use super::socket_probe;
 
 /// A socket that receives nothing and keeps an interface promiscuous.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(super) fn join(socket: &OwnedFd, ifindex: u32) -> io::Result<()> {
             mr_alen: 0,
             mr_address: [0; 8],
         };
-        packet::set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
+        set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &member)?;
     }
     Ok(())
 }

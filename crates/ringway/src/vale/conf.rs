@@ -3,8 +3,10 @@
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::layout::{self, info, port as at};
+use super::module::Module;
+use super::port::SwitchPort;
+use super::switch::Switch;
 use super::vlan::{VlanMode, VlanSet, WORDS};
-use super::{Module, Switch, SwitchPort};
 use crate::error::{Error, ErrorKind, Result};
 
 /// What a storm limit's interval is counted in: parts of a nanosecond.

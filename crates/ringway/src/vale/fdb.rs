@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
-use super::Switch;
 use super::layout::{self, fdb, info};
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::time;
 use ringway_wire::MacAddr;
@@ -59,7 +59,7 @@ impl Switch {
     }
 
     /// Puts an address on a port for good, or with `None` has frames to it dropped as `blackhole`: also those for which their sender
-    /// names a [port](crate::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
+    /// names a [port](crate::abi::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address or a VLAN above 4095; [`ErrorKind::Unfit`]

@@ -38,7 +38,7 @@ impl Folder {
     /// Those of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
     /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
     pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        super::check_name(name)?;
+        super::name::check_name(name)?;
         let root = pins::make_root()?;
         let _alone = lock_root(&root, name)?;
         let dir = pins::make_whole(&root, name, |making| {
@@ -59,7 +59,7 @@ impl Folder {
     /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Unfit`] when it is of another kind;
     /// [`ErrorKind::Denied`] to those who may not look.
     pub fn open(name: &str, kind: &str) -> Result<Self> {
-        let dir = super::find(name)?;
+        let dir = super::find::find(name)?;
         if !dir.join(kind).exists() {
             return Err(Error::new(ErrorKind::Unfit, name, format!("it is no {kind}"))
                 .cure("`ringway vale list` shows what it is"));

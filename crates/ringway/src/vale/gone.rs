@@ -5,9 +5,9 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapHandle};
 
-use super::Switch;
 use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
 use super::secrets::Ticket;
+use super::switch::Switch;
 use crate::sys::dir_lock::Locks;
 
 impl Switch {

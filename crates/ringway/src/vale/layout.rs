@@ -3,8 +3,8 @@
 pub(crate) use ringway_bpf::layout::switch::{ctl, info};
 use ringway_bpf::layout::switch::{module_run, vlans};
 
-use crate::region::{Layout, RegionSpec};
-use crate::stats::BLOCK;
+use crate::count::BLOCK;
+use crate::memory::{Layout, RegionSpec};
 
 /// Largest number of a port, and so most ports of a switch.
 pub(crate) const PORTS_MAX: u32 = 254;
@@ -131,7 +131,7 @@ impl Shape {
             interfaces: 1,
             rings,
             slots: self.slots,
-            buffers: crate::layout::FIRST_BUF + rings * self.slots,
+            buffers: crate::abi::layout::FIRST_BUF + rings * self.slots,
             buf_size: self.buf_size,
         }
     }

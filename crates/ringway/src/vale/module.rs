@@ -12,8 +12,8 @@ use std::str::FromStr;
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
 use super::objects;
-use crate::backend::ebpf::quiet;
 use crate::error::{Error, ErrorKind, Result};
+use crate::sys::libbpf::quiet;
 use crate::sys::{bpffs, dirs, linker};
 
 /// The decision of a switch, chosen when it is made.

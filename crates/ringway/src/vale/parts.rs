@@ -10,14 +10,16 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use super::access::PortAccess;
 use super::layout::{RINGS_MAX, Shape, ctl, port as at};
+use super::load::{self, Identity};
 use super::module::Code;
-use super::objects::Identity;
-use super::{PortAccess, Switch, objects, pins};
-use crate::backend::ebpf::refused;
+use super::switch::Switch;
+use super::{objects, pins};
 use crate::error::{Error, Result};
-use crate::port::{Lease, PortShape};
-use crate::region::{Alloc, Backing, Region};
+use crate::memory::{Alloc, Backing, Region};
+use crate::ring::{Lease, PortShape};
+use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 
 /// New parts of a port, which nobody can find yet.
@@ -42,7 +44,7 @@ impl Parts {
         drop(Lease::take(&mapped, on, &rings)?);
         let bells = (0..shape.rings).map(|_| objects::bell(on)).collect::<Result<_>>()?;
         let send = switch.sender(of, on)?;
-        let look = objects::load_look(&switch.maps, shape, of, on)?;
+        let look = load::load_look(&switch.maps, shape, of, on)?;
         Ok(Self { region, bells, send, look })
     }
 
@@ -145,7 +147,7 @@ impl Switch {
     fn sender(&self, of: Identity, on: &str) -> Result<OwnedFd> {
         match self.code()? {
             Code::Bridge | Code::Hub => objects::open_pin(&pins::send(&self.dir), true, on),
-            code @ Code::Custom(_) => objects::load_send(&self.maps, &code, self.shape, of, on),
+            code @ Code::Custom(_) => load::load_send(&self.maps, &code, self.shape, of, on),
         }
     }
 

@@ -29,12 +29,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::name::check_name;
 use super::trust;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::bpffs;
+use crate::port::name::is_switch;
 use crate::sys::dir_lock::DirLock;
-use crate::sys::dirs;
-use crate::sys::is_root;
+use crate::sys::{bpffs, dirs, is_root};
 
 /// A directory to lock, which root alone may open: who may use a port only must not keep root from changing the switch.
 pub(crate) const LOCK: &str = "lock";
@@ -51,7 +51,7 @@ pub fn root() -> PathBuf {
 
 /// What somebody said it is.
 fn named_root() -> Option<PathBuf> {
-    ROOT.get().cloned().or_else(|| crate::environment("RINGWAY_BPFFS").map(PathBuf::from))
+    ROOT.get().cloned().or_else(|| crate::sys::environment::environment("RINGWAY_BPFFS").map(PathBuf::from))
 }
 
 /// Keeps switches in `dir`, for this process and for good. It must lie in a BPF file system; where it does not, making a
@@ -307,7 +307,7 @@ pub(super) fn discard(dir: &Path) -> io::Result<()> {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn clear(name: &str) -> Result<bool> {
-    super::check_name(name)?;
+    check_name(name)?;
     check_root()?;
     let (root, left) = (root(), root().join(format!("~{name}")));
     if !left.exists() {
@@ -351,20 +351,6 @@ const ROUTER: &str = "router";
 #[must_use]
 pub fn is_router(name: &str) -> bool {
     is_switch(name) && switch(name).join(ROUTER).exists()
-}
-
-/// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.
-pub(crate) fn is_switch(name: &str) -> bool {
-    name.starts_with("vale") && name.len() <= 15 && is_plain(name)
-}
-
-/// Names of ports: 1 to 31 letters, digits, `_` and `-`.
-pub(crate) fn is_port(name: &str) -> bool {
-    (1..=31).contains(&name.len()) && is_plain(name)
-}
-
-fn is_plain(name: &str) -> bool {
-    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// Names of the switches that exist.

@@ -10,58 +10,20 @@ use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
+use super::access::PortAccess;
 use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
-use super::objects::Identity;
+use super::load::Identity;
+use super::nic::NicPath;
 use super::parts::Parts;
 use super::secrets::Ticket;
-use super::{NicPath, Switch, objects, pins};
+use super::switch::Switch;
+use super::{objects, pins};
+use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry::freed_by;
+use crate::port::name::is_port;
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
-use crate::sys::{bpf, dirs, effective_group, effective_user};
-
-/// Who may open a port.
-///
-/// Whoever may read and write its files may send, receive and poll; the mode is that of a file: `0o660` for owner and group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PortAccess {
-    /// Owner; `None`: who made the port.
-    pub uid: Option<u32>,
-    /// Group; `None`: of who made the port.
-    pub gid: Option<u32>,
-    /// Permission bits; those to execute are of no meaning.
-    pub mode: u32,
-}
-
-impl Default for PortAccess {
-    fn default() -> Self {
-        Self { uid: None, gid: None, mode: 0o600 }
-    }
-}
-
-impl PortAccess {
-    /// For root alone.
-    pub(super) fn of_root() -> Self {
-        Self { uid: Some(0), gid: Some(0), mode: 0o600 }
-    }
-
-    /// User and group, those that are not named being the caller's.
-    pub(super) fn owner(&self) -> (u32, u32) {
-        (self.uid.unwrap_or_else(effective_user), self.gid.unwrap_or_else(effective_group))
-    }
-
-    /// Bits to read and write of a port's files.
-    pub(super) fn file_mode(&self) -> u32 {
-        self.mode & 0o666
-    }
-
-    /// Bits to read and search of a directory: for those who may read the port's files.
-    pub(super) fn search_mode(&self) -> u32 {
-        let readers = self.mode & 0o444;
-        readers | readers >> 2
-    }
-}
+use crate::sys::{bpf, dirs};
 
 /// A port that a switch has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -302,7 +264,7 @@ impl Switch {
         let on = format!("{}:{name}", self.name);
         // That of a host's side is not one that a port can be opened by.
         let plain = if flags & at::HOST != 0 { name.trim_end_matches('^') } else { name };
-        if !pins::is_port(plain) {
+        if !is_port(plain) {
             return Err(Error::new(ErrorKind::BadName, on, "not the name of a port")
                 .cure("1 to 31 letters, digits, _ or -"));
         }

@@ -7,93 +7,22 @@
 //!
 //! Programs of NICs know no generation. Old and new ones may run at once: all that they remember is in maps.
 
-use std::fs;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::access::PortAccess;
 use super::layout::info;
+use super::load::{self, Identity};
 use super::module::Code;
-use super::nic::{Aside, Entries};
-use super::objects::Identity;
-use super::{PortAccess, Switch, SwitchPort, objects, parts, pins};
+use super::nic::Aside;
+use super::pins;
+use super::place::{Fresh, Place};
+use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::error::{Error, Result};
-use crate::sys::{bpf, bpffs};
-
-/// Where programs are in use.
-#[derive(Debug, Clone)]
-pub(super) enum Place {
-    /// A pin, and who may open it: whoever runs it opens it by this path.
-    Pin(PathBuf, PortAccess),
-    /// A link, which is pinned there.
-    Link(PathBuf),
-    /// The only entry of a map of programs, which is pinned there.
-    Entry(PathBuf),
-    /// The entries of a NIC in maps of interfaces, which are pinned in that directory.
-    Entries(PathBuf, Entries),
-}
-
-impl Place {
-    pub(super) fn path(&self) -> &Path {
-        let (Self::Pin(path, _) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
-        path
-    }
-
-    /// The program there.
-    fn program(&self) -> io::Result<OwnedFd> {
-        let object = |path| bpffs::get(path, true);
-        match self {
-            Self::Pin(path, _) => object(path),
-            Self::Link(path) => bpf::program_of(object(path)?.as_fd()),
-            Self::Entry(path) => bpf::program_in(object(path)?.as_fd()),
-            Self::Entries(_, entries) => entries.program(),
-        }
-    }
-
-    /// Where a program is pinned until it takes this place.
-    fn beside(&self) -> PathBuf {
-        let name = self.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        self.path().with_file_name(format!("~{name}"))
-    }
-
-    /// Makes ready to put a program here, so that little is left that may fail.
-    fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
-        match self {
-            Self::Pin(_, access) => {
-                let beside = self.beside();
-                parts::forget(&beside)?; // of a reload that was killed
-                bpffs::pin_for(program, &beside, access.owner(), access.file_mode())
-            }
-            Self::Link(_) | Self::Entry(_) | Self::Entries(..) => Ok(()),
-        }
-    }
-
-    fn forget(&self) {
-        if let Self::Pin(..) = self {
-            let _ = fs::remove_file(self.beside());
-        }
-    }
-
-    /// Puts a prepared program in the place of `old`. A link whose interface was deleted attaches nothing any more.
-    fn put(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
-        match self {
-            Self::Pin(path, _) => fs::rename(self.beside(), path),
-            Self::Link(path) => match bpf::update_link(bpffs::get(path, true)?.as_fd(), program, old) {
-                Err(e) if e.raw_os_error() == Some(libc::ENOLINK) => Ok(()),
-                done => done,
-            },
-            Self::Entry(path) => bpf::put_program(bpffs::get(path, true)?.as_fd(), program),
-            Self::Entries(_, entries) => entries.put(program),
-        }
-    }
-}
-
-/// A program that is to take the place of another one.
-pub(super) struct Fresh {
-    pub(super) place: Place,
-    pub(super) program: OwnedFd,
-}
+use crate::sys::bpffs;
 
 impl Switch {
     /// Replaces the programs of all ports by those of this version of Ringway, with the switch's own module, while frames move:
@@ -141,7 +70,7 @@ impl Switch {
     /// The new program that takes what users of ports send, loaded, in the place of the switch and in that of each port. With a user's
     /// module each port gets one of its own.
     fn senders(&self, ports: &[SwitchPort], code: &Code, generation: u32) -> Result<Vec<Fresh>> {
-        let load = |of, on: &str| objects::load_send(&self.maps, code, self.shape, of, on);
+        let load = |of, on: &str| load::load_send(&self.maps, code, self.shape, of, on);
         let of_port =
             |port: &SwitchPort| Place::Pin(pins::send(&pins::port(&self.dir, &port.name)), port.access);
         if code.is_of_user() {
@@ -168,7 +97,7 @@ impl Switch {
     fn programs(&self, port: &SwitchPort, generation: u32) -> Result<Vec<Fresh>> {
         let on = self.full_name(port);
         let identity = Identity { generation, ..self.identity(port.number) };
-        let look = objects::load_look(&self.maps, self.shape, identity, &on)?;
+        let look = load::load_look(&self.maps, self.shape, identity, &on)?;
         let place = Place::Pin(pins::port(&self.dir, &port.name).join("look"), port.access);
         let mut all = vec![Fresh { place, program: look }];
         if port.nic.is_some() {

@@ -7,11 +7,13 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
+use super::access::PortAccess;
 use super::layout::{PORTS_MAX, port as at, state};
-use super::objects::Identity;
+use super::load::Identity;
 use super::parts::Parts;
+use super::pins;
 use super::secrets::Ticket;
-use super::{PortAccess, Switch, pins};
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dirs;
 

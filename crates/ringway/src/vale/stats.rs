@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
 use super::layout::{Shape, ctl, past, state};
-use super::{Switch, SwitchPort};
-use crate::port::PortCounters;
-use crate::stats::{Counters, DropReason, RingStats};
+use super::port::SwitchPort;
+use super::switch::Switch;
+use crate::count::{Counters, DropReason, PortCounters, RingStats};
 use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::{PortConf, Switch, SwitchSpec, VlanMode};
-use crate::layout::NS_MOREFRAG;
-use crate::slot::Slot;
+use super::switch::Switch;
+use super::{PortConf, SwitchSpec, VlanMode};
+use crate::abi::layout::NS_MOREFRAG;
+use crate::abi::slot::Slot;
 use crate::{DropReason, Port};
 
 pub(super) struct Temporary(Option<Switch>);

@@ -8,17 +8,16 @@ use std::path::Path;
 
 use ringway_bpf::layout::switch::look as at;
 
+use super::find::find;
 use super::layout::state;
+use super::load::LOOK_PROGRAM;
 use super::secrets::Ticket;
 use super::{objects, pins};
+use crate::count::{Counters, KernelHalf, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::PortName;
-use crate::port::PortCounters;
-use crate::stats::Counters;
+use crate::port::name::PortName;
 use crate::sys::bpf;
 
-/// The name of the program, and of the file in which a port has it.
-pub(super) const PROGRAM: &str = "vale_look";
 const FILE: &str = "look";
 
 /// The program that a client asks.
@@ -96,15 +95,9 @@ fn look(program: BorrowedFd<'_>, ring: u32) -> std::io::Result<Look> {
     })
 }
 
-/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first. `id` is the number of
-/// the program that tells, `tag` that of the port.
-pub(crate) fn add_port_counters(
-    id: u32,
-    tag: u64,
-    name: &str,
-    sum: &mut PortCounters,
-    each: &mut [Counters],
-) {
+/// Adds what the switch counted for a port that some process has open: to the whole, and to each ring, tx rings first.
+pub(crate) fn add_port_counters(half: &KernelHalf<'_>, sum: &mut PortCounters, each: &mut [Counters]) {
+    let &KernelHalf { id, tag, name, .. } = half;
     let rings = each.len() / 2;
     let Some(view) = of_open_port(id, name) else { return };
     let looks: Result<Vec<Look>> = (0..rings as u32).map(|r| view.look(r, name)).collect();
@@ -124,13 +117,13 @@ pub(crate) fn add_port_counters(
 /// The view of an open port: by its program's number, which takes privilege, or by its file, which takes access to the port.
 fn of_open_port(id: u32, name: &str) -> Option<View> {
     if let Ok(program) = bpf::program_by_id(id)
-        && bpf::prog_name(id) == PROGRAM
+        && bpf::prog_name(id) == LOOK_PROGRAM
     {
         return Some(View(program));
     }
     let name: PortName = name.parse().ok()?;
     let (switch, port) = name.switch_port()?;
-    View::open(&pins::port(&super::find(switch).ok()?, port), switch).ok()
+    View::open(&pins::port(&find(switch).ok()?, port), switch).ok()
 }
 
 /// The refusal of a port that its user had.

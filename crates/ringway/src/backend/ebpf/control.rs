@@ -4,13 +4,13 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::core::{ALL_QUEUES, Core, SLOTS};
+use super::egress::Egress;
 use super::object::{Config, KRING, KRING_COUNTERS};
-use super::{Core, Egress, SLOTS};
-use crate::backend::Control;
-use crate::backend::nic::{LOOK_NS, all_served, gone};
+use crate::count::{Counters, DropReason, KernelHalf, PortCounters, RingStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::port::PortCounters;
-use crate::stats::{Counters, DropReason, RingStats};
+use crate::nic::{LOOK_NS, all_served, gone};
+use crate::port::Control;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, net, time, xdp_query};
 
@@ -117,15 +117,21 @@ fn take_refused(kernel: &mut Counters, device: &Counters) {
 
 /// The same for a port of another process, whose map is known by its id: for the whole and for each ring, tx rings
 /// first. The interface does not tell rings apart: what it refused of several is in the whole only.
-pub(crate) fn add_map_counters(
-    id: u32,
-    counted: bool,
-    rings: (u32, u32),
-    sum: &mut PortCounters,
-    each: &mut [Counters],
-) {
+pub(crate) fn add_map_counters(half: &KernelHalf<'_>, sum: &mut PortCounters, each: &mut [Counters]) {
+    add_counters(half, false, sum, each);
+}
+
+/// The same for a port that counts what the interface takes.
+pub(crate) fn add_taken_counters(half: &KernelHalf<'_>, sum: &mut PortCounters, each: &mut [Counters]) {
+    add_counters(half, true, sum, each);
+}
+
+fn add_counters(half: &KernelHalf<'_>, counted: bool, sum: &mut PortCounters, each: &mut [Counters]) {
+    let rings = half.rings;
     let len = ((rings.0 + rings.1 + 1) as usize * KRING).next_multiple_of(4096);
-    let Ok(map) = bpf::map_by_id(id).and_then(|fd| Mmap::shared(fd.as_fd(), len, 0, false)) else { return };
+    let Ok(map) = bpf::map_by_id(half.id).and_then(|fd| Mmap::shared(fd.as_fd(), len, 0, false)) else {
+        return;
+    };
     let map = Arc::new(map);
     fold(&map, rings, counted, sum);
     for (r, counters) in (0..).zip(each) {
@@ -146,7 +152,7 @@ impl Core {
         }
         self.looked_ns.store(now, Relaxed);
         self.look_now()?;
-        let all = self.cfg.host == 0 && self.cfg.queue == super::ALL_QUEUES;
+        let all = self.cfg.host == 0 && self.cfg.queue == ALL_QUEUES;
         if all { all_served(&self.name, &self.interface, self.cfg.rx_rings) } else { Ok(()) }
     }
 

@@ -13,6 +13,7 @@
 //! behind an owner of host rings that was killed; it passes all ([`egress`]).
 
 mod control;
+mod core;
 mod egress;
 pub(super) mod object;
 mod rx;
@@ -29,57 +30,56 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
-use super::{Setup, beside_host, nic};
+use crate::count::KernelCounters;
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, Gate, Hook};
-use crate::name::{NicRings, PortName};
-use crate::port::{Made, OpenOptions, PortShape};
-use crate::probe;
-use crate::region::{Region, RegionSpec};
-use crate::registry::{KernelCounters, freed_by};
+use crate::memory::{RegionSpec, bpf_array};
+use crate::nic::{self, beside_host};
+use crate::port::name::{NicRings, PortName, parse};
+use crate::port::{Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
+use crate::ring::PortShape;
+use crate::sys::libbpf::refused;
 use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{bpf, net, xdp_trial};
+use crate::sys::{bpf, net};
 
-pub(crate) use control::add_map_counters;
+pub(super) use self::core::{ALL_QUEUES, BUF_SIZE};
+use self::core::{Core, SLOTS};
+pub(crate) use control::{add_map_counters, add_taken_counters};
 use egress::Egress;
 use object::{Config, LIVE_MAX, Loaded};
-pub(crate) use object::{quiet, refused, region};
 pub(crate) use trial::trial;
 
-/// Slots of a ring when the user names no number: two bursts of 1024.
-const SLOTS: u32 = 2048;
+/// Ports called `ebpf:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "ebpf",
+    goes_on: false,
+    parse: parse::ebpf,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Ebpf { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Ebpf { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
-/// Bytes of a buffer: 33 cache lines. With a power of two the first lines of all buffers, the only ones that short frames
-/// touch, share so few sets of the caches that a burst of some hundred evicts itself.
-pub(super) const BUF_SIZE: u32 = 2112;
-
-/// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-pub(crate) const SKB_MODE: u32 = 1 << 1;
-pub(crate) const DRV_MODE: u32 = 1 << 2;
-
-/// `cfg.queue` when all are served.
-pub(super) const ALL_QUEUES: u32 = u32::MAX;
-
-/// What the rings of a port share. It is dropped with the last of them, and detaches everything.
-#[derive(Debug)]
-struct Core {
-    name: String,
-    interface: Arc<net::Interface>,
-    driver: String,
-    loaded: Loaded,
-    cfg: Config,
-    region: Region,
-    /// Whether the interface's own count of frames taken is kept.
-    counted: bool,
-    /// When the interface was last looked at, monotonic ns.
-    looked_ns: AtomicU64,
-    _attached: Vec<OwnedFd>,
-    _promiscuous: Option<Promiscuous>,
-    /// What the description says of frames that do not come.
-    unheard: &'static str,
-    /// Of host rings; it goes before the gate that it may jump through.
-    egress: Option<Egress>,
-    gate: Option<Gate>,
+/// Host rings can't send alone, and a port that only sends has no frames to share.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    match name {
+        PortName::Ebpf { rings, .. } if *rings != NicRings::Host => {
+            let nothing = options.send_only && (options.take.is_some() || options.copy);
+            nothing.then_some((
+                "a port that only sends takes and copies nothing",
+                "open it without `take` and `copy`",
+            ))
+        }
+        _ => refuse_send_only(name, options),
+    }
 }
 
 /// An interface that exists, and the what is wanted of it.
@@ -139,7 +139,7 @@ pub(crate) fn open(port: &PortName, ifname: &str, rings: NicRings, options: &Ope
         None => {
             let mut spec = target.shape.region(BUF_SIZE);
             spec.buffers += options.extra_bufs;
-            region(&spec, &name)?
+            bpf_array(&spec, &name)?
         }
     };
     region.shared().need_bpf(&name)?;
@@ -244,11 +244,11 @@ fn links(
             nic::refuse_member(name, target.index)?;
         }
         let receiver = gate.map_or(receiver, Gate::entry);
-        let link = nic::attach_xdp(receiver, (netns, target.index), DRV_MODE);
-        attached.push(link.map_err(|e| xdp_refused(name, (netns, target.index), &target.interface, e))?);
+        let link = nic::attach_xdp(receiver, (netns, target.index), nic::DRV_MODE);
+        attached.push(link.map_err(|e| nic::xdp_refused(name, (netns, target.index), &target.interface, e))?);
     }
-    let (private, held) =
-        net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, SKB_MODE)).map_err(|e| {
+    let (private, held) = net::in_private_netns(|| bpf::link(tx, 1, libbpf_sys::BPF_XDP, nic::SKB_MODE))
+        .map_err(|e| {
             Error::io(name, "keeping the transmit program attached failed", e).cure_if_denied("run as root")
         })?;
     attached.extend([held, private]);
@@ -293,70 +293,4 @@ fn load(cfg: &Config, setup: &Setup) -> Result<(Loaded, bool)> {
 fn point(map: &MapHandle, index: u32, name: &str) -> Result<()> {
     map.update(&0u32.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY)
         .map_err(|e| refused(name, "naming the interface to the transmit program", &e))
-}
-
-/// Explains why a program could not be attached to the interface, given by namespace and index.
-pub(crate) fn xdp_refused(
-    name: &str,
-    on: (u32, u32),
-    interface: &net::Interface,
-    e: std::io::Error,
-) -> Error {
-    let code = e.raw_os_error();
-    let words = match code {
-        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => interface.inside(|| Ok(xdp_trial::words(on.1))),
-        _ => Ok(None),
-    };
-    let words = words.ok().flatten().map_or(String::new(), |w| format!(" ({w})"));
-    let error = Error::io(name, format!("XDP program refused{words}"), e);
-    match code {
-        Some(libc::EBUSY | libc::EEXIST) => busy(name, on, interface),
-        Some(libc::EOPNOTSUPP) => {
-            let what = match interface.driver().as_str() {
-                "" => "XDP program refused: the interface has no native XDP".to_owned(),
-                driver => format!("XDP program refused: driver {driver} has no native XDP"),
-            };
-            Error::new(ErrorKind::Unsupported, name, what)
-                .cure("use a veth, a tap or a NIC whose driver has native XDP")
-        }
-        Some(libc::EPERM) => error.cure("run as root"),
-        Some(libc::EINVAL | libc::ERANGE | libc::ENOSPC) => {
-            error.cure("lower the MTU, the number of queues or turn off LRO: drivers limit them under XDP")
-        }
-        _ => error,
-    }
-}
-
-/// Says what has the XDP hook of an interface, and what frees it.
-fn busy(name: &str, on: (u32, u32), interface: &net::Interface) -> Error {
-    let found = interface.inside(|| Ok((probe::xdp_program(on.1), net::name(on.1)?)));
-    let (program, ifname) = found.unwrap_or((None, "IF".into()));
-    let mut what = "busy: an XDP program is attached to the interface".to_owned();
-    if let Some(p) = &program {
-        let called = p.name.as_ref().map_or(String::new(), |name| format!(" ({name})"));
-        what = format!("busy: XDP program {}{called} is attached to the interface", p.id);
-    }
-    let owner = nic::owner(on.0, on.1);
-    if let Some(p) = &owner {
-        what += &format!("; pid {} has {} open", p.pid, p.name);
-    }
-    let cure = match (owner, program) {
-        (Some(p), _) => freed_by(p.pid),
-        (None, Some(p)) => p.removal(&ifname),
-        (None, None) => "try again: it is gone now".into(),
-    };
-    Error::new(ErrorKind::Busy, name, what).cure(cure)
-}
-
-impl Core {
-    /// The control block of a ring, tx rings first, then rx rings.
-    fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
-        let s = self.region.shared();
-        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * crate::region::CTL_SIZE + at)
-    }
-
-    /// The kernel's tail of a ring; the client's mapping of it is read-only.
-    fn tail(&self, ring: u32) -> &std::sync::atomic::AtomicU32 {
-        self.loaded.kstate.u32(ring as usize * object::KRING)
-    }
 }

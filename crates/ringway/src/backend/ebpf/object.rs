@@ -2,19 +2,19 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::Once;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject};
 use ringway_bpf::Record;
 pub(crate) use ringway_bpf::layout::port::ctl;
 use ringway_bpf::layout::port::{config, kring};
 
+use crate::count::BLOCK;
 use crate::error::{Error, ErrorKind, Result};
-use crate::program;
-use crate::region::{Alloc, Backing, Region, RegionSpec};
-use crate::stats::BLOCK;
+use crate::memory::Region;
 use crate::sys::bpf::Bell;
+use crate::sys::libbpf::{quiet, refused};
 use crate::sys::mmap::Mmap;
+use crate::sys::program;
 
 /// Bytes of the kernel's state of one ring: a line of cursors, then a block of counters.
 pub(crate) const KRING: usize = kring::SIZE;
@@ -25,9 +25,6 @@ const _: () = assert!(KRING == KRING_COUNTERS + BLOCK);
 
 /// Longest frame that a live frame holds: a page less headroom, bookkeeping and the tail room for fragments.
 pub(crate) const LIVE_MAX: u32 = 3300;
-
-/// A region's array is one value; the verifier follows offsets up to 512 MiB (BPF_MAX_VAR_OFF) in it.
-const REGION_MAX: usize = 1 << 29;
 
 /// What programs have as constants.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,67 +66,6 @@ impl Config {
             .with_u32(config::NETNS, self.netns)
             .with_u32(config::COPY, self.copy)
             .into_bytes()
-    }
-}
-
-/// Makes a region in a mapped eBPF array.
-pub(crate) fn region(spec: &RegionSpec, port: &str) -> Result<Region> {
-    quiet();
-    let layout = spec.layout()?;
-    if layout.total > REGION_MAX {
-        let what =
-            format!("a region of {} MiB is more than the 512 MiB programs can reach", layout.total >> 20);
-        return Err(Error::new(ErrorKind::Invalid, port, what).cure("ask for fewer slots"));
-    }
-    let opts = libbpf_sys::bpf_map_create_opts {
-        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as _,
-        map_flags: libbpf_sys::BPF_F_MMAPABLE,
-        ..Default::default()
-    };
-    let map = MapHandle::create(MapType::Array, Some("ringway_region"), 4, layout.total as u32, 1, &opts)
-        .map_err(|e| refused(port, "making the region's eBPF array", &e))?;
-    let fd = map.as_fd().try_clone_to_owned().map_err(|e| Error::io(port, "dup failed", e))?;
-    Region::over(fd, layout, Backing::BpfArray, Alloc::new(&layout))
-}
-
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours. RINGWAY_LIBBPF_LOG keeps its log.
-pub(crate) fn quiet() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        if crate::environment("RINGWAY_LIBBPF_LOG").is_none() {
-            libbpf_rs::set_print(None);
-        }
-    });
-}
-
-/// Turns libbpf's error into one line with a cure.
-pub(crate) fn refused(port: &str, what: &str, e: &libbpf_rs::Error) -> Error {
-    let kind = e.kind();
-    let error = match kind_to_io(kind) {
-        std::io::ErrorKind::Other if !program::tells_types() => Error::new(
-            ErrorKind::Unsupported,
-            port,
-            format!("{what} failed: the kernel does not tell its types (BTF)"),
-        ),
-        std::io::ErrorKind::Other => Error::new(ErrorKind::Io, port, format!("{what} failed: {e}")),
-        known => Error::io(port, format!("{what} failed"), known.into()),
-    };
-    match kind {
-        libbpf_rs::ErrorKind::PermissionDenied => error
-            .with_kind(ErrorKind::Denied)
-            .cure("run as root, or with CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and CAP_SYS_ADMIN"),
-        _ => error.cure(program::cure()),
-    }
-}
-
-fn kind_to_io(kind: libbpf_rs::ErrorKind) -> std::io::ErrorKind {
-    match kind {
-        libbpf_rs::ErrorKind::PermissionDenied => std::io::ErrorKind::PermissionDenied,
-        libbpf_rs::ErrorKind::OutOfMemory => std::io::ErrorKind::OutOfMemory,
-        libbpf_rs::ErrorKind::InvalidInput => std::io::ErrorKind::InvalidInput,
-        libbpf_rs::ErrorKind::NotFound => std::io::ErrorKind::NotFound,
-        libbpf_rs::ErrorKind::Unsupported => std::io::ErrorKind::Unsupported,
-        _ => std::io::ErrorKind::Other,
     }
 }
 

@@ -8,12 +8,11 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
-use super::Core;
+use super::core::Core;
 use super::object::ctl;
-use crate::backend::RxSync;
+use crate::abi::handshake;
 use crate::error::Result;
-use crate::handshake;
-use crate::ring::{Finisher, RingView};
+use crate::ring::{Finisher, RingView, RxSync};
 use crate::sys::{bpf::Bell, time};
 
 /// Syncs that find nothing between two looks at the clock.

@@ -9,14 +9,14 @@
 
 use std::os::fd::OwnedFd;
 
-use super::Core;
+use super::core::Core;
 use super::object::LIVE_MAX;
+use crate::abi::cursor;
 use crate::backend::xdp::{KERNEL_CHAIN, Room, Sender};
-use crate::cursor;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
 use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
+use crate::sys::xsk::{Wanted, Xsk, ZeroCopy};
 
 /// How often the interface is asked, in ns.
 const ASK_NS: u64 = 100_000_000;
@@ -131,7 +131,7 @@ impl Small {
                 receive: false,
                 zero_copy: ZeroCopy::No,
             };
-            let umem = Umem::of(&core.region, false);
+            let umem = core.region.shared().umem(false);
             let socket = Xsk::new(fd, &umem, &want).ok();
             self.sender = socket.map(|s| Sender { fd: s.fd, rings: s.tx, umem });
             // Without AF_XDP, or with another socket on the queue, live frames do the work.

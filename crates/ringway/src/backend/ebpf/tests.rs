@@ -6,14 +6,15 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
 
+use super::core::ALL_QUEUES;
 use super::object::{Config, KRING, KRING_COUNTERS, LIVE_MAX, Loaded, ctl};
-use super::{ALL_QUEUES, Setup, region};
+use crate::abi::slot::Slot;
+use crate::count::{Counters, DropReason, RingStats};
 use crate::filter::{Filter, Gate, Hook, Insn};
-use crate::name::{NicRings, PortName};
-use crate::port::{OpenOptions, PortShape};
-use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::{Counters, DropReason, RingStats};
+use crate::memory::bpf_array;
+use crate::port::name::{NicRings, PortName};
+use crate::port::{OpenOptions, Setup};
+use crate::ring::{PortShape, RingView};
 use crate::sys::{bpf, fd::Epoll};
 
 const SLOTS: u32 = 16;
@@ -47,7 +48,7 @@ impl Bench {
         let name = PortName::Ebpf { interface: "bench".into(), rings };
         let rx_rings = if host { super::cpus() } else { 1 };
         let shape = PortShape { tx_rings: 2, rx_rings, slots: SLOTS, host };
-        let region = region(&shape.region(2048), "bench").unwrap();
+        let region = bpf_array(&shape.region(2048), "bench").unwrap();
         let setup = Setup::within(&name, region, shape).unwrap();
         let l = &setup.region.shared().layout;
         let cfg = Config {
@@ -273,7 +274,7 @@ fn what_can_not_be_sent_is_dropped_by_name() {
         (Slot { buf: 0, len: 60, flags: 0 }, DropReason::BadSlot),
         (Slot { buf: u32::MAX, len: 60, flags: 0 }, DropReason::BadSlot),
         (Slot { buf, len: 2049, flags: 0 }, DropReason::BadSlot),
-        (Slot { buf, len: 60, flags: crate::layout::NS_MOREFRAG }, DropReason::BadSlot),
+        (Slot { buf, len: 60, flags: crate::abi::layout::NS_MOREFRAG }, DropReason::BadSlot),
         (Slot { buf, len: 13, flags: 0 }, DropReason::TooShort),
         (Slot { buf, len: 0, flags: 0 }, DropReason::TooShort),
     ];

@@ -1,14 +1,15 @@
 //! Loading the programs without an interface, to see whether this kernel takes them.
 
-use super::object::{Config, LIVE_MAX, Loaded, region};
-use super::{ALL_QUEUES, BUF_SIZE};
+use super::core::{ALL_QUEUES, BUF_SIZE};
+use super::object::{Config, LIVE_MAX, Loaded};
 use crate::error::Result;
-use crate::port::PortShape;
+use crate::memory::bpf_array;
+use crate::ring::PortShape;
 
 /// Loads the programs named over a region of their own. Nothing is attached.
 pub(crate) fn trial(progs: &[&str]) -> Result<Loaded> {
     let shape = PortShape { tx_rings: 1, rx_rings: 1, slots: 16, host: false };
-    let region = region(&shape.region(BUF_SIZE), "probe")?;
+    let region = bpf_array(&shape.region(BUF_SIZE), "probe")?;
     let l = &region.shared().layout;
     let cfg = Config {
         ctl_ofs: l.ctl(0) as u32,

@@ -9,16 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 
-use super::Core;
+use super::core::Core;
 use super::object::ctl;
 use super::small::Small;
-use crate::backend::{TxSync, null::always_ready};
-use crate::cursor;
+use crate::abi::layout::MAX_CHAIN;
+use crate::abi::{cursor, handshake};
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::handshake;
-use crate::layout::MAX_CHAIN;
-use crate::ring::RingView;
-use crate::stats::{DropReason, Field, RingStats};
+use crate::ring::{RingView, TxSync};
+use crate::sys::fd::always_ready;
 use crate::sys::{bpf, time};
 
 /// Frames from which on a call on live frames is the faster way; fewer go by AF_XDP.

@@ -1,6 +1,6 @@
 //! What befalls each frame: a sequence that depends on the seed and the number of the frame alone.
 
-use crate::name::FaultOptions;
+use crate::port::name::FaultOptions;
 
 /// Weyl constant of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -6,32 +6,35 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Progress;
 use super::lane::Lane;
-use crate::backend::{self, Control, RxSync, Setup, TxSync};
-use crate::cursor;
+use crate::abi::cursor;
+use crate::abi::layout::MAX_CHAIN;
+use crate::count::{Counters, PortCounters, Registration};
 use crate::error::{Error, Result};
-use crate::layout::MAX_CHAIN;
-use crate::name::{FaultOptions, PortName};
-use crate::port::{Made, OpenOptions, PortCounters, PortShape};
-use crate::registry::Registration;
-use crate::ring::{RingView, RxRing, Span, TxRing};
-use crate::stats::Counters;
+use crate::port::name::{FaultOptions, PortName, around};
+use crate::port::{Control, Kind, Made, Open, OpenOptions, Setup, refuse_send_only, wrong_kind};
+use crate::ring::{PortShape, RingView, RxRing, RxSync, Span, TxRing, TxSync};
 use crate::sys::fd::{Epoll, Timer};
 use crate::sys::time::monotonic_ns;
 
-/// Opens `port` and what is around it. A frame that is not delayed or changed is exchanged between the two pairs of
+/// Ports called `fault:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "fault",
+    goes_on: false,
+    parse: around::fault,
+    refuses: refuse_send_only,
+    open: Open::Around {
+        own_rings: true,
+        open: |name, inside, options| match name {
+            PortName::Fault { options: faults, .. } => open(name, faults, inside, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// Puts faults around the port `inside`. A frame that is not delayed or changed is exchanged between the two pairs of
 /// rings when they share a region, which all ports but pipes do.
-pub(crate) fn open(
-    name: &PortName,
-    faults: &FaultOptions,
-    port: &PortName,
-    options: &OpenOptions,
-) -> Result<Made> {
-    let mut options = options.clone();
-    if options.region.is_none() {
-        options.region = backend::common_region(&[(name, options.zero_copy)], &options)?;
-    }
-    let inside = backend::make(port, &options)?;
-    let region = options.region.unwrap_or_else(|| inside.region.clone());
+fn open(name: &PortName, faults: &FaultOptions, inside: Made, options: &OpenOptions) -> Result<Made> {
+    let region = options.region.clone().unwrap_or_else(|| inside.region.clone());
     let slots = inside.shape.slots.min(region.shared().layout.slots);
     let setup = Setup::within(name, region, PortShape { slots, ..inside.shape })?;
     let of = |used: bool| match used {

@@ -10,12 +10,12 @@
 use std::collections::VecDeque;
 
 use super::dice::Dice;
-use crate::cursor;
-use crate::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
-use crate::name::FaultOptions;
+use crate::abi::cursor;
+use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
+use crate::port::name::FaultOptions;
 use crate::ring::Span;
-use crate::slot::Slot;
-use crate::stats::{DropReason, Field, RingStats};
 
 /// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own; while there are more,
 /// further frames stay in the ring they come from.

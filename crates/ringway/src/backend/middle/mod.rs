@@ -20,18 +20,9 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-pub(crate) use watch::watch;
-
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::PortName;
 use crate::ring::RingView;
 use crate::sys::fd;
-
-/// How many ports in `name`, the innermost apart, have rings of their own.
-pub(crate) fn own_rings(name: &PortName) -> u32 {
-    let own = u32::from(matches!(name, PortName::Fault { .. }));
-    own + name.inside().map_or(0, own_rings)
-}
 
 /// Makes the file at `path`, or empties it. Refuses one that another port writes.
 fn create(path: &Path, port: &str) -> Result<File> {

@@ -6,12 +6,11 @@ use proptest::prelude::*;
 
 use super::dice::Dice;
 use super::lane::{HOLD_NS, Lane, QUEUE_BYTES};
-use crate::layout::NS_MOREFRAG;
-use crate::name::FaultOptions;
-use crate::port::{Lease, PortShape};
-use crate::registry::Registration;
-use crate::ring::{RingView, Span};
-use crate::slot::Slot;
+use crate::abi::layout::NS_MOREFRAG;
+use crate::abi::slot::Slot;
+use crate::count::Registration;
+use crate::port::name::FaultOptions;
+use crate::ring::{Lease, PortShape, RingView, Span};
 use crate::{Counters, Direction, DropReason, Region, RegionSpec};
 
 /// Two rings and what a test needs to play both sides of a lane.
@@ -72,7 +71,7 @@ impl Bench {
     /// Runs the lane with `room` slots free; returns how many source slots it took.
     fn run(&mut self, now: u64, room: u32, last: bool) -> u32 {
         let mut src = Span { view: &self.from, at: self.head, end: self.filled };
-        let end = crate::cursor::add(self.tail, room, SLOTS);
+        let end = crate::abi::cursor::add(self.tail, room, SLOTS);
         let mut dst = Span { view: &self.to, at: self.tail, end };
         self.lane.run(&mut src, &mut dst, now, last);
         let took = self.from.dist(self.head, src.at);
@@ -86,7 +85,7 @@ impl Bench {
             let mut bytes = Vec::new();
             let (slots, good) = self.to.gather(self.read, self.tail, &mut bytes);
             assert!(good);
-            self.read = crate::cursor::add(self.read, slots, SLOTS);
+            self.read = crate::abi::cursor::add(self.read, slots, SLOTS);
             out.push(bytes);
         }
         out
@@ -263,9 +262,9 @@ fn bad_slots_are_dropped_by_name_and_block_nothing() {
     let mut bench = Bench::new(&FaultOptions::default(), true);
     for bad in [1, 2] {
         assert!((0..4).all(|n| bench.fill(&[n; 20])));
-        let at = crate::cursor::add(bench.head, bad, SLOTS);
+        let at = crate::abi::cursor::add(bench.head, bad, SLOTS);
         bench.from.set_slot(at, Slot { buf: u32::MAX, len: 20, flags: 0 });
-        let last = crate::cursor::add(bench.head, 3, SLOTS);
+        let last = crate::abi::cursor::add(bench.head, 3, SLOTS);
         let unfinished = Slot { flags: NS_MOREFRAG, ..bench.from.slot(last) };
         bench.from.set_slot(last, unfinished);
         bench.run(0, SLOTS - 1, false);

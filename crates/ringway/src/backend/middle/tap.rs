@@ -2,11 +2,27 @@
 
 use std::fs::File;
 
-use super::watch::{Observer, Place};
+use super::watch::{Observer, Place, watch};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{PortName, TapOptions};
+use crate::port::name::{PortName, TapOptions, around};
+use crate::port::{Kind, Open, refuse_send_only, wrong_kind};
 use crate::sys::time;
 use ringway_wire::pcapfile::{PcapError, Writer};
+
+/// Ports called `tap:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "tap",
+    goes_on: false,
+    parse: around::tap,
+    refuses: refuse_send_only,
+    open: Open::Around {
+        own_rings: false,
+        open: |name, inside, _| match name {
+            PortName::Tap { options, .. } => watch(name, inside, options.dir, Tap::create(name, options)?),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 /// How long a frame may stay in memory while others follow, in ns.
 const FLUSH_NS: u64 = 1_000_000_000;

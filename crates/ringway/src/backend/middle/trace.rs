@@ -9,11 +9,29 @@
 use std::fmt::Debug;
 use std::io::{self, BufWriter, Write};
 
-use super::watch::{Observer, Place};
+use super::watch::{Observer, Place, watch};
 use crate::error::{Error, Result};
-use crate::name::{PortName, TraceOptions};
+use crate::port::name::{PortName, TraceOptions, around};
+use crate::port::{Kind, Open, refuse_send_only, wrong_kind};
 use crate::sys::time;
 use ringway_wire::{TimeOfDay, parse};
+
+/// Ports called `trace:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "trace",
+    goes_on: false,
+    parse: around::trace,
+    refuses: refuse_send_only,
+    open: Open::Around {
+        own_rings: false,
+        open: |name, inside, _| match name {
+            PortName::Trace { options, .. } => {
+                watch(name, inside, options.dir, Trace::create(name, options)?)
+            }
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
 
 const SECOND_NS: u64 = 1_000_000_000;
 

@@ -5,11 +5,11 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
-use crate::backend::{Control, RxSync, TxSync};
+use crate::count::PortCounters;
 use crate::error::Result;
-use crate::name::{Direction, PortName};
-use crate::port::{Made, PortCounters};
-use crate::ring::RingView;
+use crate::port::name::{Direction, PortName};
+use crate::port::{Control, Made};
+use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::time;
 
 /// The ring that a frame passes.
@@ -99,7 +99,7 @@ impl Eye {
             if good && let Err(e) = observer.frame(self.place, now, &self.frame) {
                 return (at, Err(e));
             }
-            at = crate::cursor::add(at, slots, ring.num());
+            at = crate::abi::cursor::add(at, slots, ring.num());
         }
         (end, observer.synced())
     }

@@ -21,92 +21,59 @@
 //!
 //! Nothing stays after the process but what sockets leave, which is nothing.
 
+mod core;
 mod rx;
 mod tx;
 
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Weak};
 
-use super::nic::{self, LOOK_NS};
-use super::{Control, SLOTS, Setup};
+use self::core::{Core, HEADER, Lost, TAG};
+use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
-use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions, PortCounters, PortShape};
-use crate::region::RegionSpec;
-use crate::stats::{DropReason, Field, RingStats};
-use crate::sys::packet::{Geometry, PacketRx, PacketTx, take_drops};
+use crate::memory::RegionSpec;
+use crate::nic::{self};
+use crate::port::name::{NicRings, PortName, no_host_rings, parse};
+use crate::port::{
+    Control, Kind, Made, Open, OpenOptions, Refusal, SLOTS, Setup, refuse_send_only, wrong_kind,
+};
+use crate::ring::PortShape;
+use crate::sys::packet::{Geometry, PacketRx, PacketTx};
 use crate::sys::{net::Interface, time};
+
+/// Ports called `packet:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "packet",
+    goes_on: false,
+    parse: parse::packet,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Packet { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Packet { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// Packet sockets take no frame away.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    let take = ("packet sockets leave all frames to the host", "use ebpf: or xdp: to take some");
+    refuse_send_only(name, options).or_else(|| options.take.is_some().then_some(take))
+}
 
 /// Bytes of a buffer: 33 cache lines, for the reason given at `ebpf:`.
 const BUF_SIZE: u32 = 2112;
-
-/// Ethernet header and VLAN tag.
-const HEADER: u32 = 14;
-const TAG: u32 = 4;
-
-/// Longest frame, without metadata, that is received or sent. IP packets have 65,535 bytes at most.
-const MAX_FRAME: usize = 65_535 + 14 + 4 * 4;
 
 /// Longest frame that gets a slot of the kernel's rings; longer ones take the way past them.
 const MAX_IN_RING: u32 = 16_384;
 
 /// Frames of a kernel's transmit ring: the most that one system call sends.
 const TX_FRAMES: usize = 512;
-
-/// What the rings of a port share.
-#[derive(Debug)]
-struct Core {
-    name: String,
-    interface: Interface,
-    looked_ns: AtomicU64,
-}
-
-impl Core {
-    /// Fails when the interface is gone. Looks at most ten times a second.
-    fn look(&self) -> Result<()> {
-        let now = time::monotonic_ns();
-        if now.saturating_sub(self.looked_ns.load(Relaxed)) < LOOK_NS {
-            return Ok(());
-        }
-        self.looked_ns.store(now, Relaxed);
-        self.look_now().map(drop)
-    }
-
-    /// Whether the link is up; fails when the interface is gone.
-    fn look_now(&self) -> Result<bool> {
-        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))
-    }
-}
-
-/// Frames that the kernel dropped because a ring or the memory of its socket was full. It counts a super-frame as one.
-///
-/// The kernel tells their number once, to whoever asks first, from any thread. The ring's counters have one writer, so
-/// others leave the number here until the ring is synced.
-#[derive(Debug)]
-struct Lost {
-    socket: Arc<OwnedFd>,
-    untold: AtomicU64,
-}
-
-impl Lost {
-    fn new(socket: Arc<OwnedFd>) -> Arc<Self> {
-        Arc::new(Self { socket, untold: AtomicU64::new(0) })
-    }
-
-    /// How many are not in the ring's counters yet.
-    fn ask(&self) -> u64 {
-        let new = take_drops(&self.socket);
-        self.untold.fetch_add(new, Relaxed) + new
-    }
-
-    /// Puts them there.
-    fn tell(&self, stats: &RingStats) {
-        let lost = self.untold.swap(0, Relaxed) + take_drops(&self.socket);
-        stats.count(Field::In, lost);
-        stats.drop(DropReason::RingFull, lost);
-    }
-}
 
 /// The port as a whole. It holds no socket: who only reads counters keeps nothing open.
 #[derive(Debug)]

@@ -4,13 +4,12 @@
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::{Arc, Weak};
 
-use super::{Core, Lost, MAX_FRAME};
-use crate::backend::RxSync;
+use super::core::{Core, Lost, MAX_FRAME};
+use crate::abi::layout::{MAX_CHAIN, NS_MOREFRAG};
+use crate::abi::slot::Slot;
+use crate::count::{DropReason, Field, RingStats};
 use crate::error::{Error, Result};
-use crate::layout::{MAX_CHAIN, NS_MOREFRAG};
-use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::{DropReason, Field, RingStats};
+use crate::ring::{RingView, RxSync};
 use crate::sys::fd::Watch;
 use crate::sys::packet::{METADATA, PacketFrame, PacketRx, SPARE, take_error};
 use ringway_wire::offload::{Gso, Offload, Segments, VLAN_LEN, finish_checksum, insert_vlan};

@@ -100,8 +100,8 @@ impl Loans {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::region::{Region, RegionSpec};
-    use crate::slot::Slot;
+    use crate::abi::slot::Slot;
+    use crate::memory::{Region, RegionSpec};
     use proptest::prelude::*;
 
     const SLOTS: u32 = 8;

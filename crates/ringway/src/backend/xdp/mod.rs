@@ -12,34 +12,61 @@
 //!
 //! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
 
+mod core;
 mod loans;
 mod queue;
 mod rx;
+mod rx_half;
 mod sender;
 #[cfg(test)]
 mod tests;
 mod tx;
+mod tx_half;
 
-use std::os::fd::{AsFd, OwnedFd, RawFd};
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, ObjectBuilder};
+use libbpf_rs::{MapHandle, ObjectBuilder};
 
 pub(crate) use sender::{KERNEL_CHAIN, Room, Sender};
 
-use super::ebpf::{self, object};
-use super::{Control, Setup, beside_host, nic};
+use self::core::Core;
+use super::ebpf;
+use crate::count::{DropReason, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Gate, Hook};
-use crate::name::{NicRings, PortName, no_host_rings};
-use crate::port::{Made, OpenOptions, PortCounters};
-use crate::region::Region;
-use crate::stats::DropReason;
-use crate::sys::promiscuous::Promiscuous;
-use crate::sys::{net, xdp_query, xdp_trial, xsk};
+use crate::memory::Region;
+use crate::nic::{self, beside_host};
+use crate::port::name::{NicRings, PortName, no_host_rings, parse};
+use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
+use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
+
+/// Ports called `xdp:`.
+pub(crate) const KIND: Kind = Kind {
+    scheme: "xdp",
+    goes_on: false,
+    parse: parse::xdp,
+    refuses,
+    open: Open::Alone {
+        region: |name, options| match name {
+            PortName::Xdp { interface, rings } => spec(interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+        foreign_region: false,
+        open: |name, options| match name {
+            PortName::Xdp { interface, rings } => open(name, interface, *rings, options),
+            other => Err(wrong_kind(other)),
+        },
+    },
+};
+
+/// An AF_XDP socket leaves no copy.
+fn refuses(name: &PortName, options: &OpenOptions) -> Option<Refusal> {
+    let copy = ("an AF_XDP socket takes the frame itself", "use ebpf: or packet: for copies");
+    refuse_send_only(name, options).or_else(|| options.copy.then_some(copy))
+}
 
 /// Bytes of a buffer under zero copy, whose chunks are powers of two. Otherwise as `ebpf:` has it.
 const ZERO_COPY_BUF: u32 = 2048;
@@ -50,85 +77,12 @@ const BUF_SIZES: std::ops::RangeInclusive<u32> = 1792..=3840;
 /// `NETDEV_XDP_ACT_XSK_ZEROCOPY` of linux/netdev.h.
 const ZERO_COPY: u64 = 1 << 3;
 
-/// What the queues of a port share.
-#[derive(Debug)]
-struct Core {
-    name: String,
-    interface: Arc<net::Interface>,
-    driver: String,
-    ifindex: u32,
-    /// More rx queues than these pass the port by.
-    served: u32,
-    region: Region,
-    mtu: AtomicU32,
-    /// Why the driver does not run the program, if it does not.
-    generic: Option<String>,
-    sockets: MapHandle,
-    /// Detaches the program when it is closed.
-    _link: OwnedFd,
-    _promiscuous: Option<Promiscuous>,
-    /// What the description says of frames that do not come.
-    unheard: &'static str,
-    /// The filter before it.
-    gate: Option<Gate>,
-}
-
-impl Core {
-    /// The MTU when the interface was last looked at.
-    #[inline]
-    fn mtu(&self) -> u32 {
-        self.mtu.load(Relaxed)
-    }
-
-    /// Fails when the interface is gone or changed so that frames would pass the port by.
-    fn look_now(&self) -> Result<()> {
-        self.interface.link_up().map_err(|e| nic::gone(&self.name, e))?;
-        self.mtu.store(self.interface.mtu().map_err(|e| nic::gone(&self.name, e))?, Relaxed);
-        Ok(())
-    }
-
-    /// The same, and the queues too.
-    fn look(&self) -> Result<()> {
-        self.look_now()?;
-        nic::all_served(&self.name, &self.interface, self.served)
-    }
-
-    /// Leads the frames of a queue to a socket.
-    fn serve(&self, queue: u32, socket: RawFd) -> Result<()> {
-        self.sockets
-            .update(&queue.to_ne_bytes(), &socket.to_ne_bytes(), MapFlags::ANY)
-            .map_err(|e| object::refused(&self.name, "giving the socket to the XDP program", &e))
-    }
-
-    /// Explains why a socket could not be set up.
-    fn refused(&self, queue: u32, e: std::io::Error) -> Error {
-        if let Err(gone) = self.look_now() {
-            return gone;
-        }
-        let code = e.raw_os_error();
-        let error = Error::io(&self.name, format!("AF_XDP socket on queue {queue} refused"), e);
-        match code {
-            Some(libc::EBUSY) => {
-                error.with_kind(ErrorKind::Busy).cure("end the program whose AF_XDP socket has the queue")
-            }
-            Some(libc::EPERM) => error.cure("run as root, or with CAP_NET_RAW"),
-            Some(libc::ENOBUFS | libc::ENOMEM) => {
-                error.cure("raise the locked-memory limit (`ulimit -l unlimited`) or ask for fewer slots")
-            }
-            Some(libc::EAFNOSUPPORT) => {
-                error.with_kind(ErrorKind::Unsupported).cure("the kernel has no AF_XDP; use packet:IF")
-            }
-            _ => error.cure("use ebpf: or packet: on this interface"),
-        }
-    }
-}
-
 /// The region that a port of this name needs.
 pub(crate) fn spec(
     ifname: &str,
     rings: NicRings,
     options: &OpenOptions,
-) -> Result<crate::region::RegionSpec> {
+) -> Result<crate::memory::RegionSpec> {
     let name = PortName::Xdp { interface: ifname.into(), rings }.to_string();
     let target = ebpf::target(&name, ifname, rings, options)?;
     let size = if options.zero_copy || zero_copy(target.index) { ZERO_COPY_BUF } else { ebpf::BUF_SIZE };
@@ -234,8 +188,8 @@ fn generic_instead(e: &std::io::Error) -> bool {
 /// Loads the program and attaches it, natively if the driver can.
 fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool) -> Result<Core> {
     let name = &setup.name;
-    let fail = |what: &'static str| move |e: libbpf_rs::Error| object::refused(name, what, &e);
-    object::quiet();
+    let fail = |what: &'static str| move |e: libbpf_rs::Error| libbpf::refused(name, what, &e);
+    libbpf::quiet();
     let mut open =
         ObjectBuilder::default().open_memory(ringway_bpf::XSK).map_err(fail("reading the eBPF object"))?;
     let queues = target.interface.queues();
@@ -255,7 +209,7 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
     let entry = gate.as_ref().map_or(program.as_fd(), Gate::entry);
     let link = |flags| nic::attach_xdp(entry, (netns, target.index), flags);
     // Generic XDP has none of the limits of drivers, and no zero copy.
-    let (link, generic) = match link(ebpf::DRV_MODE) {
+    let (link, generic) = match link(nic::DRV_MODE) {
         Err(e) if generic_instead(&e) && !only_zero_copy => {
             let why = match e.raw_os_error() {
                 Some(libc::EOPNOTSUPP) => "has no native XDP".to_owned(),
@@ -264,11 +218,11 @@ fn attach(setup: &Setup, target: ebpf::Target, netns: u32, only_zero_copy: bool)
                     format!("refused native XDP: {words}")
                 }
             };
-            (link(ebpf::SKB_MODE), Some(why))
+            (link(nic::SKB_MODE), Some(why))
         }
         r => (r, None),
     };
-    let link = link.map_err(|e| ebpf::xdp_refused(name, (netns, target.index), &target.interface, e))?;
+    let link = link.map_err(|e| nic::xdp_refused(name, (netns, target.index), &target.interface, e))?;
     if let Some(why) = &generic {
         beside_host::refuse_generic(name, (netns, target.index), &target.interface, why)?;
     }

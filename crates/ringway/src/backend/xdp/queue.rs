@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Core;
-use super::rx::RxHalf;
+use super::core::Core;
+use super::rx_half::RxHalf;
 use super::sender::Sender;
-use super::tx::TxHalf;
+use super::tx_half::TxHalf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::fd::Watch;
 use crate::sys::xsk::{Umem, Wanted, Xsk, ZeroCopy};
@@ -36,7 +36,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Sets up `fd`, a fresh socket, on queue `want.queue`.
     pub(super) fn new(core: Arc<Core>, want: Wanted, fd: OwnedFd) -> Result<Self> {
-        let umem = Umem::of(&core.region, want.zero_copy != ZeroCopy::No);
+        let umem = core.region.shared().umem(want.zero_copy != ZeroCopy::No);
         let watch = Watch::new().map_err(|e| Error::io(&core.name, "epoll_create failed", e))?;
         let bufs = core.region.shared().layout.bufs;
         let queue = Self {

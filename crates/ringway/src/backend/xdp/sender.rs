@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::loans::Loans;
-use crate::cursor;
+use crate::abi::cursor;
+use crate::abi::slot::Slot;
+use crate::count::DropReason;
 use crate::ring::RingView;
-use crate::slot::Slot;
-use crate::stats::DropReason;
 use crate::sys::xsk::{Desc, Kick, TxRings, Umem, XskFd};
 
 /// Buffers of one frame that the kernel puts into one socket buffer (MAX_SKB_FRAGS, the first one is linear).

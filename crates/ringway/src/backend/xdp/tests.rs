@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use super::make;
 use super::queue::Queue;
-use crate::name::{NicRings, PortName};
+use crate::count::{Counters, DropReason};
+use crate::port::name::{NicRings, PortName};
 use crate::port::{OpenOptions, Port};
 use crate::ring::{RxRing, TxRing};
-use crate::stats::{Counters, DropReason};
 use crate::sys::net;
 
 /// No wait takes longer; far above what any needs.

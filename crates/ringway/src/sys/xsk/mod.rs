@@ -14,8 +14,8 @@ use ring::{ADDR, DESC};
 pub(crate) use ring::{Desc, Ring};
 
 use super::fd::check;
-use crate::layout::HEADROOM;
-use crate::region::Region;
+use super::mmap::Mmap;
+use crate::abi::layout::HEADROOM;
 
 /// `XDP_MAX_TX_SKB_BUDGET` of linux/if_xdp.h: frames that one call sends in copy mode, 32 before Linux 6.17.
 pub(super) const MAX_TX_SKB_BUDGET: i32 = 9;
@@ -41,12 +41,9 @@ unsafe impl Send for Umem {}
 unsafe impl Sync for Umem {}
 
 impl Umem {
-    /// The buffers of a region.
-    pub(crate) fn of(region: &Region, aligned: bool) -> Self {
-        let s = region.shared();
-        let l = &s.layout;
-        let first = s.mem.at(l.buf_ofs, l.bufs as usize * l.buf_size as usize);
-        Self::new(first, l.bufs, l.buf_size, aligned)
+    /// The `bufs` buffers of `buf_size` bytes in `mem`, of which the first is at the offset `first`.
+    pub(crate) fn of(mem: &Mmap, first: usize, (bufs, buf_size): (u32, u32), aligned: bool) -> Self {
+        Self::new(mem.at(first, bufs as usize * buf_size as usize), bufs, buf_size, aligned)
     }
 
     /// The `bufs` buffers of `buf_size` bytes whose first is at `first`, [`HEADROOM`] behind the start of a page.

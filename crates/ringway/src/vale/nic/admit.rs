@@ -1,13 +1,14 @@
 //! Whether an interface may become a port of a switch.
 
 use super::Nic;
-use crate::backend::nic::owner;
+use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
-use crate::registry::freed_by;
+use crate::nic::{owner, tc};
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
-use crate::tc;
 use crate::vale::layout::{nic as at, port};
-use crate::vale::{NicOptions, NicPath, Switch, SwitchPort, switches};
+use crate::vale::nic::{NicOptions, NicPath};
+use crate::vale::port::SwitchPort;
+use crate::vale::switch::{Switch, switches};
 
 /// XDP programs of ports, switches and routers, which leave nothing for a program at tc.
 const TAKERS: [&str; 4] = ["nic_rx", "to_socket", "vale_wire", "router"];

@@ -4,11 +4,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::edge;
 use super::shared::Shared;
-use crate::stats::{DropReason, RingStats};
+use crate::count::{DropReason, RingStats};
 use crate::sys::{net, veth};
 use crate::vale::layout::{PORTS, nic as at, port, state};
+use crate::vale::nic::NicPath;
+use crate::vale::pins;
+use crate::vale::port::SwitchPort;
 use crate::vale::stats::SwitchPortStats;
-use crate::vale::{NicPath, Switch, SwitchPort, pins};
+use crate::vale::switch::Switch;
 
 impl Switch {
     /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.

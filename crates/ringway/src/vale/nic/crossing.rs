@@ -7,15 +7,20 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::Ordering::Release;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::nic::tc::Stand;
 use crate::sys::net::{self, Interface};
 use crate::sys::{hold, veth};
 use crate::vale::layout::port;
-use crate::vale::{NicPath, Switch, SwitchPort, pins};
+use crate::vale::nic::NicPath;
+use crate::vale::pins;
+use crate::vale::port::SwitchPort;
+use crate::vale::switch::Switch;
 
 /// The inner end of port 1 has the next index, and so on: the kernel tells the interfaces of a table apart by index alone.
 const INNER: u32 = 0x5257_0000;
@@ -103,4 +108,9 @@ impl Switch {
         let kept = hold::held(&pins::port(&self.dir, &p.name).join("keep")).and_then(|kept| kept.metadata());
         (kept.map_or(0, |kept| kept.ino() as u32), INNER + p.number)
     }
+}
+
+/// The place of the program at the outer end of a crossing, whose files lie beside those of the member's.
+pub(super) fn crossing_stand(dir: &Path) -> Stand<'_> {
+    Stand::ingress(dir).called("crossing-")
 }

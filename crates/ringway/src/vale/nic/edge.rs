@@ -12,11 +12,13 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
-use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
+use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, net};
 use crate::vale::layout::{PORTS, info, nic as at, port};
-use crate::vale::{Switch, SwitchPort, objects};
+use crate::vale::objects;
+use crate::vale::port::SwitchPort;
+use crate::vale::switch::Switch;
 
 /// Bytes of an entry: index of an interface, descriptor of a program.
 const ENTRY: usize = 8;

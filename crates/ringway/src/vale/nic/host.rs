@@ -17,9 +17,13 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use super::shared::Shared;
 use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tc::{Stand, Way};
+use crate::nic::tc::{Stand, Way};
+use crate::vale::access::PortAccess;
 use crate::vale::layout::{info, port, state};
-use crate::vale::{Module, PortAccess, Switch, SwitchPort, pins};
+use crate::vale::module::Module;
+use crate::vale::pins;
+use crate::vale::port::SwitchPort;
+use crate::vale::switch::Switch;
 
 impl Switch {
     /// The programs of a host's side know the plain learning bridge only.

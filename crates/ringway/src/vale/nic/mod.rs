@@ -34,15 +34,18 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::access::PortAccess;
 use super::layout::{info, port, state};
-use super::{PortAccess, Switch, SwitchPort, pins};
-use crate::backend::ebpf::{DRV_MODE, xdp_refused};
-use crate::backend::nic::{attach_xdp, find};
+use super::pins;
+use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::tc::{Stand, Way};
+use crate::nic::{DRV_MODE, attach_xdp, find, xdp_refused};
 use crate::ring::leaves_checksums;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs, hold, veth};
-use crate::tc::{Stand, Way};
+use crossing::crossing_stand;
 pub(super) use edge::Entries;
 pub use options::{NicOptions, NicPath};
 pub(super) use programs::{Aside, try_load};
@@ -313,11 +316,6 @@ impl Switch {
         let link = bpffs::get(&pins::port(&self.dir, nic).join("xdp"), true);
         link.and_then(|link| bpf::xdp_lives(link.as_fd())).is_ok_and(|lives| !lives)
     }
-}
-
-/// The place of the program at the outer end of a crossing, whose files lie beside those of the member's.
-fn crossing_stand(dir: &Path) -> Stand<'_> {
-    Stand::ingress(dir).called("crossing-")
 }
 
 impl Nic {

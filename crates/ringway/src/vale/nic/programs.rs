@@ -9,18 +9,24 @@ use libbpf_rs::{MapCore, MapHandle, OpenObject};
 use ringway_bpf::Record;
 use ringway_bpf::layout::nic::nic_config;
 
-use super::crossing_stand;
+use super::crossing::crossing_stand;
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
-use crate::backend::ebpf::{SKB_MODE, refused};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nic::SKB_MODE;
+use crate::nic::tc::Stand;
+use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, dirs, hold, net};
-use crate::tc::Stand;
+use crate::vale::access::PortAccess;
 use crate::vale::layout::port;
+use crate::vale::load::{self, Identity};
 use crate::vale::module::Code;
-use crate::vale::objects::{Identity, Maps};
-use crate::vale::reload::{Fresh, Place};
-use crate::vale::{NicPath, PortAccess, Switch, SwitchPort, objects, parts, pins};
+use crate::vale::nic::NicPath;
+use crate::vale::objects::Maps;
+use crate::vale::place::{Fresh, Place};
+use crate::vale::port::SwitchPort;
+use crate::vale::switch::Switch;
+use crate::vale::{parts, pins};
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
@@ -67,8 +73,7 @@ impl Switch {
         names: [&str; N],
         on: &str,
     ) -> Result<[OwnedFd; N]> {
-        let config =
-            objects::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
+        let config = load::config(&self.maps, self.shape, Identity { generation, ..self.identity(number) });
         let own = Record::new(nic_config::SIZE)
             .with_u32(nic_config::IFINDEX, self.nic_word(number, port::IFINDEX))
             .with_u32(nic_config::NETNS, self.nic_word(number, port::NETNS))
@@ -79,7 +84,7 @@ impl Switch {
 
     /// Loads the program that counts for all NICs, and the one that is attached and calls it.
     fn load_counters(&self, shared: &Shared, generation: u32, on: &str) -> Result<[OwnedFd; 2]> {
-        let config = objects::config(&self.maps, self.shape, Identity { generation, ..Identity::default() });
+        let config = load::config(&self.maps, self.shape, Identity { generation, ..Identity::default() });
         self.load_some(shared, ["vale_count", "vale_taken"], &config, &[0; nic_config::SIZE], on)
     }
 
@@ -99,7 +104,7 @@ impl Switch {
             let wanted = names.iter().any(|n| p.name() == *n);
             p.set_autoload(wanted);
         }
-        let loaded = objects::load_code(open, &code, on)?;
+        let loaded = load::load_code(open, &code, on)?;
         let program = |name: &str| {
             let missing = || {
                 Error::new(ErrorKind::Unsupported, on, "the eBPF object lacks a program")
@@ -233,19 +238,19 @@ fn prepared(
     on: &str,
 ) -> Result<OpenObject> {
     let prepare = |e: libbpf_rs::Error| refused(on, "preparing the programs of a NIC", &e);
-    let mut open = objects::open_object(code, &ringway_bpf::NIC, on)?;
+    let mut open = load::open_object(code, &ringway_bpf::NIC, on)?;
     for mut m in open.maps_mut() {
         let name = m.name().to_string_lossy().into_owned();
         if name == ".rodata.nic" {
             m.set_initial_value(own).map_err(prepare)?;
         } else if name.ends_with(".rodata") {
-            objects::put_config(&mut m, config);
+            load::put_config(&mut m, config);
         } else if let Some((_, map)) = maps.iter().find(|(n, _)| *n == name) {
             m.reuse_fd(map.as_fd()).map_err(prepare)?;
         }
     }
     if let Code::Custom(c) = code {
-        c.share_maps(&mut open, &objects::OWN).map_err(prepare)?;
+        c.share_maps(&mut open, &load::OWN).map_err(prepare)?;
     }
     Ok(open)
 }
@@ -253,7 +258,7 @@ fn prepared(
 /// Loads all programs of the object, for no interface: whether the kernel takes them.
 pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
     let open = prepared(code, &maps.named(), config, &[0; nic_config::SIZE], on)?;
-    objects::load_code(open, code, on).map(drop)
+    load::load_code(open, code, on).map(drop)
 }
 
 /// A program of tc, for the place where its link lies, or the array that a filter jumps to.

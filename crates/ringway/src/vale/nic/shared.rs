@@ -11,12 +11,13 @@ use ringway_bpf::Record;
 use ringway_bpf::layout::nic::nic_key;
 
 use super::edge::Edges;
-use crate::backend::ebpf::refused;
 use crate::error::{Error, Result};
 use crate::sys::bpffs;
+use crate::sys::libbpf::refused;
 use crate::sys::mmap::Mmap;
 use crate::vale::layout::{PORTS, nic as at};
-use crate::vale::{Switch, objects};
+use crate::vale::objects;
+use crate::vale::switch::Switch;
 
 /// Opened, or made with the first NIC.
 pub(super) struct Shared {

@@ -1,0 +1,57 @@
+//! What the rings of an `ebpf:` port share.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::egress::Egress;
+use super::object::{Config, KRING, Loaded};
+use crate::filter::Gate;
+use crate::memory::{CTL_SIZE, Region};
+use crate::sys::net;
+use crate::sys::promiscuous::Promiscuous;
+
+/// Slots of a ring when the user names no number: two bursts of 1024.
+pub(super) const SLOTS: u32 = 2048;
+
+/// Bytes of a buffer: 33 cache lines. With a power of two the first lines of all buffers, the only ones that short frames
+/// touch, share so few sets of the caches that a burst of some hundred evicts itself.
+pub(in crate::backend) const BUF_SIZE: u32 = 2112;
+
+/// `cfg.queue` when all are served.
+pub(in crate::backend) const ALL_QUEUES: u32 = u32::MAX;
+
+/// What the rings of a port share. It is dropped with the last of them, and detaches everything.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) name: String,
+    pub(super) interface: Arc<net::Interface>,
+    pub(super) driver: String,
+    pub(super) loaded: Loaded,
+    pub(super) cfg: Config,
+    pub(super) region: Region,
+    /// Whether the interface's own count of frames taken is kept.
+    pub(super) counted: bool,
+    /// When the interface was last looked at, monotonic ns.
+    pub(super) looked_ns: AtomicU64,
+    pub(super) _attached: Vec<OwnedFd>,
+    pub(super) _promiscuous: Option<Promiscuous>,
+    /// What the description says of frames that do not come.
+    pub(super) unheard: &'static str,
+    /// Of host rings; it goes before the gate that it may jump through.
+    pub(super) egress: Option<Egress>,
+    pub(super) gate: Option<Gate>,
+}
+
+impl Core {
+    /// The control block of a ring, tx rings first, then rx rings.
+    pub(super) fn ctl(&self, ring: u32, at: usize) -> &std::sync::atomic::AtomicU32 {
+        let s = self.region.shared();
+        s.mem.u32(self.cfg.ctl_ofs as usize + ring as usize * CTL_SIZE + at)
+    }
+
+    /// The kernel's tail of a ring; the client's mapping of it is read-only.
+    pub(super) fn tail(&self, ring: u32) -> &std::sync::atomic::AtomicU32 {
+        self.loaded.kstate.u32(ring as usize * KRING)
+    }
+}

@@ -1,0 +1,91 @@
+//! Tokens of buffers that belong to no slot.
+#![allow(unsafe_code)]
+
+use super::region::Region;
+
+impl Region {
+    /// Takes a buffer that belongs to no slot, or `None` when all are in use.
+    #[must_use]
+    pub fn take_buf(&self) -> Option<Buf> {
+        let idx = self.alloc().take_buf()?;
+        Some(Buf { region: self.clone(), idx })
+    }
+}
+
+/// A buffer that belongs to no slot: a token that can be neither copied nor cloned.
+///
+/// Dropping it gives the buffer back to its region. [`TxSlot::exchange`](crate::TxSlot::exchange) trades it
+/// for the buffer of a slot, so the number of buffers in a ring never changes.
+#[derive(Debug)]
+pub struct Buf {
+    region: Region,
+    idx: u32,
+}
+
+impl Buf {
+    /// The bytes, for reading.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        let s = self.region.shared();
+        // SAFETY: the token owns this buffer: `alloc` gave its index out once and no slot holds it.
+        unsafe { std::slice::from_raw_parts(s.buf_ptr(self.idx), s.layout.buf_size as usize) }
+    }
+
+    /// The bytes, for writing.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let s = self.region.shared();
+        // SAFETY: as in `bytes`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(s.buf_ptr(self.idx), s.layout.buf_size as usize) }
+    }
+
+    /// The region that the buffer belongs to.
+    #[must_use]
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// Puts `other` in the place of the index held and returns the index held before.
+    pub(crate) fn replace_index(&mut self, other: u32) -> u32 {
+        std::mem::replace(&mut self.idx, other)
+    }
+
+    #[cfg(test)]
+    fn index(&self) -> u32 {
+        self.idx
+    }
+}
+
+impl Drop for Buf {
+    fn drop(&mut self) {
+        self.region.alloc().give_buf(self.idx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::layout;
+    use crate::memory::RegionSpec;
+
+    #[test]
+    fn buffers_are_tokens() {
+        let r = Region::memfd(&RegionSpec { buffers: 4, ..RegionSpec::default() }).unwrap();
+        let (mut a, b) = (r.take_buf().unwrap(), r.take_buf().unwrap());
+        assert!(r.take_buf().is_none());
+        assert_ne!(a.index(), b.index());
+        assert!(a.index() >= layout::FIRST_BUF && b.index() >= layout::FIRST_BUF);
+        a.bytes_mut().fill(7);
+        assert_eq!(b.bytes()[0], 0);
+        drop(a);
+        assert_eq!(r.take_buf().unwrap().bytes()[2047], 7);
+        assert!(b.region().is(&r));
+    }
+
+    #[test]
+    fn a_token_keeps_the_memory() {
+        let r = Region::memfd(&RegionSpec { buffers: 3, ..RegionSpec::default() }).unwrap();
+        let mut b = r.take_buf().unwrap();
+        drop(r);
+        b.bytes_mut()[0] = 1;
+    }
+}

@@ -1,0 +1,69 @@
+//! All kinds of ports, a row for each.
+
+use std::str::FromStr;
+
+use crate::backend::{ebpf, middle, null, packet, pcap, pipe, vale, xdp};
+use crate::error::{Error, Result};
+use crate::port::name::{PortName, Text, bad, parse};
+use crate::port::{Kind, Open, refuse_send_only};
+
+/// Ports inside ports, the innermost included.
+const MAX_DEPTH: u32 = 8;
+
+/// A port of the kind that serves an interface best, which [`auto`](super::auto) chooses.
+const AUTO: Kind =
+    Kind { scheme: "auto", goes_on: false, parse: parse::auto, refuses: refuse_send_only, open: Open::Best };
+
+/// Where a new backend has its row.
+static KINDS: [&Kind; 12] = [
+    &AUTO,
+    &ebpf::KIND,
+    &xdp::KIND,
+    &packet::KIND,
+    &pipe::PIPE,
+    &vale::KIND,
+    &pcap::KIND,
+    &null::KIND,
+    &pipe::LOOP,
+    &middle::tap::KIND,
+    &middle::fault::KIND,
+    &middle::trace::KIND,
+];
+
+/// The kind of the ports whose names have this scheme.
+fn with_scheme(scheme: &str) -> Option<&'static Kind> {
+    KINDS.into_iter().find(|kind| kind.has(scheme))
+}
+
+/// The kind of a port.
+pub(super) fn of(name: &PortName) -> &'static Kind {
+    with_scheme(name.scheme()).unwrap_or(&AUTO)
+}
+
+impl FromStr for PortName {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<Self> {
+        read(s, 0)
+    }
+}
+
+/// Reads the name of a port that lies in `depth` others.
+fn read(whole: &str, depth: u32) -> Result<PortName> {
+    let inside = |inner: &str| match depth + 1 < MAX_DEPTH {
+        true => read(inner, depth + 1),
+        false => Err(bad(whole, "up to 8 ports go into each other")),
+    };
+    let (scheme, rest) = whole.split_once(':').unwrap_or((AUTO.scheme, whole));
+    let kind =
+        with_scheme(scheme).ok_or_else(|| bad(whole, &format!("port names start with {}", schemes())))?;
+    (kind.parse)(&Text { whole, scheme, rest, inside: &inside })
+}
+
+/// All schemes, for people.
+fn schemes() -> String {
+    let all: Vec<String> =
+        KINDS.iter().map(|kind| format!("{}{}:", kind.scheme, if kind.goes_on { "X" } else { "" })).collect();
+    let (last, others) = all.split_last().expect("there are kinds");
+    format!("{} or {last}", others.join(", "))
+}

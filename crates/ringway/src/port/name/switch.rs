@@ -1,0 +1,15 @@
+//! What switches and their ports may be called.
+
+/// Names of switches: `vale`, then letters, digits, `_` and `-`; 15 characters at most.
+pub(crate) fn is_switch(name: &str) -> bool {
+    name.starts_with("vale") && name.len() <= 15 && is_plain(name)
+}
+
+/// Names of ports: 1 to 31 letters, digits, `_` and `-`.
+pub(crate) fn is_port(name: &str) -> bool {
+    (1..=31).contains(&name.len()) && is_plain(name)
+}
+
+fn is_plain(name: &str) -> bool {
+    name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}

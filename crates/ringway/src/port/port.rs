@@ -1,0 +1,146 @@
+//! Ports: named endpoints with rings.
+
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
+
+use super::made::{Control, Made};
+use crate::count::{PortCounters, Registration};
+use crate::error::{Error, Result};
+use crate::memory::Region;
+use crate::ring::{PortShape, RxRing, TxRing};
+use crate::sys::fd::Epoll;
+
+/// An open port. Its rings are public fields: borrow them apart, or take them out to use them from threads.
+///
+/// Everything the port attached or made goes away when the port and all its rings are dropped, and also when
+/// the process is killed.
+///
+/// ```
+/// use ringway::Port;
+/// let mut port = Port::open("loop:")?;
+/// for _ in 0..3 {
+///     assert!(port.tx[0].push(&[0xff; 60]));
+/// }
+/// port.tx[0].sync()?;
+/// assert_eq!(port.rx[0].sync()?, 3);
+/// # Ok::<(), ringway::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Port {
+    /// Rings of received frames.
+    pub rx: Vec<RxRing>,
+    /// Rings of frames to send.
+    pub tx: Vec<TxRing>,
+    info: PortInfo,
+    region: Region,
+    poll: Epoll,
+    registration: Arc<Registration>,
+    control: Arc<dyn Control>,
+}
+
+/// What is known about a port, as plain data.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct PortInfo {
+    /// The name, in its full form.
+    pub name: String,
+    /// Rings and slots.
+    pub shape: PortShape,
+    /// Bytes of a buffer; longer frames span slots.
+    pub buf_size: u32,
+    /// Longest frame that can be sent, without FCS.
+    pub max_frame: u32,
+    /// Bytes of the region that the port lies in.
+    pub memory: usize,
+    /// What serves the port, and what it does not do.
+    pub backend: String,
+}
+
+impl Port {
+    pub(crate) fn assemble(made: Made, why: &str) -> Result<Self> {
+        let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
+        let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
+        let senders = tx.iter().filter(|t| t.waits()).map(TxRing::fd);
+        for fd in rx.iter().map(RxRing::fd).chain(senders) {
+            poll.add(fd).map_err(|e| Error::io(&name, "epoll_ctl failed", e))?;
+        }
+        let info = PortInfo {
+            shape,
+            buf_size: region.buf_size(),
+            max_frame,
+            memory: region.bytes(),
+            backend: if why.is_empty() {
+                control.describe()
+            } else {
+                format!("{} ({why})", control.describe())
+            },
+            name,
+        };
+        registration.describe(shape.slots, &info.backend);
+        Ok(Self { rx, tx, info, region, poll, registration, control })
+    }
+
+    /// What is known about the port.
+    #[must_use]
+    pub fn info(&self) -> &PortInfo {
+        &self.info
+    }
+
+    /// The region that the rings lie in.
+    #[must_use]
+    pub fn region(&self) -> &Region {
+        &self.region
+    }
+
+    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`]. Tx rings
+    /// that never have a sender wait, as those of `ebpf:`, take no part in it.
+    #[must_use]
+    pub fn fd(&self) -> RawFd {
+        self.poll.as_raw_fd()
+    }
+
+    /// The counters now. Each is exact after quiescence; while traffic runs they may be some frames apart.
+    #[must_use]
+    pub fn counters(&self) -> PortCounters {
+        let mut sum = self.registration.counters();
+        self.control.counters(&mut sum);
+        sum
+    }
+
+    /// A handle to the counters that outlives the borrow of the port.
+    #[must_use]
+    pub fn watch(&self) -> CounterWatch {
+        CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
+    }
+
+    /// Whether nothing will ever be received again: a capture file was read to its end.
+    #[must_use]
+    pub fn ended(&self) -> bool {
+        self.control.ended()
+    }
+
+    /// Whether the link is up; ports without a link always are.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gone`] when the interface was deleted.
+    pub fn link_up(&self) -> Result<bool> {
+        self.control.link_up()
+    }
+}
+
+/// Reads a port's counters from any thread, also after its rings were taken out of the [`Port`].
+#[derive(Debug, Clone)]
+pub struct CounterWatch {
+    registration: Arc<Registration>,
+    control: Arc<dyn Control>,
+}
+
+impl CounterWatch {
+    /// As [`Port::counters`].
+    #[must_use]
+    pub fn counters(&self) -> PortCounters {
+        let mut sum = self.registration.counters();
+        self.control.counters(&mut sum);
+        sum
+    }
+}

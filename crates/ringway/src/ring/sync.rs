@@ -1,0 +1,51 @@
+//! The other side of a ring, which a backend is. It is called once per sync, never per frame.
+
+use std::fmt::Debug;
+use std::os::fd::RawFd;
+
+use super::view::RingView;
+use crate::error::Result;
+
+/// The other side of an rx ring.
+pub(crate) trait RxSync: Send + Debug {
+    /// Takes back the slots before `head`, which is checked; returns the new tail.
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
+
+    /// Makes [`fd`](Self::fd) readable when a frame arrives, until the next sync; true when one is there already.
+    fn arm(&mut self, ring: &RingView) -> Result<bool>;
+
+    /// The descriptor to sleep on.
+    fn fd(&self) -> RawFd;
+
+    /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
+}
+
+/// The other side of a tx ring.
+pub(crate) trait TxSync: Send + Debug {
+    /// Sends the slots before `head`, which is checked; returns the new tail.
+    fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32>;
+
+    /// Makes [`fd`](Self::fd) readable when a slot becomes free, until the next sync; true when one is already.
+    fn arm(&mut self, ring: &RingView) -> Result<bool>;
+
+    /// The descriptor to sleep on.
+    fn fd(&self) -> RawFd;
+
+    /// Whether slots may say what is left to be done on their frame.
+    fn takes_offload(&self) -> bool {
+        false
+    }
+
+    /// As [`RxSync::fds`].
+    fn fds(&self) -> Vec<RawFd> {
+        vec![self.fd()]
+    }
+
+    /// Whether [`fd`](Self::fd) is ever unreadable: a sender may have to wait for the other side.
+    fn waits(&self) -> bool {
+        false
+    }
+}
