@@ -6,7 +6,7 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::vale::{Module, VlanSet};
+use ringway::switch::{Module, VlanSet};
 use ringway::{PortMap, PortName};
 use ringway_fib::{NextHop, Prefix4, Prefix6};
 use ringway_fuzz::one_line;

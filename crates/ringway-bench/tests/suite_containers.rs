@@ -12,7 +12,7 @@ mod again;
 use std::process;
 
 use again::again;
-use ringway::vale::switches;
+use ringway::switch::switches;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::{Report, Row};
 use ringway_bench::suite::{Bed, Options, Unit, containers, run};

@@ -7,7 +7,7 @@
 
 use std::{env, fs, process};
 
-use ringway::vale::switches;
+use ringway::switch::switches;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, pcap, run};

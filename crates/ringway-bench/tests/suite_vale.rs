@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use again::again;
-use ringway::vale::switches;
+use ringway::switch::switches;
 use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ringway::Counters;
-use ringway::vale::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_visible, root, switches};
+use ringway::switch::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_visible, root, switches};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;

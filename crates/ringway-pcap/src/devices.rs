@@ -10,7 +10,7 @@
 use std::sync::OnceLock;
 
 use ringway::PortMap;
-use ringway::vale::{Switch, switches};
+use ringway::switch::{Switch, switches};
 
 use crate::sys;
 

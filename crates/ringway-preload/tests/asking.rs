@@ -9,7 +9,7 @@ mod support;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use ringway::vale::{NicOptions, Switch, SwitchSpec};
+use ringway::switch::{NicOptions, Switch, SwitchSpec};
 use ringway_lab::AnyError;
 use support::hosts::Hosts;
 use support::{Ended, Pcap, has};

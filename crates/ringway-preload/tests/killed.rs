@@ -8,7 +8,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::switch::{Switch, SwitchSpec};
 use ringway_lab::Lab;
 use support::hosts::Hosts;
 use support::{Pcap, command, run};

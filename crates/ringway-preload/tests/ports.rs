@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::switch::{Switch, SwitchSpec};
 use ringway::{Port, RxFrame};
 use support::hosts::frames;
 use support::{Pcap, command, directory, has};
@@ -192,7 +192,7 @@ fn devices_are_listed() {
     if !has("tcpdump") {
         return;
     }
-    switch.0.as_ref().unwrap().add_port("p7", &ringway::vale::PortAccess::default()).unwrap();
+    switch.0.as_ref().unwrap().add_port("p7", &ringway::switch::PortAccess::default()).unwrap();
     let system = support::run(None, Pcap::System, &["tcpdump", "-D"]);
     let ours = support::run(None, Pcap::Ringway("lan0=null:,lo=loop:"), &["tcpdump", "-D"]);
     let (theirs, ours): (Vec<_>, Vec<_>) = (system.stdout.lines().collect(), ours.stdout.lines().collect());

@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use ringway::Port;
-use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::switch::{PortAccess, Switch, SwitchSpec};
 use ringway_lab::Lab;
 use support::{Pcap, has};
 

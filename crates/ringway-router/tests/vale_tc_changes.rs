@@ -12,7 +12,7 @@ mod support;
 use std::net::{Ipv4Addr, UdpSocket};
 
 use ringway::DropReason;
-use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
+use ringway::switch::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway_lab::Lab;
 
 use routed::{FAR, Routed};

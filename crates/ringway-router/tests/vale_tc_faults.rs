@@ -13,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{NicPath, PortConf, Switch, SwitchSpec, VlanMode};
+use ringway::switch::{NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{Counters, DropReason};
 use ringway_lab::Lab;
 

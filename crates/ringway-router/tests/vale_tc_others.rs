@@ -12,7 +12,7 @@ mod support;
 use std::net::UdpSocket;
 
 use ringway::ErrorKind;
-use ringway::vale::{NicOptions, NicPath, Switch, SwitchSpec};
+use ringway::switch::{NicOptions, NicPath, Switch, SwitchSpec};
 use ringway_lab::Lab;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Path, Router, Spec};

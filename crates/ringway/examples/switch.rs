@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::switch::{Switch, SwitchSpec};
 use ringway::{Port, Result};
 
 fn main() -> Result<()> {

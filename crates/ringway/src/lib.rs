@@ -9,7 +9,7 @@
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
-//! | [`vale`] | switches that run in their senders |
+//! | [`switch`] | switches that run in their senders |
 //! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
 //! | [`environment()`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
@@ -41,8 +41,8 @@ mod open;
 mod port;
 pub mod probe;
 mod ring;
+pub mod switch;
 mod sys;
-pub mod vale;
 
 pub use abi::layout;
 pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};

@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Instant;
 
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway::{OpenOptions, Port};
 use ringway_lab::is_root;
 use ringway_wire::offload::SegmentKind;

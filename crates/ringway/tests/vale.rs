@@ -3,7 +3,7 @@
 
 mod switch;
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::switch::{PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind};
 
 use switch::{Temporary, frame, give_next, receive, send};

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway::{Port, Waiter};
 
 use switch::{Temporary, assert_closed, frame, receive, send};

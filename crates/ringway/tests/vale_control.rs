@@ -10,7 +10,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec, switches};
+use ringway::switch::{PortAccess, Switch, SwitchSpec, switches};
 use ringway::{Error, ErrorKind, OpenOptions, Port, Waiter};
 
 use support::eventually;

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::layout::{NS_INDIRECT, NS_NO_LEARN, NS_PORT_SHIFT};
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway::{DropReason, Port};
 use ringway_wire::MacAddr;
 
@@ -428,6 +428,9 @@ fn all_shapes_load() {
     }
     for (slots, rings) in [(32, 1), (8192, 1), (100, 1), (64, 0), (64, 9)] {
         let spec = SwitchSpec { slots, rings, ..SwitchSpec::default() };
-        assert!(ringway::vale::Switch::create("vale-shape", &spec).is_err(), "{slots} slots, {rings} rings");
+        assert!(
+            ringway::switch::Switch::create("vale-shape", &spec).is_err(),
+            "{slots} slots, {rings} rings"
+        );
     }
 }

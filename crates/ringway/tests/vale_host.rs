@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{NicOptions, NicPath, Switch, SwitchSpec};
+use ringway::switch::{NicOptions, NicPath, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_lab::Lab;
 use ringway_lab::raw::{RawReceiver, RawSender};

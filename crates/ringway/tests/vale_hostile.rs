@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway_wire::MacAddr;
 
 use support::switch::{Neighbours, Path, Request, Temporary, files, open_object};

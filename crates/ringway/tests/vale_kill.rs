@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::Port;
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::switch::{Switch, SwitchSpec};
 use ringway_wire::MacAddr;
 
 use support::switch::{Neighbours, ObjectKind, Path, Temporary, exists, station};

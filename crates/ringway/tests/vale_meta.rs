@@ -10,7 +10,7 @@ mod support;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::PathBuf;
 
-use ringway::vale::{PortConf, SwitchSpec, VlanMode};
+use ringway::switch::{PortConf, SwitchSpec, VlanMode};
 use ringway_lab::Lab;
 use ringway_lab::raw::RawReceiver;
 

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ringway::layout::{NS_NO_LEARN, NS_PORT_SHIFT};
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway::{DropReason, Port};
 
 use switch::{Temporary, assert_closed, push_parts};

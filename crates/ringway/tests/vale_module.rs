@@ -9,7 +9,7 @@ use std::path::Path;
 
 use compile::{EXAMPLE, compile};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use ringway::vale::{Module, Switch, SwitchSpec};
+use ringway::switch::{Module, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use switch::{Temporary, dir, frame, is_root, receive, send, unused_name};
 

@@ -10,7 +10,7 @@ use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{NicPath, PortAccess, Switch, SwitchSpec};
+use ringway::switch::{NicPath, PortAccess, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{AnyError, Lab};
@@ -331,7 +331,7 @@ fn hosts_talk_through_a_switch_whose_maker_was_killed() {
     assert!(n1.tx.frames_in > 220 && n1.rx.frames_out > 3000, "tx {}; rx {}", n1.tx, n1.rx);
     let name = switch.name().to_owned();
     inside(&net.middle, || drop(switch));
-    assert!(!ringway::vale::switches().contains(&name));
+    assert!(!ringway::switch::switches().contains(&name));
     assert_detached(&net.middle);
     let links = support::output(&net.middle, "ip", &["-d", "link"]);
     assert!(!links.contains("PROMISC"), "{links}");

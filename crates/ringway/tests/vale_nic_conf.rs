@@ -18,7 +18,7 @@ use std::time::Duration;
 use compile::{EXAMPLE, compile};
 use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
-use ringway::vale::{Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode};
+use ringway::switch::{Module, PortConf, StormLimits, Switch, SwitchPortStats, SwitchSpec, VlanMode};
 use ringway::{DropReason, Port};
 use ringway_lab::Lab;
 use ringway_lab::raw::{RawReceiver, RawSender};

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::Port;
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway_lab::Lab;
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_wire::MacAddr;

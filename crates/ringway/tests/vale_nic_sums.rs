@@ -8,7 +8,7 @@
 mod support;
 
 use ringway::DropReason;
-use ringway::vale::{PortConf, StormLimits, SwitchSpec};
+use ringway::switch::{PortConf, StormLimits, SwitchSpec};
 use ringway_lab::Lab;
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_wire::checksum::Sum;

@@ -10,7 +10,7 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Module, PortAccess, SwitchSpec};
+use ringway::switch::{Module, PortAccess, SwitchSpec};
 use ringway::{ErrorKind, Port};
 use switch::{Temporary, dir};
 

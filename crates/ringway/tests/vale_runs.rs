@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
-use ringway::vale::{Mirror, PortConf, Switch, SwitchSpec};
+use ringway::switch::{Mirror, PortConf, Switch, SwitchSpec};
 use ringway::{DropReason, ErrorKind, Port};
 use ringway_bpf::layout::switch::port_conf;
 

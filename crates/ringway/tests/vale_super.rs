@@ -7,7 +7,7 @@
 
 mod support;
 
-use ringway::vale::{NicPath, PortConf, SwitchSpec, VlanMode};
+use ringway::switch::{NicPath, PortConf, SwitchSpec, VlanMode};
 use ringway::{DropReason, Gso, OpenOptions, Port};
 use ringway_lab::{AnyError, Lab};
 use ringway_wire::offload::{Offload, SegmentKind};

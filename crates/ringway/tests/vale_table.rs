@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::Port;
-use ringway::vale::{FdbEntry, Switch, SwitchSpec};
+use ringway::switch::{FdbEntry, Switch, SwitchSpec};
 use ringway_wire::MacAddr;
 
 use switch::{Temporary, assert_closed, receive, send};

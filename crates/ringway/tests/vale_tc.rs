@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::{NicOptions, NicPath, PortConf, Switch, SwitchSpec, VlanMode};
+use ringway::switch::{NicOptions, NicPath, PortConf, Switch, SwitchSpec, VlanMode};
 use ringway::{DropReason, ErrorKind};
 use ringway_lab::{AnyError, Lab};
 

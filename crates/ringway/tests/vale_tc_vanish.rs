@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::NicPath;
+use ringway::switch::NicPath;
 use ringway::{Counters, DropReason};
 use ringway_lab::Lab;
 

@@ -58,7 +58,7 @@ fn forwarded(dut: &Dut, ipv6: bool, size: u32, tries: u32) -> (u64, u64) {
 
 /// Whether nothing of this process is left but what other tests have: `names` are what was there.
 fn left(names: &[String]) -> Vec<String> {
-    let all = [labs(), ringway::vale::switches(), routers()].concat();
+    let all = [labs(), ringway::switch::switches(), routers()].concat();
     names.iter().filter(|name| all.contains(name)).cloned().collect()
 }
 

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::vale::{Mirror, NicOptions, NicPath, PortAccess, PortConf, Switch, SwitchSpec, switches};
+use ringway::switch::{Mirror, NicOptions, NicPath, PortAccess, PortConf, Switch, SwitchSpec, switches};
 use ringway::{ErrorKind, Port};
 use ringway_wire::MacAddr;
 

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::SwitchSum;
+use ringway::switch::SwitchSum;
 use ringway::{Counters, OpenPort, OpenRing, PortName};
 use ringway_traffic::units::many;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! `ringway vale port conf`: VLANs, isolation, storm limits, mirrors.
 
-use ringway::vale::{Mirror, PortConf, StormLimits, Switch, VlanMode, VlanSet};
+use ringway::switch::{Mirror, PortConf, StormLimits, Switch, VlanMode, VlanSet};
 use serde_json::{Value, json};
 
 use super::PortOf;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Subcommand;
-use ringway::vale::{FdbEntry, Switch};
+use ringway::switch::{FdbEntry, Switch};
 use ringway_wire::MacAddr;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::vale::{Module, SwitchPortStats};
+use ringway::switch::{Module, SwitchPortStats};
 use serde_json::{Value, json};
 
 use super::port::{access_keys, rights};

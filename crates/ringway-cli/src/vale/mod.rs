@@ -16,7 +16,7 @@ mod switch;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ringway::vale::{Switch, is_router, set_root, switches};
+use ringway::switch::{Switch, is_router, set_root, switches};
 use ringway_traffic::units::many;
 
 use crate::console::Console;

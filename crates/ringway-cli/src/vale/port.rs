@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use ringway::vale::{PortAccess, Switch, SwitchPort, is_router};
+use ringway::switch::{PortAccess, Switch, SwitchPort, is_router};
 use serde_json::{Value, json};
 
 use super::conf::Conf;

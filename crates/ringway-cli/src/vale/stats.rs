@@ -1,7 +1,7 @@
 //! `ringway vale stats`.
 
 use ringway::PortCounters;
-use ringway::vale::{SwitchPortStats, SwitchSum};
+use ringway::switch::{SwitchPortStats, SwitchSum};
 use serde_json::{Value, json};
 
 use super::{chosen, router};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ringway::ErrorKind;
 use ringway::probe::{self, Peer};
-use ringway::vale::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router};
+use ringway::switch::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
 use super::list::{bytes, seconds};

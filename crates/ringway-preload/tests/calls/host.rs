@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::switch::{PortAccess, Switch, SwitchSpec};
 use ringway::{OpenOptions, Port};
 use ringway_lab::{AnyError, Lab};
 

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
+use ringway::switch::FolderLock;
 use ringway::tc::Stand;
-use ringway::vale::FolderLock;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};

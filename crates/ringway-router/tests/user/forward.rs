@@ -4,7 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ringway::Port;
-use ringway::vale::{Switch, SwitchSpec};
+use ringway::switch::{Switch, SwitchSpec};
 use ringway_fwd::router::{DropReason, HostReason, InterfaceCounts};
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{AnyError, Lab};

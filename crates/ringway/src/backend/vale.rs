@@ -18,12 +18,12 @@ use crate::nic::LOOK_NS;
 use crate::port::name::{PortName, parse};
 use crate::port::{BUF_SIZE, Control, Kind, Made, Open, OpenOptions, one_pair, refuse_send_only, wrong_kind};
 use crate::ring::{Finisher, Lease, PortShape, RingParts, RingView, RxRing, RxSync, TxRing, TxSync};
+use crate::switch::layout::{Shape, ctl};
+use crate::switch::{self, Look, Switch, Ticket, View, objects, pins};
 use crate::sys::bpf::{self, Bell};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::fd::always_ready;
 use crate::sys::time;
-use crate::vale::layout::{Shape, ctl};
-use crate::vale::{self, Look, Switch, Ticket, View, objects, pins};
 use ringway_wire::offload::Gso;
 
 /// Ports of switches, called `valeX:PORT`.
@@ -124,7 +124,7 @@ impl Core {
     /// The same, at once.
     fn look_now(&self) -> Result<()> {
         match self.view.look(0, &self.name)?.port {
-            0 => Err(vale::port_gone(&self.name)),
+            0 => Err(switch::port_gone(&self.name)),
             _ => Ok(()),
         }
     }
@@ -139,17 +139,17 @@ impl Core {
 pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Made> {
     let name = PortName::Vale { switch: switch.into(), port: port.into() }.to_string();
     refuse_options(&name, options)?;
-    let root = vale::find(switch)?;
+    let root = switch::find(switch)?;
     let dir = pins::port(&root, port);
     let claim = enter(&name, switch, port, &dir)?;
-    let shape = vale::read_shape(&root, switch)?;
+    let shape = switch::read_shape(&root, switch)?;
     let region = objects::open_pin(&dir.join("region"), true, &name)?;
     let region =
         Region::over(region, shape.region(), Backing::BpfArray, Alloc::none()).map_err(|e| e.cure(FROZEN))?;
     let view = Arc::new(View::open(&dir, &name)?);
     let now: Vec<Look> = (0..shape.rings).map(|r| view.look(r, &name)).collect::<Result<_>>()?;
     let Some(&Look { port: number, ticket, nic, .. }) = now.first().filter(|look| look.port != 0) else {
-        return Err(vale::port_gone(&name));
+        return Err(switch::port_gone(&name));
     };
     if nic {
         return Err(Error::new(ErrorKind::Busy, name, "the port is an interface")
@@ -178,7 +178,7 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
 fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
     let claim = |ephemeral, lock| PortClaim { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock };
     if dir.is_dir() {
-        match vale::take(dir, name) {
+        match switch::take(dir, name) {
             Ok(lock) if lock.is_at(&pins::in_use(dir)) => {
                 let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
                 return Ok(claim(ephemeral.map(|s| (s, port.to_owned())), lock));

@@ -2,7 +2,7 @@
 
 use crate::backend::ebpf::{add_map_counters, add_taken_counters};
 use crate::count::{KernelCounters, OpenPort, Reader, listed};
-use crate::vale::add_port_counters;
+use crate::switch::add_port_counters;
 
 const READERS: &[Reader] = &[
     (KernelCounters::Interface, add_map_counters),

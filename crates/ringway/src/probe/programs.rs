@@ -2,8 +2,8 @@
 
 use super::Check;
 use crate::backend::ebpf;
+use crate::switch::trial;
 use crate::sys::libbpf;
-use crate::vale::trial;
 
 /// Loads the programs of ports, host rings and switches, and says what the kernel's verifier says of those that it refuses. Nothing is
 /// attached or pinned. It takes a second or two.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use ringway::vale::Module;
+use ringway::switch::Module;
 
 /// The module that comes with the header.
 pub(crate) const EXAMPLE: &str = "../ringway-bpf/bpf/examples/balance.bpf.c";

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use ringway::vale::{NicPath, SwitchSpec};
+use ringway::switch::{NicPath, SwitchSpec};
 use ringway_lab::Lab;
 
 use super::members::{add_by, stats};

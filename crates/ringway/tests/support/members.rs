@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::thread;
 
 use ringway::Port;
-use ringway::vale::{NicOptions, NicPath, Switch, SwitchPortStats};
+use ringway::switch::{NicOptions, NicPath, Switch, SwitchPortStats};
 use ringway_lab::{AnyError, Lab};
 
 use super::{LIMIT, Random, assert_balanced, eventually, whole};

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use ringway::vale::{PortAccess, Switch, SwitchSpec};
+use ringway::switch::{PortAccess, Switch, SwitchSpec};
 use ringway::{ErrorKind, Port};
 use ringway_bpf::layout::switch::{info, look as at};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use ringway::Port;
-use ringway::vale::{Switch, SwitchPortStats, SwitchSpec};
+use ringway::switch::{Switch, SwitchPortStats, SwitchSpec};
 use ringway_bpf::layout::switch::info;
 
 /// A switch that is removed at the end, also of a test that fails.

@@ -1,6 +1,6 @@
 //! Stations, their frames, and what ports are told. Used by the tests of NICs in switches, too.
 
-use ringway::vale::{Mirror, PortConf, VlanMode, VlanSet};
+use ringway::switch::{Mirror, PortConf, VlanMode, VlanSet};
 
 pub(crate) const BROADCAST: u8 = 0;
 pub(crate) const MULTICAST: u8 = 200;

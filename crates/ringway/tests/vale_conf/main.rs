@@ -13,7 +13,7 @@ use frames::{BROADCAST, MULTICAST, access, frame, mac, mirrored, trunk};
 use model::{Counts, Model, PortModel};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ringway::vale::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, SwitchSpec, VlanMode};
+use ringway::switch::{Mirror, PortAccess, PortConf, StormLimits, SwitchPortStats, SwitchSpec, VlanMode};
 use ringway::{ErrorKind, Port};
 use ringway_wire::MacAddr;
 use switch::{Temporary, give_next, receive};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use ringway::DropReason::{self, *};
-use ringway::vale::{PortConf, SwitchPortStats, VlanMode};
+use ringway::switch::{PortConf, SwitchPortStats, VlanMode};
 
 /// Bytes of a slot's buffer.
 pub(crate) const SLOT: usize = 2112;
@@ -137,7 +137,7 @@ impl Model {
         std::mem::take(&mut self.ports[port].waiting)
     }
 
-    fn mirror(&self, port: usize, way: impl Fn(&ringway::vale::Mirror) -> bool) -> Option<usize> {
+    fn mirror(&self, port: usize, way: impl Fn(&ringway::switch::Mirror) -> bool) -> Option<usize> {
         let to = self.ports[port].conf.mirror.as_ref().filter(|m| way(m))?;
         Some(to.to[1..].parse().unwrap())
     }

@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use ringway::vale::{PortConf, StormLimits};
+use ringway::switch::{PortConf, StormLimits};
 use ringway::{ErrorKind, Port};
 
 use crate::client::{NOBODY, owner, passes, shell, switch, words};
@@ -158,7 +158,7 @@ fn a_mode_that_the_client_set_is_not_kept() {
     assert!(opened.status.success(), "{opened:?}");
     let known = switch.find_port("p1").unwrap().access;
     assert_eq!(known.mode, 0o600);
-    switch.set_access("p1", &ringway::vale::PortAccess { uid: Some(1000), ..known }).unwrap();
+    switch.set_access("p1", &ringway::switch::PortAccess { uid: Some(1000), ..known }).unwrap();
     let dir = files(switch.name(), "p1");
     for (name, wanted) in
         [("region", 0o600), ("send", 0o600), ("look", 0o600), ("bell0", 0o600), ("use", 0o500)]

@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ringway::vale::{PortAccess, SwitchSpec};
+use ringway::switch::{PortAccess, SwitchSpec};
 
 use crate::support::switch::{Temporary, files};
 use crate::support::{child_command, role};

@@ -114,14 +114,14 @@ fn counters_and_other_ports_are_out_of_reach() {
     let Some(switch) = switch() else { return };
     let mut other = switch.open("p2");
     let totals = || switch.totals(&switch.stats());
-    assert_eq!(totals(), ringway::vale::SwitchTotals::default());
+    assert_eq!(totals(), ringway::switch::SwitchTotals::default());
     passes("descriptors::pins_a_false_state", switch.name());
-    assert_eq!(totals(), ringway::vale::SwitchTotals::default());
+    assert_eq!(totals(), ringway::switch::SwitchTotals::default());
     assert!(switch.stats().iter().all(|s| s.waiting == 0), "what is no position of the ring counts");
     switch.set_access("p1", &owner(NOBODY)).unwrap();
     passes("descriptors::pins_a_false_state", switch.name());
     switch.del_port("p1", false).unwrap();
-    assert_eq!(totals(), ringway::vale::SwitchTotals::default());
+    assert_eq!(totals(), ringway::switch::SwitchTotals::default());
     // The other port was not ended in the place of that one.
     assert!(other.tx[0].push(&[0xff; 60]));
     other.tx[0].sync().unwrap();
@@ -148,5 +148,5 @@ fn a_ticket_outlives_its_port_in_vain() {
     });
     assert!(same, "the number is never given again");
     assert_ne!(request.run(&send), 0);
-    assert_eq!(switch.totals(&switch.stats()), ringway::vale::SwitchTotals::default());
+    assert_eq!(switch.totals(&switch.stats()), ringway::switch::SwitchTotals::default());
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use ringway::vale::Switch;
+use ringway::switch::Switch;
 
 use crate::client::{Canary, NOBODY, owner, shell, switch};
 use crate::support::switch::files;
@@ -103,7 +103,7 @@ fn deep_directories_keep_nobody_from_removing() {
     }
     let (name, ports) = (switch.name().to_owned(), files(switch.name(), "p1"));
     drop(switch);
-    assert!(!ports.exists() && !ringway::vale::switches().contains(&name));
+    assert!(!ports.exists() && !ringway::switch::switches().contains(&name));
     let root = ports.ancestors().nth(3).unwrap();
     assert!(!root.join(format!("~{name}")).exists(), "files of the switch stay");
 }
@@ -115,5 +115,5 @@ fn a_client_makes_files_in_no_name_that_root_needs() {
     shell(&switch, "rmdir $P/use; mv $P/use $P/../use; mkdir /sys/fs/bpf/ringway/valenobody $P/../../x");
     let port = switch.find_port("p1").unwrap();
     assert!(!port.open && files(switch.name(), "p1").join("use").is_dir());
-    assert!(!ringway::vale::switches().contains(&"valenobody".to_owned()));
+    assert!(!ringway::switch::switches().contains(&"valenobody".to_owned()));
 }

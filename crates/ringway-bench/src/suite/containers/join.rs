@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use ringway::probe;
-use ringway::vale::{NicOptions, NicPath};
+use ringway::switch::{NicOptions, NicPath};
 use ringway_router::follow::Options;
 use ringway_router::kernel::{Outcome, Path, Router};
 

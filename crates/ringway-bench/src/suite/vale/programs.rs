@@ -4,7 +4,7 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use ringway::vale::SwitchSpec;
+use ringway::switch::SwitchSpec;
 use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
 use super::exchange::{in_turn, need_two_cpus};

@@ -60,7 +60,7 @@ impl VlanMode {
 /// A set of VLANs.
 ///
 /// ```
-/// use ringway::vale::VlanSet;
+/// use ringway::switch::VlanSet;
 /// let set: VlanSet = "1-3,100".parse()?;
 /// assert_eq!(set.iter().collect::<Vec<_>>(), [1, 2, 3, 100]);
 /// assert_eq!(set.to_string(), "1-3,100");

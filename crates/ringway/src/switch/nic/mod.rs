@@ -35,10 +35,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::access::PortAccess;
+use super::handle::Switch;
 use super::layout::{info, port, state};
 use super::pins;
 use super::port::SwitchPort;
-use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
 use crate::nic::{DRV_MODE, attach_xdp, find, xdp_refused};
@@ -101,7 +101,7 @@ impl Switch {
     /// namespace. Nothing half made stays.
     ///
     /// ```no_run
-    /// let switch = ringway::vale::Switch::open("vale0")?;
+    /// let switch = ringway::switch::Switch::open("vale0")?;
     /// switch.add_nic("eth1")?;
     /// switch.add_nic("eth2")?;
     /// # Ok::<(), ringway::Error>(())
@@ -118,7 +118,7 @@ impl Switch {
     /// features.
     ///
     /// ```no_run
-    /// use ringway::vale::{NicOptions, Switch};
+    /// use ringway::switch::{NicOptions, Switch};
     /// // The host keeps its address on eth1.
     /// Switch::open("vale0")?.add_nic_with("eth1", &NicOptions { host: true, ..NicOptions::default() })?;
     /// # Ok::<(), ringway::Error>(())
@@ -291,7 +291,7 @@ impl Switch {
     /// it is neither the present one, nor that of a process, nor mounted anywhere here.
     ///
     /// ```no_run
-    /// let switch = ringway::vale::Switch::open("vale0")?;
+    /// let switch = ringway::switch::Switch::open("vale0")?;
     /// for nic in switch.nics_out_of_reach() {
     ///     eprintln!("{}: `ip link set {} promisc off` in its own namespace", nic.name, nic.name);
     /// }

@@ -11,10 +11,10 @@ use std::thread;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::access::PortAccess;
+use super::handle::Switch;
 use super::layout::{RINGS_MAX, Shape, ctl, port as at};
 use super::load::{self, Identity};
 use super::module::Code;
-use super::switch::Switch;
 use super::{objects, pins};
 use crate::error::{Error, Result};
 use crate::memory::{Alloc, Backing, Region};

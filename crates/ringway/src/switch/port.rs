@@ -11,12 +11,12 @@ use std::time::Duration;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::access::PortAccess;
+use super::handle::Switch;
 use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
 use super::load::Identity;
 use super::nic::NicPath;
 use super::parts::Parts;
 use super::secrets::Ticket;
-use super::switch::Switch;
 use super::{objects, pins};
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};

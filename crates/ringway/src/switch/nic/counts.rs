@@ -5,17 +5,17 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::edge;
 use super::shared::Shared;
 use crate::count::{DropReason, RingStats};
+use crate::switch::handle::Switch;
+use crate::switch::layout::{PORTS, nic as at, port, state};
+use crate::switch::nic::NicPath;
+use crate::switch::pins;
+use crate::switch::port::SwitchPort;
+use crate::switch::stats::SwitchPortStats;
 use crate::sys::{net, veth};
-use crate::vale::layout::{PORTS, nic as at, port, state};
-use crate::vale::nic::NicPath;
-use crate::vale::pins;
-use crate::vale::port::SwitchPort;
-use crate::vale::stats::SwitchPortStats;
-use crate::vale::switch::Switch;
 
 impl Switch {
     /// Bytes of the maps that NICs share: counters for each CPU, and tables of interfaces.
-    pub(in crate::vale) fn nic_bytes(&self) -> usize {
+    pub(in crate::switch) fn nic_bytes(&self) -> usize {
         let cpus = libbpf_rs::num_possible_cpus().unwrap_or(1);
         let made = pins::outs(&self.dir).is_dir();
         let all = at::MAX as usize * (72 + 8 * edge::ENTRIES as usize);
@@ -23,7 +23,7 @@ impl Switch {
     }
 
     /// Puts what the programs of a NIC counted in: what came from the wire, what went to it.
-    pub(in crate::vale) fn add_nic_counts(&self, stats: &mut SwitchPortStats) {
+    pub(in crate::switch) fn add_nic_counts(&self, stats: &mut SwitchPortStats) {
         let sum = Shared::open(&self.dir, &self.name).and_then(|s| s.sum(stats.port.number, &self.name));
         let Ok(sum) = sum else { return };
         let word = |at: usize| sum.u64(at).load(Relaxed);

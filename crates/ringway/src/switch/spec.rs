@@ -12,7 +12,7 @@ use crate::sys::mmap::Mmap;
 ///
 /// ```
 /// use std::time::Duration;
-/// let spec = ringway::vale::SwitchSpec { ageing: Duration::from_secs(60), ..Default::default() };
+/// let spec = ringway::switch::SwitchSpec { ageing: Duration::from_secs(60), ..Default::default() };
 /// assert_eq!(spec.slots, 1024);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

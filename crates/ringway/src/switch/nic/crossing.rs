@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::nic::tc::Stand;
+use crate::switch::handle::Switch;
+use crate::switch::layout::port;
+use crate::switch::nic::NicPath;
+use crate::switch::pins;
+use crate::switch::port::SwitchPort;
 use crate::sys::net::{self, Interface};
 use crate::sys::{hold, veth};
-use crate::vale::layout::port;
-use crate::vale::nic::NicPath;
-use crate::vale::pins;
-use crate::vale::port::SwitchPort;
-use crate::vale::switch::Switch;
 
 /// The inner end of port 1 has the next index, and so on: the kernel tells the interfaces of a table apart by index alone.
 const INNER: u32 = 0x5257_0000;

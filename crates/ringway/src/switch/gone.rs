@@ -5,9 +5,9 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapHandle};
 
+use super::handle::Switch;
 use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
 use super::secrets::Ticket;
-use super::switch::Switch;
 use crate::sys::dir_lock::Locks;
 
 impl Switch {
@@ -97,7 +97,7 @@ mod tests {
 
     use super::*;
     use crate::Port;
-    use crate::vale::{PortAccess, SwitchSpec, SwitchTotals};
+    use crate::switch::{PortAccess, SwitchSpec, SwitchTotals};
 
     /// Two ports exchange frames; then a process is killed when it has done `steps` of removing the first.
     fn killed_after(steps: u32, switch: &Switch, name: &str) {
@@ -127,7 +127,7 @@ mod tests {
 
     /// Where the sums are that are not valid.
     fn other_sums(switch: &Switch) -> usize {
-        use crate::vale::layout::past;
+        use crate::switch::layout::past;
         past::SUMS[(switch.ports.u64(past::KEPT).load(Relaxed) & 1 ^ 1) as usize]
     }
 

@@ -71,7 +71,7 @@ pub(crate) mod port {
 /// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of what else is behind flags and
 /// features.
 pub(crate) mod past {
-    /// Words of 64 bits, as in [`SwitchTotals`](crate::vale::SwitchTotals), in one of two places.
+    /// Words of 64 bits, as in [`SwitchTotals`](crate::switch::SwitchTotals), in one of two places.
     pub(crate) const SUMS: [usize; 2] = [8, 64];
     pub(crate) const WORDS: usize = 7;
     /// 64 bits: which of the two is valid; from bit 8 on the number of the port that was added last, if it may still be

@@ -12,12 +12,12 @@ use ringway_bpf::layout::nic::nic_key;
 
 use super::edge::Edges;
 use crate::error::{Error, Result};
+use crate::switch::handle::Switch;
+use crate::switch::layout::{PORTS, nic as at};
+use crate::switch::objects;
 use crate::sys::bpffs;
 use crate::sys::libbpf::refused;
 use crate::sys::mmap::Mmap;
-use crate::vale::layout::{PORTS, nic as at};
-use crate::vale::objects;
-use crate::vale::switch::Switch;
 
 /// Opened, or made with the first NIC.
 pub(super) struct Shared {
@@ -151,7 +151,7 @@ impl Shared {
 
 impl Switch {
     /// Forgets what the NIC of that number counted.
-    pub(in crate::vale) fn clear_nic(&self, number: u32) {
+    pub(in crate::switch) fn clear_nic(&self, number: u32) {
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             shared.clear(number);
         }

@@ -18,12 +18,12 @@ use super::shared::Shared;
 use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
-use crate::vale::access::PortAccess;
-use crate::vale::layout::{info, port, state};
-use crate::vale::module::Module;
-use crate::vale::pins;
-use crate::vale::port::SwitchPort;
-use crate::vale::switch::Switch;
+use crate::switch::access::PortAccess;
+use crate::switch::handle::Switch;
+use crate::switch::layout::{info, port, state};
+use crate::switch::module::Module;
+use crate::switch::pins;
+use crate::switch::port::SwitchPort;
 
 impl Switch {
     /// The programs of a host's side know the plain learning bridge only.
@@ -129,7 +129,7 @@ impl Switch {
     }
 
     /// Removes the host's side of a NIC that is to be deleted, if it has one.
-    pub(in crate::vale) fn del_host(&self, nic: &SwitchPort) -> Result<()> {
+    pub(in crate::switch) fn del_host(&self, nic: &SwitchPort) -> Result<()> {
         if nic.host {
             let what = "it is the host's side of an interface";
             return Err(Error::new(ErrorKind::Unfit, format!("{}:{}", self.name, nic.name), what)

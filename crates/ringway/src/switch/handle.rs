@@ -23,7 +23,7 @@ use crate::sys::{bpffs, dirs};
 /// A switch that exists, for those who may change it.
 ///
 /// ```no_run
-/// use ringway::vale::{PortAccess, Switch, SwitchSpec};
+/// use ringway::switch::{PortAccess, Switch, SwitchSpec};
 /// let switch = Switch::create("vale0", &SwitchSpec::default())?;
 /// switch.add_port("p1", &PortAccess { uid: Some(1000), ..Default::default() })?;
 /// let port = ringway::Port::open("vale0:p1")?;

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 
 use super::*;
 use crate::Port;
+use crate::switch::SwitchSpec;
 use crate::sys::{bpf, bpffs, net};
-use crate::vale::SwitchSpec;
 
 const XDP_ABORTED: u32 = 0;
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::access::PortAccess;
+use super::handle::Switch;
 use super::layout::info;
 use super::load::{self, Identity};
 use super::module::Code;
@@ -20,7 +21,6 @@ use super::nic::Aside;
 use super::pins;
 use super::place::{Fresh, Place};
 use super::port::SwitchPort;
-use super::switch::Switch;
 use crate::error::{Error, Result};
 use crate::sys::bpffs;
 
@@ -37,7 +37,7 @@ impl Switch {
     /// When a program can't be loaded, pinned or attached; then all is as it was.
     ///
     /// ```no_run
-    /// let switch = ringway::vale::Switch::open("vale0")?;
+    /// let switch = ringway::switch::Switch::open("vale0")?;
     /// println!("generation {}", switch.reload()?);
     /// # Ok::<(), ringway::Error>(())
     /// ```
@@ -162,8 +162,8 @@ impl Switch {
 mod tests {
     use super::*;
     use crate::Port;
+    use crate::switch::SwitchSpec;
     use crate::sys::is_root;
-    use crate::vale::SwitchSpec;
 
     /// Sends a frame to all; `to` receives it.
     fn exchange(from: &mut Port, to: &mut Port, mark: u8) {

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::handle::Switch;
 use super::layout::{self, info, port as at};
 use super::module::Module;
 use super::port::SwitchPort;
-use super::switch::Switch;
 use super::vlan::{VlanMode, VlanSet, WORDS};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -17,7 +17,7 @@ const NEVER: u64 = u64::MAX;
 /// How a port of a switch behaves. The default is a plain port, and a switch of plain ports pays nothing for the rest.
 ///
 /// ```
-/// use ringway::vale::{Mirror, PortConf, StormLimits, VlanMode};
+/// use ringway::switch::{Mirror, PortConf, StormLimits, VlanMode};
 /// let conf = PortConf {
 ///     vlan: VlanMode::Trunk { allowed: "10-20".parse()?, native: Some(1) },
 ///     storm: StormLimits { broadcast: Some(1000), ..Default::default() },

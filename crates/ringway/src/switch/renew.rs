@@ -8,12 +8,12 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use super::access::PortAccess;
+use super::handle::Switch;
 use super::layout::{PORTS_MAX, port as at, state};
 use super::load::Identity;
 use super::parts::Parts;
 use super::pins;
 use super::secrets::Ticket;
-use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dirs;
 
@@ -28,7 +28,7 @@ impl Switch {
     /// then. When the kernel refuses one of the last steps, nobody can use the port until the next command finishes the change.
     ///
     /// ```no_run
-    /// use ringway::vale::{PortAccess, Switch};
+    /// use ringway::switch::{PortAccess, Switch};
     /// let access = PortAccess { uid: Some(1001), mode: 0o600, ..Default::default() };
     /// Switch::open("vale0")?.set_access("p1", &access)?;
     /// # Ok::<(), ringway::Error>(())
@@ -106,8 +106,8 @@ impl Switch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vale::SwitchSpec;
-    use crate::vale::view::View;
+    use crate::switch::SwitchSpec;
+    use crate::switch::view::View;
 
     /// A process is killed between two steps of giving a port to others; the next one that opens the switch finishes that.
     #[test]

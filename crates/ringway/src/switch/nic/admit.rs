@@ -4,11 +4,11 @@ use super::Nic;
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::{owner, tc};
+use crate::switch::handle::{Switch, switches};
+use crate::switch::layout::{nic as at, port};
+use crate::switch::nic::{NicOptions, NicPath};
+use crate::switch::port::SwitchPort;
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
-use crate::vale::layout::{nic as at, port};
-use crate::vale::nic::{NicOptions, NicPath};
-use crate::vale::port::SwitchPort;
-use crate::vale::switch::{Switch, switches};
 
 /// XDP programs of ports, switches and routers, which leave nothing for a program at tc.
 const TAKERS: [&str; 4] = ["nic_rx", "to_socket", "vale_wire", "router"];

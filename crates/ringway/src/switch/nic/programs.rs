@@ -15,18 +15,18 @@ use super::shared::{COUNTING, Shared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::SKB_MODE;
 use crate::nic::tc::Stand;
+use crate::switch::access::PortAccess;
+use crate::switch::handle::Switch;
+use crate::switch::layout::port;
+use crate::switch::load::{self, Identity};
+use crate::switch::module::Code;
+use crate::switch::nic::NicPath;
+use crate::switch::objects::Maps;
+use crate::switch::place::{Fresh, Place};
+use crate::switch::port::SwitchPort;
+use crate::switch::{parts, pins};
 use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, dirs, hold, net};
-use crate::vale::access::PortAccess;
-use crate::vale::layout::port;
-use crate::vale::load::{self, Identity};
-use crate::vale::module::Code;
-use crate::vale::nic::NicPath;
-use crate::vale::objects::Maps;
-use crate::vale::place::{Fresh, Place};
-use crate::vale::port::SwitchPort;
-use crate::vale::switch::Switch;
-use crate::vale::{parts, pins};
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
@@ -138,7 +138,7 @@ impl Switch {
     }
 
     /// A new program that counts for all NICs, and its place; none when the switch has no NIC.
-    pub(in crate::vale) fn new_counter(&self, generation: u32) -> Result<Option<Fresh>> {
+    pub(in crate::switch) fn new_counter(&self, generation: u32) -> Result<Option<Fresh>> {
         if !self.dir.join(TAKEN).exists() {
             return Ok(None);
         }
@@ -148,7 +148,7 @@ impl Switch {
     }
 
     /// New programs for a NIC or the host's side of one, and their places; those that its maker did not come to make, having been killed, are left out.
-    pub(in crate::vale) fn nic_programs(
+    pub(in crate::switch) fn nic_programs(
         &self,
         of: &SwitchPort,
         generation: u32,
@@ -201,7 +201,7 @@ impl Switch {
     }
 
     /// The file of an `out` program, for root.
-    pub(in crate::vale) fn out(&self, number: u32, host: Option<u32>) -> PathBuf {
+    pub(in crate::switch) fn out(&self, number: u32, host: Option<u32>) -> PathBuf {
         pins::outs(&self.dir).join(pins::out_name(number, host))
     }
 
@@ -256,7 +256,7 @@ fn prepared(
 }
 
 /// Loads all programs of the object, for no interface: whether the kernel takes them.
-pub(in crate::vale) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
+pub(in crate::switch) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &str) -> Result<()> {
     let open = prepared(code, &maps.named(), config, &[0; nic_config::SIZE], on)?;
     load::load_code(open, code, on).map(drop)
 }
@@ -282,10 +282,10 @@ pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<File> {
 }
 
 /// An `out` program attached beside what is kept, for as long as this lives: link and namespace.
-pub(in crate::vale) struct Aside(#[expect(dead_code, reason = "open descriptors")] (OwnedFd, OwnedFd));
+pub(in crate::switch) struct Aside(#[expect(dead_code, reason = "open descriptors")] (OwnedFd, OwnedFd));
 
 impl Aside {
-    pub(in crate::vale) fn attach(out: BorrowedFd<'_>) -> io::Result<Self> {
+    pub(in crate::switch) fn attach(out: BorrowedFd<'_>) -> io::Result<Self> {
         let (namespace, link) =
             net::in_private_netns(|| bpf::link(out, LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE))?;
         Ok(Self((link, namespace)))

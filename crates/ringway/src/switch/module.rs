@@ -21,7 +21,7 @@ use crate::sys::{bpffs, dirs, linker};
 /// As text: `bridge`, `hub`, or the path of an object.
 ///
 /// ```
-/// use ringway::vale::Module;
+/// use ringway::switch::Module;
 /// assert_eq!("hub".parse(), Ok(Module::Hub));
 /// assert_eq!("./balance.o".parse(), Ok(Module::Object("./balance.o".into())));
 /// ```

@@ -15,9 +15,9 @@ use crate::sys::private_dir::make_closed_dir;
 /// Its name is one that a switch could have, and no switch can have it as well. A file in it tells what kind it is of.
 ///
 /// ```no_run
-/// use ringway::vale::Folder;
+/// use ringway::switch::Folder;
 /// let folder = Folder::make("vale0", |dir| std::fs::create_dir(dir.join("router")).map_err(|e| ringway::Error::io("vale0", "mkdir failed", e)))?;
-/// assert_eq!(folder.path(), ringway::vale::root().join("vale0"));
+/// assert_eq!(folder.path(), ringway::switch::root().join("vale0"));
 /// folder.remove(|| println!("nobody else changes it now"))?;
 /// # Ok::<(), ringway::Error>(())
 /// ```

@@ -61,9 +61,9 @@ fn named_root() -> Option<PathBuf> {
 /// [`ErrorKind::Busy`] when the directory was set before.
 ///
 /// ```
-/// ringway::vale::set_root("/run/bpf/switches")?;
-/// assert_eq!(ringway::vale::root(), std::path::Path::new("/run/bpf/switches"));
-/// assert!(ringway::vale::set_root("/run/bpf/others").is_err());
+/// ringway::switch::set_root("/run/bpf/switches")?;
+/// assert_eq!(ringway::switch::root(), std::path::Path::new("/run/bpf/switches"));
+/// assert!(ringway::switch::set_root("/run/bpf/others").is_err());
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn set_root(dir: impl Into<PathBuf>) -> Result<()> {
@@ -128,7 +128,7 @@ pub(crate) fn outs(switch_dir: &Path) -> PathBuf {
 /// [`ErrorKind::Unfit`], with what is wrong and the cure.
 ///
 /// ```
-/// ringway::vale::check_root()?;
+/// ringway::switch::check_root()?;
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn check_root() -> Result<()> {
@@ -145,10 +145,10 @@ pub fn check_root() -> Result<()> {
 /// them; [`ErrorKind::NotFound`] or [`ErrorKind::Invalid`] when `RINGWAY_BPFFS` names what can't have switches.
 ///
 /// ```no_run
-/// use ringway::vale;
-/// if vale::switches().is_empty() {
-///     vale::check_visible()?;
-///     println!("there is no switch in {}", vale::root().display());
+/// use ringway::switch;
+/// if switch::switches().is_empty() {
+///     switch::check_visible()?;
+///     println!("there is no switch in {}", switch::root().display());
 /// }
 /// # Ok::<(), ringway::Error>(())
 /// ```
@@ -301,7 +301,7 @@ pub(super) fn discard(dir: &Path) -> io::Result<()> {
 /// [`ErrorKind::BadName`]; [`ErrorKind::Denied`] without privilege.
 ///
 /// ```no_run
-/// if ringway::vale::clear("vale0")? {
+/// if ringway::switch::clear("vale0")? {
 ///     println!("a process was killed here");
 /// }
 /// # Ok::<(), ringway::Error>(())
@@ -361,7 +361,7 @@ pub(crate) fn switches() -> Vec<String> {
 /// Names of the routers that exist (crate `ringway-router`).
 ///
 /// ```
-/// assert!(ringway::vale::routers().iter().all(|name| ringway::vale::is_router(name)));
+/// assert!(ringway::switch::routers().iter().all(|name| ringway::switch::is_router(name)));
 /// ```
 #[must_use]
 pub fn routers() -> Vec<String> {

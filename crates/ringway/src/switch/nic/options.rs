@@ -9,7 +9,7 @@ use crate::ring::leaves_checksums;
 /// How an interface becomes a port of a switch.
 ///
 /// ```
-/// use ringway::vale::{NicOptions, NicPath};
+/// use ringway::switch::{NicOptions, NicPath};
 /// let options = NicOptions { path: NicPath::Tc, ..NicOptions::default() };
 /// assert!(!options.host);
 /// ```
@@ -33,7 +33,7 @@ pub struct NicOptions {
 /// How frames get from an interface into a switch, and out.
 ///
 /// ```
-/// use ringway::vale::NicPath;
+/// use ringway::switch::NicPath;
 /// assert_eq!("tc".parse(), Ok(NicPath::Tc));
 /// assert_eq!(NicPath::default().to_string(), "auto");
 /// ```

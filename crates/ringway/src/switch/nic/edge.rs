@@ -13,12 +13,12 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use crate::error::{Error, Result};
+use crate::switch::handle::Switch;
+use crate::switch::layout::{PORTS, info, nic as at, port};
+use crate::switch::objects;
+use crate::switch::port::SwitchPort;
 use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, net};
-use crate::vale::layout::{PORTS, info, nic as at, port};
-use crate::vale::objects;
-use crate::vale::port::SwitchPort;
-use crate::vale::switch::Switch;
 
 /// Bytes of an entry: index of an interface, descriptor of a program.
 const ENTRY: usize = 8;
@@ -105,7 +105,7 @@ impl Edges {
 
 /// The entries of a NIC, which name a program that a reload replaces.
 #[derive(Debug, Clone)]
-pub(in crate::vale) struct Entries {
+pub(in crate::switch) struct Entries {
     /// Name and directory of the switch.
     pub(super) switch: String,
     pub(super) dir: PathBuf,
@@ -127,11 +127,11 @@ impl Entries {
         Ok((edges, index, program))
     }
 
-    pub(in crate::vale) fn program(&self) -> io::Result<OwnedFd> {
+    pub(in crate::switch) fn program(&self) -> io::Result<OwnedFd> {
         self.open().map(|(.., program)| program)
     }
 
-    pub(in crate::vale) fn put(&self, program: BorrowedFd<'_>) -> io::Result<()> {
+    pub(in crate::switch) fn put(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         let (edges, index, _) = self.open()?;
         let netns = net::find_netns(self.netns).ok_or(io::ErrorKind::NotFound)?;
         net::in_netns(&netns, || edges.put(self.of, index, program).map_err(io::Error::other))
@@ -146,7 +146,7 @@ fn put(map: &MapHandle, key: u32, index: u32, program: BorrowedFd<'_>) -> libbpf
 
 impl Switch {
     /// Tells the programs of NICs which path to take: `shared` are features that all senders must know of.
-    pub(in crate::vale) fn note_wires(&self, shared: u32) {
+    pub(in crate::switch) fn note_wires(&self, shared: u32) {
         let features =
             |p: SwitchPort| self.ports.u32(p.number as usize * port::SIZE + port::FEATURES).load(Relaxed);
         let nics = self.ports().into_iter().filter(|p| p.nic.is_some());
