@@ -10,6 +10,7 @@
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`switch`] | switches that run in their senders |
+//! | [`pinned`] | the directory in which switches and routers have their folders |
 //! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
 //! | [`environment()`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
@@ -38,6 +39,7 @@ pub mod fuzz;
 mod memory;
 mod nic;
 mod open;
+pub mod pinned;
 mod port;
 pub mod probe;
 mod ring;

@@ -25,7 +25,7 @@ fn child_says_what_it_believes() {
     let [dir, home, child] =
         ["RINGWAY_DIR", "XDG_RUNTIME_DIR", CHILD].map(|name| ringway::environment(name).is_some());
     println!("rights={rights} dir={dir} home={home} child={child} used={:?}", ringway::run_directory());
-    println!("switches={:?}", ringway::switch::root());
+    println!("switches={:?}", ringway::pinned::root());
     println!("ports={:?}", ringway::PortMap::of_environment().port("eth0"));
     println!("bound={:?}", ringway::Coalesce::of_environment().bound());
 }

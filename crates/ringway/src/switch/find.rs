@@ -1,17 +1,24 @@
-//! Finding a switch or a router.
+//! Finding a switch.
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::layout::{Shape, info};
-use super::name::check_name;
-use super::pins::{check_root, root};
 use super::spec::shape_of;
-use super::{objects, pins, trust};
+use super::{objects, pins};
 use crate::error::{Error, ErrorKind, Result};
+use crate::pinned::{self, trust};
 use crate::sys::bpf;
 use crate::sys::mmap::Mmap;
+
+/// The directory of the switch of that name, which nobody but root can change; also of a router, which has no ports.
+pub(crate) fn find(name: &str) -> Result<PathBuf> {
+    let dir = pinned::find(name)?;
+    match trust::check_dir(&pins::ports(&dir)) {
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(dir),
+        checked => checked.map(|()| dir),
+    }
+}
 
 /// The shape of the switch that lies in `dir`, for those who may only read it.
 pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
@@ -22,38 +29,4 @@ pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
     let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
     copy.write(0, &bytes);
     shape_of(&copy, name)
-}
-
-/// The refusal of a switch or router that is not there.
-pub(crate) fn missing(name: &str) -> Error {
-    let what = format!("there is no such switch or router in {}", root().display());
-    if pins::are_hidden() {
-        return Error::new(ErrorKind::NotFound, name, what).cure(
-            "`ip netns exec` hides those there are: use `--netns NAME` in place of `ip netns exec NAME`",
-        );
-    }
-    Error::new(ErrorKind::NotFound, name, what).cure(format!(
-        "`ringway vale list` shows what there is, `ringway vale add {name}` makes a switch, with --module router a router"
-    ))
-}
-
-/// The directory of the switch or router of that name, which nobody but root can change.
-pub(crate) fn find(name: &str) -> Result<PathBuf> {
-    check_name(name)?;
-    check_root()?;
-    let dir = pins::switch(name);
-    match fs::symlink_metadata(&dir) {
-        Ok(is) if is.is_dir() => {
-            trust::check_dir(&dir)?;
-            match trust::check_dir(&pins::ports(&dir)) {
-                Err(e) if e.kind() == ErrorKind::NotFound => Ok(dir), // a router has no ports
-                checked => checked.map(|()| dir),
-            }
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::io(name, format!("looking into {} failed", root().display()), e)
-                .cure_if_denied("run as root"))
-        }
-        _ => Err(missing(name)),
-    }
 }

@@ -17,7 +17,6 @@ mod access;
 mod conf;
 mod fdb;
 mod find;
-mod folder;
 mod gone;
 mod handle;
 #[cfg(test)]
@@ -27,7 +26,6 @@ mod load;
 #[cfg(test)]
 mod model;
 mod module;
-mod name;
 mod nic;
 pub(crate) mod objects;
 mod parts;
@@ -42,7 +40,6 @@ mod stats;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trial;
-mod trust;
 mod view;
 mod vlan;
 
@@ -50,12 +47,9 @@ pub use access::PortAccess;
 pub use conf::{Mirror, PortConf, StormLimits};
 pub use fdb::FdbEntry;
 pub(crate) use find::{find, read_shape};
-pub use folder::{Folder, FolderLock};
 pub use handle::{Switch, switches};
 pub use module::Module;
-pub use name::check_name;
 pub use nic::{NicOptions, NicPath};
-pub use pins::{check_root, check_visible, clear, is_router, root, routers, set_root};
 pub use port::SwitchPort;
 pub(crate) use port::take;
 pub(crate) use secrets::Ticket;

@@ -20,6 +20,7 @@ use super::secrets::Ticket;
 use super::{objects, pins};
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
+use crate::pinned;
 use crate::port::name::is_port;
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
@@ -93,7 +94,7 @@ impl Switch {
         self.del_host(&port)?;
         self.detach_nic(&port);
         self.forget_port(port.number);
-        pins::discard(&pins::port(&self.dir, name)).map_err(|e| {
+        pinned::discard(&pins::port(&self.dir, name)).map_err(|e| {
             let on = format!("{}:{name}", self.name);
             Error::io(on, "the port is gone, but removing its files failed", e)
                 .cure("`ringway vale list` tries again")
@@ -204,7 +205,7 @@ impl Switch {
         for p in self.ports().iter().filter(|p| idle(p)) {
             let Ok(Some(_held)) = self.hold_port(&p.name) else { continue };
             self.forget_port(p.number);
-            let _ = pins::discard(&pins::port(&self.dir, &p.name)); // the next one tries again
+            let _ = pinned::discard(&pins::port(&self.dir, &p.name)); // the next one tries again
         }
         Ok(())
     }
@@ -256,7 +257,7 @@ impl Switch {
         let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
         if let Some((number, ..)) = found {
             self.forget_port(number);
-            let _ = pins::discard(&pins::port(&self.dir, name)); // the next one tries again
+            let _ = pinned::discard(&pins::port(&self.dir, name)); // the next one tries again
         }
     }
 

@@ -18,6 +18,7 @@ use super::shared::Shared;
 use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
+use crate::pinned;
 use crate::switch::access::PortAccess;
 use crate::switch::handle::Switch;
 use crate::switch::layout::{info, port, state};
@@ -148,6 +149,6 @@ impl Switch {
         self.ports.u32(beside as usize * port::SIZE + port::BESIDE).store(0, Relaxed);
         self.detach_nic(&host);
         self.forget_port(host.number);
-        let _ = pins::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
+        let _ = pinned::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
     }
 }

@@ -42,6 +42,7 @@ use super::port::SwitchPort;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
 use crate::nic::{DRV_MODE, attach_xdp, find, xdp_refused};
+use crate::pinned;
 use crate::ring::leaves_checksums;
 use crate::sys::net::{self, Interface};
 use crate::sys::{bpf, bpffs, hold, veth};
@@ -175,7 +176,7 @@ impl Switch {
                 self.detach_nic(&p);
             }
             self.forget_port(number);
-            let _ = pins::discard(&dir); // the next one tries again
+            let _ = pinned::discard(&dir); // the next one tries again
         })?;
         Ok(number)
     }
