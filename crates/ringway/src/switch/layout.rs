@@ -4,7 +4,6 @@ pub(crate) use ringway_bpf::layout::switch::{ctl, info};
 use ringway_bpf::layout::switch::{module_run, vlans};
 
 use crate::count::BLOCK;
-use crate::memory::{Layout, RegionSpec};
 
 /// Largest number of a port, and so most ports of a switch.
 pub(crate) const PORTS_MAX: u32 = 254;
@@ -17,8 +16,6 @@ pub(crate) const BUF_SIZE: u32 = 2112;
 /// Bytes that the kernel keeps for a program that takes what users send, as a control group counts them on Linux 6.18: one for the
 /// switch, or with a user's module one for each port.
 pub(crate) const SEND_PROGRAM: usize = 300 << 10;
-/// The same for the program by which a user looks at the state of its port.
-const LOOK_PROGRAM: usize = 44 << 10;
 /// `info.magic`.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale05");
 
@@ -114,52 +111,6 @@ pub(crate) mod nic {
     /// NICs of a switch at most.
     pub(crate) const MAX: u32 = 64;
     pub(crate) use ringway_bpf::layout::nic::nic_cpu::*;
-}
-
-/// The shape that all ports of a switch have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) slots: u32,
-    pub(crate) rings: u32,
-    pub(crate) buf_size: u32,
-}
-
-impl Shape {
-    pub(crate) fn region_spec(self) -> RegionSpec {
-        let rings = 2 * self.rings;
-        RegionSpec {
-            interfaces: 1,
-            rings,
-            slots: self.slots,
-            buffers: crate::abi::layout::FIRST_BUF + rings * self.slots,
-            buf_size: self.buf_size,
-        }
-    }
-
-    /// Bytes of a port's region. The bounds of [`SwitchSpec`](super::SwitchSpec) are inside those of regions.
-    pub(crate) fn region(self) -> Layout {
-        self.region_spec().layout().expect("shapes are checked when the switch is made")
-    }
-
-    pub(crate) fn tx_state(ring: u32) -> usize {
-        state::HEADER + ring as usize * state::TX_SIZE
-    }
-
-    pub(crate) fn rx_state(self, ring: u32) -> usize {
-        let size = state::RX_DONE + 8 * self.slots as usize;
-        Self::tx_state(self.rings) + ring as usize * size
-    }
-
-    /// Bytes of a port's state.
-    pub(crate) fn state(self) -> usize {
-        self.rx_state(self.rings)
-    }
-
-    /// Bytes of memory that one port takes: region, state, a doorbell of three pages for each rx ring, and its own program.
-    pub(crate) fn port_bytes(self) -> usize {
-        let page_up = |n: usize| n.next_multiple_of(4096);
-        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + LOOK_PROGRAM
-    }
 }
 
 const _: () = assert!(past::SUMS[0] + 8 * past::WORDS <= past::SUMS[1]);

@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use crate::error::{Error, Result};
-use crate::switch::handle::Switch;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{PORTS, info, nic as at, port};
 use crate::switch::objects;
-use crate::switch::port::SwitchPort;
 use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, net};
 

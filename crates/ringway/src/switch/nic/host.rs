@@ -19,12 +19,12 @@ use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
 use crate::pinned;
-use crate::switch::access::PortAccess;
-use crate::switch::handle::Switch;
+use crate::switch::admin::access::PortAccess;
+use crate::switch::admin::module::Module;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{info, port, state};
-use crate::switch::module::Module;
 use crate::switch::pins;
-use crate::switch::port::SwitchPort;
 
 impl Switch {
     /// The programs of a host's side know the plain learning bridge only.

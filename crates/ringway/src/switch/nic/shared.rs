@@ -12,7 +12,7 @@ use ringway_bpf::layout::nic::nic_key;
 
 use super::edge::Edges;
 use crate::error::{Error, Result};
-use crate::switch::handle::Switch;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{PORTS, nic as at};
 use crate::switch::objects;
 use crate::sys::bpffs;

@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::find::find;
-use super::layout::{self, MAGIC, Shape, info};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::{Code, Module};
-use super::objects::{self, Maps};
-use super::pins;
-use super::spec::{SwitchSpec, shape_of};
+use super::maps::Maps;
+use super::module::Module;
+use super::spec::SwitchSpec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pinned::{self, check_name, is_router, missing, root};
+use crate::switch::client::find;
+use crate::switch::layout::{self, MAGIC, info};
+use crate::switch::objects;
+use crate::switch::pins;
+use crate::switch::shape::Shape;
 use crate::sys::dir_lock::DirLock;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpffs, dirs};
@@ -31,14 +34,14 @@ use crate::sys::{bpffs, dirs};
 /// ```
 #[derive(Debug)]
 pub struct Switch {
-    pub(super) name: String,
-    pub(super) dir: PathBuf,
-    pub(super) shape: Shape,
-    pub(super) maps: Maps,
-    pub(super) info: Arc<Mmap>,
-    pub(super) ports: Arc<Mmap>,
-    pub(super) fdb: Arc<Mmap>,
-    pub(super) vlans: Arc<Mmap>,
+    pub(in crate::switch) name: String,
+    pub(in crate::switch) dir: PathBuf,
+    pub(in crate::switch) shape: Shape,
+    pub(in crate::switch) maps: Maps,
+    pub(in crate::switch) info: Arc<Mmap>,
+    pub(in crate::switch) ports: Arc<Mmap>,
+    pub(in crate::switch) fdb: Arc<Mmap>,
+    pub(in crate::switch) vlans: Arc<Mmap>,
 }
 
 /// Names of the switches that exist.
@@ -118,7 +121,7 @@ impl Switch {
         let fdb = objects::map_values(&maps.fdb, layout::fdb::SIZE, true, name)?;
         let vlans =
             objects::map_values(&maps.vlans, layout::VLANS_SIZE * layout::PORTS as usize, true, name)?;
-        let shape = shape_of(&info, name)?;
+        let shape = Shape::of_info(&info, name)?;
         Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb, vlans })
     }
 
@@ -143,7 +146,7 @@ impl Switch {
     }
 
     /// What programs of its ports are made of.
-    pub(super) fn code(&self) -> Result<Code> {
+    pub(in crate::switch) fn code(&self) -> Result<Code> {
         Code::open(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name)
     }
 
@@ -197,7 +200,7 @@ impl Switch {
     }
 
     /// Keeps others from changing the switch.
-    pub(super) fn lock(&self) -> Result<DirLock> {
+    pub(in crate::switch) fn lock(&self) -> Result<DirLock> {
         let io = |e| Error::io(&self.name, "locking the switch failed", e);
         let at = self.dir.join(pinned::LOCK);
         match DirLock::take(&at, true) {

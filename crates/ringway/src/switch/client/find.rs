@@ -3,11 +3,11 @@
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use super::layout::{Shape, info};
-use super::spec::shape_of;
-use super::{objects, pins};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pinned::{self, trust};
+use crate::switch::layout::info;
+use crate::switch::shape::Shape;
+use crate::switch::{objects, pins};
 use crate::sys::bpf;
 use crate::sys::mmap::Mmap;
 
@@ -28,5 +28,5 @@ pub(crate) fn read_shape(dir: &Path, name: &str) -> Result<Shape> {
     bpf::lookup(fd.as_fd(), 0, &mut bytes).map_err(io)?;
     let copy = Mmap::anonymous(bytes.len()).map_err(io)?;
     copy.write(0, &bytes);
-    shape_of(&copy, name)
+    Shape::of_info(&copy, name)
 }

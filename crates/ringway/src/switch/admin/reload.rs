@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::info;
+use super::attach_point::{Fresh, Place};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::Code;
-use super::nic::Aside;
-use super::pins;
-use super::place::{Fresh, Place};
 use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::error::{Error, Result};
+use crate::switch::layout::info;
+use crate::switch::nic::Aside;
+use crate::switch::pins;
 use crate::sys::bpffs;
 
 impl Switch {

@@ -5,15 +5,15 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapHandle};
 
-use super::handle::Switch;
-use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
-use super::secrets::Ticket;
+use super::switch::Switch;
+use crate::switch::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
+use crate::switch::secrets::Ticket;
 use crate::sys::dir_lock::Locks;
 
 impl Switch {
     /// Takes a port out of all that programs look at, and keeps what it counted. Should this process be killed on the way, the
     /// next one that changes the switch finishes what is left, and removes the files.
-    pub(super) fn forget_port(&self, number: u32) {
+    pub(in crate::switch) fn forget_port(&self, number: u32) {
         self.finish_all();
         if self.depart(number) {
             self.finish(number);

@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::access::PortAccess;
-use super::nic::Entries;
 use super::parts;
+use crate::switch::nic::Entries;
 use crate::sys::{bpf, bpffs};
 
 /// Where programs are in use.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(in crate::switch) enum Place {
     /// A pin, and who may open it: whoever runs it opens it by this path.
     Pin(PathBuf, PortAccess),
     /// A link, which is pinned there.
@@ -24,7 +24,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::switch) fn path(&self) -> &Path {
         let (Self::Pin(path, _) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
         path
     }
@@ -79,7 +79,7 @@ impl Place {
 }
 
 /// A program that is to take the place of another one.
-pub(super) struct Fresh {
-    pub(super) place: Place,
-    pub(super) program: OwnedFd,
+pub(in crate::switch) struct Fresh {
+    pub(in crate::switch) place: Place,
+    pub(in crate::switch) program: OwnedFd,
 }

@@ -11,14 +11,15 @@ use std::thread;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::{RINGS_MAX, Shape, ctl, port as at};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::Code;
-use super::{objects, pins};
+use super::switch::Switch;
 use crate::error::{Error, Result};
 use crate::memory::{Alloc, Backing, Region};
 use crate::ring::{Lease, PortShape};
+use crate::switch::layout::{RINGS_MAX, ctl, port as at};
+use crate::switch::shape::Shape;
+use crate::switch::{objects, pins};
 use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 
@@ -128,14 +129,19 @@ fn pin_outs(switch_dir: &Path, dir: &Path, access: &PortAccess) -> io::Result<()
 }
 
 /// Shows the program of a NIC to those who may use the port in `dir`, in the place of one that a killed process left.
-pub(super) fn pin_out(out: BorrowedFd<'_>, dir: &Path, name: &str, access: &PortAccess) -> io::Result<()> {
+pub(in crate::switch) fn pin_out(
+    out: BorrowedFd<'_>,
+    dir: &Path,
+    name: &str,
+    access: &PortAccess,
+) -> io::Result<()> {
     let path = pins::nics(dir).join(name);
     forget(&path)?;
     bpffs::pin_for(out, &path, access.owner(), access.file_mode())
 }
 
 /// Removes a pin, if there is one.
-pub(super) fn forget(pin: &Path) -> io::Result<()> {
+pub(in crate::switch) fn forget(pin: &Path) -> io::Result<()> {
     match fs::remove_file(pin) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
@@ -152,7 +158,7 @@ impl Switch {
     }
 
     /// Directory and rights of each port that clients may open.
-    pub(super) fn opened(&self) -> impl Iterator<Item = (PathBuf, PortAccess)> {
+    pub(in crate::switch) fn opened(&self) -> impl Iterator<Item = (PathBuf, PortAccess)> {
         let virtual_ports = self.records().filter(|(.., flags)| flags & at::NIC == 0);
         virtual_ports.map(|(number, name, _)| (pins::port(&self.dir, &name), self.access(number)))
     }

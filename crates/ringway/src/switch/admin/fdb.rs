@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
-use super::handle::Switch;
-use super::layout::{self, fdb, info};
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{self, fdb, info};
 use crate::sys::time;
 use ringway_wire::MacAddr;
 

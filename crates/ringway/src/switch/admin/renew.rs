@@ -8,13 +8,13 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::{PORTS_MAX, port as at, state};
 use super::load::Identity;
 use super::parts::Parts;
-use super::pins;
-use super::secrets::Ticket;
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{PORTS_MAX, port as at, state};
+use crate::switch::pins;
+use crate::switch::secrets::Ticket;
 use crate::sys::dirs;
 
 impl Switch {
@@ -107,7 +107,7 @@ impl Switch {
 mod tests {
     use super::*;
     use crate::switch::SwitchSpec;
-    use crate::switch::view::View;
+    use crate::switch::client::View;
 
     /// A process is killed between two steps of giving a port to others; the next one that opens the switch finishes that.
     #[test]

@@ -2,26 +2,25 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::time::Duration;
 
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::{PORTS, PORTS_MAX, info, port as at, state};
 use super::load::Identity;
-use super::nic::NicPath;
 use super::parts::Parts;
-use super::secrets::Ticket;
-use super::{objects, pins};
-use crate::count::freed_by;
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pinned;
 use crate::port::name::is_port;
+use crate::switch::client::claim;
+use crate::switch::layout::{PORTS, PORTS_MAX, info, port as at, state};
+use crate::switch::nic::NicPath;
+use crate::switch::secrets::Ticket;
+use crate::switch::{objects, pins};
 use crate::sys::dir_lock::{DirLock, Locks};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf, dirs};
@@ -73,7 +72,7 @@ impl Switch {
             self.make_port(name, &PortAccess::default(), at::EPHEMERAL)?;
         }
         let on = format!("{}:{name}", self.name);
-        take(&dir, &on)
+        claim(&dir, &on)
     }
 
     /// Removes a port. Frames to it are then dropped as `no_destination`, or go to all when its addresses are forgotten. A NIC
@@ -134,7 +133,7 @@ impl Switch {
     }
 
     /// A word of what is known of a port.
-    pub(super) fn word(&self, number: u32, at: usize) -> &AtomicU32 {
+    pub(in crate::switch) fn word(&self, number: u32, at: usize) -> &AtomicU32 {
         self.ports.u32(number as usize * at::SIZE + at)
     }
 
@@ -191,7 +190,7 @@ impl Switch {
         if !dir.exists() {
             return Ok(None);
         }
-        take(&dir, &format!("{}:{name}", self.name)).map(Some)
+        claim(&dir, &format!("{}:{name}", self.name)).map(Some)
     }
 
     /// Removes ephemeral ports that nobody has open, and what processes left that were killed while they changed the switch.
@@ -261,7 +260,7 @@ impl Switch {
         }
     }
 
-    pub(super) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
+    pub(in crate::switch) fn make_port(&self, name: &str, access: &PortAccess, flags: u32) -> Result<u32> {
         let on = format!("{}:{name}", self.name);
         // That of a host's side is not one that a port can be opened by.
         let plain = if flags & at::HOST != 0 { name.trim_end_matches('^') } else { name };
@@ -358,7 +357,7 @@ impl Switch {
     }
 
     /// What a program of a port is loaded with.
-    pub(super) fn identity(&self, port: u32) -> Identity {
+    pub(in crate::switch) fn identity(&self, port: u32) -> Identity {
         let epoch = self.word(port, at::EPOCH).load(Relaxed);
         let ticket = self.ports.u64(port as usize * at::SIZE + at::TICKET).load(Relaxed);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
@@ -379,7 +378,7 @@ impl Switch {
     }
 
     /// The state of a port, mapped; `None` when there is no such port. Root has it from the switch's own map, by number.
-    pub(super) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
+    pub(in crate::switch) fn state_of(&self, number: u32) -> Option<Arc<Mmap>> {
         let state = inner(&self.maps.states, number)?;
         objects::map_values(&state, self.shape.state(), true, &self.name).ok()
     }
@@ -395,35 +394,4 @@ impl Switch {
 fn inner(outer: &MapHandle, key: u32) -> Option<std::os::fd::OwnedFd> {
     let id = outer.lookup(&key.to_ne_bytes(), MapFlags::ANY).ok()??;
     bpf::map_by_id(u32::from_ne_bytes(id.try_into().ok()?)).ok()
-}
-
-/// Who only looks whether a port is in use, or is being started by who had it, has its lock for less than this.
-const PROBE: Duration = Duration::from_millis(500);
-
-/// Takes the port in a directory for this process.
-pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
-    let lock = pins::in_use(dir);
-    match DirLock::take_soon(&lock, PROBE) {
-        Ok(Some(lock)) => Ok(lock),
-        Ok(None) => {
-            let cure = match DirLock::holder(&lock) {
-                Some(pid) => freed_by(pid),
-                None => "end that process, or open another port".into(),
-            };
-            Err(Error::new(ErrorKind::Busy, on, user(&lock)).cure(cure))
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
-            Err(Error::io(on, "you may not open this port", e).cure(
-                "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
-            ))
-        }
-        Err(e) => Err(Error::io(on, "locking the port failed", e)),
-    }
-}
-
-fn user(lock: &Path) -> String {
-    match DirLock::holder(lock) {
-        Some(pid) => format!("busy: pid {pid} has it open"),
-        None => "busy: a process has it open".into(),
-    }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::handle::Switch;
-use super::layout::{self, info, port as at};
 use super::module::Module;
 use super::port::SwitchPort;
+use super::switch::Switch;
 use super::vlan::{VlanMode, VlanSet, WORDS};
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{self, info, port as at};
 
 /// What a storm limit's interval is counted in: parts of a nanosecond.
 const UNITS_PER_SECOND: u64 = 16_000_000_000;
@@ -145,7 +145,7 @@ impl Switch {
     }
 
     /// Whether a port was told anything.
-    pub(super) fn is_configured(&self, number: u32) -> bool {
+    pub(in crate::switch) fn is_configured(&self, number: u32) -> bool {
         self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-use super::handle::Switch;
-use super::layout::{Shape, ctl, past, state};
 use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::count::{Counters, DropReason, PortCounters, RingStats};
+use crate::switch::layout::{ctl, past, state};
+use crate::switch::shape::Shape;
 use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.
