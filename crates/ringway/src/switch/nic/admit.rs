@@ -1,6 +1,6 @@
 //! Whether an interface may become a port of a switch.
 
-use super::Nic;
+use super::interface::Nic;
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::{owner, tc};

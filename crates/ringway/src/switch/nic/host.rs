@@ -14,8 +14,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::interface::Nic;
+use super::options::NicOptions;
+use super::out;
 use super::shared::Shared;
-use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
 use crate::pinned;
@@ -123,7 +125,7 @@ impl Switch {
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
-        programs::keep(&inject, dir, on)?;
+        out::keep(&inject, dir, on)?;
         self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
         Stand::egress(dir).attach(host.as_fd(), nic.index, way, on)
