@@ -94,7 +94,7 @@ impl PortClaim {
 impl Drop for PortClaim {
     fn drop(&mut self) {
         if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.holds()) {
-            switch.drop_ephemeral(port);
+            switch.remove_ephemeral(port);
         }
     }
 }

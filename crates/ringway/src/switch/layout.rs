@@ -51,9 +51,9 @@ pub(crate) mod port {
     /// It is the host's side of one.
     pub(crate) const HOST: u32 = 0x200;
     /// Its region, doorbells and programs are being replaced, for those who may open it from now on.
-    pub(crate) const RENEWED: u32 = 0x1000;
+    pub(crate) const REISSUING: u32 = 0x1000;
     /// It does not exist any more, but its counts may not be kept yet; the second if it was an interface.
-    pub(crate) const GOING: u32 = 0x8000;
+    pub(crate) const REMOVING: u32 = 0x8000;
     pub(crate) const WAS_NIC: u32 = 0x4000;
 
     // Features.
@@ -67,13 +67,13 @@ pub(crate) mod port {
 
 /// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of what else is behind flags and
 /// features.
-pub(crate) mod past {
+pub(crate) mod retired {
     /// Words of 64 bits, as in [`SwitchTotals`](crate::switch::SwitchTotals), in one of two places.
     pub(crate) const SUMS: [usize; 2] = [8, 64];
     pub(crate) const WORDS: usize = 7;
     /// 64 bits: which of the two is valid; from bit 8 on the number of the port that was added last, if it may still be
-    /// [`GOING`](super::port::GOING); from bit 32 on a number that changes each time.
-    pub(crate) const KEPT: usize = 120;
+    /// [`REMOVING`](super::port::REMOVING); from bit 32 on a number that changes each time.
+    pub(crate) const VALID: usize = 120;
 }
 /// Bytes of the set of VLANs that a port belongs to.
 pub(crate) const VLANS_SIZE: usize = vlans::SIZE;
@@ -113,7 +113,8 @@ pub(crate) mod nic {
     pub(crate) use ringway_bpf::layout::nic::nic_cpu::*;
 }
 
-const _: () = assert!(past::SUMS[0] + 8 * past::WORDS <= past::SUMS[1]);
-const _: () = assert!(past::SUMS[1] + 8 * past::WORDS <= past::KEPT && past::KEPT + 8 <= port::SIZE);
+const _: () = assert!(retired::SUMS[0] + 8 * retired::WORDS <= retired::SUMS[1]);
+const _: () =
+    assert!(retired::SUMS[1] + 8 * retired::WORDS <= retired::VALID && retired::VALID + 8 <= port::SIZE);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

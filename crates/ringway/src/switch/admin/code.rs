@@ -35,7 +35,7 @@ impl Code {
         match module {
             Module::Bridge => Ok(Self::Bridge),
             Module::Hub => Ok(Self::Hub),
-            Module::Object(path) => Custom::read(path, on).map(Self::Custom),
+            Module::Object(path) => Custom::read_file(path, on).map(Self::Custom),
         }
     }
 

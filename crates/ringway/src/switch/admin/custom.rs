@@ -30,7 +30,7 @@ pub(in crate::switch) struct Custom {
 }
 
 impl Custom {
-    pub(in crate::switch) fn read(path: &Path, on: &str) -> Result<Self> {
+    pub(in crate::switch) fn read_file(path: &Path, on: &str) -> Result<Self> {
         let io = |e| {
             Error::io(on, format!("reading the module {} failed", path.display()), e)
                 .cure("give bridge, hub, or the file of a compiled module")
@@ -49,7 +49,7 @@ impl Custom {
     }
 
     /// What the switch keeps: the file's name and its bytes.
-    pub(in crate::switch) fn kept(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
+    pub(in crate::switch) fn read_stored(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
         let kept = objects::open_map(&dir.join("object"), on)?;
         let size = kept.value_size() as usize;
         let mem = objects::map_values(&kept, size, false, on)?;
@@ -62,7 +62,7 @@ impl Custom {
 
     pub(in crate::switch) fn open(dir: &Path, on: &str) -> Result<Self> {
         let dir = dir.join("module");
-        let (name, object) = Self::kept(&dir, on)?;
+        let (name, object) = Self::read_stored(&dir, on)?;
         let mut maps = Vec::new();
         let files = fs::read_dir(dir.join("map"))
             .map_err(|e| Error::io(on, "listing the maps of the module failed", e))?;
@@ -119,7 +119,7 @@ impl Custom {
     }
 
     /// Notes the maps that a first load made.
-    pub(super) fn keep_maps(&mut self, object: &libbpf_rs::Object, own: &[&str]) -> libbpf_rs::Result<()> {
+    pub(super) fn note_maps(&mut self, object: &libbpf_rs::Object, own: &[&str]) -> libbpf_rs::Result<()> {
         for m in object.maps() {
             if let Some(pin) = pin_name(&m.name().to_string_lossy(), own) {
                 self.maps.push((pin, MapHandle::try_from(&m)?));
@@ -184,7 +184,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let read = |path, mode| {
             fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
-            Custom::read(path, "vale0")
+            Custom::read_file(path, "vale0")
                 .map(|custom| (custom.name, custom.object))
                 .map_err(|e| (e.kind(), e.to_string()))
         };

@@ -74,7 +74,7 @@ pub(super) fn try_module(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -
     match code {
         Code::Bridge | Code::Hub => Ok(()),
         Code::Custom(c) => {
-            c.keep_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
+            c.note_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
         }
     }
 }
@@ -185,6 +185,6 @@ pub(in crate::switch) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<
         .with_u32(config::BUFS, l.bufs)
         .with_u32(config::EPOCH, of.epoch)
         .with_u64(config::TICKET, of.ticket.word());
-    let secrets = maps.secrets.places().into_iter();
+    let secrets = maps.secrets.words().into_iter();
     secrets.fold(record, |r, (at, word)| r.with_u64(config::SECRET + at, word)).into_bytes()
 }

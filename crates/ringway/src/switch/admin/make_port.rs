@@ -40,12 +40,12 @@ impl Switch {
         // One with this number may have been left half removed.
         self.flush_port(number);
         let pinned = parts.pin(self, &making, access, flags & at::NIC == 0, &on);
-        let shown = pinned.and_then(|()| parts.show(self, number, Some(&state), &on));
+        let shown = pinned.and_then(|()| parts.show_to_programs(self, number, Some(&state), &on));
         let placed = shown.and_then(|()| {
-            self.note_access(number, access);
-            self.admit(number, of.epoch, of.ticket);
+            self.record_access(number, access);
+            self.set_identity(number, of.epoch, of.ticket);
             // Listed before it can be opened: of a process that is killed between the two no port stays that nobody lists.
-            self.enlist(number, name, flags);
+            self.add_to_list(number, name, flags);
             fs::rename(&making, &dir).map_err(|e| Error::io(&on, "pinning failed", e))
         });
         if let Err(e) = placed {

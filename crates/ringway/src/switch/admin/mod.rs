@@ -11,7 +11,7 @@
 //! | `tidy` | ports without users, and what killed processes left |
 //! | `conf`, `vlan` | what root asks of a port beyond forwarding |
 //! | `removal` | ports that go away, with their counts kept |
-//! | `renew` | ports given to other users |
+//! | `reissue` | ports given to other users |
 //! | `reload`, `attach_point` | programs of a running switch, replaced |
 //! | `fdb`, `stats` | what programs learned and counted |
 //! | `trial` | whether this kernel takes the programs |
@@ -29,9 +29,9 @@ pub(super) mod module;
 pub(super) mod parts;
 pub(super) mod port;
 mod record;
+mod reissue;
 mod reload;
 mod removal;
-mod renew;
 pub(super) mod spec;
 pub(super) mod stats;
 pub(super) mod switch;

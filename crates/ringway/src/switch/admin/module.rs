@@ -48,7 +48,7 @@ impl Module {
             HUB => Self::Hub,
             // A switch whose module can't be read any more still has one.
             CUSTOM => Self::Object(
-                Custom::kept(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.0.into()),
+                Custom::read_stored(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.0.into()),
             ),
             _ => Self::Bridge,
         }

@@ -46,7 +46,7 @@ impl Switch {
     /// made stays.
     pub fn add_port(&self, name: &str, access: &PortAccess) -> Result<u32> {
         let _lock = self.lock()?;
-        self.tidy();
+        self.finish_interrupted();
         self.make_port(name, access, 0)
     }
 
@@ -54,7 +54,7 @@ impl Switch {
     pub(crate) fn add_ephemeral(&self, name: &str) -> Result<DirLock> {
         let _lock = self.lock()?;
         let dir = pins::port(&self.dir, name);
-        self.tidy();
+        self.finish_interrupted();
         if !dir.is_dir() {
             self.make_port(name, &PortAccess::default(), at::EPHEMERAL)?;
         }
@@ -117,10 +117,10 @@ impl Switch {
         // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
         let pid = locks.holder(&lock);
         let open = pid.is_some() || matches!(DirLock::take(&lock, false), Ok(None));
-        let ifindex = self.word(number, at::IFINDEX).load(Relaxed);
+        let ifindex = self.port_word(number, at::IFINDEX).load(Relaxed);
         let nic = (flags & at::NIC != 0).then_some(ifindex);
         let (ephemeral, host) = (flags & at::EPHEMERAL != 0, flags & at::HOST != 0);
-        let by_tc = self.word(number, at::CROSSING).load(Relaxed) != 0;
+        let by_tc = self.port_word(number, at::CROSSING).load(Relaxed) != 0;
         let path = nic.is_some().then_some(if by_tc { NicPath::Tc } else { NicPath::Xdp });
         let gone = nic.is_some() && self.interface_is_gone(name.trim_end_matches('^'), number, path);
         SwitchPort { number, name, ephemeral, access, open, pid, nic, host, path, gone }

@@ -40,43 +40,44 @@ impl Switch {
     }
 
     /// A word of what is known of a port.
-    pub(in crate::switch) fn word(&self, number: u32, at: usize) -> &AtomicU32 {
+    pub(in crate::switch) fn port_word(&self, number: u32, at: usize) -> &AtomicU32 {
         self.ports.u32(number as usize * at::SIZE + at)
     }
 
     pub(super) fn flags(&self, number: u32) -> &AtomicU32 {
-        self.word(number, at::FLAGS)
+        self.port_word(number, at::FLAGS)
     }
 
     /// Who may open a port, as root said. The owner of a file may change its mode, so the files tell nothing.
     pub(super) fn access(&self, number: u32) -> PortAccess {
-        let [uid, gid, mode] = [at::UID, at::GID, at::MODE].map(|at| self.word(number, at).load(Relaxed));
+        let [uid, gid, mode] =
+            [at::UID, at::GID, at::MODE].map(|at| self.port_word(number, at).load(Relaxed));
         PortAccess { uid: Some(uid), gid: Some(gid), mode }
     }
 
     /// Notes who may open a port.
-    pub(super) fn note_access(&self, number: u32, access: &PortAccess) {
+    pub(super) fn record_access(&self, number: u32, access: &PortAccess) {
         let (uid, gid) = access.owner();
         for (at, value) in [(at::UID, uid), (at::GID, gid), (at::MODE, access.file_mode())] {
-            self.word(number, at).store(value, Relaxed);
+            self.port_word(number, at).store(value, Relaxed);
         }
     }
 
     /// What a program of a port is loaded with.
     pub(in crate::switch) fn identity(&self, port: u32) -> Identity {
-        let epoch = self.word(port, at::EPOCH).load(Relaxed);
+        let epoch = self.port_word(port, at::EPOCH).load(Relaxed);
         let ticket = self.ports.u64(port as usize * at::SIZE + at::TICKET).load(Relaxed);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         Identity { port, epoch, generation, ticket: Ticket::of(ticket) }
     }
 
     /// From now on programs take the port's frames from its user who has this ticket; without one, from nobody.
-    pub(super) fn admit(&self, number: u32, epoch: u32, ticket: Ticket) {
-        self.word(number, at::EPOCH).store(epoch, Relaxed);
+    pub(super) fn set_identity(&self, number: u32, epoch: u32, ticket: Ticket) {
+        self.port_word(number, at::EPOCH).store(epoch, Relaxed);
         self.ports.u64(number as usize * at::SIZE + at::TICKET).store(ticket.word(), Release);
     }
 
-    pub(super) fn listed(&self) -> Vec<u8> {
+    pub(super) fn port_list(&self) -> Vec<u8> {
         let mut list = vec![0u8; (self.info.u32(info::NPORTS).load(Relaxed) as usize).min(PORTS as usize)];
         self.info.read(info::PORTS, &mut list);
         list
@@ -84,7 +85,7 @@ impl Switch {
 
     /// Notes that the port exists; from now on it gets frames to all. Its place in the list is one that is free, so that the
     /// other ports keep theirs while programs go through it.
-    pub(in crate::switch) fn enlist(&self, number: u32, name: &str, flags: u32) {
+    pub(in crate::switch) fn add_to_list(&self, number: u32, name: &str, flags: u32) {
         let base = number as usize * at::SIZE;
         let mut text = [0u8; at::NAME_LEN];
         text[..name.len()].copy_from_slice(name.as_bytes());
@@ -92,7 +93,7 @@ impl Switch {
         self.reset_conf(number);
         self.ports.u32(base + at::FLAGS).store(at::EXISTS | flags, Release);
         let n = self.info.u32(info::NPORTS).load(Relaxed);
-        let list = self.listed();
+        let list = self.port_list();
         let place = list.iter().position(|&p| p == 0).unwrap_or(n as usize);
         self.info.write(info::PORTS + place, &[number as u8]);
         self.info.u32(info::NPORTS).store(n.max(place as u32 + 1), Release);
@@ -111,7 +112,7 @@ impl Switch {
     }
 
     /// Tells who has the port open that it is gone.
-    pub(super) fn end(&self, number: u32) {
+    pub(super) fn mark_gone(&self, number: u32) {
         if let Some(state) = self.state_of(number) {
             state.u32(state::PORT).store(0, Relaxed);
         }

@@ -110,7 +110,7 @@ impl Switch {
             _ => e,
         })?;
         let switch = Self::with(name, dir, maps)?;
-        switch.reap()?;
+        switch.remove_idle_ports()?;
         Ok(switch)
     }
 

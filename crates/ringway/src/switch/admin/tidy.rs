@@ -16,13 +16,13 @@ use crate::sys::dirs;
 
 impl Switch {
     /// Removes ephemeral ports that nobody has open, and what processes left that were killed while they changed the switch.
-    pub(super) fn reap(&self) -> Result<()> {
+    pub(super) fn remove_idle_ports(&self) -> Result<()> {
         let idle = |p: &SwitchPort| p.ephemeral && !p.open;
-        if !self.ports().iter().any(idle) && !self.is_untidy() {
+        if !self.ports().iter().any(idle) && !self.has_interrupted() {
             return Ok(());
         }
         let _lock = self.lock()?;
-        self.tidy();
+        self.finish_interrupted();
         for p in self.ports().iter().filter(|p| idle(p)) {
             let Ok(Some(_held)) = self.hold_port(&p.name) else { continue };
             self.forget_port(p.number);
@@ -43,24 +43,24 @@ impl Switch {
     }
 
     /// Whether a process was killed while it changed the switch, or is changing it now.
-    fn is_untidy(&self) -> bool {
+    fn has_interrupted(&self) -> bool {
         let (dirs, numbers) = self.strays();
         !dirs.is_empty()
             || !numbers.is_empty()
-            || self.going().next().is_some()
-            || self.renewed().next().is_some()
+            || self.removing().next().is_some()
+            || self.half_reissued().next().is_some()
     }
 
     /// Removes what is left of ports that were half made or half removed; the caller holds the lock.
-    pub(in crate::switch) fn tidy(&self) {
-        self.finish_all();
-        self.renew_all();
+    pub(in crate::switch) fn finish_interrupted(&self) {
+        self.finish_removals();
+        self.finish_reissues();
         let (strays, numbers) = self.strays();
         numbers.into_iter().for_each(|n| self.forget_port(n));
         if !strays.is_empty() {
             // Ports that were not listed yet may have been shown to programs.
             let unlisted = (1..=PORTS_MAX).filter(|&n| self.flags(n).load(Relaxed) == 0);
-            unlisted.filter(|&n| inner(&self.maps.states, n).is_some()).for_each(|n| self.hide(n));
+            unlisted.filter(|&n| inner(&self.maps.states, n).is_some()).for_each(|n| self.hide_port(n));
         }
         for dir in strays {
             let _ = dirs::remove_tree(&dir); // nobody can open what lies there; the next one tries again
@@ -73,7 +73,7 @@ impl Switch {
     }
 
     /// Removes an ephemeral port whose user ends, if it still is that user's.
-    pub(crate) fn drop_ephemeral(&self, name: &str) {
+    pub(crate) fn remove_ephemeral(&self, name: &str) {
         let Ok(_lock) = self.lock() else { return };
         let found = self.records().find(|(_, n, flags)| n == name && flags & at::EPHEMERAL != 0);
         if let Some((number, ..)) = found {

@@ -147,12 +147,12 @@ impl Switch {
         (dir, on): (&Path, &str),
         (options, way, by_tc): (&NicOptions, Way, bool),
     ) -> Result<()> {
-        self.note_nic(nic, (number, place), by_tc, on)?;
+        self.record_nic(nic, (number, place), by_tc, on)?;
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let programs = self.load_nic(shared, (number, by_tc), generation, on)?;
         self.count_taken(shared, generation, on)?;
-        let kept = out::keep(&programs.out, dir, on)?;
-        self.publish(&programs.out, &pins::out_name(number, None), on)?;
+        let kept = out::keep_attached(&programs.out, dir, on)?;
+        self.show_out(&programs.out, &pins::out_name(number, None), on)?;
         let between = || Stand::ingress(dir).attach(programs.between.as_fd(), nic.index, way, on);
         // It serves hosts' sides: a switch without needs none.
         if !by_tc
@@ -161,11 +161,11 @@ impl Switch {
         {
             return Err(e);
         }
-        shared.point_tc(number, nic.index, on)?;
+        shared.set_tc_interface(number, nic.index, on)?;
         self.make_promiscuous(nic, number, on)?;
         let wire = |device: (u32, u32)| {
-            shared.point(number, place, device, on)?;
-            shared.edges.point((number, place), device.1, programs.edge.as_fd(), on)?;
+            shared.set_interface(number, place, device, on)?;
+            shared.edges.set_entries((number, place), device.1, programs.edge.as_fd(), on)?;
             let wire = attach_xdp(programs.wire.as_fd(), device, DRV_MODE)
                 .map_err(|e| options.refused(xdp_refused(on, device, &nic.interface, e)))?;
             bpffs::pin(wire.as_fd(), &dir.join("xdp")).map_err(|e| Error::io(on, "pinning failed", e))
@@ -178,7 +178,7 @@ impl Switch {
     }
 
     /// Notes what a port is that is a NIC.
-    fn note_nic(&self, nic: &Nic, (number, place): (u32, u32), by_tc: bool, on: &str) -> Result<()> {
+    fn record_nic(&self, nic: &Nic, (number, place): (u32, u32), by_tc: bool, on: &str) -> Result<()> {
         let software = !by_tc && leaves_checksums(&nic.interface.driver());
         for (at, value) in [
             (port::IFINDEX, nic.index),
@@ -189,7 +189,7 @@ impl Switch {
             (port::BESIDE, 0),
             (port::CROSSING, 0),
         ] {
-            self.word(number, at).store(value, Relaxed);
+            self.port_word(number, at).store(value, Relaxed);
         }
         let gone = || Error::new(ErrorKind::Gone, on, "the port was deleted meanwhile").cure("add it again");
         let state = self.state_of(number).ok_or_else(gone)?;
@@ -202,7 +202,7 @@ impl Switch {
     fn make_promiscuous(&self, nic: &Nic, number: u32, on: &str) -> Result<()> {
         let done = nic.interface.set_promiscuous(true);
         let done = done.map_err(|e| Error::io(on, "making it promiscuous failed", e))?;
-        self.word(number, port::PROMISCUOUS).store(done.into(), Relaxed);
+        self.port_word(number, port::PROMISCUOUS).store(done.into(), Relaxed);
         Ok(())
     }
 }

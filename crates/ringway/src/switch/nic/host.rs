@@ -125,8 +125,8 @@ impl Switch {
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
-        out::keep(&inject, dir, on)?;
-        self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
+        out::keep_attached(&inject, dir, on)?;
+        self.show_out(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
         Stand::egress(dir).attach(host.as_fd(), nic.index, way, on)
     }

@@ -36,5 +36,5 @@ mod tests;
 
 pub(super) use edge::Entries;
 pub use options::{NicOptions, NicPath};
-pub(super) use out::Aside;
+pub(super) use out::RetiredLink;
 pub(super) use programs::try_load;

@@ -12,7 +12,7 @@ use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::Stand;
-use crate::switch::admin::attach_point::{Fresh, Place};
+use crate::switch::admin::attach_point::{AttachPoint, NewProgram};
 use crate::switch::admin::code::Code;
 use crate::switch::admin::load::{self, Identity};
 use crate::switch::admin::maps::Maps;
@@ -131,13 +131,13 @@ impl Switch {
     }
 
     /// A new program that counts for all NICs, and its place; none when the switch has no NIC.
-    pub(in crate::switch) fn new_counter(&self, generation: u32) -> Result<Option<Fresh>> {
+    pub(in crate::switch) fn new_counter(&self, generation: u32) -> Result<Option<NewProgram>> {
         if !self.dir.join(TAKEN).exists() {
             return Ok(None);
         }
         let shared = Shared::open(&self.dir, &self.name)?;
         let [program, _] = self.load_counters(&shared, generation, &self.name)?;
-        Ok(Some(Fresh { place: Place::Entry(self.dir.join(COUNTING)), program }))
+        Ok(Some(NewProgram { point: AttachPoint::Entry(self.dir.join(COUNTING)), program }))
     }
 
     /// New programs for a NIC or the host's side of one, and their places; those that its maker did not come to make, having been killed, are left out.
@@ -146,7 +146,7 @@ impl Switch {
         of: &SwitchPort,
         generation: u32,
         on: &str,
-    ) -> Result<Vec<Fresh>> {
+    ) -> Result<Vec<NewProgram>> {
         let dir = pins::port(&self.dir, &of.name);
         let shared = Shared::open(&self.dir, on)?;
         let mut all = Vec::new();
@@ -154,8 +154,8 @@ impl Switch {
             Some(index) => {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
-                all.push(stand(Stand::egress(&dir), host));
-                all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
+                all.push(tc_program(Stand::egress(&dir), host));
+                all.extend(self.new_outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
                 inject
             }
             None => {
@@ -169,17 +169,20 @@ impl Switch {
                     netns: self.device_of(of).0,
                 };
                 if entries.are_in_reach() {
-                    all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
+                    all.push(NewProgram {
+                        point: AttachPoint::Entries(self.dir.clone(), entries),
+                        program: edge,
+                    });
                 }
-                all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
-                all.push(stand(Stand::ingress(&dir), between));
-                all.extend(cross.map(|cross| stand(crossing_stand(&dir), cross)));
-                all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
+                all.push(NewProgram { point: AttachPoint::Link(dir.join("xdp")), program: wire });
+                all.push(tc_program(Stand::ingress(&dir), between));
+                all.extend(cross.map(|cross| tc_program(crossing_stand(&dir), cross)));
+                all.extend(self.new_outs(&pins::out_name(of.number, None), &out, on)?);
                 out
             }
         };
-        all.insert(0, Fresh { place: Place::Link(dir.join("out")), program: out });
-        Ok(all.into_iter().filter(|f| f.place.path().exists()).collect())
+        all.insert(0, NewProgram { point: AttachPoint::Link(dir.join("out")), program: out });
+        Ok(all.into_iter().filter(|f| f.point.path().exists()).collect())
     }
 }
 
@@ -216,6 +219,6 @@ pub(in crate::switch) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &
 }
 
 /// A program of tc, for the place where its link lies, or the array that a filter jumps to.
-fn stand(at: Stand<'_>, program: OwnedFd) -> Fresh {
-    Fresh { place: at.array().map_or_else(|| Place::Link(at.link()), Place::Entry), program }
+fn tc_program(at: Stand<'_>, program: OwnedFd) -> NewProgram {
+    NewProgram { point: at.array().map_or_else(|| AttachPoint::Link(at.link()), AttachPoint::Entry), program }
 }

@@ -38,13 +38,13 @@ impl Switch {
             let _ = crossing::remove(p.number, &kept); // it goes with the namespace
         }
         let _ = hold::let_go(&dir.join("keep"));
-        self.unpublish(&pins::out_name(p.number, p.host.then_some(index)));
+        self.hide_out(&pins::out_name(p.number, p.host.then_some(index)));
         if p.host {
             return;
         }
         if let Ok(shared) = Shared::open(&self.dir, &self.name) {
             let place = self.nic_word(p.number, port::PLACE);
-            if !shared.unpoint(p.number, place, device) {
+            if !shared.clear_interface(p.number, place, device) {
                 self.end_counting(&shared);
             }
         }
