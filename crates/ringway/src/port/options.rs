@@ -95,7 +95,7 @@ impl OpenOptions {
     ///
     /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
     /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
-    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`].
+    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     ///
     /// ```no_run
     /// let mut port = ringway::OpenOptions::new().send_only(true).open("ebpf:eth0")?;
@@ -116,7 +116,7 @@ impl OpenOptions {
     /// with [`send_only`](Self::send_only), change nothing.
     ///
     /// The kernel gives the mode back with the port, however its process ends. It takes `CAP_NET_RAW`: without, opening the
-    /// port fails if this was called, and else [`PortInfo::backend`] says that frames to other addresses do not come.
+    /// port fails if this was called, and else [`PortInfo::backend`](crate::PortInfo::backend) says that frames to other addresses do not come.
     #[must_use]
     pub fn promiscuous(mut self, on: bool) -> Self {
         self.promiscuous = Some(on);

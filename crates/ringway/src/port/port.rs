@@ -122,7 +122,7 @@ impl Port {
     /// Whether the link is up; ports without a link always are.
     ///
     /// # Errors
-    /// [`ErrorKind::Gone`] when the interface was deleted.
+    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) when the interface was deleted.
     pub fn link_up(&self) -> Result<bool> {
         self.control.link_up()
     }

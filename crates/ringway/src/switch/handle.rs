@@ -174,7 +174,7 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open. [`ErrorKind::Io`] when it is gone, but some of its files
-    /// could not be removed: [`clear`] tries again.
+    /// could not be removed: [`clear`](super::clear) tries again.
     pub fn delete(self) -> Result<()> {
         let root = root();
         let io = |e| Error::io(&self.name, "removing it failed", e).cure_if_denied("run as root");
