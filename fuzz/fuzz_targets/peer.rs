@@ -98,7 +98,7 @@ fn step(port: &mut Port, other: &mut Port, input: &mut Input<'_>) {
         }
         7 => {
             let pairing = Pairing::of(&port.rx[0], &other.tx[0]);
-            let moved = forward(&mut port.rx[0], &mut other.tx[0], input.u8().into(), pairing);
+            let moved = forward(&mut port.rx[0], &mut other.tx[0], input.u8().into());
             assert!(moved as u32 <= SLOTS);
         }
         _ => {

@@ -136,7 +136,7 @@ impl Run<'_> {
             slot.send(len);
             self.done.sent += 1;
         }
-        drop(burst);
+        burst.commit();
         if self.tx.pending() > 0 {
             self.tx.sync()?;
         }

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn two_threads_share_the_number() {
-        let ports = OpenOptions::new().open_all(&["null:", "null:"]).unwrap();
+        let ports = OpenOptions::new().open_all(["null:", "null:"]).unwrap();
         let receiver = Receiver::new(10_001);
         let threads: Vec<_> = ports
             .into_iter()

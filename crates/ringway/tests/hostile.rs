@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
-use ringway::{Counters, DropReason, ErrorKind, Pairing, PipeEnd, Port, Region};
+use ringway::{Counters, DropReason, ErrorKind, PipeEnd, Port, Region};
 use ringway::{forward, open_pipe_fds, pipe_fds};
 
 use support::whole;
@@ -394,7 +394,7 @@ fn hostile_captures_cross_a_veth() {
                 assert!(!e.to_string().contains('\n') && e.to_string().contains(&what.to_string()), "{e}");
                 failed = true;
             }
-            forward(&mut source.rx[0], &mut a.tx[0], 100, Pairing::Copy);
+            forward(&mut source.rx[0], &mut a.tx[0], 100);
             a.tx[0].sync().unwrap();
             b.rx[0].sync().unwrap();
             let all = a.counters().tx.frames_out;

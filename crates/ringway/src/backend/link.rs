@@ -15,7 +15,7 @@
 //! killed leaves at worst one pair of slots half exchanged; the journal holds the missing index.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -233,8 +233,8 @@ impl TxSync for LinkTx {
         true
     }
 
-    fn fd(&self) -> RawFd {
-        self.link.bells.1.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.link.bells.1.as_fd()
     }
 }
 
@@ -300,7 +300,7 @@ impl RxSync for LinkRx {
         Ok(now != self.prod)
     }
 
-    fn fd(&self) -> RawFd {
-        self.link.bells.0.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.link.bells.0.as_fd()
     }
 }

@@ -73,7 +73,7 @@ impl TxPort for RealTx {
             }
             sent += 1;
         }
-        drop(burst);
+        burst.commit();
         self.ring.sync()?;
         // So many are likely to follow, and their buffers are in the caches of who reads.
         self.ring.fetch(train.count as u32);

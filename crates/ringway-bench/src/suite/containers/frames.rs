@@ -57,7 +57,7 @@ fn prepare(port: &mut Port, template: &mut Template) -> Result<(), Fault> {
             let len = template.write(slot.buf(), 0, 0);
             slot.send(len);
         }
-        drop(slots);
+        slots.commit();
         tx.sync()?;
     }
     Ok(())
