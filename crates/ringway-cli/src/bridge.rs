@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, monotonic_ns};
+use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, time::monotonic_ns};
 use ringway_engine::{Bridge, Held, supervise};
 use ringway_traffic::report::{Interval, Sample};
 use ringway_traffic::units::many;

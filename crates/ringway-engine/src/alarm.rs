@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use ringway::{Error, Result, Wakeable, monotonic_ns};
+use ringway::{Error, Result, Wakeable, time::monotonic_ns};
 
 /// Wakes at a moment of [`monotonic_ns`].
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, monotonic_ns};
+use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, time::monotonic_ns};
 
 use super::sleep::Sleeper;
 use super::{DEFAULT_SPIN, NAP, PENDING_NAP, Signals};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Result, RxRing, TxRing, Wakeable, monotonic_ns};
+use ringway::{Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::alarm::Alarm;
 use super::sleep::Sleeper;

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
+use ringway::{ErrorKind, OpenOptions, TxRing};
+use ringway_shim::Coalesce;
 use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
 
 use crate::config::Config;

@@ -17,7 +17,10 @@ use std::time::{Duration, Instant};
 
 use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
 use ringway::{Counters, DropReason, ErrorKind, PipeEnd, Port, Region};
-use ringway::{forward, open_pipe_fds, pipe_fds};
+use ringway::{
+    forward,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use support::whole;
 use support::{
@@ -319,7 +322,7 @@ fn wild_words_in_the_region_of_a_pipe() {
 }
 
 /// The opening end again.
-fn reopened(fds: &ringway::PipeFds) -> Port {
+fn reopened(fds: &ringway::pipe::PipeFds) -> Port {
     when_free(|| open_pipe_fds(fds, PipeEnd::Open))
 }
 

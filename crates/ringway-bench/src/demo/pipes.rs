@@ -3,7 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
+use ringway::{
+    PipeEnd, Port,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use super::compare::Integrity;
 use super::frames::Frames;

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use ringway::{Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, monotonic_ns};
+use ringway::{
+    Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, time::monotonic_ns,
+};
 use ringway_fwd::router::{BURST, Decision, Engine};
 
 /// Longest sleep: within this time the loop sees that it is to end.

@@ -89,7 +89,7 @@ pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
 /// if need be. No directory lists them.
 ///
 /// ```
-/// let (mut tx, mut rx) = ringway::ring_pair(64)?;
+/// let (mut tx, mut rx) = ringway::pipe::ring_pair(64)?;
 /// assert!(tx.push(&[7; 60]));
 /// tx.sync()?;
 /// assert_eq!(rx.sync()?, 1);
@@ -138,7 +138,8 @@ pub struct PipeFds {
 /// Makes a pipe without a name, of rings with `slots` slots.
 ///
 /// ```
-/// use ringway::{PipeEnd, open_pipe_fds, pipe_fds};
+/// use ringway::PipeEnd;
+/// use ringway::pipe::{open_pipe_fds, pipe_fds};
 /// let fds = pipe_fds(256)?;
 /// let mut a = open_pipe_fds(&fds, PipeEnd::Open)?;
 /// let mut b = open_pipe_fds(&fds, PipeEnd::Close)?; // in another process, as a rule

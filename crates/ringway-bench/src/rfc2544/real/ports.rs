@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, monotonic_ns};
+use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, time::monotonic_ns};
 
 use super::super::format::FCS;
 use super::super::frame::{Kind, age_ps, classify};

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use ringway::{Port, monotonic_ns};
+use ringway::{Port, time::monotonic_ns};
 
 use super::join::Scene;
 use super::place::INSIDE;

@@ -195,13 +195,13 @@ fn a_delay_wakes_a_sleeping_reader() {
     assert!(!waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(1)).unwrap());
     port.tx[0].push(&[5; 60]);
     port.tx[0].sync().unwrap();
-    let start = crate::monotonic_ns();
+    let start = crate::time::monotonic_ns();
     let mut naps = 0;
     while !waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(10)).unwrap() {
         naps += 1;
         assert!(naps < 5, "the timer does not wake");
     }
-    assert!(crate::monotonic_ns() - start >= 29_000_000);
+    assert!(crate::time::monotonic_ns() - start >= 29_000_000);
     assert_eq!(receive(&mut port), [[5; 60]]);
     assert_eq!(frames_of(&file).len(), 2);
 }
