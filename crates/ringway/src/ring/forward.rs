@@ -45,6 +45,7 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32) -> u32 {
     let takes_offload = tx.takes_offload();
     let (mut to, free_end, tv) = tx.parts();
     let same_size = rv.buf_size() <= tv.buf_size();
+    let (first_from, first_to) = (from, to);
     let mut left = max;
     while left > 0 && from != end && to != free_end {
         let s = rv.slot(from);
@@ -69,9 +70,29 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32) -> u32 {
         to = tv.next(to);
         left -= 1;
     }
+    if swap && rv.has_own_words() {
+        show_exchanged(rv, (first_from, from), tv, (first_to, to));
+    }
     rv.set_head(from);
     tv.set_head(to);
     max - left
+}
+
+/// Has the region say which slots have which buffers now. Pair by pair, so that a process that is killed here leaves one pair
+/// half exchanged at most.
+#[cold]
+fn show_exchanged(rv: &RingView, read: (u32, u32), tv: &RingView, written: (u32, u32)) {
+    let (mut from, mut to) = (read.0, written.0);
+    while from != read.1 || to != written.1 {
+        if from != read.1 {
+            rv.show(from);
+            from = rv.next(from);
+        }
+        if to != written.1 {
+            tv.show(to);
+            to = tv.next(to);
+        }
+    }
 }
 
 /// Where a frame may go.

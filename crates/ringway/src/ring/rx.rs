@@ -248,7 +248,8 @@ impl RxFrame<'_> {
     /// The same bytes, to change in place.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `&mut self` is the only access to this frame.
+        // SAFETY: as in `bytes`, no other slot of the program names this buffer (see `RingView`), and `&mut self` is the only
+        // access to this frame.
         unsafe { self.view.bytes_mut(self.slot, self.slot.len as usize) }
     }
 

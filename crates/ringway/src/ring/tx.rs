@@ -277,8 +277,8 @@ impl TxSlot<'_, '_> {
     #[inline]
     pub fn buf(&mut self) -> &mut [u8] {
         let view = self.burst.view;
-        // SAFETY: `slot` was found valid; it lies in `[head, tail)`, which is ours until head passes it, and the
-        // exclusive borrow of the burst makes this the only slice.
+        // SAFETY: `slot` was found valid; it lies in `[head, tail)`, which is ours until head passes it. No other slot of the
+        // program names its buffer (see `RingView`), and the exclusive borrow of the burst makes this the only slice.
         unsafe { view.bytes_mut(self.slot, view.buf_size() as usize) }
     }
 
