@@ -9,8 +9,8 @@ use std::ffi::OsString;
 /// All variables that Ringway reads for itself (`RINGWAY_...`, `XDG_RUNTIME_DIR`) go through here.
 ///
 /// ```
-/// assert!(ringway::environment("RINGWAY_NO_SUCH_VARIABLE").is_none());
-/// assert!(ringway::environment("PATH").is_some());
+/// assert!(ringway_sys::environment::environment("RINGWAY_NO_SUCH_VARIABLE").is_none());
+/// assert!(ringway_sys::environment::environment("PATH").is_some());
 /// ```
 #[must_use]
 pub fn environment(name: &str) -> Option<OsString> {

@@ -80,7 +80,7 @@ impl Error {
     /// Adds the cure where it is rights that lack: those of root mend nothing else.
     ///
     /// ```
-    /// use ringway::Error;
+    /// use ringway_sys::Error;
     /// let failed = |code| Error::io("vale0", "making it failed", std::io::Error::from_raw_os_error(code));
     /// let text = |code| failed(code).cure_if_denied("run as root").to_string();
     /// assert!(text(1).ends_with("; run as root"), "EPERM");
@@ -108,7 +108,7 @@ impl Error {
     /// What the user can do, where something helps.
     ///
     /// ```
-    /// let e = ringway::Error::new(ringway::ErrorKind::Busy, "ebpf:eth0", "a port is open there").cure("close it");
+    /// let e = ringway_sys::Error::new(ringway_sys::ErrorKind::Busy, "ebpf:eth0", "a port is open there").cure("close it");
     /// assert_eq!(e.remedy(), Some("close it"));
     /// ```
     #[must_use]

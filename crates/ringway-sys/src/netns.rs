@@ -22,9 +22,9 @@ const NAMED: &str = "/run/netns";
 /// [`ErrorKind::Denied`] without `CAP_SYS_ADMIN`.
 ///
 /// ```no_run
-/// ringway::enter_netns("web")?;
-/// let port = ringway::Port::open("eth0")?; // that of namespace web
-/// # Ok::<(), ringway::Error>(())
+/// ringway_sys::netns::enter_netns("web")?;
+/// // From here on the thread sees the interfaces of namespace `web`.
+/// # Ok::<(), ringway_sys::Error>(())
 /// ```
 pub fn enter_netns(namespace: &str) -> Result<()> {
     let on = format!("network namespace {namespace}");
