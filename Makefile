@@ -1,5 +1,5 @@
 # Every target does its own set-up. Needs Debian 12 or later and Rust.
-.PHONY: all demo test test-kernels fuzz lint bench bench-report docs clean setup install
+.PHONY: all demo test test-kernels fuzz miri lint bench bench-report docs clean setup install
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
@@ -31,6 +31,11 @@ fuzz:
 	@CARGO="$(CARGO)" scripts/fuzz --self-test
 	@CARGO="$(CARGO)" scripts/fuzz
 
+# Unsafe code without the kernel, in the interpreter that finds undefined behaviour.
+miri:
+	@scripts/setup
+	CARGO="$(CARGO)" scripts/toolchains miri
+
 lint:
 	@scripts/setup --fuzz
 	scripts/check-prose
@@ -39,6 +44,7 @@ lint:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	CARGO="$(CARGO)" scripts/fuzz --lint
 	scripts/check-layers
+	CARGO="$(CARGO)" scripts/toolchains deny msrv
 
 bench:
 	@scripts/setup --bench
