@@ -52,15 +52,15 @@ static __always_inline __u32 gso_type(struct __sk_buff *skb)
 }
 
 /* Finds the headers, behind one tag at most. Returns -1 for what is not cut here: tunnels, extension headers, fragments. */
-static __always_inline int look(struct __sk_buff *skb, struct super *s)
+static __always_inline int look(struct __sk_buff *skb, struct super *super)
 {
 	__u32 type = gso_type(skb), at = ETH_HLEN, proto, ip[10];
 	__u32 beside = skb->vlan_present ? TAG_BYTES : 0;
 	__u16 ether;
 	__u8 words;
 
-	s->len = frame_len(skb);
-	s->mss = skb->gso_size;
+	super->len = frame_len(skb);
+	super->mss = skb->gso_size;
 	if (type & GSO_STRANGE || !(type & (GSO_TCP | GSO_UDP)) || bpf_skb_load_bytes(skb, ADDRESSES, &ether, 2))
 		return -1;
 	if (ether == __builtin_bswap16(TYPE_VLAN) && !beside) {
@@ -68,16 +68,16 @@ static __always_inline int look(struct __sk_buff *skb, struct super *s)
 		if (bpf_skb_load_bytes(skb, at - 2, &ether, 2))
 			return -1;
 	}
-	s->l3 = at + beside;
-	s->type = type;
-	s->tcp = type & GSO_TCP;
-	s->v6 = ether == __builtin_bswap16(TYPE_IP6);
-	if (s->v6) {
+	super->l3 = at + beside;
+	super->type = type;
+	super->tcp = type & GSO_TCP;
+	super->v6 = ether == __builtin_bswap16(TYPE_IP6);
+	if (super->v6) {
 		if (bpf_skb_load_bytes(skb, at, ip, 40))
 			return -1;
 		proto = ip[1] >> 16 & 0xff;
 		at += 40;
-		s->pseudo = fold((__u64)ip[2] + ip[3] + ip[4] + ip[5] + ip[6] + ip[7] + ip[8] + ip[9]);
+		super->pseudo = fold((__u64)ip[2] + ip[3] + ip[4] + ip[5] + ip[6] + ip[7] + ip[8] + ip[9]);
 	} else {
 		if (ether != __builtin_bswap16(TYPE_IP) || bpf_skb_load_bytes(skb, at, ip, 20))
 			return -1;
@@ -86,62 +86,62 @@ static __always_inline int look(struct __sk_buff *skb, struct super *s)
 			return -1;
 		proto = ip[2] >> 8 & 0xff;
 		at += head;
-		s->pseudo = fold((__u64)ip[3] + ip[4]);
+		super->pseudo = fold((__u64)ip[3] + ip[4]);
 	}
-	if (proto != (s->tcp ? PROTO_TCP : PROTO_UDP))
+	if (proto != (super->tcp ? PROTO_TCP : PROTO_UDP))
 		return -1;
-	s->pseudo += __builtin_bswap16(proto);
-	s->l4 = at + beside;
-	s->head = s->l4 + 8;
-	if (s->tcp) {
+	super->pseudo += __builtin_bswap16(proto);
+	super->l4 = at + beside;
+	super->head = super->l4 + 8;
+	if (super->tcp) {
 		if (bpf_skb_load_bytes(skb, at + 12, &words, 1) || words >> 4 < 5)
 			return -1;
-		s->head = s->l4 + (words >> 4) * 4;
+		super->head = super->l4 + (words >> 4) * 4;
 	}
-	return s->head <= HEAD_MAX && s->head <= cfg.buf_size && s->head < s->len && s->mss ? 0 : -1;
+	return super->head <= HEAD_MAX && super->head <= cfg.buf_size && super->head < super->len && super->mss ? 0 : -1;
 }
 
 /* Makes the headers at the start of `buf` those of segment `nth`, a frame of `len` bytes. */
-static __always_inline void write_head(struct super *s, __u32 nth, void *buf, __u32 len, __u32 last)
+static __always_inline void write_head(struct super *super, __u32 nth, void *buf, __u32 len, __u32 last)
 {
-	__u16 *ip = buf + (s->l3 & 31);
-	void *l4 = buf + (s->l4 & 127);
-	__u32 sum = fold((__u64)s->pseudo + __builtin_bswap16(len - s->l4));
+	__u16 *ip = buf + (super->l3 & 31);
+	void *l4 = buf + (super->l4 & 127);
+	__u32 sum = fold((__u64)super->pseudo + __builtin_bswap16(len - super->l4));
 
-	if (s->v6) {
-		ip[2] = __builtin_bswap16(len - s->l3 - 40);
+	if (super->v6) {
+		ip[2] = __builtin_bswap16(len - super->l3 - 40);
 	} else {
 		/* By the change of two words (RFC 1624). */
 		__u32 check = (__u16)~ip[5] + (__u16)~ip[1] + (__u16)~ip[2];
-		ip[1] = __builtin_bswap16(len - s->l3);
+		ip[1] = __builtin_bswap16(len - super->l3);
 		ip[2] = __builtin_bswap16(__builtin_bswap16(ip[2]) + nth);
 		ip[5] = ~fold((__u64)check + ip[1] + ip[2]);
 	}
-	if (!s->tcp) {
-		*(__u16 *)(l4 + 4) = __builtin_bswap16(len - s->l4);
+	if (!super->tcp) {
+		*(__u16 *)(l4 + 4) = __builtin_bswap16(len - super->l4);
 		*(__u16 *)(l4 + 6) = sum;
 		return;
 	}
-	*(__u32 *)(l4 + 4) = __builtin_bswap32(__builtin_bswap32(*(__u32 *)(l4 + 4)) + nth * s->mss);
+	*(__u32 *)(l4 + 4) = __builtin_bswap32(__builtin_bswap32(*(__u32 *)(l4 + 4)) + nth * super->mss);
 	*(__u16 *)(l4 + 16) = sum;
 	__u8 flags = *(__u8 *)(l4 + 13);
 	if (!last)
 		flags &= ~(TCP_FIN | TCP_PSH);
-	if (nth && !(s->type & GSO_ACCECN))
+	if (nth && !(super->type & GSO_ACCECN))
 		flags &= ~TCP_CWR;
 	*(__u8 *)(l4 + 13) = flags;
 }
 
 /* How many segments there are. */
-static __always_inline __u32 segments(struct super *s)
+static __always_inline __u32 segments(struct super *super)
 {
-	return (s->len - s->head + s->mss - 1) / s->mss;
+	return (super->len - super->head + super->mss - 1) / super->mss;
 }
 
 /* Loads the headers of the super-frame to the start of `buf`. */
-static __always_inline long load_head(struct __sk_buff *skb, struct super *s, void *buf)
+static __always_inline long load_head(struct __sk_buff *skb, struct super *super, void *buf)
 {
-	__u32 n = s->head - 1;
+	__u32 n = super->head - 1;
 
 	FORGET(n);
 	return n >= HEAD_MAX ? -1 : load_frame(skb, 0, buf, n + 1);

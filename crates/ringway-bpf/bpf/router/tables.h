@@ -192,26 +192,26 @@ struct claim {
 };
 
 /* Tries to take the place of the next packet; another CPU may take it first. */
-LOOP_STEP(take_place, struct claim *x)
+LOOP_STEP(take_place, struct claim *loop)
 {
-	__u64 was = READ_ONCE(*x->due), from = was > x->now ? was : x->now;
-	__u32 kind = x->kind & 1;
+	__u64 was = READ_ONCE(*loop->due), from = was > loop->now ? was : loop->now;
+	__u32 kind = loop->kind & 1;
 
-	if (from - x->now > cfg.early[kind])
+	if (from - loop->now > cfg.early[kind])
 		return 1;
-	if (__sync_val_compare_and_swap(x->due, was, from + cfg.step[kind]) != was)
+	if (__sync_val_compare_and_swap(loop->due, was, from + cfg.step[kind]) != was)
 		return 0;
-	x->above = 0;
+	loop->above = 0;
 	return 1;
 }
 
 /* Whether one more packet to the host is above the budget of its kind. */
 static __always_inline int is_above(__u32 kind)
 {
-	struct claim x = { .due = &budgets[cfg.member].due[kind], .now = bpf_ktime_get_coarse_ns(), .kind = kind, .above = 1 };
+	struct claim loop = { .due = &budgets[cfg.member].due[kind], .now = bpf_ktime_get_coarse_ns(), .kind = kind, .above = 1 };
 
-	until(take_place, &x);
-	return x.above;
+	until(take_place, &loop);
+	return loop.above;
 }
 
 #define PLAIN (1 << LOCAL | 1 << LINK_MULTICAST | 1 << OTHER_STATION | 1 << NOT_IP)
