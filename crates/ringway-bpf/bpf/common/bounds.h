@@ -5,7 +5,7 @@
 
 /* The compiler forgets what it knows of `n`. So it keeps a check before which, or behind which, this stands, and does not use a copy of `n`
  * that the verifier has not seen checked. */
-#define FORGET(n) asm volatile("" : "+r"(n))
+#define KEEP_BOUND(n) asm volatile("" : "+r"(n))
 
 /* The product of a number and one that the verifier knows. Before Linux 6.10 it follows only a product whose left factor is the
  * unknown one, and the compiler would choose. Where there is a build for newer kernels it may: the order costs some ns a frame. */
@@ -35,6 +35,6 @@ static __always_inline __u32 plus(__u32 a, __u32 b)
 static __always_inline __u32 less_one(__u32 n)
 {
 	n--;
-	FORGET(n);
+	KEEP_BOUND(n);
 	return n;
 }

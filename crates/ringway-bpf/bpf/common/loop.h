@@ -26,10 +26,10 @@
 #define until_seldom(step, x) bpf_loop(1 << 20, step, x, 0)
 #define SELDOM_BELOW(n, limit)                                                                \
 	do {                                                                                  \
-		FORGET(n);                                                                    \
+		KEEP_BOUND(n);                                                                    \
 		if ((n) >= (limit))                                                           \
 			return 1;                                                             \
-		FORGET(n);                                                                    \
+		KEEP_BOUND(n);                                                                    \
 	} while (0)
 
 #if OLD_KERNEL

@@ -52,7 +52,7 @@ static __always_inline __u32 gso_type(struct __sk_buff *skb)
 }
 
 /* Finds the headers, behind one tag at most. Returns -1 for what is not cut here: tunnels, extension headers, fragments. */
-static __always_inline int look(struct __sk_buff *skb, struct super *super)
+static __always_inline int find_headers(struct __sk_buff *skb, struct super *super)
 {
 	__u32 type = gso_type(skb), at = ETH_HLEN, proto, ip[10];
 	__u32 beside = skb->vlan_present ? TAG_BYTES : 0;
@@ -143,6 +143,6 @@ static __always_inline long load_head(struct __sk_buff *skb, struct super *super
 {
 	__u32 n = super->head - 1;
 
-	FORGET(n);
+	KEEP_BOUND(n);
 	return n >= HEAD_MAX ? -1 : load_frame(skb, 0, buf, n + 1);
 }

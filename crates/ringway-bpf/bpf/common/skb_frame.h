@@ -26,7 +26,7 @@ static __always_inline long load_frame(struct __sk_buff *skb, __u32 at, void *bu
 	/* Less by one than what lies behind the tag. Verifiers before Linux 6.8 learn no lower bound from a test for 0, and forget
 	 * bounds of what is kept on the stack: so the test stands right before the call. */
 	__u32 less = n - ADDRESSES - TAG_BYTES - 1;
-	FORGET(less);
+	KEEP_BOUND(less);
 	if (less >= cfg.buf_size - ADDRESSES - TAG_BYTES)
 		return -1;
 	return bpf_skb_load_bytes(skb, ADDRESSES, buf + ADDRESSES + TAG_BYTES, less + 1);

@@ -85,7 +85,7 @@ static __always_inline int pop_tag(struct xdp_md *ctx)
 }
 
 /* Gives the frame its form; 0 when it has it. */
-__noinline int shape(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
+__noinline int set_form(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
 {
 	if (form == WITH_TAG && !tagged)
 		return push_tag(ctx, tag);
@@ -119,7 +119,7 @@ static __always_inline int nth_form(struct edge *edge, struct port_conf *conf, _
 }
 
 /* A clone whose metadata is `e`, which is taken off. */
-static __always_inline int leave(struct xdp_md *ctx, struct nic_cpu *cpu, struct port_conf *conf, struct edge *edge, __u32 self)
+static __always_inline int finish_clone(struct xdp_md *ctx, struct nic_cpu *cpu, struct port_conf *conf, struct edge *edge, __u32 self)
 {
 	__u32 tag = edge->tag, tagged = edge->tagged, len = linear_len(ctx);
 
@@ -130,7 +130,7 @@ static __always_inline int leave(struct xdp_md *ctx, struct nic_cpu *cpu, struct
 		cpu->withheld++;
 		return XDP_DROP;
 	}
-	if (bpf_xdp_adjust_meta(ctx, sizeof(*edge)) || shape(ctx, form, tag, tagged)) {
+	if (bpf_xdp_adjust_meta(ctx, sizeof(*edge)) || set_form(ctx, form, tag, tagged)) {
 		cpu->withheld++;
 		cpu->handed--;
 		cpu->bytes -= formed_len(len, form, tagged);
@@ -149,5 +149,5 @@ static __always_inline int pass_edge(struct xdp_md *ctx)
 
 	if (!cpu || !conf || (void *)(edge + 1) > (void *)(long)ctx->data || edge->mark != cfg.secret.edge)
 		return XDP_PASS;
-	return leave(ctx, cpu, conf, edge, self);
+	return finish_clone(ctx, cpu, conf, edge, self);
 }

@@ -61,7 +61,7 @@ static __always_inline struct wire_run *begin_wire(struct xdp_md *ctx, __u32 len
 }
 
 /* How much further on bytes behind the header are in the frame than in the copy. */
-static __always_inline int shift_of(struct wire_run *run)
+static __always_inline int header_shift(struct wire_run *run)
 {
 	return (int)run->len - (int)formed_len(run->len, run->form, run->edge.tagged);
 }
@@ -69,7 +69,7 @@ static __always_inline int shift_of(struct wire_run *run)
 /* Loads the first `n` bytes of the copy into a buffer. */
 static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *run, void *buf, __u32 n)
 {
-	int bad, moved = shift_of(run) < 0;
+	int bad, moved = header_shift(run) < 0;
 	__u32 less = less_one(moved ? n - 4 : n);
 
 	if (moved) {
@@ -79,7 +79,7 @@ static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *run, 
 	} else {
 		if (less >= cfg.buf_size)
 			return -1;
-		bad = bpf_xdp_load_bytes(ctx, shift_of(run), buf, less + 1);
+		bad = bpf_xdp_load_bytes(ctx, header_shift(run), buf, less + 1);
 	}
 	if (bad)
 		return bad;
@@ -99,7 +99,7 @@ static __always_inline int load_formed(struct slots *slots, void *buf, __u32 n)
 
 	if (!run)
 		return -1;
-	return slots->done ? bpf_xdp_load_bytes(slots->ctx, slots->done + shift_of(run), buf, n) : load_first(slots->ctx, run, buf, n);
+	return slots->done ? bpf_xdp_load_bytes(slots->ctx, slots->done + header_shift(run), buf, n) : load_first(slots->ctx, run, buf, n);
 }
 DEFINE_FILL(fill_formed, load_formed)
 
@@ -109,10 +109,10 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 dest, __u32 ring, __u32 at,
 	struct wire_run *run = wire_run();
 	void *reg = inner(&regions, dest);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!run || !reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(run->zero));
 	until(fill_formed, &slots);
 	return 0;
@@ -125,10 +125,10 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 	struct wire_run *run = wire_run();
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !state || !run || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 len = formed_len(run->len, run->form, run->edge.tagged), need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -140,12 +140,12 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 		return 0;
 	}
 	copy_formed(ctx, dest, ring, at, len);
-	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
+	pass_slots_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
 /* Copies noted for NIC `d`. */
-static __always_inline __u32 noted(struct wire_run *run, __u32 dest)
+static __always_inline __u32 copies_noted_for(struct wire_run *run, __u32 dest)
 {
 	__u32 n = run->edge.to[dest >> 6 & 3] >> (dest & 63) & 1;
 
@@ -163,7 +163,7 @@ __noinline int give_nic(__u32 dest, __u32 mirror)
 
 	if (!run || !to)
 		return -1;
-	__u32 n = run->edge.copies, times = noted(run, dest) + 1, form = run->form;
+	__u32 n = run->edge.copies, times = copies_noted_for(run, dest) + 1, form = run->form;
 	to->offered++;
 	if (mirror && (run->linear != run->len || n >= EDGE_COPIES)) {
 		to->edge[n >= EDGE_COPIES ? DEVICE_FULL : TOO_LONG]++;
@@ -187,7 +187,7 @@ __noinline int give_nic(__u32 dest, __u32 mirror)
 }
 
 /* Gives port `d` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
-__noinline int give(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
+__noinline int give_copy(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 {
 	struct wire_run *run = wire_run();
 
@@ -213,10 +213,10 @@ static __always_inline void take_back(struct wire_run *run, __u32 dest, __u32 fo
 {
 	struct nic_cpu *to = nic_of(dest);
 
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (!to || why >= REASONS)
 		return;
-	FORGET(why);
+	KEEP_BOUND(why);
 	to->handed--;
 	to->bytes -= formed_len(run->len, form, run->edge.tagged);
 	to->edge[why]++;
@@ -251,7 +251,7 @@ __noinline int take_all_back(__u32 why)
 }
 
 /* Puts in front of the frame what each NIC is to do with its clone. */
-static __always_inline int put_edge(struct xdp_md *ctx, struct wire_run *run)
+static __always_inline int write_edge(struct xdp_md *ctx, struct wire_run *run)
 {
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct edge)))
 		return -1;
@@ -263,16 +263,16 @@ static __always_inline int put_edge(struct xdp_md *ctx, struct wire_run *run)
 }
 
 /* Prepares the frame for the NICs that get it. */
-static __always_inline void pack(struct xdp_md *ctx, struct wire_run *run)
+static __always_inline void prepare_for_nics(struct xdp_md *ctx, struct wire_run *run)
 {
 	if (run->nics && nic.software && finish_sum(ctx)) {
 		take_all_back(BAD_OFFLOAD);
 	} else if (run->nics > 1) {
 		if (run->linear != run->len)
 			take_all_back(TOO_LONG);
-		else if (put_edge(ctx, run))
+		else if (write_edge(ctx, run))
 			take_all_back(NO_MEMORY);
-	} else if (run->nics && shape(ctx, run->one_form, run->edge.tag, run->edge.tagged)) {
+	} else if (run->nics && set_form(ctx, run->one_form, run->edge.tag, run->edge.tagged)) {
 		take_all_back(NO_MEMORY);
 	}
 }
@@ -286,15 +286,15 @@ __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 
 	if (!cpu || !run)
 		return XDP_DROP;
-	pack(ctx, run);
+	prepare_for_nics(ctx, run);
 	cpu->copies += run->offered;
 	if (!why && !run->reached)
 		why = run->offered ? run->full : NO_DESTINATION;
 	/* The verifier is to follow the number that was checked, not a copy of it. */
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (why >= REASONS)
 		why = 0;
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (why) {
 		cpu->tx.drops[why]++;
 	} else {

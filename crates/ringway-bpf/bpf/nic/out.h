@@ -52,7 +52,7 @@ LOOP_STEP(try_claim, struct claiming *loop)
 }
 
 /* A frame waits in this ring: gets the right to take it. Of runs on several CPUs one has it at a time, for one frame. */
-static __always_inline int claim(struct rx_state *rx)
+static __always_inline int claim_ring(struct rx_state *rx)
 {
 	struct claiming loop = { .rx = rx };
 
@@ -61,7 +61,7 @@ static __always_inline int claim(struct rx_state *rx)
 }
 
 /* Takes `n` slots: senders may use them again. */
-static __always_inline void release(struct rx_state *rx, struct ctl *ctl, __u32 n)
+static __always_inline void release_slots(struct rx_state *rx, struct ctl *ctl, __u32 n)
 {
 	__u64 taken = rx->taken + n;
 
@@ -72,7 +72,7 @@ static __always_inline void release(struct rx_state *rx, struct ctl *ctl, __u32 
 }
 
 /* Puts a frame of one slot into the live frame; returns why it can't. */
-static __always_inline __u32 fill(struct xdp_md *ctx, void *reg, __u64 s)
+static __always_inline __u32 fill_frame(struct xdp_md *ctx, void *reg, __u64 s)
 {
 	__u32 idx = s, len = (s >> 32) & 0xffff;
 
@@ -147,18 +147,18 @@ SELDOM_STEP(chain_slot, struct chain *chain)
 }
 
 /* Takes the next frame of a ring. Returns its length, or 0 when there is none that can be sent. */
-__noinline int take(struct xdp_md *ctx, __u32 ring)
+__noinline int take_frame(struct xdp_md *ctx, __u32 ring)
 {
 	__u32 self = cfg.port;
 	struct nic_cpu *cpu = nic_of(self);
 	void *reg = inner(&regions, self), *state = inner(&states, self);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!cpu || !reg || !state || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
-	if (!claim(rx))
+	if (!claim_ring(rx))
 		return 0;
 	__u32 at = rx->taken, waiting = (__u32)rx->pub - at;
 	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
@@ -166,12 +166,12 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 	struct chain chain = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(cpu->zero) & 0x3f),
 			   .waiting = waiting, .len = (s >> 32) & 0xffff };
 	if (!(s >> 48 & NS_MOREFRAG)) {
-		why = fill(ctx, reg, s);
+		why = fill_frame(ctx, reg, s);
 	} else {
 		until_seldom(chain_slot, &chain);
 		why = chain.len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, cpu, reg, ring, at, chain.len);
 	}
-	release(rx, ctl_of(reg, cfg.rings + ring), chain.slots);
+	release_slots(rx, ctl_of(reg, cfg.rings + ring), chain.slots);
 	if (!why)
 		return chain.len;
 	if (why < REASONS)
@@ -183,7 +183,7 @@ __noinline int take(struct xdp_md *ctx, __u32 ring)
 static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *cpu)
 {
 	for (__u32 ring = start_of(READ_ONCE(cpu->zero) & 7); ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
-		int len = take(ctx, ring);
+		int len = take_frame(ctx, ring);
 		if (len <= 0)
 			continue;
 		cpu->handed++;

@@ -87,7 +87,7 @@ static __always_inline int is_host(__u32 port)
 static __always_inline __u64 linear_len(struct xdp_md *ctx)
 {
 	__u64 len = (long)ctx->data_end - (long)ctx->data;
-	FORGET(len);
+	KEEP_BOUND(len);
 	return len;
 }
 

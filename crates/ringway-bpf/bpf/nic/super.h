@@ -86,7 +86,7 @@ static long cut_next(__u32 i, struct ends *ends)
 	__u32 less = len - work->done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	FORGET(less);
+	KEEP_BOUND(less);
 	__u64 more = work->done + less + 1 < len ? NS_MOREFRAG : 0;
 	int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||
 		  load_segment(ends->skb, work, buf_of(ends->reg, idx), less + 1, len, last);
@@ -101,7 +101,7 @@ static long cut_next(__u32 i, struct ends *ends)
 }
 
 /* What is left to be done on a super-frame. */
-static __always_inline __u64 note_of(struct super *super)
+static __always_inline __u64 offload_note(struct super *super)
 {
 	__u64 kind = !super->tcp ? KIND_UDP : super->v6 ? KIND_TCP6 : KIND_TCP4;
 
@@ -127,7 +127,7 @@ static __always_inline __u64 give_whole(struct ends *ends, struct super *super, 
 	struct slots slots = slots_at(ends->skb, ends->reg, ring, at, super->len, zero);
 
 	until(fill_from_skb, &slots);
-	leave_offload(&slots, at, note_of(super));
+	leave_offload(&slots, at, offload_note(super));
 	return super->len;
 }
 
@@ -145,11 +145,11 @@ static __always_inline __u64 give_segments(struct ends *ends, struct cutting *wo
 }
 
 /* Finds the headers of the super-frame. Returns 0 when it can be cut. A function of its own, so that its stack is not the caller's. */
-__noinline int look_at(struct __sk_buff *skb)
+__noinline int find_super_headers(struct __sk_buff *skb)
 {
 	struct cutting *work = cutting();
 
-	return work ? look(skb, &work->super) : -1;
+	return work ? find_headers(skb, &work->super) : -1;
 }
 
 /* Copies a super-frame that can be cut to virtual port `d`: whole, or as many segments as have room. Returns how many do. */
@@ -171,7 +171,7 @@ static __always_inline __u32 give_super(struct ends *ends, struct cutting *work,
 		bytes = give_whole(ends, super, ring, at, READ_ONCE(rx->zero));
 	else
 		bytes = give_segments(ends, work, ring, at, n, fit);
-	pass_on(rx, ends->reg, dest, ring, at, n, fit, bytes, !whole);
+	pass_slots_on(rx, ends->reg, dest, ring, at, n, fit, bytes, !whole);
 	return fit;
 }
 
@@ -182,12 +182,12 @@ __noinline int deliver_super(struct __sk_buff *skb, __u32 dest, __u32 frames)
 	void *state = inner(&states, dest);
 	struct cutting *work = cutting();
 	__u32 ring = ring_for(skb), all = frames, fit = 0;
-	int strange = look_at(skb);
+	int strange = find_super_headers(skb);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!ends.reg || !state || !work || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	if (!strange) {
 		all = segments(&work->super);

@@ -19,7 +19,7 @@ struct wire {
 	__u32 hosts;            /* not 0: the host's side of a NIC is there */
 };
 
-static __always_inline int lose(struct nic_cpu *cpu, __u32 why)
+static __always_inline int count_lost(struct nic_cpu *cpu, __u32 why)
 {
 	if (why < REASONS)
 		cpu->tx.drops[why]++;
@@ -46,7 +46,7 @@ __noinline int begin_tick(__u64 jiffies)
 }
 
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
-static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
+static __always_inline void learn_source(struct nic_cpu *cpu, __u64 src)
 {
 	__u32 zero = 0;
 
@@ -62,7 +62,7 @@ static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
 		return;
 	/* What was looked up last may be this address. */
 	cpu->last_dst = ~0ULL;
-	if (!fdb_note(h, cpu->now, cfg.port, READ_ONCE(sw->quota))) {
+	if (!fdb_remember(h, cpu->now, cfg.port, READ_ONCE(sw->quota))) {
 		cpu->unlearned++;
 		cpu->last_src = ~0ULL;
 	}
@@ -70,7 +70,7 @@ static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
 
 /* Where frames to an address go: an entry of the table, 0 for all ports. Noted like sources: frames to a station that moved
  * follow it in the next tick. */
-static __always_inline __u64 look_up(struct nic_cpu *cpu, __u64 dst)
+static __always_inline __u64 look_up_port(struct nic_cpu *cpu, __u64 dst)
 {
 	__u32 zero = 0;
 
@@ -121,13 +121,13 @@ static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, _
 	}
 
 /* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold `frames` of `bytes` together. */
-static __always_inline void pass_on(struct rx_state *rx, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 frames,
+static __always_inline void pass_slots_on(struct rx_state *rx, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 frames,
 				    __u64 bytes, __u32 unfinished)
 {
-	__u32 *told = told_of(reg, cfg.rings + ring);
+	__u32 *told = progress_of(reg, cfg.rings + ring);
 
-	if (unfinished && !READ_ONCE(told[(FED - TOLD) / 4]))
-		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
+	if (unfinished && !READ_ONCE(told[(PARTIAL_CHECKSUMS - KERNEL_PROGRESS) / 4]))
+		WRITE_ONCE(told[(PARTIAL_CHECKSUMS - KERNEL_PROGRESS) / 4], 1);
 	rx_publish(rx, told, at, n);
 	rx_wake(ctl_of(reg, cfg.rings + ring), dest, ring);
 	__sync_fetch_and_add(&rx->n.out, frames);
@@ -145,10 +145,10 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	struct nic_cpu *cpu = nic_of(self);
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !state || !cpu || len > MAX_FRAME || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -162,18 +162,18 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	}
 	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(cpu->zero));
 	until(fill_from_wire, &slots);
-	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
+	pass_slots_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
 /* Gives the frame to a NIC, or to all others: the kernel does so when the program returns. Two functions: with one call for
  * both maps the verifier could not replace it by that of the map's own function. */
-static __always_inline int hand(__u32 dest)
+static __always_inline int redirect_to_nic(__u32 dest)
 {
 	return bpf_redirect_map(&devs, dest, XDP_DROP);
 }
 
-static __always_inline int hand_all(void)
+static __always_inline int redirect_to_all_nics(void)
 {
 	return bpf_redirect_map(&all_devs, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS);
 }
@@ -191,7 +191,7 @@ static __always_inline void count_handed(__u32 dest, __u32 len)
 }
 
 /* A NIC can't be given a frame that was offered to it. */
-static __always_inline void withhold(__u32 dest, __u32 why)
+static __always_inline void count_withheld(__u32 dest, __u32 why)
 {
 	struct nic_cpu *to = nic_of(dest);
 

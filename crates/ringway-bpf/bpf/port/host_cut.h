@@ -56,7 +56,7 @@ static long cut_part(__u32 i, struct cut *cut)
 	__u32 less = len - done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	FORGET(less);
+	KEEP_BOUND(less);
 	if (less >= cfg.buf_size || load_frame(cut->skb, from + done, buf, less + 1))
 		return 1;
 	if (!done) {
@@ -78,14 +78,14 @@ static long cut_part(__u32 i, struct cut *cut)
 }
 
 /* Cuts a super-frame. Segments that the ring has no room for are lost, those before them are not. */
-static __always_inline void cut(struct __sk_buff *skb, struct kring *kring, struct ctl *ctl, __u32 rx)
+static __always_inline void cut_super_frame(struct __sk_buff *skb, struct kring *kring, struct ctl *ctl, __u32 rx)
 {
 	/* 0, which the verifier does not know: before Linux 6.7 it takes what a loop changes for constant, and removes code. */
 	__u32 zero = READ_ONCE(kring->gen);
 	struct cut job = { .skb = skb, .ring = cfg.tx_rings + rx, .tail = kring->tail, .end = kring->tail, .nth = zero,
 			 .done = zero, .lost = zero, .bytes = zero };
 
-	if (look(skb, &job.super)) {
+	if (find_headers(skb, &job.super)) {
 		kring->n.in++;
 		kring->n.drops[BAD_OFFLOAD]++;
 		return;
@@ -97,7 +97,7 @@ static __always_inline void cut(struct __sk_buff *skb, struct kring *kring, stru
 		kring->n.drops[TOO_LONG] += all;
 		return;
 	}
-	__u32 fit = room(kring, ctl, job.tail, all * slots) / slots;
+	__u32 fit = free_slots(kring, ctl, job.tail, all * slots) / slots;
 	job.fit = fit < all ? fit : all;
 	bpf_loop(job.fit * slots, cut_part, &job, 0);
 	__u32 out = job.nth + job.lost;
@@ -106,5 +106,5 @@ static __always_inline void cut(struct __sk_buff *skb, struct kring *kring, stru
 	kring->n.out += out;
 	kring->n.bytes += job.bytes;
 	if (out)
-		publish(kring, ctl, rx, job.end);
+		publish_slots(kring, ctl, rx, job.end);
 }

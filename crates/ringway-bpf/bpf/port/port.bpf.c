@@ -44,7 +44,7 @@ int nic_rx(struct xdp_md *ctx)
 		return TAKEN;
 	}
 	__u32 tail = kring->tail;
-	if (tail >= cfg.slots || !room(kring, ctl, tail, 1)) {
+	if (tail >= cfg.slots || !free_slots(kring, ctl, tail, 1)) {
 		kring->n.drops[RING_FULL]++;
 		return TAKEN;
 	}
@@ -55,7 +55,7 @@ int nic_rx(struct xdp_md *ctx)
 		// reader finds it bad and counts the drop in place of a delivery.
 		kring->n.out++;
 		WRITE_ONCE(*slot, 0);
-		publish(kring, ctl, queue, next(tail));
+		publish_slots(kring, ctl, queue, next(tail));
 		return TAKEN;
 	}
 	void *buf = buf_of(reg, idx);
@@ -70,7 +70,7 @@ int nic_rx(struct xdp_md *ctx)
 	WRITE_ONCE(*slot, (__u64)idx | len << 32);
 	kring->n.out++;
 	kring->n.bytes += len;
-	publish(kring, ctl, queue, next(tail));
+	publish_slots(kring, ctl, queue, next(tail));
 	return TAKEN;
 }
 
@@ -94,7 +94,7 @@ int host_rx(struct __sk_buff *skb)
 		return TCX_PASS;
 	__u64 out = kring->n.out;
 	if (skb->gso_size) {
-		cut(skb, kring, ctl_of(reg, ring), cpu);
+		cut_super_frame(skb, kring, ctl_of(reg, ring), cpu);
 	} else {
 		kring->n.in++;
 		if (skb->len < ETH_HLEN)

@@ -15,7 +15,7 @@ struct {
 } bells SEC(".maps");
 
 /* Free slots from k->tail on. The client's head is believed only within the range handed out to it. */
-static __always_inline __u32 room(struct kring *kring, struct ctl *ctl, __u32 tail, __u32 want)
+static __always_inline __u32 free_slots(struct kring *kring, struct ctl *ctl, __u32 tail, __u32 want)
 {
 	__u32 last = kring->head;
 	__u32 have = cfg.slots - 1 - dist(last, tail);
@@ -33,7 +33,7 @@ static __always_inline __u32 room(struct kring *kring, struct ctl *ctl, __u32 ta
 
 /* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
  * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
-static __always_inline void publish(struct kring *kring, struct ctl *ctl, __u32 rx, __u32 tail)
+static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, __u32 rx, __u32 tail)
 {
 	__sync_lock_test_and_set(&kring->tail, tail);
 	if (!READ_ONCE(ctl->wish) || !__sync_lock_test_and_set(&ctl->wish, 0))
@@ -95,14 +95,14 @@ static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl 
 		kring->n.drops[TOO_LONG]++;
 		return;
 	}
-	if (frame.tail >= cfg.slots || room(kring, ctl, frame.tail, need) < need) {
+	if (frame.tail >= cfg.slots || free_slots(kring, ctl, frame.tail, need) < need) {
 		kring->n.drops[RING_FULL]++;
 		return;
 	}
 	bpf_loop(need, part, &frame, 0);
 	if (frame.lost) {
 		kring->n.out++;
-		publish(kring, ctl, rx, frame.tail);
+		publish_slots(kring, ctl, rx, frame.tail);
 		return;
 	}
 	if (frame.bad || frame.done != len) {
@@ -111,7 +111,7 @@ static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl 
 	}
 	kring->n.out++;
 	kring->n.bytes += len;
-	publish(kring, ctl, rx, frame.tail);
+	publish_slots(kring, ctl, rx, frame.tail);
 }
 
 /* A function that puts a frame of any length: `load_bytes` is the helper of the program type. */

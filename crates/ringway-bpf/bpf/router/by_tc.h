@@ -11,7 +11,7 @@
 #define TUNNEL 128
 
 /* Has the headers lie in the first piece, as far as there are some. */
-static __always_inline void gather(struct __sk_buff *ctx)
+static __always_inline void gather_headers(struct __sk_buff *ctx)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 all = ctx->len;
@@ -90,13 +90,13 @@ static __always_inline int make_ready6(struct __sk_buff *ctx, struct packet *pac
 }
 
 /* The hop limit of IPv6 is one less: a NIC may have added up the bytes. A header of IPv4 has the same sum as before. */
-static __always_inline void note_hop(struct __sk_buff *ctx)
+static __always_inline void update_hop_sum(struct __sk_buff *ctx)
 {
 	bpf_csum_update(ctx, ~0x0100U);
 }
 
 /* Off it goes, with its new header, by the queue of the interface. */
-static __always_inline int leave(struct __sk_buff *ctx, struct way *way, struct packet *packet)
+static __always_inline int send_out(struct __sk_buff *ctx, struct way *way, struct packet *packet)
 {
 	__u32 n = frames_of(ctx);
 

@@ -5,7 +5,7 @@
 #include "router/checksum.h"
 
 /* Has the headers lie in the first piece; a frame is as the driver left it. */
-static __always_inline void gather(struct xdp_md *ctx __attribute__((unused)))
+static __always_inline void gather_headers(struct xdp_md *ctx __attribute__((unused)))
 {
 }
 
@@ -63,12 +63,12 @@ static __always_inline int make_ready6(struct xdp_md *ctx, struct packet *packet
 }
 
 /* The hop limit of IPv6 is one less. */
-static __always_inline void note_hop(struct xdp_md *ctx __attribute__((unused)))
+static __always_inline void update_hop_sum(struct xdp_md *ctx __attribute__((unused)))
 {
 }
 
 /* Off it goes, with its new header. */
-static __always_inline int leave(struct xdp_md *ctx, struct way *way __attribute__((unused)), struct packet *packet)
+static __always_inline int send_out(struct xdp_md *ctx, struct way *way __attribute__((unused)), struct packet *packet)
 {
 	count_hop(packet->number, 1, packet->len);
 	if (packet->trim)

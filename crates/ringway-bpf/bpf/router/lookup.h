@@ -97,7 +97,7 @@ LOOP_STEP(descend, struct descent *loop)
 		if (leaf & HANDLE)
 			leaf = leaf_of(loop->fib, cfg.words6, leaf, value & 0xff);
 	}
-	FORGET(leaf);
+	KEEP_BOUND(leaf);
 	loop->leaf = leaf;
 	return 0;
 }

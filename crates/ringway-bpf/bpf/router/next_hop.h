@@ -72,7 +72,7 @@ static __always_inline int has_ports(__u32 protocol)
 }
 
 /* Number of the next hop that a packet's flow has in a group; 0 in an empty one. */
-__noinline int pick(FRAME *ctx, __u32 group)
+__noinline int pick_member(FRAME *ctx, __u32 group)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 	struct side from = {}, to = {};
@@ -139,7 +139,7 @@ SELDOM_STEP(ask_member, struct members *loop)
 	if (!number || number == loop->last)
 		return 0;
 	loop->last = number;
-	FORGET(loop->last);
+	KEEP_BOUND(loop->last);
 	__u32 why = why_member_not_back(number);
 	if (why != REVERSE_PATH)
 		loop->why = why;
@@ -174,8 +174,8 @@ __noinline int why_reverse(__u32 number, __u32 strict)
 static __always_inline void count_hop(__u32 number, __u32 packets, __u32 bytes)
 {
 	struct hop_count *all = START(tally);
-	struct hop_count *c = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
+	struct hop_count *count = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
 
-	c->packets += packets;
-	c->bytes += bytes;
+	count->packets += packets;
+	count->bytes += bytes;
 }

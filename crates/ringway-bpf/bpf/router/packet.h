@@ -48,7 +48,7 @@ __noinline int is_bad(FRAME *ctx, __u32 words)
 	__u64 sum = 0;
 
 	words &= 15;
-	FORGET(words);
+	KEEP_BOUND(words);
 	if (words < 5 || words > 15 || load_bytes(ctx, ETH_HLEN, head, words * 4))
 		return 1;
 	for (__u32 i = 0; i < 15; i++)
@@ -85,7 +85,7 @@ static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct p
 	*(__u32 *)(pkt + 8) = way->header[1];
 	*(__u16 *)(pkt + 12) = way->header[1] >> 32;
 	count(ctx, FORWARDED);
-	return leave(ctx, way, packet);
+	return send_out(ctx, way, packet);
 }
 
 /* Rules 12 to 20: finds the way of a packet. Returns why it has none, or 0. `reverse` is evaluated where the reverse path filter
@@ -98,7 +98,7 @@ static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct p
 			goto done_;                                                           \
 		read_hop((packet)->number, way);                                                     \
 		if ((way)->verdict == GROUP) {                                                  \
-			(packet)->number = pick(ctx, (way)->group) & 0xffff;                         \
+			(packet)->number = pick_member(ctx, (way)->group) & 0xffff;                         \
 			if (!(packet)->number)                                                     \
 				goto done_;                                                   \
 			read_hop((packet)->number, way);                                             \
@@ -222,14 +222,14 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 	if (pkt + ETH_HLEN + 40 > end)
 		return cut_off(ctx, 40);
 	*(__u8 *)(pkt + ETH_HLEN + 7) = packet.ttl - 1;
-	note_hop(ctx);
+	update_hop_sum(ctx);
 	return send(ctx, pkt, &way, &packet);
 }
 
 /* All the rules. */
 static __always_inline int route(FRAME *ctx)
 {
-	gather(ctx);
+	gather_headers(ctx);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	CUT(RECEIVED);
 	__u64 me = READ_ONCE(members[cfg.member].word);

@@ -132,7 +132,7 @@ VALUE(__u16, groups, 1);            /* 256 for each group */
 #define START(name)                                                                           \
 	({                                                                                    \
 		void *start_ = name;                                                          \
-		FORGET(start_);                                                               \
+		KEEP_BOUND(start_);                                                               \
 		start_;                                                                       \
 	})
 
@@ -166,18 +166,18 @@ static __always_inline __u32 zero(void)
 static __always_inline void count_of(__u32 member, __u32 what, __u32 n)
 {
 	__u32 at = plus((bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS, member & (MEMBERS - 1));
-	struct counts *c = START(counts);
+	struct counts *all = START(counts);
 
-	c[at].n[what] += n;
+	all[at].n[what] += n;
 }
 
 /* Counts what comes in by this one. */
 static __always_inline void count(FRAME *ctx, __u32 what)
 {
 	__u32 at = (bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS + cfg.member;
-	struct counts *c = START(counts);
+	struct counts *all = START(counts);
 
-	c[at].n[what & 31] += frames_of(ctx);
+	all[at].n[what & 31] += frames_of(ctx);
 }
 
 static __always_inline int drop(FRAME *ctx, __u32 why)

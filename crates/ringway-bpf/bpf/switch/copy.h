@@ -19,7 +19,7 @@ static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u
 		__u32 o = start_of(zero & 0xfff);
 		for (; o + 64 <= len && can_loop; o = (o + 64) & 0xfff) {
 			/* Of the number itself, as the verifier is to see it. */
-			FORGET(o);
+			KEEP_BOUND(o);
 			if (o > max - 64)
 				break;
 			copy_step(to + o, from + o, 64);

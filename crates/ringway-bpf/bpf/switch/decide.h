@@ -14,12 +14,12 @@ static __always_inline void drop_frame(struct tx_state *tx, __u32 why)
 }
 
 /* A run takes frames until the copies of those to all, and in bursts with features of all frames, take this long by the estimate
- * of spend(), which is twice what was measured for long frames. What each receiver costs besides, and frames to one port, have room below
+ * of spend_budget(), which is twice what was measured for long frames. What each receiver costs besides, and frames to one port, have room below
  * the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
 #define RUN_NS 1500000
 
 /* Notes the copies of a frame; whether the run has enough to do now. */
-static __always_inline int spend(struct tx_state *tx, __u32 copies, __u32 bytes, __u32 slots)
+static __always_inline int spend_budget(struct tx_state *tx, __u32 copies, __u32 bytes, __u32 slots)
 {
 	__u32 cost = copies * (64 * slots + bytes / 4);
 
@@ -36,7 +36,7 @@ static __always_inline int is_touched(struct tx_state *tx, __u32 dest)
 }
 
 /* Appends slot `i` of the burst to the list of `d`. */
-static __always_inline void append(struct tx_state *tx, __u32 dest, __u32 i)
+static __always_inline void append_slot(struct tx_state *tx, __u32 dest, __u32 i)
 {
 	struct list *list = &tx->list[dest & 0xff];
 
@@ -68,7 +68,7 @@ static __always_inline __u32 destination_of(struct fdb *table, struct tx_state *
 		if (fdb_find(table, h) != fdb_fresh(h, now, sender(tx))) {
 			/* What was looked up last may be this address. */
 			tx->last_dst = ~0ULL;
-			if (!fdb_note(h, now, sender(tx), tx->quota)) {
+			if (!fdb_remember(h, now, sender(tx), tx->quota)) {
 				tx->unlearned++;
 				tx->last_src = ~0ULL;
 			}
@@ -167,7 +167,7 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 	if (!bad) {
 		tx->slot[i] = s;
 		tx->reached[i] = 0;
-		append(tx, dest, i);
+		append_slot(tx, dest, i);
 		if (WITH_MODULE)
 			module_part(i, tx->chain, tx->ring);
 	}
@@ -178,7 +178,7 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 		drop_frame(tx, bad);
 		return 0;
 	}
-	__u32 slots = tx->chain_slots, enough = dest == FLOOD && spend(tx, tx->fan, tx->chain_bytes, slots);
+	__u32 slots = tx->chain_slots, enough = dest == FLOOD && spend_budget(tx, tx->fan, tx->chain_bytes, slots);
 	if (enough && tx->chain) {
 		/* More than the run has time for: the next one begins with it. */
 		undo_chain(tx);
@@ -228,7 +228,7 @@ static __always_inline __u32 decide(struct fdb *table, void *reg, struct tx_stat
 	}
 	tx->slot[i] = s;
 	tx->reached[i] = 0;
-	append(tx, dest, i);
+	append_slot(tx, dest, i);
 	tx->list[dest & 0xff].frames++;
-	return (dest & 0xff) == FLOOD && spend(tx, tx->fan, len, 1) ? i + 1 : 0;
+	return (dest & 0xff) == FLOOD && spend_budget(tx, tx->fan, len, 1) ? i + 1 : 0;
 }

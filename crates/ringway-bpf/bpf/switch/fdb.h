@@ -2,7 +2,7 @@
 /* The forwarding table: which port an address was last seen on. 131,072 entries of 8 bytes in 1 MiB.
  *
  * A key is a VLAN and an address, 60 bits. It is mixed with secrets of the switch by steps that can be undone: no sender
- * can tell which addresses share a bucket. The upper 14 bits of the result, on which all others have had a say, choose a
+ * can announce which addresses share a bucket. The upper 14 bits of the result, on which all others have had a say, choose a
  * bucket of 8 entries (one cache line), the other 46 are in the entry, so that two keys never pass for each other:
  *
  *   63      18 17   10    9        8       7      0
@@ -257,7 +257,7 @@ __noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
 
 /* Notes that the address with the mixed key `h` was seen on `port` in the unit of time `now`. Returns 0 when it found no
  * place. A frame may race with one from elsewhere: then either is noted. */
-static __always_inline int fdb_note(__u64 h, __u64 now, __u32 port, __u32 quota)
+static __always_inline int fdb_remember(__u64 h, __u64 now, __u32 port, __u32 quota)
 {
 	int done = fdb_learn(h, now, port, quota);
 

@@ -17,9 +17,9 @@ struct module_run {
 	__u16 next[BURST];
 };
 
-int ask_module(struct tx_state *t, __u32 i, __u64 s, __u32 ring);
+int ask_module(struct tx_state *tx, __u32 i, __u64 s, __u32 ring);
 int module_part(__u32 i, __u32 first, __u32 ring);
-int link_set(struct tx_state *t, __u32 d, __u32 ring);
+int link_set(struct tx_state *tx, __u32 dest, __u32 ring);
 
 #if WITH_MODULE
 extern int ringway_module(struct ringway_frame *frame);

@@ -21,32 +21,32 @@ struct merge {
 
 static __always_inline struct merge frames_to(struct tx_state *tx, __u32 dest, __u32 ring)
 {
-	struct merge m = {};
+	struct merge merge = {};
 
 	if (is_touched(tx, dest)) {
-		m.own = tx->list[dest & 0xff].head;
-		m.own_left = tx->list[dest & 0xff].slots;
+		merge.own = tx->list[dest & 0xff].head;
+		merge.own_left = tx->list[dest & 0xff].slots;
 	}
 	if (is_touched(tx, FLOOD)) {
-		m.all = tx->list[FLOOD].head;
-		m.all_left = tx->list[FLOOD].slots;
-		m.all_frames = tx->list[FLOOD].frames;
+		merge.all = tx->list[FLOOD].head;
+		merge.all_left = tx->list[FLOOD].slots;
+		merge.all_frames = tx->list[FLOOD].frames;
 	}
-	if (WITH_MODULE && m.all_left) {
-		m.all_left = 0;
-		m.set = module_run(ring);
-		if (m.set) {
+	if (WITH_MODULE && merge.all_left) {
+		merge.all_left = 0;
+		merge.set = module_run(ring);
+		if (merge.set) {
 			link_set(tx, dest, ring);
-			m.all = m.set->head;
-			m.all_left = m.set->slots & UP_TO_BURST;
-			m.all_frames = m.set->frames;
+			merge.all = merge.set->head;
+			merge.all_left = merge.set->slots & UP_TO_BURST;
+			merge.all_frames = merge.set->frames;
 		}
 	}
-	return m;
+	return merge;
 }
 
 /* The next slot of the burst. */
-static __always_inline __u32 step(struct tx_state *tx, struct merge *merge, int *to_all)
+static __always_inline __u32 next_slot(struct tx_state *tx, struct merge *merge, int *to_all)
 {
 	__u32 i;
 
@@ -73,7 +73,7 @@ struct fit {
 SELDOM_STEP(fit_slot, struct fit *fit)
 {
 	int to_all;
-	__u32 i = step(fit->tx, &fit->merge, &to_all);
+	__u32 i = next_slot(fit->tx, &fit->merge, &to_all);
 
 	fit->used = (fit->used + 1) & UP_TO_BURST;
 	if (!(fit->tx->slot[i] >> 48 & NS_MOREFRAG))
@@ -84,7 +84,7 @@ SELDOM_STEP(fit_slot, struct fit *fit)
 /* Slots of the frames for port `d` that fit whole into `room`. */
 __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 room)
 {
-	FORGET(ring); /* callers of functions pass no argument that is not used */
+	KEEP_BOUND(ring); /* callers of functions pass no argument that is not used */
 	if (!tx)
 		return 0;
 	__u32 zero = READ_ONCE(tx->zero) & UP_TO_BURST;
@@ -149,7 +149,7 @@ LOOP_STEP(copy_merged_slot, struct delivery *loop)
 {
 	int to_all;
 	struct tx_state *tx = loop->tx;
-	__u32 i = step(tx, &loop->merge, &to_all), ring = loop->ring;
+	__u32 i = next_slot(tx, &loop->merge, &to_all), ring = loop->ring;
 	__u64 before = tx->bytes;
 
 	KEEP_BELOW(ring, cfg.rings);
@@ -175,7 +175,7 @@ static __always_inline void copy_frames(struct delivery *loop, __u32 n)
 }
 
 /* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
-static __always_inline void count(struct tx_state *tx, struct rx_state *rx, __u32 own, __u32 all)
+static __always_inline void count_delivery(struct tx_state *tx, struct rx_state *rx, __u32 own, __u32 all)
 {
 	__u32 lost = own - tx->copied, lost_all = all - tx->copied_flood;
 
@@ -192,7 +192,7 @@ static __always_inline void count(struct tx_state *tx, struct rx_state *rx, __u3
 }
 
 /* Tells the caller that frames wait in the ring of a NIC: also those that a sender left which died before it ran `out`. */
-static __always_inline void note_nic(struct tx_state *tx, struct rx_state *rx, __u32 dest)
+static __always_inline void report_nic_frames(struct tx_state *tx, struct rx_state *rx, __u32 dest)
 {
 	__u32 was = tx->nics, port = was >> 8 & 0xff, due = READ_ONCE(rx->pub) - READ_ONCE(rx->taken);
 
@@ -205,7 +205,7 @@ static __always_inline void note_nic(struct tx_state *tx, struct rx_state *rx, _
 
 /* Whether frames of this sender can't get into the stack of a host, whose port this is: that takes a process of the network
  * namespace `nic`. */
-static __always_inline int is_far(__u32 nic)
+static __always_inline int is_far_host(__u32 nic)
 {
 	if (nic <= 1)
 		return 0;
@@ -233,7 +233,7 @@ static __always_inline int is_deleted(struct tx_state *tx)
 }
 
 /* Whether a state is that of port `d`, and not of one that was deleted. */
-static __always_inline int is_of(struct port_state *state, __u32 dest)
+static __always_inline int is_state_of(struct port_state *state, __u32 dest)
 {
 	return READ_ONCE(state->port) == dest;
 }
@@ -242,17 +242,17 @@ static __always_inline int is_of(struct port_state *state, __u32 dest)
 __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	/* The barrier has the compiler compute with the very register whose bound was checked. */
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!tx || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct delivery loop = { .tx = tx, .merge = frames_to(tx, dest & 0xff, ring), .ring = ring };
 	__u32 own = loop.merge.own_left ? tx->list[dest & 0xff].frames : 0, all = loop.merge.all_left ? loop.merge.all_frames : 0;
 	if (WITH_MODULE && !loop.merge.own_left && !loop.merge.all_left)
 		return 0;
 	void *from = inner(&regions, sender(tx)), *reg = inner(&regions, dest), *state = inner(&states, dest);
 
-	if (!from || !reg || !state || is_deleted(tx) || !is_of(state, dest & 0xff)) {
+	if (!from || !reg || !state || is_deleted(tx) || !is_state_of(state, dest & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */
 		tx->n.in += own;
 		tx->n.drops[NO_DESTINATION] += own;
@@ -262,7 +262,7 @@ __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 nic = READ_ONCE(((struct port_state *)state)->nic);
 	__u64 at = 0;
-	if (is_far(nic)) {
+	if (is_far_host(nic)) {
 		count_far(tx, rx, own, all);
 		return 0;
 	}
@@ -279,13 +279,13 @@ __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 			copy_frames(&loop, n);
 		else
 			copy_own(&loop, n);
-		rx_publish(rx, told_of(reg, cfg.rings + ring), at, n);
+		rx_publish(rx, progress_of(reg, cfg.rings + ring), at, n);
 		rx_wake(ctl, dest, ring);
 	}
 	preemption();
 	if (nic)
-		note_nic(tx, rx, dest);
-	count(tx, rx, own, all);
+		report_nic_frames(tx, rx, dest);
+	count_delivery(tx, rx, own, all);
 	return 0;
 }
 
@@ -325,7 +325,7 @@ static __always_inline void count_flood(struct tx_state *tx, int offered)
 }
 
 /* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
-static __always_inline __u32 nth(__u32 i, struct run *run)
+static __always_inline __u32 nth_destination(__u32 i, struct run *run)
 {
 	struct tx_state *tx = run->tx;
 	__u32 first = tx->ndsts, dest;
@@ -341,7 +341,7 @@ static __always_inline __u32 nth(__u32 i, struct run *run)
 
 static long deliver_nth(__u32 i, struct run *run)
 {
-	__u32 dest = nth(i, run);
+	__u32 dest = nth_destination(i, run);
 
 	if (dest >= PORTS)
 		return 1;
@@ -409,10 +409,10 @@ LOOP_FRAME int decide_all(struct tx_state *tx, __u32 ring, __u32 from, __u32 wai
 	if (!tx)
 		return 0;
 	void *reg = inner(&regions, sender(tx));
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!table || !reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	/* Plus what the verifier does not know: it would count a constant down. */
 	__u32 zero = READ_ONCE(tx->zero), count = (waiting < BURST ? waiting : BURST) + zero;
 	struct deciding loop = { .table = table, .reg = reg, .tx = tx, .ring = ring, .at = from & MASK, .i = zero & (BURST - 1) };

@@ -65,7 +65,7 @@ LOOP_STEP(publish_next, struct publishing *loop)
 	return 0;
 }
 
-LOOP_STEP(tell, struct publishing *loop)
+LOOP_STEP(announce, struct publishing *loop)
 {
 	__u32 pub = READ_ONCE(loop->rx->pub);
 
@@ -82,7 +82,7 @@ static __always_inline void rx_publish(struct rx_state *rx, __u32 *told, __u64 a
 
 	__sync_lock_test_and_set(&rx->done[at & MASK], at << 16 | n);
 	until(publish_next, &loop);
-	until(tell, &loop);
+	until(announce, &loop);
 }
 
 /* A doorbell wakes all that wait for it at once, on the CPU of whoever rings, and the receiver decides how many wait: thousands of
@@ -132,7 +132,7 @@ static __always_inline void go_quiet(struct rx_state *rx, struct ctl *ctl, __u32
 }
 
 /* A ring was dear. */
-static __always_inline void charge(struct rx_state *rx, struct ctl *ctl, __u32 key, __u64 cost)
+static __always_inline void charge_bell(struct rx_state *rx, struct ctl *ctl, __u32 key, __u64 cost)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 ns = cost < DEAR_MOST ? cost : DEAR_MOST, was = READ_ONCE(rx->dear);
@@ -147,7 +147,7 @@ static __always_inline void charge(struct rx_state *rx, struct ctl *ctl, __u32 k
 }
 
 /* A ring was cheap. */
-static __always_inline void forgive(struct rx_state *rx, struct ctl *ctl, __u32 key)
+static __always_inline void forgive_bell(struct rx_state *rx, struct ctl *ctl, __u32 key)
 {
 	__u32 was = READ_ONCE(rx->dear);
 
@@ -169,15 +169,15 @@ static __always_inline void forgive(struct rx_state *rx, struct ctl *ctl, __u32 
 
 /* The receiver on a ring of a port sleeps: wakes it, or leaves its wish when the bell is quiet. It looks the ring up again, so that
  * the verifier walks it once and not with all that callers may know. */
-__noinline int wake(__u32 port, __u32 ring)
+__noinline int wake_receiver(__u32 port, __u32 ring)
 {
 	void *reg = inner(&regions, port), *state = inner(&states, port);
 	__u32 key = port * MAX_RINGS + ring;
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !state || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	if (READ_ONCE(rx->dear) >= DEAR_QUIET && bpf_ktime_get_ns() < READ_ONCE(rx->quiet_until)) {
@@ -188,9 +188,9 @@ __noinline int wake(__u32 port, __u32 ring)
 		return 0;
 	__u64 cost = ring_bell(rx, key);
 	if (cost > DEAR_NS)
-		charge(rx, ctl, key, cost);
+		charge_bell(rx, ctl, key, cost);
 	else
-		forgive(rx, ctl, key);
+		forgive_bell(rx, ctl, key);
 	return 0;
 }
 
@@ -198,5 +198,5 @@ __noinline int wake(__u32 port, __u32 ring)
 static __always_inline void rx_wake(struct ctl *ctl, __u32 port, __u32 ring)
 {
 	if (READ_ONCE(ctl->wish))
-		wake(port, ring);
+		wake_receiver(port, ring);
 }

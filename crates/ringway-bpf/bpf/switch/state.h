@@ -58,11 +58,11 @@ const volatile struct config cfg = {};
 /* A refusal of a user's module, instead of a port. */
 #define ENTRY_MODULE (1 << 9)
 
-/* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
+/* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs announce the client how far
  * they came. They never read it back. */
-#define TOLD 128
+#define KERNEL_PROGRESS 128
 /* Behind it: not 0 once frames came from a NIC whose driver leaves checksums unfinished. */
-#define FED 132
+#define PARTIAL_CHECKSUMS 132
 
 /* What became of a frame to all, in `reached`. */
 #define REACHED 1 /* a receiver had room for it */
@@ -271,9 +271,9 @@ static __always_inline __u32 sender(struct tx_state *tx)
 	return READ_ONCE(tx->port) & (PORTS - 1);
 }
 
-static __always_inline __u32 *told_of(void *reg, __u32 ring)
+static __always_inline __u32 *progress_of(void *reg, __u32 ring)
 {
-	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + TOLD;
+	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + KERNEL_PROGRESS;
 }
 
 /* A receiver sees what one sender reserved only after that sender is done with it, so other tasks are not to interrupt it for long.

@@ -87,27 +87,27 @@ __noinline int route(struct tx_state *tx, __u32 i)
 }
 
 /* Hangs the slots of the frame that ends with slot `i` on the list of its destination; they are linked already. */
-static __always_inline void hang(struct tx_state *tx, __u32 i)
+static __always_inline void link_frame(struct tx_state *tx, __u32 i)
 {
 	__u32 dest = tx->chain_dst & 0xff, first = tx->chain & (BURST - 1);
 	struct list *list = &tx->list[dest];
 
-	append(tx, dest, first);
+	append_slot(tx, dest, first);
 	list->tail = i;
 	list->slots += tx->chain_slots - 1;
 	list->frames++;
 }
 
 /* Looks at slot `i` of the burst, which is `at` in its ring. Returns as decide(). */
-__noinline int decide_conf(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
+__noinline int decide_with_rules(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 {
 	if (!tx)
 		return 0;
 	void *reg = inner(&regions, sender(tx));
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
 	__u32 len = (s >> 32) & 0xffff;
 	i &= BURST - 1;
@@ -137,14 +137,14 @@ __noinline int decide_conf(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 	if (bad)
 		drop_frame(tx, bad);
 	else
-		hang(tx, i);
+		link_frame(tx, i);
 	tx->chain_slots = 0;
-	return !bad && spend(tx, copies, tx->chain_bytes, slots) ? i + 1 : 0;
+	return !bad && spend_budget(tx, copies, tx->chain_bytes, slots) ? i + 1 : 0;
 }
 
-LOOP_STEP(decide_slot_conf, struct deciding *loop)
+LOOP_STEP(decide_slot_with_rules, struct deciding *loop)
 {
-	__u32 enough = decide_conf(loop->tx, loop->ring, loop->at, loop->i);
+	__u32 enough = decide_with_rules(loop->tx, loop->ring, loop->at, loop->i);
 
 	if (enough) {
 		loop->enough = enough;
@@ -156,7 +156,7 @@ LOOP_STEP(decide_slot_conf, struct deciding *loop)
 }
 
 /* The first pass; returns how many slots are taken. */
-static __always_inline __u32 decide_all_conf(struct tx_state *tx, __u32 ring, __u32 from, __u32 waiting)
+static __always_inline __u32 decide_all_with_rules(struct tx_state *tx, __u32 ring, __u32 from, __u32 waiting)
 {
 	__u32 count = waiting < BURST ? waiting : BURST;
 	struct deciding loop = { .tx = tx, .ring = ring, .at = from & MASK, .i = READ_ONCE(tx->zero) & (BURST - 1) };
@@ -164,7 +164,7 @@ static __always_inline __u32 decide_all_conf(struct tx_state *tx, __u32 ring, __
 	tx->last_src = tx->last_dst = ~0ULL;
 	tx->ndsts = tx->chain_slots = 0;
 	tx->touched[0] = tx->touched[1] = tx->touched[2] = tx->touched[3] = 0;
-	repeat(count, UP_TO_BURST, decide_slot_conf, &loop);
+	repeat(count, UP_TO_BURST, decide_slot_with_rules, &loop);
 	if (loop.enough)
 		return loop.enough & UP_TO_BURST;
 	if (!tx->chain_slots)
