@@ -3,6 +3,8 @@
  * second step that overlaps the first, so no byte loop is needed: 60 bytes are 32 from the front and 32 up to the
  * end. Short frames are copied here, long ones by a helper whose call costs about as much as 256 bytes. */
 #pragma once
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
 
 #define SHORT 256
 

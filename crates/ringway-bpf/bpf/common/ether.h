@@ -3,6 +3,7 @@
 #pragma once
 
 #define ETH_HLEN 14
+#define ADDRESS_BITS 0xffffffffffffULL /* of an address of a station in a word */
 #define TAG_HLEN 18 /* of an Ethernet header with a tag */
 #define TYPE_VLAN 0x8100
 #define TYPE_IP 0x0800

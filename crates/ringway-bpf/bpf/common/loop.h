@@ -6,6 +6,7 @@
  * For older kernels each turn is a call by bpf_loop (Linux 5.17), and loops of few turns are walked to their end.
  */
 #pragma once
+#include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include "common/bounds.h"
 
@@ -70,7 +71,7 @@
  * more of their number than that: it would take each number that it can tell from others for another state. */
 #define repeat(turns, most, step, x)                                                          \
 	for (__u32 left_ = (turns) & (most); left_ && can_loop && !step(0, x); left_ = (left_ - 1) & (most)) \
-	asm volatile("" : "+r"(left_))
+	KEEP_BOUND(left_)
 
 /* Takes turns until one ends the loop. */
 #define until(step, x)                                                                        \

@@ -3,6 +3,9 @@
  * where the interface would. A segment's checksum is the sum of the pseudo-header, as in all that is left to interfaces; the reader
  * finishes it. */
 #pragma once
+#ifndef HAS_CFG
+#error "include port/ring.h or switch/state.h, which declare `cfg`"
+#endif
 #include <bpf/bpf_core_read.h>
 #include "common/skb_frame.h"
 #include "common/sum.h"

@@ -2,8 +2,12 @@
 /* A frame in the kernel's own buffer, as it would be on the wire: with the tag that the stack keeps beside the bytes. Who includes this
  * has declared `cfg` before, with the size of a ring's buffers. */
 #pragma once
+#ifndef HAS_CFG
+#error "include port/ring.h or switch/state.h, which declare `cfg`"
+#endif
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "common/bounds.h"
 
 #define TAG_BYTES 4
 #define ADDRESSES 12 /* bytes before a tag */

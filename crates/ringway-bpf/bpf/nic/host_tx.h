@@ -96,7 +96,7 @@ static long send_nth(__u32 i, struct sent *sent)
 static __always_inline int finish_sent(struct sent *sent, int wire)
 {
 	if (!sent->reached) {
-		__u32 why = READ_ONCE(sent->short_of) & 31;
+		__u32 why = READ_ONCE(sent->short_of) & REASON_BITS;
 		if (why < REASONS)
 			sent->cpu->tx.drops[why] += sent->frames;
 		return TCX_DROP;
@@ -132,7 +132,7 @@ static __always_inline int enter_from_host(struct __sk_buff *skb)
 	sent.cpu->tx.in += sent.frames;
 	if (skb->len < ETH_HLEN || bpf_skb_load_bytes(skb, 0, head, 12))
 		return refuse_frame(&sent, TOO_SHORT);
-	__u64 dst = head[0] & 0xffffffffffffULL, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
+	__u64 dst = head[0] & ADDRESS_BITS, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
 	if (jiffies != sent.cpu->tick)
 		begin_tick(jiffies);
 	learn_source(sent.cpu, src);

@@ -39,7 +39,7 @@ static long flood_nic(__u32 i, struct wire *wire)
 	if (dest == 0 || dest == cfg.port || dest == FLOOD || !is_nic(dest))
 		return 0;
 	if (wire->bad)
-		count_withheld(dest, wire->bad & 31);
+		count_withheld(dest, wire->bad & REASON_BITS);
 	else
 		count_handed(dest, wire->len);
 	return 0;
@@ -70,7 +70,7 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 		bpf_loop(PORTS, flood_nic, &wire, 0);
 	int given = wire.nics && !wire.bad;
 	if (!wire.reached && !given)
-		return count_lost(cpu, wire.offered ? RECEIVER_FULL : wire.nics ? wire.bad & 31 : NO_DESTINATION);
+		return count_lost(cpu, wire.offered ? RECEIVER_FULL : wire.nics ? wire.bad & REASON_BITS : NO_DESTINATION);
 	cpu->tx.out++;
 	cpu->tx.bytes += len;
 	if (!given)

@@ -56,7 +56,7 @@ static __always_inline int claim_ring(struct rx_state *rx)
 {
 	struct claiming loop = { .rx = rx };
 
-	repeat(CLAIM_TRIES + READ_ONCE(rx->zero), 0x1ffff, try_claim, &loop);
+	repeat(CLAIM_TRIES + READ_ONCE(rx->zero), UP_TO(CLAIM_TRIES), try_claim, &loop);
 	return loop.got;
 }
 
@@ -74,7 +74,7 @@ static __always_inline void release_slots(struct rx_state *rx, struct ctl *ctl, 
 /* Puts a frame of one slot into the live frame; returns why it can't. */
 static __always_inline __u32 fill_frame(struct xdp_md *ctx, void *reg, __u64 s)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff;
+	__u32 idx = s, len = SLOT_LEN(s);
 
 	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || len < ETH_HLEN)
 		return BAD_SLOT;
@@ -100,7 +100,7 @@ SELDOM_STEP(fill_part, struct filling *loop)
 		return 1;
 	SELDOM_BELOW(ring, cfg.rings);
 	__u64 s = READ_ONCE(*slot_of(loop->reg, cfg.rings + ring, loop->pos & MASK));
-	__u32 idx = s, n = (s >> 32) & 0xffff, less = less_one(n);
+	__u32 idx = s, n = SLOT_LEN(s), less = less_one(n);
 	if (idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size) {
 		loop->why = BAD_SLOT;
 		return 1;
@@ -109,7 +109,7 @@ SELDOM_STEP(fill_part, struct filling *loop)
 		loop->why = NO_MEMORY;
 		return 1;
 	}
-	loop->done = (done + n) & 0x1ffff;
+	loop->done = (done + n) & UP_TO(MAX_FRAME + 1);
 	loop->pos = (loop->pos + 1) & MASK;
 	return 0;
 }
@@ -137,12 +137,12 @@ SELDOM_STEP(chain_slot, struct chain *chain)
 {
 	__u32 ring = chain->ring;
 
-	if (!(chain->last >> 48 & NS_MOREFRAG) || chain->slots >= chain->waiting || chain->slots >= MAX_CHAIN)
+	if (!(SLOT_FLAGS(chain->last) & NS_MOREFRAG) || chain->slots >= chain->waiting || chain->slots >= MAX_CHAIN)
 		return 1;
 	SELDOM_BELOW(ring, cfg.rings);
 	chain->last = READ_ONCE(*slot_of(chain->reg, cfg.rings + ring, (chain->at + chain->slots) & MASK));
-	chain->len = (chain->len + ((chain->last >> 32) & 0xffff)) & 0xfffff;
-	chain->slots = (chain->slots + 1) & 0x7f;
+	chain->len = (chain->len + SLOT_LEN(chain->last)) & UP_TO(8 * (MAX_FRAME + 1));
+	chain->slots = (chain->slots + 1) & UP_TO(MAX_CHAIN);
 	return 0;
 }
 
@@ -163,9 +163,9 @@ __noinline int take_frame(struct xdp_md *ctx, __u32 ring)
 	__u32 at = rx->taken, waiting = (__u32)rx->pub - at;
 	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
 	__u32 why;
-	struct chain chain = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(cpu->zero) & 0x3f),
-			   .waiting = waiting, .len = (s >> 32) & 0xffff };
-	if (!(s >> 48 & NS_MOREFRAG)) {
+	struct chain chain = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(cpu->zero) & (MAX_CHAIN - 1)),
+			   .waiting = waiting, .len = SLOT_LEN(s) };
+	if (!(SLOT_FLAGS(s) & NS_MOREFRAG)) {
 		why = fill_frame(ctx, reg, s);
 	} else {
 		until_seldom(chain_slot, &chain);
@@ -182,7 +182,7 @@ __noinline int take_frame(struct xdp_md *ctx, __u32 ring)
 /* Takes the next frame of any ring, and counts it as handed over. 0 when there is none. */
 static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *cpu)
 {
-	for (__u32 ring = start_of(READ_ONCE(cpu->zero) & 7); ring < cfg.rings && can_loop; ring = (ring + 1) & 15) {
+	for (__u32 ring = start_of(READ_ONCE(cpu->zero) & (MAX_RINGS - 1)); ring < cfg.rings && can_loop; ring = (ring + 1) & UP_TO(MAX_RINGS)) {
 		int len = take_frame(ctx, ring);
 		if (len <= 0)
 			continue;

@@ -94,7 +94,7 @@ struct slots {
 /* `zero` is 0, which the verifier does not know. */
 static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, __u64 at, __u32 len, __u32 zero)
 {
-	return (struct slots){ .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = zero & 0xffff, .len = len };
+	return (struct slots){ .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = zero & MAX_FRAME, .len = len };
 }
 
 /* Fills the next slot; `load(slots, buf, n)` copies the next `n` bytes, and is 0 when it did. A slot whose buffer the receiver lost is
@@ -115,7 +115,7 @@ static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, _
 		int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||       \
 			  load(slots, buf_of(slots->reg, idx), less + 1);                             \
 		WRITE_ONCE(*slot, (__u64)idx | (bad ? 0 : (__u64)n << 32) | more << 48);      \
-		slots->done = (slots->done + n) & 0x1ffff;                                            \
+		slots->done = (slots->done + n) & UP_TO(MAX_FRAME + 1);                                            \
 		slots->pos = (slots->pos + 1) & MASK;                                                 \
 		return 0;                                                                     \
 	}

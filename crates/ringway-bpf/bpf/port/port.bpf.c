@@ -144,8 +144,8 @@ int tx(struct xdp_md *ctx)
 	if (tail >= cfg.slots || head >= cfg.slots || tail == head)
 		return XDP_DROP;
 	__u64 s = READ_ONCE(*slot_of(reg, ring, tail));
-	__u32 idx = s, len = (s >> 32) & 0xffff;
-	__u32 flags = s >> 48;
+	__u32 idx = s, len = SLOT_LEN(s);
+	__u32 flags = SLOT_FLAGS(s);
 	WRITE_ONCE(kring->tail, next(tail));
 	kring->n.in++;
 	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || flags & NS_MOREFRAG) {

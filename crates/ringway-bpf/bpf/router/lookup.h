@@ -60,7 +60,7 @@ LOOP_STEP(halve, struct keys *loop)
 	__u32 key = READ_ONCE(*(__u16 *)(loop->fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
 	loop->run += key <= loop->value ? half : 0;
 	loop->rest -= half;
-	asm volatile("" : "+r"(loop->run), "+r"(loop->rest));
+	KEEP_BOUND_2(loop->run, loop->rest);
 	return 0;
 }
 

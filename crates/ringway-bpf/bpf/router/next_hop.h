@@ -6,6 +6,8 @@
 /* Looks at an entry that is being written, before its packet is left to the host. */
 #define LOOKS 8
 
+#define GROUP_SIZE 256 /* next hops of a group */
+
 /* What of an entry a packet needs. */
 struct way {
 	__u32 verdict, mtu, egress, group;
@@ -134,7 +136,7 @@ struct members {
 
 SELDOM_STEP(ask_member, struct members *loop)
 {
-	__u32 number = READ_ONCE(loop->all[plus((loop->group & cfg.groups) << 8, loop->i++ & 0xff)]);
+	__u32 number = READ_ONCE(loop->all[plus((loop->group & cfg.groups) << 8, loop->i++ & (GROUP_SIZE - 1))]);
 
 	if (!number || number == loop->last)
 		return 0;
@@ -149,9 +151,9 @@ SELDOM_STEP(ask_member, struct members *loop)
 /* The best that a member of a group says. */
 __noinline int why_none_back(__u32 group)
 {
-	struct members loop = { .all = START(groups), .group = group, .i = zero() & 0xff, .last = zero(), .why = REVERSE_PATH };
+	struct members loop = { .all = START(groups), .group = group, .i = zero() & (GROUP_SIZE - 1), .last = zero(), .why = REVERSE_PATH };
 
-	repeat_seldom(256, 0x1ff, ask_member, &loop);
+	repeat_seldom(GROUP_SIZE, UP_TO(GROUP_SIZE), ask_member, &loop);
 	return loop.why;
 }
 

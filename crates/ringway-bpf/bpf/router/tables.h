@@ -73,7 +73,7 @@ struct member {
 };
 _Static_assert(sizeof(struct member) == 64, "pinned routers of this magic number have it so");
 
-#define MAC 0xffffffffffffULL
+#define MAC ADDRESS_BITS
 #define FORWARDS4 (1ULL << 48)
 #define FORWARDS6 (1ULL << 49)
 #define STRICT4 (1ULL << 50)

@@ -98,7 +98,7 @@ static __always_inline __u32 destination(struct fdb *table, struct tx_state *tx,
 	}
 	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8));
 
-	return destination_of(table, tx, w0 & 0xffffffffffffULL, w0 >> 48 | (w1 & 0xffffffff) << 16, s >> 48);
+	return destination_of(table, tx, w0 & ADDRESS_BITS, w0 >> 48 | (w1 & 0xffffffff) << 16, SLOT_FLAGS(s));
 }
 
 /* Why a frame to `d` goes nowhere; 0 when it goes. */
@@ -112,14 +112,14 @@ static __always_inline __u32 refusal(struct tx_state *tx, __u32 dest)
 /* Whether a slot may be used. */
 static __always_inline int usable(__u64 s)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff;
-	return idx >= FIRST_BUF && idx < cfg.bufs && len <= cfg.buf_size && !(s >> 48 & NS_INDIRECT);
+	__u32 idx = s, len = SLOT_LEN(s);
+	return idx >= FIRST_BUF && idx < cfg.bufs && len <= cfg.buf_size && !(SLOT_FLAGS(s) & NS_INDIRECT);
 }
 
 /* Begins a frame of several slots. */
 static __always_inline void begin_chain(struct tx_state *tx, __u32 i, __u64 s)
 {
-	__u32 zero = 0, idx = s, len = (s >> 32) & 0xffff, d = 0;
+	__u32 zero = 0, idx = s, len = SLOT_LEN(s), d = 0;
 	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 	void *reg = inner(&regions, sender(tx));
 
@@ -158,7 +158,7 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 	if (!tx->chain_slots)
 		begin_chain(tx, i, s);
 	tx->chain_slots++;
-	tx->chain_bytes += (s >> 32) & 0xffff;
+	tx->chain_bytes += SLOT_LEN(s);
 	if (!usable(s) || tx->chain_slots > MAX_CHAIN)
 		tx->chain_bad = BAD_SLOT;
 	else if (tx->chain_bytes > MAX_FRAME && !tx->chain_bad)
@@ -171,7 +171,7 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 		if (WITH_MODULE)
 			module_part(i, tx->chain, tx->ring);
 	}
-	if (s >> 48 & NS_MOREFRAG)
+	if (SLOT_FLAGS(s) & NS_MOREFRAG)
 		return 0;
 	if (bad) {
 		undo_chain(tx);
@@ -199,7 +199,7 @@ static __always_inline void look_ahead(struct fdb *table, void *reg, __u32 ring,
 	__u32 idx = READ_ONCE(*slot_of(reg, ring, (at + LOOK_AHEAD) & MASK));
 
 	if (idx < cfg.bufs)
-		READ_ONCE(*bucket(table, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & 0xffffffffffffULL)));
+		READ_ONCE(*bucket(table, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & ADDRESS_BITS)));
 }
 
 /* Looks at slot `i` of the burst, which is `at` in its ring. Returns how many slots the run has taken when it is to take no more,
@@ -207,10 +207,10 @@ static __always_inline void look_ahead(struct fdb *table, void *reg, __u32 ring,
 static __always_inline __u32 decide(struct fdb *table, void *reg, struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 {
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
-	__u32 idx = s, len = (s >> 32) & 0xffff;
+	__u32 idx = s, len = SLOT_LEN(s);
 
 	i &= BURST - 1;
-	if (tx->chain_slots || s >> 48 & NS_MOREFRAG) {
+	if (tx->chain_slots || SLOT_FLAGS(s) & NS_MOREFRAG) {
 		return decide_part(tx, i, s);
 	}
 	if (!usable(s) || idx >= cfg.bufs) {

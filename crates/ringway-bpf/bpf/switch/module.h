@@ -47,7 +47,7 @@ static __always_inline void show_head(struct ringway_frame *frame, void *buf, __
 /* Has the module choose for the frame that starts with slot `s`, the `i`th of the burst; leaves the choice in t->dst. */
 __noinline int ask_module(struct tx_state *tx, __u32 i, __u64 s, __u32 ring)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff, flags = s >> 48;
+	__u32 idx = s, len = SLOT_LEN(s), flags = SLOT_FLAGS(s);
 	struct module_run *module = module_run(ring);
 
 	if (!tx)
@@ -109,7 +109,7 @@ SELDOM_STEP(link_slot, struct linking *loop)
 			module->head = i;
 		loop->last = i;
 		module->slots++;
-		if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+		if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 			module->frames++;
 			if (!tx->reached[i])
 				tx->reached[i] = OFFERED;
@@ -128,7 +128,7 @@ __noinline int link_set(struct tx_state *tx, __u32 dest, __u32 ring)
 		return 0;
 	struct linking loop = { .tx = tx, .module = module, .dest = dest, .i = tx->list[FLOOD].head, .last = READ_ONCE(tx->zero) };
 	module->slots = module->frames = 0;
-	repeat_seldom(tx->list[FLOOD].slots, UP_TO_BURST, link_slot, &loop);
+	repeat_seldom(tx->list[FLOOD].slots, UP_TO(BURST), link_slot, &loop);
 	return 0;
 }
 #else

@@ -38,7 +38,7 @@ static __always_inline struct merge frames_to(struct tx_state *tx, __u32 dest, _
 		if (merge.set) {
 			link_set(tx, dest, ring);
 			merge.all = merge.set->head;
-			merge.all_left = merge.set->slots & UP_TO_BURST;
+			merge.all_left = merge.set->slots & UP_TO(BURST);
 			merge.all_frames = merge.set->frames;
 		}
 	}
@@ -54,11 +54,11 @@ static __always_inline __u32 next_slot(struct tx_state *tx, struct merge *merge,
 	if (*to_all) {
 		i = merge->all & (BURST - 1);
 		merge->all = WITH_MODULE && merge->set ? merge->set->next[i] : tx->next[i];
-		merge->all_left = (merge->all_left - 1) & UP_TO_BURST;
+		merge->all_left = (merge->all_left - 1) & UP_TO(BURST);
 	} else {
 		i = merge->own & (BURST - 1);
 		merge->own = tx->next[i];
-		merge->own_left = (merge->own_left - 1) & UP_TO_BURST;
+		merge->own_left = (merge->own_left - 1) & UP_TO(BURST);
 	}
 	return i;
 }
@@ -75,8 +75,8 @@ SELDOM_STEP(fit_slot, struct fit *fit)
 	int to_all;
 	__u32 i = next_slot(fit->tx, &fit->merge, &to_all);
 
-	fit->used = (fit->used + 1) & UP_TO_BURST;
-	if (!(fit->tx->slot[i] >> 48 & NS_MOREFRAG))
+	fit->used = (fit->used + 1) & UP_TO(BURST);
+	if (!(SLOT_FLAGS(fit->tx->slot[i]) & NS_MOREFRAG))
 		fit->fits = fit->used;
 	return 0;
 }
@@ -87,10 +87,10 @@ __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 r
 	KEEP_BOUND(ring); /* callers of functions pass no argument that is not used */
 	if (!tx)
 		return 0;
-	__u32 zero = READ_ONCE(tx->zero) & UP_TO_BURST;
+	__u32 zero = READ_ONCE(tx->zero) & UP_TO(BURST);
 	struct fit fit = { .tx = tx, .merge = frames_to(tx, dest & 0xff, ring), .used = zero, .fits = zero };
 
-	repeat_seldom(room, UP_TO_BURST, fit_slot, &fit);
+	repeat_seldom(room, UP_TO(BURST), fit_slot, &fit);
 	return fit.fits < room ? fit.fits : room;
 }
 
@@ -98,8 +98,8 @@ __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 r
  * empty: its reader finds the frame bad and counts it. Returns the copy, or NULL. */
 static __always_inline void *copy_slot(struct tx_state *tx, void *reg, void *to, __u32 ring, __u32 pos, __u32 i)
 {
-	__u64 s = tx->slot[i & (BURST - 1)], more = s >> 48 & NS_MOREFRAG;
-	__u32 from = s, len = (s >> 32) & 0xffff;
+	__u64 s = tx->slot[i & (BURST - 1)], more = SLOT_FLAGS(s) & NS_MOREFRAG;
+	__u32 from = s, len = SLOT_LEN(s);
 	__u64 *slot = slot_of(to, cfg.rings + ring, pos & MASK);
 	__u32 idx = READ_ONCE(*slot);
 
@@ -131,7 +131,7 @@ LOOP_STEP(copy_own_slot, struct delivery *loop)
 
 	KEEP_BELOW(ring, cfg.rings);
 	copy_slot(tx, loop->from, loop->to, ring, loop->pos, i);
-	loop->frames += !(tx->slot[i] >> 48 & NS_MOREFRAG);
+	loop->frames += !(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG);
 	loop->merge.own = tx->next[i];
 	loop->pos = (loop->pos + 1) & MASK;
 	return 0;
@@ -141,7 +141,7 @@ LOOP_STEP(copy_own_slot, struct delivery *loop)
 static __always_inline void copy_own(struct delivery *loop, __u32 n)
 {
 	loop->frames = READ_ONCE(loop->tx->zero);
-	repeat(n, UP_TO_BURST, copy_own_slot, loop);
+	repeat(n, UP_TO(BURST), copy_own_slot, loop);
 	loop->tx->copied = loop->frames;
 }
 
@@ -156,7 +156,7 @@ LOOP_STEP(copy_merged_slot, struct delivery *loop)
 	copy_slot(tx, loop->from, loop->to, ring, loop->pos, i);
 	if (to_all)
 		tx->bytes_all += tx->bytes - before;
-	if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+	if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 		if (to_all) {
 			tx->copied_flood++;
 			tx->reached[i] |= REACHED;
@@ -171,7 +171,7 @@ LOOP_STEP(copy_merged_slot, struct delivery *loop)
 /* Frames to one and to all, as they come. */
 static __always_inline void copy_frames(struct delivery *loop, __u32 n)
 {
-	repeat(n, UP_TO_BURST, copy_merged_slot, loop);
+	repeat(n, UP_TO(BURST), copy_merged_slot, loop);
 }
 
 /* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
@@ -269,8 +269,8 @@ __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 	tx->bytes = tx->bytes_all = 0;
 	tx->copied = tx->copied_flood = 0;
 	no_preemption();
-#define WHOLE(room) (whole_frames(tx, dest, ring, room) & UP_TO_BURST)
-	__u32 n = RX_RESERVE(rx, ctl, (loop.merge.own_left + loop.merge.all_left) & UP_TO_BURST, WHOLE, at);
+#define WHOLE(room) (whole_frames(tx, dest, ring, room) & UP_TO(BURST))
+	__u32 n = RX_RESERVE(rx, ctl, (loop.merge.own_left + loop.merge.all_left) & UP_TO(BURST), WHOLE, at);
 	if (n) {
 		loop.from = from;
 		loop.to = reg;
@@ -299,8 +299,8 @@ LOOP_STEP(count_flood_slot, struct flood_count *loop)
 	struct tx_state *tx = loop->tx;
 	__u32 i = loop->i & (BURST - 1);
 
-	tx->bytes += tx->slot[i] >> 32 & 0xffff;
-	if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+	tx->bytes += SLOT_LEN(tx->slot[i]);
+	if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 		if (tx->reached[i] & REACHED) {
 			tx->n.out++;
 			tx->n.bytes += tx->bytes;
@@ -321,7 +321,7 @@ static __always_inline void count_flood(struct tx_state *tx, int offered)
 
 	tx->n.in += tx->list[FLOOD].frames;
 	tx->bytes = 0;
-	repeat(tx->list[FLOOD].slots, UP_TO_BURST, count_flood_slot, &loop);
+	repeat(tx->list[FLOOD].slots, UP_TO(BURST), count_flood_slot, &loop);
 }
 
 /* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
@@ -396,7 +396,7 @@ LOOP_STEP(decide_slot, struct deciding *loop)
 	}
 	loop->i = (loop->i + 1) & (BURST - 1);
 	loop->at = (loop->at + 1) & MASK;
-	asm volatile("" : "+r"(loop->i), "+r"(loop->at));
+	KEEP_BOUND_2(loop->i, loop->at);
 	return 0;
 }
 
@@ -421,9 +421,9 @@ LOOP_FRAME int decide_all(struct tx_state *tx, __u32 ring, __u32 from, __u32 wai
 	tx->ndsts = tx->chain_slots = tx->chain_bad = 0;
 	tx->ring = ring;
 	tx->touched[0] = tx->touched[1] = tx->touched[2] = tx->touched[3] = 0;
-	repeat(count + READ_ONCE(tx->zero), UP_TO_BURST, decide_slot, &loop);
+	repeat(count + READ_ONCE(tx->zero), UP_TO(BURST), decide_slot, &loop);
 	if (loop.enough)
-		return loop.enough & UP_TO_BURST;
+		return loop.enough & UP_TO(BURST);
 	if (!tx->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one

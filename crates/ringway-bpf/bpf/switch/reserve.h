@@ -32,7 +32,7 @@ static __always_inline __u32 rx_room(struct rx_state *rx, struct ctl *ctl, __u64
 #define RX_RESERVE(rx, ctl, want, whole, at)                                                     \
 	({                                                                                    \
 		/* Plus what the verifier does not know: it would count a constant up. */     \
-		__u32 got_ = 0, want_ = want, lost_ = start_of(READ_ONCE((rx)->zero) & 31);    \
+		__u32 got_ = 0, want_ = want, lost_ = start_of(READ_ONCE((rx)->zero) & UP_TO(RESERVE_TRIES));    \
 		while (lost_ < RESERVE_TRIES && can_loop) {                                   \
 			__u64 res_ = READ_ONCE((rx)->res);                                     \
 			__u32 room_ = rx_room(rx, ctl, res_, want_);                             \
@@ -44,7 +44,7 @@ static __always_inline __u32 rx_room(struct rx_state *rx, struct ctl *ctl, __u64
 			if (was_ == res_)                                                     \
 				break;                                                        \
 			got_ = 0;                                                             \
-			lost_ = (lost_ + 1) & 31;                                             \
+			lost_ = (lost_ + 1) & UP_TO(RESERVE_TRIES);                                             \
 		}                                                                             \
 		got_;                                                                         \
 	})

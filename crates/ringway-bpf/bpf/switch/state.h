@@ -6,10 +6,12 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "common/abi.h"
+#include "common/ether.h"
 #include "common/loop.h"
+#include "common/once.h"
 
 #define BURST 1024     /* slots that one run takes at most */
-#define UP_TO_BURST (2 * BURST - 1) /* the bits of a number from 0 to BURST */
 #define MAX_CHAIN 64   /* slots of a frame */
 #define MAX_FRAME 65535
 #define PORTS 256      /* numbers of ports: 1 to 254 */
@@ -43,7 +45,8 @@ struct config {
 	__u64 ticket;     /* of the port */
 };
 const volatile struct config cfg = {};
-#include "common/abi.h"
+#define HAS_CFG
+#include "common/region.h"
 #define MASK (cfg.slots - 1)
 
 /* What decides where frames go. Each has an object of its own, for which build.rs defines DECISION: none pays for another. */

@@ -62,21 +62,21 @@ __noinline int advance_walk(struct tx_state *tx)
 		walk->own_left--;
 	}
 	__u64 s = tx->slot[i];
-	__u32 first = !walk->inside, len = (s >> 32) & 0xffff;
+	__u32 first = !walk->inside, len = SLOT_LEN(s);
 	if (first)
 		begin_walk_frame(walk, s, tx->tag[i] >> 16 & VID);
 	else
 		walk->plain = 1;
 	walk->i = i;
 	walk->first = first;
-	walk->inside = !!(s >> 48 & NS_MOREFRAG);
+	walk->inside = !!(SLOT_FLAGS(s) & NS_MOREFRAG);
 	walk->need = 1 + (!walk->plain && walk->out_tagged && !(s & TAGGED) && len + 4 > cfg.buf_size);
 	return 0;
 }
 
 static __always_inline __u32 walk_slots_left(struct tx_state *tx)
 {
-	return (tx->walk.own_left + tx->walk.all_left) & UP_TO_BURST;
+	return (tx->walk.own_left + tx->walk.all_left) & UP_TO(BURST);
 }
 
 struct walk_fit {
@@ -92,7 +92,7 @@ SELDOM_STEP(fit_walk_slot, struct walk_fit *loop)
 	advance_walk(tx);
 	if (!walk->take)
 		return 0;
-	loop->used = (loop->used + walk->need) & 0xfff;
+	loop->used = (loop->used + walk->need) & UP_TO(2 * BURST);
 	if (loop->used > loop->room)
 		return 1;
 	if (walk->inside)
@@ -112,11 +112,11 @@ __noinline int fit_walk(struct tx_state *tx, __u32 room, __u32 mark)
 {
 	if (!tx)
 		return 0;
-	__u32 zero = READ_ONCE(tx->zero) & 0xfff;
+	__u32 zero = READ_ONCE(tx->zero) & UP_TO(2 * BURST);
 	struct walk_fit loop = { .tx = tx, .room = room, .mark = mark, .used = zero, .fits = zero };
 	start_walk(tx);
 	tx->walk.frames_own = tx->walk.frames_all = 0;
-	repeat_seldom(walk_slots_left(tx), UP_TO_BURST, fit_walk_slot, &loop);
+	repeat_seldom(walk_slots_left(tx), UP_TO(BURST), fit_walk_slot, &loop);
 	return loop.fits;
 }
 
@@ -164,8 +164,8 @@ __noinline int copy_first(struct tx_state *tx, __u32 dest, __u32 ring, __u32 pos
 		return 0;
 	KEEP_BOUND(ring);
 	__u32 i = tx->walk.i & (BURST - 1), tag = tx->tag[i], out = READ_ONCE(tx->walk.out_tagged);
-	__u64 s = tx->slot[i], more = s >> 48 & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
-	__u32 from = s, len = (s >> 32) & 0xffff, idx = READ_ONCE(*slot), in = s >> 63;
+	__u64 s = tx->slot[i], more = SLOT_FLAGS(s) & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
+	__u32 from = s, len = SLOT_LEN(s), idx = READ_ONCE(*slot), in = s >> 63;
 	__u32 rest = tx->walk.need > 1 ? len + 4 - cfg.buf_size : 0;
 	if (from >= cfg.bufs || len > cfg.buf_size)
 		return 0;
@@ -238,7 +238,7 @@ LOOP_STEP(copy_walk_slot, struct walk_copy *loop)
 		tx->bytes_all += tx->bytes - before;
 	count_copied_frame(tx, walk, loop->mark);
 	loop->pos = (loop->pos + walk->need) & MASK;
-	loop->used = (loop->used + walk->need) & 0xfff;
+	loop->used = (loop->used + walk->need) & UP_TO(2 * BURST);
 	return 0;
 }
 
@@ -246,10 +246,10 @@ LOOP_STEP(copy_walk_slot, struct walk_copy *loop)
 static __always_inline void copy_walk(struct tx_state *tx, void *from, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 mark)
 {
 	struct walk_copy loop = { .tx = tx, .from = from, .reg = reg, .dest = dest, .ring = ring, .pos = at & MASK,
-			       .used = READ_ONCE(tx->zero) & 0xfff, .n = n, .mark = mark };
+			       .used = READ_ONCE(tx->zero) & UP_TO(2 * BURST), .n = n, .mark = mark };
 
 	start_walk(tx);
-	repeat(walk_slots_left(tx), UP_TO_BURST, copy_walk_slot, &loop);
+	repeat(walk_slots_left(tx), UP_TO(BURST), copy_walk_slot, &loop);
 }
 
 /* Counts at a mirror what became of `frames` copies of the frames of port `of`. */
@@ -288,7 +288,7 @@ __noinline int deliver_with_rules(struct tx_state *tx, __u32 dest, __u32 view, _
 		return 0;
 	}
 	prepare_walk(tx, view);
-	__u32 want = fit_walk(tx, limit, mark) & 0xfff, own = tx->walk.frames_own, all = tx->walk.frames_all;
+	__u32 want = fit_walk(tx, limit, mark) & UP_TO(2 * BURST), own = tx->walk.frames_own, all = tx->walk.frames_all;
 	if (!want)
 		return 0;
 	struct rx_state *rx = rx_of(state, ring);
@@ -297,7 +297,7 @@ __noinline int deliver_with_rules(struct tx_state *tx, __u32 dest, __u32 view, _
 	tx->bytes = tx->bytes_all = 0;
 	tx->copied = tx->copied_flood = 0;
 	no_preemption();
-#define FITTING(room) (fit_walk(tx, room, 0) & 0xfff)
+#define FITTING(room) (fit_walk(tx, room, 0) & UP_TO(2 * BURST))
 	__u32 n = RX_RESERVE(rx, ctl, want, FITTING, at);
 	if (n) {
 		copy_walk(tx, from, reg, dest, ring, at, n, mark);

@@ -35,7 +35,7 @@ static __always_inline __u32 enter_vlan(struct tx_state *tx, struct port_conf *c
 		type = __builtin_bswap16(w2);
 		if (READ_ONCE(conf->features) & ACCESS)
 			return VLAN;
-		if (((tx->slot[i] >> 32) & 0xffff) < TAG_HLEN)
+		if (SLOT_LEN(tx->slot[i]) < TAG_HLEN)
 			return TOO_SHORT;
 		/* A second tag would count as the first where the first is taken off. */
 		if (type == TYPE_VLAN)
@@ -76,7 +76,7 @@ __noinline int route(struct tx_state *tx, __u32 i)
 		if (bad)
 			return bad;
 	}
-	__u64 vid = READ_ONCE(tx->tag[i]) >> 16 & VID, dst = w0 & 0xffffffffffffULL;
+	__u64 vid = READ_ONCE(tx->tag[i]) >> 16 & VID, dst = w0 & ADDRESS_BITS;
 	__u32 dest = destination_of(table, tx, dst | vid << 48, w0 >> 48 | (w1 & 0xffffffff) << 16 | vid << 48, READ_ONCE(tx->chain_flags));
 	if (refusal(tx, dest))
 		return refusal(tx, dest);
@@ -109,14 +109,14 @@ __noinline int decide_with_rules(struct tx_state *tx, __u32 ring, __u32 at, __u3
 		return 0;
 	KEEP_BOUND(ring);
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
-	__u32 len = (s >> 32) & 0xffff;
+	__u32 len = SLOT_LEN(s);
 	i &= BURST - 1;
 	tx->slot[i] = s & ~(TAGGED | WELL);
 	tx->reached[i] = 0;
 	tx->tag[i] = 0;
 	if (!tx->chain_slots) {
 		tx->chain = i;
-		tx->chain_flags = s >> 48;
+		tx->chain_flags = SLOT_FLAGS(s);
 		tx->chain_bytes = 0;
 		tx->chain_bad = len < ETH_HLEN ? TOO_SHORT : 0;
 	} else {
@@ -128,7 +128,7 @@ __noinline int decide_with_rules(struct tx_state *tx, __u32 ring, __u32 at, __u3
 		tx->chain_bad = BAD_SLOT;
 	else if (tx->chain_bytes > MAX_FRAME && !tx->chain_bad)
 		tx->chain_bad = TOO_LONG;
-	if (s >> 48 & NS_MOREFRAG)
+	if (SLOT_FLAGS(s) & NS_MOREFRAG)
 		return 0;
 	__u32 first = tx->chain & (BURST - 1), bad = READ_ONCE(tx->chain_bad);
 	if (!bad)
@@ -164,9 +164,9 @@ static __always_inline __u32 decide_all_with_rules(struct tx_state *tx, __u32 ri
 	tx->last_src = tx->last_dst = ~0ULL;
 	tx->ndsts = tx->chain_slots = 0;
 	tx->touched[0] = tx->touched[1] = tx->touched[2] = tx->touched[3] = 0;
-	repeat(count, UP_TO_BURST, decide_slot_with_rules, &loop);
+	repeat(count, UP_TO(BURST), decide_slot_with_rules, &loop);
 	if (loop.enough)
-		return loop.enough & UP_TO_BURST;
+		return loop.enough & UP_TO(BURST);
 	if (!tx->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */

@@ -30,7 +30,7 @@ static __always_inline __u32 leave_vlan(struct port_conf *conf, __u32 dest, __u3
 /* Which limit a frame to all is under: broadcast, multicast or unknown. */
 static __always_inline __u32 storm_kind(__u64 dst)
 {
-	return dst == 0xffffffffffffULL ? 0 : dst & 1 ? 1 : 2;
+	return dst == ADDRESS_BITS ? 0 : dst & 1 ? 1 : 2;
 }
 
 struct limit {
