@@ -15,6 +15,8 @@
 
 #define RING_HEADER 256 /* bytes of a ring before its slots */
 #define FIRST_BUF 2     /* netmap keeps buffers 0 and 1 to itself */
+#define MAX_CHAIN 64    /* slots of a frame */
+#define MAX_FRAME 65535 /* bytes of one */
 
 /* Written by the client; one per ring, in the region. The wish has a line of its own: it is read for every frame, and the line of the
  * cursors changes with every sync. */

@@ -10,4 +10,6 @@
 #define TYPE_IP6 0x86dd
 #define PROTO_TCP 6
 #define PROTO_UDP 17
+#define PROTO_DCCP 33
+#define PROTO_SCTP 132
 #define FRAGMENT 0x3fff /* more fragments, or behind the first one */

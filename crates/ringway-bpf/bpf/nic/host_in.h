@@ -7,9 +7,8 @@
 #pragma once
 #include "nic/wire.h"
 #include "common/segments.h"
+#include "common/tcx.h"
 
-#define TCX_NEXT -1
-#define TCX_DROP 2
 #define NET_XMIT_CN 2 /* taken, though the queue fills: linux/netdevice.h */
 
 /* Lies before the frame. Drivers pass it on with the frame; GRO merges no frames with different ones. */

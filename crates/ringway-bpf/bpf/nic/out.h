@@ -10,12 +10,10 @@
 #pragma once
 #include "nic/state.h"
 #include "common/copy.h"
+#include "common/netdev.h"
 
 /* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
 #define LIVE_MAX 3300
-
-/* Interface that live frames come from unless the caller names one: loopback. */
-#define LOOPBACK 1
 
 /* Whether the frame is a live one. The kernel keeps the context of each in the page of its bytes, 256 bytes and the size of
  * a context before them (net/bpf/test_run.c, xdp_page_head); any other context is on a stack, which shares no page

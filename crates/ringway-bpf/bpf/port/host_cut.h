@@ -93,7 +93,7 @@ static __always_inline void cut_super_frame(struct __sk_buff *skb, struct kring 
 	__u32 all = segments(&job.super);
 	__u32 slots = (job.super.head + job.super.mss + cfg.buf_size - 1) / cfg.buf_size; /* of a segment */
 	kring->n.in += all;
-	if (job.tail >= cfg.slots || slots == 0 || slots > 64 || slots >= cfg.slots) {
+	if (job.tail >= cfg.slots || slots == 0 || slots > MAX_CHAIN || slots >= cfg.slots) {
 		kring->n.drops[TOO_LONG] += all;
 		return;
 	}

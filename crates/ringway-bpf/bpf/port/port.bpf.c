@@ -6,6 +6,7 @@
 #include "port/host_cut.h"
 #include "common/copy.h"
 #include "common/netdev.h"
+#include "common/tcx.h"
 
 DEFINE_LONG_FRAME(nic_long, struct xdp_md, bpf_xdp_load_bytes)
 DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
@@ -73,10 +74,6 @@ int nic_rx(struct xdp_md *ctx)
 	publish_slots(kring, ctl, queue, next(tail));
 	return TAKEN;
 }
-
-#define TCX_NEXT -1
-#define TCX_PASS 0
-#define TCX_DROP 2
 
 /* The receiving half of host rings: what the host sends on an interface goes to a ring instead of the wire. There is
  * one ring for each CPU: this program runs with softirqs off, so a CPU is a single writer and needs no lock. */
@@ -182,7 +179,7 @@ int taken(__u64 *args)
 	const struct net_device___l *from = (void *)args[0], *to = (void *)args[1];
 	int sent = args[2], drops = args[3], error = args[4];
 
-	if (to->ifindex != cfg.ifindex || from->ifindex != 1 || to->nd_net.net->ns.inum != cfg.netns)
+	if (to->ifindex != cfg.ifindex || from->ifindex != LOOPBACK || to->nd_net.net->ns.inum != cfg.netns)
 		return 0;
 	__u32 ring = cfg.tx_rings + cfg.rx_rings;
 	struct kring *kring = bpf_map_lookup_elem(&kstate, &ring);

@@ -46,8 +46,6 @@ static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, 
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 }
 
-#define MAX_PARTS 64 /* slots of a frame */
-
 /* A frame on its way into several slots. */
 struct long_frame {
 	void *ctx;
@@ -60,7 +58,7 @@ static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*l
 {
 	__u32 zero = 0, n = frame->len - frame->done, tail = frame->tail, ring = frame->ring;
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!reg || ring >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || frame->done >= frame->len || i > MAX_PARTS)
+	if (!reg || ring >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || frame->done >= frame->len || i > MAX_CHAIN)
 		return 1;
 	__u64 *slot = slot_of(reg, ring, tail);
 	__u32 idx = READ_ONCE(*slot);
@@ -91,7 +89,7 @@ static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl 
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
 	struct long_frame frame = { .ctx = ctx, .ring = cfg.tx_rings + rx, .tail = kring->tail, .len = len, .done = READ_ONCE(kring->unused[0]) };
 
-	if (len > 65535 || need > MAX_PARTS || need >= cfg.slots) {
+	if (len > MAX_FRAME || need > MAX_CHAIN || need >= cfg.slots) {
 		kring->n.drops[TOO_LONG]++;
 		return;
 	}

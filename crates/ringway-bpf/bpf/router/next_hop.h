@@ -70,7 +70,7 @@ static __always_inline __u32 flow_hash(struct side *from, struct side *to, __u32
 
 static __always_inline int has_ports(__u32 protocol)
 {
-	return protocol == 6 || protocol == 17 || protocol == 132 || protocol == 33;
+	return protocol == PROTO_TCP || protocol == PROTO_UDP || protocol == PROTO_SCTP || protocol == PROTO_DCCP;
 }
 
 /* Number of the next hop that a packet's flow has in a group; 0 in an empty one. */

@@ -20,6 +20,8 @@ __noinline int cut_off(FRAME *ctx, __u32 header)
 	return behind(ctx, header) < 0 ? drop(ctx, MALFORMED) : to_host(ctx, KERNEL_ROUTE);
 }
 
+#define LINK_LOCAL4 0xa9fe /* 169.254.0.0/16 */
+
 /* Why a packet with unusual addresses is not forwarded, or 0. Rules 8 to 10. */
 __noinline int why_not4(__u32 from, __u32 to)
 {
@@ -29,7 +31,7 @@ __noinline int why_not4(__u32 from, __u32 to)
 		return MARTIAN_SOURCE;
 	if (b == 0 || b == 127)
 		return MARTIAN_DESTINATION;
-	return (b & 0xf0) == 224 || to == ~0U || to >> 16 == 0xa9fe ? LOCAL : 0;
+	return (b & 0xf0) == 224 || to == ~0U || to >> 16 == LINK_LOCAL4 ? LOCAL : 0;
 }
 
 __noinline int why_not6(__u64 from_high, __u64 from_low, __u64 to_high, __u64 to_low)
@@ -153,7 +155,7 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 		return drop(ctx, BAD_CHECKSUM);
 	__u32 source = __builtin_bswap32(from), target = __builtin_bswap32(to);
 	if (source - (1U << 24) >= 223U << 24 || target - (1U << 24) >= 223U << 24 || source >> 24 == 127 || target >> 24 == 127 ||
-	    target >> 16 == 0xa9fe) {
+	    target >> 16 == LINK_LOCAL4) {
 		int why = why_not4(source, target);
 		if (why)
 			return finish(ctx, why);

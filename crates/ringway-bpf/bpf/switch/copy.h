@@ -3,14 +3,8 @@
  * is none of the receiver's business. A length that is no multiple of the step is covered by a second step that overlaps
  * the first. */
 #pragma once
+#include "common/copy.h"
 #include "switch/state.h"
-
-static __always_inline void copy_step(void *to, const void *from, int bytes)
-{
-#pragma unroll
-	for (int i = 0; i < bytes / 8; i++)
-		((__u64 *)to)[i] = ((const __u64 *)from)[i];
-}
 
 /* Copies `len` bytes, at most `max`, which is a constant. `zero` is 0, which the verifier does not know. */
 static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u32 max, __u32 zero)

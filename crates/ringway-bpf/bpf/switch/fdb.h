@@ -27,6 +27,7 @@
 #ifndef LEARNERS
 #define LEARNERS cfg.rings
 #endif
+#define MIX_FACTOR 0xD6E8FEB86659FD93ULL
 #define REST_BITS 46
 #define REST_AT 18
 #define SEEN_AT 10
@@ -56,7 +57,7 @@ static __always_inline __u64 mix(__u64 key)
 {
 	key = (key ^ cfg.secret.key) * cfg.secret.factor;
 	key ^= key << 4 >> 35;
-	return key * 0xD6E8FEB86659FD93ULL;
+	return key * MIX_FACTOR;
 }
 
 static __always_inline __u64 *bucket(struct fdb *table, __u64 h)

@@ -12,8 +12,6 @@
 #include "common/once.h"
 
 #define BURST 1024     /* slots that one run takes at most */
-#define MAX_CHAIN 64   /* slots of a frame */
-#define MAX_FRAME 65535
 #define PORTS 256      /* numbers of ports: 1 to 254 */
 #define FLOOD 255      /* instead of a port: all others */
 #define MAX_RINGS 8
@@ -202,7 +200,7 @@ _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, por
 /* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
  * went away had counted. */
 struct port_conf {
-	__u32 flags; /* 1: exists */
+	__u32 flags; /* PORT_EXISTS, and others of the library and of nic/state.h */
 	__u32 features;
 	__u32 native;   /* VLAN of frames without a tag, or 0 */
 	__u32 mirror;   /* port that gets copies, or 0 */
@@ -220,6 +218,8 @@ struct port_conf {
 _Static_assert(sizeof(struct port_conf) == 192 && __builtin_offsetof(struct port_conf, storm) == 24 &&
 	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128,
 	       "pinned switches of this magic number have it so");
+
+#define PORT_EXISTS 1
 
 enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
 

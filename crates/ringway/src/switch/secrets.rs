@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ringway_bpf::layout::switch::secrets as at;
+use ringway_bpf::layout::switch::{numbers, secrets as at};
 
 use super::layout::fdb;
 use crate::error::{Error, Result};
@@ -12,7 +12,8 @@ use crate::sys::mmap::Mmap;
 use crate::sys::random;
 
 const KEY_MASK: u64 = (1 << 60) - 1;
-const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
+/// The factor of the last step.
+const LAST: u64 = (numbers::MIX_HIGH as u64) << 32 | numbers::MIX_LOW as u64;
 
 /// They are made with the switch and stay the same over a reload.
 #[derive(Clone, Copy, PartialEq, Eq)]

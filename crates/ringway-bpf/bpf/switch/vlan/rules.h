@@ -20,7 +20,7 @@ static __always_inline __u32 leave_vlan(struct port_conf *conf, __u32 dest, __u3
 	struct port_conf *to = conf_of(dest);
 	struct vlans *v = bpf_map_lookup_elem(&vlans, &dest);
 
-	if (!to || !v || !(READ_ONCE(to->flags) & 1))
+	if (!to || !v || !(READ_ONCE(to->flags) & PORT_EXISTS))
 		return 0;
 	if (!is_member(v, vid))
 		return VLAN;

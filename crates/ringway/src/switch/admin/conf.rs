@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use ringway_bpf::layout::switch::numbers;
+
 use super::module::Module;
 use super::port::SwitchPort;
 use super::switch::Switch;
@@ -11,6 +13,7 @@ use crate::switch::layout::{self, info, port as at};
 
 /// What a storm limit's interval is counted in: parts of a nanosecond.
 const UNITS_PER_SECOND: u64 = 16_000_000_000;
+const _: () = assert!(UNITS_PER_SECOND == 10 * numbers::STORM_BURST as u64);
 /// The interval of a limit of 0 frames: none ever passes.
 const NEVER: u64 = u64::MAX;
 

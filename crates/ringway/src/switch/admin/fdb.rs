@@ -3,20 +3,19 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
+use ringway_bpf::layout::switch::numbers::{self, REST_AT, REST_BITS, SEEN_AT};
+
 use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::switch::layout::{self, fdb, info};
 use crate::sys::time;
 use ringway_wire::MacAddr;
 
-const REST_AT: u32 = 18;
-const REST_BITS: u32 = 46;
-const SEEN_AT: u32 = 10;
-const STATIC: u64 = 1 << 9;
-const BLACKHOLE: u64 = 1 << 8;
-const AGE_MAX: u64 = 32;
-const AHEAD: u64 = 64;
-const TURN: u64 = 128;
+const STATIC: u64 = numbers::STATIC as u64;
+const BLACKHOLE: u64 = numbers::ENTRY_BLACKHOLE as u64;
+const AGE_MAX: u64 = numbers::AGE_MAX as u64;
+const AHEAD: u64 = numbers::AHEAD as u64;
+const TURN: u64 = numbers::TURN as u64;
 
 /// An address in the table of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
