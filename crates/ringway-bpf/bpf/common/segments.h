@@ -104,7 +104,7 @@ static __always_inline int find_headers(struct __sk_buff *skb, struct super *sup
 	return super->head <= HEAD_MAX && super->head <= cfg.buf_size && super->head < super->len && super->mss ? 0 : -1;
 }
 
-/* Makes the headers at the start of `buf` those of segment `nth`, a frame of `len` bytes. */
+/* Changes the headers at the start of `buf` into the headers of segment `nth`, a frame of `len` bytes. */
 static __always_inline void write_head(struct super *super, __u32 nth, void *buf, __u32 len, __u32 last)
 {
 	__u16 *ip = buf + (super->l3 & 31);

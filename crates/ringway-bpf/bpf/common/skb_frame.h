@@ -27,8 +27,8 @@ static __always_inline long load_frame(struct __sk_buff *skb, __u32 at, void *bu
 	if (bpf_skb_load_bytes(skb, 0, buf, ADDRESSES))
 		return -1;
 	*(__u32 *)(buf + ADDRESSES) = skb->vlan_proto | (__u32)__builtin_bswap16(skb->vlan_tci) << 16;
-	/* Less by one than what lies behind the tag. Verifiers before Linux 6.8 learn no lower bound from a test for 0, and forget
-	 * bounds of what is kept on the stack: so the test stands right before the call. */
+	/* Less by one than what lies behind the tag. Verifiers before Linux 6.8 learn no lower bound from a test for 0. They also
+	 * forget bounds of numbers on the stack, so the test stands right before the call. */
 	__u32 less = n - ADDRESSES - TAG_BYTES - 1;
 	KEEP_BOUND(less);
 	if (less >= cfg.buf_size - ADDRESSES - TAG_BYTES)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The last look at a frame that leaves by a NIC, in switches whose ports have features: tags come and go here.
  *
- * The kernel gives a frame to several NICs as clones, all alike, to each NIC that it has. What each of them is to do with its
- * clone travels in front of the frame as metadata, which is cloned with it; this program runs on each clone
- * (BPF_MAP_TYPE_DEVMAP, `bpf_devmap_val`). A frame for one NIC alone has its form already, and no metadata.
+ * The kernel gives a frame to several NICs as clones, all alike, one to each entry of a table. Metadata in front of the frame
+ * says what each NIC is to do with its clone, and is cloned with it. This program runs on each clone (BPF_MAP_TYPE_DEVMAP,
+ * `bpf_devmap_val`). A frame for one NIC alone has its form already, and no metadata.
  *
  * All entries of an interface name the same program: of the frames that are sent together the kernel asks only the first one's
  * entry for its program.
@@ -30,8 +30,8 @@ struct edge {
 };
 _Static_assert(sizeof(struct edge) == 72, "metadata comes in words");
 
-/* Interfaces with this program: by port number; and all of them, each as many times as the table's name says, for frames of
- * which some NIC gets as many copies at most: its own, and those that it gets as a mirror. */
+/* Interfaces with this program: by port number; and all of them, each as many times as the table's name says. A NIC gets several
+ * copies of a frame when it is a mirror: the first table with enough entries for each NIC has room for all. */
 DECLARE(edge_devs, BPF_MAP_TYPE_DEVMAP, PORTS, 8, 0);
 DECLARE(edge_1, BPF_MAP_TYPE_DEVMAP, NICS, 8, 0);
 DECLARE(edge_2, BPF_MAP_TYPE_DEVMAP, 2 * NICS, 8, 0);

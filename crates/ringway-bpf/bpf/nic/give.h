@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Gives copies of a NIC's frame to ports, in the form that each wants. Virtual ports get theirs at once; of NICs it is noted
- * which are to get one, and in the end the frame is redirected: to one NIC in its form, to several as clones that
+/* Gives copies of a NIC's frame to ports, in the form that each wants. Virtual ports get theirs at once. NICs that are to get one
+ * are written down. In the end the program redirects the frame: to one NIC in its form, to several as clones, which
  * nic/edge.h finishes. */
 #pragma once
 #include "nic/wire.h"
@@ -118,7 +118,7 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 dest, __u32 ring, __u32 at,
 	return 0;
 }
 
-/* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
+/* Copies the frame to virtual port `dest`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
 __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 {
 	void *reg = inner(&regions, dest), *state = inner(&states, dest);
@@ -144,7 +144,7 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 	return 1;
 }
 
-/* Copies noted for NIC `d`. */
+/* Copies noted for NIC `dest`. */
 static __always_inline __u32 copies_noted_for(struct wire_run *run, __u32 dest)
 {
 	__u32 n = run->edge.to[dest >> 6 & 3] >> (dest & 63) & 1;
@@ -155,7 +155,7 @@ static __always_inline __u32 copies_noted_for(struct wire_run *run, __u32 dest)
 	return n;
 }
 
-/* Notes that NIC `d` gets a copy. The kernel clones only frames in one piece: a mirror gets no copy of others. */
+/* Notes that NIC `dest` gets a copy. The kernel clones only frames in one piece: a mirror gets no copy of others. */
 __noinline int give_nic(__u32 dest, __u32 mirror)
 {
 	struct wire_run *run = wire_run();
@@ -186,7 +186,7 @@ __noinline int give_nic(__u32 dest, __u32 mirror)
 	return 1;
 }
 
-/* Gives port `d` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
+/* Gives port `dest` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
 __noinline int give_copy(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 {
 	struct wire_run *run = wire_run();
@@ -208,7 +208,7 @@ __noinline int give_copy(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 	return got;
 }
 
-/* Takes back what was noted for NIC `d`. */
+/* Takes back what was noted for NIC `dest`. */
 static __always_inline void take_back(struct wire_run *run, __u32 dest, __u32 form, __u32 why)
 {
 	struct nic_cpu *to = nic_of(dest);

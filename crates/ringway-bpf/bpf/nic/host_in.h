@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The host's side of a NIC, as a port of the switch: frames of the wire for it. `vale_wire` passes them to the stack with a
- * note; `vale_in`, at the ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
- * the stack of another NIC. All is counted by `vale_wire`, except what became of clones.
+ * note. `vale_in`, at the ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
+ * the stack of another NIC. `vale_wire` counts all, except what became of clones.
  *
  * All NICs of a switch with such ports are in one network namespace (Switch::check_hosts). */
 #pragma once
@@ -39,7 +39,7 @@ static __always_inline __u32 partner_of(__u32 port)
 	return conf ? READ_ONCE(conf->nic[NIC_BESIDE]) : 0;
 }
 
-/* Counts a frame of the wire that is passed on for port `d`; without a note only the own host gets it. */
+/* Counts a frame of the wire that is passed on for port `dest`; without a note only the own host gets it. */
 static __always_inline int count_passed(__u32 dest, __u32 own, int noted, __u32 len)
 {
 	struct nic_cpu *to = nic_of(dest);

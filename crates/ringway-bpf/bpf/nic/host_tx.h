@@ -16,7 +16,7 @@ struct sent {
 	__u32 reached, short_of; /* a port got it; why one did not */
 };
 
-/* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
+/* Copies the frame to virtual port `dest`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
  * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
 __noinline int deliver_skb(struct __sk_buff *skb, __u32 dest)
 {

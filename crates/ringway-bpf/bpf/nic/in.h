@@ -6,7 +6,7 @@
 #include "nic/with_rules.h"
 #include "nic/host_in.h"
 
-/* One port of those that a frame to all goes to. */
+/* One of the ports that a frame to all goes to. */
 static long flood_nth(__u32 i, struct wire *wire)
 {
 	if (i >= wire->info->nports || i >= PORTS)
@@ -107,8 +107,8 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	return XDP_DROP;
 }
 
-/* Frames of a NIC take the way of nic/with_rules.h where it, or a port that it may send to, has VLANs or other features, and where the
- * switch has a user's module. */
+/* Frames of a NIC take the way of nic/with_rules.h where a port has VLANs or other features: the NIC, or one that it may send to.
+ * They also take it where the switch has a user's module. */
 static __always_inline int enter_from_wire(struct xdp_md *ctx)
 {
 	__u32 zero = 0, self = cfg.port;

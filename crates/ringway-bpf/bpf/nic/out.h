@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sends what virtual ports left in the rings of a NIC. Senders run it (BPF_PROG_RUN) on live frames, once for each frame.
  *
- * Any user may run it, on whatever he likes. It uses nothing of what he passes in, takes off what he put before the
- * frame, and does nothing unless it runs on a live frame: otherwise it would hand him other people's frames, or lose
- * them. It is not the program attached to the NIC: that
- * one takes the frame it runs on for one of the wire, and a caller may name any ingress interface. Nor does it when its
- * port is gone: a caller may have kept it, and the number may be that of another port by now.
+ * Any user may run it, on any bytes. It uses none of them, and takes off what the user put before the frame. It does nothing
+ * unless it runs on a live frame: otherwise it would hand the user other people's frames, or lose them. It does nothing either
+ * when its port is gone: a caller may have kept the program, and another port may have the number by now.
+ *
+ * It is not the program attached to the NIC: that one takes its frame for one of the wire, and a caller may name any ingress
+ * interface.
  */
 #pragma once
 #include "nic/state.h"
@@ -15,9 +16,9 @@
 /* A page less the kernel's bookkeeping, headroom and the tail room for fragments: LIVE_MAX in object.rs. */
 #define LIVE_MAX 3300
 
-/* Whether the frame is a live one. The kernel keeps the context of each in the page of its bytes, 256 bytes and the size of
- * a context before them (net/bpf/test_run.c, xdp_page_head); any other context is on a stack, which shares no page
- * with frames. */
+/* Whether the frame is a live one. The kernel keeps the context of a live frame in the page of its bytes: 256 bytes and the size
+ * of a context before them (net/bpf/test_run.c, xdp_page_head). Any other context is on a stack, which shares no page with
+ * frames. */
 static __always_inline int is_live(struct xdp_md *ctx)
 {
 	__u64 apart = (__u64)(long)ctx->data - (__u64)(long)ctx;
@@ -25,8 +26,8 @@ static __always_inline int is_live(struct xdp_md *ctx)
 	return apart >= 256 && apart < 512;
 }
 
-/* How often a run looks whether another one is done with the ring before it leaves the frame to the next run: that one takes
- * a frame in less than a microsecond, unless a task that is preempted holds it. */
+/* How often a run looks whether another one is done with the ring. Then it leaves the frame to the next run. A run takes a frame
+ * in less than a microsecond, unless its task is preempted. */
 #define CLAIM_TRIES 65536
 
 struct claiming {

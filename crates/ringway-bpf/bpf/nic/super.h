@@ -152,7 +152,7 @@ __noinline int find_super_headers(struct __sk_buff *skb)
 	return work ? find_headers(skb, &work->super) : -1;
 }
 
-/* Copies a super-frame that can be cut to virtual port `d`: whole, or as many segments as have room. Returns how many do. */
+/* Copies a super-frame that can be cut to virtual port `dest`: whole, or as many segments as have room. Returns how many do. */
 static __always_inline __u32 give_super(struct ends *ends, struct cutting *work, struct rx_state *rx, __u32 dest, __u32 ring)
 {
 	struct super *super = &work->super;
@@ -175,7 +175,7 @@ static __always_inline __u32 give_super(struct ends *ends, struct cutting *work,
 	return fit;
 }
 
-/* Copies a super-frame of so many frames to virtual port `d`, as deliver_skb does with others. A part of it may have no room. */
+/* Copies a super-frame of so many frames to virtual port `dest`, as deliver_skb does with others. A part of it may have no room. */
 __noinline int deliver_super(struct __sk_buff *skb, __u32 dest, __u32 frames)
 {
 	struct ends ends = { .skb = skb, .reg = inner(&regions, dest) };

@@ -2,9 +2,9 @@
 /* A member by tc: `vale_skb` stands where the frames of an interface enter the stack, and moves the kernel's own buffers. What a
  * sender leaves to the interface stays left: segmentation, checksums, tags beside the bytes.
  *
- * It gives out itself what needs no more than a redirect, clones, or a copy into rings. All else takes the crossing, a pair of veths:
- * its inner end has `vale_wire`, so that the rules for NICs hold there as well, and the kernel cuts and finishes frames on the way. What
- * the switch has for the member comes back by the pair, and `vale_cross` redirects it to the interface. */
+ * It gives out itself what needs no more than a redirect, clones, or a copy into rings. All other frames take the crossing, a pair
+ * of veths. Its inner end has `vale_wire`, so the rules for NICs hold there as well. The kernel cuts and finishes frames on the
+ * way. Frames of the switch for the member come back by the pair, and `vale_cross` redirects them to the interface. */
 #pragma once
 #include "nic/host_tx.h"
 

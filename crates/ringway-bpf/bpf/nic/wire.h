@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Steps of a frame that comes in by a NIC: its addresses in the table, copies into the rings of virtual ports, redirects to other NICs, and
- * what is counted. */
+/* Steps of a frame that comes in by a NIC: its addresses in the table, copies into rings of virtual ports, redirects to other
+ * NICs, counters. */
 #pragma once
 #include "nic/state.h"
 #include "switch/fdb.h"
@@ -120,7 +120,7 @@ static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, _
 		return 0;                                                                     \
 	}
 
-/* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold `frames` of `bytes` together. */
+/* Gives the receiver on ring `ring` of port `dest` the `n` slots at `at`, which hold `frames` of `bytes` together. */
 static __always_inline void pass_slots_on(struct rx_state *rx, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 frames,
 				    __u64 bytes, __u32 unfinished)
 {
@@ -137,7 +137,7 @@ static __always_inline void pass_slots_on(struct rx_state *rx, void *reg, __u32 
 #define LOAD_WIRE(slots, buf, n) bpf_xdp_load_bytes((slots)->ctx, (slots)->done, buf, n)
 DEFINE_FILL(fill_from_wire, LOAD_WIRE)
 
-/* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
+/* Copies the frame to virtual port `dest`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
 __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 {
 	__u32 self = cfg.port;

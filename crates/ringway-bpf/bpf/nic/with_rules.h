@@ -28,7 +28,7 @@ static __always_inline __u32 enter_wire(struct wire_run *run, struct port_conf *
 	return tci & VID && is_member(v, tci & VID) ? 0 : VLAN;
 }
 
-/* Gives the frame to port `d`, and to its mirror. */
+/* Gives the frame to port `dest`, and to its mirror. */
 __noinline int give_with_mirror(struct xdp_md *ctx, __u32 dest)
 {
 	struct wire_run *run = wire_run();
@@ -42,7 +42,7 @@ __noinline int give_with_mirror(struct xdp_md *ctx, __u32 dest)
 	return 0;
 }
 
-/* One port of those that a frame to all goes to. */
+/* One of the ports that a frame to all goes to. */
 static long flood_nth_with_rules(__u32 i, struct wire *wire)
 {
 	struct wire_run *run = wire_run();

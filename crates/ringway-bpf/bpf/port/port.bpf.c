@@ -114,7 +114,7 @@ struct {
 } device SEC(".maps");
 
 /* Transmission: never attached to the interface. A sync runs it once per frame on live frames (BPF_PROG_RUN,
- * Linux 5.18), and each run takes the next slot of a tx ring and sends it to the interface or into the host stack.
+ * Linux 5.18). Each run takes the next slot of a tx ring, and sends it to the interface or into the host stack.
  *
  * The caller chooses the ring by the length of the frame it passes in: 64 + ring. Live frames are recycled pages, so
  * every byte that is sent is written. */

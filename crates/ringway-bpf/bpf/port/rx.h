@@ -52,8 +52,8 @@ struct long_frame {
 	__u32 ring, tail, len, done, bad, lost;
 };
 
-/* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. When the client lost a slot's buffer, the slot
- * is passed on empty: the reader finds the frame bad and counts the drop in place of a delivery, and the ring keeps turning. */
+/* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. A slot whose buffer the client lost is
+ * passed on empty, so that the ring keeps turning. The reader finds the frame bad, and counts the drop instead of a delivery. */
 static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*load)(void *ctx, __u32 at, void *buf, __u32 n))
 {
 	__u32 zero = 0, n = frame->len - frame->done, tail = frame->tail, ring = frame->ring;

@@ -4,7 +4,7 @@
  *
  * Each member, an interface, has an instance of the program with its number in read-only data. Tables are written by the control
  * process, which maps them; programs only read them. All maps are values of their own section: the program has their addresses
- * as constants and looks up no map but those of interfaces.
+ * as constants, and looks up only the maps of interfaces.
  */
 #pragma once
 #include "router/frame.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies between buffers in 8-byte steps, never a byte more than the frame has: what lies behind it in the sender's buffer
- * is none of the receiver's business. A length that is no multiple of the step is covered by a second step that overlaps
- * the first. */
+/* Copies between buffers in 8-byte steps, never a byte more than the frame has: the receiver must not see what lies behind it.
+ * For a length that is no multiple of the step, a second step overlaps the first. */
 #pragma once
 #include "common/copy.h"
 #include "switch/state.h"

@@ -13,9 +13,9 @@ static __always_inline void drop_frame(struct tx_state *tx, __u32 why)
 		tx->n.drops[why]++;
 }
 
-/* A run takes frames until the copies of those to all, and in bursts with features of all frames, take this long by the estimate
- * of spend_budget(), which is twice what was measured for long frames. What each receiver costs besides, and frames to one port, have room below
- * the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
+/* A run takes frames until their copies take this long. The estimate of spend_budget() is twice what was measured for long
+ * frames. Copies of frames to all count, and in bursts with rules copies of all frames. What each receiver costs besides, and
+ * frames to one port, have room below the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
 #define RUN_NS 1500000
 
 /* Notes the copies of a frame; whether the run has enough to do now. */
@@ -29,13 +29,13 @@ static __always_inline int spend_budget(struct tx_state *tx, __u32 copies, __u32
 	return 0;
 }
 
-/* Whether frames of the burst are for `d`. */
+/* Whether frames of the burst are for `dest`. */
 static __always_inline int is_touched(struct tx_state *tx, __u32 dest)
 {
 	return tx->touched[dest >> 6 & 3] >> (dest & 63) & 1;
 }
 
-/* Appends slot `i` of the burst to the list of `d`. */
+/* Appends slot `i` of the burst to the list of `dest`. */
 static __always_inline void append_slot(struct tx_state *tx, __u32 dest, __u32 i)
 {
 	struct list *list = &tx->list[dest & 0xff];
@@ -101,7 +101,7 @@ static __always_inline __u32 destination(struct fdb *table, struct tx_state *tx,
 	return destination_of(table, tx, w0 & ADDRESS_BITS, w0 >> 48 | (w1 & 0xffffffff) << 16, SLOT_FLAGS(s));
 }
 
-/* Why a frame to `d` goes nowhere; 0 when it goes. */
+/* Why a frame to `dest` goes nowhere; 0 when it goes. */
 static __always_inline __u32 refusal(struct tx_state *tx, __u32 dest)
 {
 	if (WITH_MODULE && dest & ENTRY_MODULE)

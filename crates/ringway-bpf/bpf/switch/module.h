@@ -2,8 +2,8 @@
 /* A user's module: it is shown each frame and names a port, all, or a set of ports. Only programs of switches with such a
  * module contain this (WITH_MODULE).
  *
- * What a module says is checked like what a client says. Frames for a set travel in the list of frames to all; for each
- * receiver those that are for it are linked anew.
+ * Programs check the answer of a module like a word of a client. Frames for a set travel in the list of frames to all; for each
+ * receiver the frames that are for it get links of their own.
  */
 #pragma once
 #include "include/ringway_module.h"
@@ -44,7 +44,7 @@ static __always_inline void show_head(struct ringway_frame *frame, void *buf, __
 	}
 }
 
-/* Has the module choose for the frame that starts with slot `s`, the `i`th of the burst; leaves the choice in t->dst. */
+/* Has the module choose for the frame that starts with slot `s`, the `i`th of the burst; leaves the choice in tx->dst. */
 __noinline int ask_module(struct tx_state *tx, __u32 i, __u64 s, __u32 ring)
 {
 	__u32 idx = s, len = SLOT_LEN(s), flags = SLOT_FLAGS(s);
@@ -119,7 +119,7 @@ SELDOM_STEP(link_slot, struct linking *loop)
 	return 0;
 }
 
-/* Links those frames of the list of frames to all that are for `d`. */
+/* Links those frames of the list of frames to all that are for `dest`. */
 __noinline int link_set(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	struct module_run *module = module_run(ring);

@@ -81,7 +81,7 @@ SELDOM_STEP(fit_slot, struct fit *fit)
 	return 0;
 }
 
-/* Slots of the frames for port `d` that fit whole into `room`. */
+/* Slots of the frames for port `dest` that fit whole into `room`. */
 __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 room)
 {
 	KEEP_BOUND(ring); /* callers of functions pass no argument that is not used */
@@ -191,7 +191,7 @@ static __always_inline void count_delivery(struct tx_state *tx, struct rx_state 
 		__sync_fetch_and_add(&rx->n.drops[RING_FULL], lost + lost_all);
 }
 
-/* Tells the caller that frames wait in the ring of a NIC: also those that a sender left which died before it ran `out`. */
+/* Tells the caller that frames wait in the ring of a NIC, also frames of a sender that died before it ran `out`. */
 static __always_inline void report_nic_frames(struct tx_state *tx, struct rx_state *rx, __u32 dest)
 {
 	__u32 was = tx->nics, port = was >> 8 & 0xff, due = READ_ONCE(rx->pub) - READ_ONCE(rx->taken);
@@ -232,13 +232,13 @@ static __always_inline int is_deleted(struct tx_state *tx)
 	return !conf || READ_ONCE(conf->ticket) != tx->ticket;
 }
 
-/* Whether a state is that of port `d`, and not of one that was deleted. */
+/* Whether a state is that of port `dest`, and not of one that was deleted. */
 static __always_inline int is_state_of(struct port_state *state, __u32 dest)
 {
 	return READ_ONCE(state->port) == dest;
 }
 
-/* Delivers what the burst has for port `d`. */
+/* Delivers what the burst has for port `dest`. */
 __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	/* The barrier has the compiler compute with the very register whose bound was checked. */
@@ -324,7 +324,7 @@ static __always_inline void count_flood(struct tx_state *tx, int offered)
 	repeat(tx->list[FLOOD].slots, UP_TO(BURST), count_flood_slot, &loop);
 }
 
-/* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
+/* Destination `i`: first the ports that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
 static __always_inline __u32 nth_destination(__u32 i, struct run *run)
 {
 	struct tx_state *tx = run->tx;

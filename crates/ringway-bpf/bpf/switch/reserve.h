@@ -73,9 +73,9 @@ LOOP_STEP(announce, struct publishing *loop)
 	return pub == (__u32)READ_ONCE(loop->rx->pub);
 }
 
-/* Publishes the reservation of `n` slots at `at`, and those after it that are done, and tells the receiver. Each step is a
- * full barrier: of two senders one sees the other's note, whoever tells an older position looks again, and a receiver that
- * leaves its wish and then looks sees the frames or is woken. */
+/* Publishes the reservation of `n` slots at `at`, and later ones that are done, and tells the receiver. Each step is a full
+ * barrier. So of two senders one sees the other's note, and a sender that tells an older position looks again. A receiver that
+ * leaves its wish and then looks sees the frames, or a sender wakes it. */
 static __always_inline void rx_publish(struct rx_state *rx, __u32 *told, __u64 at, __u32 n)
 {
 	struct publishing loop = { .rx = rx, .told = told };
@@ -85,15 +85,15 @@ static __always_inline void rx_publish(struct rx_state *rx, __u32 *told, __u64 a
 	until(announce, &loop);
 }
 
-/* A doorbell wakes all that wait for it at once, on the CPU of whoever rings, and the receiver decides how many wait: thousands of
- * epolls on one bell hold a sender up for milliseconds. So each ring is measured. A dear one costs its receiver DEAR_POINTS; cheap
- * ones take them back one by one, with as much time between two as the dear one took, FORGIVE_MOST at most. With DEAR_QUIET points
- * the bell becomes quiet: nobody rings it for PAUSE times what the last ring took, and after each dear ring that follows for
- * LONG_PAUSE times.
+/* A doorbell wakes all that wait for it at once, on the CPU of the sender that rings. The receiver decides how many wait:
+ * thousands of epolls on one bell hold a sender up for milliseconds. So each ring is measured. A dear one costs its receiver
+ * DEAR_POINTS. Cheap ones take them back one by one, with as much time between two as the dear one took, FORGIVE_MOST at most.
+ * With DEAR_QUIET points the bell becomes quiet: nobody rings it for PAUSE times what the last ring took. After each dear ring
+ * that follows the pause is LONG_PAUSE times as long as the ring.
  *
  * An interrupt or a hypervisor makes an honest ring look dear, at times for many milliseconds, but seldom so often in so short a
- * time; then the receiver looks for itself for a moment. One that stays dear takes 1/1000 of its senders' time. One that is dear
- * now and then takes 1/64, if its dear rings last FORGIVE_MOST at most, and one such ring in 64 ms if they last longer. */
+ * time. Then the receiver looks for itself for a moment. A bell that stays dear takes 1/1000 of its senders' time. One that is
+ * dear now and then takes 1/64, if its dear rings last FORGIVE_MOST at most; if they last longer, one such ring in 64 ms. */
 #define DEAR_NS 20000       /* of a ring; one waiter costs 1 to 2 us */
 #define DEAR_MOST 60000000u /* what took longer counts as this, so that no pause is longer than a minute */
 #define FORGIVE_MOST 1000000u

@@ -5,7 +5,7 @@
 #include "switch/requests.h"
 #include "switch/vlan/copy.h"
 
-/* `features`: of the sender, and those of receivers that it must know of. */
+/* `features`: of the sender, and of receivers, as far as the sender must know of them. */
 static __always_inline int send_burst(struct tx_state *tx, __u32 ring, __u32 features)
 {
 	void *reg = inner(&regions, sender(tx));

@@ -128,8 +128,8 @@ struct tx_state {
 };
 
 /* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots
- * (`res`), fill them, note that they did (`done`), and whoever finds the next reservation done publishes it. Nobody waits
- * for anybody. */
+ * (`res`), fill them, and note that they did (`done`). The sender that finds the next reservation done publishes it. Nobody
+ * waits for anybody. */
 struct rx_state {
 	__u64 res;  /* first slot not reserved */
 	__u64 head; /* slots before it are free again */
@@ -241,7 +241,7 @@ DECLARE(info, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct info), BPF_F_MMAPABLE);
 DECLARE(ports, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct port_conf), BPF_F_MMAPABLE);
 DECLARE(vlans, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct vlans), BPF_F_MMAPABLE);
 
-/* By port number; those of bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
+/* By port number, bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
 #define DECLARE_MAPS(name_, entries_, ...)                                                    \
 	struct {                                                                              \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                     \

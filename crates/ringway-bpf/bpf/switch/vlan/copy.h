@@ -147,13 +147,13 @@ static __always_inline void copy_rest(void *reg, __u64 *slot, void *from, __u32 
 		WRITE_ONCE(*slot, more << 48);
 		return;
 	}
-	/* Those that lie behind the frame are nobody's business. */
+	/* Nobody is to see the bytes behind the frame. */
 	__u32 its = ~0u >> ((32 - 8 * rest) & 31);
 	*(__u32 *)buf_of(reg, idx) = READ_ONCE(*(__u32 *)(from + cfg.buf_size - 4)) & its;
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)rest << 32 | more << 48);
 }
 
-/* Copies the slot reached, a frame's first, to the slot of the rx ring of port `d` at `pos`, with or without a tag. */
+/* Copies the slot reached, a frame's first, to the slot of the rx ring of port `dest` at `pos`, with or without a tag. */
 __noinline int copy_first(struct tx_state *tx, __u32 dest, __u32 ring, __u32 pos)
 {
 	if (!tx)
@@ -242,7 +242,7 @@ LOOP_STEP(copy_walk_slot, struct walk_copy *loop)
 	return 0;
 }
 
-/* Copies the first `n` slots of a walk to port `d`. */
+/* Copies the first `n` slots of a walk to port `dest`. */
 static __always_inline void copy_walk(struct tx_state *tx, void *from, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 mark)
 {
 	struct walk_copy loop = { .tx = tx, .from = from, .reg = reg, .dest = dest, .ring = ring, .pos = at & MASK,
@@ -267,7 +267,7 @@ static __always_inline void count_mirrored(struct tx_state *tx, struct rx_state 
 		__sync_fetch_and_add(&p->mirrored, frames);
 }
 
-/* Delivers to port `d` what the burst has for port `view`: its own frames, or as a mirror those of another one, at most
+/* Delivers to port `dest` what the burst has for port `view`: its own frames, or as a mirror another port's, at most
  * `limit` slots. Returns the slots delivered. */
 __noinline int deliver_with_rules(struct tx_state *tx, __u32 dest, __u32 view, __u32 ring, __u32 limit)
 {
@@ -314,7 +314,7 @@ __noinline int deliver_with_rules(struct tx_state *tx, __u32 dest, __u32 view, _
 	return n;
 }
 
-/* Delivers what the burst has for port `d`, and to the mirror of that port what it got. */
+/* Delivers what the burst has for port `dest`, and to the mirror of that port what it got. */
 __noinline int deliver_mirrored(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	struct port_conf *conf = conf_of(dest);

@@ -14,7 +14,7 @@ static __always_inline int is_member(struct vlans *v, __u32 vid)
 	return READ_ONCE(v->member[vid >> 6 & 63]) >> (vid & 63) & 1;
 }
 
-/* Why a frame of a VLAN may not go to port `d`; 0 when it may. That a port is gone shows at delivery. */
+/* Why a frame of a VLAN may not go to port `dest`; 0 when it may. That a port is gone shows at delivery. */
 static __always_inline __u32 leave_vlan(struct port_conf *conf, __u32 dest, __u32 vid)
 {
 	struct port_conf *to = conf_of(dest);
