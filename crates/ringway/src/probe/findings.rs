@@ -198,7 +198,8 @@ impl Interface {
             Peer::None => None,
             Peer::Here { name, offloads, .. } => {
                 let unfinished = offloads.iter().any(|o| o.starts_with("tx-checksum"));
-                let what = format!("{name} leaves those of its own stack unfinished, and ports finish them");
+                let what =
+                    format!("{name} leaves checksums of its own stack unfinished, and ports finish them");
                 Some(if unfinished { check.ok(what) } else { check })
             }
             Peer::Elsewhere => {

@@ -182,7 +182,7 @@ fn programs(rights: &Rights) -> Vec<Check> {
     let xdp = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said);
     let may_load = xdp.is_ok();
     let own = match ebpf::trial(&["nic_rx", "tx"]) {
-        // The kernel's reason, where it gave one; rights are judged as those of other features.
+        // The kernel's reason, where it gave one. A lack of rights is judged as with other features.
         Err(e) if e.kind() == crate::ErrorKind::Unsupported => {
             Check::new(PROGRAMS.id, PROGRAMS.what).judge(Err(e))
         }

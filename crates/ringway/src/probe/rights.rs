@@ -39,7 +39,7 @@ pub fn capabilities() -> u64 {
     rights::capabilities().unwrap_or(0)
 }
 
-/// Those that ports use.
+/// The capabilities that ports use.
 const USED: [Cap; 5] = [Cap::NetRaw, Cap::NetAdmin, Cap::Bpf, Cap::Perfmon, Cap::SysAdmin];
 
 /// Privileges and limits of the process, and of the machine towards it.
@@ -214,7 +214,7 @@ impl Rights {
         let check = Check::new("bpf-jit", "net.core.bpf_jit_enable");
         match self.bpf_jit {
             Some(0) => check.warn(
-                "0: the kernel interprets eBPF programs, and refuses those of ebpf: ports, switches and routers",
+                "0: the kernel interprets eBPF programs, and refuses the programs of ebpf: ports, switches and routers",
                 "`sysctl -w net.core.bpf_jit_enable=1`",
             ),
             Some(n) => check.ok(n.to_string()),

@@ -13,8 +13,8 @@ pub(crate) const PORTS: u32 = numbers::PORTS;
 pub(crate) const RINGS_MAX: u32 = numbers::MAX_RINGS;
 /// Bytes of a buffer unless the switch is made with others: not a power of two, so that first lines of buffers spread over the caches.
 pub(crate) const BUF_SIZE: u32 = 2112;
-/// Bytes that the kernel keeps for a program that takes what users send, as a control group counts them on Linux 6.18: one for the
-/// switch, or with a user's module one for each port.
+/// Bytes that the kernel keeps for a program that takes what users send, as a control group counts them on Linux 6.18. A switch
+/// has one such program, or with a user's module one for each port.
 pub(crate) const SEND_PROGRAM: usize = 300 << 10;
 /// `info.magic`.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale05");
@@ -27,12 +27,12 @@ pub(crate) mod port {
         CROSSING, EPOCH, FEATURES, FLAGS, MIRROR, MODE, NAME, NATIVE, RATE, SIZE, STORM, TICKET,
     };
 
-    /// Words of 32 bits that are the library's, but for those that bpf/nic/state.h names.
+    /// Words of 32 bits that are the library's, except where bpf/nic/state.h names them.
     const fn word(n: usize) -> usize {
         ringway_bpf::layout::switch::port_conf::NIC + 4 * n
     }
-    /// Of a NIC: its index and the inode number of its network namespace, its place in the map of frames to all, whether
-    /// the switch made it promiscuous, and whether its driver leaves checksums unfinished.
+    /// Of a NIC: its index, the inode number of its network namespace, its place in the map of frames to all, and whether the
+    /// switch made it promiscuous. [`SOFTWARE`]: whether its driver leaves checksums unfinished.
     pub(crate) const IFINDEX: usize = word(nic::NIC_INDEX as usize);
     pub(crate) const NETNS: usize = word(nic::NIC_NETNS as usize);
     pub(crate) const PLACE: usize = word(2);
@@ -63,14 +63,14 @@ pub(crate) mod port {
     };
 }
 
-/// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of what else is behind flags and
-/// features.
+/// Entry 0 of the ports, which is no port: what ports that went away had counted. It lies where others have the fields behind
+/// flags and features.
 pub(crate) mod retired {
     /// Words of 64 bits, as in [`SwitchTotals`](crate::switch::SwitchTotals), in one of two places.
     pub(crate) const SUMS: [usize; 2] = [8, 64];
     pub(crate) const WORDS: usize = 7;
-    /// 64 bits: which of the two is valid; from bit 8 on the number of the port that was added last, if it may still be
-    /// [`REMOVING`](super::port::REMOVING); from bit 32 on a number that changes each time.
+    /// 64 bits: which of the two is valid. From bit 8 on: the number of the port that was added last, if it may still be
+    /// [`REMOVING`](super::port::REMOVING). From bit 32 on: a number that changes each time.
     pub(crate) const VALID: usize = 120;
 }
 /// Bytes of the set of VLANs that a port belongs to.

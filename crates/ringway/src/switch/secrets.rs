@@ -1,5 +1,5 @@
-//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither
-//! tell which addresses share a bucket of the table nor make up what programs leave before frames for each other.
+//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can
+//! neither find out which addresses share a bucket of the table, nor make up what programs leave before frames for each other.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -46,7 +46,7 @@ impl Secrets {
         }
     }
 
-    /// Those that are kept in a table.
+    /// The secrets that a table has.
     pub(super) fn load(table: &Mmap) -> Self {
         let word = |at: usize| table.u64(fdb::SECRETS + at).load(Relaxed);
         Self { key: word(at::KEY), factor: word(at::FACTOR), edge: word(at::EDGE), note: word(at::NOTE) }

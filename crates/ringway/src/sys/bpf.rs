@@ -190,14 +190,14 @@ pub(crate) fn program_of(link: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// Whether the interface that a link attaches an XDP program to still exists.
 pub(crate) fn xdp_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
     let info = link_info(link)?;
-    // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+    // SAFETY: plain numbers; the kernel fills the part that the link's type has.
     Ok(info.type_ == bpf::BPF_LINK_TYPE_XDP && unsafe { info.__bindgen_anon_1.xdp.ifindex } != 0)
 }
 
 /// Whether the interface that a link attaches a program of traffic control to still exists.
 pub(crate) fn tcx_lives(link: BorrowedFd<'_>) -> io::Result<bool> {
     let info = link_info(link)?;
-    // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+    // SAFETY: plain numbers; the kernel fills the part that the link's type has.
     Ok(info.type_ == bpf::BPF_LINK_TYPE_TCX && unsafe { info.__bindgen_anon_1.tcx.ifindex } != 0)
 }
 

@@ -177,10 +177,10 @@ impl PacketRx {
         self.offsets[self.at] as usize
     }
 
-    /// Shares the interface's frames out by the hash of their flow: with the sockets that have group `id`, or with those
+    /// Shares the interface's frames out by the hash of their flow: with the sockets that have group `id`, or with sockets
     /// that will have the group returned.
     pub(crate) fn join(&self, id: Option<u16>) -> io::Result<u16> {
-        // The group has a hook of its own, which has to be told again what not to receive.
+        // The group has a hook of its own, which has to learn again what not to receive.
         let kind = libc::PACKET_FANOUT_HASH | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
         let unique = if id.is_none() { libc::PACKET_FANOUT_FLAG_UNIQUEID } else { 0 };
         let word = u32::from(id.unwrap_or(0)) | (kind | unique) << 16;
@@ -278,7 +278,7 @@ fn only_queue(fd: &OwnedFd, queue: u32) -> io::Result<()> {
 /// The sending half: a socket that sends from a mapped ring, and one for frames longer than the ring's.
 ///
 /// Ownership: the kernel looks at the ring only within [`kick`](Self::kick), from where it stopped on, as far as frames
-/// are requested; a frame in state `TP_STATUS_SENDING` stays its own until the interface is done with it.
+/// are requested. A frame in state `TP_STATUS_SENDING` stays the kernel's until the interface is done with it.
 #[derive(Debug)]
 pub(crate) struct PacketTx {
     fd: OwnedFd,

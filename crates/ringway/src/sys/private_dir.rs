@@ -68,7 +68,7 @@ impl PrivateDir {
     /// Opens a directory in this one.
     ///
     /// # Errors
-    /// As [`open`](Self::open); a link is refused, whoever made it.
+    /// As [`open`](Self::open); a link is refused, of any maker.
     pub fn open_dir(&self, name: &str) -> Result<Self> {
         let dir = self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY)?;
         Self { dir, path: self.path.join(name) }.checked()
@@ -161,7 +161,7 @@ impl PrivateDir {
         Ok(fifo)
     }
 
-    /// Writes a file as a whole: it has all of these bytes or those of before, also when the process is
+    /// Writes a file as a whole: it has all of these bytes or all of its old ones, also when the process is
     /// killed. Then `NAME.new` may stay.
     ///
     /// # Errors
