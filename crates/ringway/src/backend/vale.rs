@@ -1,6 +1,6 @@
 //! `vale0:p1`: a port of a switch. The sender's sync runs the switch program; a receiver's looks how far senders came.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -357,8 +357,8 @@ impl TxSync for ValeTx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }
 
@@ -470,8 +470,8 @@ impl RxSync for ValeRx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.bell.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
     }
 }
 

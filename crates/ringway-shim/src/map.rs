@@ -1,13 +1,12 @@
-//! Ports in the place of interfaces, for programs that know interfaces only.
+//! Ports instead of interfaces, for programs that know interfaces only.
 
-use crate::port::name::PortName;
-use crate::sys::environment::environment;
+use ringway::{PortName, environment};
 
 /// Which port stands for which interface, as `ringway run --map` tells the libraries it puts under a program: in the variable
 /// `RINGWAY_MAP`, as `eth0=vale0:p1,eth1=PORT`.
 ///
 /// ```
-/// let map = ringway::PortMap::parse("eth0=vale0:p1,lan=null:");
+/// let map = ringway_shim::PortMap::parse("eth0=vale0:p1,lan=null:");
 /// assert_eq!(map.port("lan"), Some("null:"));
 /// assert_eq!(map.port("eth7"), None);
 /// ```

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use crate::sys::environment::environment;
+use ringway::environment;
 
 /// Whether a frame waits for others: the rule of the libraries that `ringway run` puts under programs.
 ///
 /// A program that sends frame by frame pays for a sync with each, which costs several times what the frame does. So in a dense
 /// stream, where a program sends a frame within [`GAP`](Self::GAP) of having sent the one before, frames wait for each other; the
-/// one after a pause leaves at once. None waits longer than the [`bound`](Self::bound): whoever uses this sees to that, with a thread, and sends what
-/// waits also before the program sleeps.
+/// one after a pause leaves at once. None waits longer than the [`bound`](Self::bound): the user of this rule sees to that, with
+/// a thread, and also sends the waiting frames before the program sleeps.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
-/// use ringway::Coalesce;
+/// use ringway_shim::Coalesce;
 ///
 /// let (mut rule, start) = (Coalesce::new(Some(Coalesce::BOUND)), Instant::now());
 /// assert!(!rule.waits(start), "the first one leaves");
@@ -31,7 +31,7 @@ impl Coalesce {
     /// Pauses shorter than this make a stream dense.
     pub const GAP: Duration = Duration::from_micros(10);
 
-    /// How long a frame may wait unless told otherwise.
+    /// How long a frame may wait by default.
     pub const BOUND: Duration = Duration::from_micros(100);
 
     /// The longest bound that is taken from the environment.
