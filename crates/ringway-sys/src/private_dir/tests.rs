@@ -1,8 +1,10 @@
 //! Directories and files of others, and links, are refused; a canary that they lead to stays as it was.
 
-use std::os::unix::fs::{DirBuilderExt, chown, symlink};
+use std::fs::Permissions;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, symlink};
 
 use super::*;
+use crate::effective_user;
 
 /// A directory of this test alone, that goes away with it.
 struct Place(PathBuf);
