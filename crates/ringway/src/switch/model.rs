@@ -110,7 +110,7 @@ impl Ring {
     }
 
     /// The same, but the receiver is not woken.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn send_silently(&self, number: u64) -> bool {
         let Some(at) = self.reserve() else { return false };
         // SAFETY: reserved for this sender, and not published.
@@ -121,7 +121,7 @@ impl Ring {
 
     /// `RxSync::sync`, then a look at each frame: what lies between the position `seen` and the one returned. Loom fails a look
     /// at what a sender may still write.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn receive(&self, seen: u64, frames: &mut Vec<u64>) -> u64 {
         self.wish.store(0, Relaxed);
         self.client_head.store(seen, Release);
