@@ -128,6 +128,8 @@ const _: () = {
     assert!(layout::MAX_CHAIN == abi::MAX_CHAIN && layout::NS_NO_LEARN as u32 == abi::NS_NO_LEARN);
     assert!(layout::NS_INDIRECT as u32 == abi::NS_INDIRECT && layout::NS_OFFLOAD as u32 == abi::NS_OFFLOAD);
     assert!(layout::NS_MOREFRAG as u32 == abi::NS_MOREFRAG);
+    assert!(layout::ring::KERNEL_PROGRESS == numbers::KERNEL_PROGRESS as usize);
+    assert!(layout::ring::PARTIAL_CHECKSUMS == numbers::PARTIAL_CHECKSUMS as usize);
     let reasons = [
         (Reason::RingFull, drop::RING_FULL),
         (Reason::BadSlot, drop::BAD_SLOT),
