@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// and gets that mode.
 ///
 /// # Errors
-/// [`ErrorKind::Denied`] when it is another user's; what the system says.
+/// [`ErrorKind::Denied`](crate::ErrorKind::Denied) when it is another user's; what the system says.
 ///
 /// ```
 /// # let path = std::env::temp_dir().join(format!("ringway-close-doc-{}", std::process::id()));
