@@ -1,4 +1,4 @@
-//! Structures as clang describes them in the `.BTF` section of an object (Documentation/bpf/btf.rst of Linux).
+//! Structures and enumerations as clang describes them in the `.BTF` section of an object (Documentation/bpf/btf.rst of Linux).
 
 use std::fmt::Write;
 
@@ -16,8 +16,22 @@ pub(crate) struct Struct<'a> {
     members: Vec<(&'a str, u32)>,
 }
 
-/// `BTF_KIND_STRUCT`.
+/// An enumeration of C.
+pub(crate) struct Enum<'a> {
+    pub(crate) name: &'a str,
+    values: Vec<(&'a str, u32)>,
+}
+
+/// What the library learns from an object.
+#[derive(Default)]
+pub(crate) struct Found<'a> {
+    pub(crate) structs: Vec<Struct<'a>>,
+    pub(crate) enums: Vec<Enum<'a>>,
+}
+
+/// `BTF_KIND_STRUCT` and `BTF_KIND_ENUM`.
 const STRUCT: u32 = 4;
+const ENUM: u32 = 6;
 
 impl<'a> Btf<'a> {
     /// `None`: these bytes are no `.BTF` section.
@@ -34,9 +48,9 @@ impl<'a> Btf<'a> {
             .then_some(Self { types: part(types, types_len)?, strings: part(strings, strings_len)? })
     }
 
-    /// All structures that have a name.
-    pub(crate) fn structs(&self) -> Option<Vec<Struct<'a>>> {
-        let (mut at, mut found) = (0, Vec::new());
+    /// All structures and enumerations that have a name.
+    pub(crate) fn find(&self) -> Option<Found<'a>> {
+        let (mut at, mut found) = (0, Found::default());
         while at < self.types.len() {
             // struct btf_type: name_off, info, size or type; what follows depends on the kind.
             let [name, info, size] = [0, 4, 8].map(|field| word(self.types, at + field));
@@ -44,7 +58,11 @@ impl<'a> Btf<'a> {
             let name = self.string(name?)?;
             if kind == STRUCT && !name.is_empty() {
                 let members = (0..count).map(|n| self.member(at + 12 + 12 * n)).collect::<Option<_>>()?;
-                found.push(Struct { name, size: size?, members });
+                found.structs.push(Struct { name, size: size?, members });
+            }
+            if kind == ENUM && !name.is_empty() {
+                let values = (0..count).map(|n| self.value(at + 12 + 8 * n)).collect::<Option<_>>()?;
+                found.enums.push(Enum { name, values });
             }
             at += 12 + extra(kind, count)?;
         }
@@ -54,6 +72,11 @@ impl<'a> Btf<'a> {
     /// struct btf_member: name_off, type, offset in bits.
     fn member(&self, at: usize) -> Option<(&'a str, u32)> {
         Some((self.string(word(self.types, at)?)?, (word(self.types, at + 8)? & 0xff_ffff) / 8))
+    }
+
+    /// struct btf_enum: name_off, value.
+    fn value(&self, at: usize) -> Option<(&'a str, u32)> {
+        Some((self.string(word(self.types, at)?)?, word(self.types, at + 4)?))
     }
 
     fn string(&self, at: u32) -> Option<&'a str> {
@@ -73,6 +96,19 @@ impl Struct<'_> {
         line("Bytes of all.", "SIZE", *size);
         for (member, offset) in members.iter().filter(|(m, _)| !m.starts_with("unused")) {
             line(&format!("Offset of `{member}`."), &member.to_uppercase(), *offset);
+        }
+        text + "}\n"
+    }
+}
+
+impl Enum<'_> {
+    /// A module with the numbers.
+    pub(crate) fn to_rust(&self) -> String {
+        let Self { name, values } = self;
+        let mut text = format!("/// `enum {name}`.\npub mod {name} {{\n");
+        for (value, number) in values {
+            let value = value.trim_start_matches("NUMBER_");
+            let _ = writeln!(text, "/// `{value}`.\npub const {value}: u32 = {number};");
         }
         text + "}\n"
     }

@@ -12,12 +12,20 @@ use btf::Btf;
 const PLAIN: [(&str, &str); 4] =
     [("port/port", "port"), ("port/xsk", "xsk"), ("common/probe", "probe"), ("switch/look", "switch_look")];
 
-/// Structures that the library knows, by the folder of those who share them. `config` is what programs have as constants.
-const LAYOUTS: [(&str, &[&str]); 4] = [
-    ("port", &["config", "ctl", "kring"]),
-    (
-        "switch",
-        &[
+/// What the library knows of one folder of programs.
+struct Layout {
+    folder: &'static str,
+    /// `config` is what programs have as constants.
+    structs: &'static [&'static str],
+    /// `numbers` are macros.
+    enums: &'static [&'static str],
+}
+
+const LAYOUTS: [Layout; 4] = [
+    Layout { folder: "port", structs: &["config", "ctl", "kring"], enums: &["drop", "numbers"] },
+    Layout {
+        folder: "switch",
+        structs: &[
             "config",
             "ctl",
             "fdb",
@@ -32,9 +40,14 @@ const LAYOUTS: [(&str, &[&str]); 4] = [
             "tx_state",
             "vlans",
         ],
-    ),
-    ("nic", &["nic_config", "nic_cpu", "nic_key"]),
-    ("router", &["budget", "control", "counts", "hop", "hop_count", "member", "nic_key", "router_config"]),
+        enums: &["answer", "feature", "numbers"],
+    },
+    Layout { folder: "nic", structs: &["nic_config", "nic_cpu", "nic_key"], enums: &["numbers"] },
+    Layout {
+        folder: "router",
+        structs: &["budget", "control", "counts", "hop", "hop_count", "member", "nic_key", "router_config"],
+        enums: &["cut", "numbers", "outcome", "verdict"],
+    },
 ];
 
 /// What decides where frames of a switch go, in the order of the numbers in bpf/switch/state.h.
@@ -62,7 +75,7 @@ fn main() {
     for name in ["router", "router_tc"] {
         clang.compile_builds(&format!("router/{name}"), name, 0);
     }
-    let layouts: String = LAYOUTS.iter().map(|(name, structs)| clang.layout(name, structs)).collect();
+    let layouts: String = LAYOUTS.iter().map(|layout| clang.layout(layout)).collect();
     std::fs::write(clang.out.join("layout.rs"), layouts).expect("cargo made the folder");
 }
 
@@ -79,19 +92,24 @@ impl Clang {
             .map(|(suffix, build)| self.compile(source, &format!("{object}{suffix}"), &[&decision, build]))
     }
 
-    /// A module of Rust with the places of all members of these structures.
-    fn layout(&self, name: &str, structs: &[&str]) -> String {
-        let object = self.compile(&format!("layout/{name}"), &format!("layout_{name}"), &[]);
+    /// A module of Rust with the places of all members of the structures, and the numbers of the enumerations.
+    fn layout(&self, Layout { folder, structs, enums }: &Layout) -> String {
+        let object = self.compile(&format!("layout/{folder}"), &format!("layout_{folder}"), &[]);
         let bytes = std::fs::read(object).expect("clang wrote it");
         let (at, len) = elf::section(&bytes, b".BTF").expect("clang -g makes the section");
         let found =
-            Btf::new(&bytes[at..at + len]).and_then(|b| b.structs()).expect("clang's BTF is as Linux says");
-        let text = |wanted: &&str| match found.iter().find(|s| s.name == *wanted) {
-            Some(s) => s.to_rust(),
-            None => panic!("bpf/layout/{name}.bpf.c has no struct {wanted}"),
+            Btf::new(&bytes[at..at + len]).and_then(|b| b.find()).expect("clang's BTF is as Linux says");
+        let missing = |what: &str| panic!("bpf/layout/{folder}.bpf.c has no {what}");
+        let struct_text = |wanted: &&str| match found.structs.iter().find(|s| s.name == *wanted) {
+            Some(found) => found.to_rust(),
+            None => missing(&format!("struct {wanted}")),
         };
-        let texts: String = structs.iter().map(text).collect();
-        format!("/// Of `bpf/{name}/`.\npub mod {name} {{\n{texts}}}\n")
+        let enum_text = |wanted: &&str| match found.enums.iter().find(|e| e.name == *wanted) {
+            Some(found) => found.to_rust(),
+            None => missing(&format!("enum {wanted}")),
+        };
+        let texts: String = structs.iter().map(struct_text).chain(enums.iter().map(enum_text)).collect();
+        format!("/// Of `bpf/{folder}/`.\npub mod {folder} {{\n{texts}}}\n")
     }
 
     fn compile(&self, source: &str, object: &str, more: &[&str]) -> PathBuf {

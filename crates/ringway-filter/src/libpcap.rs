@@ -72,7 +72,7 @@ impl Library {
             let at = unsafe { libc::dlsym(handle, name.as_ptr()) };
             (!at.is_null()).then_some(at)
         };
-        // SAFETY: the types are those that pcap/pcap.h has declared for these functions since libpcap 0.8.
+        // SAFETY: pcap/pcap.h has declared these functions with these types since libpcap 0.8.
         unsafe {
             use std::mem::transmute;
             Some(Self {
@@ -103,7 +103,7 @@ impl Library {
             return Err(Failure::Refused("out of memory".into()));
         }
         // SAFETY: `pcap` is open, `program` and `expr` outlive the call. On success `program` points to `len`
-        // instructions, which are copied before they are freed; on failure it holds nothing, and the text of the error
+        // instructions, which are copied before they are freed. On failure it holds nothing, and the text of the error
         // lives as long as `pcap`, which is closed last and once.
         unsafe {
             let result = match (self.compile)(pcap, &raw mut program, expr.as_ptr(), 1, NO_NETMASK) {

@@ -1,8 +1,8 @@
 //! Programs between an interface and the stack by filters of traffic control, where the kernel has no tcx (before Linux 6.6).
 //!
-//! A filter outlives the process that made it. So its program ought to be one that does nothing once its owner is gone:
-//! [`Filter::attach`] takes programs that jump into a program array ([`Jump`](super::jump::Jump)), which the kernel empties with the
-//! last descriptor or pin of it. Filters whose array is empty are removed by the next owner, and by [`remove_dead`].
+//! A filter outlives the process that made it. So its program ought to do nothing once its owner is gone. [`Filter::attach`]
+//! takes programs that jump into a program array ([`Jump`](super::jump::Jump)), which the kernel empties with its last descriptor
+//! or pin. The next owner, and [`remove_dead`], remove filters whose array is empty.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -217,7 +217,7 @@ impl Tc {
         self.filters(side).unwrap_or_default().iter().filter_map(decode).collect()
     }
 
-    /// All filters at one side, whoever made them.
+    /// All filters at one side, of any maker.
     fn filters(&mut self, side: Side) -> io::Result<Vec<Message>> {
         self.netlink.ask(libc::RTM_GETTFILTER, DUMP, &tcmsg(self.ifindex, 0, side.parent(), 0))
     }

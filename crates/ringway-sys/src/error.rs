@@ -77,7 +77,7 @@ impl Error {
         self
     }
 
-    /// Adds the cure where it is rights that lack: those of root mend nothing else.
+    /// Adds the cure where the process lacks rights: the rights of root mend nothing else.
     ///
     /// ```
     /// use ringway_sys::Error;

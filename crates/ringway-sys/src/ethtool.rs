@@ -23,9 +23,9 @@ const MOST: u32 = 1024;
 /// Names of offloads.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
-    /// Those that are on, such as `rx-lro`.
+    /// The features that are on, such as `rx-lro`.
     pub on: Vec<String>,
-    /// Those that can be changed.
+    /// The features that can be changed.
     pub settable: Vec<String>,
 }
 

@@ -58,7 +58,7 @@ pub fn eventfd() -> io::Result<OwnedFd> {
     owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })
 }
 
-/// Wakes whoever polls an eventfd or FIFO. A full one is already readable, so EAGAIN is success.
+/// Wakes a process that polls an eventfd or FIFO. A full one is already readable, so EAGAIN is success.
 pub fn ring_bell(fd: BorrowedFd<'_>) {
     let one = 1u64.to_ne_bytes();
     // SAFETY: writes 8 bytes from a local array. The result is of no interest: see above.
@@ -148,8 +148,8 @@ impl AsFd for Epoll {
     }
 }
 
-/// A descriptor that is readable when a socket is, but only while somebody sleeps: a socket that is watched all the time runs
-/// a callback for each frame that comes or leaves.
+/// A descriptor that is readable when a socket is, but only while somebody sleeps. A socket that is watched all the time runs a
+/// callback for each frame that comes or leaves.
 #[derive(Debug)]
 pub struct Watch {
     epoll: Epoll,

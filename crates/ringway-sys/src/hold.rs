@@ -16,8 +16,8 @@ fn check(ret: i32) -> io::Result<()> {
 
 /// Keeps the calling thread's network namespace alive: mounts it over the file at `path`, until [`let_go`].
 ///
-/// The mount lies among those of the system, if the file is there, too: the mounts of a command under `ip netns exec` end
-/// with it.
+/// The mount lies among the system's own, if the file is there, too: the mounts of a command under `ip netns exec` end with
+/// it.
 pub fn hold(path: &Path) -> io::Result<()> {
     let netns = File::open("/proc/thread-self/ns/net")?;
     let to = CString::new(path.as_os_str().as_bytes())?;
@@ -73,8 +73,8 @@ fn in_lasting_mounts(path: &Path, f: impl FnOnce() -> io::Result<()> + Send) -> 
     f.map_or(Ok(()), |f| f())
 }
 
-/// The mount namespace of the system, if it is another one than that of the calling thread: that of the first process,
-/// or where that one does not let itself be looked at, of the kernel's threads.
+/// The mount namespace of the system, if the calling thread has another one. The first process has it, and the kernel's threads, where
+/// the first process does not let others look at it.
 fn lasting_mounts() -> Option<File> {
     let is_kernel = || fs::read_to_string("/proc/2/comm").is_ok_and(|name| name == "kthreadd\n");
     let open = |of: &str| File::open(of).ok();

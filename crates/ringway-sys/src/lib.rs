@@ -54,7 +54,7 @@ pub fn effective_group() -> u32 {
 }
 
 /// Whether the process has more rights than the user who started it, so that its environment is not to be
-/// believed (getauxval(3), `AT_SECURE`): it is setuid or setgid, or its file has capabilities.
+/// believed (getauxval(3), `AT_SECURE`). It is setuid or setgid, or its file has capabilities.
 pub fn is_secure() -> bool {
     // SAFETY: a plain number; the call reads what the kernel gave the process at its start.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }

@@ -20,7 +20,7 @@ pub fn tells_types() -> bool {
     std::path::Path::new(TYPES).exists()
 }
 
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours. RINGWAY_LIBBPF_LOG keeps its log.
+/// Keeps libbpf from printing to stderr; its errors reach the user as Ringway's own. RINGWAY_LIBBPF_LOG keeps its log.
 pub fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

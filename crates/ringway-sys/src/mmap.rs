@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// A mapping shared with the kernel or with other processes.
 ///
-/// Thread-safety: its words are reached through atomics only; byte ranges are handed out as raw pointers and
-/// whoever turns one into a slice states who owns it.
+/// Thread-safety: code reaches its words through atomics only, and gets byte ranges as raw pointers. Code that turns one into a
+/// slice states who owns it.
 #[derive(Debug)]
 pub struct Mmap {
     base: NonNull<u8>,
@@ -124,7 +124,7 @@ impl<const N: usize> Words<N> {
 
 impl Drop for Mmap {
     fn drop(&mut self) {
-        // SAFETY: `base` and `len` are those of the mapping made in `map`; nothing outlives `self`.
+        // SAFETY: `map` made the mapping of `len` bytes at `base`; nothing outlives `self`.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }

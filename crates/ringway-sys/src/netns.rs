@@ -11,8 +11,8 @@ use crate::net;
 /// Where `ip netns add` has its namespaces.
 const NAMED: &str = "/run/netns";
 
-/// Moves the calling thread to another network namespace, and with it the threads that it starts later: interfaces are
-/// then those of that namespace. Nothing else changes; `/sys/fs/bpf` stays as it is, unlike under `ip netns exec`.
+/// Moves the calling thread to another network namespace, and with it the threads that it starts later: it then
+/// sees the interfaces of that namespace. Nothing else changes; `/sys/fs/bpf` stays as it is, unlike under `ip netns exec`.
 ///
 /// `namespace` is a name of `ip netns`, the number of a process in it, or the path of a file that stands for it
 /// (`/proc/4711/ns/net`, `/run/docker/netns/...`).

@@ -1,21 +1,23 @@
 //! Directories that one user alone can change. Nobody else can plant a file, or a link to one, in them.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, Permissions};
+mod access;
+mod closed;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
-use super::{at, effective_user};
+use super::at;
 use crate::error::{Error, ErrorKind, Result};
-
-/// Rights of group and others to write.
-const OTHERS_WRITE: u32 = 0o022;
-
-/// Links on a path at most, as in the kernel (path_resolution(7)).
-const LINKS: u32 = 40;
+use access::{OTHERS_WRITE, check_access, cure_of_access, link_refused};
+pub use closed::make_closed_dir;
+use walk::walk;
 
 /// An open directory that belongs to the process' user, and in which nobody else may write.
 ///
@@ -68,7 +70,7 @@ impl PrivateDir {
     /// Opens a directory in this one.
     ///
     /// # Errors
-    /// As [`open`](Self::open); a link is refused, whoever made it.
+    /// As [`open`](Self::open); a link is refused, of any maker.
     pub fn open_dir(&self, name: &str) -> Result<Self> {
         let dir = self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY)?;
         Self { dir, path: self.path.join(name) }.checked()
@@ -161,7 +163,7 @@ impl PrivateDir {
         Ok(fifo)
     }
 
-    /// Writes a file as a whole: it has all of these bytes or those of before, also when the process is
+    /// Writes a file as a whole: it has all of these bytes or all of its old ones, also when the process is
     /// killed. Then `NAME.new` may stay.
     ///
     /// # Errors
@@ -233,134 +235,3 @@ impl AsFd for PrivateDir {
         self.dir.as_fd()
     }
 }
-
-/// Makes a directory with mode 0700 in one that nobody else can change; one that is there must be the user's,
-/// and gets that mode.
-///
-/// # Errors
-/// [`ErrorKind::Denied`] when it is another user's; what the system says.
-///
-/// ```
-/// # let path = std::env::temp_dir().join(format!("ringway-close-doc-{}", std::process::id()));
-/// ringway_sys::private_dir::make_closed_dir(&path)?;
-/// use std::os::unix::fs::PermissionsExt;
-/// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o700);
-/// # std::fs::remove_dir(&path)?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn make_closed_dir(path: impl AsRef<Path>) -> Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-    let path = path.as_ref();
-    let io = |what: &str, e| Error::io(path.display().to_string(), what, e).cure_if_denied("run as root");
-    match fs::DirBuilder::new().mode(0o700).create(path) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(io("making the directory failed", e));
-        }
-        _ => {}
-    }
-    let flags = libc::O_NOFOLLOW | libc::O_DIRECTORY;
-    let dir =
-        File::options().read(true).custom_flags(flags).open(path).map_err(|e| io("opening it failed", e))?;
-    let meta = dir.metadata().map_err(|e| io("looking at it failed", e))?;
-    check_access(path, "directory", &meta, 0).map_err(|e| e.cure("remove it"))?;
-    if meta.mode() & 0o7777 != 0o700 {
-        dir.set_permissions(Permissions::from_mode(0o700))
-            .map_err(|e| io("closing it to others failed", e))?;
-    }
-    Ok(())
-}
-
-fn link_refused(path: &Path) -> Error {
-    Error::new(ErrorKind::Denied, path.display().to_string(), "it is a symbolic link, which is not followed")
-}
-
-/// Refuses what is another user's, or has a right of `forbidden`.
-fn check_access(path: &Path, kind: &str, meta: &Metadata, forbidden: u32) -> Result<()> {
-    let user = effective_user();
-    let what = if meta.uid() != user {
-        format!("the {kind} belongs to user {}, and the process runs as user {user}", meta.uid())
-    } else if meta.mode() & forbidden != 0 {
-        format!("others may write: the {kind} has mode {:04o}", meta.mode() & 0o7777)
-    } else {
-        return Ok(());
-    };
-    Err(Error::new(ErrorKind::Denied, path.display().to_string(), what))
-}
-
-fn cure_of_access(path: &Path, meta: &Metadata) -> String {
-    let other = "name a directory of this user's with RINGWAY_DIR";
-    match meta.uid() == effective_user() {
-        true => format!("`chmod go-w {}`, or {other}", path.display()),
-        false => other.to_owned(),
-    }
-}
-
-/// Opens a directory step by step. A link of another user's is refused.
-fn walk(path: &Path, make: bool) -> Result<File> {
-    let io = |what: &str, e: io::Error| {
-        let error = Error::io(path.display().to_string(), what, e);
-        if error.kind() == ErrorKind::Denied {
-            return error.cure("name a directory that this user may use with RINGWAY_DIR, or run as root");
-        }
-        error
-    };
-    let failed = |e| io("opening the directory failed", e);
-    let mut dir = at::root().map_err(failed)?;
-    let mut ahead = parts(&std::path::absolute(path).map_err(failed)?);
-    let mut links = 0;
-    while let Some(name) = ahead.pop() {
-        if name == ".." {
-            dir = at::parent(&dir).map_err(failed)?;
-            continue;
-        }
-        let next = match at::open(&dir, &name, libc::O_PATH, 0) {
-            Err(e) if make && e.kind() == io::ErrorKind::NotFound => {
-                match at::mkdir(&dir, &name, 0o700) {
-                    Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(io("making the directory failed", e));
-                    }
-                    _ => at::open(&dir, &name, libc::O_PATH, 0), // or another process made it meanwhile
-                }
-            }
-            next => next,
-        }
-        .map_err(failed)?;
-        let meta = next.metadata().map_err(failed)?;
-        if !meta.is_symlink() {
-            dir = next;
-            continue;
-        }
-        let owner = meta.uid();
-        if owner != 0 && owner != effective_user() {
-            let what = format!(
-                "{} on the way is a symbolic link of user {owner}, which is not followed",
-                name.display()
-            );
-            return Err(Error::new(ErrorKind::Denied, path.display().to_string(), what)
-                .cure("name the directory itself with RINGWAY_DIR"));
-        }
-        links += 1;
-        if links > LINKS {
-            return Err(failed(io::Error::from_raw_os_error(libc::ELOOP)));
-        }
-        let target = PathBuf::from(at::read_link(&next).map_err(failed)?);
-        if target.as_os_str().as_bytes().starts_with(b"/") {
-            dir = at::root().map_err(failed)?;
-        }
-        ahead.extend(parts(&target));
-    }
-    at::same(&dir).map_err(failed)
-}
-
-/// The names of a path, the last one first.
-fn parts(path: &Path) -> Vec<OsString> {
-    let part = |c: Component<'_>| match c {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        _ => None,
-    };
-    path.components().rev().filter_map(part).collect()
-}
-
-#[cfg(test)]
-mod tests;

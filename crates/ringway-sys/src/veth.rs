@@ -85,8 +85,8 @@ pub fn bring_up_unused(index: u32, alias: &str) -> io::Result<()> {
     set(libc::IFF_UP | libc::IFF_NOARP, &|body| put(body, IFALIAS, alias.as_bytes()))
 }
 
-/// Index of what an interface of the present network namespace is joined to, as a veth to its other end, and the number that this
-/// namespace has for that of the other end, unless it is the same one.
+/// Index of the interface to which an interface of the present network namespace is joined, as a veth to its other end. With it
+/// the number that this namespace has for the other end's, unless it is the same one.
 pub fn joined_to(index: u32) -> io::Result<Option<(u32, Option<u32>)>> {
     let links = Netlink::route()?.ask(libc::RTM_GETLINK, 0, &ifinfomsg(index, 0))?;
     let attrs = links.first().and_then(|m| m.body.get(IFINFOMSG..)).unwrap_or_default();

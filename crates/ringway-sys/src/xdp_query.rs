@@ -61,7 +61,7 @@ pub fn link_of(program: u32, ifindex: u32) -> Option<u32> {
         // SAFETY: the call just made this descriptor.
         let link = unsafe { OwnedFd::from_raw_fd(fd) };
         let Ok(info) = link_info(link.as_fd()) else { continue };
-        // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+        // SAFETY: plain numbers; the kernel fills the part that the link's type has.
         let at = unsafe { info.__bindgen_anon_1.xdp.ifindex };
         if info.type_ == bpf::BPF_LINK_TYPE_XDP && info.prog_id == program && at == ifindex {
             return Some(id);
@@ -90,7 +90,7 @@ mod tests {
     use crate::{bpf_probe, net};
     use std::os::fd::AsFd;
 
-    /// As on a kernel that does not tell features: the programs are told all the same.
+    /// As on a kernel that does not report features: it reports the programs all the same.
     #[test]
     fn programs_are_told_without_features() {
         if !crate::is_root() {

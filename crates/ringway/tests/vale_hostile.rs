@@ -26,7 +26,7 @@ const BUFS: usize = 2 + 2 * SLOTS;
 const BUF_SIZE: usize = 2112;
 const CTL: usize = 128;
 /// Where programs tell how far they came, in a ring's header.
-const TOLD: usize = 128;
+const KERNEL_PROGRESS: usize = 128;
 
 /// The region of a port of one ring each way, written through.
 struct Raw {
@@ -96,7 +96,7 @@ impl Raw {
             9..=11 => self.word(ring * CTL).store(wild, Relaxed),
             12 => self.word(ring * CTL + 4 * random.below(32) as usize).store(wild, Relaxed),
             13 => self.word(header + 4 * random.below(64) as usize).store(wild, Relaxed),
-            14 => self.word(header + TOLD).store(wild, Relaxed),
+            14 => self.word(header + KERNEL_PROGRESS).store(wild, Relaxed),
             // Source addresses, so that the table fills.
             _ => self
                 .word(self.bufs + random.below(BUFS as u64) as usize * BUF_SIZE + 8)

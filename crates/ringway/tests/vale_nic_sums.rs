@@ -163,7 +163,7 @@ fn what_leaves_by_another_nic_is_finished() {
     check(&PortConf::default(), 1);
 }
 
-/// With a feature frames take another path (bpf/nic/conf.h).
+/// With a feature frames take another path (bpf/nic/with_rules.h).
 #[test]
 fn it_is_in_switches_with_features_too() {
     let storm = StormLimits { broadcast: Some(1_000_000), ..StormLimits::default() };

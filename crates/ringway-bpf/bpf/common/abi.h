@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What all programs share with the library: regions of rings and buffers, control blocks, counters, reasons of drops.
+/* Structures and numbers that ports and switches share with the library: slots, control blocks, counters, reasons of drops.
  *
  * Trust: a client may change everything in a region at any moment. Programs read each such word once, check it, and then use it.
- *
- * Who includes this has declared `cfg` before, with the places in the region as constants: the verifier proves by them that accesses
- * stay inside.
  */
 #pragma once
 #include <linux/types.h>
-#include "common/bounds.h"
-#include "common/ether.h"
-#include "common/once.h"
 
 /* Flags of a slot: netmap's, and one for super-frames. */
 #define NS_BUF_CHANGED 0x1
@@ -21,6 +15,8 @@
 
 #define RING_HEADER 256 /* bytes of a ring before its slots */
 #define FIRST_BUF 2     /* netmap keeps buffers 0 and 1 to itself */
+#define MAX_CHAIN 64    /* slots of a frame */
+#define MAX_FRAME 65535 /* bytes of one */
 
 /* Written by the client; one per ring, in the region. The wish has a line of its own: it is read for every frame, and the line of the
  * cursors changes with every sync. */
@@ -43,6 +39,7 @@ enum drop {
 };
 
 #define REASONS 23 /* places for them in a block of counters */
+#define REASON_BITS 31
 
 /* Same order as `Field` and `DropReason` in stats.rs. */
 struct counters {
@@ -52,18 +49,6 @@ struct counters {
 };
 _Static_assert(sizeof(struct counters) == 256, "stats.rs");
 
-/* Rings are numbered tx rings first. */
-static __always_inline struct ctl *ctl_of(void *reg, __u32 ring)
-{
-	return reg + cfg.ctl_ofs + (__u64)ring * sizeof(struct ctl);
-}
-
-static __always_inline __u64 *slot_of(void *reg, __u32 ring, __u32 i)
-{
-	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
-}
-
-static __always_inline void *buf_of(void *reg, __u32 idx)
-{
-	return reg + cfg.bufs_ofs + times(idx, cfg.buf_size);
-}
+/* Of the word of a slot, whose lower half is the index of its buffer. Macros, for the sake of the code that clang makes. */
+#define SLOT_LEN(word) ((word) >> 32 & 0xffff)
+#define SLOT_FLAGS(word) ((word) >> 48)

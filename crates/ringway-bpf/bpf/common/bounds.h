@@ -3,9 +3,13 @@
 #pragma once
 #include <linux/types.h>
 
-/* The compiler forgets what it knows of `n`. So it keeps a check before which, or behind which, this stands, and does not use a copy of `n`
- * that the verifier has not seen checked. */
-#define FORGET(n) asm volatile("" : "+r"(n))
+/* Has the compiler forget what it knows of `n`. So it keeps the check that stands before or behind this, and uses no copy of
+ * `n` that the verifier has not seen checked. */
+#define KEEP_BOUND(n) asm volatile("" : "+r"(n))
+
+/* The same for numbers that a loop changes together. One after the other would cost instructions. */
+#define KEEP_BOUND_2(a, b) asm volatile("" : "+r"(a), "+r"(b))
+#define KEEP_BOUND_3(a, b, c) asm volatile("" : "+r"(a), "+r"(b), "+r"(c))
 
 /* The product of a number and one that the verifier knows. Before Linux 6.10 it follows only a product whose left factor is the
  * unknown one, and the compiler would choose. Where there is a build for newer kernels it may: the order costs some ns a frame. */
@@ -35,6 +39,9 @@ static __always_inline __u32 plus(__u32 a, __u32 b)
 static __always_inline __u32 less_one(__u32 n)
 {
 	n--;
-	FORGET(n);
+	KEEP_BOUND(n);
 	return n;
 }
+
+/* The bits of a number from 0 to `most`, a power of two. */
+#define UP_TO(most) (2 * (most) - 1)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies between a packet and a buffer in 8-byte steps. A length that is no multiple of the step is covered by a
- * second step that overlaps the first, so no byte loop is needed: 60 bytes are 32 from the front and 32 up to the
- * end. Short frames are copied here, long ones by a helper whose call costs about as much as 256 bytes. */
+/* Copies between a packet and a buffer in 8-byte steps. For a length that is no multiple of the step, a second step overlaps the
+ * first: 60 bytes are 32 from the front and 32 up to the end. So no loop over bytes is needed. Short frames are copied here, long
+ * ones by a helper, whose call costs about as much as 256 bytes. */
 #pragma once
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
 
 #define SHORT 256
 

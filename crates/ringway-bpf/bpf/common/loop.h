@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Loops whose end the verifier need not see, in two forms. build.rs makes an object for kernels of each; the library takes the one
- * that the kernel knows (program.rs).
+/* Loops whose end the verifier need not see, in two forms. The build makes an object for kernels of each. The library takes the
+ * one that the kernel knows (program.rs).
  *
  * With `may_goto` the verifier walks a loop until its state repeats, and the jump costs less than a call for each turn.
  * For older kernels each turn is a call by bpf_loop (Linux 5.17), and loops of few turns are walked to their end.
  */
 #pragma once
+#include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include "common/bounds.h"
 
@@ -17,19 +18,20 @@
 /* One turn: a function of what the loop keeps; not 0 ends the loop. */
 #define LOOP_STEP(name, ...) STEP_KIND long name(__u32 turn __attribute__((unused)), __VA_ARGS__)
 
-/* The same for loops that few frames need. They are calls in each form, since the verifier has less to walk. */
-/* Before Linux 6.7 the verifier walks one turn of a call, with what the loop starts from. A number that starts as one that the verifier
- * knows is that number for it in each turn, and it removes what only later turns reach: so what changes starts from numbers
- * that it does not know. */
+/* The same for loops that few frames need. They are calls in each form, since the verifier has less to walk.
+ *
+ * Before Linux 6.7 the verifier walks one turn of a call, with the numbers that the loop starts from. It takes a number that it
+ * knows for the same in each turn, and removes code that only later turns reach. So numbers that change start from ones that the
+ * verifier does not know. */
 #define SELDOM_STEP(name, ...) static long name(__u32 turn __attribute__((unused)), __VA_ARGS__)
 #define repeat_seldom(turns, most, step, x) bpf_loop((turns) & (most), step, x, 0)
 #define until_seldom(step, x) bpf_loop(1 << 20, step, x, 0)
 #define SELDOM_BELOW(n, limit)                                                                \
 	do {                                                                                  \
-		FORGET(n);                                                                    \
+		KEEP_BOUND(n);                                                                    \
 		if ((n) >= (limit))                                                           \
 			return 1;                                                             \
-		FORGET(n);                                                                    \
+		KEEP_BOUND(n);                                                                    \
 	} while (0)
 
 #if OLD_KERNEL
@@ -70,7 +72,7 @@
  * more of their number than that: it would take each number that it can tell from others for another state. */
 #define repeat(turns, most, step, x)                                                          \
 	for (__u32 left_ = (turns) & (most); left_ && can_loop && !step(0, x); left_ = (left_ - 1) & (most)) \
-	asm volatile("" : "+r"(left_))
+	KEEP_BOUND(left_)
 
 /* Takes turns until one ends the loop. */
 #define until(step, x)                                                                        \

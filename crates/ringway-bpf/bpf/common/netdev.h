@@ -26,3 +26,6 @@ struct nsproxy___l {
 struct task_struct___l {
 	struct nsproxy___l *nsproxy;
 } __attribute__((preserve_access_index));
+
+/* Index of the loopback interface, from which live frames come unless the caller names another one. */
+#define LOOPBACK 1

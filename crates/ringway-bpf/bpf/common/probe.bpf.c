@@ -28,7 +28,7 @@ extern void bpf_preempt_enable(void) __ksym __weak;
 
 __noinline int number(__u32 of)
 {
-	asm volatile("" : "+r"(of));
+	KEEP_BOUND(of);
 	return of;
 }
 

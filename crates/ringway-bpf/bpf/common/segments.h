@@ -3,6 +3,9 @@
  * where the interface would. A segment's checksum is the sum of the pseudo-header, as in all that is left to interfaces; the reader
  * finishes it. */
 #pragma once
+#ifndef HAS_CFG
+#error "include port/ring.h or switch/state.h, which declare `cfg`"
+#endif
 #include <bpf/bpf_core_read.h>
 #include "common/skb_frame.h"
 #include "common/sum.h"
@@ -52,15 +55,15 @@ static __always_inline __u32 gso_type(struct __sk_buff *skb)
 }
 
 /* Finds the headers, behind one tag at most. Returns -1 for what is not cut here: tunnels, extension headers, fragments. */
-static __always_inline int look(struct __sk_buff *skb, struct super *s)
+static __always_inline int find_headers(struct __sk_buff *skb, struct super *super)
 {
 	__u32 type = gso_type(skb), at = ETH_HLEN, proto, ip[10];
 	__u32 beside = skb->vlan_present ? TAG_BYTES : 0;
 	__u16 ether;
 	__u8 words;
 
-	s->len = frame_len(skb);
-	s->mss = skb->gso_size;
+	super->len = frame_len(skb);
+	super->mss = skb->gso_size;
 	if (type & GSO_STRANGE || !(type & (GSO_TCP | GSO_UDP)) || bpf_skb_load_bytes(skb, ADDRESSES, &ether, 2))
 		return -1;
 	if (ether == __builtin_bswap16(TYPE_VLAN) && !beside) {
@@ -68,16 +71,16 @@ static __always_inline int look(struct __sk_buff *skb, struct super *s)
 		if (bpf_skb_load_bytes(skb, at - 2, &ether, 2))
 			return -1;
 	}
-	s->l3 = at + beside;
-	s->type = type;
-	s->tcp = type & GSO_TCP;
-	s->v6 = ether == __builtin_bswap16(TYPE_IP6);
-	if (s->v6) {
+	super->l3 = at + beside;
+	super->type = type;
+	super->tcp = type & GSO_TCP;
+	super->v6 = ether == __builtin_bswap16(TYPE_IP6);
+	if (super->v6) {
 		if (bpf_skb_load_bytes(skb, at, ip, 40))
 			return -1;
 		proto = ip[1] >> 16 & 0xff;
 		at += 40;
-		s->pseudo = fold((__u64)ip[2] + ip[3] + ip[4] + ip[5] + ip[6] + ip[7] + ip[8] + ip[9]);
+		super->pseudo = fold((__u64)ip[2] + ip[3] + ip[4] + ip[5] + ip[6] + ip[7] + ip[8] + ip[9]);
 	} else {
 		if (ether != __builtin_bswap16(TYPE_IP) || bpf_skb_load_bytes(skb, at, ip, 20))
 			return -1;
@@ -86,22 +89,22 @@ static __always_inline int look(struct __sk_buff *skb, struct super *s)
 			return -1;
 		proto = ip[2] >> 8 & 0xff;
 		at += head;
-		s->pseudo = fold((__u64)ip[3] + ip[4]);
+		super->pseudo = fold((__u64)ip[3] + ip[4]);
 	}
-	if (proto != (s->tcp ? PROTO_TCP : PROTO_UDP))
+	if (proto != (super->tcp ? PROTO_TCP : PROTO_UDP))
 		return -1;
-	s->pseudo += __builtin_bswap16(proto);
-	s->l4 = at + beside;
-	s->head = s->l4 + 8;
-	if (s->tcp) {
+	super->pseudo += __builtin_bswap16(proto);
+	super->l4 = at + beside;
+	super->head = super->l4 + 8;
+	if (super->tcp) {
 		if (bpf_skb_load_bytes(skb, at + 12, &words, 1) || words >> 4 < 5)
 			return -1;
-		s->head = s->l4 + (words >> 4) * 4;
+		super->head = super->l4 + (words >> 4) * 4;
 	}
-	return s->head <= HEAD_MAX && s->head <= cfg.buf_size && s->head < s->len && s->mss ? 0 : -1;
+	return super->head <= HEAD_MAX && super->head <= cfg.buf_size && super->head < super->len && super->mss ? 0 : -1;
 }
 
-/* Makes the headers at the start of `buf` those of segment `nth`, a frame of `len` bytes. */
+/* Changes the headers at the start of `buf` into the headers of segment `nth`, a frame of `len` bytes. */
 static __always_inline void write_head(struct super *super, __u32 nth, void *buf, __u32 len, __u32 last)
 {
 	__u16 *ip = buf + (super->l3 & 31);
@@ -139,10 +142,10 @@ static __always_inline __u32 segments(struct super *super)
 }
 
 /* Loads the headers of the super-frame to the start of `buf`. */
-static __always_inline long load_head(struct __sk_buff *skb, struct super *s, void *buf)
+static __always_inline long load_head(struct __sk_buff *skb, struct super *super, void *buf)
 {
-	__u32 n = s->head - 1;
+	__u32 n = super->head - 1;
 
-	FORGET(n);
+	KEEP_BOUND(n);
 	return n >= HEAD_MAX ? -1 : load_frame(skb, 0, buf, n + 1);
 }

@@ -75,7 +75,7 @@ static __always_inline void added(struct adding *loop, __u32 bytes)
 {
 	loop->at = (loop->at + bytes) & NEAR;
 	loop->len = (loop->len - bytes) & NEAR;
-	asm volatile("" : "+r"(loop->at), "+r"(loop->len), "+r"(loop->all));
+	KEEP_BOUND_3(loop->at, loop->len, loop->all);
 }
 
 LOOP_STEP(add_32, struct adding *loop)

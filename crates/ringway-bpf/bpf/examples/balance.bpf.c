@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A module that balances: frames from port 1 are spread over ports 2 to LAST by their addresses, so that all frames of a pair
-// of stations take the same port; frames from those ports go to port 1.
+//
+// A module that balances. It spreads frames from port 1 over ports 2 to LAST by their addresses, so that all frames of a pair
+// of stations take the same port. Frames from the other ports go to port 1.
 //
 //	clang -O2 -g -target bpf -mcpu=v3 -I/usr/include/x86_64-linux-gnu -Ibpf -c bpf/examples/balance.bpf.c -o balance.o
 #include <linux/bpf.h>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Never loaded: its types tell the build where things lie in structures that the library knows. Clang describes the types of variables.
+// Never loaded. Its types say where things lie in structures that the library knows, and what numbers stand for; clang describes
+// the types of variables.
+#include "layout/numbers.h"
 #include "router/tables.h"
 
 struct budget a_budget;
@@ -8,3 +10,10 @@ struct counts a_counts;
 struct hop a_hop;
 struct hop_count a_hop_count;
 struct member a_member;
+enum cut a_cut;
+enum outcome a_outcome;
+enum verdict a_verdict;
+
+enum numbers {
+	NUMBER(MEMBERS),
+} numbers;

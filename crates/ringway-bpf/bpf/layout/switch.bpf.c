@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-// Never loaded: its types tell the build where things lie in structures that the library knows. Clang describes the types of variables.
+// Never loaded. Its types say where things lie in structures that the library knows, and what numbers stand for; clang describes
+// the types of variables.
+#include "layout/numbers.h"
 #include "switch/fdb.h"
 #include "switch/module.h"
 #include "switch/send.h"
@@ -16,3 +18,31 @@ struct rx_state a_rx_state;
 struct secrets a_secrets;
 struct tx_state a_tx_state;
 struct vlans a_vlans;
+enum answer a_answer;
+enum feature a_feature;
+
+enum numbers {
+	NUMBER(BRIDGE),
+	NUMBER(HUB),
+	NUMBER(CUSTOM),
+	NUMBER(PORTS),
+	NUMBER(FLOOD),
+	NUMBER(MAX_RINGS),
+	NUMBER(KERNEL_PROGRESS),
+	NUMBER(PARTIAL_CHECKSUMS),
+	NUMBER(PORT_EXISTS),
+	NUMBER(DEAR_QUIET),
+	NUMBER(TX_SIZE),
+	NUMBER(STORM_BURST),
+	NUMBER(BUCKET_BITS),
+	NUMBER(REST_BITS),
+	NUMBER(REST_AT),
+	NUMBER(SEEN_AT),
+	NUMBER(STATIC),
+	NUMBER(ENTRY_BLACKHOLE),
+	NUMBER(AGE_MAX),
+	NUMBER(AHEAD),
+	NUMBER(TURN),
+	NUMBER_IS(MIX_LOW, (__u32)MIX_FACTOR),
+	NUMBER_IS(MIX_HIGH, MIX_FACTOR >> 32),
+} numbers;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The last look at a frame that leaves by a NIC, in switches whose ports have features: tags come and go here.
  *
- * The kernel gives a frame to several NICs as clones, all alike, to each NIC that it has. What each of them is to do with its
- * clone travels in front of the frame as metadata, which is cloned with it; this program runs on each clone
- * (BPF_MAP_TYPE_DEVMAP, `bpf_devmap_val`). A frame for one NIC alone has its form already, and no metadata.
+ * The kernel gives a frame to several NICs as clones, all alike, one to each entry of a table. Metadata in front of the frame
+ * says what each NIC is to do with its clone, and is cloned with it. This program runs on each clone (BPF_MAP_TYPE_DEVMAP,
+ * `bpf_devmap_val`). A frame for one NIC alone has its form already, and no metadata.
  *
  * All entries of an interface name the same program: of the frames that are sent together the kernel asks only the first one's
  * entry for its program.
@@ -30,8 +30,8 @@ struct edge {
 };
 _Static_assert(sizeof(struct edge) == 72, "metadata comes in words");
 
-/* Interfaces with this program: by port number; and all of them, each as many times as the table's name says, for frames of
- * which some NIC gets as many copies at most: its own, and those that it gets as a mirror. */
+/* Interfaces with this program: by port number; and all of them, each as many times as the table's name says. A NIC gets several
+ * copies of a frame when it is a mirror: the first table with enough entries for each NIC has room for all. */
 DECLARE(edge_devs, BPF_MAP_TYPE_DEVMAP, PORTS, 8, 0);
 DECLARE(edge_1, BPF_MAP_TYPE_DEVMAP, NICS, 8, 0);
 DECLARE(edge_2, BPF_MAP_TYPE_DEVMAP, 2 * NICS, 8, 0);
@@ -85,7 +85,7 @@ static __always_inline int pop_tag(struct xdp_md *ctx)
 }
 
 /* Gives the frame its form; 0 when it has it. */
-__noinline int shape(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
+__noinline int set_form(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
 {
 	if (form == WITH_TAG && !tagged)
 		return push_tag(ctx, tag);
@@ -101,11 +101,11 @@ __noinline int shape(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
 }
 
 /* Of the frame's clones for this NIC, the form of that which comes `nth`; -1 when there are no more. */
-static __always_inline int nth_form(struct edge *edge, struct port_conf *c, __u32 self, __u32 nth)
+static __always_inline int nth_form(struct edge *edge, struct port_conf *conf, __u32 self, __u32 nth)
 {
 	if (edge->to[self >> 6 & 3] >> (self & 63) & 1) {
 		if (!nth)
-			return form_on(c, edge->tag >> 16 & VID);
+			return form_on(conf, edge->tag >> 16 & VID);
 		nth--;
 	}
 #pragma unroll
@@ -119,22 +119,22 @@ static __always_inline int nth_form(struct edge *edge, struct port_conf *c, __u3
 }
 
 /* A clone whose metadata is `e`, which is taken off. */
-static __always_inline int leave(struct xdp_md *ctx, struct nic_cpu *me, struct port_conf *c, struct edge *e, __u32 self)
+static __always_inline int finish_clone(struct xdp_md *ctx, struct nic_cpu *cpu, struct port_conf *conf, struct edge *edge, __u32 self)
 {
-	__u32 tag = e->tag, tagged = e->tagged, len = linear_len(ctx);
+	__u32 tag = edge->tag, tagged = edge->tagged, len = linear_len(ctx);
 
-	me->nth = me->serial == e->serial ? me->nth + 1 : 0;
-	me->serial = e->serial;
-	int form = nth_form(e, c, self, me->nth);
+	cpu->nth = cpu->serial == edge->serial ? cpu->nth + 1 : 0;
+	cpu->serial = edge->serial;
+	int form = nth_form(edge, conf, self, cpu->nth);
 	if (form < 0) { /* not for this NIC */
-		me->withheld++;
+		cpu->withheld++;
 		return XDP_DROP;
 	}
-	if (bpf_xdp_adjust_meta(ctx, sizeof(*e)) || shape(ctx, form, tag, tagged)) {
-		me->withheld++;
-		me->handed--;
-		me->bytes -= formed_len(len, form, tagged);
-		me->edge[NO_MEMORY]++;
+	if (bpf_xdp_adjust_meta(ctx, sizeof(*edge)) || set_form(ctx, form, tag, tagged)) {
+		cpu->withheld++;
+		cpu->handed--;
+		cpu->bytes -= formed_len(len, form, tagged);
+		cpu->edge[NO_MEMORY]++;
 		return XDP_DROP;
 	}
 	return XDP_PASS;
@@ -149,5 +149,5 @@ static __always_inline int pass_edge(struct xdp_md *ctx)
 
 	if (!cpu || !conf || (void *)(edge + 1) > (void *)(long)ctx->data || edge->mark != cfg.secret.edge)
 		return XDP_PASS;
-	return leave(ctx, cpu, conf, edge, self);
+	return finish_clone(ctx, cpu, conf, edge, self);
 }

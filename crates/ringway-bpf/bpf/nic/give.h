@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Gives copies of a NIC's frame to ports, in the form that each wants. Virtual ports get theirs at once; of NICs it is noted
- * which are to get one, and in the end the frame is redirected: to one NIC in its form, to several as clones that
+/* Gives copies of a NIC's frame to ports, in the form that each wants. Virtual ports get theirs at once. NICs that are to get one
+ * are written down. In the end the program redirects the frame: to one NIC in its form, to several as clones, which
  * nic/edge.h finishes. */
 #pragma once
 #include "nic/wire.h"
@@ -61,15 +61,15 @@ static __always_inline struct wire_run *begin_wire(struct xdp_md *ctx, __u32 len
 }
 
 /* How much further on bytes behind the header are in the frame than in the copy. */
-static __always_inline int shift_of(struct wire_run *run)
+static __always_inline int header_shift(struct wire_run *run)
 {
 	return (int)run->len - (int)formed_len(run->len, run->form, run->edge.tagged);
 }
 
 /* Loads the first `n` bytes of the copy into a buffer. */
-static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, void *buf, __u32 n)
+static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *run, void *buf, __u32 n)
 {
-	int bad, moved = shift_of(w) < 0;
+	int bad, moved = header_shift(run) < 0;
 	__u32 less = less_one(moved ? n - 4 : n);
 
 	if (moved) {
@@ -79,16 +79,16 @@ static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, vo
 	} else {
 		if (less >= cfg.buf_size)
 			return -1;
-		bad = bpf_xdp_load_bytes(ctx, shift_of(w), buf, less + 1);
+		bad = bpf_xdp_load_bytes(ctx, header_shift(run), buf, less + 1);
 	}
 	if (bad)
 		return bad;
-	if (w->form != AS_IS) {
-		*(__u64 *)buf = *(__u64 *)w->addresses;
-		*(__u32 *)(buf + 8) = *(__u32 *)(w->addresses + 8);
+	if (run->form != AS_IS) {
+		*(__u64 *)buf = *(__u64 *)run->addresses;
+		*(__u32 *)(buf + 8) = *(__u32 *)(run->addresses + 8);
 	}
-	if (w->form == WITH_TAG)
-		write_tag(buf, w->edge.tag);
+	if (run->form == WITH_TAG)
+		write_tag(buf, run->edge.tag);
 	return 0;
 }
 
@@ -99,7 +99,7 @@ static __always_inline int load_formed(struct slots *slots, void *buf, __u32 n)
 
 	if (!run)
 		return -1;
-	return slots->done ? bpf_xdp_load_bytes(slots->ctx, slots->done + shift_of(run), buf, n) : load_first(slots->ctx, run, buf, n);
+	return slots->done ? bpf_xdp_load_bytes(slots->ctx, slots->done + header_shift(run), buf, n) : load_first(slots->ctx, run, buf, n);
 }
 DEFINE_FILL(fill_formed, load_formed)
 
@@ -109,26 +109,26 @@ __noinline int copy_formed(struct xdp_md *ctx, __u32 dest, __u32 ring, __u32 at,
 	struct wire_run *run = wire_run();
 	void *reg = inner(&regions, dest);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!run || !reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(run->zero));
 	until(fill_formed, &slots);
 	return 0;
 }
 
-/* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
+/* Copies the frame to virtual port `dest`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
 __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 {
 	void *reg = inner(&regions, dest), *state = inner(&states, dest);
 	struct wire_run *run = wire_run();
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !state || !run || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 len = formed_len(run->len, run->form, run->edge.tagged), need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -140,12 +140,12 @@ __noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 		return 0;
 	}
 	copy_formed(ctx, dest, ring, at, len);
-	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
+	pass_slots_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
-/* Copies noted for NIC `d`. */
-static __always_inline __u32 noted(struct wire_run *run, __u32 dest)
+/* Copies noted for NIC `dest`. */
+static __always_inline __u32 copies_noted_for(struct wire_run *run, __u32 dest)
 {
 	__u32 n = run->edge.to[dest >> 6 & 3] >> (dest & 63) & 1;
 
@@ -155,7 +155,7 @@ static __always_inline __u32 noted(struct wire_run *run, __u32 dest)
 	return n;
 }
 
-/* Notes that NIC `d` gets a copy. The kernel clones only frames in one piece: a mirror gets no copy of others. */
+/* Notes that NIC `dest` gets a copy. The kernel clones only frames in one piece: a mirror gets no copy of others. */
 __noinline int give_nic(__u32 dest, __u32 mirror)
 {
 	struct wire_run *run = wire_run();
@@ -163,7 +163,7 @@ __noinline int give_nic(__u32 dest, __u32 mirror)
 
 	if (!run || !to)
 		return -1;
-	__u32 n = run->edge.copies, times = noted(run, dest) + 1, form = run->form;
+	__u32 n = run->edge.copies, times = copies_noted_for(run, dest) + 1, form = run->form;
 	to->offered++;
 	if (mirror && (run->linear != run->len || n >= EDGE_COPIES)) {
 		to->edge[n >= EDGE_COPIES ? DEVICE_FULL : TOO_LONG]++;
@@ -186,8 +186,8 @@ __noinline int give_nic(__u32 dest, __u32 mirror)
 	return 1;
 }
 
-/* Gives port `d` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
-__noinline int give(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
+/* Gives port `dest` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
+__noinline int give_copy(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 {
 	struct wire_run *run = wire_run();
 
@@ -208,15 +208,15 @@ __noinline int give(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 	return got;
 }
 
-/* Takes back what was noted for NIC `d`. */
+/* Takes back what was noted for NIC `dest`. */
 static __always_inline void take_back(struct wire_run *run, __u32 dest, __u32 form, __u32 why)
 {
 	struct nic_cpu *to = nic_of(dest);
 
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (!to || why >= REASONS)
 		return;
-	FORGET(why);
+	KEEP_BOUND(why);
 	to->handed--;
 	to->bytes -= formed_len(run->len, form, run->edge.tagged);
 	to->edge[why]++;
@@ -251,28 +251,28 @@ __noinline int take_all_back(__u32 why)
 }
 
 /* Puts in front of the frame what each NIC is to do with its clone. */
-static __always_inline int put_edge(struct xdp_md *ctx, struct wire_run *w)
+static __always_inline int write_edge(struct xdp_md *ctx, struct wire_run *run)
 {
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct edge)))
 		return -1;
 	struct edge *edge = (void *)(long)ctx->data_meta;
 	if ((void *)(edge + 1) > (void *)(long)ctx->data)
 		return -1;
-	__builtin_memcpy(edge, &w->edge, sizeof(*edge));
+	__builtin_memcpy(edge, &run->edge, sizeof(*edge));
 	return 0;
 }
 
 /* Prepares the frame for the NICs that get it. */
-static __always_inline void pack(struct xdp_md *ctx, struct wire_run *w)
+static __always_inline void prepare_for_nics(struct xdp_md *ctx, struct wire_run *run)
 {
-	if (w->nics && nic.software && finish_sum(ctx)) {
+	if (run->nics && nic.software && finish_sum(ctx)) {
 		take_all_back(BAD_OFFLOAD);
-	} else if (w->nics > 1) {
-		if (w->linear != w->len)
+	} else if (run->nics > 1) {
+		if (run->linear != run->len)
 			take_all_back(TOO_LONG);
-		else if (put_edge(ctx, w))
+		else if (write_edge(ctx, run))
 			take_all_back(NO_MEMORY);
-	} else if (w->nics && shape(ctx, w->one_form, w->edge.tag, w->edge.tagged)) {
+	} else if (run->nics && set_form(ctx, run->one_form, run->edge.tag, run->edge.tagged)) {
 		take_all_back(NO_MEMORY);
 	}
 }
@@ -286,15 +286,15 @@ __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 
 	if (!cpu || !run)
 		return XDP_DROP;
-	pack(ctx, run);
+	prepare_for_nics(ctx, run);
 	cpu->copies += run->offered;
 	if (!why && !run->reached)
 		why = run->offered ? run->full : NO_DESTINATION;
 	/* The verifier is to follow the number that was checked, not a copy of it. */
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (why >= REASONS)
 		why = 0;
-	FORGET(why);
+	KEEP_BOUND(why);
 	if (why) {
 		cpu->tx.drops[why]++;
 	} else {

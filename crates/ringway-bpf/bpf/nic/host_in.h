@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The host's side of a NIC, as a port of the switch: frames of the wire for it. `vale_wire` passes them to the stack with a
- * note; `vale_in`, at the ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
- * the stack of another NIC. All is counted by `vale_wire`, except what became of clones.
+ * note. `vale_in`, at the ingress of each NIC, reads the note and does what XDP can't: it clones a frame, and moves it into
+ * the stack of another NIC. `vale_wire` counts all, except what became of clones.
  *
  * All NICs of a switch with such ports are in one network namespace (Switch::check_hosts). */
 #pragma once
 #include "nic/wire.h"
 #include "common/segments.h"
+#include "common/tcx.h"
 
-#define TCX_NEXT -1
-#define TCX_DROP 2
 #define NET_XMIT_CN 2 /* taken, though the queue fills: linux/netdevice.h */
 
 /* Lies before the frame. Drivers pass it on with the frame; GRO merges no frames with different ones. */
@@ -33,14 +32,14 @@ static __always_inline int leave_note(struct xdp_md *ctx, __u32 to)
 	return 0;
 }
 
-static __always_inline __u32 beside(__u32 port)
+static __always_inline __u32 partner_of(__u32 port)
 {
 	struct port_conf *conf = conf_of(port);
 
 	return conf ? READ_ONCE(conf->nic[NIC_BESIDE]) : 0;
 }
 
-/* Counts a frame of the wire that is passed on for port `d`; without a note only the own host gets it. */
+/* Counts a frame of the wire that is passed on for port `dest`; without a note only the own host gets it. */
 static __always_inline int count_passed(__u32 dest, __u32 own, int noted, __u32 len)
 {
 	struct nic_cpu *to = nic_of(dest);
@@ -66,8 +65,8 @@ __noinline int host_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	if (!cpu)
 		return XDP_DROP;
 	cpu->copies++;
-	if (!count_passed(dest, beside(self), !leave_note(ctx, dest), len))
-		return lose(cpu, DEVICE_REFUSED);
+	if (!count_passed(dest, partner_of(self), !leave_note(ctx, dest), len))
+		return count_lost(cpu, DEVICE_REFUSED);
 	cpu->tx.out++;
 	cpu->tx.bytes += len;
 	return XDP_PASS;
@@ -77,7 +76,7 @@ __noinline int host_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
  * follows, or lies in a map. */
 struct pass {
 	struct info *info;
-	struct nic_cpu *me;
+	struct nic_cpu *cpu;
 	__u32 own, noted, len, reached;
 };
 
@@ -88,7 +87,7 @@ static long pass_nth(__u32 i, struct pass *pass)
 	__u32 dest = pass->info->ports[i];
 	if (dest == 0 || dest == cfg.port || dest == FLOOD || !is_nic(dest))
 		return 0;
-	pass->me->copies++;
+	pass->cpu->copies++;
 	if (count_passed(dest, pass->own, pass->noted, pass->len))
 		pass->reached = 1;
 	return 0;
@@ -99,7 +98,7 @@ __noinline int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 re
 {
 	__u32 zero = 0, self = cfg.port;
 	struct nic_cpu *cpu = nic_of(self);
-	struct pass pass = { .info = bpf_map_lookup_elem(&info, &zero), .me = cpu, .own = beside(self), .len = len };
+	struct pass pass = { .info = bpf_map_lookup_elem(&info, &zero), .cpu = cpu, .own = partner_of(self), .len = len };
 
 	if (!pass.info || !cpu)
 		return XDP_DROP;
@@ -107,7 +106,7 @@ __noinline int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 re
 	cpu->copies += offered;
 	bpf_loop(PORTS, pass_nth, &pass, 0);
 	if (!pass.reached && !reached)
-		return lose(cpu, offered ? RECEIVER_FULL : DEVICE_REFUSED);
+		return count_lost(cpu, offered ? RECEIVER_FULL : DEVICE_REFUSED);
 	cpu->tx.out++;
 	cpu->tx.bytes += len;
 	return pass.reached ? XDP_PASS : XDP_DROP;
@@ -118,14 +117,14 @@ __noinline int can_cut(struct __sk_buff *skb)
 {
 	struct super super = {};
 
-	return !look(skb, &super);
+	return !find_headers(skb, &super);
 }
 
 /* Counts the frames that the kernel is to cut a super-frame of a tap's user into, which it did not do yet. */
 __noinline int count_segments(struct __sk_buff *skb)
 {
 	struct super super = {};
-	int strange = look(skb, &super);
+	int strange = find_headers(skb, &super);
 
 	if (!super.mss)
 		return 1;
@@ -184,7 +183,7 @@ static __always_inline int follow_note(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
 	struct note *note = (void *)(long)skb->data_meta;
-	struct spread spread = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .beside = beside(self) };
+	struct spread spread = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .beside = partner_of(self) };
 
 	if ((void *)(note + 1) > (void *)(long)skb->data || note->mark != cfg.secret.note || note->from != self || !spread.info)
 		return TCX_NEXT;

@@ -3,10 +3,10 @@
  * virtual ports is copied into their rings. */
 #pragma once
 #include "nic/wire.h"
-#include "nic/conf.h"
+#include "nic/with_rules.h"
 #include "nic/host_in.h"
 
-/* One port of those that a frame to all goes to. */
+/* One of the ports that a frame to all goes to. */
 static long flood_nth(__u32 i, struct wire *wire)
 {
 	if (i >= wire->info->nports || i >= PORTS)
@@ -39,7 +39,7 @@ static long flood_nic(__u32 i, struct wire *wire)
 	if (dest == 0 || dest == cfg.port || dest == FLOOD || !is_nic(dest))
 		return 0;
 	if (wire->bad)
-		withhold(dest, wire->bad & 31);
+		count_withheld(dest, wire->bad & REASON_BITS);
 	else
 		count_handed(dest, wire->len);
 	return 0;
@@ -70,12 +70,12 @@ __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 		bpf_loop(PORTS, flood_nic, &wire, 0);
 	int given = wire.nics && !wire.bad;
 	if (!wire.reached && !given)
-		return lose(cpu, wire.offered ? RECEIVER_FULL : wire.nics ? wire.bad & 31 : NO_DESTINATION);
+		return count_lost(cpu, wire.offered ? RECEIVER_FULL : wire.nics ? wire.bad & REASON_BITS : NO_DESTINATION);
 	cpu->tx.out++;
 	cpu->tx.bytes += len;
 	if (!given)
 		return XDP_DROP;
-	return wire.nics > 1 ? hand_all() : hand(wire.one);
+	return wire.nics > 1 ? redirect_to_all_nics() : redirect_to_nic(wire.one);
 }
 
 /* A frame to a port that no interface of the switch stands for. */
@@ -98,17 +98,17 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	}
 	int got = deliver_wire(ctx, dest, len);
 	if (got < 0)
-		return lose(cpu, NO_DESTINATION);
+		return count_lost(cpu, NO_DESTINATION);
 	cpu->copies++;
 	if (!got)
-		return lose(cpu, RECEIVER_FULL);
+		return count_lost(cpu, RECEIVER_FULL);
 	cpu->tx.out++;
 	cpu->tx.bytes += len;
 	return XDP_DROP;
 }
 
-/* Frames of a NIC take the way of nic/conf.h where it, or a port that it may send to, has VLANs or other features, and where the
- * switch has a user's module. */
+/* Frames of a NIC take the way of nic/with_rules.h where a port has VLANs or other features: the NIC, or one that it may send to.
+ * They also take it where the switch has a user's module. */
 static __always_inline int enter_from_wire(struct xdp_md *ctx)
 {
 	__u32 zero = 0, self = cfg.port;
@@ -119,37 +119,37 @@ static __always_inline int enter_from_wire(struct xdp_md *ctx)
 		return XDP_DROP;
 	cpu->tx.in++;
 	if (drop_meta(ctx))
-		return lose(cpu, NO_MEMORY);
+		return count_lost(cpu, NO_MEMORY);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	if (pkt + ETH_HLEN > end)
-		return lose(cpu, TOO_SHORT);
+		return count_lost(cpu, TOO_SHORT);
 	__u32 linear = end - pkt, len = wire_len(ctx, linear);
 	if (len > MAX_FRAME)
-		return lose(cpu, TOO_LONG);
+		return count_lost(cpu, TOO_LONG);
 	__u64 dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
 	__u64 src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
 	if (jiffies != cpu->tick)
 		begin_tick(jiffies);
 	if (WITH_MODULE || READ_ONCE(sw->wires))
-		return wire_conf(ctx, len, linear);
+		return enter_with_rules(ctx, len, linear);
 	if (DECISION == HUB)
 		return flood_wire(ctx, len, linear);
-	learn(cpu, src);
-	__u64 entry = look_up(cpu, dst);
+	learn_source(cpu, src);
+	__u64 entry = look_up_port(cpu, dst);
 	if (!entry)
 		return flood_wire(ctx, len, linear);
 	__u32 dest = entry & 0xff;
 	if (entry & ENTRY_BLACKHOLE)
-		return lose(cpu, BLACKHOLE);
+		return count_lost(cpu, BLACKHOLE);
 	if (dest == cfg.port)
-		return lose(cpu, SAME_PORT);
-	if (hand(dest) != XDP_REDIRECT)
+		return count_lost(cpu, SAME_PORT);
+	if (redirect_to_nic(dest) != XDP_REDIRECT)
 		return slow_wire(ctx, dest, len);
 	cpu->copies++;
 	if (nic.software && finish_sum(ctx)) {
-		withhold(dest, BAD_OFFLOAD);
-		return lose(cpu, BAD_OFFLOAD);
+		count_withheld(dest, BAD_OFFLOAD);
+		return count_lost(cpu, BAD_OFFLOAD);
 	}
 	cpu->tx.out++;
 	cpu->tx.bytes += len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A user's module asked for a frame of a NIC, as switch/module.h does for those of virtual ports. */
+/* Asks a user's module about a frame of a NIC, as switch/module.h does about frames of virtual ports. */
 #pragma once
 #include "include/ringway_module.h"
 #include "nic/give.h"
@@ -37,7 +37,7 @@ __noinline int ask_wire(struct xdp_md *ctx)
 	return !dest || dest > FLOOD ? NOWHERE + MODULE : dest == cfg.port ? NOWHERE + SAME_PORT : dest;
 }
 
-/* Whether a frame to several ports is for `d`. */
+/* Whether a frame to several ports is for `dest`. */
 static __always_inline int is_asked(__u32 dest)
 {
 	struct ringway_frame *frame = wire_ask();

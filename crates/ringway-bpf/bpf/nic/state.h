@@ -50,8 +50,8 @@ DECLARE(nics, BPF_MAP_TYPE_PERCPU_ARRAY, PORTS, sizeof(struct nic_cpu), 0);
 /* Interfaces by port number, and all of them for frames to all. Entries go away with their interface. */
 DECLARE(devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
 DECLARE(all_devs, BPF_MAP_TYPE_DEVMAP, NICS, 4, 0);
-/* The same by port number for programs at tc, which may not share a map with those of XDP. There are the interfaces themselves; in the
- * other maps the inner ends of crossings stand for members by tc (nic/tc.h). */
+/* The same by port number for programs at tc, which may not share a map with programs of XDP. It has the interfaces themselves; in
+ * the other maps the inner ends of crossings stand for members by tc (nic/tc.h). */
 DECLARE(tc_devs, BPF_MAP_TYPE_DEVMAP, PORTS, 4, 0);
 
 /* Ports by interface, for the program that counts (nic/taken.h). */
@@ -87,11 +87,11 @@ static __always_inline int is_host(__u32 port)
 static __always_inline __u64 linear_len(struct xdp_md *ctx)
 {
 	__u64 len = (long)ctx->data_end - (long)ctx->data;
-	FORGET(len);
+	KEEP_BOUND(len);
 	return len;
 }
 
-/* Leaves `n` bytes before the frame, in place of those that may lie there. 0: done. */
+/* Leaves `n` bytes of metadata before the frame, instead of what may lie there. 0: done. */
 static __always_inline int set_meta(struct xdp_md *ctx, int n)
 {
 	return bpf_xdp_adjust_meta(ctx, (int)((long)ctx->data - (long)ctx->data_meta) - n);

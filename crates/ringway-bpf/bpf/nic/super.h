@@ -26,7 +26,7 @@ static __always_inline __u32 slots_for(__u32 bytes)
 	return (bytes + cfg.buf_size - 1) / cfg.buf_size;
 }
 
-#define LOAD_SKB(x, buf, n) load_frame((x)->ctx, (x)->done, buf, n)
+#define LOAD_SKB(slots, buf, n) load_frame((slots)->ctx, (slots)->done, buf, n)
 DEFINE_FILL(fill_from_skb, LOAD_SKB)
 
 /* A super-frame on its way into reserved slots of an rx ring. In a map, since calls on a path have little stack: programs of a NIC run
@@ -55,17 +55,17 @@ struct ends {
 
 /* Copies bytes of the segment in hand to `buf`, from `done` on. They come with what lies before them, as much as the headers are; those
  * then go there. */
-static __always_inline long load_segment(struct __sk_buff *skb, struct cutting *c, void *buf, __u32 n, __u32 len, __u32 last)
+static __always_inline long load_segment(struct __sk_buff *skb, struct cutting *work, void *buf, __u32 n, __u32 len, __u32 last)
 {
-	__u32 nth = c->nth, done = c->done;
+	__u32 nth = work->nth, done = work->done;
 
-	if (load_frame(skb, nth * c->super.mss + done, buf, n))
+	if (load_frame(skb, nth * work->super.mss + done, buf, n))
 		return -1;
 	if (done)
 		return 0;
-	if (nth && load_head(skb, &c->super, buf))
+	if (nth && load_head(skb, &work->super, buf))
 		return -1;
-	write_head(&c->super, nth, buf, len, last);
+	write_head(&work->super, nth, buf, len, last);
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static long cut_next(__u32 i, struct ends *ends)
 	__u32 less = len - work->done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	FORGET(less);
+	KEEP_BOUND(less);
 	__u64 more = work->done + less + 1 < len ? NS_MOREFRAG : 0;
 	int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||
 		  load_segment(ends->skb, work, buf_of(ends->reg, idx), less + 1, len, last);
@@ -101,7 +101,7 @@ static long cut_next(__u32 i, struct ends *ends)
 }
 
 /* What is left to be done on a super-frame. */
-static __always_inline __u64 note_of(struct super *super)
+static __always_inline __u64 offload_note(struct super *super)
 {
 	__u64 kind = !super->tcp ? KIND_UDP : super->v6 ? KIND_TCP6 : KIND_TCP4;
 
@@ -122,72 +122,72 @@ static __always_inline void leave_offload(struct slots *slots, __u64 at, __u64 n
 }
 
 /* Copies a super-frame whole into the slots from `at` on. Returns its bytes. */
-static __always_inline __u64 give_whole(struct ends *ends, struct super *s, __u32 ring, __u64 at, __u32 zero)
+static __always_inline __u64 give_whole(struct ends *ends, struct super *super, __u32 ring, __u64 at, __u32 zero)
 {
-	struct slots slots = slots_at(ends->skb, ends->reg, ring, at, s->len, zero);
+	struct slots slots = slots_at(ends->skb, ends->reg, ring, at, super->len, zero);
 
 	until(fill_from_skb, &slots);
-	leave_offload(&slots, at, note_of(s));
-	return s->len;
+	leave_offload(&slots, at, offload_note(super));
+	return super->len;
 }
 
 /* Copies its first `fit` segments into the `n` slots from `at` on. Returns their bytes. */
-static __always_inline __u64 give_segments(struct ends *ends, struct cutting *c, __u32 ring, __u64 at, __u32 n, __u32 fit)
+static __always_inline __u64 give_segments(struct ends *ends, struct cutting *work, __u32 ring, __u64 at, __u32 n, __u32 fit)
 {
-	c->ring = ring;
-	c->pos = at & MASK;
-	c->fit = fit;
-	c->nth = 0;
-	c->done = 0;
-	c->bytes = 0;
+	work->ring = ring;
+	work->pos = at & MASK;
+	work->fit = fit;
+	work->nth = 0;
+	work->done = 0;
+	work->bytes = 0;
 	bpf_loop(n, cut_next, ends, 0);
-	return c->bytes;
+	return work->bytes;
 }
 
 /* Finds the headers of the super-frame. Returns 0 when it can be cut. A function of its own, so that its stack is not the caller's. */
-__noinline int look_at(struct __sk_buff *skb)
+__noinline int find_super_headers(struct __sk_buff *skb)
 {
 	struct cutting *work = cutting();
 
-	return work ? look(skb, &work->super) : -1;
+	return work ? find_headers(skb, &work->super) : -1;
 }
 
-/* Copies a super-frame that can be cut to virtual port `d`: whole, or as many segments as have room. Returns how many do. */
-static __always_inline __u32 give_super(struct ends *ends, struct cutting *c, struct rx_state *r, __u32 dest, __u32 ring)
+/* Copies a super-frame that can be cut to virtual port `dest`: whole, or as many segments as have room. Returns how many do. */
+static __always_inline __u32 give_super(struct ends *ends, struct cutting *work, struct rx_state *rx, __u32 dest, __u32 ring)
 {
-	struct super *super = &c->super;
+	struct super *super = &work->super;
 	struct ctl *ctl = ctl_of(ends->reg, cfg.rings + ring);
 	__u32 whole = READ_ONCE(ctl->whole) && super->len <= MAX_FRAME, all = segments(super);
 	__u32 each = slots_for(whole ? super->len : super->head + super->mss); /* of a segment, but for the last one */
 	__u32 need = whole ? each : (all - 1) * each + slots_for(super->len - (all - 1) * super->mss);
 	__u64 at = 0, bytes;
 #define WHOLE_SEGMENTS(room) ((room) / each * each)
-	__u32 n = RX_RESERVE(r, ctl, need, WHOLE_SEGMENTS, at);
+	__u32 n = RX_RESERVE(rx, ctl, need, WHOLE_SEGMENTS, at);
 
 	if (!n)
 		return 0;
 	__u32 fit = n == need ? all : n / each;
 	if (whole)
-		bytes = give_whole(ends, super, ring, at, READ_ONCE(r->zero));
+		bytes = give_whole(ends, super, ring, at, READ_ONCE(rx->zero));
 	else
-		bytes = give_segments(ends, c, ring, at, n, fit);
-	pass_on(r, ends->reg, dest, ring, at, n, fit, bytes, !whole);
+		bytes = give_segments(ends, work, ring, at, n, fit);
+	pass_slots_on(rx, ends->reg, dest, ring, at, n, fit, bytes, !whole);
 	return fit;
 }
 
-/* Copies a super-frame of so many frames to virtual port `d`, as deliver_skb does with others. A part of it may have no room. */
+/* Copies a super-frame of so many frames to virtual port `dest`, as deliver_skb does with others. A part of it may have no room. */
 __noinline int deliver_super(struct __sk_buff *skb, __u32 dest, __u32 frames)
 {
 	struct ends ends = { .skb = skb, .reg = inner(&regions, dest) };
 	void *state = inner(&states, dest);
 	struct cutting *work = cutting();
 	__u32 ring = ring_for(skb), all = frames, fit = 0;
-	int strange = look_at(skb);
+	int strange = find_super_headers(skb);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!ends.reg || !state || !work || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	if (!strange) {
 		all = segments(&work->super);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts what the drivers of a switch's NICs took: one program for all of them, since it runs for each bulk of frames that any
- * XDP program in the system redirects to any interface. */
+/* Counts what the drivers of a switch's NICs took. One program serves all of them, since it runs for each bulk of frames that
+ * an XDP program of the system redirects to an interface. */
 #pragma once
 #include "nic/state.h"
 #include "common/netdev.h"

@@ -2,46 +2,46 @@
 /* A member by tc: `vale_skb` stands where the frames of an interface enter the stack, and moves the kernel's own buffers. What a
  * sender leaves to the interface stays left: segmentation, checksums, tags beside the bytes.
  *
- * It gives out itself what needs no more than a redirect, clones, or a copy into rings. All else takes the crossing, a pair of veths:
- * its inner end has `vale_wire`, so that the rules for NICs hold there as well, and the kernel cuts and finishes frames on the way. What
- * the switch has for the member comes back by the pair, and `vale_cross` redirects it to the interface. */
+ * It gives out itself what needs no more than a redirect, clones, or a copy into rings. All other frames take the crossing, a pair
+ * of veths. Its inner end has `vale_wire`, so the rules for NICs hold there as well. The kernel cuts and finishes frames on the
+ * way. Frames of the switch for the member come back by the pair, and `vale_cross` redirects them to the interface. */
 #pragma once
 #include "nic/host_tx.h"
 
 /* Leaves the frame to `vale_wire`. */
-static __always_inline int cross(struct sent *sent)
+static __always_inline int take_crossing(struct sent *sent)
 {
 	__u32 self = cfg.port;
 	struct port_conf *conf = conf_of(self);
 
-	sent->me->crossed += sent->frames;
+	sent->cpu->crossed += sent->frames;
 	return conf ? bpf_redirect(READ_ONCE(conf->crossing), 0) : TCX_DROP;
 }
 
 /* Counts a frame that is given out here. */
 static __always_inline void enter_direct(struct sent *sent)
 {
-	sent->me->tx.in += sent->frames;
-	sent->me->direct += sent->frames;
+	sent->cpu->tx.in += sent->frames;
+	sent->cpu->direct += sent->frames;
 }
 
 /* Gives the frame to an interface, or to the stack behind one, which gets it when the program returns. */
-static __always_inline int redirect(struct sent *sent, struct port_conf *c, __u32 dest, __u32 to_host)
+static __always_inline int redirect_to_port(struct sent *sent, struct port_conf *conf, __u32 dest, __u32 to_host)
 {
 	struct nic_cpu *to = nic_of(dest);
 
 	if (!to)
 		return TCX_DROP;
 	count_direct(to, sent);
-	sent->me->copies += sent->frames;
-	sent->me->tx.out += sent->frames;
-	sent->me->tx.bytes += sent->bytes;
+	sent->cpu->copies += sent->frames;
+	sent->cpu->tx.out += sent->frames;
+	sent->cpu->tx.bytes += sent->bytes;
 	if (!to_host && !bpf_map_lookup_elem(&tc_devs, &dest))
 		return TCX_DROP; /* the counters of the port say so */
 	to->sent += sent->frames;
-	if (!to_host && READ_ONCE(c->nic[NIC_BESIDE]))
+	if (!to_host && READ_ONCE(conf->nic[NIC_BESIDE]))
 		WRITE_ONCE(to->pass, 1);
-	return bpf_redirect(READ_ONCE(c->nic[NIC_INDEX]), to_host ? BPF_F_INGRESS : 0);
+	return bpf_redirect(READ_ONCE(conf->nic[NIC_INDEX]), to_host ? BPF_F_INGRESS : 0);
 }
 
 /* Which kinds of ports a frame to all goes to. */
@@ -76,10 +76,10 @@ static __always_inline int flood_skb(struct sent *sent)
 
 	bpf_loop(PORTS, kind_nth, &kinds, 0);
 	if (kinds.far || (kinds.rings && !kinds.hosts && sent->skb->gso_size))
-		return cross(sent);
+		return take_crossing(sent);
 	enter_direct(sent);
 	bpf_loop(PORTS, send_nth, sent, 0);
-	return sent_to(sent, 0);
+	return finish_sent(sent, 0);
 }
 
 /* A frame to one port. */
@@ -91,43 +91,43 @@ static __always_inline int send_one(struct sent *sent, __u32 dest)
 		return TCX_DROP;
 	__u32 flags = READ_ONCE(conf->flags);
 	if (flags & PORT_NIC ? READ_ONCE(conf->nic[NIC_NETNS]) != nic.netns : sent->skb->gso_size && !can_cut(sent->skb))
-		return cross(sent);
+		return take_crossing(sent);
 	enter_direct(sent);
 	if (flags & PORT_NIC)
-		return redirect(sent, conf, dest, flags & PORT_HOST);
+		return redirect_to_port(sent, conf, dest, flags & PORT_HOST);
 	send_to(sent, dest);
-	return sent_to(sent, 0);
+	return finish_sent(sent, 0);
 }
 
 static __always_inline int enter_skb(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct sent sent = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .frames = frames_of(skb),
+	struct sent sent = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .cpu = nic_of(self), .frames = frames_of(skb),
 			  .bytes = skb->len, .short_of = NO_DESTINATION };
 	__u64 head[2] = {};
 
-	if (!sent.info || !sent.me)
+	if (!sent.info || !sent.cpu)
 		return TCX_DROP;
 	if (WITH_MODULE || READ_ONCE(sent.info->wires))
-		return cross(&sent);
+		return take_crossing(&sent);
 	if (skb->len < ETH_HLEN || bpf_skb_load_bytes(skb, 0, head, 12)) {
 		enter_direct(&sent);
-		return refuse(&sent, TOO_SHORT);
+		return refuse_frame(&sent, TOO_SHORT);
 	}
 	if (DECISION == HUB)
 		return flood_skb(&sent);
-	__u64 dst = head[0] & 0xffffffffffffULL, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
-	if (jiffies != sent.me->tick)
+	__u64 dst = head[0] & ADDRESS_BITS, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
+	if (jiffies != sent.cpu->tick)
 		begin_tick(jiffies);
-	learn(sent.me, src);
-	__u64 entry = look_up(sent.me, dst);
+	learn_source(sent.cpu, src);
+	__u64 entry = look_up_port(sent.cpu, dst);
 	if (!entry)
 		return flood_skb(&sent);
 	__u32 dest = entry & 0xff;
 	if (!(entry & ENTRY_BLACKHOLE) && dest != cfg.port)
 		return send_one(&sent, dest);
 	enter_direct(&sent);
-	return refuse(&sent, entry & ENTRY_BLACKHOLE ? BLACKHOLE : SAME_PORT);
+	return refuse_frame(&sent, entry & ENTRY_BLACKHOLE ? BLACKHOLE : SAME_PORT);
 }
 
 /* At the outer end of the crossing. */

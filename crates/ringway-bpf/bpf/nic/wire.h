@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Steps of a frame that comes in by a NIC: its addresses in the table, copies into the rings of virtual ports, redirects to other NICs, and
- * what is counted. */
+/* Steps of a frame that comes in by a NIC: its addresses in the table, copies into rings of virtual ports, redirects to other
+ * NICs, counters. */
 #pragma once
 #include "nic/state.h"
 #include "switch/fdb.h"
@@ -19,7 +19,7 @@ struct wire {
 	__u32 hosts;            /* not 0: the host's side of a NIC is there */
 };
 
-static __always_inline int lose(struct nic_cpu *cpu, __u32 why)
+static __always_inline int count_lost(struct nic_cpu *cpu, __u32 why)
 {
 	if (why < REASONS)
 		cpu->tx.drops[why]++;
@@ -46,7 +46,7 @@ __noinline int begin_tick(__u64 jiffies)
 }
 
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
-static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
+static __always_inline void learn_source(struct nic_cpu *cpu, __u64 src)
 {
 	__u32 zero = 0;
 
@@ -62,7 +62,7 @@ static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
 		return;
 	/* What was looked up last may be this address. */
 	cpu->last_dst = ~0ULL;
-	if (!fdb_note(h, cpu->now, cfg.port, READ_ONCE(sw->quota))) {
+	if (!fdb_remember(h, cpu->now, cfg.port, READ_ONCE(sw->quota))) {
 		cpu->unlearned++;
 		cpu->last_src = ~0ULL;
 	}
@@ -70,7 +70,7 @@ static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
 
 /* Where frames to an address go: an entry of the table, 0 for all ports. Noted like sources: frames to a station that moved
  * follow it in the next tick. */
-static __always_inline __u64 look_up(struct nic_cpu *cpu, __u64 dst)
+static __always_inline __u64 look_up_port(struct nic_cpu *cpu, __u64 dst)
 {
 	__u32 zero = 0;
 
@@ -94,50 +94,50 @@ struct slots {
 /* `zero` is 0, which the verifier does not know. */
 static __always_inline struct slots slots_at(void *ctx, void *reg, __u32 ring, __u64 at, __u32 len, __u32 zero)
 {
-	return (struct slots){ .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = zero & 0xffff, .len = len };
+	return (struct slots){ .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = zero & MAX_FRAME, .len = len };
 }
 
-/* Fills the next slot; `load(x, buf, n)` copies the next `n` bytes, and is 0 when it did. A slot whose buffer the receiver lost is
+/* Fills the next slot; `load(slots, buf, n)` copies the next `n` bytes, and is 0 when it did. A slot whose buffer the receiver lost is
  * passed on empty: its reader finds the frame bad and counts it. */
 #define DEFINE_FILL(name, load)                                                               \
-	LOOP_STEP(name, struct slots *x)                                                           \
+	LOOP_STEP(name, struct slots *slots)                                                           \
 	{                                                                                     \
-		__u32 ring = x->ring, n = x->len - x->done;                                   \
-		if (x->done >= x->len)                                                        \
+		__u32 ring = slots->ring, n = slots->len - slots->done;                                   \
+		if (slots->done >= slots->len)                                                        \
 			return 1;                                                             \
 		KEEP_BELOW(ring, cfg.rings);                                                  \
-		__u64 *slot = slot_of(x->reg, cfg.rings + ring, x->pos & MASK);               \
+		__u64 *slot = slot_of(slots->reg, cfg.rings + ring, slots->pos & MASK);               \
 		__u32 idx = READ_ONCE(*slot);                                                 \
 		if (n > cfg.buf_size)                                                         \
 			n = cfg.buf_size;                                                     \
-		__u64 more = x->done + n < x->len ? NS_MOREFRAG : 0;                          \
+		__u64 more = slots->done + n < slots->len ? NS_MOREFRAG : 0;                          \
 		__u32 less = less_one(n);                                                     \
 		int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||       \
-			  load(x, buf_of(x->reg, idx), less + 1);                             \
+			  load(slots, buf_of(slots->reg, idx), less + 1);                             \
 		WRITE_ONCE(*slot, (__u64)idx | (bad ? 0 : (__u64)n << 32) | more << 48);      \
-		x->done = (x->done + n) & 0x1ffff;                                            \
-		x->pos = (x->pos + 1) & MASK;                                                 \
+		slots->done = (slots->done + n) & UP_TO(MAX_FRAME + 1);                                            \
+		slots->pos = (slots->pos + 1) & MASK;                                                 \
 		return 0;                                                                     \
 	}
 
-/* Gives the receiver on ring `ring` of port `d` the `n` slots at `at`, which hold `frames` of `bytes` together. */
-static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u32 ring, __u64 at, __u32 n, __u32 frames,
+/* Gives the receiver on ring `ring` of port `dest` the `n` slots at `at`, which hold `frames` of `bytes` together. */
+static __always_inline void pass_slots_on(struct rx_state *rx, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 frames,
 				    __u64 bytes, __u32 unfinished)
 {
-	__u32 *told = told_of(reg, cfg.rings + ring);
+	__u32 *told = progress_of(reg, cfg.rings + ring);
 
-	if (unfinished && !READ_ONCE(told[(FED - TOLD) / 4]))
-		WRITE_ONCE(told[(FED - TOLD) / 4], 1);
-	rx_publish(r, told, at, n);
-	rx_wake(ctl_of(reg, cfg.rings + ring), d, ring);
-	__sync_fetch_and_add(&r->n.out, frames);
-	__sync_fetch_and_add(&r->n.bytes, bytes);
+	if (unfinished && !READ_ONCE(told[(PARTIAL_CHECKSUMS - KERNEL_PROGRESS) / 4]))
+		WRITE_ONCE(told[(PARTIAL_CHECKSUMS - KERNEL_PROGRESS) / 4], 1);
+	rx_publish(rx, told, at, n);
+	rx_wake(ctl_of(reg, cfg.rings + ring), dest, ring);
+	__sync_fetch_and_add(&rx->n.out, frames);
+	__sync_fetch_and_add(&rx->n.bytes, bytes);
 }
 
-#define LOAD_WIRE(x, buf, n) bpf_xdp_load_bytes((x)->ctx, (x)->done, buf, n)
+#define LOAD_WIRE(slots, buf, n) bpf_xdp_load_bytes((slots)->ctx, (slots)->done, buf, n)
 DEFINE_FILL(fill_from_wire, LOAD_WIRE)
 
-/* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
+/* Copies the frame to virtual port `dest`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
 __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 {
 	__u32 self = cfg.port;
@@ -145,10 +145,10 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	struct nic_cpu *cpu = nic_of(self);
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !state || !cpu || len > MAX_FRAME || ring >= cfg.rings)
 		return -1;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct rx_state *rx = rx_of(state, ring);
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
@@ -162,18 +162,18 @@ __noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 	}
 	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(cpu->zero));
 	until(fill_from_wire, &slots);
-	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
+	pass_slots_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
 /* Gives the frame to a NIC, or to all others: the kernel does so when the program returns. Two functions: with one call for
  * both maps the verifier could not replace it by that of the map's own function. */
-static __always_inline int hand(__u32 dest)
+static __always_inline int redirect_to_nic(__u32 dest)
 {
 	return bpf_redirect_map(&devs, dest, XDP_DROP);
 }
 
-static __always_inline int hand_all(void)
+static __always_inline int redirect_to_all_nics(void)
 {
 	return bpf_redirect_map(&all_devs, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS);
 }
@@ -191,7 +191,7 @@ static __always_inline void count_handed(__u32 dest, __u32 len)
 }
 
 /* A NIC can't be given a frame that was offered to it. */
-static __always_inline void withhold(__u32 dest, __u32 why)
+static __always_inline void count_withheld(__u32 dest, __u32 why)
 {
 	struct nic_cpu *to = nic_of(dest);
 

@@ -56,7 +56,7 @@ static long cut_part(__u32 i, struct cut *cut)
 	__u32 less = len - done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
-	FORGET(less);
+	KEEP_BOUND(less);
 	if (less >= cfg.buf_size || load_frame(cut->skb, from + done, buf, less + 1))
 		return 1;
 	if (!done) {
@@ -78,33 +78,33 @@ static long cut_part(__u32 i, struct cut *cut)
 }
 
 /* Cuts a super-frame. Segments that the ring has no room for are lost, those before them are not. */
-static __always_inline void cut(struct __sk_buff *skb, struct kring *k, struct ctl *ctl, __u32 rx)
+static __always_inline void cut_super_frame(struct __sk_buff *skb, struct kring *kring, struct ctl *ctl, __u32 rx)
 {
 	/* 0, which the verifier does not know: before Linux 6.7 it takes what a loop changes for constant, and removes code. */
-	__u32 zero = READ_ONCE(k->gen);
-	struct cut c = { .skb = skb, .ring = cfg.tx_rings + rx, .tail = k->tail, .end = k->tail, .nth = zero,
+	__u32 zero = READ_ONCE(kring->gen);
+	struct cut job = { .skb = skb, .ring = cfg.tx_rings + rx, .tail = kring->tail, .end = kring->tail, .nth = zero,
 			 .done = zero, .lost = zero, .bytes = zero };
 
-	if (look(skb, &c.super)) {
-		k->n.in++;
-		k->n.drops[BAD_OFFLOAD]++;
+	if (find_headers(skb, &job.super)) {
+		kring->n.in++;
+		kring->n.drops[BAD_OFFLOAD]++;
 		return;
 	}
-	__u32 all = segments(&c.super);
-	__u32 slots = (c.super.head + c.super.mss + cfg.buf_size - 1) / cfg.buf_size; /* of a segment */
-	k->n.in += all;
-	if (c.tail >= cfg.slots || slots == 0 || slots > 64 || slots >= cfg.slots) {
-		k->n.drops[TOO_LONG] += all;
+	__u32 all = segments(&job.super);
+	__u32 slots = (job.super.head + job.super.mss + cfg.buf_size - 1) / cfg.buf_size; /* of a segment */
+	kring->n.in += all;
+	if (job.tail >= cfg.slots || slots == 0 || slots > MAX_CHAIN || slots >= cfg.slots) {
+		kring->n.drops[TOO_LONG] += all;
 		return;
 	}
-	__u32 fit = room(k, ctl, c.tail, all * slots) / slots;
-	c.fit = fit < all ? fit : all;
-	bpf_loop(c.fit * slots, cut_part, &c, 0);
-	__u32 out = c.nth + c.lost;
-	k->n.drops[RING_FULL] += all - c.fit;
-	k->n.drops[c.lost ? BAD_SLOT : BAD_OFFLOAD] += c.fit - out;
-	k->n.out += out;
-	k->n.bytes += c.bytes;
+	__u32 fit = free_slots(kring, ctl, job.tail, all * slots) / slots;
+	job.fit = fit < all ? fit : all;
+	bpf_loop(job.fit * slots, cut_part, &job, 0);
+	__u32 out = job.nth + job.lost;
+	kring->n.drops[RING_FULL] += all - job.fit;
+	kring->n.drops[job.lost ? BAD_SLOT : BAD_OFFLOAD] += job.fit - out;
+	kring->n.out += out;
+	kring->n.bytes += job.bytes;
 	if (out)
-		publish(k, ctl, rx, c.end);
+		publish_slots(kring, ctl, rx, job.end);
 }

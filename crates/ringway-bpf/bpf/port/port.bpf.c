@@ -6,6 +6,7 @@
 #include "port/host_cut.h"
 #include "common/copy.h"
 #include "common/netdev.h"
+#include "common/tcx.h"
 
 DEFINE_LONG_FRAME(nic_long, struct xdp_md, bpf_xdp_load_bytes)
 DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
@@ -44,7 +45,7 @@ int nic_rx(struct xdp_md *ctx)
 		return TAKEN;
 	}
 	__u32 tail = kring->tail;
-	if (tail >= cfg.slots || !room(kring, ctl, tail, 1)) {
+	if (tail >= cfg.slots || !free_slots(kring, ctl, tail, 1)) {
 		kring->n.drops[RING_FULL]++;
 		return TAKEN;
 	}
@@ -55,7 +56,7 @@ int nic_rx(struct xdp_md *ctx)
 		// reader finds it bad and counts the drop in place of a delivery.
 		kring->n.out++;
 		WRITE_ONCE(*slot, 0);
-		publish(kring, ctl, queue, next(tail));
+		publish_slots(kring, ctl, queue, next(tail));
 		return TAKEN;
 	}
 	void *buf = buf_of(reg, idx);
@@ -70,13 +71,9 @@ int nic_rx(struct xdp_md *ctx)
 	WRITE_ONCE(*slot, (__u64)idx | len << 32);
 	kring->n.out++;
 	kring->n.bytes += len;
-	publish(kring, ctl, queue, next(tail));
+	publish_slots(kring, ctl, queue, next(tail));
 	return TAKEN;
 }
-
-#define TCX_NEXT -1
-#define TCX_PASS 0
-#define TCX_DROP 2
 
 /* The receiving half of host rings: what the host sends on an interface goes to a ring instead of the wire. There is
  * one ring for each CPU: this program runs with softirqs off, so a CPU is a single writer and needs no lock. */
@@ -94,7 +91,7 @@ int host_rx(struct __sk_buff *skb)
 		return TCX_PASS;
 	__u64 out = kring->n.out;
 	if (skb->gso_size) {
-		cut(skb, kring, ctl_of(reg, ring), cpu);
+		cut_super_frame(skb, kring, ctl_of(reg, ring), cpu);
 	} else {
 		kring->n.in++;
 		if (skb->len < ETH_HLEN)
@@ -117,7 +114,7 @@ struct {
 } device SEC(".maps");
 
 /* Transmission: never attached to the interface. A sync runs it once per frame on live frames (BPF_PROG_RUN,
- * Linux 5.18), and each run takes the next slot of a tx ring and sends it to the interface or into the host stack.
+ * Linux 5.18). Each run takes the next slot of a tx ring, and sends it to the interface or into the host stack.
  *
  * The caller chooses the ring by the length of the frame it passes in: 64 + ring. Live frames are recycled pages, so
  * every byte that is sent is written. */
@@ -144,8 +141,8 @@ int tx(struct xdp_md *ctx)
 	if (tail >= cfg.slots || head >= cfg.slots || tail == head)
 		return XDP_DROP;
 	__u64 s = READ_ONCE(*slot_of(reg, ring, tail));
-	__u32 idx = s, len = (s >> 32) & 0xffff;
-	__u32 flags = s >> 48;
+	__u32 idx = s, len = SLOT_LEN(s);
+	__u32 flags = SLOT_FLAGS(s);
 	WRITE_ONCE(kring->tail, next(tail));
 	kring->n.in++;
 	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || flags & NS_MOREFRAG) {
@@ -182,7 +179,7 @@ int taken(__u64 *args)
 	const struct net_device___l *from = (void *)args[0], *to = (void *)args[1];
 	int sent = args[2], drops = args[3], error = args[4];
 
-	if (to->ifindex != cfg.ifindex || from->ifindex != 1 || to->nd_net.net->ns.inum != cfg.netns)
+	if (to->ifindex != cfg.ifindex || from->ifindex != LOOPBACK || to->nd_net.net->ns.inum != cfg.netns)
 		return 0;
 	__u32 ring = cfg.tx_rings + cfg.rx_rings;
 	struct kring *kring = bpf_map_lookup_elem(&kstate, &ring);

@@ -8,6 +8,9 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "common/abi.h"
+#include "common/ether.h"
+#include "common/once.h"
 
 /* Set by the library before load. */
 struct config {
@@ -29,7 +32,8 @@ struct config {
 };
 #define ALL_QUEUES (~0u)
 const volatile struct config cfg = {};
-#include "common/abi.h"
+#define HAS_CFG
+#include "common/region.h"
 
 /* The kernel's own state of a ring; the client maps it read-only. One writer at a time: NAPI of a queue for rx, the
  * CPU for host rx, the caller of a sync for tx. */

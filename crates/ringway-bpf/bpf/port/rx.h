@@ -15,14 +15,14 @@ struct {
 } bells SEC(".maps");
 
 /* Free slots from k->tail on. The client's head is believed only within the range handed out to it. */
-static __always_inline __u32 room(struct kring *kring, struct ctl *c, __u32 tail, __u32 want)
+static __always_inline __u32 free_slots(struct kring *kring, struct ctl *ctl, __u32 tail, __u32 want)
 {
 	__u32 last = kring->head;
 	__u32 have = cfg.slots - 1 - dist(last, tail);
 
 	if (have >= want)
 		return have;
-	__u32 head = READ_ONCE(c->head);
+	__u32 head = READ_ONCE(ctl->head);
 	if (head >= cfg.slots || dist(last, head) > dist(last, tail)) {
 		kring->n.resets++;
 		return have;
@@ -33,10 +33,10 @@ static __always_inline __u32 room(struct kring *kring, struct ctl *c, __u32 tail
 
 /* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
  * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
-static __always_inline void publish(struct kring *kring, struct ctl *c, __u32 rx, __u32 tail)
+static __always_inline void publish_slots(struct kring *kring, struct ctl *ctl, __u32 rx, __u32 tail)
 {
 	__sync_lock_test_and_set(&kring->tail, tail);
-	if (!READ_ONCE(c->wish) || !__sync_lock_test_and_set(&c->wish, 0))
+	if (!READ_ONCE(ctl->wish) || !__sync_lock_test_and_set(&ctl->wish, 0))
 		return;
 	void *bell = bpf_map_lookup_elem(&bells, &rx);
 	if (!bell)
@@ -46,21 +46,19 @@ static __always_inline void publish(struct kring *kring, struct ctl *c, __u32 rx
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 }
 
-#define MAX_PARTS 64 /* slots of a frame */
-
 /* A frame on its way into several slots. */
 struct long_frame {
 	void *ctx;
 	__u32 ring, tail, len, done, bad, lost;
 };
 
-/* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. When the client lost a slot's buffer, the slot
- * is passed on empty: the reader finds the frame bad and counts the drop in place of a delivery, and the ring keeps turning. */
+/* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. A slot whose buffer the client lost is
+ * passed on empty, so that the ring keeps turning. The reader finds the frame bad, and counts the drop instead of a delivery. */
 static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*load)(void *ctx, __u32 at, void *buf, __u32 n))
 {
 	__u32 zero = 0, n = frame->len - frame->done, tail = frame->tail, ring = frame->ring;
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!reg || ring >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || frame->done >= frame->len || i > MAX_PARTS)
+	if (!reg || ring >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || frame->done >= frame->len || i > MAX_CHAIN)
 		return 1;
 	__u64 *slot = slot_of(reg, ring, tail);
 	__u32 idx = READ_ONCE(*slot);
@@ -86,23 +84,23 @@ static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*l
 
 /* Puts a frame of any length into as many slots as it needs; `part` fills one. bpf_loop keeps the verifier from walking 64 iterations;
  * nothing is published before the whole frame is in. */
-static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl *c, __u32 rx, __u32 len, void *part)
+static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl *ctl, __u32 rx, __u32 len, void *part)
 {
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
 	struct long_frame frame = { .ctx = ctx, .ring = cfg.tx_rings + rx, .tail = kring->tail, .len = len, .done = READ_ONCE(kring->unused[0]) };
 
-	if (len > 65535 || need > MAX_PARTS || need >= cfg.slots) {
+	if (len > MAX_FRAME || need > MAX_CHAIN || need >= cfg.slots) {
 		kring->n.drops[TOO_LONG]++;
 		return;
 	}
-	if (frame.tail >= cfg.slots || room(kring, c, frame.tail, need) < need) {
+	if (frame.tail >= cfg.slots || free_slots(kring, ctl, frame.tail, need) < need) {
 		kring->n.drops[RING_FULL]++;
 		return;
 	}
 	bpf_loop(need, part, &frame, 0);
 	if (frame.lost) {
 		kring->n.out++;
-		publish(kring, c, rx, frame.tail);
+		publish_slots(kring, ctl, rx, frame.tail);
 		return;
 	}
 	if (frame.bad || frame.done != len) {
@@ -111,7 +109,7 @@ static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl 
 	}
 	kring->n.out++;
 	kring->n.bytes += len;
-	publish(kring, c, rx, frame.tail);
+	publish_slots(kring, ctl, rx, frame.tail);
 }
 
 /* A function that puts a frame of any length: `load_bytes` is the helper of the program type. */
@@ -120,11 +118,11 @@ static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl 
 	{                                                                                           \
 		return load_bytes((context *)ctx, at, buf, n);                                      \
 	}                                                                                           \
-	static long name##_part(__u32 i, struct long_frame *f)                                      \
+	static long name##_part(__u32 i, struct long_frame *frame)                                  \
 	{                                                                                           \
-		return put_part(i, f, name##_load);                                                 \
+		return put_part(i, frame, name##_load);                                                 \
 	}                                                                                           \
-	static __always_inline void name(context *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len) \
+	static __always_inline void name(context *ctx, struct kring *kring, struct ctl *ctl, __u32 rx, __u32 len) \
 	{                                                                                           \
-		put_long(ctx, k, c, rx, len, name##_part);                                          \
+		put_long(ctx, kring, ctl, rx, len, name##_part);                                          \
 	}

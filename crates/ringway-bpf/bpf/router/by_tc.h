@@ -11,7 +11,7 @@
 #define TUNNEL 128
 
 /* Has the headers lie in the first piece, as far as there are some. */
-static __always_inline void gather(struct __sk_buff *ctx)
+static __always_inline void gather_headers(struct __sk_buff *ctx)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 all = ctx->len;
@@ -46,62 +46,62 @@ static __always_inline __u32 why_not_out(struct __sk_buff *ctx __attribute__((un
 }
 
 /* Bytes of headers that each segment of a super-frame has; 0 where that is not known. */
-static __always_inline __u32 headers_of(struct __sk_buff *ctx, struct packet *p)
+static __always_inline __u32 headers_of(struct __sk_buff *ctx, struct packet *packet)
 {
 	__u8 words;
 
-	if (p->protocol == PROTO_UDP)
-		return p->header + 8;
-	if (p->protocol != PROTO_TCP || bpf_skb_load_bytes(ctx, ETH_HLEN + p->header + 12, &words, 1))
+	if (packet->protocol == PROTO_UDP)
+		return packet->header + 8;
+	if (packet->protocol != PROTO_TCP || bpf_skb_load_bytes(ctx, ETH_HLEN + packet->header + 12, &words, 1))
 		return 0;
-	return p->header + (words >> 4) * 4;
+	return packet->header + (words >> 4) * 4;
 }
 
 /* Why a packet that is longer than the MTU stays, or 0: segments of a super-frame may be short enough. What the kernel would cut
  * otherwise than it seems is the kernel's. */
-static __always_inline __u32 why_too_long(struct __sk_buff *ctx, struct packet *p, __u32 mtu)
+static __always_inline __u32 why_too_long(struct __sk_buff *ctx, struct packet *packet, __u32 mtu)
 {
 	__u32 size = ctx->gso_size, headers;
 
 	if (!size)
 		return TOO_BIG;
-	headers = headers_of(ctx, p);
+	headers = headers_of(ctx, packet);
 	if (!headers)
 		return KERNEL_ROUTE;
 	if (headers + size > mtu)
 		return TOO_BIG;
-	return p->protocol == PROTO_UDP && headers + TUNNEL + size > mtu ? KERNEL_ROUTE : 0;
+	return packet->protocol == PROTO_UDP && headers + TUNNEL + size > mtu ? KERNEL_ROUTE : 0;
 }
 
 /* What has to be done before a packet is changed; 0 when it can't be. */
-static __always_inline int make_ready(struct __sk_buff *ctx, struct packet *p)
+static __always_inline int make_ready(struct __sk_buff *ctx, struct packet *packet)
 {
-	return !p->trim || (!ctx->gso_size && !bpf_skb_change_tail(ctx, ETH_HLEN + p->len, 0));
+	return !packet->trim || (!ctx->gso_size && !bpf_skb_change_tail(ctx, ETH_HLEN + packet->len, 0));
 }
 
-static __always_inline int make_ready4(struct __sk_buff *ctx, struct packet *p)
+static __always_inline int make_ready4(struct __sk_buff *ctx, struct packet *packet)
 {
-	return make_ready(ctx, p);
+	return make_ready(ctx, packet);
 }
 
-static __always_inline int make_ready6(struct __sk_buff *ctx, struct packet *p)
+static __always_inline int make_ready6(struct __sk_buff *ctx, struct packet *packet)
 {
-	return make_ready(ctx, p);
+	return make_ready(ctx, packet);
 }
 
 /* The hop limit of IPv6 is one less: a NIC may have added up the bytes. A header of IPv4 has the same sum as before. */
-static __always_inline void note_hop(struct __sk_buff *ctx)
+static __always_inline void update_hop_sum(struct __sk_buff *ctx)
 {
 	bpf_csum_update(ctx, ~0x0100U);
 }
 
 /* Off it goes, with its new header, by the queue of the interface. */
-static __always_inline int leave(struct __sk_buff *ctx, struct way *w, struct packet *p)
+static __always_inline int send_out(struct __sk_buff *ctx, struct way *way, struct packet *packet)
 {
 	__u32 n = frames_of(ctx);
 
-	count_hop(p->number, n, n > 1 ? p->len + (n - 1) * headers_of(ctx, p) : p->len);
-	count_of(w->member, SENT, n);
+	count_hop(packet->number, n, n > 1 ? packet->len + (n - 1) * headers_of(ctx, packet) : packet->len);
+	count_of(way->member, SENT, n);
 	CUT(WRITTEN);
-	return bpf_redirect(w->egress, 0);
+	return bpf_redirect(way->egress, 0);
 }

@@ -5,7 +5,7 @@
 #include "router/checksum.h"
 
 /* Has the headers lie in the first piece; a frame is as the driver left it. */
-static __always_inline void gather(struct xdp_md *ctx __attribute__((unused)))
+static __always_inline void gather_headers(struct xdp_md *ctx __attribute__((unused)))
 {
 }
 
@@ -39,36 +39,36 @@ __noinline int why_not_by_xdp(struct xdp_md *ctx, __u32 egress)
 }
 
 /* Chooses the interface that a packet leaves by. Why it can't, or 0. */
-static __always_inline __u32 why_not_out(struct xdp_md *ctx, struct way *w)
+static __always_inline __u32 why_not_out(struct xdp_md *ctx, struct way *way)
 {
-	return bpf_redirect_map(&devs, w->egress, XDP_PASS) == XDP_REDIRECT ? 0 : why_not_by_xdp(ctx, w->egress);
+	return bpf_redirect_map(&devs, way->egress, XDP_PASS) == XDP_REDIRECT ? 0 : why_not_by_xdp(ctx, way->egress);
 }
 
 /* Why a packet that is longer than the MTU stays, or 0. */
-static __always_inline __u32 why_too_long(struct xdp_md *ctx __attribute__((unused)), struct packet *p __attribute__((unused)),
+static __always_inline __u32 why_too_long(struct xdp_md *ctx __attribute__((unused)), struct packet *packet __attribute__((unused)),
 					  __u32 mtu __attribute__((unused)))
 {
 	return TOO_BIG;
 }
 
 /* What has to be done before a packet is changed; 0 when it can't be. */
-static __always_inline int make_ready4(struct xdp_md *ctx, struct packet *p __attribute__((unused)))
+static __always_inline int make_ready4(struct xdp_md *ctx, struct packet *packet __attribute__((unused)))
 {
 	return !cfg.software || finish_sum4(ctx);
 }
 
-static __always_inline int make_ready6(struct xdp_md *ctx, struct packet *p __attribute__((unused)))
+static __always_inline int make_ready6(struct xdp_md *ctx, struct packet *packet __attribute__((unused)))
 {
 	return !cfg.software || finish_sum6(ctx);
 }
 
 /* The hop limit of IPv6 is one less. */
-static __always_inline void note_hop(struct xdp_md *ctx __attribute__((unused)))
+static __always_inline void update_hop_sum(struct xdp_md *ctx __attribute__((unused)))
 {
 }
 
 /* Off it goes, with its new header. */
-static __always_inline int leave(struct xdp_md *ctx, struct way *w __attribute__((unused)), struct packet *packet)
+static __always_inline int send_out(struct xdp_md *ctx, struct way *way __attribute__((unused)), struct packet *packet)
 {
 	count_hop(packet->number, 1, packet->len);
 	if (packet->trim)

@@ -3,12 +3,13 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "common/tcx.h"
 
 #ifdef BY_TC
 
 #define FRAME struct __sk_buff
-#define DROP 2  /* TCX_DROP */
-#define PASS -1 /* TCX_NEXT: on to the next program there, then to the stack */
+#define DROP TCX_DROP
+#define PASS TCX_NEXT
 
 static __always_inline __u32 length_of(FRAME *ctx)
 {

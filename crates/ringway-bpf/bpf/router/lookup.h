@@ -60,7 +60,7 @@ LOOP_STEP(halve, struct keys *loop)
 	__u32 key = READ_ONCE(*(__u16 *)(loop->fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
 	loop->run += key <= loop->value ? half : 0;
 	loop->rest -= half;
-	asm volatile("" : "+r"(loop->run), "+r"(loop->rest));
+	KEEP_BOUND_2(loop->run, loop->rest);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ LOOP_STEP(descend, struct descent *loop)
 		if (leaf & HANDLE)
 			leaf = leaf_of(loop->fib, cfg.words6, leaf, value & 0xff);
 	}
-	FORGET(leaf);
+	KEEP_BOUND(leaf);
 	loop->leaf = leaf;
 	return 0;
 }

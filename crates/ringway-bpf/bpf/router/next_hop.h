@@ -6,6 +6,8 @@
 /* Looks at an entry that is being written, before its packet is left to the host. */
 #define LOOKS 8
 
+#define GROUP_SIZE 256 /* next hops of a group */
+
 /* What of an entry a packet needs. */
 struct way {
 	__u32 verdict, mtu, egress, group;
@@ -68,11 +70,11 @@ static __always_inline __u32 flow_hash(struct side *from, struct side *to, __u32
 
 static __always_inline int has_ports(__u32 protocol)
 {
-	return protocol == 6 || protocol == 17 || protocol == 132 || protocol == 33;
+	return protocol == PROTO_TCP || protocol == PROTO_UDP || protocol == PROTO_SCTP || protocol == PROTO_DCCP;
 }
 
 /* Number of the next hop that a packet's flow has in a group; 0 in an empty one. */
-__noinline int pick(FRAME *ctx, __u32 group)
+__noinline int pick_member(FRAME *ctx, __u32 group)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
 	struct side from = {}, to = {};
@@ -132,27 +134,27 @@ struct members {
 	__u32 why; /* the best that one said */
 };
 
-SELDOM_STEP(ask_member, struct members *x)
+SELDOM_STEP(ask_member, struct members *loop)
 {
-	__u32 number = READ_ONCE(x->all[plus((x->group & cfg.groups) << 8, x->i++ & 0xff)]);
+	__u32 number = READ_ONCE(loop->all[plus((loop->group & cfg.groups) << 8, loop->i++ & (GROUP_SIZE - 1))]);
 
-	if (!number || number == x->last)
+	if (!number || number == loop->last)
 		return 0;
-	x->last = number;
-	FORGET(x->last);
+	loop->last = number;
+	KEEP_BOUND(loop->last);
 	__u32 why = why_member_not_back(number);
 	if (why != REVERSE_PATH)
-		x->why = why;
+		loop->why = why;
 	return !why;
 }
 
 /* The best that a member of a group says. */
 __noinline int why_none_back(__u32 group)
 {
-	struct members x = { .all = START(groups), .group = group, .i = zero() & 0xff, .last = zero(), .why = REVERSE_PATH };
+	struct members loop = { .all = START(groups), .group = group, .i = zero() & (GROUP_SIZE - 1), .last = zero(), .why = REVERSE_PATH };
 
-	repeat_seldom(256, 0x1ff, ask_member, &x);
-	return x.why;
+	repeat_seldom(GROUP_SIZE, UP_TO(GROUP_SIZE), ask_member, &loop);
+	return loop.why;
 }
 
 /* Why a packet whose source has this next hop fails the reverse path filter (RFC 3704), or 0. */
@@ -174,8 +176,8 @@ __noinline int why_reverse(__u32 number, __u32 strict)
 static __always_inline void count_hop(__u32 number, __u32 packets, __u32 bytes)
 {
 	struct hop_count *all = START(tally);
-	struct hop_count *c = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
+	struct hop_count *count = &all[plus((bpf_get_smp_processor_id() & cfg.cpus) << 16, number & 0xffff)];
 
-	c->packets += packets;
-	c->bytes += bytes;
+	count->packets += packets;
+	count->bytes += bytes;
 }

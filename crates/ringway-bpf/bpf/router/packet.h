@@ -20,6 +20,8 @@ __noinline int cut_off(FRAME *ctx, __u32 header)
 	return behind(ctx, header) < 0 ? drop(ctx, MALFORMED) : to_host(ctx, KERNEL_ROUTE);
 }
 
+#define LINK_LOCAL4 0xa9fe /* 169.254.0.0/16 */
+
 /* Why a packet with unusual addresses is not forwarded, or 0. Rules 8 to 10. */
 __noinline int why_not4(__u32 from, __u32 to)
 {
@@ -29,7 +31,7 @@ __noinline int why_not4(__u32 from, __u32 to)
 		return MARTIAN_SOURCE;
 	if (b == 0 || b == 127)
 		return MARTIAN_DESTINATION;
-	return (b & 0xf0) == 224 || to == ~0U || to >> 16 == 0xa9fe ? LOCAL : 0;
+	return (b & 0xf0) == 224 || to == ~0U || to >> 16 == LINK_LOCAL4 ? LOCAL : 0;
 }
 
 __noinline int why_not6(__u64 from_high, __u64 from_low, __u64 to_high, __u64 to_low)
@@ -48,7 +50,7 @@ __noinline int is_bad(FRAME *ctx, __u32 words)
 	__u64 sum = 0;
 
 	words &= 15;
-	FORGET(words);
+	KEEP_BOUND(words);
 	if (words < 5 || words > 15 || load_bytes(ctx, ETH_HLEN, head, words * 4))
 		return 1;
 	for (__u32 i = 0; i < 15; i++)
@@ -79,50 +81,50 @@ static __always_inline __u32 why_not(__u32 verdict)
 }
 
 /* The link header, and off it goes. */
-static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct packet *p)
+static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct packet *packet)
 {
 	*(__u64 *)pkt = way->header[0];
 	*(__u32 *)(pkt + 8) = way->header[1];
 	*(__u16 *)(pkt + 12) = way->header[1] >> 32;
 	count(ctx, FORWARDED);
-	return leave(ctx, way, p);
+	return send_out(ctx, way, packet);
 }
 
 /* Rules 12 to 20: finds the way of a packet. Returns why it has none, or 0. `reverse` is evaluated where the reverse path filter
  * has its turn: why it fails, or 0. */
-#define FIND_WAY(ctx, p, w, reverse)                                                          \
+#define FIND_WAY(ctx, packet, way, reverse)                                                          \
 	({                                                                                    \
 		__label__ done_;                                                              \
 		__u32 why_ = UNREACHABLE;                                                     \
-		if (!(p)->number)                                                             \
+		if (!(packet)->number)                                                             \
 			goto done_;                                                           \
-		read_hop((p)->number, w);                                                     \
-		if ((w)->verdict == GROUP) {                                                  \
-			(p)->number = pick(ctx, (w)->group) & 0xffff;                         \
-			if (!(p)->number)                                                     \
+		read_hop((packet)->number, way);                                                     \
+		if ((way)->verdict == GROUP) {                                                  \
+			(packet)->number = pick_member(ctx, (way)->group) & 0xffff;                         \
+			if (!(packet)->number)                                                     \
 				goto done_;                                                   \
-			read_hop((p)->number, w);                                             \
+			read_hop((packet)->number, way);                                             \
 		}                                                                             \
 		why_ = LOCAL;                                                                 \
-		if ((w)->verdict == FOR_HOST)                                                 \
+		if ((way)->verdict == FOR_HOST)                                                 \
 			goto done_;                                                           \
-		why_ = (p)->strict || (p)->loose ? (reverse) : 0;                             \
+		why_ = (packet)->strict || (packet)->loose ? (reverse) : 0;                             \
 		if (why_)                                                                     \
 			goto done_;                                                           \
-		why_ = why_not((w)->verdict);                                                 \
+		why_ = why_not((way)->verdict);                                                 \
 		if (why_)                                                                     \
 			goto done_;                                                           \
 		why_ = TTL;                                                                   \
-		if ((p)->ttl <= 1)                                                            \
+		if ((packet)->ttl <= 1)                                                            \
 			goto done_;                                                           \
 		why_ = KERNEL_ROUTE;                                                          \
-		if ((w)->verdict != READY && (w)->verdict != INCOMPLETE)                      \
+		if ((way)->verdict != READY && (way)->verdict != INCOMPLETE)                      \
 			goto done_;                                                           \
-		why_ = why_not_out(ctx, w);                                                   \
+		why_ = why_not_out(ctx, way);                                                   \
 		if (why_)                                                                     \
 			goto done_;                                                           \
-		why_ = (w)->verdict == INCOMPLETE ? UNRESOLVED :                              \
-		       (p)->len > (w)->mtu        ? why_too_long(ctx, p, (w)->mtu) : 0;       \
+		why_ = (way)->verdict == INCOMPLETE ? UNRESOLVED :                              \
+		       (packet)->len > (way)->mtu        ? why_too_long(ctx, packet, (way)->mtu) : 0;       \
 	done_:                                                                                \
 		why_;                                                                         \
 	})
@@ -153,7 +155,7 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 		return drop(ctx, BAD_CHECKSUM);
 	__u32 source = __builtin_bswap32(from), target = __builtin_bswap32(to);
 	if (source - (1U << 24) >= 223U << 24 || target - (1U << 24) >= 223U << 24 || source >> 24 == 127 || target >> 24 == 127 ||
-	    target >> 16 == 0xa9fe) {
+	    target >> 16 == LINK_LOCAL4) {
 		int why = why_not4(source, target);
 		if (why)
 			return finish(ctx, why);
@@ -222,14 +224,14 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 	if (pkt + ETH_HLEN + 40 > end)
 		return cut_off(ctx, 40);
 	*(__u8 *)(pkt + ETH_HLEN + 7) = packet.ttl - 1;
-	note_hop(ctx);
+	update_hop_sum(ctx);
 	return send(ctx, pkt, &way, &packet);
 }
 
 /* All the rules. */
 static __always_inline int route(FRAME *ctx)
 {
-	gather(ctx);
+	gather_headers(ctx);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	CUT(RECEIVED);
 	__u64 me = READ_ONCE(members[cfg.member].word);

@@ -4,7 +4,7 @@
  *
  * Each member, an interface, has an instance of the program with its number in read-only data. Tables are written by the control
  * process, which maps them; programs only read them. All maps are values of their own section: the program has their addresses
- * as constants and looks up no map but those of interfaces.
+ * as constants, and looks up only the maps of interfaces.
  */
 #pragma once
 #include "router/frame.h"
@@ -73,7 +73,7 @@ struct member {
 };
 _Static_assert(sizeof(struct member) == 64, "pinned routers of this magic number have it so");
 
-#define MAC 0xffffffffffffULL
+#define MAC ADDRESS_BITS
 #define FORWARDS4 (1ULL << 48)
 #define FORWARDS6 (1ULL << 49)
 #define STRICT4 (1ULL << 50)
@@ -132,7 +132,7 @@ VALUE(__u16, groups, 1);            /* 256 for each group */
 #define START(name)                                                                           \
 	({                                                                                    \
 		void *start_ = name;                                                          \
-		FORGET(start_);                                                               \
+		KEEP_BOUND(start_);                                                               \
 		start_;                                                                       \
 	})
 
@@ -166,18 +166,18 @@ static __always_inline __u32 zero(void)
 static __always_inline void count_of(__u32 member, __u32 what, __u32 n)
 {
 	__u32 at = plus((bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS, member & (MEMBERS - 1));
-	struct counts *c = START(counts);
+	struct counts *all = START(counts);
 
-	c[at].n[what] += n;
+	all[at].n[what] += n;
 }
 
 /* Counts what comes in by this one. */
 static __always_inline void count(FRAME *ctx, __u32 what)
 {
 	__u32 at = (bpf_get_smp_processor_id() & cfg.cpus) * MEMBERS + cfg.member;
-	struct counts *c = START(counts);
+	struct counts *all = START(counts);
 
-	c[at].n[what & 31] += frames_of(ctx);
+	all[at].n[what & 31] += frames_of(ctx);
 }
 
 static __always_inline int drop(FRAME *ctx, __u32 why)
@@ -192,26 +192,26 @@ struct claim {
 };
 
 /* Tries to take the place of the next packet; another CPU may take it first. */
-LOOP_STEP(take_place, struct claim *x)
+LOOP_STEP(take_place, struct claim *loop)
 {
-	__u64 was = READ_ONCE(*x->due), from = was > x->now ? was : x->now;
-	__u32 kind = x->kind & 1;
+	__u64 was = READ_ONCE(*loop->due), from = was > loop->now ? was : loop->now;
+	__u32 kind = loop->kind & 1;
 
-	if (from - x->now > cfg.early[kind])
+	if (from - loop->now > cfg.early[kind])
 		return 1;
-	if (__sync_val_compare_and_swap(x->due, was, from + cfg.step[kind]) != was)
+	if (__sync_val_compare_and_swap(loop->due, was, from + cfg.step[kind]) != was)
 		return 0;
-	x->above = 0;
+	loop->above = 0;
 	return 1;
 }
 
 /* Whether one more packet to the host is above the budget of its kind. */
 static __always_inline int is_above(__u32 kind)
 {
-	struct claim x = { .due = &budgets[cfg.member].due[kind], .now = bpf_ktime_get_coarse_ns(), .kind = kind, .above = 1 };
+	struct claim loop = { .due = &budgets[cfg.member].due[kind], .now = bpf_ktime_get_coarse_ns(), .kind = kind, .above = 1 };
 
-	until(take_place, &x);
-	return x.above;
+	until(take_place, &loop);
+	return loop.above;
 }
 
 #define PLAIN (1 << LOCAL | 1 << LINK_MULTICAST | 1 << OTHER_STATION | 1 << NOT_IP)

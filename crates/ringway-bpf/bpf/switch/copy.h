@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Copies between buffers in 8-byte steps, never a byte more than the frame has: what lies behind it in the sender's buffer
- * is none of the receiver's business. A length that is no multiple of the step is covered by a second step that overlaps
- * the first. */
+/* Copies between buffers in 8-byte steps, never a byte more than the frame has: the receiver must not see what lies behind it.
+ * For a length that is no multiple of the step, a second step overlaps the first. */
 #pragma once
+#include "common/copy.h"
 #include "switch/state.h"
-
-static __always_inline void copy_step(void *to, const void *from, int bytes)
-{
-#pragma unroll
-	for (int i = 0; i < bytes / 8; i++)
-		((__u64 *)to)[i] = ((const __u64 *)from)[i];
-}
 
 /* Copies `len` bytes, at most `max`, which is a constant. `zero` is 0, which the verifier does not know. */
 static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u32 max, __u32 zero)
@@ -19,7 +12,7 @@ static __always_inline void copy_upto(void *to, const void *from, __u32 len, __u
 		__u32 o = start_of(zero & 0xfff);
 		for (; o + 64 <= len && can_loop; o = (o + 64) & 0xfff) {
 			/* Of the number itself, as the verifier is to see it. */
-			FORGET(o);
+			KEEP_BOUND(o);
 			if (o > max - 64)
 				break;
 			copy_step(to + o, from + o, 64);

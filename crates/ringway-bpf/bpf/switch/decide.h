@@ -13,13 +13,13 @@ static __always_inline void drop_frame(struct tx_state *tx, __u32 why)
 		tx->n.drops[why]++;
 }
 
-/* A run takes frames until the copies of those to all, and in bursts with features of all frames, take this long by the estimate
- * of spend(), which is twice what was measured for long frames. What each receiver costs besides, and frames to one port, have room below
- * the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
+/* A run takes frames until their copies take this long. The estimate of spend_budget() is twice what was measured for long
+ * frames. Copies of frames to all count, and in bursts with rules copies of all frames. What each receiver costs besides, and
+ * frames to one port, have room below the 2 ms that a run is to take at most. A frame is taken whole, however long that takes. */
 #define RUN_NS 1500000
 
 /* Notes the copies of a frame; whether the run has enough to do now. */
-static __always_inline int spend(struct tx_state *tx, __u32 copies, __u32 bytes, __u32 slots)
+static __always_inline int spend_budget(struct tx_state *tx, __u32 copies, __u32 bytes, __u32 slots)
 {
 	__u32 cost = copies * (64 * slots + bytes / 4);
 
@@ -29,14 +29,14 @@ static __always_inline int spend(struct tx_state *tx, __u32 copies, __u32 bytes,
 	return 0;
 }
 
-/* Whether frames of the burst are for `d`. */
+/* Whether frames of the burst are for `dest`. */
 static __always_inline int is_touched(struct tx_state *tx, __u32 dest)
 {
 	return tx->touched[dest >> 6 & 3] >> (dest & 63) & 1;
 }
 
-/* Appends slot `i` of the burst to the list of `d`. */
-static __always_inline void append(struct tx_state *tx, __u32 dest, __u32 i)
+/* Appends slot `i` of the burst to the list of `dest`. */
+static __always_inline void append_slot(struct tx_state *tx, __u32 dest, __u32 i)
 {
 	struct list *list = &tx->list[dest & 0xff];
 
@@ -54,54 +54,54 @@ static __always_inline void append(struct tx_state *tx, __u32 dest, __u32 i)
 }
 
 /* The destination of a frame with these keys of the table; learns its source. */
-static __always_inline __u32 destination_of(struct fdb *table, struct tx_state *t, __u64 dst, __u64 src, __u32 flags)
+static __always_inline __u32 destination_of(struct fdb *table, struct tx_state *tx, __u64 dst, __u64 src, __u32 flags)
 {
-	__u64 now = t->now;
+	__u64 now = tx->now;
 
 	if (DECISION == HUB) {
-		t->dst = flags >> 8 ? flags >> 8 : FLOOD;
-		return READ_ONCE(t->dst);
+		tx->dst = flags >> 8 ? flags >> 8 : FLOOD;
+		return READ_ONCE(tx->dst);
 	}
-	if (src != t->last_src && !((src | flags / NS_NO_LEARN) & 1)) {
+	if (src != tx->last_src && !((src | flags / NS_NO_LEARN) & 1)) {
 		__u64 h = mix(src);
-		t->last_src = src;
-		if (fdb_find(table, h) != fdb_fresh(h, now, sender(t))) {
+		tx->last_src = src;
+		if (fdb_find(table, h) != fdb_fresh(h, now, sender(tx))) {
 			/* What was looked up last may be this address. */
-			t->last_dst = ~0ULL;
-			if (!fdb_note(h, now, sender(t), t->quota)) {
-				t->unlearned++;
-				t->last_src = ~0ULL;
+			tx->last_dst = ~0ULL;
+			if (!fdb_remember(h, now, sender(tx), tx->quota)) {
+				tx->unlearned++;
+				tx->last_src = ~0ULL;
 			}
 		}
 	}
 	/* The result goes through memory: a constant would have the verifier walk the rest for each. */
-	if (dst != t->last_dst) {
-		t->varied = 1;
+	if (dst != tx->last_dst) {
+		tx->varied = 1;
 		__u64 entry = fdb_find(table, mix(dst));
-		t->last_dst = dst;
-		t->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
+		tx->last_dst = dst;
+		tx->dst = dst & 1 || !(__u8)entry || fdb_dead(entry, now) ? FLOOD : entry & (ENTRY_BLACKHOLE | 0xff);
 	}
 	/* The port that the sender names counts more than the table, but for a blackhole. */
-	if (flags >> 8 && !(READ_ONCE(t->dst) & ENTRY_BLACKHOLE)) {
-		t->dst = flags >> 8;
-		t->last_dst = ~0ULL;
+	if (flags >> 8 && !(READ_ONCE(tx->dst) & ENTRY_BLACKHOLE)) {
+		tx->dst = flags >> 8;
+		tx->last_dst = ~0ULL;
 	}
-	return READ_ONCE(t->dst);
+	return READ_ONCE(tx->dst);
 }
 
 /* The same for the frame that starts at `buf`, in VLAN 0; its slot is `s`, the `i`th of the burst. */
-static __always_inline __u32 destination(struct fdb *table, struct tx_state *t, void *buf, __u32 i, __u64 s, __u32 ring)
+static __always_inline __u32 destination(struct fdb *table, struct tx_state *tx, void *buf, __u32 i, __u64 s, __u32 ring)
 {
 	if (WITH_MODULE) {
-		ask_module(t, i, s, ring);
-		return READ_ONCE(t->dst);
+		ask_module(tx, i, s, ring);
+		return READ_ONCE(tx->dst);
 	}
 	__u64 w0 = READ_ONCE(*(__u64 *)buf), w1 = READ_ONCE(*(__u64 *)(buf + 8));
 
-	return destination_of(table, t, w0 & 0xffffffffffffULL, w0 >> 48 | (w1 & 0xffffffff) << 16, s >> 48);
+	return destination_of(table, tx, w0 & ADDRESS_BITS, w0 >> 48 | (w1 & 0xffffffff) << 16, SLOT_FLAGS(s));
 }
 
-/* Why a frame to `d` goes nowhere; 0 when it goes. */
+/* Why a frame to `dest` goes nowhere; 0 when it goes. */
 static __always_inline __u32 refusal(struct tx_state *tx, __u32 dest)
 {
 	if (WITH_MODULE && dest & ENTRY_MODULE)
@@ -112,14 +112,14 @@ static __always_inline __u32 refusal(struct tx_state *tx, __u32 dest)
 /* Whether a slot may be used. */
 static __always_inline int usable(__u64 s)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff;
-	return idx >= FIRST_BUF && idx < cfg.bufs && len <= cfg.buf_size && !(s >> 48 & NS_INDIRECT);
+	__u32 idx = s, len = SLOT_LEN(s);
+	return idx >= FIRST_BUF && idx < cfg.bufs && len <= cfg.buf_size && !(SLOT_FLAGS(s) & NS_INDIRECT);
 }
 
 /* Begins a frame of several slots. */
 static __always_inline void begin_chain(struct tx_state *tx, __u32 i, __u64 s)
 {
-	__u32 zero = 0, idx = s, len = (s >> 32) & 0xffff, d = 0;
+	__u32 zero = 0, idx = s, len = SLOT_LEN(s), d = 0;
 	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 	void *reg = inner(&regions, sender(tx));
 
@@ -158,7 +158,7 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 	if (!tx->chain_slots)
 		begin_chain(tx, i, s);
 	tx->chain_slots++;
-	tx->chain_bytes += (s >> 32) & 0xffff;
+	tx->chain_bytes += SLOT_LEN(s);
 	if (!usable(s) || tx->chain_slots > MAX_CHAIN)
 		tx->chain_bad = BAD_SLOT;
 	else if (tx->chain_bytes > MAX_FRAME && !tx->chain_bad)
@@ -167,18 +167,18 @@ __noinline int decide_part(struct tx_state *tx, __u32 i, __u64 s)
 	if (!bad) {
 		tx->slot[i] = s;
 		tx->reached[i] = 0;
-		append(tx, dest, i);
+		append_slot(tx, dest, i);
 		if (WITH_MODULE)
 			module_part(i, tx->chain, tx->ring);
 	}
-	if (s >> 48 & NS_MOREFRAG)
+	if (SLOT_FLAGS(s) & NS_MOREFRAG)
 		return 0;
 	if (bad) {
 		undo_chain(tx);
 		drop_frame(tx, bad);
 		return 0;
 	}
-	__u32 slots = tx->chain_slots, enough = dest == FLOOD && spend(tx, tx->fan, tx->chain_bytes, slots);
+	__u32 slots = tx->chain_slots, enough = dest == FLOOD && spend_budget(tx, tx->fan, tx->chain_bytes, slots);
 	if (enough && tx->chain) {
 		/* More than the run has time for: the next one begins with it. */
 		undo_chain(tx);
@@ -199,36 +199,36 @@ static __always_inline void look_ahead(struct fdb *table, void *reg, __u32 ring,
 	__u32 idx = READ_ONCE(*slot_of(reg, ring, (at + LOOK_AHEAD) & MASK));
 
 	if (idx < cfg.bufs)
-		READ_ONCE(*bucket(table, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & 0xffffffffffffULL)));
+		READ_ONCE(*bucket(table, mix(READ_ONCE(*(__u64 *)buf_of(reg, idx)) & ADDRESS_BITS)));
 }
 
 /* Looks at slot `i` of the burst, which is `at` in its ring. Returns how many slots the run has taken when it is to take no more,
  * or 0. */
-static __always_inline __u32 decide(struct fdb *table, void *reg, struct tx_state *t, __u32 ring, __u32 at, __u32 i)
+static __always_inline __u32 decide(struct fdb *table, void *reg, struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 {
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
-	__u32 idx = s, len = (s >> 32) & 0xffff;
+	__u32 idx = s, len = SLOT_LEN(s);
 
 	i &= BURST - 1;
-	if (t->chain_slots || s >> 48 & NS_MOREFRAG) {
-		return decide_part(t, i, s);
+	if (tx->chain_slots || SLOT_FLAGS(s) & NS_MOREFRAG) {
+		return decide_part(tx, i, s);
 	}
 	if (!usable(s) || idx >= cfg.bufs) {
-		drop_frame(t, BAD_SLOT);
+		drop_frame(tx, BAD_SLOT);
 		return 0;
 	}
 	if (len < ETH_HLEN) {
-		drop_frame(t, TOO_SHORT);
+		drop_frame(tx, TOO_SHORT);
 		return 0;
 	}
-	__u32 dest = destination(table, t, buf_of(reg, idx), i, s, ring);
-	if (refusal(t, dest)) {
-		drop_frame(t, refusal(t, dest));
+	__u32 dest = destination(table, tx, buf_of(reg, idx), i, s, ring);
+	if (refusal(tx, dest)) {
+		drop_frame(tx, refusal(tx, dest));
 		return 0;
 	}
-	t->slot[i] = s;
-	t->reached[i] = 0;
-	append(t, dest, i);
-	t->list[dest & 0xff].frames++;
-	return (dest & 0xff) == FLOOD && spend(t, t->fan, len, 1) ? i + 1 : 0;
+	tx->slot[i] = s;
+	tx->reached[i] = 0;
+	append_slot(tx, dest, i);
+	tx->list[dest & 0xff].frames++;
+	return (dest & 0xff) == FLOOD && spend_budget(tx, tx->fan, len, 1) ? i + 1 : 0;
 }

@@ -2,19 +2,19 @@
 /* The forwarding table: which port an address was last seen on. 131,072 entries of 8 bytes in 1 MiB.
  *
  * A key is a VLAN and an address, 60 bits. It is mixed with secrets of the switch by steps that can be undone: no sender
- * can tell which addresses share a bucket. The upper 14 bits of the result, on which all others have had a say, choose a
- * bucket of 8 entries (one cache line), the other 46 are in the entry, so that two keys never pass for each other:
+ * can find out which addresses share a bucket. All bits change the upper 14 of the result, which choose a bucket of 8 entries
+ * (one cache line). The other 46 are in the entry, so that two keys never pass for each other:
  *
  *   63      18 17   10    9        8       7      0
  *   [  rest   ][ seen ][static][blackhole][ port  ]     port 0: free
  *
  * Senders change entries by compare-and-swap, so nobody waits. `seen` counts units of time modulo 256; an entry unseen
  * for AGE_MAX units is dead. Dead entries are cleared long before the count comes round. Senders read the clock when their
- * run begins, so an entry may have been seen after the `now` of who looks at it: up to AHEAD units later it is alive.
+ * run begins, so another sender may have seen an entry after that moment: up to AHEAD units later it is alive.
  *
  * A port has at most SHARE learned entries of a bucket and a quota of the table. When a bucket is full, or a port has as
- * many entries as it may: an address takes the place of another one of the same port in its bucket; if there is none, it is
- * not learned, and frames to it go to all ports. So one port can neither displace addresses of others nor fill a bucket.
+ * many entries as it may, an address replaces another one of the same port in its bucket. If there is none, it is not
+ * learned, and frames to it go to all ports. So one port can neither displace addresses of others nor fill a bucket.
  */
 #pragma once
 #include "switch/state.h"
@@ -27,6 +27,7 @@
 #ifndef LEARNERS
 #define LEARNERS cfg.rings
 #endif
+#define MIX_FACTOR 0xD6E8FEB86659FD93ULL
 #define REST_BITS 46
 #define REST_AT 18
 #define SEEN_AT 10
@@ -56,7 +57,7 @@ static __always_inline __u64 mix(__u64 key)
 {
 	key = (key ^ cfg.secret.key) * cfg.secret.factor;
 	key ^= key << 4 >> 35;
-	return key * 0xD6E8FEB86659FD93ULL;
+	return key * MIX_FACTOR;
 }
 
 static __always_inline __u64 *bucket(struct fdb *table, __u64 h)
@@ -87,7 +88,7 @@ static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)
 	return h << REST_AT | (now & 0xff) << SEEN_AT | port;
 }
 
-/* Puts `fresh` in the place of `old`, which may be free. */
+/* Replaces `old`, which may be free, by `fresh`. */
 static __always_inline int fdb_replace(struct fdb *table, __u64 *place, __u64 old, __u64 fresh)
 {
 	if (__sync_val_compare_and_swap(place, old, fresh) != old)
@@ -135,11 +136,11 @@ struct places {
 	__u8 done;       /* LEARNED or KNOWN: nothing more to look for */
 };
 
-static __always_inline struct places places_of(struct fdb *f, __u64 h, __u64 now, __u32 port)
+static __always_inline struct places places_of(struct fdb *table, __u64 h, __u64 now, __u32 port)
 {
-	__u8 zero = READ_ONCE(f->zero);
+	__u8 zero = READ_ONCE(table->zero);
 
-	return (struct places){ .e = bucket(f, h), .fresh = fdb_fresh(h, now, port), .now = now, .port = port, .i = zero,
+	return (struct places){ .e = bucket(table, h), .fresh = fdb_fresh(h, now, port), .now = now, .port = port, .i = zero,
 				.at = WAYS + zero, .own = WAYS + zero, .held = zero, .same = zero };
 }
 
@@ -237,8 +238,8 @@ SELDOM_STEP(settle_place, struct places *places)
 	return 0;
 }
 
-/* Takes an address that was just learned back if it is in another place as well, which would be read as one of another port,
- * or if its port has more than its share. Of several senders that change a bucket at once, the last one at least sees what the
+/* Takes back an address that was just learned if its port has more than its share. So it does if the address is in another place
+ * as well: readers would take that for another port's. Of several senders that change a bucket at once, the last one at least sees what the
  * others did. */
 __noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
 {
@@ -257,7 +258,7 @@ __noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
 
 /* Notes that the address with the mixed key `h` was seen on `port` in the unit of time `now`. Returns 0 when it found no
  * place. A frame may race with one from elsewhere: then either is noted. */
-static __always_inline int fdb_note(__u64 h, __u64 now, __u32 port, __u32 quota)
+static __always_inline int fdb_remember(__u64 h, __u64 now, __u32 port, __u32 quota)
 {
 	int done = fdb_learn(h, now, port, quota);
 
@@ -286,7 +287,7 @@ SELDOM_STEP(sweep_place, struct sweeping *loop)
 }
 
 /* Clears dead entries: some places for each unit of time since the last call, so that each place's turn comes
- * every 128. After a longer pause an old entry could pass for a new one, so all but those of this moment go. */
+ * every 128. After a longer pause an old entry could pass for a new one, so only entries of this moment stay. */
 __noinline int fdb_sweep(__u64 now)
 {
 	__u32 zero = 0;

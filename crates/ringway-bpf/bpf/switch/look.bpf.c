@@ -12,12 +12,12 @@ int vale_look(struct look *look)
 	struct port_conf *conf = conf_of(cfg.port);
 	struct port_state *state = inner(&states, cfg.port);
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!conf || !state || READ_ONCE(conf->ticket) != cfg.ticket || !READ_ONCE(state->port))
 		return STALE;
 	if (ring >= cfg.rings)
 		return BROKEN;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct tx_state *tx = tx_of(state, ring);
 	struct rx_state *rx = rx_of(state, ring);
 	look->dear = READ_ONCE(rx->dear);

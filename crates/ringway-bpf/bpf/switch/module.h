@@ -2,8 +2,8 @@
 /* A user's module: it is shown each frame and names a port, all, or a set of ports. Only programs of switches with such a
  * module contain this (WITH_MODULE).
  *
- * What a module says is checked like what a client says. Frames for a set travel in the list of frames to all; for each
- * receiver those that are for it are linked anew.
+ * Programs check the answer of a module like a word of a client. Frames for a set travel in the list of frames to all; for each
+ * receiver the frames that are for it get links of their own.
  */
 #pragma once
 #include "include/ringway_module.h"
@@ -17,9 +17,9 @@ struct module_run {
 	__u16 next[BURST];
 };
 
-int ask_module(struct tx_state *t, __u32 i, __u64 s, __u32 ring);
+int ask_module(struct tx_state *tx, __u32 i, __u64 s, __u32 ring);
 int module_part(__u32 i, __u32 first, __u32 ring);
-int link_set(struct tx_state *t, __u32 d, __u32 ring);
+int link_set(struct tx_state *tx, __u32 dest, __u32 ring);
 
 #if WITH_MODULE
 extern int ringway_module(struct ringway_frame *frame);
@@ -44,10 +44,10 @@ static __always_inline void show_head(struct ringway_frame *frame, void *buf, __
 	}
 }
 
-/* Has the module choose for the frame that starts with slot `s`, the `i`th of the burst; leaves the choice in t->dst. */
+/* Has the module choose for the frame that starts with slot `s`, the `i`th of the burst; leaves the choice in tx->dst. */
 __noinline int ask_module(struct tx_state *tx, __u32 i, __u64 s, __u32 ring)
 {
-	__u32 idx = s, len = (s >> 32) & 0xffff, flags = s >> 48;
+	__u32 idx = s, len = SLOT_LEN(s), flags = SLOT_FLAGS(s);
 	struct module_run *module = module_run(ring);
 
 	if (!tx)
@@ -109,7 +109,7 @@ SELDOM_STEP(link_slot, struct linking *loop)
 			module->head = i;
 		loop->last = i;
 		module->slots++;
-		if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+		if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 			module->frames++;
 			if (!tx->reached[i])
 				tx->reached[i] = OFFERED;
@@ -119,7 +119,7 @@ SELDOM_STEP(link_slot, struct linking *loop)
 	return 0;
 }
 
-/* Links those frames of the list of frames to all that are for `d`. */
+/* Links those frames of the list of frames to all that are for `dest`. */
 __noinline int link_set(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	struct module_run *module = module_run(ring);
@@ -128,7 +128,7 @@ __noinline int link_set(struct tx_state *tx, __u32 dest, __u32 ring)
 		return 0;
 	struct linking loop = { .tx = tx, .module = module, .dest = dest, .i = tx->list[FLOOD].head, .last = READ_ONCE(tx->zero) };
 	module->slots = module->frames = 0;
-	repeat_seldom(tx->list[FLOOD].slots, UP_TO_BURST, link_slot, &loop);
+	repeat_seldom(tx->list[FLOOD].slots, UP_TO(BURST), link_slot, &loop);
 	return 0;
 }
 #else

@@ -19,46 +19,46 @@ struct merge {
 	struct module_run *set; /* links those to a set of ports that has this receiver */
 };
 
-static __always_inline struct merge frames_to(struct tx_state *t, __u32 dest, __u32 ring)
+static __always_inline struct merge frames_to(struct tx_state *tx, __u32 dest, __u32 ring)
 {
-	struct merge m = {};
+	struct merge merge = {};
 
-	if (is_touched(t, dest)) {
-		m.own = t->list[dest & 0xff].head;
-		m.own_left = t->list[dest & 0xff].slots;
+	if (is_touched(tx, dest)) {
+		merge.own = tx->list[dest & 0xff].head;
+		merge.own_left = tx->list[dest & 0xff].slots;
 	}
-	if (is_touched(t, FLOOD)) {
-		m.all = t->list[FLOOD].head;
-		m.all_left = t->list[FLOOD].slots;
-		m.all_frames = t->list[FLOOD].frames;
+	if (is_touched(tx, FLOOD)) {
+		merge.all = tx->list[FLOOD].head;
+		merge.all_left = tx->list[FLOOD].slots;
+		merge.all_frames = tx->list[FLOOD].frames;
 	}
-	if (WITH_MODULE && m.all_left) {
-		m.all_left = 0;
-		m.set = module_run(ring);
-		if (m.set) {
-			link_set(t, dest, ring);
-			m.all = m.set->head;
-			m.all_left = m.set->slots & UP_TO_BURST;
-			m.all_frames = m.set->frames;
+	if (WITH_MODULE && merge.all_left) {
+		merge.all_left = 0;
+		merge.set = module_run(ring);
+		if (merge.set) {
+			link_set(tx, dest, ring);
+			merge.all = merge.set->head;
+			merge.all_left = merge.set->slots & UP_TO(BURST);
+			merge.all_frames = merge.set->frames;
 		}
 	}
-	return m;
+	return merge;
 }
 
 /* The next slot of the burst. */
-static __always_inline __u32 step(struct tx_state *tx, struct merge *m, int *to_all)
+static __always_inline __u32 next_slot(struct tx_state *tx, struct merge *merge, int *to_all)
 {
 	__u32 i;
 
-	*to_all = m->all_left && (!m->own_left || m->all < m->own);
+	*to_all = merge->all_left && (!merge->own_left || merge->all < merge->own);
 	if (*to_all) {
-		i = m->all & (BURST - 1);
-		m->all = WITH_MODULE && m->set ? m->set->next[i] : tx->next[i];
-		m->all_left = (m->all_left - 1) & UP_TO_BURST;
+		i = merge->all & (BURST - 1);
+		merge->all = WITH_MODULE && merge->set ? merge->set->next[i] : tx->next[i];
+		merge->all_left = (merge->all_left - 1) & UP_TO(BURST);
 	} else {
-		i = m->own & (BURST - 1);
-		m->own = tx->next[i];
-		m->own_left = (m->own_left - 1) & UP_TO_BURST;
+		i = merge->own & (BURST - 1);
+		merge->own = tx->next[i];
+		merge->own_left = (merge->own_left - 1) & UP_TO(BURST);
 	}
 	return i;
 }
@@ -73,24 +73,24 @@ struct fit {
 SELDOM_STEP(fit_slot, struct fit *fit)
 {
 	int to_all;
-	__u32 i = step(fit->tx, &fit->merge, &to_all);
+	__u32 i = next_slot(fit->tx, &fit->merge, &to_all);
 
-	fit->used = (fit->used + 1) & UP_TO_BURST;
-	if (!(fit->tx->slot[i] >> 48 & NS_MOREFRAG))
+	fit->used = (fit->used + 1) & UP_TO(BURST);
+	if (!(SLOT_FLAGS(fit->tx->slot[i]) & NS_MOREFRAG))
 		fit->fits = fit->used;
 	return 0;
 }
 
-/* Slots of the frames for port `d` that fit whole into `room`. */
+/* Slots of the frames for port `dest` that fit whole into `room`. */
 __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 room)
 {
-	FORGET(ring); /* callers of functions pass no argument that is not used */
+	KEEP_BOUND(ring); /* callers of functions pass no argument that is not used */
 	if (!tx)
 		return 0;
-	__u32 zero = READ_ONCE(tx->zero) & UP_TO_BURST;
+	__u32 zero = READ_ONCE(tx->zero) & UP_TO(BURST);
 	struct fit fit = { .tx = tx, .merge = frames_to(tx, dest & 0xff, ring), .used = zero, .fits = zero };
 
-	repeat_seldom(room, UP_TO_BURST, fit_slot, &fit);
+	repeat_seldom(room, UP_TO(BURST), fit_slot, &fit);
 	return fit.fits < room ? fit.fits : room;
 }
 
@@ -98,8 +98,8 @@ __noinline int whole_frames(struct tx_state *tx, __u32 dest, __u32 ring, __u32 r
  * empty: its reader finds the frame bad and counts it. Returns the copy, or NULL. */
 static __always_inline void *copy_slot(struct tx_state *tx, void *reg, void *to, __u32 ring, __u32 pos, __u32 i)
 {
-	__u64 s = tx->slot[i & (BURST - 1)], more = s >> 48 & NS_MOREFRAG;
-	__u32 from = s, len = (s >> 32) & 0xffff;
+	__u64 s = tx->slot[i & (BURST - 1)], more = SLOT_FLAGS(s) & NS_MOREFRAG;
+	__u32 from = s, len = SLOT_LEN(s);
 	__u64 *slot = slot_of(to, cfg.rings + ring, pos & MASK);
 	__u32 idx = READ_ONCE(*slot);
 
@@ -131,7 +131,7 @@ LOOP_STEP(copy_own_slot, struct delivery *loop)
 
 	KEEP_BELOW(ring, cfg.rings);
 	copy_slot(tx, loop->from, loop->to, ring, loop->pos, i);
-	loop->frames += !(tx->slot[i] >> 48 & NS_MOREFRAG);
+	loop->frames += !(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG);
 	loop->merge.own = tx->next[i];
 	loop->pos = (loop->pos + 1) & MASK;
 	return 0;
@@ -141,7 +141,7 @@ LOOP_STEP(copy_own_slot, struct delivery *loop)
 static __always_inline void copy_own(struct delivery *loop, __u32 n)
 {
 	loop->frames = READ_ONCE(loop->tx->zero);
-	repeat(n, UP_TO_BURST, copy_own_slot, loop);
+	repeat(n, UP_TO(BURST), copy_own_slot, loop);
 	loop->tx->copied = loop->frames;
 }
 
@@ -149,14 +149,14 @@ LOOP_STEP(copy_merged_slot, struct delivery *loop)
 {
 	int to_all;
 	struct tx_state *tx = loop->tx;
-	__u32 i = step(tx, &loop->merge, &to_all), ring = loop->ring;
+	__u32 i = next_slot(tx, &loop->merge, &to_all), ring = loop->ring;
 	__u64 before = tx->bytes;
 
 	KEEP_BELOW(ring, cfg.rings);
 	copy_slot(tx, loop->from, loop->to, ring, loop->pos, i);
 	if (to_all)
 		tx->bytes_all += tx->bytes - before;
-	if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+	if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 		if (to_all) {
 			tx->copied_flood++;
 			tx->reached[i] |= REACHED;
@@ -171,11 +171,11 @@ LOOP_STEP(copy_merged_slot, struct delivery *loop)
 /* Frames to one and to all, as they come. */
 static __always_inline void copy_frames(struct delivery *loop, __u32 n)
 {
-	repeat(n, UP_TO_BURST, copy_merged_slot, loop);
+	repeat(n, UP_TO(BURST), copy_merged_slot, loop);
 }
 
 /* Counts on both sides what became of `own` frames to the receiver alone and `all` frames to all. */
-static __always_inline void count(struct tx_state *tx, struct rx_state *r, __u32 own, __u32 all)
+static __always_inline void count_delivery(struct tx_state *tx, struct rx_state *rx, __u32 own, __u32 all)
 {
 	__u32 lost = own - tx->copied, lost_all = all - tx->copied_flood;
 
@@ -184,17 +184,17 @@ static __always_inline void count(struct tx_state *tx, struct rx_state *r, __u32
 	tx->n.out += tx->copied;
 	tx->n.bytes += tx->bytes - tx->bytes_all;
 	tx->n.drops[RECEIVER_FULL] += lost;
-	__sync_fetch_and_add(&r->n.in, own + all);
-	__sync_fetch_and_add(&r->n.out, tx->copied + tx->copied_flood);
-	__sync_fetch_and_add(&r->n.bytes, tx->bytes);
+	__sync_fetch_and_add(&rx->n.in, own + all);
+	__sync_fetch_and_add(&rx->n.out, tx->copied + tx->copied_flood);
+	__sync_fetch_and_add(&rx->n.bytes, tx->bytes);
 	if (lost + lost_all)
-		__sync_fetch_and_add(&r->n.drops[RING_FULL], lost + lost_all);
+		__sync_fetch_and_add(&rx->n.drops[RING_FULL], lost + lost_all);
 }
 
-/* Tells the caller that frames wait in the ring of a NIC: also those that a sender left which died before it ran `out`. */
-static __always_inline void note_nic(struct tx_state *tx, struct rx_state *r, __u32 dest)
+/* Tells the caller that frames wait in the ring of a NIC, also frames of a sender that died before it ran `out`. */
+static __always_inline void report_nic_frames(struct tx_state *tx, struct rx_state *rx, __u32 dest)
 {
-	__u32 was = tx->nics, port = was >> 8 & 0xff, due = READ_ONCE(r->pub) - READ_ONCE(r->taken);
+	__u32 was = tx->nics, port = was >> 8 & 0xff, due = READ_ONCE(rx->pub) - READ_ONCE(rx->taken);
 
 	if (due > 0xffff)
 		due = 0xffff;
@@ -205,7 +205,7 @@ static __always_inline void note_nic(struct tx_state *tx, struct rx_state *r, __
 
 /* Whether frames of this sender can't get into the stack of a host, whose port this is: that takes a process of the network
  * namespace `nic`. */
-static __always_inline int is_far(__u32 nic)
+static __always_inline int is_far_host(__u32 nic)
 {
 	if (nic <= 1)
 		return 0;
@@ -214,13 +214,13 @@ static __always_inline int is_far(__u32 nic)
 }
 
 /* They are lost for that. */
-static __always_inline void count_far(struct tx_state *tx, struct rx_state *r, __u32 own, __u32 all)
+static __always_inline void count_far(struct tx_state *tx, struct rx_state *rx, __u32 own, __u32 all)
 {
 	tx->copies += own + all;
 	tx->n.in += own;
 	tx->n.drops[DEVICE_REFUSED] += own;
-	__sync_fetch_and_add(&r->n.in, own + all);
-	__sync_fetch_and_add(&r->n.drops[DEVICE_REFUSED], own + all);
+	__sync_fetch_and_add(&rx->n.in, own + all);
+	__sync_fetch_and_add(&rx->n.drops[DEVICE_REFUSED], own + all);
 }
 
 /* Whether the sender was deleted: its number may be another port's by now. Asked after a look-up of the own region, it tells
@@ -232,27 +232,27 @@ static __always_inline int is_deleted(struct tx_state *tx)
 	return !conf || READ_ONCE(conf->ticket) != tx->ticket;
 }
 
-/* Whether a state is that of port `d`, and not of one that was deleted. */
-static __always_inline int is_of(struct port_state *state, __u32 dest)
+/* Whether a state is that of port `dest`, and not of one that was deleted. */
+static __always_inline int is_state_of(struct port_state *state, __u32 dest)
 {
 	return READ_ONCE(state->port) == dest;
 }
 
-/* Delivers what the burst has for port `d`. */
+/* Delivers what the burst has for port `dest`. */
 __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	/* The barrier has the compiler compute with the very register whose bound was checked. */
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!tx || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	struct delivery loop = { .tx = tx, .merge = frames_to(tx, dest & 0xff, ring), .ring = ring };
 	__u32 own = loop.merge.own_left ? tx->list[dest & 0xff].frames : 0, all = loop.merge.all_left ? loop.merge.all_frames : 0;
 	if (WITH_MODULE && !loop.merge.own_left && !loop.merge.all_left)
 		return 0;
 	void *from = inner(&regions, sender(tx)), *reg = inner(&regions, dest), *state = inner(&states, dest);
 
-	if (!from || !reg || !state || is_deleted(tx) || !is_of(state, dest & 0xff)) {
+	if (!from || !reg || !state || is_deleted(tx) || !is_state_of(state, dest & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */
 		tx->n.in += own;
 		tx->n.drops[NO_DESTINATION] += own;
@@ -262,15 +262,15 @@ __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 nic = READ_ONCE(((struct port_state *)state)->nic);
 	__u64 at = 0;
-	if (is_far(nic)) {
+	if (is_far_host(nic)) {
 		count_far(tx, rx, own, all);
 		return 0;
 	}
 	tx->bytes = tx->bytes_all = 0;
 	tx->copied = tx->copied_flood = 0;
 	no_preemption();
-#define WHOLE(room) (whole_frames(tx, dest, ring, room) & UP_TO_BURST)
-	__u32 n = RX_RESERVE(rx, ctl, (loop.merge.own_left + loop.merge.all_left) & UP_TO_BURST, WHOLE, at);
+#define WHOLE(room) (whole_frames(tx, dest, ring, room) & UP_TO(BURST))
+	__u32 n = RX_RESERVE(rx, ctl, (loop.merge.own_left + loop.merge.all_left) & UP_TO(BURST), WHOLE, at);
 	if (n) {
 		loop.from = from;
 		loop.to = reg;
@@ -279,13 +279,13 @@ __noinline int deliver(struct tx_state *tx, __u32 dest, __u32 ring)
 			copy_frames(&loop, n);
 		else
 			copy_own(&loop, n);
-		rx_publish(rx, told_of(reg, cfg.rings + ring), at, n);
+		rx_publish(rx, progress_of(reg, cfg.rings + ring), at, n);
 		rx_wake(ctl, dest, ring);
 	}
 	preemption();
 	if (nic)
-		note_nic(tx, rx, dest);
-	count(tx, rx, own, all);
+		report_nic_frames(tx, rx, dest);
+	count_delivery(tx, rx, own, all);
 	return 0;
 }
 
@@ -299,8 +299,8 @@ LOOP_STEP(count_flood_slot, struct flood_count *loop)
 	struct tx_state *tx = loop->tx;
 	__u32 i = loop->i & (BURST - 1);
 
-	tx->bytes += tx->slot[i] >> 32 & 0xffff;
-	if (!(tx->slot[i] >> 48 & NS_MOREFRAG)) {
+	tx->bytes += SLOT_LEN(tx->slot[i]);
+	if (!(SLOT_FLAGS(tx->slot[i]) & NS_MOREFRAG)) {
 		if (tx->reached[i] & REACHED) {
 			tx->n.out++;
 			tx->n.bytes += tx->bytes;
@@ -321,11 +321,11 @@ static __always_inline void count_flood(struct tx_state *tx, int offered)
 
 	tx->n.in += tx->list[FLOOD].frames;
 	tx->bytes = 0;
-	repeat(tx->list[FLOOD].slots, UP_TO_BURST, count_flood_slot, &loop);
+	repeat(tx->list[FLOOD].slots, UP_TO(BURST), count_flood_slot, &loop);
 }
 
-/* Destination `i`: first those that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
-static __always_inline __u32 nth(__u32 i, struct run *run)
+/* Destination `i`: first the ports that frames are for, then, if some are for all, the other ports. 0: none; PORTS: no more. */
+static __always_inline __u32 nth_destination(__u32 i, struct run *run)
 {
 	struct tx_state *tx = run->tx;
 	__u32 first = tx->ndsts, dest;
@@ -341,7 +341,7 @@ static __always_inline __u32 nth(__u32 i, struct run *run)
 
 static long deliver_nth(__u32 i, struct run *run)
 {
-	__u32 dest = nth(i, run);
+	__u32 dest = nth_destination(i, run);
 
 	if (dest >= PORTS)
 		return 1;
@@ -349,10 +349,10 @@ static long deliver_nth(__u32 i, struct run *run)
 }
 
 /* `times`: copies of a frame to a port alone. */
-static __always_inline void begin_run(struct tx_state *tx, struct info *i, __u32 times)
+static __always_inline void begin_run(struct tx_state *tx, struct info *sw, __u32 times)
 {
 	tx->budget = RUN_NS;
-	tx->fan = times * (READ_ONCE(i->nports) & 0xff);
+	tx->fan = times * (READ_ONCE(sw->nports) & 0xff);
 	tx->times = times;
 }
 
@@ -396,7 +396,7 @@ LOOP_STEP(decide_slot, struct deciding *loop)
 	}
 	loop->i = (loop->i + 1) & (BURST - 1);
 	loop->at = (loop->at + 1) & MASK;
-	asm volatile("" : "+r"(loop->i), "+r"(loop->at));
+	KEEP_BOUND_2(loop->i, loop->at);
 	return 0;
 }
 
@@ -409,10 +409,10 @@ LOOP_FRAME int decide_all(struct tx_state *tx, __u32 ring, __u32 from, __u32 wai
 	if (!tx)
 		return 0;
 	void *reg = inner(&regions, sender(tx));
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!table || !reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	/* Plus what the verifier does not know: it would count a constant down. */
 	__u32 zero = READ_ONCE(tx->zero), count = (waiting < BURST ? waiting : BURST) + zero;
 	struct deciding loop = { .table = table, .reg = reg, .tx = tx, .ring = ring, .at = from & MASK, .i = zero & (BURST - 1) };
@@ -421,9 +421,9 @@ LOOP_FRAME int decide_all(struct tx_state *tx, __u32 ring, __u32 from, __u32 wai
 	tx->ndsts = tx->chain_slots = tx->chain_bad = 0;
 	tx->ring = ring;
 	tx->touched[0] = tx->touched[1] = tx->touched[2] = tx->touched[3] = 0;
-	repeat(count + READ_ONCE(tx->zero), UP_TO_BURST, decide_slot, &loop);
+	repeat(count + READ_ONCE(tx->zero), UP_TO(BURST), decide_slot, &loop);
 	if (loop.enough)
-		return loop.enough & UP_TO_BURST;
+		return loop.enough & UP_TO(BURST);
 	if (!tx->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. So is one

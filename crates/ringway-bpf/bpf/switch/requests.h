@@ -3,13 +3,13 @@
 #pragma once
 #include "switch/state.h"
 
-/* What `vale_send` is told; it may say anything. One program serves all ports: the ticket shows that the port is the caller's. */
+/* What a user passes to `vale_send`, which may be anything. One program serves all ports: the ticket shows that the port is the caller's. */
 struct request {
 	__u32 ring, port;
 	__u64 ticket;
 };
 
-/* What `vale_look` is asked, and answers. */
+/* The question to `vale_look`, and its answer. */
 struct look {
 	__u32 ring; /* of each direction; asked */
 	__u32 dear; /* of the doorbell of the rx ring */

@@ -5,36 +5,36 @@
 #include "switch/requests.h"
 #include "switch/vlan/copy.h"
 
-/* `features`: of the sender, and those of receivers that it must know of. */
+/* `features`: of the sender, and of receivers, as far as the sender must know of them. */
 static __always_inline int send_burst(struct tx_state *tx, __u32 ring, __u32 features)
 {
 	void *reg = inner(&regions, sender(tx));
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || ring >= cfg.rings)
 		return BROKEN;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	__u32 head = READ_ONCE(ctl_of(reg, ring)->head);
 	tx->n.syncs++;
 	if (head >= cfg.slots) {
 		tx->n.resets++;
 		return DONE;
 	}
-	__u32 taken = features ? send_conf(tx, ring, head) : send_plain(tx, ring, head);
+	__u32 taken = features ? send_with_rules(tx, ring, head) : send_plain(tx, ring, head);
 	if (taken)
 		tx->n.busy_syncs++;
 	tx->sent = (tx->sent + taken) & MASK;
-	WRITE_ONCE(*told_of(reg, ring), tx->sent);
+	WRITE_ONCE(*progress_of(reg, ring), tx->sent);
 	return DONE;
 }
 
 /* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-static __always_inline int is_stale(struct info *sw, struct port_conf *c, __u64 ticket)
+static __always_inline int is_stale(struct info *sw, struct port_conf *conf, __u64 ticket)
 {
-	return (__s32)(READ_ONCE(sw->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(c->ticket) != ticket;
+	return (__s32)(READ_ONCE(sw->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(conf->ticket) != ticket;
 }
 
-static __always_inline int serve(struct request *request)
+static __always_inline int serve_request(struct request *request)
 {
 	__u32 ring = request->ring, port = request->port;
 	__u64 ticket = request->ticket;
@@ -42,10 +42,10 @@ static __always_inline int serve(struct request *request)
 	struct port_conf *conf = conf_of(port);
 	struct info *sw = own_info();
 
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!sw || !conf || !state || ring >= cfg.rings)
 		return BROKEN;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	/* Before it touches a state that may be another port's. A module's memory is one port's. */
 	if (is_stale(sw, conf, ticket) || (WITH_MODULE && port != cfg.port))
 		return STALE;

@@ -6,12 +6,12 @@
 #pragma once
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
+#include "common/abi.h"
+#include "common/ether.h"
 #include "common/loop.h"
+#include "common/once.h"
 
 #define BURST 1024     /* slots that one run takes at most */
-#define UP_TO_BURST (2 * BURST - 1) /* the bits of a number from 0 to BURST */
-#define MAX_CHAIN 64   /* slots of a frame */
-#define MAX_FRAME 65535
 #define PORTS 256      /* numbers of ports: 1 to 254 */
 #define FLOOD 255      /* instead of a port: all others */
 #define MAX_RINGS 8
@@ -43,7 +43,8 @@ struct config {
 	__u64 ticket;     /* of the port */
 };
 const volatile struct config cfg = {};
-#include "common/abi.h"
+#define HAS_CFG
+#include "common/region.h"
 #define MASK (cfg.slots - 1)
 
 /* What decides where frames go. Each has an object of its own, for which build.rs defines DECISION: none pays for another. */
@@ -58,11 +59,11 @@ const volatile struct config cfg = {};
 /* A refusal of a user's module, instead of a port. */
 #define ENTRY_MODULE (1 << 9)
 
-/* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs tell the client how far
+/* A ring in the region starts with netmap's header; at 128, in space of its own there, the programs announce the client how far
  * they came. They never read it back. */
-#define TOLD 128
+#define KERNEL_PROGRESS 128
 /* Behind it: not 0 once frames came from a NIC whose driver leaves checksums unfinished. */
-#define FED 132
+#define PARTIAL_CHECKSUMS 132
 
 /* What became of a frame to all, in `reached`. */
 #define REACHED 1 /* a receiver had room for it */
@@ -127,8 +128,8 @@ struct tx_state {
 };
 
 /* An rx ring. Positions count slots without end; a slot's index is its position modulo the slots. Senders reserve slots
- * (`res`), fill them, note that they did (`done`), and whoever finds the next reservation done publishes it. Nobody waits
- * for anybody. */
+ * (`res`), fill them, and note that they did (`done`). The sender that finds the next reservation done publishes it. Nobody
+ * waits for anybody. */
 struct rx_state {
 	__u64 res;  /* first slot not reserved */
 	__u64 head; /* slots before it are free again */
@@ -199,7 +200,7 @@ _Static_assert(sizeof(struct info) == 320 && __builtin_offsetof(struct info, por
 /* What the decision needs to know of a port; written by root. Entry 0 is no port: there the library keeps what ports that
  * went away had counted. */
 struct port_conf {
-	__u32 flags; /* 1: exists */
+	__u32 flags; /* PORT_EXISTS, and others of the library and of nic/state.h */
 	__u32 features;
 	__u32 native;   /* VLAN of frames without a tag, or 0 */
 	__u32 mirror;   /* port that gets copies, or 0 */
@@ -217,6 +218,8 @@ struct port_conf {
 _Static_assert(sizeof(struct port_conf) == 192 && __builtin_offsetof(struct port_conf, storm) == 24 &&
 	       __builtin_offsetof(struct port_conf, ticket) == 48 && __builtin_offsetof(struct port_conf, rate) == 128,
 	       "pinned switches of this magic number have it so");
+
+#define PORT_EXISTS 1
 
 enum feature { ISOLATED = 1, STORM_LIMIT = 2, MIRROR_TX = 4, MIRROR_RX = 8, ACCESS = 16, TRUNK = 32 };
 
@@ -238,7 +241,7 @@ DECLARE(info, BPF_MAP_TYPE_ARRAY, 1, sizeof(struct info), BPF_F_MMAPABLE);
 DECLARE(ports, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct port_conf), BPF_F_MMAPABLE);
 DECLARE(vlans, BPF_MAP_TYPE_ARRAY, PORTS, sizeof(struct vlans), BPF_F_MMAPABLE);
 
-/* By port number; those of bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
+/* By port number, bells by 8 * port + ring. The library puts the real maps in, of a size fixed at creation. */
 #define DECLARE_MAPS(name_, entries_, ...)                                                    \
 	struct {                                                                              \
 		__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);                                     \
@@ -271,9 +274,9 @@ static __always_inline __u32 sender(struct tx_state *tx)
 	return READ_ONCE(tx->port) & (PORTS - 1);
 }
 
-static __always_inline __u32 *told_of(void *reg, __u32 ring)
+static __always_inline __u32 *progress_of(void *reg, __u32 ring)
 {
-	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + TOLD;
+	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + KERNEL_PROGRESS;
 }
 
 /* A receiver sees what one sender reserved only after that sender is done with it, so other tasks are not to interrupt it for long.

@@ -7,7 +7,7 @@
 SEC("syscall")
 int vale_send(struct request *request)
 {
-	return serve(request);
+	return serve_request(request);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

@@ -1,9 +1,9 @@
 //! Where things are in the maps, by the types of the programs.
 
-use ringway_bpf::layout::router::{budget, counts, hop_count};
+use ringway_bpf::layout::router::{budget, counts, hop_count, numbers};
 
 /// Members at most.
-pub(super) const MEMBERS: usize = 256;
+pub(super) const MEMBERS: usize = numbers::MEMBERS as usize;
 
 /// `struct member`.
 pub(super) mod member {
@@ -50,3 +50,45 @@ pub(super) mod info {
     /// Of the version before, whose members are all by XDP.
     pub(crate) const WAS: u64 = 0x0004_7265_7475_6f72;
 }
+
+// Programs count by these numbers.
+const _: () = {
+    use ringway_bpf::layout::router::outcome as by;
+
+    use super::outcome::Outcome::{
+        BadChecksum, Blackhole, Budget, DeviceFull, DeviceRefused, Forwarded, KernelRoute, LinkMulticast,
+        Local, Malformed, MartianDestination, MartianSource, NotForwarding, NotIp, NotReady, Options,
+        OtherStation, ReversePath, Sent, TooBig, Ttl, Unreachable, Unresolved,
+    };
+
+    let outcomes = [
+        (Forwarded, by::FORWARDED),
+        (NotReady, by::NOT_READY),
+        (LinkMulticast, by::LINK_MULTICAST),
+        (OtherStation, by::OTHER_STATION),
+        (NotIp, by::NOT_IP),
+        (NotForwarding, by::NOT_FORWARDING),
+        (Local, by::LOCAL),
+        (Options, by::OPTIONS),
+        (Unreachable, by::UNREACHABLE),
+        (Ttl, by::TTL),
+        (KernelRoute, by::KERNEL_ROUTE),
+        (Unresolved, by::UNRESOLVED),
+        (TooBig, by::TOO_BIG),
+        (Malformed, by::MALFORMED),
+        (BadChecksum, by::BAD_CHECKSUM),
+        (MartianSource, by::MARTIAN_SOURCE),
+        (MartianDestination, by::MARTIAN_DESTINATION),
+        (ReversePath, by::REVERSE_PATH),
+        (Blackhole, by::BLACKHOLE),
+        (Budget, by::BUDGET),
+        (Sent, by::SENT),
+        (DeviceFull, by::DEVICE_FULL),
+        (DeviceRefused, by::DEVICE_REFUSED),
+    ];
+    let mut i = 0;
+    while i < outcomes.len() {
+        assert!(outcomes[i].0 as u32 == outcomes[i].1);
+        i += 1;
+    }
+};

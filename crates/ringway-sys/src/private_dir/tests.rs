@@ -1,8 +1,10 @@
 //! Directories and files of others, and links, are refused; a canary that they lead to stays as it was.
 
-use std::os::unix::fs::{DirBuilderExt, chown, symlink};
+use std::fs::Permissions;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, symlink};
 
 use super::*;
+use crate::effective_user;
 
 /// A directory of this test alone, that goes away with it.
 struct Place(PathBuf);
@@ -137,7 +139,7 @@ fn links_to_files_are_not_followed() {
     assert_eq!((fs::read(&canary).unwrap().as_slice(), mode(&canary)), (&b"alive"[..], 0o644));
 }
 
-/// A FIFO in the place of a file does not make the process wait.
+/// A FIFO where a file should be does not make the process wait.
 #[test]
 fn what_is_no_file_is_refused_at_once() {
     let place = Place::new("fifo");

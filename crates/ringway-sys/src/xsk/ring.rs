@@ -90,7 +90,7 @@ impl Ring {
     #[inline]
     fn word(&self, i: u32, size: usize, word: usize) -> &AtomicU64 {
         let at = (i & self.mask) as usize * size + word * 8;
-        // SAFETY: the masked index is below the number of entries mapped; a ring is used with the one entry size
+        // SAFETY: the masked index is below the number of entries mapped. A ring is used with the one entry size
         // that it was mapped with (see `TxRings`, `RxRings`), and entries are 8-byte aligned.
         unsafe { self.entries.add(at).cast::<AtomicU64>().as_ref() }
     }
@@ -255,7 +255,7 @@ mod tests {
         Ring::map(&fd, 0, &ofs, DESC, ENTRIES).unwrap()
     }
 
-    /// How the kernel reads a tx ring: it remembers how far it may read, shows what it took only with frames that it
+    /// How the kernel reads a tx ring. It remembers how far it may read, shows what it took only with frames that it
     /// sent, and stops at a descriptor that it refuses.
     #[derive(Default)]
     struct Kernel {

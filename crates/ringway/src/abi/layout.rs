@@ -38,8 +38,9 @@ pub mod ring {
     /// i64 seconds, then i64 microseconds of the last sync (wall clock).
     pub const TS: usize = 40;
     /// u32: for ports of a switch, how far its programs came; in netmap private to the kernel.
-    pub(crate) const TOLD: usize = 128;
-    pub(crate) const FED: usize = 132;
+    pub(crate) const KERNEL_PROGRESS: usize = 128;
+    /// u32 behind it: whether frames may have unfinished checksums.
+    pub(crate) const PARTIAL_CHECKSUMS: usize = 132;
 }
 
 /// Offsets in an interface descriptor.

@@ -227,7 +227,7 @@ fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) -> Result<Mad
         let side = ValeTx::new(core.clone(), r, sent)?;
         let tail = view.prev(sent);
         core.ctl(r, ctl::HEAD).store(sent, Release);
-        view.told().store(sent, Release);
+        view.kernel_progress().store(sent, Release);
         view.set_cursors(sent, tail);
         tx.push(TxRing::new(part(view, sent, tail, registration.tx(r)), Box::new(side)));
         let view = &views[(rings + r) as usize];
@@ -334,7 +334,7 @@ impl TxSync for ValeTx {
         let mut stalled = 0;
         while self.sent != head {
             let answer = self.run()?;
-            let taken = handshake::observe(ring.told()) & (ring.num() - 1);
+            let taken = handshake::observe(ring.kernel_progress()) & (ring.num() - 1);
             if taken != self.sent && ring.dist(self.sent, taken) <= ring.dist(self.sent, head) {
                 self.sent = taken;
                 stalled = 0;
@@ -394,7 +394,7 @@ impl ValeRx {
     /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
     fn retell(&mut self, view: &RingView) -> Result<()> {
         loop {
-            view.told().store(self.seen, Release);
+            view.kernel_progress().store(self.seen, Release);
             let now = self.published()?;
             if std::mem::replace(&mut self.seen, now) == now {
                 return Ok(());
@@ -421,7 +421,7 @@ impl ValeRx {
         let head = self.ctl(ctl::HEAD).load(Acquire);
         let ok = head < view.num() && view.dist(first, head) <= waiting;
         let head = if ok { head } else { first };
-        if view.fed() {
+        if view.partial_checksums() {
             self.finisher.finish(view, head, tail);
         }
         (head, tail)
@@ -436,7 +436,7 @@ impl RxSync for ValeRx {
             self.bell.drain();
         }
         self.ctl(ctl::HEAD).store(head, Release);
-        let mut now = handshake::observe(ring.told());
+        let mut now = handshake::observe(ring.kernel_progress());
         if now.wrapping_sub(self.seen) >= ring.num() {
             // A sender told an older position after another one told a newer, and is about to look again; or the word was
             // overwritten. What was published never goes back.
@@ -446,7 +446,7 @@ impl RxSync for ValeRx {
             self.core.look()?;
         }
         let (from, to) = (self.core.index(self.seen), self.core.index(now));
-        if from != to && ring.fed() {
+        if from != to && ring.partial_checksums() {
             self.finisher.finish(ring, from, to);
         }
         self.seen = now;
@@ -456,7 +456,7 @@ impl RxSync for ValeRx {
     fn arm(&mut self, ring: &RingView) -> Result<bool> {
         self.core.look()?;
         self.armed = true;
-        let now = handshake::wish(ring.told(), self.ctl(ctl::WISH));
+        let now = handshake::wish(ring.kernel_progress(), self.ctl(ctl::WISH));
         if now != self.seen {
             return Ok(true);
         }

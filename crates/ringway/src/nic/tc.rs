@@ -91,7 +91,7 @@ impl<'a> Stand<'a> {
     fn attach_filter(&self, program: BorrowedFd<'_>, index: u32) -> io::Result<()> {
         let jump = Jump::to(program, hook(self.side))?;
         let path = self.dir.join(format!("{}{JUMP}{}", self.prefix, bpf::prog_id(jump.entry.as_fd())?));
-        // First the pin: whoever finds it removes the filter.
+        // First the pin: the process that finds it removes the filter.
         bpffs::pin(jump.array.as_fd(), &path)?;
         let filter = Filter::attach(jump.entry.as_fd(), index, self.side);
         filter.map(Filter::keep).inspect_err(|_| _ = fs::remove_file(path)) // it would go with the folder
@@ -206,7 +206,7 @@ fn pin(object: &OwnedFd, path: &Path, on: &str) -> Result<()> {
 pub struct Others {
     /// Programs at its tcx hooks, of both directions.
     pub programs: usize,
-    /// Those of them that come after the program in the folder at its ingress, which what that takes does not reach.
+    /// Programs behind the program in the folder at its ingress. Frames that this one takes do not reach them.
     pub behind: usize,
     /// Filters at its ingress, by a queueing discipline.
     pub filters: usize,
@@ -217,8 +217,8 @@ pub struct Others {
 /// Programs of switches and routers at tc, which take all that an interface receives.
 const TAKERS: [&str; 2] = ["vale_skb", "router_tc"];
 
-/// The name of the program of a switch or router at the ingress of an interface of the present network namespace; `None` when there is
-/// none, or the caller may not ask.
+/// The name of the program of a switch or router at the ingress of an interface of the present network namespace. `None` when
+/// there is none, or the caller may not ask.
 pub(crate) fn taker(index: u32) -> Option<String> {
     let by_tcx = bpf_probe::tcx_programs(index, BPF_TCX_INGRESS).unwrap_or_default();
     let by_clsact = clsact::programs_behind(index).unwrap_or_default();

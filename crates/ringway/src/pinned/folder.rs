@@ -1,4 +1,4 @@
-//! Folders of pinned objects beside those of switches: for other things that move packets and have a name, such as routers.
+//! Folders of pinned objects, for things that move packets and have a name: routers, for example.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::sys::dir_lock::DirLock;
 use crate::sys::dirs;
 use crate::sys::private_dir::make_closed_dir;
 
-/// A folder in [`root`](super::root): made whole or not at all, locked while it is changed, removed whole.
+/// A folder in [`root`](super::root()): made whole or not at all, locked while it is changed, removed whole.
 ///
 /// Its name is one that a switch could have, and no switch can have it as well. A file in it tells what kind it is of.
 ///
@@ -39,7 +39,7 @@ impl Folder {
     /// Makes a folder, filled by `fill` under another name first.
     ///
     /// # Errors
-    /// Those of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
+    /// An error of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
     /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
     pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
         check_name(name)?;

@@ -31,7 +31,7 @@ pub fn routers() -> Vec<String> {
 
 fn names(wanted: impl Fn(&str) -> bool) -> Vec<String> {
     if check_root().is_err() {
-        return Vec::new(); // whoever asks for one of them learns why
+        return Vec::new(); // a process that asks for one of them learns why
     }
     let entries = fs::read_dir(root()).map(|d| d.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let names = entries.into_iter().filter_map(|e| e.file_name().into_string().ok());

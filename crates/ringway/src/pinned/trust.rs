@@ -1,8 +1,9 @@
-//! Which directories of switches are trusted: those that nobody but root can change.
+//! Ringway trusts directories that nobody but root can change.
 //!
-//! Root removes, gives away and maps what lies in the directories of switches, and finds it by name. That is safe only where no other
-//! user can put something else in the place of a name: each directory from `/` on belongs to root, and none but root may write to it. Above
-//! the directory of all switches a sticky bit is enough, as `/tmp` has it: what root made there others can neither rename nor remove.
+//! Root removes, gives away and maps what lies in the directories of switches, and finds it by name. That is safe only where no
+//! other user can give a name to something else. So each directory from `/` on belongs to root, and only root may write to it.
+//! Above the directory of all switches a sticky bit is enough, as `/tmp` has it: what root made there, others can neither rename
+//! nor remove.
 
 use std::fs::Metadata;
 use std::io;

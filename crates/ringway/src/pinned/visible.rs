@@ -8,10 +8,10 @@ use super::root::{check_bpffs, check_root, named_root, root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::{bpffs, is_root};
 
-/// Fails where there may be switches that can't be seen: whoever finds none can say so only after this.
+/// Fails where there may be switches that the process can't see. Only after this may it say that there is none.
 ///
 /// # Errors
-/// Those of [`check_root`]; [`ErrorKind::Unsupported`] in a mount namespace that hides the system's switches, as `ip netns exec` makes
+/// As [`check_root`]; [`ErrorKind::Unsupported`] in a mount namespace that hides the system's switches, as `ip netns exec` makes
 /// them; [`ErrorKind::NotFound`] or [`ErrorKind::Invalid`] when `RINGWAY_BPFFS` names what can't have switches.
 ///
 /// ```no_run

@@ -44,7 +44,7 @@ impl Backend {
         }
     }
 
-    /// Findings that must not be [`Status::Missing`], those that tell most first.
+    /// Findings that must not be [`Status::Missing`], the most telling ones first.
     fn needs(self) -> &'static [&'static str] {
         match self {
             Self::XdpZeroCopy => &[
@@ -116,8 +116,8 @@ pub struct Choice {
     pub steps: Vec<Step>,
 }
 
-/// Chooses by the findings on the machine and on the interface, those of [`Machine`](super::Machine) and of
-/// [`Interface::checks`](super::Interface::checks). It does nothing else, so the same findings give the same choice.
+/// Chooses by the findings on the machine ([`Machine`](super::Machine)) and on the interface
+/// ([`Interface::checks`](super::Interface::checks)). It does nothing else, so the same findings give the same choice.
 ///
 /// ```
 /// use ringway::probe::{Backend, Check, choose};

@@ -66,7 +66,7 @@ impl Interface {
                 );
             }
         }
-        match (self.told(), &self.peer) {
+        match (self.xdp_features_known(), &self.peer) {
             (Some(f), _) if f & BASIC != 0 => check.ok(format!("driver {}", self.driver)),
             (Some(_), Peer::Here { name, tx_queues, .. }) => check.missing(
                 format!("{name} has {tx_queues} tx queues, more than the {} rx queues here", self.rx_queues),
@@ -102,15 +102,15 @@ impl Interface {
         self.in_use().map_or(String::new(), |why| format!(", since {why}"))
     }
 
-    /// What the driver tells of itself, or what a trial told in its place.
-    fn told(&self) -> Option<u64> {
+    /// The XDP features that the driver reports, or that a trial found instead.
+    fn xdp_features_known(&self) -> Option<u64> {
         let refused = matches!(self.native, Trial::Refused { error: libc::EOPNOTSUPP, .. });
         if refused { Some(0) } else { self.xdp_features }
     }
 
     /// Whether it is known to have no native XDP.
     fn lacks_xdp(&self) -> bool {
-        self.told().is_some_and(|f| f & BASIC == 0)
+        self.xdp_features_known().is_some_and(|f| f & BASIC == 0)
     }
 
     fn zero_copy(&self) -> Check {
@@ -198,7 +198,8 @@ impl Interface {
             Peer::None => None,
             Peer::Here { name, offloads, .. } => {
                 let unfinished = offloads.iter().any(|o| o.starts_with("tx-checksum"));
-                let what = format!("{name} leaves those of its own stack unfinished, and ports finish them");
+                let what =
+                    format!("{name} leaves checksums of its own stack unfinished, and ports finish them");
                 Some(if unfinished { check.ok(what) } else { check })
             }
             Peer::Elsewhere => {

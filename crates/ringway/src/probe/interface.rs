@@ -157,7 +157,7 @@ pub fn interface(name: &str) -> Result<Interface> {
         cpus: std::thread::available_parallelism().map_or(0, |n| n.get() as u32),
         ring_sizes: rings.map(|r| r.0),
         most_ring_sizes: rings.map(|r| r.1),
-        xdp_features: told(&xdp),
+        xdp_features: reported_features(&xdp),
         native: Trial::Untried,
         zero_copy: Trial::Untried,
         programs: programs(index, &xdp),
@@ -181,10 +181,10 @@ pub fn interface(name: &str) -> Result<Interface> {
 #[must_use]
 pub fn xdp_features(index: u32) -> Option<u64> {
     crate::sys::libbpf::quiet();
-    told(&xdp_query::xdp(index).unwrap_or_default())
+    reported_features(&xdp_query::xdp(index).unwrap_or_default())
 }
 
-fn told(xdp: &Xdp) -> Option<u64> {
+fn reported_features(xdp: &Xdp) -> Option<u64> {
     (xdp.features != 0 || xdp_query::tells_features()).then_some(xdp.features)
 }
 

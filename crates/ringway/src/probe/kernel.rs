@@ -6,7 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use libbpf_sys as bpf;
 
 use super::Check;
-use super::rights::{Cap, Feature, Rights};
+use super::cap::Cap;
+use super::feature::Feature;
+use super::kernel_features::{
+    ARRAY, BPFFS, CALL, LOOP, MEMFD, PACKET_RING, PACKET_SOCKET, PACKET_VNET, PROGRAMS, RINGBUF, SYSCALL,
+    TAKEN, TYPES, XDP_PROGRAM, XDP_SOCKET, XDP_UMEM, XDP_UMEM_ARRAY, XDP_UNALIGNED,
+};
+use super::rights::Rights;
 use crate::backend::ebpf;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf_probe, fd, libbpf, program, socket_probe};
@@ -19,135 +25,6 @@ const UNALIGNED: u32 = 2112;
 
 /// A verdict of linux/bpf.h.
 const XDP_DROP: i32 = 1;
-
-const PROGRAM: &[Cap] = &[Cap::Bpf, Cap::NetAdmin];
-
-const CALL: Feature = Feature {
-    id: "bpf-call",
-    what: "bpf(2)",
-    call: "bpf(2)",
-    caps: &[],
-    kernel: "use a kernel with CONFIG_BPF_SYSCALL",
-};
-const ARRAY: Feature = Feature {
-    id: "bpf-array",
-    what: "mapped eBPF array",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf],
-    kernel: "use Linux 5.5 or later with CONFIG_BPF_SYSCALL",
-};
-const RINGBUF: Feature = Feature {
-    id: "bpf-ringbuf",
-    what: "eBPF ring buffer, for wake-up",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf],
-    kernel: "use Linux 5.8 or later",
-};
-const SYSCALL: Feature = Feature {
-    id: "bpf-syscall-program",
-    what: "eBPF program run by a system call",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf],
-    kernel: "use Linux 5.14 or later",
-};
-const TYPES: Feature = Feature {
-    id: "bpf-types",
-    what: "types of the kernel (BTF)",
-    call: "open(2)",
-    caps: &[],
-    kernel: libbpf::NO_TYPES,
-};
-const LOOP: Feature = Feature {
-    id: "bpf-loop",
-    what: "helper bpf_loop",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf],
-    kernel: "use Linux 5.17 or later",
-};
-const PROGRAMS: Feature = Feature {
-    id: "bpf-programs",
-    what: "Ringway's own programs pass the verifier",
-    call: "bpf(2)",
-    caps: PROGRAM,
-    kernel: "use Linux 6.1 or later with CONFIG_BPF_JIT; `ringway doctor --programs` tells what the verifier says",
-};
-const XDP_PROGRAM: Feature = Feature {
-    id: "xdp-program",
-    what: "XDP program",
-    call: "bpf(2)",
-    caps: PROGRAM,
-    kernel: "use Linux 5.9 or later with CONFIG_BPF_SYSCALL",
-};
-const TAKEN: Feature = Feature {
-    id: "bpf-tracepoint",
-    what: "BTF tracepoint, counts frames that interfaces refuse",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf, Cap::Perfmon],
-    kernel: "use a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_BPF_EVENTS; without, refused frames go uncounted",
-};
-const XDP_SOCKET: Feature = Feature {
-    id: "xdp-socket",
-    what: "AF_XDP socket",
-    call: "socket(2)",
-    caps: &[Cap::NetRaw],
-    kernel: "use a kernel with CONFIG_XDP_SOCKETS",
-};
-const XDP_UMEM: Feature = Feature {
-    id: "xdp-umem",
-    what: "AF_XDP buffers of 8 MiB",
-    call: "setsockopt(2)",
-    caps: &[],
-    kernel: "use Linux 5.4 or later with CONFIG_XDP_SOCKETS",
-};
-const XDP_UMEM_ARRAY: Feature = Feature {
-    id: "xdp-umem-array",
-    what: "AF_XDP buffers in an eBPF array",
-    call: "bpf(2)",
-    caps: &[Cap::Bpf],
-    kernel: "use Linux 5.5 or later; without, ebpf: ports send small bursts more slowly",
-};
-const XDP_UNALIGNED: Feature = Feature {
-    id: "xdp-unaligned",
-    what: "AF_XDP buffers across pages",
-    call: "setsockopt(2)",
-    caps: &[],
-    kernel: "use Linux 5.4 or later; without, ebpf: ports send small bursts more slowly",
-};
-const PACKET_SOCKET: Feature = Feature {
-    id: "packet-socket",
-    what: "AF_PACKET socket",
-    call: "socket(2)",
-    caps: &[Cap::NetRaw],
-    kernel: "use a kernel with CONFIG_PACKET",
-};
-const PACKET_RING: Feature = Feature {
-    id: "packet-ring",
-    what: "AF_PACKET mapped ring",
-    call: "setsockopt(2)",
-    caps: &[Cap::NetRaw],
-    kernel: "use a kernel with CONFIG_PACKET",
-};
-const PACKET_VNET: Feature = Feature {
-    id: "packet-vnet-header",
-    what: "AF_PACKET checksum and segmentation state",
-    call: "setsockopt(2)",
-    caps: &[Cap::NetRaw],
-    kernel: "use Linux 4.14 or later; without, turn offloads of the sender off",
-};
-const MEMFD: Feature = Feature {
-    id: "memfd",
-    what: "anonymous shared memory (memfd)",
-    call: "memfd_create(2)",
-    caps: &[],
-    kernel: "use Linux 3.17 or later with CONFIG_MEMFD_CREATE",
-};
-const BPFFS: Feature = Feature {
-    id: "bpffs",
-    what: "bpf file system at /sys/fs/bpf",
-    call: "fsopen(2)",
-    caps: &[Cap::SysAdmin],
-    kernel: "use Linux 5.2 or later with CONFIG_BPF_SYSCALL",
-};
 
 /// Tries all of it.
 pub(super) fn checks(rights: &Rights) -> Vec<Check> {
@@ -182,7 +59,7 @@ fn programs(rights: &Rights) -> Vec<Check> {
     let xdp = bpf_probe::program(bpf::BPF_PROG_TYPE_XDP, bpf::BPF_XDP, 0, XDP_DROP).map(said);
     let may_load = xdp.is_ok();
     let own = match ebpf::trial(&["nic_rx", "tx"]) {
-        // The kernel's reason, where it gave one; rights are judged as those of other features.
+        // The kernel's reason, where it gave one. A lack of rights is judged as with other features.
         Err(e) if e.kind() == crate::ErrorKind::Unsupported => {
             Check::new(PROGRAMS.id, PROGRAMS.what).judge(Err(e))
         }

@@ -127,8 +127,8 @@ fn link_local(a: &IpAddr) -> bool {
     matches!(a, IpAddr::V6(a) if a.segments()[0] & 0xffc0 == 0xfe80)
 }
 
-/// Whether frames to the Internet leave by the interface. The addresses asked for are those of documentation
-/// (RFC 5737, RFC 3849), which only a default route leads to.
+/// Whether frames to the Internet leave by the interface. It asks for addresses of documentation (RFC 5737, RFC 3849), to which
+/// only a default route leads.
 pub(super) fn is_default_route(index: u32) -> bool {
     let v4 = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
     let v6 = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));

@@ -36,12 +36,15 @@
 //! ```
 
 mod attempt;
+mod cap;
 mod check;
 mod choose;
+mod feature;
 mod findings;
 mod fix;
 mod interface;
 mod kernel;
+mod kernel_features;
 mod link;
 mod namespace;
 mod programs;

@@ -7,8 +7,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use libbpf_sys as bpf;
 
 use super::Check;
+use super::cap::Cap;
+use super::feature::Feature;
 use super::link;
-use super::rights::{Cap, Feature, Rights};
+use super::rights::Rights;
 use crate::nic::{DRV_MODE, SKB_MODE};
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpf as sys_bpf, bpf_probe, net, socket_probe};

@@ -5,8 +5,8 @@ use crate::backend::ebpf;
 use crate::switch::trial;
 use crate::sys::libbpf;
 
-/// Loads the programs of ports, host rings and switches, and says what the kernel's verifier says of those that it refuses. Nothing is
-/// attached or pinned. It takes a second or two.
+/// Loads the programs of ports, host rings and switches. A refusal has the words of the kernel's verifier. Nothing is attached or
+/// pinned. It takes a second or two.
 ///
 /// Ids: `programs-port`, `programs-counts`, `programs-host-ring`, `programs-switch`, `programs-interface`.
 ///

@@ -1,35 +1,10 @@
 //! What the process may do, and why a system call was refused.
 
 use std::fs;
-use std::io;
 
 use super::Check;
+use super::cap::Cap;
 use crate::sys::rights;
-
-/// Capabilities that packet I/O asks for, with their numbers (linux/capability.h).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Cap {
-    NetAdmin = 12,
-    NetRaw = 13,
-    IpcLock = 14,
-    SysAdmin = 21,
-    Perfmon = 38,
-    Bpf = 39,
-}
-
-impl Cap {
-    fn name(self) -> &'static str {
-        match self {
-            Self::NetAdmin => "CAP_NET_ADMIN",
-            Self::NetRaw => "CAP_NET_RAW",
-            Self::IpcLock => "CAP_IPC_LOCK",
-            Self::SysAdmin => "CAP_SYS_ADMIN",
-            Self::Perfmon => "CAP_PERFMON",
-            Self::Bpf => "CAP_BPF",
-        }
-    }
-}
 
 /// Effective capabilities of the calling thread, bit `n` for number `n`; none where the kernel can't say.
 ///
@@ -39,7 +14,7 @@ pub fn capabilities() -> u64 {
     rights::capabilities().unwrap_or(0)
 }
 
-/// Those that ports use.
+/// The capabilities that ports use.
 const USED: [Cap; 5] = [Cap::NetRaw, Cap::NetAdmin, Cap::Bpf, Cap::Perfmon, Cap::SysAdmin];
 
 /// Privileges and limits of the process, and of the machine towards it.
@@ -214,7 +189,7 @@ impl Rights {
         let check = Check::new("bpf-jit", "net.core.bpf_jit_enable");
         match self.bpf_jit {
             Some(0) => check.warn(
-                "0: the kernel interprets eBPF programs, and refuses those of ebpf: ports, switches and routers",
+                "0: the kernel interprets eBPF programs, and refuses the programs of ebpf: ports, switches and routers",
                 "`sysctl -w net.core.bpf_jit_enable=1`",
             ),
             Some(n) => check.ok(n.to_string()),
@@ -243,52 +218,11 @@ impl Rights {
 }
 
 /// The cure for too little of it.
-const RAISE_MEMLOCK: &str = "`ulimit -l unlimited`, LimitMEMLOCK=infinity in the systemd unit, docker run \
+pub(super) const RAISE_MEMLOCK: &str = "`ulimit -l unlimited`, LimitMEMLOCK=infinity in the systemd unit, docker run \
                              --ulimit memlock=-1, or CAP_IPC_LOCK";
 
-/// A feature that is tried: what it is, what it needs, and what to do when the kernel lacks it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Feature {
-    pub(super) id: &'static str,
-    pub(super) what: &'static str,
-    /// The system call, for the cure when a filter denies it.
-    pub(super) call: &'static str,
-    pub(super) caps: &'static [Cap],
-    pub(super) kernel: &'static str,
-}
-
-impl Feature {
-    /// Makes a finding of how the trial went.
-    pub(super) fn judge(&self, rights: &Rights, tried: io::Result<String>) -> Check {
-        let check = Check::new(self.id, self.what);
-        let e = match tried {
-            Ok(detail) => return check.ok(detail),
-            Err(e) => e,
-        };
-        let code =
-            e.raw_os_error().or_else(|| (e.kind() == io::ErrorKind::PermissionDenied).then_some(libc::EPERM));
-        let (detail, cure) = match code {
-            Some(libc::EPERM | libc::EACCES) => rights.denied(self.call, self.caps),
-            // What systemd's RestrictAddressFamilies= and SystemCallFilter= answer.
-            Some(libc::ENOSYS | libc::EAFNOSUPPORT) if rights.seccomp => filtered(self.call),
-            Some(libc::ENOBUFS) => ("the limit of locked memory is too small".into(), RAISE_MEMLOCK.into()),
-            Some(libc::ENOMEM) => {
-                ("out of memory".into(), "free memory, or raise the memory limit of the control group".into())
-            }
-            Some(libc::EMFILE) => ("too many open descriptors".into(), "`ulimit -n 1024`".into()),
-            _ => (format!("refused: {e}"), self.kernel.into()),
-        };
-        check.missing(detail, cure)
-    }
-
-    /// The finding when another one stands in the way.
-    pub(super) fn untried(&self, because: &Check) -> Check {
-        let cure = because.cure.clone().unwrap_or_default();
-        Check::new(self.id, self.what).unknown(format!("not tried: no {}", because.what), cure)
-    }
-}
-
-fn filtered(call: &str) -> (String, String) {
+/// The refusal of a system call by a filter, and its cure.
+pub(super) fn filtered(call: &str) -> (String, String) {
     (
         format!("a seccomp filter denies {call}"),
         format!(
@@ -317,8 +251,11 @@ fn lockdown(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
     use crate::probe::Status;
+    use crate::probe::feature::Feature;
 
     fn root() -> Rights {
         Rights { capabilities: u64::MAX, ..Rights::default() }

@@ -156,17 +156,17 @@ impl RingView {
         Slot::from_word(self.word(i).load(Relaxed))
     }
 
-    /// Where programs in the kernel tell how far they came: `TOLD` in bpf/switch/state.h, in the part of the header that netmap
+    /// Where programs in the kernel tell how far they came: `KERNEL_PROGRESS` in bpf/switch/state.h, in the part of the header that netmap
     /// leaves to the kernel.
     #[inline]
-    pub(crate) fn told(&self) -> &AtomicU32 {
-        self.u32(at::TOLD)
+    pub(crate) fn kernel_progress(&self) -> &AtomicU32 {
+        self.u32(at::KERNEL_PROGRESS)
     }
 
-    /// Behind it: whether frames of the ring may have unfinished checksums (`FED`).
+    /// Behind it: whether frames of the ring may have unfinished checksums (`PARTIAL_CHECKSUMS`).
     #[inline]
-    pub(crate) fn fed(&self) -> bool {
-        self.u32(at::FED).load(Relaxed) != 0
+    pub(crate) fn partial_checksums(&self) -> bool {
+        self.u32(at::PARTIAL_CHECKSUMS).load(Relaxed) != 0
     }
 
     /// Replaces slot `i`: one store. Release keeps the order of slot writes, on which recovery after a crash relies.

@@ -1,17 +1,25 @@
 //! Switches: VALE, forwarding in the context of the sender, with no daemon.
 //!
-//! A switch is a directory of pinned eBPF objects. Each port has a region and a state that only programs write. The sender's sync runs
-//! the program of the switch, which serves all ports. Creating switches and ports needs privilege; using a port needs access to
-//! its files only. Ports are opened as others are: [`Port::open("vale0:p1")`](crate::Port::open).
+//! A switch is a directory of pinned eBPF objects. Each port has a region, and a state that only programs write. The sender's sync
+//! runs the program of the switch, which serves all ports. Creating switches and ports needs privilege. Using a port needs access
+//! to its files only, and [`Port::open("vale0:p1")`](crate::Port::open) opens it like any other.
 //!
-//! By default a switch is a learning bridge: the source of each frame is noted with its port, frames to a known address go there, others to all
-//! ports but the sender's. [`SwitchSpec`] tells ageing and bounds, and names another [`Module`] to decide.
+//! By default a switch is a learning bridge. It learns the source of each frame with its port. Frames to a known address go to its
+//! port, others to all ports but the sender's. [`SwitchSpec`] has ageing and bounds, and names another [`Module`] to decide.
 //!
-//! [`PortConf`] tells a port its VLANs, isolation, storm limits and mirror. Ports that are told nothing are one network.
+//! [`PortConf`] gives a port VLANs, isolation, storm limits and a mirror. Ports without settings are one network.
 //!
 //! Ports made with [`Switch::add_port`] stay until they are deleted. A port that [`Port::open`](crate::Port::open) made because
-//! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
-//! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
+//! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, the next process that
+//! lists or changes the switch, with the right to do so, removes the port. Until then it is a port that nobody reads.
+//!
+//! | module | what it has |
+//! | --- | --- |
+//! | `layout`, `shape`, `pins` | where things lie in maps, in regions and among the pinned objects |
+//! | `objects`, `secrets` | maps and programs, made and opened; random numbers |
+//! | `client` | opening a port |
+//! | `admin` | switches and ports, made, changed and listed |
+//! | `nic` | interfaces as ports |
 
 mod admin;
 mod client;

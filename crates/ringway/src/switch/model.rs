@@ -1,5 +1,5 @@
-//! The protocol of bpf/switch/reserve.h in Rust with the same steps, for loom: reserve, fill, note, publish, tell, wake; and the
-//! receiver of `vale0:p1` that reads what is told, gives slots back and sleeps.
+//! The protocol of bpf/switch/reserve.h in Rust with the same steps, for loom: reserve, fill, note, publish, announce, wake. The
+//! receiver of `vale0:p1` reads what was announced, gives slots back and sleeps.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -13,7 +13,7 @@ struct Ring {
     head: AtomicU64,
     published: AtomicU64,
     done: Vec<AtomicU64>,
-    /// What the client writes, and what it is told.
+    /// What the client writes, and what programs announce to it.
     client_head: AtomicU64,
     wish: AtomicU64,
     told: AtomicU64,
@@ -110,7 +110,7 @@ impl Ring {
     }
 
     /// The same, but the receiver is not woken.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn send_silently(&self, number: u64) -> bool {
         let Some(at) = self.reserve() else { return false };
         // SAFETY: reserved for this sender, and not published.
@@ -121,7 +121,7 @@ impl Ring {
 
     /// `RxSync::sync`, then a look at each frame: what lies between the position `seen` and the one returned. Loom fails a look
     /// at what a sender may still write.
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn receive(&self, seen: u64, frames: &mut Vec<u64>) -> u64 {
         self.wish.store(0, Relaxed);
         self.client_head.store(seen, Release);
@@ -269,7 +269,7 @@ impl Quiet {
 }
 
 /// A receiver sleeps without limit only if its bell is rung for what comes, while one sender finds a ring dear and another one
-/// a ring cheap. `quiet`: what the receiver was told before.
+/// a ring cheap. `quiet`: what the receiver last learned.
 fn no_quiet_bell_is_waited_for(quiet: u64) {
     model(3, move || {
         let q = Arc::new(Quiet {

@@ -44,8 +44,8 @@ pub(crate) fn nics(port_dir: &Path) -> PathBuf {
     port_dir.join("nics")
 }
 
-/// The file of the program that sends what waits for the NIC with this port number; for the host's side of an interface, its index
-/// and the program that brings it into the stack.
+/// The file of the program that sends what waits for the NIC with this port number. For the host's side of an interface, with
+/// its index: the file of the program that brings frames into the stack.
 pub(crate) fn out_name(number: u32, host: Option<u32>) -> String {
     host.map_or_else(|| number.to_string(), |index| format!("{number}^{index}"))
 }

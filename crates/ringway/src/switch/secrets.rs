@@ -1,10 +1,10 @@
-//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can neither
-//! tell which addresses share a bucket of the table nor make up what programs leave before frames for each other.
+//! Random numbers of a switch, which only root and its programs know, and of its ports, which their users know, too. Clients can
+//! neither find out which addresses share a bucket of the table, nor make up what programs leave before frames for each other.
 
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
 
-use ringway_bpf::layout::switch::secrets as at;
+use ringway_bpf::layout::switch::{numbers, secrets as at};
 
 use super::layout::fdb;
 use crate::error::{Error, Result};
@@ -12,7 +12,8 @@ use crate::sys::mmap::Mmap;
 use crate::sys::random;
 
 const KEY_MASK: u64 = (1 << 60) - 1;
-const LAST: u64 = 0xD6E8_FEB8_6659_FD93;
+/// The factor of the last step.
+const LAST: u64 = (numbers::MIX_HIGH as u64) << 32 | numbers::MIX_LOW as u64;
 
 /// They are made with the switch and stay the same over a reload.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,7 +46,7 @@ impl Secrets {
         }
     }
 
-    /// Those that are kept in a table.
+    /// The secrets that a table has.
     pub(super) fn load(table: &Mmap) -> Self {
         let word = |at: usize| table.u64(fdb::SECRETS + at).load(Relaxed);
         Self { key: word(at::KEY), factor: word(at::FACTOR), edge: word(at::EDGE), note: word(at::NOTE) }

@@ -58,7 +58,7 @@ impl Shape {
         }
     }
 
-    /// Bytes of a port's region. The bounds of [`check`](Self::check) are inside those of regions.
+    /// Bytes of a port's region. The bounds of [`check`](Self::check) lie inside the bounds of regions.
     pub(crate) fn region(self) -> Layout {
         self.region_spec().layout().expect("shapes are checked when the switch is made")
     }

@@ -4,7 +4,7 @@
 #include "switch/vlan/decide.h"
 
 /* Starts a walk over the frames of a receiver, or over all. */
-static __always_inline void walk_back(struct tx_state *tx)
+static __always_inline void start_walk(struct tx_state *tx)
 {
 	struct walk *walk = &tx->walk;
 	struct merge merge = { .own_left = tx->slots };
@@ -19,7 +19,7 @@ static __always_inline void walk_back(struct tx_state *tx)
 }
 
 /* Prepares walks over the frames that `view` gets, or, when it is 0, over all that were sent. */
-static __always_inline void walk_for(struct tx_state *tx, __u32 view)
+static __always_inline void prepare_walk(struct tx_state *tx, __u32 view)
 {
 	struct walk *walk = &tx->walk;
 	struct port_conf *conf = conf_of(view), *own_conf = conf_of(sender(tx));
@@ -34,7 +34,7 @@ static __always_inline void walk_for(struct tx_state *tx, __u32 view)
 }
 
 /* Begins the frame whose first slot was reached: whether it is taken, and with a tag or not. */
-static __always_inline void walk_frame(struct walk *walk, __u64 s, __u32 vid)
+static __always_inline void begin_walk_frame(struct walk *walk, __u64 s, __u32 vid)
 {
 	__u32 view = walk->view;
 	struct vlans *v = bpf_map_lookup_elem(&vlans, &view);
@@ -45,7 +45,7 @@ static __always_inline void walk_frame(struct walk *walk, __u64 s, __u32 vid)
 }
 
 /* Goes to the next slot. */
-__noinline int walk_on(struct tx_state *tx)
+__noinline int advance_walk(struct tx_state *tx)
 {
 	if (!tx)
 		return 0;
@@ -62,37 +62,37 @@ __noinline int walk_on(struct tx_state *tx)
 		walk->own_left--;
 	}
 	__u64 s = tx->slot[i];
-	__u32 first = !walk->inside, len = (s >> 32) & 0xffff;
+	__u32 first = !walk->inside, len = SLOT_LEN(s);
 	if (first)
-		walk_frame(walk, s, tx->tag[i] >> 16 & VID);
+		begin_walk_frame(walk, s, tx->tag[i] >> 16 & VID);
 	else
 		walk->plain = 1;
 	walk->i = i;
 	walk->first = first;
-	walk->inside = !!(s >> 48 & NS_MOREFRAG);
+	walk->inside = !!(SLOT_FLAGS(s) & NS_MOREFRAG);
 	walk->need = 1 + (!walk->plain && walk->out_tagged && !(s & TAGGED) && len + 4 > cfg.buf_size);
 	return 0;
 }
 
-static __always_inline __u32 walk_left(struct tx_state *tx)
+static __always_inline __u32 walk_slots_left(struct tx_state *tx)
 {
-	return (tx->walk.own_left + tx->walk.all_left) & UP_TO_BURST;
+	return (tx->walk.own_left + tx->walk.all_left) & UP_TO(BURST);
 }
 
-struct survey {
+struct walk_fit {
 	struct tx_state *tx;
 	__u32 room, mark, used, fits;
 };
 
-SELDOM_STEP(survey_slot, struct survey *loop)
+SELDOM_STEP(fit_walk_slot, struct walk_fit *loop)
 {
 	struct tx_state *tx = loop->tx;
 	struct walk *walk = &tx->walk;
 
-	walk_on(tx);
+	advance_walk(tx);
 	if (!walk->take)
 		return 0;
-	loop->used = (loop->used + walk->need) & 0xfff;
+	loop->used = (loop->used + walk->need) & UP_TO(2 * BURST);
 	if (loop->used > loop->room)
 		return 1;
 	if (walk->inside)
@@ -108,15 +108,15 @@ SELDOM_STEP(survey_slot, struct survey *loop)
 }
 
 /* Counts the frames that fit whole into `room` slots, and returns their slots. Frames to all are marked as offered. */
-__noinline int survey(struct tx_state *tx, __u32 room, __u32 mark)
+__noinline int fit_walk(struct tx_state *tx, __u32 room, __u32 mark)
 {
 	if (!tx)
 		return 0;
-	__u32 zero = READ_ONCE(tx->zero) & 0xfff;
-	struct survey loop = { .tx = tx, .room = room, .mark = mark, .used = zero, .fits = zero };
-	walk_back(tx);
+	__u32 zero = READ_ONCE(tx->zero) & UP_TO(2 * BURST);
+	struct walk_fit loop = { .tx = tx, .room = room, .mark = mark, .used = zero, .fits = zero };
+	start_walk(tx);
 	tx->walk.frames_own = tx->walk.frames_all = 0;
-	repeat_seldom(walk_left(tx), UP_TO_BURST, survey_slot, &loop);
+	repeat_seldom(walk_slots_left(tx), UP_TO(BURST), fit_walk_slot, &loop);
 	return loop.fits;
 }
 
@@ -147,25 +147,25 @@ static __always_inline void copy_rest(void *reg, __u64 *slot, void *from, __u32 
 		WRITE_ONCE(*slot, more << 48);
 		return;
 	}
-	/* Those that lie behind the frame are nobody's business. */
+	/* Nobody is to see the bytes behind the frame. */
 	__u32 its = ~0u >> ((32 - 8 * rest) & 31);
 	*(__u32 *)buf_of(reg, idx) = READ_ONCE(*(__u32 *)(from + cfg.buf_size - 4)) & its;
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)rest << 32 | more << 48);
 }
 
-/* Copies the slot reached, a frame's first, to the slot of the rx ring of port `d` at `pos`, with or without a tag. */
+/* Copies the slot reached, a frame's first, to the slot of the rx ring of port `dest` at `pos`, with or without a tag. */
 __noinline int copy_first(struct tx_state *tx, __u32 dest, __u32 ring, __u32 pos)
 {
 	if (!tx)
 		return 0;
 	void *reg = inner(&regions, sender(tx)), *to = inner(&regions, dest);
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || !to || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	__u32 i = tx->walk.i & (BURST - 1), tag = tx->tag[i], out = READ_ONCE(tx->walk.out_tagged);
-	__u64 s = tx->slot[i], more = s >> 48 & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
-	__u32 from = s, len = (s >> 32) & 0xffff, idx = READ_ONCE(*slot), in = s >> 63;
+	__u64 s = tx->slot[i], more = SLOT_FLAGS(s) & NS_MOREFRAG, *slot = slot_of(to, cfg.rings + ring, pos & MASK);
+	__u32 from = s, len = SLOT_LEN(s), idx = READ_ONCE(*slot), in = s >> 63;
 	__u32 rest = tx->walk.need > 1 ? len + 4 - cfg.buf_size : 0;
 	if (from >= cfg.bufs || len > cfg.buf_size)
 		return 0;
@@ -196,13 +196,13 @@ __noinline int copy_first(struct tx_state *tx, __u32 dest, __u32 ring, __u32 pos
 }
 
 /* Notes the end of a frame that was copied. */
-static __always_inline void note_copied(struct tx_state *tx, struct walk *w, __u32 mark)
+static __always_inline void count_copied_frame(struct tx_state *tx, struct walk *walk, __u32 mark)
 {
-	if (w->inside)
+	if (walk->inside)
 		return;
-	if (w->to_all) {
+	if (walk->to_all) {
 		tx->copied_flood++;
-		tx->reached[w->i & (BURST - 1)] |= mark & REACHED;
+		tx->reached[walk->i & (BURST - 1)] |= mark & REACHED;
 	} else {
 		tx->copied++;
 	}
@@ -221,7 +221,7 @@ LOOP_STEP(copy_walk_slot, struct walk_copy *loop)
 	__u32 ring = loop->ring;
 
 	KEEP_BELOW(ring, cfg.rings);
-	walk_on(tx);
+	advance_walk(tx);
 	if (!walk->take)
 		return 0;
 	if (loop->used >= loop->n)
@@ -236,50 +236,50 @@ LOOP_STEP(copy_walk_slot, struct walk_copy *loop)
 	}
 	if (walk->to_all)
 		tx->bytes_all += tx->bytes - before;
-	note_copied(tx, walk, loop->mark);
+	count_copied_frame(tx, walk, loop->mark);
 	loop->pos = (loop->pos + walk->need) & MASK;
-	loop->used = (loop->used + walk->need) & 0xfff;
+	loop->used = (loop->used + walk->need) & UP_TO(2 * BURST);
 	return 0;
 }
 
-/* Copies the first `n` slots of a walk to port `d`. */
+/* Copies the first `n` slots of a walk to port `dest`. */
 static __always_inline void copy_walk(struct tx_state *tx, void *from, void *reg, __u32 dest, __u32 ring, __u64 at, __u32 n, __u32 mark)
 {
 	struct walk_copy loop = { .tx = tx, .from = from, .reg = reg, .dest = dest, .ring = ring, .pos = at & MASK,
-			       .used = READ_ONCE(tx->zero) & 0xfff, .n = n, .mark = mark };
+			       .used = READ_ONCE(tx->zero) & UP_TO(2 * BURST), .n = n, .mark = mark };
 
-	walk_back(tx);
-	repeat(walk_left(tx), UP_TO_BURST, copy_walk_slot, &loop);
+	start_walk(tx);
+	repeat(walk_slots_left(tx), UP_TO(BURST), copy_walk_slot, &loop);
 }
 
 /* Counts at a mirror what became of `frames` copies of the frames of port `of`. */
-static __always_inline void count_mirrored(struct tx_state *tx, struct rx_state *r, __u32 of, __u32 frames)
+static __always_inline void count_mirrored(struct tx_state *tx, struct rx_state *rx, __u32 of, __u32 frames)
 {
 	struct port_state *p = inner(&states, of);
 	__u32 copied = tx->copied + tx->copied_flood;
 
-	__sync_fetch_and_add(&r->n.in, frames);
-	__sync_fetch_and_add(&r->n.out, copied);
-	__sync_fetch_and_add(&r->n.bytes, tx->bytes);
+	__sync_fetch_and_add(&rx->n.in, frames);
+	__sync_fetch_and_add(&rx->n.out, copied);
+	__sync_fetch_and_add(&rx->n.bytes, tx->bytes);
 	if (frames != copied)
-		__sync_fetch_and_add(&r->n.drops[RING_FULL], frames - copied);
+		__sync_fetch_and_add(&rx->n.drops[RING_FULL], frames - copied);
 	if (p)
 		__sync_fetch_and_add(&p->mirrored, frames);
 }
 
-/* Delivers to port `d` what the burst has for port `view`: its own frames, or as a mirror those of another one, at most
+/* Delivers to port `dest` what the burst has for port `view`: its own frames, or as a mirror another port's, at most
  * `limit` slots. Returns the slots delivered. */
-__noinline int deliver_conf(struct tx_state *tx, __u32 dest, __u32 view, __u32 ring, __u32 limit)
+__noinline int deliver_with_rules(struct tx_state *tx, __u32 dest, __u32 view, __u32 ring, __u32 limit)
 {
 	if (!tx)
 		return 0;
 	void *from = inner(&regions, sender(tx)), *reg = inner(&regions, dest), *state = inner(&states, dest);
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	__u32 mark = dest == view ? REACHED | OFFERED : 0;
-	if (!from || !reg || !state || is_deleted(tx) || !is_of(state, dest & 0xff)) {
+	if (!from || !reg || !state || is_deleted(tx) || !is_state_of(state, dest & 0xff)) {
 		/* One of the ports went away: frames to this one alone are lost. */
 		if (mark && is_touched(tx, dest & 0xff)) {
 			tx->n.in += tx->list[dest & 0xff].frames;
@@ -287,8 +287,8 @@ __noinline int deliver_conf(struct tx_state *tx, __u32 dest, __u32 view, __u32 r
 		}
 		return 0;
 	}
-	walk_for(tx, view);
-	__u32 want = survey(tx, limit, mark) & 0xfff, own = tx->walk.frames_own, all = tx->walk.frames_all;
+	prepare_walk(tx, view);
+	__u32 want = fit_walk(tx, limit, mark) & UP_TO(2 * BURST), own = tx->walk.frames_own, all = tx->walk.frames_all;
 	if (!want)
 		return 0;
 	struct rx_state *rx = rx_of(state, ring);
@@ -297,40 +297,40 @@ __noinline int deliver_conf(struct tx_state *tx, __u32 dest, __u32 view, __u32 r
 	tx->bytes = tx->bytes_all = 0;
 	tx->copied = tx->copied_flood = 0;
 	no_preemption();
-#define FITTING(room) (survey(tx, room, 0) & 0xfff)
+#define FITTING(room) (fit_walk(tx, room, 0) & UP_TO(2 * BURST))
 	__u32 n = RX_RESERVE(rx, ctl, want, FITTING, at);
 	if (n) {
 		copy_walk(tx, from, reg, dest, ring, at, n, mark);
-		rx_publish(rx, told_of(reg, cfg.rings + ring), at, n);
+		rx_publish(rx, progress_of(reg, cfg.rings + ring), at, n);
 		rx_wake(ctl, dest, ring);
 	}
 	preemption();
 	if (READ_ONCE(((struct port_state *)state)->nic))
-		note_nic(tx, rx, dest);
+		report_nic_frames(tx, rx, dest);
 	if (mark)
-		count(tx, rx, own, all);
+		count_delivery(tx, rx, own, all);
 	else
 		count_mirrored(tx, rx, view ? view : sender(tx), own + all);
 	return n;
 }
 
-/* Delivers what the burst has for port `d`, and to the mirror of that port what it got. */
+/* Delivers what the burst has for port `dest`, and to the mirror of that port what it got. */
 __noinline int deliver_mirrored(struct tx_state *tx, __u32 dest, __u32 ring)
 {
 	struct port_conf *conf = conf_of(dest);
 
 	if (!tx || !conf)
 		return 0;
-	__u32 n = deliver_conf(tx, dest, dest, ring, ~0u), mirror = READ_ONCE(conf->mirror);
+	__u32 n = deliver_with_rules(tx, dest, dest, ring, ~0u), mirror = READ_ONCE(conf->mirror);
 	if (n && mirror && READ_ONCE(conf->features) & MIRROR_RX)
-		deliver_conf(tx, mirror, dest, ring, n);
+		deliver_with_rules(tx, mirror, dest, ring, n);
 	return 0;
 }
 
 /* Delivers to destination `i`, as deliver_nth. */
-static long deliver_nth_conf(__u32 i, struct run *run)
+static long deliver_nth_with_rules(__u32 i, struct run *run)
 {
-	__u32 dest = nth(i, run);
+	__u32 dest = nth_destination(i, run);
 
 	if (dest >= PORTS)
 		return 1;
@@ -340,7 +340,7 @@ static long deliver_nth_conf(__u32 i, struct run *run)
 }
 
 /* Moves a burst of a ring up to `head`; returns the slots taken. */
-__noinline int send_conf(struct tx_state *tx, __u32 ring, __u32 head)
+__noinline int send_with_rules(struct tx_state *tx, __u32 ring, __u32 head)
 {
 	if (!tx)
 		return 0;
@@ -350,12 +350,12 @@ __noinline int send_conf(struct tx_state *tx, __u32 ring, __u32 head)
 		return 0;
 	/* Mirrors of the sender and of each receiver. */
 	begin_run(tx, sw, 1 + !!(READ_ONCE(conf->features) & MIRROR_TX) + !!(READ_ONCE(sw->shared) & MIRROR_RX));
-	tx->slots = decide_all_conf(tx, ring, tx->sent, (head - tx->sent) & MASK);
+	tx->slots = decide_all_with_rules(tx, ring, tx->sent, (head - tx->sent) & MASK);
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 mirror = READ_ONCE(conf->mirror);
 	if (mirror && READ_ONCE(conf->features) & MIRROR_TX)
-		deliver_conf(tx, mirror, 0, ring, ~0u);
-	DELIVER_ALL(tx, ring, own_info(), deliver_nth_conf);
+		deliver_with_rules(tx, mirror, 0, ring, ~0u);
+	DELIVER_ALL(tx, ring, own_info(), deliver_nth_with_rules);
 	if (is_touched(tx, FLOOD))
 		count_flood(tx, 0);
 	return tx->slots;

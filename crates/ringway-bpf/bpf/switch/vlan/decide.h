@@ -26,16 +26,16 @@ __noinline int is_storm(struct tx_state *tx, __u32 kind)
 
 /* Notes the VLAN, priority and type of the frame that starts with slot `i` on a port that has VLANs. Returns why it may not
  * enter, or 0. `w1` and `w2` are its bytes 8 to 23. */
-static __always_inline __u32 enter_vlan(struct tx_state *tx, struct port_conf *c, struct vlans *v, __u32 i, __u64 w1, __u64 w2)
+static __always_inline __u32 enter_vlan(struct tx_state *tx, struct port_conf *conf, struct vlans *v, __u32 i, __u64 w1, __u64 w2)
 {
-	__u32 type = __builtin_bswap16(w1 >> 32), tci = READ_ONCE(c->native) & VID;
+	__u32 type = __builtin_bswap16(w1 >> 32), tci = READ_ONCE(conf->native) & VID;
 
 	if (type == TYPE_VLAN) {
 		__u32 tag = __builtin_bswap16(w1 >> 48);
 		type = __builtin_bswap16(w2);
-		if (READ_ONCE(c->features) & ACCESS)
+		if (READ_ONCE(conf->features) & ACCESS)
 			return VLAN;
-		if (((tx->slot[i] >> 32) & 0xffff) < TAG_HLEN)
+		if (SLOT_LEN(tx->slot[i]) < TAG_HLEN)
 			return TOO_SHORT;
 		/* A second tag would count as the first where the first is taken off. */
 		if (type == TYPE_VLAN)
@@ -76,7 +76,7 @@ __noinline int route(struct tx_state *tx, __u32 i)
 		if (bad)
 			return bad;
 	}
-	__u64 vid = READ_ONCE(tx->tag[i]) >> 16 & VID, dst = w0 & 0xffffffffffffULL;
+	__u64 vid = READ_ONCE(tx->tag[i]) >> 16 & VID, dst = w0 & ADDRESS_BITS;
 	__u32 dest = destination_of(table, tx, dst | vid << 48, w0 >> 48 | (w1 & 0xffffffff) << 16 | vid << 48, READ_ONCE(tx->chain_flags));
 	if (refusal(tx, dest))
 		return refusal(tx, dest);
@@ -87,36 +87,36 @@ __noinline int route(struct tx_state *tx, __u32 i)
 }
 
 /* Hangs the slots of the frame that ends with slot `i` on the list of its destination; they are linked already. */
-static __always_inline void hang(struct tx_state *tx, __u32 i)
+static __always_inline void link_frame(struct tx_state *tx, __u32 i)
 {
 	__u32 dest = tx->chain_dst & 0xff, first = tx->chain & (BURST - 1);
 	struct list *list = &tx->list[dest];
 
-	append(tx, dest, first);
+	append_slot(tx, dest, first);
 	list->tail = i;
 	list->slots += tx->chain_slots - 1;
 	list->frames++;
 }
 
 /* Looks at slot `i` of the burst, which is `at` in its ring. Returns as decide(). */
-__noinline int decide_conf(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
+__noinline int decide_with_rules(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 {
 	if (!tx)
 		return 0;
 	void *reg = inner(&regions, sender(tx));
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	if (!reg || ring >= cfg.rings)
 		return 0;
-	FORGET(ring);
+	KEEP_BOUND(ring);
 	__u64 s = READ_ONCE(*slot_of(reg, ring, at & MASK));
-	__u32 len = (s >> 32) & 0xffff;
+	__u32 len = SLOT_LEN(s);
 	i &= BURST - 1;
 	tx->slot[i] = s & ~(TAGGED | WELL);
 	tx->reached[i] = 0;
 	tx->tag[i] = 0;
 	if (!tx->chain_slots) {
 		tx->chain = i;
-		tx->chain_flags = s >> 48;
+		tx->chain_flags = SLOT_FLAGS(s);
 		tx->chain_bytes = 0;
 		tx->chain_bad = len < ETH_HLEN ? TOO_SHORT : 0;
 	} else {
@@ -128,7 +128,7 @@ __noinline int decide_conf(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 		tx->chain_bad = BAD_SLOT;
 	else if (tx->chain_bytes > MAX_FRAME && !tx->chain_bad)
 		tx->chain_bad = TOO_LONG;
-	if (s >> 48 & NS_MOREFRAG)
+	if (SLOT_FLAGS(s) & NS_MOREFRAG)
 		return 0;
 	__u32 first = tx->chain & (BURST - 1), bad = READ_ONCE(tx->chain_bad);
 	if (!bad)
@@ -137,14 +137,14 @@ __noinline int decide_conf(struct tx_state *tx, __u32 ring, __u32 at, __u32 i)
 	if (bad)
 		drop_frame(tx, bad);
 	else
-		hang(tx, i);
+		link_frame(tx, i);
 	tx->chain_slots = 0;
-	return !bad && spend(tx, copies, tx->chain_bytes, slots) ? i + 1 : 0;
+	return !bad && spend_budget(tx, copies, tx->chain_bytes, slots) ? i + 1 : 0;
 }
 
-LOOP_STEP(decide_slot_conf, struct deciding *loop)
+LOOP_STEP(decide_slot_with_rules, struct deciding *loop)
 {
-	__u32 enough = decide_conf(loop->tx, loop->ring, loop->at, loop->i);
+	__u32 enough = decide_with_rules(loop->tx, loop->ring, loop->at, loop->i);
 
 	if (enough) {
 		loop->enough = enough;
@@ -156,7 +156,7 @@ LOOP_STEP(decide_slot_conf, struct deciding *loop)
 }
 
 /* The first pass; returns how many slots are taken. */
-static __always_inline __u32 decide_all_conf(struct tx_state *tx, __u32 ring, __u32 from, __u32 waiting)
+static __always_inline __u32 decide_all_with_rules(struct tx_state *tx, __u32 ring, __u32 from, __u32 waiting)
 {
 	__u32 count = waiting < BURST ? waiting : BURST;
 	struct deciding loop = { .tx = tx, .ring = ring, .at = from & MASK, .i = READ_ONCE(tx->zero) & (BURST - 1) };
@@ -164,9 +164,9 @@ static __always_inline __u32 decide_all_conf(struct tx_state *tx, __u32 ring, __
 	tx->last_src = tx->last_dst = ~0ULL;
 	tx->ndsts = tx->chain_slots = 0;
 	tx->touched[0] = tx->touched[1] = tx->touched[2] = tx->touched[3] = 0;
-	repeat(count, UP_TO_BURST, decide_slot_conf, &loop);
+	repeat(count, UP_TO(BURST), decide_slot_with_rules, &loop);
 	if (loop.enough)
-		return loop.enough & UP_TO_BURST;
+		return loop.enough & UP_TO(BURST);
 	if (!tx->chain_slots)
 		return count;
 	/* A frame goes on behind the last slot: behind the burst it is left for the next run, behind head it is bad. */

@@ -14,13 +14,13 @@ static __always_inline int is_member(struct vlans *v, __u32 vid)
 	return READ_ONCE(v->member[vid >> 6 & 63]) >> (vid & 63) & 1;
 }
 
-/* Why a frame of a VLAN may not go to port `d`; 0 when it may. That a port is gone shows at delivery. */
+/* Why a frame of a VLAN may not go to port `dest`; 0 when it may. That a port is gone shows at delivery. */
 static __always_inline __u32 leave_vlan(struct port_conf *conf, __u32 dest, __u32 vid)
 {
 	struct port_conf *to = conf_of(dest);
 	struct vlans *v = bpf_map_lookup_elem(&vlans, &dest);
 
-	if (!to || !v || !(READ_ONCE(to->flags) & 1))
+	if (!to || !v || !(READ_ONCE(to->flags) & PORT_EXISTS))
 		return 0;
 	if (!is_member(v, vid))
 		return VLAN;
@@ -30,7 +30,7 @@ static __always_inline __u32 leave_vlan(struct port_conf *conf, __u32 dest, __u3
 /* Which limit a frame to all is under: broadcast, multicast or unknown. */
 static __always_inline __u32 storm_kind(__u64 dst)
 {
-	return dst == 0xffffffffffffULL ? 0 : dst & 1 ? 1 : 2;
+	return dst == ADDRESS_BITS ? 0 : dst & 1 ? 1 : 2;
 }
 
 struct limit {

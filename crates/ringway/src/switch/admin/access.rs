@@ -4,14 +4,14 @@ use crate::sys::{effective_group, effective_user};
 
 /// Who may open a port.
 ///
-/// Whoever may read and write its files may send, receive and poll; the mode is that of a file: `0o660` for owner and group.
+/// A user who may read and write the port's files may send, receive and poll. The mode is a file's: `0o660` for owner and group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortAccess {
-    /// Owner; `None`: who made the port.
+    /// Owner; `None`: the user who made the port.
     pub uid: Option<u32>,
-    /// Group; `None`: of who made the port.
+    /// Group; `None`: of the user who made the port.
     pub gid: Option<u32>,
-    /// Permission bits; those to execute are of no meaning.
+    /// Permission bits; the bits to execute mean nothing.
     pub mode: u32,
 }
 
@@ -27,7 +27,7 @@ impl PortAccess {
         Self { uid: Some(0), gid: Some(0), mode: 0o600 }
     }
 
-    /// User and group, those that are not named being the caller's.
+    /// User and group; the caller's where none is named.
     pub(super) fn owner(&self) -> (u32, u32) {
         (self.uid.unwrap_or_else(effective_user), self.gid.unwrap_or_else(effective_group))
     }
@@ -37,7 +37,7 @@ impl PortAccess {
         self.mode & 0o666
     }
 
-    /// Bits to read and search of a directory: for those who may read the port's files.
+    /// Bits to read and search a directory, for users who may read the port's files.
     pub(super) fn search_mode(&self) -> u32 {
         let readers = self.mode & 0o444;
         readers | readers >> 2

@@ -1,4 +1,4 @@
-//! Where programs of a switch are in use, and how a new one takes the place of an old one.
+//! Where programs of a switch are in use, and how a new one replaces an old one.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use crate::sys::{bpf, bpffs};
 /// Where programs are in use.
 #[derive(Debug, Clone)]
 pub(in crate::switch) enum AttachPoint {
-    /// A pin, and who may open it: whoever runs it opens it by this path.
+    /// A pin, and who may open it. Processes open the program by this path to run it.
     Pin(PathBuf, PortAccess),
     /// A link, which is pinned there.
     Link(PathBuf),
@@ -64,7 +64,7 @@ impl AttachPoint {
         }
     }
 
-    /// Puts a prepared program in the place of `old`. A link whose interface was deleted attaches nothing any more.
+    /// Replaces `old` by a prepared program. A link whose interface was deleted attaches nothing any more.
     pub(super) fn install(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
         match self {
             Self::Pin(path, _) => fs::rename(self.pin_beside(), path),
@@ -78,7 +78,7 @@ impl AttachPoint {
     }
 }
 
-/// A program that is to take the place of another one.
+/// A program that is to replace another one.
 pub(in crate::switch) struct NewProgram {
     pub(in crate::switch) point: AttachPoint,
     pub(in crate::switch) program: OwnedFd,

@@ -1,6 +1,8 @@
-//! What a port of a switch is told to do beyond forwarding: VLANs, isolation, storm limits, a mirror.
+//! What root asks of a port of a switch beyond forwarding: VLANs, isolation, storm limits, a mirror.
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
+
+use ringway_bpf::layout::switch::numbers;
 
 use super::module::Module;
 use super::port::SwitchPort;
@@ -11,6 +13,7 @@ use crate::switch::layout::{self, info, port as at};
 
 /// What a storm limit's interval is counted in: parts of a nanosecond.
 const UNITS_PER_SECOND: u64 = 16_000_000_000;
+const _: () = assert!(UNITS_PER_SECOND == 10 * numbers::STORM_BURST as u64);
 /// The interval of a limit of 0 frames: none ever passes.
 const NEVER: u64 = u64::MAX;
 
@@ -106,9 +109,9 @@ impl Switch {
     /// may still go by what was before.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is no such port, or no such mirror; [`ErrorKind::Invalid`] for a VLAN that is not 1 to
-    /// 4094, a trunk without VLANs, or a port that is its own mirror; [`ErrorKind::Unfit`] when a module or the host decides in this
-    /// switch. Nothing is changed then.
+    /// [`ErrorKind::NotFound`] when there is no such port, or no such mirror. [`ErrorKind::Invalid`] for a VLAN that is not 1 to
+    /// 4094, a trunk without VLANs, or a port that is its own mirror. [`ErrorKind::Unfit`] when a module decides in this switch,
+    /// or a host's side is its port. Nothing is changed then.
     pub fn set_conf(&self, port: &str, conf: &PortConf) -> Result<()> {
         let refuse = |kind, what: String, cure: &'static str| {
             Err(Error::new(kind, format!("{}:{port}", self.name), what).cure(cure))
@@ -144,7 +147,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Whether a port was told anything.
+    /// Whether a port is more than a plain one.
     pub(in crate::switch) fn is_configured(&self, number: u32) -> bool {
         self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }

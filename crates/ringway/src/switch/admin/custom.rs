@@ -129,8 +129,8 @@ impl Custom {
     }
 }
 
-/// Refuses a file that others than root and the process' user may write: what is in it runs with root's
-/// rights. A link that leads to the file is of no interest, since its bytes are those of this file.
+/// Refuses a file that others than root and the process' user may write: its code runs with root's rights. A link that leads
+/// to the file is of no interest, since the bytes come from this file.
 fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
     let refused = |kind, what: String, cure: String| {
         Err(Error::new(kind, on, format!("the module {} {what}", path.display())).cure(cure))
@@ -150,7 +150,7 @@ fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
     Ok(())
 }
 
-/// The file for a map of a module; `None` for those of the switch (`own`) and constants, which each program has for itself.
+/// The file for a map of a module; `None` for maps of the switch (`own`), and for constants, which each program has for itself.
 /// Variables are maps too, called by section: a file of bpffs has no dot in its name.
 fn pin_name(map: &str, own: &[&str]) -> Option<String> {
     match map.find('.') {

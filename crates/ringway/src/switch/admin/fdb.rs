@@ -3,20 +3,19 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
+use ringway_bpf::layout::switch::numbers::{self, REST_AT, REST_BITS, SEEN_AT};
+
 use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::switch::layout::{self, fdb, info};
 use crate::sys::time;
 use ringway_wire::MacAddr;
 
-const REST_AT: u32 = 18;
-const REST_BITS: u32 = 46;
-const SEEN_AT: u32 = 10;
-const STATIC: u64 = 1 << 9;
-const BLACKHOLE: u64 = 1 << 8;
-const AGE_MAX: u64 = 32;
-const AHEAD: u64 = 64;
-const TURN: u64 = 128;
+const STATIC: u64 = numbers::STATIC as u64;
+const BLACKHOLE: u64 = numbers::ENTRY_BLACKHOLE as u64;
+const AGE_MAX: u64 = numbers::AGE_MAX as u64;
+const AHEAD: u64 = numbers::AHEAD as u64;
+const TURN: u64 = numbers::TURN as u64;
 
 /// An address in the table of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +57,12 @@ impl Switch {
         self.fdb.u32(fdb::COUNT + 4 * port as usize).load(Relaxed)
     }
 
-    /// Puts an address on a port for good, or with `None` has frames to it dropped as `blackhole`: also those for which their sender
-    /// names a [port](crate::abi::layout::NS_PORT_SHIFT). Such frames go past an address that is put on a port.
+    /// Puts an address on a port for good. With `None` switches drop frames to it as `blackhole`, also when their sender names a
+    /// [port](crate::abi::layout::NS_PORT_SHIFT). Frames with a named port go past an address that is put on a port.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address or a VLAN above 4095; [`ErrorKind::Unfit`]
-    /// when the 8 places that the address may have are all taken by others set by hand.
+    /// [`ErrorKind::NotFound`] when there is no such port; [`ErrorKind::Invalid`] for a group address or a VLAN above 4095.
+    /// [`ErrorKind::Unfit`] when others set by hand take all 8 places that the address may have.
     pub fn fdb_set(&self, mac: MacAddr, vlan: u16, port: Option<&str>) -> Result<()> {
         if mac.0[0] & 1 != 0 || vlan > 4095 {
             return Err(Error::new(
@@ -153,7 +152,7 @@ impl Switch {
         bucket..bucket + 8
     }
 
-    /// Puts `fresh` where the address is, else where nothing is, else in the place of a learned one.
+    /// Puts `fresh` where the address is, else where nothing is, else where a learned one is.
     fn insert(&self, h: u64, fresh: u64) -> std::result::Result<(), Refused> {
         loop {
             let rank = |e: u64| match e {

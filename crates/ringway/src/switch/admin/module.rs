@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+pub(super) use ringway_bpf::layout::switch::numbers::{BRIDGE, CUSTOM, HUB};
+
 use super::custom::Custom;
 
 /// The decision of a switch, chosen when it is made.
@@ -64,8 +66,3 @@ impl fmt::Display for Module {
         }
     }
 }
-
-/// `info.module`, as in bpf/switch/state.h.
-pub(super) const BRIDGE: u32 = 0;
-pub(super) const HUB: u32 = 1;
-pub(super) const CUSTOM: u32 = 2;

@@ -1,5 +1,5 @@
-//! What a port consists of, but for its state: region, doorbells and programs. They are made together for those who may open the port, and
-//! made again for others.
+//! What a port consists of, but for its state: region, doorbells and programs. They are made together for the users who may open
+//! the port, and made again for others.
 
 use std::fs;
 use std::io;
@@ -62,8 +62,8 @@ impl Parts {
 
     /// Pins all in `dir`, which is made, with the rights that `access` gives; `opened`: by clients, and not an interface.
     ///
-    /// Those who may use the port get its files and the directory that they lock. The directory in which these lie stays root's:
-    /// nobody else puts anything there.
+    /// Users of the port get its files and the directory that they lock. The directory in which these lie stays root's: nobody
+    /// else puts anything there.
     pub(super) fn pin(
         &self,
         switch: &Switch,
@@ -119,7 +119,7 @@ impl Parts {
     }
 }
 
-/// Shows the programs of all NICs to those who may use the port in `dir`.
+/// Shows the programs of all NICs to users of the port in `dir`.
 fn pin_out_programs(switch_dir: &Path, dir: &Path, access: &PortAccess) -> io::Result<()> {
     dirs::make(&pins::nics(dir), 0o755)?;
     for out in fs::read_dir(pins::outs(switch_dir)).into_iter().flatten().flatten() {
@@ -133,7 +133,7 @@ fn pin_out_programs(switch_dir: &Path, dir: &Path, access: &PortAccess) -> io::R
     Ok(())
 }
 
-/// Shows the program of a NIC to those who may use the port in `dir`, in the place of one that a killed process left.
+/// Shows the program of a NIC to users of the port in `dir`, instead of one that a killed process left.
 pub(in crate::switch) fn pin_out_program(
     out: BorrowedFd<'_>,
     dir: &Path,

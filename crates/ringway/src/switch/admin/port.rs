@@ -30,7 +30,7 @@ pub struct SwitchPort {
     pub pid: Option<u32>,
     /// Index of the interface that it is, in the network namespace in which it was added; `None` for a virtual port.
     pub nic: Option<u32>,
-    /// Whether it is the host's side of that interface ([`NicOptions::host`](super::NicOptions::host)).
+    /// Whether it is the host's side of that interface ([`NicOptions::host`](crate::switch::NicOptions::host)).
     pub host: bool,
     /// Of an interface, how frames get in and out: by XDP or by tc.
     pub path: Option<NicPath>,
@@ -114,7 +114,7 @@ impl Switch {
     pub(super) fn describe(&self, number: u32, name: String, flags: u32, locks: &Locks) -> SwitchPort {
         let lock = pins::in_use(&pins::port(&self.dir, &name));
         let access = self.access(number);
-        // Asking who has the lock disturbs nobody; taking it for an instant finds those of other pid namespaces too.
+        // Asking who has the lock disturbs nobody. Taking it for an instant also finds a process of another pid namespace.
         let pid = locks.holder(&lock);
         let open = pid.is_some() || matches!(DirLock::take(&lock, false), Ok(None));
         let ifindex = self.port_word(number, at::IFINDEX).load(Relaxed);

@@ -99,8 +99,8 @@ impl Switch {
         self.info.u32(info::NPORTS).store(n.max(place as u32 + 1), Release);
     }
 
-    /// A free number, the one that was given least recently: whoever still uses what was found by a number finds
-    /// no other port there for as long as possible.
+    /// A free number, the one that was given least recently. So a process that still uses an old number finds no other port there
+    /// for as long as possible.
     pub(in crate::switch) fn choose_number(&self) -> Option<u32> {
         let mut latest = [0];
         self.info.read(info::LATEST, &mut latest);

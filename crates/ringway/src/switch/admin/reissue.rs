@@ -1,9 +1,9 @@
-//! Ports given to others: all that their user can hold is made again.
+//! Ports given to other users: all that a user can hold is made again.
 //!
-//! An open descriptor outlives every change of owner and mode. So a change of access makes region, doorbells, ticket and the program that
-//! tells it again, under a new epoch: the ticket that an earlier user kept opens nothing any more, and the region that he kept is nobody's. Number, settings and
-//! counters of the port stay, as its state does, which no client ever has in hand. Frames that waited in the old region are lost to
-//! both: they were counted as delivered.
+//! An open descriptor outlives every change of owner and mode. So a change of access makes a new region, doorbells, a ticket and
+//! the program that shows it, under a new epoch. The ticket that an earlier user kept opens nothing any more, and the region that
+//! the user kept is nobody's. Number, settings and counters of the port stay. So does its state, which no client ever has in hand.
+//! Frames that waited in the old region are lost to both users: they were counted as delivered.
 
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
@@ -20,11 +20,11 @@ use crate::sys::dirs;
 impl Switch {
     /// Changes who may open a port; owner and group stay where `access` has none.
     ///
-    /// The port is made again for those whom `access` names, also when nothing changes: who had it open gets [`ErrorKind::Gone`] from the
-    /// next sync, whatever he may do from now on. Number, settings and counters stay. Frames that he had not read are lost.
+    /// The port is made again for the users whom `access` names, also when nothing changes. A process that had it open gets
+    /// [`ErrorKind::Gone`] from its next sync. Number, settings and counters stay. Frames that it had not read are lost.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Unfit`] for an interface; nothing is changed
+    /// [`ErrorKind::NotFound`]; [`ErrorKind::Denied`] for others than root; [`ErrorKind::Unfit`] for an interface. Nothing is changed
     /// then. When the kernel refuses one of the last steps, nobody can use the port until the next command finishes the change.
     ///
     /// ```no_run

@@ -1,9 +1,9 @@
 //! Programs of a running switch, replaced by new ones.
 //!
-//! A program of a generation that is past answers "stale"; the client then opens the pin anew and goes on where it was. So new
-//! programs are loaded first, then take the places of the old ones, and only then does the generation move: whoever is
-//! told that his program is stale finds the new one. A program that is ahead of the switch runs as well as the current
-//! one, so clients that come in between, and a reload that is killed half-way, do no harm.
+//! A program of a past generation answers "stale". The client then opens the pin again and goes on where it was. So a reload first
+//! loads new programs, then puts them where the old ones were, and only then moves the generation. So a client whose program is
+//! stale finds the new one. A program that is ahead of the switch runs as well as the current one. So clients that come in
+//! between do no harm, nor does a reload that is killed half-way.
 //!
 //! Programs of NICs know no generation. Old and new ones may run at once: all that they remember is in maps.
 
@@ -25,13 +25,13 @@ use crate::switch::pins;
 use crate::sys::bpffs;
 
 impl Switch {
-    /// Replaces the programs of all ports by those of this version of Ringway, with the switch's own module, while frames move:
-    /// none is lost, none overtakes another. Returns the generation of the new programs.
+    /// Replaces the programs of all ports by programs of this version of Ringway, with the switch's own module, while frames
+    /// move: none is lost, none overtakes another. Returns the generation of the new programs.
     ///
     /// Clients open their port's new program by its path when they next send: a process that gave up its right to do so gets
     /// [`ErrorKind::Denied`](crate::ErrorKind::Denied) then. NICs may be of any network namespace; one whose interface was
-    /// deleted stays as it is. Where a NIC's namespace can't be found (it is neither the present one, nor that of a process, nor
-    /// mounted), the program that puts tags on what leaves by the NIC stays.
+    /// deleted stays as it is. The program that puts tags on frames that leave by a NIC stays where the NIC's namespace can't be
+    /// found. Such a namespace is neither the present one, nor a process', nor mounted.
     ///
     /// # Errors
     /// When a program can't be loaded, pinned or attached; then all is as it was.
@@ -67,7 +67,7 @@ impl Switch {
         new
     }
 
-    /// The new program that takes what users of ports send, loaded, in the place of the switch and in that of each port. With a user's
+    /// The new program that takes what users of ports send, loaded, for the pins of the switch and of each port. With a user's
     /// module each port gets one of its own.
     fn new_senders(&self, ports: &[SwitchPort], code: &Code, generation: u32) -> Result<Vec<NewProgram>> {
         let load = |of, on: &str| load::load_send(&self.maps, code, self.shape, of, on);
@@ -106,8 +106,8 @@ impl Switch {
         Ok(all)
     }
 
-    /// Keeps the `out` programs in use attached after they are replaced: each run of one that is attached nowhere takes 20 ms,
-    /// and clients run them until they are told that their port's program is stale.
+    /// Keeps the `out` programs in use attached after they are replaced. Each run of one that is attached nowhere takes 20 ms, and
+    /// clients run them until their port's program answers "stale".
     fn keep_outs_attached(&self, ports: &[SwitchPort]) -> Result<Vec<RetiredLink>> {
         let of = |p: &SwitchPort| p.nic.map(|index| self.out_file(p.number, p.host.then_some(index)));
         let outs = ports.iter().filter_map(of);

@@ -1,4 +1,4 @@
-//! Ports that go away: taken from programs, their counts kept, wherever a process that does so is killed.
+//! Ports that go away. Wherever the process is killed that removes one, programs lose it and its counts are kept once.
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::thread;
@@ -44,7 +44,7 @@ impl Switch {
     /// not be done twice.
     fn finish_removal(&self, number: u32) {
         let was_nic = self.flags(number).load(Relaxed) & at::WAS_NIC != 0;
-        // Whoever kept its ticket or its program can do nothing with it, also when the number is given to another port.
+        // A user who kept its ticket or its program can do nothing with it, also when another port gets the number.
         self.set_identity(number, self.identity(number).epoch.wrapping_add(1), Ticket::default());
         if let Some(place) = self.port_list().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);

@@ -24,8 +24,8 @@ pub struct SwitchSpec {
     pub buf_size: u32,
     /// How long an address is remembered after its last frame, to within a 32nd; zero: for ever. At least 32 ms.
     pub ageing: Duration,
-    /// Addresses that are learned of one port at most; the table has 131,072 entries in all, of which those that share a bucket of 8
-    /// leave one port 6.
+    /// Addresses that are learned of one port at most. The table has 131,072 entries in all, in buckets of 8, of which one port
+    /// may have 6.
     pub quota: u32,
     /// What decides where frames go.
     pub module: Module,

@@ -1,7 +1,7 @@
-//! Counters of a switch, kept by its programs: there also when no process of Ringway lives.
+//! Counters of a switch. Its programs keep them, also when no process of Ringway lives.
 //!
-//! What a port counted stays when the port goes away: [`Switch::retire_counts`] adds it up in the entry 0 of the table of ports, which
-//! is no port, at once or not at all. So the sums over all ports there ever were close.
+//! The counts of a port stay when the port goes away. [`Switch::retire_counts`] adds them up in entry 0 of the table of ports,
+//! which is no port, all at once or not at all. So the sums over all ports there ever were close.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -16,12 +16,13 @@ use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.
 ///
-/// All count from when the port was made. `counters.tx` is what the port's user sent: out are frames that at least one port received. `counters.rx` is what other ports
-/// sent to it: in are copies offered, out those that were put into its rings. Over a switch at rest the sum of all
-/// [`copies`](Self::copies) and [`mirrored`](Self::mirrored) is the sum of all `counters.rx.frames_in`.
+/// All count from when the port was made. `counters.tx` is what the port's user sent: out are frames that at least one port
+/// received. `counters.rx` is what other ports sent to it: in are copies offered, out are copies put into its rings. Over a
+/// switch at rest the sum of all [`copies`](Self::copies) and [`mirrored`](Self::mirrored) is the sum of all
+/// `counters.rx.frames_in`.
 ///
-/// For a NIC `counters.tx` is what it received from the wire, and `counters.rx` what was to leave by it: out are frames that its
-/// driver took; bytes are those of all frames that the driver was given. `in = out + drops + waiting` at rest.
+/// For a NIC `counters.tx` is what it received from the wire, and `counters.rx` what was to leave by it. Out are frames that its
+/// driver took, and the bytes are of all frames that the driver was given. `in = out + drops + waiting` at rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchPortStats {
@@ -48,7 +49,7 @@ impl Switch {
         self.ports().into_iter().filter_map(|p| self.stats_of(p)).collect()
     }
 
-    /// Sums over the ports there are, whose counters `ports` has, and those that went away.
+    /// Sums over the ports there are, whose counters `ports` has, and the ports that went away.
     #[must_use]
     pub fn totals(&self, ports: &[SwitchPortStats]) -> SwitchTotals {
         let mut all = self.retired_totals();
@@ -99,8 +100,8 @@ impl Switch {
         self.retired_word().load(Relaxed) >> 8 & 0xff == u64::from(port)
     }
 
-    /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked. Frames that
-    /// wait for a NIC are lost with it. The sums change with one word: whoever is killed here has added all or nothing.
+    /// Keeps the counts of a port that goes away. Its maps must be out of reach of programs, and the switch locked. Frames that
+    /// wait for a NIC are lost with it. The sums change with one word: a process that is killed here has added all or nothing.
     pub(super) fn retire_counts(&self, port: &SwitchPortStats) {
         let (mut all, mut counters) = (self.retired_totals(), port.counters);
         if port.port.nic.is_some() {
@@ -136,14 +137,14 @@ impl Switch {
     /// Slots of the rx rings that wait to be received.
     fn waiting(&self, port: u32, mem: &Mmap) -> u64 {
         let (shape, ctl_len) = (self.shape, self.shape.region().ctl(2 * self.shape.rings));
-        let told = self.region_of(port, ctl_len);
+        let ring = self.region_of(port, ctl_len);
         let one = |r: u32| {
             let word = |ofs: usize| mem.u64(shape.rx_state(r) + ofs).load(Relaxed);
             let published = word(state::RX_PUB);
             // Programs ask the receiver how far it came when they need room; its answer counts as far as it can be true.
             let most = published.saturating_sub(word(state::RX_HEAD)).min(shape.slots.into());
             let at = shape.region().ctl(shape.rings + r) + ctl::HEAD;
-            let head = told.as_ref().map(|m| m.u32(at).load(Relaxed)).filter(|&head| head < shape.slots);
+            let head = ring.as_ref().map(|m| m.u32(at).load(Relaxed)).filter(|&head| head < shape.slots);
             let left = head.map(|head| u64::from((published as u32).wrapping_sub(head) & (shape.slots - 1)));
             left.filter(|&n| n <= most).unwrap_or(most)
         };
@@ -153,8 +154,8 @@ impl Switch {
 
 /// Sums over all ports that a switch has and had, for as long as it exists.
 ///
-/// Over a switch at rest `tx` and `rx` close, and `copies` is `rx.frames_in`: whatever was offered to a port was put into its
-/// rings or is a named drop of it.
+/// Over a switch at rest `tx` and `rx` close, and `copies` is `rx.frames_in`. Each frame that was offered to a port was put into its
+/// rings, or is a named drop of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SwitchTotals {

@@ -54,8 +54,9 @@ impl Switch {
     /// Makes a switch without ports.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] for a size out of bounds;
-    /// [`ErrorKind::Unfit`] when the module is none or the kernel's verifier refuses it, with what it said last. Nothing half made stays.
+    /// [`ErrorKind::Busy`] when there is one of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`] for a
+    /// size out of bounds. [`ErrorKind::Unfit`] when the module is none or the kernel's verifier refuses it, with its last words.
+    /// Nothing half made stays.
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
         check_name(name)?;
         let shape = spec.check(name)?;
@@ -192,9 +193,9 @@ impl Switch {
             .collect::<Result<Vec<_>>>()?;
         ports.iter().for_each(|p| self.detach_nic(p));
         let gone = root.join(format!("~{}", self.name));
-        // Who is killed from here on leaves what the next one cleans away; the name is free.
+        // A process that is killed from here on leaves what the next one cleans away; the name is free.
         fs::rename(&self.dir, &gone).map_err(io)?;
-        // Programs of its ports now do nothing, whoever still holds them.
+        // Programs of its ports now do nothing for processes that still hold them.
         self.info.u32(info::GENERATION).store(self.new_generation(), Relaxed);
         dirs::remove_tree(&gone).map_err(io)
     }

@@ -10,8 +10,8 @@ pub(super) const WORDS: usize = 64;
 
 /// How a port of a switch takes part in VLANs.
 ///
-/// A port gets frames only of VLANs that it belongs to. Tags are those of 802.1Q (type `0x8100`); tags of other types, such as
-/// those of 802.1ad, are not looked into: to the switch they are what a frame carries.
+/// A port gets frames only of VLANs that it belongs to. Tags are tags of 802.1Q (type `0x8100`). The switch does not look into
+/// tags of other types, such as 802.1ad: to it they are part of what a frame carries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VlanMode {
@@ -19,10 +19,10 @@ pub enum VlanMode {
     /// the VLANs of the others. In the table their addresses are in VLAN 0.
     #[default]
     Transparent,
-    /// Frames are without a tag on this port, and belong to this VLAN. Tagged ones from it are dropped as `vlan`, also those that
-    /// have a priority only.
+    /// Frames are without a tag on this port, and belong to this VLAN. The switch drops tagged ones from it as `vlan`, also when
+    /// the tag has a priority only.
     Access(u16),
-    /// Frames carry a tag on this port, except those of `native`.
+    /// Frames carry a tag on this port, except frames of `native`.
     Trunk {
         /// The VLANs whose frames pass; others are dropped as `vlan`.
         allowed: VlanSet,

@@ -1,7 +1,7 @@
 //! What a client may know of its own port: how far programs came, and what they counted.
 //!
-//! The state of a port, of which this is a part, is root's alone: it also has addresses of others' frames in it. So the client asks a program
-//! of its port, which answers with that part.
+//! The state of a port is root's alone, since it also has addresses of other users' frames in it. So the client asks a program of
+//! its port, which answers with the part that is the client's.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -67,7 +67,7 @@ impl View {
         objects::open_pin(&dir.join(FILE), true, on).map(Self)
     }
 
-    /// Looks at a ring of each direction; those of all rings are those of one port.
+    /// Looks at a ring of each direction. All rings of a view are of one port.
     pub(crate) fn look(&self, ring: u32, on: &str) -> Result<Look> {
         look(self.0.as_fd(), ring).map_err(|e| Error::io(on, "reading the state of the port failed", e))
     }

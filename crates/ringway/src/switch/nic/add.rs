@@ -31,33 +31,40 @@ impl Switch {
     ///
     /// Frames from virtual ports wait in the port's rx ring until their sender's sync sends them. When the sender dies in
     /// between, they leave with the next frames that any port sends to the interface. The order of one sender's frames holds
-    /// unless several send to the interface at the same moment: then those that one has sent for another may arrive up to 64
+    /// unless several send to the interface at the same moment. Then one may send frames for another, which may arrive up to 64
     /// frames off.
     ///
-    /// Frames longer than 3300 bytes from virtual ports are dropped as `too_long`, those above the MTU as `device_refused`; so
-    /// is a frame in several pieces (an MTU above some 3500) to all, when the switch has more than two NICs: `too_long`.
-    /// Hosts behind a veth, tap or other software interface leave the checksums of TCP and UDP unfinished. They are finished; in
-    /// frames in several pieces that go on to another NIC they can't be: those are dropped as `bad_offload`. Nor is it done behind
-    /// extension headers of IPv6 or two VLAN tags.
+    /// Programs drop frames from virtual ports as `too_long` when they have more than 3300 bytes, and drivers drop frames above
+    /// the MTU as `device_refused`. A frame to all in several pieces (an MTU above some 3500) is `too_long` when the switch has
+    /// more than two NICs.
     ///
-    /// Software interfaces, and those without native XDP, get in and out by tc ([`NicPath`]). What follows is of members
+    /// Hosts behind a veth, tap or other software interface leave the checksums of TCP and UDP unfinished, and programs finish
+    /// them. In frames in several pieces that go on to another NIC they can't: these are dropped as `bad_offload`. Nor do they
+    /// behind extension headers of IPv6 or two VLAN tags.
+    ///
+    /// Software interfaces, and those without native XDP, get in and out by tc ([`NicPath`](crate::switch::NicPath)). What follows is of members
     /// by XDP; by tc frames of any length and with anything unfinished pass between members.
     ///
     /// A veth whose far end runs no NAPI takes no frame from the switch: `device_refused`. `ethtool -K PEER gro on` turns it on, and
     /// [`far_end_polls`](crate::probe::Interface::far_end_polls) tells.
     ///
-    /// A NIC can be told what other ports can ([`PortConf`](super::PortConf)): VLANs, isolation, storm limits, a mirror; and it can be the
-    /// mirror of others. It then loses as `no_memory` what has no room before the frame for a tag and 72 bytes of metadata, as some
-    /// drivers' frames. As a mirror it gets at most 7 copies of a frame that came from a NIC (`device_full`), and none of one in
-    /// several pieces (`too_long`). Tags must be in the frames: where a driver, or the host behind a veth, keeps them beside the
-    /// bytes, frames seem untagged: turn that off with `ethtool -K IF rxvlan off`, and in such hosts with `ethtool -K IF txvlan off`.
+    /// A NIC has the same settings as other ports ([`PortConf`](crate::switch::PortConf)): VLANs, isolation, storm limits, a
+    /// mirror; and it can be the mirror of others. It then loses frames as `no_memory` when a driver leaves no room before them
+    /// for a tag and 72 bytes of metadata. As a mirror it gets at most 7 copies of a frame that came from a NIC (`device_full`),
+    /// and none of one in several pieces (`too_long`).
+    ///
+    /// Tags must be in the frames. Where a driver, or the host behind a veth, keeps them beside the bytes, frames seem untagged.
+    /// Turn that off with `ethtool -K IF rxvlan off`, and in such hosts with `ethtool -K IF txvlan off`.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Unsupported`] when it is no Ethernet interface; [`ErrorKind::Busy`] when another program
-    /// is attached that takes its frames, another switch has it, it is part of a bridge or the like, or
-    /// there is a port of that name; by tc also when others have filters at its ingress, which frames would go around; [`ErrorKind::LinkDown`]; [`ErrorKind::Unfit`] when the kernel's verifier
-    /// refuses the switch's module in the program of a NIC, or the switch has 64 NICs, or one of the same index in another
-    /// namespace. Nothing half made stays.
+    /// * [`ErrorKind::NotFound`] and [`ErrorKind::LinkDown`].
+    /// * [`ErrorKind::Unsupported`] when it is no Ethernet interface.
+    /// * [`ErrorKind::Busy`] when another program takes its frames, another switch has it, it is part of a bridge or the like, or
+    ///   there is a port of that name. By tc also when others have filters at its ingress, which frames would go around.
+    /// * [`ErrorKind::Unfit`] when the kernel's verifier refuses the switch's module in the program of a NIC. Also when the switch
+    ///   has 64 NICs, or one of the same index in another namespace.
+    ///
+    /// Nothing half made stays.
     ///
     /// ```no_run
     /// let switch = ringway::switch::Switch::open("vale0")?;
@@ -72,8 +79,8 @@ impl Switch {
     /// The same, with options.
     ///
     /// # Errors
-    /// Those of [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Unfit`] when another NIC of the switch is in
-    /// another network namespace, and [`ErrorKind::Unsupported`] when the switch is no bridge, or has a port with VLANs or other
+    /// As [`add_nic`](Self::add_nic). With [`NicOptions::host`] also [`ErrorKind::Unfit`] when another NIC of the switch is in
+    /// another network namespace. [`ErrorKind::Unsupported`] when the switch is no bridge, or has a port with VLANs or other
     /// features.
     ///
     /// ```no_run
@@ -89,7 +96,7 @@ impl Switch {
     /// The same, as on kernels without tcx, by clsact: for tests on others.
     ///
     /// # Errors
-    /// Those of [`add_nic_with`](Self::add_nic_with).
+    /// As [`add_nic_with`](Self::add_nic_with).
     #[doc(hidden)]
     pub fn add_nic_by_clsact(&self, interface: &str, options: &NicOptions) -> Result<u32> {
         self.add_nic_by(interface, options, Way::Clsact)

@@ -93,7 +93,8 @@ fn failed(on: &str, e: io::Error) -> Error {
 }
 
 impl Switch {
-    /// Makes the crossing of port `number`, with its inner end in `kept`, and notes its outer end: whoever removes the port finds both.
+    /// Makes the crossing of port `number`, with its inner end in `kept`. It records the outer end, so that a process that removes the
+    /// port finds both.
     pub(super) fn make_crossing(&self, kept: &File, (number, on): (u32, &str)) -> Result<u32> {
         let outer = make(number, kept, on).map_err(|e| failed(on, e))?;
         self.ports.u32(number as usize * port::SIZE + port::CROSSING).store(outer, Release);
@@ -110,7 +111,7 @@ impl Switch {
     }
 }
 
-/// The place of the program at the outer end of a crossing, whose files lie beside those of the member's.
+/// The place of the program at the outer end of a crossing. Its files lie beside the files of the member's own program.
 pub(super) fn crossing_stand(dir: &Path) -> Stand<'_> {
     Stand::ingress(dir).called("crossing-")
 }

@@ -25,8 +25,8 @@ const ENTRY: usize = 8;
 /// Entries of a NIC in all tables.
 pub(super) const ENTRIES: u32 = 12;
 
-/// The tables of a switch for frames to several NICs have each of them so many times; a frame takes the first in which no NIC
-/// is to get more copies.
+/// How often each NIC is in the tables of a switch for frames to several NICs. A frame takes the first table that has enough
+/// entries for each NIC that gets copies.
 const TIMES: [u32; 3] = [1, 2, 8];
 const ALL: [&str; 3] = ["edge_1", "edge_2", "edge_8"];
 const DEVS: &str = "edge_devs";

@@ -144,7 +144,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Found by its name: who made it may have been killed before he told either of the other.
+    /// Found by its name: the process that made it may have been killed before it told either of the other.
     fn remove_host(&self, interface: &str, beside: u32) {
         let name = format!("{interface}^");
         let Some(host) = self.ports().into_iter().find(|p| p.host && p.name == name) else { return };

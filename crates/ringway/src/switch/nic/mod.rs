@@ -7,7 +7,7 @@
 //!     nic_ports counting      ports by interface, the program that counts what drivers took
 //!     taken                   link of the program that calls the latter, as long as there are NICs
 //!     out/7                   the program that sends what waits for port 7, for root alone
-//!     port/p1/nics/7          the same for whoever may use port p1
+//!     port/p1/nics/7          the same for users of port p1
 //!     port/eth1/              as for other ports, for root alone, and
 //!         xdp out             links: the program attached to the interface, and the `out` program
 //!         tcx jump_*          how the program between interface and stack is attached (tc.rs)
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A program that is attached nowhere makes each run wait for two RCU grace periods, some 20 ms. `out` can't be the program
-//! that is attached to the NIC (bpf/nic/out.h says why), so it is attached to the loopback interface of a
-//! namespace of its own, where no frame ever passes. The mount keeps that namespace when no process lives.
+//! that is attached to the NIC (bpf/nic/out.h says why). So it is attached to the loopback interface of a namespace of its own,
+//! where no frame ever passes. The mount keeps that namespace when no process lives.
 
 mod add;
 mod admit;

@@ -15,12 +15,12 @@ use crate::ring::leaves_checksums;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NicOptions {
-    /// The host's own stack on that interface becomes a port too, called as the interface and `^`: what the host sends by the
-    /// interface enters the switch there, and what the switch has for that port arrives in the stack as if the interface had
-    /// received it. So the host keeps its addresses on the interface.
+    /// The host's own stack on that interface becomes a port too, called as the interface and `^`. Frames that the host sends by
+    /// the interface enter the switch there. Frames of the switch for that port arrive in the stack as if the interface had
+    /// received them. So the host keeps its addresses on the interface.
     ///
-    /// What virtual ports send to the host reaches it only from processes in the interface's network namespace; from others
-    /// it is dropped as `device_refused`. Frames longer than 3300 bytes are dropped as `too_long`.
+    /// Frames of virtual ports reach the host only from processes in the interface's network namespace. From others they are
+    /// dropped as `device_refused`. Frames longer than 3300 bytes are dropped as `too_long`.
     ///
     /// Frames that the host leaves to the interface to cut (TCP segmentation offload) are cut for virtual ports and for NICs.
     ///

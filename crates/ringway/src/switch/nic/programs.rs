@@ -140,7 +140,8 @@ impl Switch {
         Ok(Some(NewProgram { point: AttachPoint::Entry(self.dir.join(COUNTING)), program }))
     }
 
-    /// New programs for a NIC or the host's side of one, and their places; those that its maker did not come to make, having been killed, are left out.
+    /// New programs for a NIC or the host's side of one, and their places. A program that the NIC lacks is left out: its maker was
+    /// killed before.
     pub(in crate::switch) fn nic_programs(
         &self,
         of: &SwitchPort,
@@ -186,7 +187,7 @@ impl Switch {
     }
 }
 
-/// The object with its constants, and with those of its maps that there are.
+/// The object with its constants and its maps, as far as there are some.
 fn prepared(
     code: &Code,
     maps: &[(&str, &MapHandle)],

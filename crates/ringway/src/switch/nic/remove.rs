@@ -50,8 +50,8 @@ impl Switch {
         }
     }
 
-    /// Interfaces among the ports that stay promiscuous when they are deleted now, as their network namespace can't be found:
-    /// it is neither the present one, nor that of a process, nor mounted anywhere here.
+    /// Interfaces among the ports that would stay promiscuous when they are deleted now, since their network namespace can't be
+    /// found. It is neither the present one, nor a process', nor mounted anywhere here.
     ///
     /// ```no_run
     /// let switch = ringway::switch::Switch::open("vale0")?;
@@ -71,7 +71,7 @@ impl Switch {
         p.nic.is_some() && !p.gone && self.nic_word(p.number, port::PROMISCUOUS) != 0
     }
 
-    /// Whether the interface of a NIC was deleted, as far as that can be told.
+    /// Whether the interface of a NIC was deleted, as far as the caller can find out.
     pub(in crate::switch) fn interface_is_gone(&self, nic: &str, number: u32, path: Option<NicPath>) -> bool {
         if path == Some(NicPath::Tc) {
             return shared::tc_is_gone(&self.dir, number).unwrap_or(false);

@@ -71,7 +71,7 @@ fn misuse_host(switch: &Switch) {
     assert!(!switch.ports().iter().any(|p| p.nic.is_some()));
 }
 
-/// Whoever kept the program of a NIC that is gone can't take frames from the port that got its number.
+/// A user who kept the program of a NIC that is gone can't take frames from the port that got its number.
 fn outlive(switch: &Switch, number: u32, out: &OwnedFd, port: &mut Port) {
     // As if who made the host's side was killed before he told the NIC of it.
     switch.make_port("v0^", &PortAccess::default(), port::NIC | port::HOST).unwrap();

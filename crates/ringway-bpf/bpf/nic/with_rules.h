@@ -7,14 +7,14 @@
 #include "nic/module.h"
 
 /* Notes the VLAN, priority and type of a frame on a port that has VLANs. Returns why it may not enter, or 0. */
-static __always_inline __u32 enter_wire(struct wire_run *run, struct port_conf *c, struct vlans *v)
+static __always_inline __u32 enter_wire(struct wire_run *run, struct port_conf *conf, struct vlans *v)
 {
-	__u32 tci = READ_ONCE(c->native) & VID, type = run->type;
+	__u32 tci = READ_ONCE(conf->native) & VID, type = run->type;
 
 	if (type == TYPE_VLAN) {
 		__u32 tag = run->tci;
 		type = run->inner;
-		if (READ_ONCE(c->features) & ACCESS)
+		if (READ_ONCE(conf->features) & ACCESS)
 			return VLAN;
 		if (!run->edge.tagged)
 			return TOO_SHORT;
@@ -28,8 +28,8 @@ static __always_inline __u32 enter_wire(struct wire_run *run, struct port_conf *
 	return tci & VID && is_member(v, tci & VID) ? 0 : VLAN;
 }
 
-/* Gives the frame to port `d`, and to its mirror. */
-__noinline int give_mirrored(struct xdp_md *ctx, __u32 dest)
+/* Gives the frame to port `dest`, and to its mirror. */
+__noinline int give_with_mirror(struct xdp_md *ctx, __u32 dest)
 {
 	struct wire_run *run = wire_run();
 	struct port_conf *conf = conf_of(dest);
@@ -37,13 +37,13 @@ __noinline int give_mirrored(struct xdp_md *ctx, __u32 dest)
 	if (!run || !conf)
 		return 0;
 	__u32 form = form_on(conf, run->edge.tag >> 16 & VID), mirror = READ_ONCE(conf->mirror);
-	if (give(ctx, dest, form, 0) > 0 && mirror && READ_ONCE(conf->features) & MIRROR_RX)
-		give(ctx, mirror, form, dest);
+	if (give_copy(ctx, dest, form, 0) > 0 && mirror && READ_ONCE(conf->features) & MIRROR_RX)
+		give_copy(ctx, mirror, form, dest);
 	return 0;
 }
 
-/* One port of those that a frame to all goes to. */
-static long flood_nth_conf(__u32 i, struct wire *wire)
+/* One of the ports that a frame to all goes to. */
+static long flood_nth_with_rules(__u32 i, struct wire *wire)
 {
 	struct wire_run *run = wire_run();
 
@@ -58,18 +58,18 @@ static long flood_nth_conf(__u32 i, struct wire *wire)
 	if (!conf || !own_conf || !v || !is_member(v, run->edge.tag >> 16 & VID) ||
 	    READ_ONCE(conf->features) & READ_ONCE(own_conf->features) & ISOLATED)
 		return 0;
-	give_mirrored(wire->ctx, dest);
+	give_with_mirror(wire->ctx, dest);
 	return 0;
 }
 
 /* Gives the frame to all other ports that may get it. */
-static __always_inline void flood_conf(struct xdp_md *ctx)
+static __always_inline void flood_with_rules(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
 	struct wire wire = { .ctx = ctx, .info = bpf_map_lookup_elem(&info, &zero) };
 
 	if (wire.info)
-		bpf_loop(PORTS, flood_nth_conf, &wire, 0);
+		bpf_loop(PORTS, flood_nth_with_rules, &wire, 0);
 }
 
 /* Finds the destination of a frame that entered its VLAN, and learns its source. */
@@ -86,8 +86,8 @@ __noinline int find_wire(void)
 		return FLOOD;
 	/* Looked at with each frame, as in bursts of virtual ports. */
 	cpu->last_src = cpu->last_dst = ~0ULL;
-	learn(cpu, run->src | vid << 48);
-	__u64 entry = look_up(cpu, dst | vid << 48);
+	learn_source(cpu, run->src | vid << 48);
+	__u64 entry = look_up_port(cpu, dst | vid << 48);
 	if (!entry)
 		return FLOOD;
 	__u32 dest = entry & 0xff;
@@ -95,7 +95,7 @@ __noinline int find_wire(void)
 }
 
 /* Gives a frame that entered its VLAN where it is to go. Returns why it may go nowhere, or 0. */
-static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *w, struct port_conf *c)
+static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *run, struct port_conf *conf)
 {
 	__u32 self = cfg.port, dest = WITH_MODULE ? ask_wire(ctx) : find_wire(), why;
 	struct port_state *p = inner(&states, self);
@@ -103,18 +103,18 @@ static __always_inline __u32 route_wire(struct xdp_md *ctx, struct wire_run *w, 
 	if (dest > NOWHERE)
 		return dest - NOWHERE;
 	if (dest == FLOOD) {
-		if (p && is_above(c, p, storm_kind(w->dst), bpf_ktime_get_ns()))
+		if (p && is_above(conf, p, storm_kind(run->dst), bpf_ktime_get_ns()))
 			return STORM;
-		flood_conf(ctx);
+		flood_with_rules(ctx);
 		return 0;
 	}
-	why = leave_vlan(c, dest, w->edge.tag >> 16 & VID);
+	why = leave_vlan(conf, dest, run->edge.tag >> 16 & VID);
 	if (!why)
-		give_mirrored(ctx, dest);
+		give_with_mirror(ctx, dest);
 	return why;
 }
 
-__noinline int wire_conf(struct xdp_md *ctx, __u32 len, __u32 linear)
+__noinline int enter_with_rules(struct xdp_md *ctx, __u32 len, __u32 linear)
 {
 	__u32 self = cfg.port;
 	struct wire_run *run = begin_wire(ctx, len, linear);
@@ -127,7 +127,7 @@ __noinline int wire_conf(struct xdp_md *ctx, __u32 len, __u32 linear)
 	/* First, so that a mirror sees a question before its answer. */
 	__u32 features = READ_ONCE(conf->features), mirror = READ_ONCE(conf->mirror), why = 0;
 	if (mirror && features & MIRROR_TX)
-		give(ctx, mirror, AS_IS, self);
+		give_copy(ctx, mirror, AS_IS, self);
 	if (features & (ACCESS | TRUNK))
 		why = enter_wire(run, conf, v);
 	if (!why)
