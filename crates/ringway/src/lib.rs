@@ -9,6 +9,7 @@
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
+//! | [`backend`], [`register_backend`] | ports of a program's own making |
 //! | [`switch`] | switches that run in their senders |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
 //! | [`pipe`] | pipes as descriptors, rings between threads |
@@ -29,7 +30,7 @@
 #![deny(unsafe_code)]
 
 mod abi;
-mod backend;
+pub mod backend;
 mod count;
 mod error;
 pub mod filter;
@@ -52,7 +53,7 @@ pub use filter::Filter;
 pub use memory::{Backing, Buf, Region, RegionSpec};
 #[doc(hidden)]
 pub use nic::tc;
-pub use open::open_ports;
+pub use open::{open_ports, register_backend};
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };

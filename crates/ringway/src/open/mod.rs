@@ -7,6 +7,7 @@ mod kinds;
 mod make;
 mod open_ports;
 
+pub use kinds::register_backend;
 pub use open_ports::open_ports;
 
 use auto::{refuse_packet_sockets, with_chosen};

@@ -7,7 +7,6 @@ use super::owned::{Owned, RingParts, Span};
 use super::sync::RxSync;
 use super::view::RingView;
 use crate::abi::cursor;
-use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, RingStats};
 use crate::error::Result;
@@ -178,21 +177,14 @@ pub struct RxBurst<'a> {
     left: u32,
 }
 
-impl<'a> RxBurst<'a> {
+impl RxBurst<'_> {
     /// Slots from `head` that one frame takes, and whether it is whole and all of them are valid.
     #[cold]
     fn walk(&self) -> (u32, bool) {
-        let (mut at, mut count, mut good) = (self.head, 0, true);
-        while at != self.tail {
-            let s = self.view.slot(at);
-            good &= self.view.valid(s);
-            count += 1;
-            at = self.view.next(at);
-            if !s.more() {
-                return (count, good && count <= MAX_CHAIN);
-            }
+        match self.view.measure(self.head, self.tail) {
+            Ok((slots, _)) => (slots, true),
+            Err(slots) => (slots, false),
         }
-        (count, false)
     }
 }
 
@@ -233,6 +225,13 @@ pub struct RxFrame<'a> {
     at: u32,
     slot: Slot,
     slots: u32,
+}
+
+impl<'a> RxFrame<'a> {
+    /// The frame in so many slots from `at`, which are whole and valid.
+    pub(super) fn at(view: &'a RingView, at: u32, slots: u32) -> Self {
+        Self { view, at, slot: view.slot(at), slots }
+    }
 }
 
 impl RxFrame<'_> {

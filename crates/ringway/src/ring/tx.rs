@@ -173,6 +173,16 @@ pub struct TxBurst<'a> {
 }
 
 impl<'a> TxBurst<'a> {
+    /// Slots `[head, tail)` of a ring, which the caller owns.
+    pub(super) fn over(view: &'a RingView, head: u32, tail: u32) -> Self {
+        Self { view, head, tail }
+    }
+
+    /// Where the free slots begin now.
+    pub(super) fn at(&self) -> u32 {
+        self.head
+    }
+
     /// Slots left.
     #[inline]
     #[must_use]
