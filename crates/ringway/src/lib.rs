@@ -11,6 +11,7 @@
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`backend`], [`register_backend`] | ports of a program's own making |
 //! | [`switch`] | switches that run in their senders |
+//! | [`pinned`] | the directory in which switches and routers have their folders |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
 //! | [`pipe`] | pipes as descriptors, rings between threads |
 //! | [`environment()`], [`dirs`] | variables and directories that other users can't turn against a process |
@@ -40,6 +41,7 @@ pub mod fuzz;
 mod memory;
 mod nic;
 mod open;
+pub mod pinned;
 mod port;
 pub mod probe;
 mod ring;

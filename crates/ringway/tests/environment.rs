@@ -25,7 +25,7 @@ fn child_says_what_it_believes() {
     let [dir, home, child] =
         ["RINGWAY_DIR", "XDG_RUNTIME_DIR", CHILD].map(|name| ringway::environment(name).is_some());
     println!("rights={rights} dir={dir} home={home} child={child} used={:?}", ringway::dirs::run_directory());
-    println!("switches={:?}", ringway::switch::root());
+    println!("switches={:?}", ringway::pinned::root());
     println!("ports={:?}", ringway::environment("RINGWAY_MAP"));
     println!("bound={:?}", ringway::environment("RINGWAY_BATCH_US"));
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
-use ringway::switch::FolderLock;
+use ringway::pinned::FolderLock;
 use ringway::tc::Stand;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};

@@ -47,7 +47,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use libbpf_rs::Link;
-use ringway::switch::Folder;
+use ringway::pinned::Folder;
 use ringway::{Error, ErrorKind, Result};
 
 pub use control::{Claim, Control};
@@ -118,7 +118,7 @@ pub struct Health {
 /// ```
 #[must_use]
 pub fn routers() -> Vec<String> {
-    ringway::switch::routers()
+    ringway::pinned::routers()
 }
 
 impl Router {

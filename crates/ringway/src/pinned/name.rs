@@ -9,8 +9,8 @@ use crate::port::name::is_switch;
 /// [`ErrorKind::BadName`].
 ///
 /// ```
-/// assert!(ringway::switch::check_name("vale0").is_ok());
-/// assert!(ringway::switch::check_name("../vale0").is_err());
+/// assert!(ringway::pinned::check_name("vale0").is_ok());
+/// assert!(ringway::pinned::check_name("../vale0").is_err());
 /// ```
 pub fn check_name(name: &str) -> Result<()> {
     if is_switch(name) {

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::time::Duration;
 
-use super::handle::Switch;
-use super::layout::{self, fdb, info};
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{self, fdb, info};
 use crate::sys::time;
 use ringway_wire::MacAddr;
 
@@ -82,7 +82,7 @@ impl Switch {
         };
         let h = self.maps.secrets.mix(key(mac, vlan));
         let fresh = h << REST_AT | STATIC | number;
-        self.put(h, fresh).map_err(|Refused::Full| {
+        self.insert(h, fresh).map_err(|Refused::Full| {
             Error::new(
                 ErrorKind::Unfit,
                 &self.name,
@@ -95,7 +95,7 @@ impl Switch {
     /// Forgets an address; whether it was known.
     pub fn fdb_del(&self, mac: MacAddr, vlan: u16) -> bool {
         let h = self.maps.secrets.mix(key(mac, vlan));
-        self.places(h).any(|i| {
+        self.bucket(h).any(|i| {
             let e = self.fdb.u64(8 * i).load(Relaxed);
             e & 0xff != 0 && e >> REST_AT == rest(h) && self.replace(i, e, 0)
         })
@@ -103,20 +103,20 @@ impl Switch {
 
     /// Forgets all addresses that were learned; those set by hand stay. Returns how many.
     pub fn fdb_flush(&self) -> usize {
-        self.clear(|e| e & STATIC == 0)
+        self.remove_where(|e| e & STATIC == 0)
     }
 
     /// Forgets the addresses that were learned of a port.
     pub(super) fn flush_learned(&self, number: u32) {
-        self.clear(|e| e & (STATIC | 0xff) == u64::from(number));
+        self.remove_where(|e| e & (STATIC | 0xff) == u64::from(number));
     }
 
     /// Forgets the addresses of a port, also those set by hand.
     pub(super) fn flush_port(&self, number: u32) {
-        self.clear(|e| e & 0xff == u64::from(number));
+        self.remove_where(|e| e & 0xff == u64::from(number));
     }
 
-    fn clear(&self, which: impl Fn(u64) -> bool) -> usize {
+    fn remove_where(&self, which: impl Fn(u64) -> bool) -> usize {
         let clear = |&i: &usize| {
             let e = self.fdb.u64(8 * i).load(Relaxed);
             e & 0xff != 0 && which(e) && self.replace(i, e, 0)
@@ -148,13 +148,13 @@ impl Switch {
         })
     }
 
-    fn places(&self, h: u64) -> std::ops::Range<usize> {
+    fn bucket(&self, h: u64) -> std::ops::Range<usize> {
         let bucket = (h >> REST_BITS) as usize * 8;
         bucket..bucket + 8
     }
 
     /// Puts `fresh` where the address is, else where nothing is, else in the place of a learned one.
-    fn put(&self, h: u64, fresh: u64) -> std::result::Result<(), Refused> {
+    fn insert(&self, h: u64, fresh: u64) -> std::result::Result<(), Refused> {
         loop {
             let rank = |e: u64| match e {
                 _ if e & 0xff != 0 && e >> REST_AT == fresh >> REST_AT => Some(0),
@@ -163,7 +163,7 @@ impl Switch {
                 _ => None,
             };
             let read = |i: usize| (i, self.fdb.u64(8 * i).load(Relaxed));
-            let best = self.places(h).map(read).filter_map(|(i, e)| Some((rank(e)?, i, e))).min();
+            let best = self.bucket(h).map(read).filter_map(|(i, e)| Some((rank(e)?, i, e))).min();
             let (_, i, old) = best.ok_or(Refused::Full)?;
             if self.replace(i, old, fresh) {
                 self.remove_others(h, i);
@@ -174,7 +174,7 @@ impl Switch {
 
     /// Removes what a program learned of the same address meanwhile: two entries would be read as one of another port.
     fn remove_others(&self, h: u64, at: usize) {
-        for i in self.places(h).filter(|&i| i != at) {
+        for i in self.bucket(h).filter(|&i| i != at) {
             let e = self.fdb.u64(8 * i).load(SeqCst);
             if e & 0xff != 0 && e >> REST_AT == rest(h) {
                 self.replace(i, e, 0);

@@ -6,11 +6,12 @@ use libbpf_rs::{ObjectBuilder, OpenObject};
 use ringway_bpf::layout::switch::config;
 use ringway_bpf::{Builds, Record, SWITCH, SWITCH_LOOK};
 
-use super::layout::Shape;
-use super::module::Code;
-use super::objects::Maps;
-use super::secrets::Ticket;
+use super::code::Code;
+use super::maps::Maps;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::client::LOOK_PROGRAM;
+use crate::switch::secrets::Ticket;
+use crate::switch::shape::Shape;
 use crate::sys::bpf;
 use crate::sys::libbpf::{self, quiet, refused};
 use crate::sys::program;
@@ -20,7 +21,7 @@ const PROGRAM: &str = "vale_send";
 /// The map that a program with a module has for itself.
 const MODULE_RUNS: &str = "module_runs";
 /// All maps that are not a module's.
-pub(super) const OWN: [&str; 21] = [
+pub(in crate::switch) const OWN: [&str; 21] = [
     "info",
     "ports",
     "vlans",
@@ -43,18 +44,16 @@ pub(super) const OWN: [&str; 21] = [
     "wire_asks",
     "cuttings",
 ];
-/// The name of the program, and of the file in which a port has it.
-pub(super) const LOOK_PROGRAM: &str = "vale_look";
 
 /// Which port a program is for, and which of all that have had its number.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Identity {
-    pub(super) port: u32,
-    pub(super) epoch: u32,
+pub(in crate::switch) struct Identity {
+    pub(in crate::switch) port: u32,
+    pub(in crate::switch) epoch: u32,
     /// Of the switch.
-    pub(super) generation: u32,
+    pub(in crate::switch) generation: u32,
     /// What shows that a request is of the port's user.
-    pub(super) ticket: Ticket,
+    pub(in crate::switch) ticket: Ticket,
 }
 
 impl Identity {
@@ -75,7 +74,7 @@ pub(super) fn try_module(maps: &Maps, code: &mut Code, shape: Shape, on: &str) -
     match code {
         Code::Bridge | Code::Hub => Ok(()),
         Code::Custom(c) => {
-            c.keep_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
+            c.note_maps(&loaded, &OWN).map_err(|e| refused(on, "keeping the maps of the module", &e))
         }
     }
 }
@@ -133,12 +132,12 @@ fn put_maps(open: &mut OpenObject, maps: &Maps, shape: Shape, of: Identity, on: 
 }
 
 /// Writes the constants of a program into its object. A module may have some, too; they lie behind.
-pub(super) fn put_config(rodata: &mut libbpf_rs::OpenMapMut<'_>, config: &[u8]) {
+pub(in crate::switch) fn put_config(rodata: &mut libbpf_rs::OpenMapMut<'_>, config: &[u8]) {
     let all = rodata.initial_value_mut().and_then(|v| v.get_mut(..config.len()));
     all.expect("the object has room for its constants").copy_from_slice(config);
 }
 
-pub(super) fn open_object(code: &Code, variants: &[Builds; 3], on: &str) -> Result<OpenObject> {
+pub(in crate::switch) fn open_object(code: &Code, variants: &[Builds; 3], on: &str) -> Result<OpenObject> {
     let broken = |e: libbpf_rs::Error| refused(on, "reading the eBPF object", &e);
     let open = |bytes: &[u8]| ObjectBuilder::default().name("vale").and_then(|b| b.open_memory(bytes));
     match code {
@@ -154,7 +153,7 @@ pub(super) fn open_object(code: &Code, variants: &[Builds; 3], on: &str) -> Resu
 }
 
 /// Loads programs of a switch. What the verifier says of those with a user's module is for the user.
-pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbpf_rs::Object> {
+pub(in crate::switch) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbpf_rs::Object> {
     let Code::Custom(c) = code else { return program::load(open, "the programs of the switch", on) };
     bpf::load_object(open).map_err(|e| match e.said() {
         Some((_, log)) => {
@@ -171,7 +170,7 @@ pub(super) fn load_code(open: OpenObject, code: &Code, on: &str) -> Result<libbp
 }
 
 /// What a program has as constants.
-pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
+pub(in crate::switch) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
     let l = shape.region();
     let record = Record::new(config::SIZE)
         .with_u32(config::PORT, of.port)
@@ -186,6 +185,6 @@ pub(super) fn config(maps: &Maps, shape: Shape, of: Identity) -> Vec<u8> {
         .with_u32(config::BUFS, l.bufs)
         .with_u32(config::EPOCH, of.epoch)
         .with_u64(config::TICKET, of.ticket.word());
-    let secrets = maps.secrets.places().into_iter();
+    let secrets = maps.secrets.words().into_iter();
     secrets.fold(record, |r, (at, word)| r.with_u64(config::SECRET + at, word)).into_bytes()
 }

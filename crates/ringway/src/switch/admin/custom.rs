@@ -1,164 +1,27 @@
-//! What decides where the frames of a switch go. `docs/modules.md` tells how to write a module.
+//! A user's module: its file, read and checked, and what a switch keeps of it. `docs/modules.md` says how to write one.
 
-use std::convert::Infallible;
-use std::fmt;
 use std::fs;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 
-use super::objects;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::objects;
 use crate::sys::libbpf::quiet;
 use crate::sys::{bpffs, dirs, linker};
 
-/// The decision of a switch, chosen when it is made.
-///
-/// As text: `bridge`, `hub`, or the path of an object.
-///
-/// ```
-/// use ringway::switch::Module;
-/// assert_eq!("hub".parse(), Ok(Module::Hub));
-/// assert_eq!("./balance.o".parse(), Ok(Module::Object("./balance.o".into())));
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Module {
-    /// A learning bridge.
-    #[default]
-    Bridge,
-    /// Every frame to all other ports; nothing is learned. A port that the slot's flags ask for is obeyed.
-    Hub,
-    /// A function of the user's, compiled to an eBPF object of 1 MiB at most. Nobody but root and the
-    /// process' user may be able to write the file. The switch keeps a copy; of one that exists this is the
-    /// file's name, without its directory.
-    Object(PathBuf),
-}
-
-impl FromStr for Module {
-    type Err = Infallible;
-
-    fn from_str(s: &str) -> std::result::Result<Self, Infallible> {
-        Ok(match s {
-            "bridge" => Self::Bridge,
-            "hub" => Self::Hub,
-            path => Self::Object(path.into()),
-        })
-    }
-}
-
-impl Module {
-    /// That of the switch in `dir`, whose `info.module` is `number`.
-    pub(super) fn of(dir: &Path, number: u32, on: &str) -> Self {
-        match number {
-            HUB => Self::Hub,
-            // A switch whose module can't be read any more still has one.
-            CUSTOM => Self::Object(
-                Custom::kept(&dir.join("module"), on).map_or_else(|_| "?".into(), |k| k.0.into()),
-            ),
-            _ => Self::Bridge,
-        }
-    }
-}
-
-impl fmt::Display for Module {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bridge => f.write_str("bridge"),
-            Self::Hub => f.write_str("hub"),
-            Self::Object(path) => path.display().fmt(f),
-        }
-    }
-}
-
-/// `info.module`, as in bpf/switch/state.h.
-const BRIDGE: u32 = 0;
-const HUB: u32 = 1;
-const CUSTOM: u32 = 2;
-
 /// Bytes of a module at most.
 const OBJECT_MAX: u64 = 1 << 20;
+
 /// Bytes for the file's name, before the object's in the map that keeps both.
 const NAME: usize = 256;
 
-/// The decision of a switch that exists: what its programs are made of.
-#[derive(Debug)]
-pub(super) enum Code {
-    Bridge,
-    Hub,
-    /// A user's.
-    Custom(Custom),
-}
-
-impl Code {
-    /// `info.module`.
-    pub(super) fn number(&self) -> u32 {
-        match self {
-            Self::Bridge => BRIDGE,
-            Self::Hub => HUB,
-            Self::Custom(_) => CUSTOM,
-        }
-    }
-
-    /// Whether it is a user's module.
-    pub(super) fn is_of_user(&self) -> bool {
-        matches!(self, Self::Custom(_))
-    }
-
-    /// Reads what `module` names; its maps are yet to be made.
-    pub(super) fn new(module: &Module, on: &str) -> Result<Self> {
-        match module {
-            Module::Bridge => Ok(Self::Bridge),
-            Module::Hub => Ok(Self::Hub),
-            Module::Object(path) => Custom::read(path, on).map(Self::Custom),
-        }
-    }
-
-    /// That of the switch in `dir`, whose `info.module` is `number`.
-    pub(super) fn open(dir: &Path, number: u32, on: &str) -> Result<Self> {
-        match number {
-            HUB => Ok(Self::Hub),
-            CUSTOM => Custom::open(dir, on).map(Self::Custom),
-            _ => Ok(Self::Bridge),
-        }
-    }
-
-    /// Pins what is to be kept in the directory of the switch.
-    pub(super) fn pin(&self, dir: &Path, on: &str) -> Result<()> {
-        match self {
-            Self::Bridge | Self::Hub => Ok(()),
-            Self::Custom(c) => c.pin(dir, on),
-        }
-    }
-}
-
-/// Refuses a file that others than root and the process' user may write: what is in it runs with root's
-/// rights. A link that leads to the file is of no interest, since its bytes are those of this file.
-fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
-    let refused = |kind, what: String, cure: String| {
-        Err(Error::new(kind, on, format!("the module {} {what}", path.display())).cure(cure))
-    };
-    let review = "look at what is in it, then";
-    if !meta.is_file() {
-        return refused(ErrorKind::Unfit, "is no file".into(), "give the file of a compiled module".into());
-    }
-    if meta.uid() != 0 && meta.uid() != crate::sys::effective_user() {
-        let what = format!("belongs to user {}, who could change what runs with root's rights", meta.uid());
-        return refused(ErrorKind::Denied, what, format!("{review} `chown root {}`", path.display()));
-    }
-    if meta.mode() & 0o022 != 0 {
-        let what = format!("may be written by others: it has mode {:04o}", meta.mode() & 0o7777);
-        return refused(ErrorKind::Denied, what, format!("{review} `chmod go-w {}`", path.display()));
-    }
-    Ok(())
-}
-
 /// A user's module.
 #[derive(Debug)]
-pub(super) struct Custom {
+pub(in crate::switch) struct Custom {
     /// Name of the file that it came from.
     pub(super) name: String,
     object: Vec<u8>,
@@ -167,7 +30,7 @@ pub(super) struct Custom {
 }
 
 impl Custom {
-    fn read(path: &Path, on: &str) -> Result<Self> {
+    pub(in crate::switch) fn read_file(path: &Path, on: &str) -> Result<Self> {
         let io = |e| {
             Error::io(on, format!("reading the module {} failed", path.display()), e)
                 .cure("give bridge, hub, or the file of a compiled module")
@@ -186,7 +49,7 @@ impl Custom {
     }
 
     /// What the switch keeps: the file's name and its bytes.
-    fn kept(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
+    pub(in crate::switch) fn read_stored(dir: &Path, on: &str) -> Result<(String, Vec<u8>)> {
         let kept = objects::open_map(&dir.join("object"), on)?;
         let size = kept.value_size() as usize;
         let mem = objects::map_values(&kept, size, false, on)?;
@@ -197,9 +60,9 @@ impl Custom {
         Ok((String::from_utf8_lossy(name).into_owned(), object))
     }
 
-    fn open(dir: &Path, on: &str) -> Result<Self> {
+    pub(in crate::switch) fn open(dir: &Path, on: &str) -> Result<Self> {
         let dir = dir.join("module");
-        let (name, object) = Self::kept(&dir, on)?;
+        let (name, object) = Self::read_stored(&dir, on)?;
         let mut maps = Vec::new();
         let files = fs::read_dir(dir.join("map"))
             .map_err(|e| Error::io(on, "listing the maps of the module failed", e))?;
@@ -212,7 +75,7 @@ impl Custom {
         Ok(Self { name, object, maps })
     }
 
-    fn pin(&self, dir: &Path, on: &str) -> Result<()> {
+    pub(in crate::switch) fn pin(&self, dir: &Path, on: &str) -> Result<()> {
         let dir = dir.join("module");
         let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
         let size = NAME + self.object.len();
@@ -241,7 +104,11 @@ impl Custom {
     }
 
     /// Has an object use the maps that the switch keeps for its module.
-    pub(super) fn share_maps(&self, object: &mut OpenObject, own: &[&str]) -> libbpf_rs::Result<()> {
+    pub(in crate::switch) fn share_maps(
+        &self,
+        object: &mut OpenObject,
+        own: &[&str],
+    ) -> libbpf_rs::Result<()> {
         for mut m in object.maps_mut() {
             let pin = pin_name(&m.name().to_string_lossy(), own);
             if let Some((_, map)) = self.maps.iter().find(|(name, _)| Some(name) == pin.as_ref()) {
@@ -252,7 +119,7 @@ impl Custom {
     }
 
     /// Notes the maps that a first load made.
-    pub(super) fn keep_maps(&mut self, object: &libbpf_rs::Object, own: &[&str]) -> libbpf_rs::Result<()> {
+    pub(super) fn note_maps(&mut self, object: &libbpf_rs::Object, own: &[&str]) -> libbpf_rs::Result<()> {
         for m in object.maps() {
             if let Some(pin) = pin_name(&m.name().to_string_lossy(), own) {
                 self.maps.push((pin, MapHandle::try_from(&m)?));
@@ -260,6 +127,27 @@ impl Custom {
         }
         Ok(())
     }
+}
+
+/// Refuses a file that others than root and the process' user may write: what is in it runs with root's
+/// rights. A link that leads to the file is of no interest, since its bytes are those of this file.
+fn check_owner(path: &Path, meta: &fs::Metadata, on: &str) -> Result<()> {
+    let refused = |kind, what: String, cure: String| {
+        Err(Error::new(kind, on, format!("the module {} {what}", path.display())).cure(cure))
+    };
+    let review = "look at what is in it, then";
+    if !meta.is_file() {
+        return refused(ErrorKind::Unfit, "is no file".into(), "give the file of a compiled module".into());
+    }
+    if meta.uid() != 0 && meta.uid() != crate::sys::effective_user() {
+        let what = format!("belongs to user {}, who could change what runs with root's rights", meta.uid());
+        return refused(ErrorKind::Denied, what, format!("{review} `chown root {}`", path.display()));
+    }
+    if meta.mode() & 0o022 != 0 {
+        let what = format!("may be written by others: it has mode {:04o}", meta.mode() & 0o7777);
+        return refused(ErrorKind::Denied, what, format!("{review} `chmod go-w {}`", path.display()));
+    }
+    Ok(())
 }
 
 /// The file for a map of a module; `None` for those of the switch (`own`) and constants, which each program has for itself.
@@ -296,7 +184,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let read = |path, mode| {
             fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
-            Custom::read(path, "vale0")
+            Custom::read_file(path, "vale0")
                 .map(|custom| (custom.name, custom.object))
                 .map_err(|e| (e.kind(), e.to_string()))
         };

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::info;
+use super::attach_point::{AttachPoint, NewProgram};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::Code;
-use super::nic::Aside;
-use super::pins;
-use super::place::{Fresh, Place};
 use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::error::{Error, Result};
+use crate::switch::layout::info;
+use crate::switch::nic::RetiredLink;
+use crate::switch::pins;
 use crate::sys::bpffs;
 
 impl Switch {
@@ -46,14 +46,14 @@ impl Switch {
         let code = self.code()?;
         let generation = self.new_generation();
         let ports = self.ports();
-        let mut fresh = self.senders(&ports, &code, generation)?;
+        let mut fresh = self.new_senders(&ports, &code, generation)?;
         for port in &ports {
-            fresh.extend(self.programs(port, generation)?);
+            fresh.extend(self.new_programs_of(port, generation)?);
         }
         fresh.extend(self.new_counter(generation)?);
-        let _old = self.hold_outs(&ports)?;
-        self.put_beside(&fresh)?;
-        self.put_in_place(&fresh)?;
+        let _old = self.keep_outs_attached(&ports)?;
+        self.prepare_all(&fresh)?;
+        self.install_all(&fresh)?;
         self.info.u32(info::GENERATION).store(generation, Release);
         Ok(generation)
     }
@@ -69,22 +69,22 @@ impl Switch {
 
     /// The new program that takes what users of ports send, loaded, in the place of the switch and in that of each port. With a user's
     /// module each port gets one of its own.
-    fn senders(&self, ports: &[SwitchPort], code: &Code, generation: u32) -> Result<Vec<Fresh>> {
+    fn new_senders(&self, ports: &[SwitchPort], code: &Code, generation: u32) -> Result<Vec<NewProgram>> {
         let load = |of, on: &str| load::load_send(&self.maps, code, self.shape, of, on);
         let of_port =
-            |port: &SwitchPort| Place::Pin(pins::send(&pins::port(&self.dir, &port.name)), port.access);
+            |port: &SwitchPort| AttachPoint::Pin(pins::send(&pins::port(&self.dir, &port.name)), port.access);
         if code.is_of_user() {
             let own = |port: &SwitchPort| {
                 let of = Identity { generation, ..self.identity(port.number) };
-                Ok(Fresh { place: of_port(port), program: load(of, &self.full_name(port))? })
+                Ok(NewProgram { point: of_port(port), program: load(of, &self.full_name(port))? })
             };
             return ports.iter().map(own).collect();
         }
         let send = load(Identity::of_all(generation), &self.name)?;
-        let of_switch = Place::Pin(pins::send(&self.dir), PortAccess::of_root());
-        let same = |place| {
+        let of_switch = AttachPoint::Pin(pins::send(&self.dir), PortAccess::of_root());
+        let same = |point| {
             let program = send.try_clone().map_err(|e| Error::io(&self.name, "dup failed", e))?;
-            Ok(Fresh { place, program })
+            Ok(NewProgram { point, program })
         };
         [of_switch].into_iter().chain(ports.iter().map(of_port)).map(same).collect()
     }
@@ -94,12 +94,12 @@ impl Switch {
     }
 
     /// New programs of a port alone, loaded.
-    fn programs(&self, port: &SwitchPort, generation: u32) -> Result<Vec<Fresh>> {
+    fn new_programs_of(&self, port: &SwitchPort, generation: u32) -> Result<Vec<NewProgram>> {
         let on = self.full_name(port);
         let identity = Identity { generation, ..self.identity(port.number) };
         let look = load::load_look(&self.maps, self.shape, identity, &on)?;
-        let place = Place::Pin(pins::port(&self.dir, &port.name).join("look"), port.access);
-        let mut all = vec![Fresh { place, program: look }];
+        let point = AttachPoint::Pin(pins::port(&self.dir, &port.name).join("look"), port.access);
+        let mut all = vec![NewProgram { point, program: look }];
         if port.nic.is_some() {
             all.extend(self.nic_programs(port, generation, &on)?);
         }
@@ -108,51 +108,53 @@ impl Switch {
 
     /// Keeps the `out` programs in use attached after they are replaced: each run of one that is attached nowhere takes 20 ms,
     /// and clients run them until they are told that their port's program is stale.
-    fn hold_outs(&self, ports: &[SwitchPort]) -> Result<Vec<Aside>> {
-        let of = |p: &SwitchPort| p.nic.map(|index| self.out(p.number, p.host.then_some(index)));
+    fn keep_outs_attached(&self, ports: &[SwitchPort]) -> Result<Vec<RetiredLink>> {
+        let of = |p: &SwitchPort| p.nic.map(|index| self.out_file(p.number, p.host.then_some(index)));
         let outs = ports.iter().filter_map(of);
-        let hold = |pin: &PathBuf| Aside::attach(bpffs::get(pin, true)?.as_fd());
-        outs.filter(|pin| pin.exists()).map(|pin| hold(&pin).map_err(|e| self.unplaced(&pin, e))).collect()
+        let hold = |pin: &PathBuf| RetiredLink::attach(bpffs::get(pin, true)?.as_fd());
+        outs.filter(|pin| pin.exists())
+            .map(|pin| hold(&pin).map_err(|e| self.install_failed(&pin, e)))
+            .collect()
     }
 
     /// Pins all of them beside those in use; none when one fails.
-    fn put_beside(&self, fresh: &[Fresh]) -> Result<()> {
+    fn prepare_all(&self, fresh: &[NewProgram]) -> Result<()> {
         for (done, f) in fresh.iter().enumerate() {
-            if let Err(e) = f.place.prepare(f.program.as_fd()) {
-                fresh[..=done].iter().for_each(|f| f.place.forget());
-                return Err(self.unplaced(f.place.path(), e));
+            if let Err(e) = f.point.prepare(f.program.as_fd()) {
+                fresh[..=done].iter().for_each(|f| f.point.drop_prepared());
+                return Err(self.install_failed(f.point.path(), e));
             }
         }
         Ok(())
     }
 
     /// Has them take the places of those in use; the old ones get their places back when one fails.
-    fn put_in_place(&self, fresh: &[Fresh]) -> Result<()> {
+    fn install_all(&self, fresh: &[NewProgram]) -> Result<()> {
         let mut old = Vec::new();
         for f in fresh {
-            let placed = f.place.program().and_then(|was| {
-                f.place.put(f.program.as_fd(), was.as_fd())?;
+            let placed = f.point.program().and_then(|was| {
+                f.point.install(f.program.as_fd(), was.as_fd())?;
                 Ok((f, was))
             });
             match placed {
                 Ok(was) => old.push(was),
                 Err(e) => {
-                    fresh.iter().for_each(|f| f.place.forget());
+                    fresh.iter().for_each(|f| f.point.drop_prepared());
                     for (f, was) in old {
                         // A new program that keeps its place for want of a better one serves the port as well.
                         let _ = f
-                            .place
+                            .point
                             .prepare(was.as_fd())
-                            .and_then(|()| f.place.put(was.as_fd(), f.program.as_fd()));
+                            .and_then(|()| f.point.install(was.as_fd(), f.program.as_fd()));
                     }
-                    return Err(self.unplaced(f.place.path(), e));
+                    return Err(self.install_failed(f.point.path(), e));
                 }
             }
         }
         Ok(())
     }
 
-    fn unplaced(&self, pin: &Path, e: io::Error) -> Error {
+    fn install_failed(&self, pin: &Path, e: io::Error) -> Error {
         Error::io(&self.name, format!("replacing {} failed", pin.display()), e)
             .cure("look at the files beside it; the switch goes on as it was")
     }
@@ -192,10 +194,10 @@ mod tests {
             let killed = switch.new_generation();
             let place = |port: usize| {
                 let port = &switch.ports()[port..=port];
-                let mut fresh = switch.senders(port, &switch.code().unwrap(), killed).unwrap();
-                fresh.extend(switch.programs(&port[0], killed).unwrap());
-                switch.put_beside(&fresh).unwrap();
-                switch.put_in_place(&fresh).unwrap();
+                let mut fresh = switch.new_senders(port, &switch.code().unwrap(), killed).unwrap();
+                fresh.extend(switch.new_programs_of(&port[0], killed).unwrap());
+                switch.prepare_all(&fresh).unwrap();
+                switch.install_all(&fresh).unwrap();
             };
             place(0);
             exchange(&mut a, &mut b, 1);

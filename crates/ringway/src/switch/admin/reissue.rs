@@ -8,13 +8,13 @@
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::{PORTS_MAX, port as at, state};
 use super::load::Identity;
 use super::parts::Parts;
-use super::pins;
-use super::secrets::Ticket;
+use super::switch::Switch;
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{PORTS_MAX, port as at, state};
+use crate::switch::pins;
+use crate::switch::secrets::Ticket;
 use crate::sys::dirs;
 
 impl Switch {
@@ -46,22 +46,23 @@ impl Switch {
             gid: access.gid.or(port.access.gid),
             mode: access.mode,
         };
-        self.renew(port.number, name, &access, &on)
+        self.reissue(port.number, name, &access, &on)
     }
 
     /// Finishes what processes began that were killed while they gave a port to others; the caller holds the lock.
-    pub(super) fn renew_all(&self) {
-        for number in self.renewed() {
+    pub(super) fn finish_reissues(&self) {
+        for number in self.half_reissued() {
             let (name, access) = (self.name_of(number), self.access(number));
             let on = format!("{}:{name}", self.name);
-            let _ = self.renew(number, &name, &access, &on); // the next one tries again
+            let _ = self.reissue(number, &name, &access, &on); // the next one tries again
         }
     }
 
     /// Ports of which that is so.
-    pub(super) fn renewed(&self) -> impl Iterator<Item = u32> {
-        let is =
-            |n: &u32| self.flags(*n).load(Relaxed) & (at::RENEWED | at::EXISTS) == at::RENEWED | at::EXISTS;
+    pub(super) fn half_reissued(&self) -> impl Iterator<Item = u32> {
+        let is = |n: &u32| {
+            self.flags(*n).load(Relaxed) & (at::REISSUING | at::EXISTS) == at::REISSUING | at::EXISTS
+        };
         (1..=PORTS_MAX).filter(is)
     }
 
@@ -69,22 +70,22 @@ impl Switch {
     ///
     /// What can fail for want of memory comes first. From the mark on, who is killed here leaves a port that nobody can use until the
     /// next one that changes the switch finishes it.
-    fn renew(&self, number: u32, name: &str, access: &PortAccess, on: &str) -> Result<()> {
+    fn reissue(&self, number: u32, name: &str, access: &PortAccess, on: &str) -> Result<()> {
         let now = self.identity(number);
         let of = Identity { epoch: now.epoch.wrapping_add(1), ticket: Ticket::new(on)?, ..now };
         let parts = Parts::make(self, of, on)?;
         let (dir, making) = (pins::port(&self.dir, name), pins::port(&self.dir, &format!("~{name}")));
         parts.pin(self, &making, access, true, on)?;
-        self.flags(number).fetch_or(at::RENEWED, AcqRel);
-        self.note_access(number, access);
-        self.admit(number, of.epoch, of.ticket);
-        parts.skip(self.shape, &self.hand_over(number), on)?;
-        parts.show(self, number, None, on)?;
+        self.flags(number).fetch_or(at::REISSUING, AcqRel);
+        self.record_access(number, access);
+        self.set_identity(number, of.epoch, of.ticket);
+        parts.set_read_positions(self.shape, &self.hand_over(number), on)?;
+        parts.show_to_programs(self, number, None, on)?;
         let placed = dirs::exchange(&making, &dir);
         placed.map_err(|e| {
             Error::io(on, "replacing the files of the port failed", e).cure("`ringway vale list` tries again")
         })?;
-        self.flags(number).fetch_and(!at::RENEWED, AcqRel);
+        self.flags(number).fetch_and(!at::REISSUING, AcqRel);
         dirs::remove_tree(&making).map_err(|e| {
             Error::io(on, "the port is changed, but removing its old files failed", e)
                 .cure("`ringway vale list` tries again")
@@ -107,7 +108,7 @@ impl Switch {
 mod tests {
     use super::*;
     use crate::switch::SwitchSpec;
-    use crate::switch::view::View;
+    use crate::switch::client::View;
 
     /// A process is killed between two steps of giving a port to others; the next one that opens the switch finishes that.
     #[test]
@@ -122,9 +123,9 @@ mod tests {
         let dir = pins::port(&switch.dir, "p");
         let before = View::open(&dir, "p").unwrap().look(0, "p").unwrap();
         // Its programs are out of date, the files not yet replaced.
-        switch.note_access(number, &PortAccess { uid: Some(4711), gid: Some(4712), mode: 0o660 });
-        switch.flags(number).fetch_or(at::RENEWED, AcqRel);
-        switch.admit(number, switch.identity(number).epoch + 1, Ticket::of(4713));
+        switch.record_access(number, &PortAccess { uid: Some(4711), gid: Some(4712), mode: 0o660 });
+        switch.flags(number).fetch_or(at::REISSUING, AcqRel);
+        switch.set_identity(number, switch.identity(number).epoch + 1, Ticket::of(4713));
         assert_eq!(View::open(&dir, "p").unwrap().look(0, "p").unwrap().port, 0, "nobody can use it");
         let next = Switch::open(&name).unwrap();
         let (after, port) = (View::open(&dir, "p").unwrap().look(0, "p"), next.find_port("p"));

@@ -1,11 +1,12 @@
 //! Loading the programs of a switch without one, to see whether this kernel takes them.
 
-use super::layout::{BUF_SIZE, Shape};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::Code;
-use super::nic;
-use super::objects::Maps;
+use super::maps::Maps;
 use crate::error::Result;
+use crate::switch::layout::BUF_SIZE;
+use crate::switch::nic;
+use crate::switch::shape::Shape;
 
 /// What errors name.
 const ON: &str = "probe";

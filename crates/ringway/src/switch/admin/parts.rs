@@ -11,14 +11,15 @@ use std::thread;
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 
 use super::access::PortAccess;
-use super::handle::Switch;
-use super::layout::{RINGS_MAX, Shape, ctl, port as at};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::Code;
-use super::{objects, pins};
+use super::switch::Switch;
 use crate::error::{Error, Result};
 use crate::memory::{Alloc, Backing, Region};
 use crate::ring::{Lease, PortShape};
+use crate::switch::layout::{RINGS_MAX, ctl, port as at};
+use crate::switch::shape::Shape;
+use crate::switch::{objects, pins};
 use crate::sys::libbpf::refused;
 use crate::sys::{bpffs, dirs};
 
@@ -49,7 +50,7 @@ impl Parts {
     }
 
     /// Says how far the user of each rx ring has read: all before these positions.
-    pub(super) fn skip(&self, shape: Shape, read: &[u32], on: &str) -> Result<()> {
+    pub(super) fn set_read_positions(&self, shape: Shape, read: &[u32], on: &str) -> Result<()> {
         let len = shape.region().ctl(2 * shape.rings);
         let mem = objects::map_values(&self.region, len, true, on)?;
         for (ring, position) in (shape.rings..).zip(read) {
@@ -84,7 +85,7 @@ impl Parts {
             bpffs::pin_for(object, &dir.join(name), access.owner(), access.file_mode()).map_err(io)?;
         }
         if opened {
-            pin_outs(&switch.dir, dir, access).map_err(io)?;
+            pin_out_programs(&switch.dir, dir, access).map_err(io)?;
         }
         let lock = pins::in_use(dir);
         dirs::make(&lock, 0o700).map_err(io)?;
@@ -92,7 +93,7 @@ impl Parts {
     }
 
     /// Puts the maps where programs look for them. Each call waits for an RCU grace period, so they run side by side.
-    pub(super) fn show(
+    pub(super) fn show_to_programs(
         &self,
         switch: &Switch,
         number: u32,
@@ -119,23 +120,33 @@ impl Parts {
 }
 
 /// Shows the programs of all NICs to those who may use the port in `dir`.
-fn pin_outs(switch_dir: &Path, dir: &Path, access: &PortAccess) -> io::Result<()> {
+fn pin_out_programs(switch_dir: &Path, dir: &Path, access: &PortAccess) -> io::Result<()> {
     dirs::make(&pins::nics(dir), 0o755)?;
     for out in fs::read_dir(pins::outs(switch_dir)).into_iter().flatten().flatten() {
-        pin_out(bpffs::get(&out.path(), true)?.as_fd(), dir, &out.file_name().to_string_lossy(), access)?;
+        pin_out_program(
+            bpffs::get(&out.path(), true)?.as_fd(),
+            dir,
+            &out.file_name().to_string_lossy(),
+            access,
+        )?;
     }
     Ok(())
 }
 
 /// Shows the program of a NIC to those who may use the port in `dir`, in the place of one that a killed process left.
-pub(super) fn pin_out(out: BorrowedFd<'_>, dir: &Path, name: &str, access: &PortAccess) -> io::Result<()> {
+pub(in crate::switch) fn pin_out_program(
+    out: BorrowedFd<'_>,
+    dir: &Path,
+    name: &str,
+    access: &PortAccess,
+) -> io::Result<()> {
     let path = pins::nics(dir).join(name);
-    forget(&path)?;
+    remove_pin(&path)?;
     bpffs::pin_for(out, &path, access.owner(), access.file_mode())
 }
 
 /// Removes a pin, if there is one.
-pub(super) fn forget(pin: &Path) -> io::Result<()> {
+pub(in crate::switch) fn remove_pin(pin: &Path) -> io::Result<()> {
     match fs::remove_file(pin) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
@@ -152,7 +163,7 @@ impl Switch {
     }
 
     /// Directory and rights of each port that clients may open.
-    pub(super) fn opened(&self) -> impl Iterator<Item = (PathBuf, PortAccess)> {
+    pub(in crate::switch) fn opened(&self) -> impl Iterator<Item = (PathBuf, PortAccess)> {
         let virtual_ports = self.records().filter(|(.., flags)| flags & at::NIC == 0);
         virtual_ports.map(|(number, name, _)| (pins::port(&self.dir, &name), self.access(number)))
     }

@@ -6,13 +6,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::access::PortAccess;
-use super::nic::Entries;
 use super::parts;
+use crate::switch::nic::Entries;
 use crate::sys::{bpf, bpffs};
 
 /// Where programs are in use.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(in crate::switch) enum AttachPoint {
     /// A pin, and who may open it: whoever runs it opens it by this path.
     Pin(PathBuf, PortAccess),
     /// A link, which is pinned there.
@@ -23,8 +23,8 @@ pub(super) enum Place {
     Entries(PathBuf, Entries),
 }
 
-impl Place {
-    pub(super) fn path(&self) -> &Path {
+impl AttachPoint {
+    pub(in crate::switch) fn path(&self) -> &Path {
         let (Self::Pin(path, _) | Self::Link(path) | Self::Entry(path) | Self::Entries(path, _)) = self;
         path
     }
@@ -41,7 +41,7 @@ impl Place {
     }
 
     /// Where a program is pinned until it takes this place.
-    pub(super) fn beside(&self) -> PathBuf {
+    pub(super) fn pin_beside(&self) -> PathBuf {
         let name = self.path().file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         self.path().with_file_name(format!("~{name}"))
     }
@@ -50,36 +50,36 @@ impl Place {
     pub(super) fn prepare(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         match self {
             Self::Pin(_, access) => {
-                let beside = self.beside();
-                parts::forget(&beside)?; // of a reload that was killed
+                let beside = self.pin_beside();
+                parts::remove_pin(&beside)?; // of a reload that was killed
                 bpffs::pin_for(program, &beside, access.owner(), access.file_mode())
             }
             Self::Link(_) | Self::Entry(_) | Self::Entries(..) => Ok(()),
         }
     }
 
-    pub(super) fn forget(&self) {
+    pub(super) fn drop_prepared(&self) {
         if let Self::Pin(..) = self {
-            let _ = fs::remove_file(self.beside());
+            let _ = fs::remove_file(self.pin_beside());
         }
     }
 
     /// Puts a prepared program in the place of `old`. A link whose interface was deleted attaches nothing any more.
-    pub(super) fn put(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
+    pub(super) fn install(&self, program: BorrowedFd<'_>, old: BorrowedFd<'_>) -> io::Result<()> {
         match self {
-            Self::Pin(path, _) => fs::rename(self.beside(), path),
+            Self::Pin(path, _) => fs::rename(self.pin_beside(), path),
             Self::Link(path) => match bpf::update_link(bpffs::get(path, true)?.as_fd(), program, old) {
                 Err(e) if e.raw_os_error() == Some(libc::ENOLINK) => Ok(()),
                 done => done,
             },
             Self::Entry(path) => bpf::put_program(bpffs::get(path, true)?.as_fd(), program),
-            Self::Entries(_, entries) => entries.put(program),
+            Self::Entries(_, entries) => entries.install(program),
         }
     }
 }
 
 /// A program that is to take the place of another one.
-pub(super) struct Fresh {
-    pub(super) place: Place,
-    pub(super) program: OwnedFd,
+pub(in crate::switch) struct NewProgram {
+    pub(in crate::switch) point: AttachPoint,
+    pub(in crate::switch) program: OwnedFd,
 }

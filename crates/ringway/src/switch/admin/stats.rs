@@ -1,16 +1,17 @@
 //! Counters of a switch, kept by its programs: there also when no process of Ringway lives.
 //!
-//! What a port counted stays when the port goes away: [`Switch::retire`] adds it up in the entry 0 of the table of ports, which
+//! What a port counted stays when the port goes away: [`Switch::retire_counts`] adds it up in the entry 0 of the table of ports, which
 //! is no port, at once or not at all. So the sums over all ports there ever were close.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, fence};
 
-use super::handle::Switch;
-use super::layout::{Shape, ctl, past, state};
 use super::port::SwitchPort;
+use super::switch::Switch;
 use crate::count::{Counters, DropReason, PortCounters, RingStats};
+use crate::switch::layout::{ctl, retired, state};
+use crate::switch::shape::Shape;
 use crate::sys::mmap::Mmap;
 
 /// What a port sent into its switch and received from it.
@@ -50,7 +51,7 @@ impl Switch {
     /// Sums over the ports there are, whose counters `ports` has, and those that went away.
     #[must_use]
     pub fn totals(&self, ports: &[SwitchPortStats]) -> SwitchTotals {
-        let mut all = self.past();
+        let mut all = self.retired_totals();
         for p in ports {
             all.add(&p.counters, p.copies + p.mirrored);
         }
@@ -58,59 +59,59 @@ impl Switch {
     }
 
     /// What ports that went away had counted.
-    fn past(&self) -> SwitchTotals {
+    fn retired_totals(&self) -> SwitchTotals {
         let mut all = SwitchTotals::default();
         loop {
-            let kept = self.kept().load(Acquire);
+            let kept = self.retired_word().load(Acquire);
             for (i, sum) in all.words().into_iter().enumerate() {
-                *sum = self.sum(kept, i).load(Relaxed);
+                *sum = self.retired_sum(kept, i).load(Relaxed);
             }
             // The place read is written again only after the other one became valid.
             fence(Acquire);
-            if self.kept().load(Relaxed) == kept {
+            if self.retired_word().load(Relaxed) == kept {
                 return all;
             }
         }
     }
 
-    fn kept(&self) -> &AtomicU64 {
-        self.ports.u64(past::KEPT)
+    fn retired_word(&self) -> &AtomicU64 {
+        self.ports.u64(retired::VALID)
     }
 
     /// A word of the sums that are valid with this word.
-    fn sum(&self, kept: u64, word: usize) -> &AtomicU64 {
-        self.ports.u64(past::SUMS[kept as usize & 1] + 8 * word)
+    fn retired_sum(&self, kept: u64, word: usize) -> &AtomicU64 {
+        self.ports.u64(retired::SUMS[kept as usize & 1] + 8 * word)
     }
 
     /// Makes `place` the valid sums, `port` being the last one in them.
-    fn keep(&self, place: u64, port: u32) {
-        let next = (self.kept().load(Relaxed) >> 32).wrapping_add(1) << 32;
-        self.kept().store(next | u64::from(port) << 8 | place & 1, Release);
+    fn commit_retired_totals(&self, place: u64, port: u32) {
+        let next = (self.retired_word().load(Relaxed) >> 32).wrapping_add(1) << 32;
+        self.retired_word().store(next | u64::from(port) << 8 | place & 1, Release);
     }
 
     /// Notes that the counts of no port that is going are in the sums.
-    pub(super) fn keep_none(&self) {
-        self.keep(self.kept().load(Relaxed), 0);
+    pub(super) fn clear_last_retired(&self) {
+        self.commit_retired_totals(self.retired_word().load(Relaxed), 0);
     }
 
     /// Whether the counts of a port that is going are in the sums.
-    pub(super) fn is_kept(&self, port: u32) -> bool {
-        self.kept().load(Relaxed) >> 8 & 0xff == u64::from(port)
+    pub(super) fn is_last_retired(&self, port: u32) -> bool {
+        self.retired_word().load(Relaxed) >> 8 & 0xff == u64::from(port)
     }
 
     /// Keeps what a port counted that goes away. Its maps must be out of reach of programs, and the switch locked. Frames that
     /// wait for a NIC are lost with it. The sums change with one word: whoever is killed here has added all or nothing.
-    pub(super) fn retire(&self, port: &SwitchPortStats) {
-        let (mut all, mut counters) = (self.past(), port.counters);
+    pub(super) fn retire_counts(&self, port: &SwitchPortStats) {
+        let (mut all, mut counters) = (self.retired_totals(), port.counters);
         if port.port.nic.is_some() {
             counters.rx.add_drops(DropReason::DeviceRefused, port.waiting);
         }
         all.add(&counters, port.copies + port.mirrored);
-        let place = self.kept().load(Relaxed) ^ 1;
+        let place = self.retired_word().load(Relaxed) ^ 1;
         for (i, sum) in all.words().into_iter().enumerate() {
-            self.sum(place, i).store(*sum, Relaxed);
+            self.retired_sum(place, i).store(*sum, Relaxed);
         }
-        self.keep(place, port.port.number);
+        self.commit_retired_totals(place, port.port.number);
     }
 
     pub(super) fn stats_of(&self, port: SwitchPort) -> Option<SwitchPortStats> {
@@ -187,7 +188,7 @@ impl SwitchTotals {
         self.copies += copies;
     }
 
-    fn words(&mut self) -> [&mut u64; past::WORDS] {
+    fn words(&mut self) -> [&mut u64; retired::WORDS] {
         let (t, r) = (&mut self.tx, &mut self.rx);
         [
             &mut t.frames_in,

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-use super::handle::Switch;
-use super::layout::{self, info, port as at};
 use super::module::Module;
 use super::port::SwitchPort;
+use super::switch::Switch;
 use super::vlan::{VlanMode, VlanSet, WORDS};
 use crate::error::{Error, ErrorKind, Result};
+use crate::switch::layout::{self, info, port as at};
 
 /// What a storm limit's interval is counted in: parts of a nanosecond.
 const UNITS_PER_SECOND: u64 = 16_000_000_000;
@@ -83,7 +83,7 @@ impl Switch {
     /// [`ErrorKind::NotFound`] when there is no such port.
     pub fn conf(&self, port: &str) -> Result<PortConf> {
         let ports = self.ports();
-        let base = at::SIZE * self.find(&ports, port)? as usize;
+        let base = at::SIZE * self.number_in(&ports, port)? as usize;
         let flag = |bit| self.ports.u32(base + at::FEATURES).load(Relaxed) & bit != 0;
         let rate = |i: usize| {
             let limited = self.ports.u64(base + at::STORM + 8 * i).load(Relaxed) != 0;
@@ -127,12 +127,12 @@ impl Switch {
             let what = format!("the switch has the host's side {}, which knows nothing of this", host.name);
             return refuse(ErrorKind::Unfit, what, "make a switch whose interfaces have no --host");
         }
-        let number = self.find(&ports, port)?;
+        let number = self.number_in(&ports, port)?;
         if let Some(what) = conf.vlan.fault() {
             return bad(what, "take VLANs of 1 to 4094");
         }
         let mirror = conf.mirror.as_ref().filter(|m| m.rx || m.tx);
-        let to = mirror.map_or(Ok(0), |m| self.find(&ports, &m.to))?;
+        let to = mirror.map_or(Ok(0), |m| self.number_in(&ports, &m.to))?;
         if to == number {
             return bad("a port can't mirror itself".into(), "name another port for the copies");
         }
@@ -145,11 +145,11 @@ impl Switch {
     }
 
     /// Whether a port was told anything.
-    pub(super) fn is_configured(&self, number: u32) -> bool {
+    pub(in crate::switch) fn is_configured(&self, number: u32) -> bool {
         self.ports.u32(number as usize * at::SIZE + at::FEATURES).load(Relaxed) != 0
     }
 
-    fn find(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {
+    fn number_in(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {
         ports.iter().find(|p| p.name == name).map(|p| p.number).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
                 .cure("`ringway vale list` shows them")
@@ -176,7 +176,7 @@ impl Switch {
             VlanMode::Access(vid) => (at::ACCESS, vid),
             VlanMode::Trunk { native, .. } => (at::TRUNK, native.unwrap_or(0)),
         };
-        self.put_members(number, &VlanSet::default());
+        self.write_members(number, &VlanSet::default());
         self.ports.u32(base + at::NATIVE).store(native.into(), Relaxed);
         self.ports.u32(base + at::MIRROR).store(mirror, Relaxed);
         let mut features = kind;
@@ -191,20 +191,20 @@ impl Switch {
             features |= if m.rx { at::MIRROR_RX } else { 0 } | if m.tx { at::MIRROR_TX } else { 0 };
         }
         self.ports.u32(base + at::FEATURES).store(features, Relaxed);
-        self.note_shared();
-        self.put_members(number, &conf.vlan.members());
+        self.update_shared_features();
+        self.write_members(number, &conf.vlan.members());
     }
 
     /// Tells all senders whether receivers want more than plain copies.
-    fn note_shared(&self) {
+    fn update_shared_features(&self) {
         let features = |n: u32| self.ports.u32(at::SIZE * n as usize + at::FEATURES).load(Relaxed);
         let any = (1..=layout::PORTS_MAX).fold(0, |all, n| all | features(n));
         let shared = any & (at::ACCESS | at::TRUNK | at::MIRROR_RX);
-        self.note_wires(shared);
+        self.update_nic_features(shared);
         self.info.u32(info::SHARED).store(shared, Release);
     }
 
-    fn put_members(&self, number: u32, set: &VlanSet) {
+    fn write_members(&self, number: u32, set: &VlanSet) {
         for (i, &w) in set.words().iter().enumerate() {
             self.vlans.u64(8 * (WORDS * number as usize + i)).store(w, Release);
         }

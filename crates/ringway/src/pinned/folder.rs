@@ -4,7 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::pins;
+use super::find::find;
+use super::mount::make_root;
+use super::name::check_name;
+use super::root::root;
+use super::whole::{LOCK, clean, lock_root, make_lock, make_whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::dirs;
@@ -15,9 +19,9 @@ use crate::sys::private_dir::make_closed_dir;
 /// Its name is one that a switch could have, and no switch can have it as well. A file in it tells what kind it is of.
 ///
 /// ```no_run
-/// use ringway::switch::Folder;
+/// use ringway::pinned::Folder;
 /// let folder = Folder::make("vale0", |dir| std::fs::create_dir(dir.join("router")).map_err(|e| ringway::Error::io("vale0", "mkdir failed", e)))?;
-/// assert_eq!(folder.path(), ringway::switch::root().join("vale0"));
+/// assert_eq!(folder.path(), ringway::pinned::root().join("vale0"));
 /// folder.remove(|| println!("nobody else changes it now"))?;
 /// # Ok::<(), ringway::Error>(())
 /// ```
@@ -38,16 +42,16 @@ impl Folder {
     /// Those of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
     /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
     pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        super::name::check_name(name)?;
-        let root = pins::make_root()?;
-        let _alone = lock_root(&root, name)?;
-        let dir = pins::make_whole(&root, name, |making| {
+        check_name(name)?;
+        let root = make_root()?;
+        let _alone = lock_all(&root, name)?;
+        let dir = make_whole(&root, name, |making| {
             let io = |e| {
                 Error::io(name, format!("making {} failed", making.display()), e)
                     .cure_if_denied("run as root")
             };
             dirs::make(making, 0o755).map_err(io)?;
-            pins::make_lock(making).map_err(io)?;
+            make_lock(making).map_err(io)?;
             fill(making)
         })?;
         Ok(Self { name: name.to_owned(), dir })
@@ -59,7 +63,7 @@ impl Folder {
     /// [`ErrorKind::BadName`]; [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Unfit`] when it is of another kind;
     /// [`ErrorKind::Denied`] to those who may not look.
     pub fn open(name: &str, kind: &str) -> Result<Self> {
-        let dir = super::find::find(name)?;
+        let dir = find(name)?;
         if !dir.join(kind).exists() {
             return Err(Error::new(ErrorKind::Unfit, name, format!("it is no {kind}"))
                 .cure("`ringway vale list` shows what it is"));
@@ -78,7 +82,7 @@ impl Folder {
     /// # Errors
     /// [`ErrorKind::NotFound`] when it was removed meanwhile; [`ErrorKind::Denied`] without access.
     pub fn lock(&self) -> Result<FolderLock> {
-        let at = self.dir.join(pins::LOCK);
+        let at = self.dir.join(LOCK);
         match DirLock::take(&at, true) {
             Ok(Some(lock)) if lock.is_at(&at) => Ok(FolderLock(lock)),
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -113,9 +117,9 @@ impl Folder {
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn remove(&self, empty: impl FnOnce()) -> Result<()> {
-        let root = super::root();
-        let _alone = lock_root(&root, &self.name)?;
-        pins::clean(&root);
+        let root = root();
+        let _alone = lock_all(&root, &self.name)?;
+        clean(&root);
         let _lock = self.lock()?;
         empty();
         let gone = root.join(format!("~{}", self.name));
@@ -128,8 +132,8 @@ impl Folder {
 /// How long a lock may outlive its holder: a process that is being started holds all descriptors of its parent for a moment.
 const FORK_MAX: Duration = Duration::from_millis(500);
 
-fn lock_root(root: &Path, name: &str) -> Result<Option<DirLock>> {
-    pins::lock(root).map_err(|e| {
+fn lock_all(root: &Path, name: &str) -> Result<Option<DirLock>> {
+    lock_root(root).map_err(|e| {
         Error::io(name, "locking the directory of switches failed", e).cure_if_denied("run as root")
     })
 }

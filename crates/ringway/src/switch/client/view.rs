@@ -9,16 +9,18 @@ use std::path::Path;
 use ringway_bpf::layout::switch::look as at;
 
 use super::find::find;
-use super::layout::state;
-use super::load::LOOK_PROGRAM;
-use super::secrets::Ticket;
-use super::{objects, pins};
 use crate::count::{Counters, KernelHalf, PortCounters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::PortName;
+use crate::switch::layout::state;
+use crate::switch::secrets::Ticket;
+use crate::switch::{objects, pins};
 use crate::sys::bpf;
 
+/// The file in which a port has the program.
 const FILE: &str = "look";
+/// The name of the program in the kernel.
+pub(in crate::switch) const LOOK_PROGRAM: &str = "vale_look";
 
 /// The program that a client asks.
 #[derive(Debug)]

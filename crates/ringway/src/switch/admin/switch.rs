@@ -7,15 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::find::{find, missing};
-use super::layout::{self, MAGIC, Shape, info};
+use super::code::Code;
 use super::load::{self, Identity};
-use super::module::{Code, Module};
-use super::name::check_name;
-use super::objects::{self, Maps};
-use super::pins::{self, is_router, root};
-use super::spec::{SwitchSpec, shape_of};
+use super::maps::Maps;
+use super::module::Module;
+use super::spec::SwitchSpec;
 use crate::error::{Error, ErrorKind, Result};
+use crate::pinned::{self, check_name, is_router, missing, root};
+use crate::switch::client::find;
+use crate::switch::layout::{self, MAGIC, info};
+use crate::switch::objects;
+use crate::switch::pins;
+use crate::switch::shape::Shape;
 use crate::sys::dir_lock::DirLock;
 use crate::sys::mmap::Mmap;
 use crate::sys::{bpffs, dirs};
@@ -31,20 +34,20 @@ use crate::sys::{bpffs, dirs};
 /// ```
 #[derive(Debug)]
 pub struct Switch {
-    pub(super) name: String,
-    pub(super) dir: PathBuf,
-    pub(super) shape: Shape,
-    pub(super) maps: Maps,
-    pub(super) info: Arc<Mmap>,
-    pub(super) ports: Arc<Mmap>,
-    pub(super) fdb: Arc<Mmap>,
-    pub(super) vlans: Arc<Mmap>,
+    pub(in crate::switch) name: String,
+    pub(in crate::switch) dir: PathBuf,
+    pub(in crate::switch) shape: Shape,
+    pub(in crate::switch) maps: Maps,
+    pub(in crate::switch) info: Arc<Mmap>,
+    pub(in crate::switch) ports: Arc<Mmap>,
+    pub(in crate::switch) fdb: Arc<Mmap>,
+    pub(in crate::switch) vlans: Arc<Mmap>,
 }
 
 /// Names of the switches that exist.
 #[must_use]
 pub fn switches() -> Vec<String> {
-    pins::switches()
+    pinned::switches()
 }
 
 impl Switch {
@@ -56,8 +59,8 @@ impl Switch {
     pub fn create(name: &str, spec: &SwitchSpec) -> Result<Self> {
         check_name(name)?;
         let shape = spec.check(name)?;
-        let root = pins::make_root()?;
-        let _alone = pins::lock(&root).map_err(|e| {
+        let root = pinned::make_root()?;
+        let _alone = pinned::lock_root(&root).map_err(|e| {
             Error::io(name, "locking the directory of switches failed", e).cure_if_denied("run as root")
         })?;
         let maps = Maps::create(shape, name)?;
@@ -78,7 +81,7 @@ impl Switch {
         mem.u64(info::AGE_UNIT).store(spec.age_unit(), Relaxed);
         mem.u32(info::QUOTA).store(spec.quota, Relaxed);
         mem.u64(info::MAGIC).store(MAGIC, Relaxed);
-        let dir = pins::make_whole(&root, name, |making| {
+        let dir = pinned::make_whole(&root, name, |making| {
             pin_switch(making, &maps, name)?;
             if !code.is_of_user() {
                 let send = load::load_send(&maps, &code, shape, Identity::of_all(1), name)?;
@@ -107,7 +110,7 @@ impl Switch {
             _ => e,
         })?;
         let switch = Self::with(name, dir, maps)?;
-        switch.reap()?;
+        switch.remove_idle_ports()?;
         Ok(switch)
     }
 
@@ -118,7 +121,7 @@ impl Switch {
         let fdb = objects::map_values(&maps.fdb, layout::fdb::SIZE, true, name)?;
         let vlans =
             objects::map_values(&maps.vlans, layout::VLANS_SIZE * layout::PORTS as usize, true, name)?;
-        let shape = shape_of(&info, name)?;
+        let shape = Shape::of_info(&info, name)?;
         Ok(Self { name: name.to_owned(), dir, shape, maps, info, ports, fdb, vlans })
     }
 
@@ -143,7 +146,7 @@ impl Switch {
     }
 
     /// What programs of its ports are made of.
-    pub(super) fn code(&self) -> Result<Code> {
+    pub(in crate::switch) fn code(&self) -> Result<Code> {
         Code::open(&self.dir, self.info.u32(info::MODULE).load(Relaxed), &self.name)
     }
 
@@ -174,12 +177,12 @@ impl Switch {
     ///
     /// # Errors
     /// [`ErrorKind::Busy`], and nothing done, when a process has a port open. [`ErrorKind::Io`] when it is gone, but some of its files
-    /// could not be removed: [`clear`](super::clear) tries again.
+    /// could not be removed: [`clear`](crate::pinned::clear) tries again.
     pub fn delete(self) -> Result<()> {
         let root = root();
         let io = |e| Error::io(&self.name, "removing it failed", e).cure_if_denied("run as root");
-        let _alone = pins::lock(&root).map_err(io)?;
-        pins::clean(&root);
+        let _alone = pinned::lock_root(&root).map_err(io)?;
+        pinned::clean(&root);
         let _lock = self.lock()?;
         let ports = self.ports();
         // Held, so that nobody opens one from now on.
@@ -197,9 +200,9 @@ impl Switch {
     }
 
     /// Keeps others from changing the switch.
-    pub(super) fn lock(&self) -> Result<DirLock> {
+    pub(in crate::switch) fn lock(&self) -> Result<DirLock> {
         let io = |e| Error::io(&self.name, "locking the switch failed", e);
-        let at = self.dir.join(pins::LOCK);
+        let at = self.dir.join(pinned::LOCK);
         match DirLock::take(&at, true) {
             Ok(Some(lock)) if lock.is_at(&at) => Ok(lock),
             Ok(_) => Err(missing(&self.name)),
@@ -213,7 +216,7 @@ fn pin_switch(dir: &Path, maps: &Maps, on: &str) -> Result<()> {
     let io = |e| Error::io(on, format!("pinning in {} failed", dir.display()), e);
     dirs::remove_tree(dir).map_err(io)?;
     dirs::make(dir, 0o755).map_err(io)?;
-    pins::make_lock(dir).map_err(io)?;
+    pinned::make_lock(dir).map_err(io)?;
     for (name, map) in maps.named() {
         let mode = if name == "info" { 0o644 } else { 0o600 };
         bpffs::pin_for(map.as_fd(), &dir.join(name), (0, 0), mode).map_err(io)?;

@@ -1,12 +1,11 @@
 //! How a switch is made.
 
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::layout::{self, MAGIC, Shape, info};
 use super::module::Module;
 use crate::error::{Error, ErrorKind, Result};
-use crate::sys::mmap::Mmap;
+use crate::switch::layout;
+use crate::switch::shape::Shape;
 
 /// How a switch is made. All its ports have the same rings.
 ///
@@ -47,47 +46,23 @@ impl Default for SwitchSpec {
 
 impl SwitchSpec {
     pub(super) fn check(&self, name: &str) -> Result<Shape> {
-        let bad =
-            |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, name, what).cure(cure.to_owned()));
-        if !self.slots.is_power_of_two() || !(64..=4096).contains(&self.slots) {
-            return bad(format!("{} slots a ring", self.slots), "take a power of two from 64 to 4096");
-        }
-        if !(1..=layout::RINGS_MAX).contains(&self.rings) {
-            return bad(format!("{} rings", self.rings), "take 1 to 8");
-        }
-        if !self.buf_size.is_multiple_of(64) || !(256..=layout::BUF_SIZE).contains(&self.buf_size) {
-            return bad(
-                format!("buffers of {} bytes", self.buf_size),
-                "take a multiple of 64 from 256 to 2112",
+        let shape = Shape { slots: self.slots, rings: self.rings, buf_size: self.buf_size };
+        shape.check(name)?;
+        let refuse = |what: String, cure: &str| Err(Error::new(ErrorKind::Invalid, name, what).cure(cure));
+        if !self.ageing.is_zero() && self.ageing < Duration::from_millis(32) {
+            return refuse(
+                format!("addresses age in {:?}", self.ageing),
+                "take 32 ms or more, or 0 for never",
             );
         }
-        if !self.ageing.is_zero() && self.ageing < Duration::from_millis(32) {
-            return bad(format!("addresses age in {:?}", self.ageing), "take 32 ms or more, or 0 for never");
-        }
         if self.quota == 0 || self.quota as usize > layout::fdb::ENTRIES {
-            return bad(format!("{} addresses a port", self.quota), "take 1 to 131072");
+            return refuse(format!("{} addresses a port", self.quota), "take 1 to 131072");
         }
-        Ok(Shape { slots: self.slots, rings: self.rings, buf_size: self.buf_size })
+        Ok(shape)
     }
 
     /// The kernel's unit of age, in ns.
     pub(super) fn age_unit(&self) -> u64 {
         if self.ageing.is_zero() { u64::MAX } else { (self.ageing.as_nanos() / 32) as u64 }
     }
-}
-
-/// The shape of the switch whose `info` this is.
-pub(super) fn shape_of(info: &Mmap, name: &str) -> Result<Shape> {
-    let word = |at| info.u32(at).load(Relaxed);
-    let spec = SwitchSpec {
-        slots: word(info::SLOTS),
-        rings: word(info::RINGS),
-        buf_size: word(info::BUF_SIZE),
-        ..SwitchSpec::default()
-    };
-    if info.u64(info::MAGIC).load(Relaxed) != MAGIC {
-        return Err(Error::new(ErrorKind::Unfit, name, "another version of Ringway made this switch")
-            .cure("delete it with that version and make it again"));
-    }
-    spec.check(name)
 }

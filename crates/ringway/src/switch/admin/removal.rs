@@ -5,56 +5,56 @@ use std::thread;
 
 use libbpf_rs::{MapCore, MapHandle};
 
-use super::handle::Switch;
-use super::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
-use super::secrets::Ticket;
+use super::switch::Switch;
+use crate::switch::layout::{PORTS_MAX, RINGS_MAX, info, port as at};
+use crate::switch::secrets::Ticket;
 use crate::sys::dir_lock::Locks;
 
 impl Switch {
     /// Takes a port out of all that programs look at, and keeps what it counted. Should this process be killed on the way, the
     /// next one that changes the switch finishes what is left, and removes the files.
-    pub(super) fn forget_port(&self, number: u32) {
-        self.finish_all();
-        if self.depart(number) {
-            self.finish(number);
+    pub(in crate::switch) fn forget_port(&self, number: u32) {
+        self.finish_removals();
+        if self.mark_removing(number) {
+            self.finish_removal(number);
         } else {
-            self.admit(number, self.identity(number).epoch, Ticket::default());
-            self.hide(number);
+            self.set_identity(number, self.identity(number).epoch, Ticket::default());
+            self.hide_port(number);
             self.flush_port(number);
         }
     }
 
     /// Has a port go; false when there is none of that number.
-    fn depart(&self, number: u32) -> bool {
+    fn mark_removing(&self, number: u32) -> bool {
         let flags = self.flags(number).load(Relaxed);
         if flags & at::EXISTS == 0 {
             return false;
         }
-        self.keep_none();
+        self.clear_last_retired();
         let was_nic = if flags & at::NIC != 0 { at::WAS_NIC } else { 0 };
-        self.flags(number).store(at::GOING | was_nic, Release);
+        self.flags(number).store(at::REMOVING | was_nic, Release);
         true
     }
 
-    pub(super) fn finish_all(&self) {
-        self.going().for_each(|(number, _)| self.finish(number));
+    pub(super) fn finish_removals(&self) {
+        self.removing().for_each(|(number, _)| self.finish_removal(number));
     }
 
     /// What is to be done for a port that is going. Another process may have done any part of it; only adding the counts must
     /// not be done twice.
-    fn finish(&self, number: u32) {
+    fn finish_removal(&self, number: u32) {
         let was_nic = self.flags(number).load(Relaxed) & at::WAS_NIC != 0;
         // Whoever kept its ticket or its program can do nothing with it, also when the number is given to another port.
-        self.admit(number, self.identity(number).epoch.wrapping_add(1), Ticket::default());
-        if let Some(place) = self.listed().iter().position(|&p| u32::from(p) == number) {
+        self.set_identity(number, self.identity(number).epoch.wrapping_add(1), Ticket::default());
+        if let Some(place) = self.port_list().iter().position(|&p| u32::from(p) == number) {
             self.info.write(info::PORTS + place, &[0]);
         }
-        self.end(number);
+        self.mark_gone(number);
         self.hide_rings(number);
         let flags = if was_nic { at::NIC } else { 0 };
         let port = self.describe(number, self.name_of(number), flags, &Locks::default());
-        if let Some(stats) = self.stats_of(port).filter(|_| !self.is_kept(number)) {
-            self.retire(&stats);
+        if let Some(stats) = self.stats_of(port).filter(|_| !self.is_last_retired(number)) {
+            self.retire_counts(&stats);
         }
         if was_nic {
             self.clear_nic(number);
@@ -66,7 +66,7 @@ impl Switch {
     }
 
     /// Takes a port's maps away from programs.
-    pub(super) fn hide(&self, number: u32) {
+    pub(super) fn hide_port(&self, number: u32) {
         self.hide_rings(number);
         delete(&self.maps.states, number);
     }
@@ -80,9 +80,9 @@ impl Switch {
     }
 
     /// Ports of which a process was killed while it took them away, and their flags.
-    pub(super) fn going(&self) -> impl Iterator<Item = (u32, u32)> {
+    pub(super) fn removing(&self) -> impl Iterator<Item = (u32, u32)> {
         let all = (1..=PORTS_MAX).map(|n| (n, self.flags(n).load(Relaxed)));
-        all.filter(|(_, flags)| flags & at::GOING != 0)
+        all.filter(|(_, flags)| flags & at::REMOVING != 0)
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
                 from.tx[0].sync().unwrap();
             }
         }
-        assert!(switch.depart(number));
+        assert!(switch.mark_removing(number));
         if steps >= 1 {
             switch.hide_rings(number);
             // Half of the new sums.
@@ -118,7 +118,7 @@ mod tests {
         }
         if steps >= 2 {
             let gone = switch.describe(number, name.into(), 0, &Locks::default());
-            switch.retire(&switch.stats_of(gone).unwrap());
+            switch.retire_counts(&switch.stats_of(gone).unwrap());
         }
         if steps >= 3 {
             switch.flags(number).store(0, Relaxed);
@@ -127,8 +127,8 @@ mod tests {
 
     /// Where the sums are that are not valid.
     fn other_sums(switch: &Switch) -> usize {
-        use crate::switch::layout::past;
-        past::SUMS[(switch.ports.u64(past::KEPT).load(Relaxed) & 1 ^ 1) as usize]
+        use crate::switch::layout::retired;
+        retired::SUMS[(switch.ports.u64(retired::VALID).load(Relaxed) & 1 ^ 1) as usize]
     }
 
     #[test]

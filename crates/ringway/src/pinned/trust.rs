@@ -20,7 +20,7 @@ const CURE: &str = "have root remove it, mount the BPF file system with `mount -
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`]; [`ErrorKind::Unfit`] for one that others can change, with what is wrong and the cure.
-pub(super) fn check_path(dir: &Path) -> Result<()> {
+pub(crate) fn check_path(dir: &Path) -> Result<()> {
     check_dir(dir)?;
     for above in dir.ancestors().skip(1).filter(|p| !p.as_os_str().is_empty()) {
         let is = look_at(above)?;
@@ -35,7 +35,7 @@ pub(super) fn check_path(dir: &Path) -> Result<()> {
 ///
 /// # Errors
 /// As [`check_path`].
-pub(super) fn check_dir(dir: &Path) -> Result<()> {
+pub(crate) fn check_dir(dir: &Path) -> Result<()> {
     let is = look_at(dir)?;
     if is_closed(&is) { Ok(()) } else { Err(refused(dir, &writable(&is))) }
 }
