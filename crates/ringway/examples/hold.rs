@@ -11,7 +11,7 @@ const KEPT: u32 = 8;
 
 fn main() -> Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| "loop:".into());
-    // Buffers beside those of the rings: each is a token, which is traded for the buffer of a frame.
+    // Buffers beside the buffers of the rings: each is a token, which is traded for the buffer of a frame.
     let mut port = OpenOptions::new().extra_bufs(KEPT).open(&name)?;
     let mut free: Vec<Buf> = std::iter::from_fn(|| port.region().take_buf()).collect();
     let mut kept: VecDeque<(Buf, usize)> = VecDeque::new();

@@ -1,4 +1,4 @@
-//! Each example runs, and does what it says. Those of interfaces and switches need root; without, they are skipped with a message.
+//! Each example runs, and does what it says. Examples of interfaces and switches need root; without, a message says so.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
