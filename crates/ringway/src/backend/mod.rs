@@ -61,7 +61,6 @@
 pub(crate) mod ebpf;
 pub(crate) mod link;
 mod link_claims;
-pub(crate) mod middle;
 pub(crate) mod null;
 pub(crate) mod outside;
 pub(crate) mod packet;
@@ -69,6 +68,7 @@ pub(crate) mod pcap;
 pub(crate) mod pipe;
 pub(crate) mod vale;
 mod vale_out;
+pub(crate) mod wrap;
 pub(crate) mod xdp;
 
 pub use crate::port::{Control, Plain};

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
-use super::vale_out::Outs;
+use super::vale_out::NicTransmitters;
 use crate::abi::handshake;
 use crate::abi::layout::{FIRST_BUF, MAX_CHAIN};
 use crate::abi::slot::Slot;
@@ -141,7 +141,7 @@ pub(crate) fn open(switch: &str, port: &str, options: &OpenOptions) -> Result<Ma
     refuse_options(&name, options)?;
     let root = switch::find(switch)?;
     let dir = pins::port(&root, port);
-    let claim = enter(&name, switch, port, &dir)?;
+    let claim = claim_or_create_port(&name, switch, port, &dir)?;
     let shape = switch::read_shape(&root, switch)?;
     let region = objects::open_pin(&dir.join("region"), true, &name)?;
     let region =
@@ -175,7 +175,7 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
     Ok(())
 }
 
-fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
+fn claim_or_create_port(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
     let claim = |ephemeral, lock| PortClaim { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock };
     if dir.is_dir() {
         match switch::claim(dir, name) {
@@ -233,8 +233,8 @@ fn assemble(core: &Arc<Core>, now: &[Look], options: &OpenOptions) -> Result<Mad
         let view = &views[(rings + r) as usize];
         let mut side = ValeRx::new(core.clone(), r, now.published, options.raw)?;
         side.ctl(ctl::WHOLE).store(u32::from(options.gso == Gso::Carry), Relaxed);
-        side.retell(view)?;
-        side.retell_quiet()?;
+        side.republish_position(view)?;
+        side.republish_quiet()?;
         let (head, tail) = side.resume(view, now.head);
         view.set_cursors(head, tail);
         rx.push(RxRing::new(part(view, head, tail, registration.rx(r)), Box::new(side)));
@@ -288,7 +288,7 @@ struct ValeTx {
     ring: u32,
     sent: u32,
     program: OwnedFd,
-    outs: Outs,
+    nics: NicTransmitters,
     ready: Arc<OwnedFd>,
 }
 
@@ -296,8 +296,8 @@ impl ValeTx {
     fn new(core: Arc<Core>, ring: u32, sent: u32) -> Result<Self> {
         let ready = always_ready().map_err(|e| Error::io(&core.name, "eventfd failed", e))?;
         let program = core.program()?;
-        let outs = Outs::new(&core.name, &core.dir);
-        Ok(Self { core, ring, sent, program, outs, ready })
+        let nics = NicTransmitters::new(&core.name, &core.dir);
+        Ok(Self { core, ring, sent, program, nics, ready })
     }
 
     /// Runs the program once.
@@ -310,12 +310,12 @@ impl ValeTx {
         })?;
         let (answer, nic, frames) = (answer & 0xff, answer >> 8 & 0xff, answer >> 16);
         if nic != 0 {
-            self.outs.send(nic, frames)?;
+            self.nics.send(nic, frames)?;
         }
         match answer {
             DONE | BUSY => {}
             STALE => {
-                self.outs.reopen();
+                self.nics.reopen();
                 self.program = self.core.program()?;
             }
             _ => {
@@ -392,7 +392,7 @@ impl ValeRx {
     }
 
     /// Puts right what programs told, which the last user may have overwritten. Senders may tell news meanwhile.
-    fn retell(&mut self, view: &RingView) -> Result<()> {
+    fn republish_position(&mut self, view: &RingView) -> Result<()> {
         loop {
             view.told().store(self.seen, Release);
             let now = self.published()?;
@@ -404,7 +404,7 @@ impl ValeRx {
 
     /// The same for the word that tells whether the doorbell is quiet. Programs write their book first, so one that tells
     /// news meanwhile is not overwritten; a word that is set too long falls with the next ring.
-    fn retell_quiet(&self) -> Result<()> {
+    fn republish_quiet(&self) -> Result<()> {
         self.ctl(ctl::QUIET).store(0, SeqCst);
         if self.core.view.look(self.ring, &self.core.name)?.is_quiet() {
             self.ctl(ctl::QUIET).store(1, Release);

@@ -32,19 +32,19 @@ struct Out {
 /// The `out` programs that a port of a switch may run. Those that are there are opened with the port: its owner may give rights up
 /// later. Others are opened when they are needed.
 #[derive(Debug)]
-pub(super) struct Outs {
+pub(super) struct NicTransmitters {
     name: String,
     dir: PathBuf,
     open: Vec<Out>,
 }
 
-impl Outs {
+impl NicTransmitters {
     /// For the port `name` whose directory is `dir`.
     pub(super) fn new(name: &str, dir: &Path) -> Self {
-        let mut outs = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
-        let ports: Vec<_> = outs.there().into_iter().map(|(port, ..)| port).collect();
-        outs.find_all(&ports);
-        outs
+        let mut nics = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
+        let ports: Vec<_> = nics.there().into_iter().map(|(port, ..)| port).collect();
+        nics.find_all(&ports);
+        nics
     }
 
     /// They were replaced: opens the programs that took their places, so that the kernel can free the old ones.

@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::backend::outside::{self, Backend};
-use crate::backend::{ebpf, middle, null, packet, pcap, pipe, vale, xdp};
+use crate::backend::{ebpf, null, packet, pcap, pipe, vale, wrap, xdp};
 use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PortName, Text, bad, parse};
 use crate::port::{Kind, Open, refuse_send_only};
@@ -27,9 +27,9 @@ static KINDS: [&Kind; 12] = [
     &pcap::KIND,
     &null::KIND,
     &pipe::LOOP,
-    &middle::tap::KIND,
-    &middle::fault::KIND,
-    &middle::trace::KIND,
+    &wrap::tap::KIND,
+    &wrap::fault::KIND,
+    &wrap::trace::KIND,
 ];
 
 /// The kind of the ports whose names have this scheme.

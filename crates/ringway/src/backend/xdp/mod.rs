@@ -13,7 +13,7 @@
 //! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
 
 mod core;
-mod loans;
+mod in_flight;
 mod queue;
 mod rx;
 mod rx_half;

@@ -48,7 +48,7 @@ impl TxSync for XdpTx {
             queue.core.look_now()?;
         }
         let free = ring.dist(head, ring.prev(half.done));
-        if free == 0 && back == 0 && half.loans.out() > 0 {
+        if free == 0 && back == 0 && half.in_flight.out() > 0 {
             drop(half);
             stalled(queue, stats, stalled_ns)?;
             half = queue.tx();

@@ -5,11 +5,11 @@
 //! region of the port inside where that is possible: frames that no fault befalls change rings by an exchange of
 //! buffers.
 
-mod dice;
 pub(crate) mod fault;
-mod lane;
+mod fault_rng;
 #[cfg(test)]
 mod model;
+mod shadow_ring;
 pub(crate) mod tap;
 #[cfg(test)]
 mod tests;

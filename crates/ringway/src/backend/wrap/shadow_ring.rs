@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::dice::Dice;
+use super::fault_rng::FaultRng;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
@@ -28,10 +28,10 @@ const OVERHEAD: usize = 64;
 pub(super) const HOLD_NS: u64 = 100_000_000;
 
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct ShadowRing {
     rates: FaultOptions,
     delay_ns: u64,
-    dice: Dice,
+    rng: FaultRng,
     /// Frames whose fate was decided.
     entered: u64,
     held: VecDeque<Held>,
@@ -59,12 +59,12 @@ struct Queued {
     bytes: Box<[u8]>,
 }
 
-impl Lane {
-    /// The lane of one ring. `stats` is written by whoever calls [`run`](Self::run).
+impl ShadowRing {
+    /// The shadow of one ring. The caller of [`run`](Self::run) writes `stats`.
     pub(super) fn new(rates: FaultOptions, ring: u64, stats: RingStats) -> Self {
         Self {
             delay_ns: rates.delay.as_nanos() as u64,
-            dice: Dice::new(rates.seed, ring),
+            rng: FaultRng::new(rates.seed, ring),
             rates,
             entered: 0,
             held: VecDeque::new(),
@@ -128,7 +128,7 @@ impl Lane {
         }
         let number = self.entered;
         self.entered += 1;
-        let fate = self.dice.roll(&self.rates);
+        let fate = self.rng.roll(&self.rates);
         if fate.drop {
             self.stats.drop(DropReason::Injected, 1);
         } else if !(one && fate.plain() && self.delay_ns == 0 && pass(src, at, s, dst, &self.stats)) {
@@ -180,7 +180,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for ShadowRing {
     /// Frames that wait when the port is closed are lost, by name.
     fn drop(&mut self) {
         let held: u64 = self.held.iter().map(|h| u64::from(h.copies)).sum();
