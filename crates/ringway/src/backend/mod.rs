@@ -67,7 +67,6 @@ pub(crate) mod packet;
 pub(crate) mod pcap;
 pub(crate) mod pipe;
 pub(crate) mod vale;
-mod vale_out;
 pub(crate) mod wrap;
 pub(crate) mod xdp;
 
