@@ -1,5 +1,6 @@
-//! The loops that put traffic on rings. Each owns its rings for as long as it runs, counts in a [`Progress`] that
-//! others may read, ends soon after [`Signals::stop`], and neither allocates nor makes a virtual call per frame.
+//! The loops that put traffic on rings. Each owns its rings for as long as it runs, and counts in a
+//! [`Progress`] that others may read. It ends soon after [`Signals::stop`], and neither allocates
+//! nor makes a virtual call per frame.
 //!
 //! | type | does |
 //! | --- | --- |

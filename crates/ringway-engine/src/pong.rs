@@ -63,10 +63,11 @@ impl Ponger {
         self.ignored
     }
 
-    /// Runs until the number of frames is reached or it is told to stop. `progress` counts frames turned round.
+    /// Runs until the number of frames is reached or `signals` say stop. `progress` counts frames
+    /// turned round.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn run(
         &mut self,
         rx: &mut [RxRing],

@@ -59,11 +59,11 @@ impl Receiver {
         Self { spin, ..self }
     }
 
-    /// Receives on all of `rings` until the number is reached, the input has ended or it is told to stop; returns
-    /// the result of the sequence check, if one was made.
+    /// Receives on all of `rings` until the number is reached, the input has ended or `signals` say
+    /// stop. Returns the result of the sequence check, if one was made.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn run(
         &mut self,
         rings: &mut [RxRing],

@@ -1,4 +1,4 @@
-//! One direction of a pipe: a tx ring whose slots are exchanged with those of an rx ring, zero copy.
+//! One direction of a pipe: a tx ring and an rx ring that exchange slots, zero copy.
 //!
 //! Both rings lie in one region, maybe shared by two processes, and have the same number of slots. The sender's
 //! sync moves frames: slot words change places, so each ring always has the same number of buffers.
@@ -90,9 +90,9 @@ struct Moved {
 }
 
 impl LinkTx {
-    /// Takes the sending side over from whoever had it before; nobody for a fresh region. Frames that were not
-    /// synced are gone with their process. `ring` is the program's view of the tx ring. Returns the side and the cursors of
-    /// the tx ring.
+    /// Takes the sending side over from the process that had it before; from nobody in a fresh
+    /// region. Frames that were not synced are gone with their process. `ring` is the program's
+    /// view of the tx ring. Returns the side and the cursors of the tx ring.
     pub(crate) fn take(
         link: Link,
         ring: &RingView,

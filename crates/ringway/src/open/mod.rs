@@ -1,6 +1,7 @@
 //! Opening ports: the one place that knows all backends.
 //!
-//! [`kinds`] has a row for each kind of port. [`auto`] chooses among those of an interface, and [`make`] opens what was chosen.
+//! [`kinds`] has a row for each kind of port. [`auto`] chooses among the kinds for an interface,
+//! and [`make`] opens what was chosen.
 
 mod auto;
 mod kinds;

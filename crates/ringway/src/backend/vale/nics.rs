@@ -29,8 +29,8 @@ struct Out {
     looked_ns: u64,
 }
 
-/// The `out` programs that a port of a switch may run. Those that are there are opened with the port: its owner may give rights up
-/// later. Others are opened when they are needed.
+/// The `out` programs that a port of a switch may run. The port opens the ones that are there when
+/// it is opened itself, for its owner may give rights up later. It opens others when it needs them.
 #[derive(Debug)]
 pub(super) struct NicTransmitters {
     name: String,
@@ -56,7 +56,7 @@ impl NicTransmitters {
 
     fn find_all(&mut self, ports: &[u32]) {
         for &port in ports {
-            // Who sends there is told why that fails.
+            // A sender to that NIC learns why it fails.
             let _ = self.find(port);
         }
     }

@@ -98,7 +98,7 @@ impl Sleep {
         if std::mem::take(&mut self.armed) { self.arm(None) } else { Ok(()) }
     }
 
-    /// What the side sleeps on, for an epoll, with those of the ring inside.
+    /// What the side sleeps on, for an epoll, with the descriptors of the ring inside.
     fn fds<'a>(&'a self, mut inner: Vec<BorrowedFd<'a>>) -> Vec<BorrowedFd<'a>> {
         inner.push(self.timer.as_fd());
         inner
@@ -219,7 +219,7 @@ impl FaultTx {
         dst.at != before
     }
 
-    /// Free slots, such that those that are not free tell of frames on their way.
+    /// Free slots, such that the other slots show frames on their way.
     fn free(&mut self, ring: &RingView) -> u32 {
         let own = ring.dist(self.passed.at, self.head);
         let waiting = own + self.inner.pending() + u32::from(!self.shadow.is_empty());

@@ -1,4 +1,5 @@
-//! One direction of a `fault:` port: frames go from the slots of one ring to those of another, some of them changed.
+//! One direction of a `fault:` port: frames go from the slots of one ring to the slots of another,
+//! some of them changed.
 //!
 //! ```text
 //!  source slots -> fate -> held back (reorder) -> queue (delay, no room) -> free slots
@@ -17,8 +18,8 @@ use crate::count::{DropReason, Field, RingStats};
 use crate::port::name::FaultOptions;
 use crate::ring::Span;
 
-/// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own; while there are more,
-/// further frames stay in the ring they come from.
+/// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own.
+/// While there are more, further frames stay in the ring they come from.
 pub(super) const QUEUE_BYTES: usize = 16 << 20;
 
 /// What a waiting frame costs beyond its bytes.
@@ -219,8 +220,8 @@ fn pass(src: &Span<'_>, at: u32, s: Slot, dst: &mut Span<'_>, stats: &RingStats)
     true
 }
 
-/// Writes a frame into slots of `dst`, or drops one that never fits; false when there is no room now. A slot with a bad
-/// index keeps it, so that whoever reads the ring drops the frame by name.
+/// Writes a frame into slots of `dst`, or drops one that never fits; false when there is no room
+/// now. A slot with a bad index keeps it, so that the reader of the ring drops the frame by name.
 fn put(bytes: &[u8], dst: &mut Span<'_>, stats: &RingStats) -> bool {
     let (view, size) = (dst.view, dst.view.buf_size() as usize);
     let need = bytes.len().div_ceil(size).max(1) as u32;

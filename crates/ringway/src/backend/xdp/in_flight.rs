@@ -1,8 +1,9 @@
 //! Buffers of a ring's slots that are lent to the kernel, which gives them back in any order.
 //!
-//! A ring is a circle of slots, each with a buffer. The backend lends the buffers of a run of slots and needs the slots
-//! back in order. So when a buffer comes back that was lent from another slot than the next one in turn, the two
-//! slots exchange their words: at any time each buffer is named by exactly one slot.
+//! A ring is a circle of slots, each with a buffer. The backend lends the buffers of a run of slots
+//! and needs the slots back in order. A buffer may come back that was lent from another slot than
+//! the next one in turn. The two slots then exchange their words. At any time exactly one slot
+//! names each buffer.
 //!
 //! ```text
 //!  slots lent     4    5    6    7          buffer d comes back first

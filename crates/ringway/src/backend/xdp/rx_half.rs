@@ -16,8 +16,8 @@ pub(super) struct RxHalf {
     pub(super) in_flight: InFlight,
     /// First slot not filled.
     pub(super) tail: u32,
-    /// Slots from `tail` on that were lent. One whose index the program destroyed counts, though there was nothing to
-    /// lend: it moves along behind those that frames came to.
+    /// Slots from `tail` on that were lent. One whose index the program destroyed counts, though
+    /// there was nothing to lend: it moves along behind the slots that frames came to.
     pub(super) lent: u32,
     /// What the kernel counted as lost and was folded into the ring's counters.
     pub(super) lost: u64,

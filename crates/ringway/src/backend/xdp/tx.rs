@@ -14,7 +14,7 @@ use crate::ring::{RingView, TxSync};
 use crate::sys::fd::always_ready;
 use crate::sys::time;
 
-/// How long a full ring may stand still before the socket is made anew, in ns.
+/// How long a full ring may stand still before the port replaces the socket, in ns.
 const STALL_NS: u64 = 500_000_000;
 
 /// The sending side of one queue.

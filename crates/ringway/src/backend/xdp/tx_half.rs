@@ -117,7 +117,7 @@ impl TxHalf {
         (frames, bytes)
     }
 
-    /// Slots that are not sent come back before those that are lent.
+    /// Slots that are not sent come back before lent ones.
     #[inline]
     pub(super) fn skip(&mut self, ring: &RingView, slots: u32) {
         for _ in 0..slots {
