@@ -33,8 +33,6 @@
 mod abi;
 pub mod backend;
 mod count;
-mod error;
-pub mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
@@ -46,7 +44,9 @@ mod port;
 pub mod probe;
 mod ring;
 pub mod switch;
-mod sys;
+
+pub use ringway_filter as filter;
+use ringway_sys::{self as sys, error};
 
 pub use abi::layout;
 pub use count::{Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters};
