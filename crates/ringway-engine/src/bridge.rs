@@ -5,7 +5,7 @@ use std::time::Duration;
 use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_SPIN, NAP, PENDING_NAP, Signals};
+use super::{DEFAULT_SPIN, Signals};
 
 /// How long frames that were received before a failure, or a stop, may take to leave.
 const DRAIN_NS: u64 = 1_000_000_000;
@@ -164,7 +164,7 @@ impl Bridge {
                 .filter_map(move |rx| (!failed && rx.avail() == 0).then_some(rx as &mut dyn Wakeable));
             rx.chain(tx.iter_mut().filter_map(|tx| (tx.free() == 0).then_some(tx as &mut dyn Wakeable)))
         });
-        sleeper.wait(rings, if pending { PENDING_NAP } else { NAP })
+        sleeper.idle(rings, pending)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringway::{Result, RxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, Progress, Signals};
+use super::{DEFAULT_BURST, DEFAULT_SPIN, Progress, Signals};
 use ringway_traffic::check::{Counts, SequenceCheck};
 
 /// Frames without a tag after which [`Check::WhenTagged`] looks no more.
@@ -87,7 +87,7 @@ impl Receiver {
             } else if signals.input_ended() {
                 break;
             } else {
-                sleeper.wait(rings.iter_mut().map(|rx| rx as &mut dyn Wakeable), NAP)?;
+                sleeper.idle(rings.iter_mut().map(|rx| rx as &mut dyn Wakeable), false)?;
             }
         }
         let counts = check.counts();

@@ -9,7 +9,7 @@ use crate::sys::{fd::Epoll, time};
 
 /// A ring, or anything else, that a [`Waiter`] waits for. It has the words of the rings:
 /// [`sync`](RxRing::sync), [`arm`](RxRing::arm) and a descriptor that wakes.
-pub trait Wakeable: AsFd {
+pub trait Wakeable: AsFd + Send {
     /// Exchanges with the other side; returns how much there is to do.
     ///
     /// # Errors
