@@ -6,12 +6,12 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::switch::{Module, VlanSet};
 use ringway::PortName;
-use ringway_shim::PortMap;
+use ringway::switch::{Module, VlanSet};
 use ringway_fib::{NextHop, Prefix4, Prefix6};
 use ringway_fuzz::one_line;
 use ringway_router::user::Side;
+use ringway_shim::PortMap;
 use ringway_traffic::number::{bits, count, frames};
 use ringway_wire::MacAddr;
 

@@ -7,7 +7,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::{ErrorKind, Pairing, PipeEnd, Port, forward, pipe::{PipeFds, open_pipe_fds, pipe_fds}};
+use ringway::{
+    ErrorKind, Pairing, PipeEnd, Port, forward,
+    pipe::{PipeFds, open_pipe_fds, pipe_fds},
+};
 use ringway_fuzz::Input;
 
 /// Few slots, so that rings are often full and wrap.

@@ -5,15 +5,16 @@ use std::time::Duration;
 use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_SPIN, NAP, PENDING_NAP, Signals};
+use super::{DEFAULT_SPIN, Signals};
 
 /// How long frames that were received before a failure, or a stop, may take to leave.
 const DRAIN_NS: u64 = 1_000_000_000;
 
 /// Two ports and what goes between them: ring `i` of the one to ring `i` of the other, modulo its tx rings.
 ///
-/// A frame that cannot be sent now stays in its rx ring until there is room, so none is lost here: what a ring cannot
-/// take at all (a bad slot, a frame too long for the other port) ends in a named drop of the port it came from.
+/// A frame that cannot be sent now stays in its rx ring until there is room, so none is lost here.
+/// A frame that the other ring cannot take at all (a bad slot, one too long) ends in a named drop
+/// of the port it came from.
 #[derive(Debug)]
 pub struct Bridge {
     ports: [Port; 2],
@@ -69,10 +70,11 @@ impl Bridge {
         [pairing(a, b), if self.one_way { None } else { pairing(b, a) }]
     }
 
-    /// Forwards until it is told to stop, or every source has [ended](Port::ended) and all its frames are sent.
+    /// Forwards until `signals` say stop, or every source has [ended](Port::ended) and all its
+    /// frames are sent.
     ///
     /// # Errors
-    /// Those of the rings' sync, once the frames received before are sent or a second has passed.
+    /// The sync of a ring fails; the frames received before are sent first, for a second at most.
     pub fn run(&mut self, signals: &Signals) -> Result<()> {
         let rings = self.ports.iter().map(|p| p.rx.len() + p.tx.len()).sum();
         let mut sleeper = Sleeper::new(self.spin, rings)?;
@@ -109,7 +111,7 @@ impl Bridge {
         held
     }
 
-    /// The rings of each direction; those of one that is not in use are empty.
+    /// The rings of each direction; there are none for a direction that is not in use.
     fn lanes(&mut self) -> [(&mut [RxRing], &mut [TxRing]); 2] {
         let [there, back] = self.pairings();
         let [a, b] = &mut self.ports;
@@ -162,7 +164,7 @@ impl Bridge {
                 .filter_map(move |rx| (!failed && rx.avail() == 0).then_some(rx as &mut dyn Wakeable));
             rx.chain(tx.iter_mut().filter_map(|tx| (tx.free() == 0).then_some(tx as &mut dyn Wakeable)))
         });
-        sleeper.wait(rings, if pending { PENDING_NAP } else { NAP })
+        sleeper.idle(rings, pending)
     }
 }
 

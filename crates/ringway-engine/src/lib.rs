@@ -1,5 +1,6 @@
-//! The loops that put traffic on rings. Each owns its rings for as long as it runs, counts in a [`Progress`] that
-//! others may read, ends soon after [`Signals::stop`], and neither allocates nor makes a virtual call per frame.
+//! The loops that put traffic on rings. Each owns its rings for as long as it runs, and counts in a
+//! [`Progress`] that others may read. It ends soon after [`Signals::stop`], and neither allocates
+//! nor makes a virtual call per frame.
 //!
 //! | type | does |
 //! | --- | --- |
@@ -47,6 +48,8 @@ pub use progress::Progress;
 pub use receiver::{Check, Receiver};
 pub use sender::{Sender, Sent};
 pub use signals::{Signals, supervise};
+pub use sleep::Sleeper;
+use sleep::{NAP, PENDING_NAP};
 pub use trip::{Trip, trip};
 
 use std::time::Duration;
@@ -56,12 +59,6 @@ pub const DEFAULT_BURST: u32 = 512;
 
 /// How long an idle loop looks for frames before it sleeps.
 pub const DEFAULT_SPIN: Duration = Duration::from_micros(20);
-
-/// Longest sleep: a loop notices that it is to stop within this time.
-const NAP: Duration = Duration::from_millis(50);
-
-/// Longest sleep while frames wait in a tx ring that still has room: no doorbell tells when they can leave.
-const PENDING_NAP: Duration = Duration::from_millis(1);
 
 /// The example of the README.
 #[cfg(doctest)]

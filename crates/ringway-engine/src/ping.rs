@@ -84,11 +84,11 @@ impl Pinger {
         Self { spin, ..self }
     }
 
-    /// Runs until all requests are answered, one second has passed since the last was sent, or it is told to stop.
-    /// `progress` counts answers.
+    /// Runs until all requests are answered, one second has passed since the last was sent, or
+    /// `signals` say stop. `progress` counts answers.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn run(
         &mut self,
         tx: &mut TxRing,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ringway::{Buf, Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, PENDING_NAP, Progress, Signals};
+use super::{DEFAULT_BURST, DEFAULT_SPIN, Progress, Signals};
 use ringway_traffic::reflect::turn_round;
 
 /// Sends each UDP frame back where it came from, on the tx ring of the number of its rx ring.
@@ -63,10 +63,11 @@ impl Ponger {
         self.ignored
     }
 
-    /// Runs until the number of frames is reached or it is told to stop. `progress` counts frames turned round.
+    /// Runs until the number of frames is reached or `signals` say stop. `progress` counts frames
+    /// turned round.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn run(
         &mut self,
         rx: &mut [RxRing],
@@ -155,7 +156,7 @@ fn sleep(sleeper: &mut Sleeper, rx: &mut [RxRing], tx: &mut [TxRing]) -> Result<
     let pending = tx.iter_mut().any(|tx| tx.pending() > 0);
     let rings = rx.iter_mut().filter_map(|rx| (rx.avail() == 0).then_some(rx as &mut dyn Wakeable));
     let full = tx.iter_mut().filter_map(|tx| (tx.free() == 0).then_some(tx as &mut dyn Wakeable));
-    sleeper.wait(rings.chain(full), if pending { PENDING_NAP } else { NAP })
+    sleeper.idle(rings.chain(full), pending)
 }
 
 #[cfg(test)]

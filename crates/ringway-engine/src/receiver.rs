@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringway::{Result, RxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
-use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, Progress, Signals};
+use super::{DEFAULT_BURST, DEFAULT_SPIN, Progress, Signals};
 use ringway_traffic::check::{Counts, SequenceCheck};
 
 /// Frames without a tag after which [`Check::WhenTagged`] looks no more.
@@ -59,11 +59,11 @@ impl Receiver {
         Self { spin, ..self }
     }
 
-    /// Receives on all of `rings` until the number is reached, the input has ended or it is told to stop; returns
-    /// the result of the sequence check, if one was made.
+    /// Receives on all of `rings` until the number is reached, the input has ended or `signals` say
+    /// stop. Returns the result of the sequence check, if one was made.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn run(
         &mut self,
         rings: &mut [RxRing],
@@ -87,7 +87,7 @@ impl Receiver {
             } else if signals.input_ended() {
                 break;
             } else {
-                sleeper.wait(rings.iter_mut().map(|rx| rx as &mut dyn Wakeable), NAP)?;
+                sleeper.idle(rings.iter_mut().map(|rx| rx as &mut dyn Wakeable), false)?;
             }
         }
         let counts = check.counts();

@@ -12,7 +12,8 @@ use ringway_traffic::template::Template;
 /// A sender wakes this long before a burst is due and spins from there on: about what a sleep overshoots.
 const EARLY_NS: u64 = 50_000;
 
-/// How long frames in the ring may take to leave when all are written, and when the sender was told to stop.
+/// How long frames in the ring may take to leave when all are written, and when the sender has to
+/// stop.
 const DRAIN_NS: u64 = 2_000_000_000;
 const DRAIN_STOPPED_NS: u64 = 50_000_000;
 
@@ -78,10 +79,10 @@ impl Sender {
         Self { rate: pps, ..self }
     }
 
-    /// Sends until all frames are gone or it is told to stop.
+    /// Sends until all frames are gone or `signals` say stop.
     ///
     /// # Errors
-    /// Those of the ring's sync.
+    /// The ring's sync fails.
     pub fn run(&mut self, tx: &mut TxRing, progress: &Progress, signals: &Signals) -> Result<Sent> {
         let mut waiter = Waiter::new(self.spin)?;
         self.prepare(tx);
@@ -195,7 +196,7 @@ impl HeldFrames {
         self.at = 0;
     }
 
-    /// Whether the buffer of the next slot holds a frame of ours; notes that it will.
+    /// Whether the buffer of the next slot holds a frame of this sender; notes that it will.
     #[inline]
     fn has(&mut self, buf: &[u8]) -> bool {
         let address = buf.as_ptr() as usize;

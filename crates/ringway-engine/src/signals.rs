@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What loops are told from outside.
+/// Signals to loops from outside.
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     stop: Arc<AtomicBool>,
@@ -19,7 +19,7 @@ impl Signals {
         Self::default()
     }
 
-    /// Signals whose stop is also set by whoever holds `stop`, such as a signal handler.
+    /// Signals whose stop is also set by other holders of `stop`, such as a signal handler.
     pub fn with_stop(stop: Arc<AtomicBool>) -> Self {
         Self { stop, ended: Arc::default() }
     }

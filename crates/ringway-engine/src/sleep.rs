@@ -1,19 +1,52 @@
 //! Waiting for a list of rings that changes from wait to wait, without allocating each time.
 
+use std::fmt;
 use std::time::Duration;
 
 use ringway::{Result, Waiter, Wakeable};
 
-/// A waiter with the memory of its list.
-pub(super) struct Sleeper {
+/// Longest sleep: a loop notices that it is to stop within this time.
+pub(super) const NAP: Duration = Duration::from_millis(50);
+
+/// Longest sleep while frames wait in a tx ring that still has room: no doorbell tells when they can leave.
+pub(super) const PENDING_NAP: Duration = Duration::from_millis(1);
+
+/// How a loop over rings idles: it looks at the rings for a while, then sleeps, and never so long that a stop is noticed late.
+///
+/// ```
+/// use ringway::{Port, Wakeable};
+/// use ringway_engine::{DEFAULT_SPIN, Sleeper};
+/// let mut port = Port::open("loop:")?;
+/// let mut sleeper = Sleeper::new(DEFAULT_SPIN, port.rx.len())?;
+/// let rings = port.rx.iter_mut().map(|rx| rx as &mut dyn Wakeable);
+/// assert!(!sleeper.idle(rings, false)?, "nothing came");
+/// # Ok::<(), ringway::Error>(())
+/// ```
+pub struct Sleeper {
     waiter: Waiter,
     list: Vec<&'static mut dyn Wakeable>,
 }
 
 impl Sleeper {
-    /// For lists of up to `rings` without allocating.
-    pub(super) fn new(spin: Duration, rings: usize) -> Result<Self> {
+    /// For up to `rings` rings without allocating, and so long a look before each sleep.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn new(spin: Duration, rings: usize) -> Result<Self> {
         Ok(Self { waiter: Waiter::new(spin)?, list: Vec::with_capacity(rings) })
+    }
+
+    /// Waits until one of `rings` has something to do, or for a nap; true in the first case. The nap is short while frames are
+    /// `pending` in a tx ring.
+    ///
+    /// # Errors
+    /// The sync of a ring fails.
+    pub fn idle<'a>(
+        &mut self,
+        rings: impl IntoIterator<Item = &'a mut dyn Wakeable>,
+        pending: bool,
+    ) -> Result<bool> {
+        self.wait(rings, if pending { PENDING_NAP } else { NAP })
     }
 
     /// As [`Waiter::wait`].
@@ -27,6 +60,12 @@ impl Sleeper {
         let found = self.waiter.wait(&mut list, timeout);
         self.list = emptied(list);
         found
+    }
+}
+
+impl fmt::Debug for Sleeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleeper").field("waiter", &self.waiter).finish_non_exhaustive()
     }
 }
 

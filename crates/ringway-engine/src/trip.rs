@@ -39,7 +39,7 @@ pub struct Trip {
 /// ```
 ///
 /// # Errors
-/// Those of the rings' syncs.
+/// The sync of a ring fails.
 pub fn trip(from: &mut Port, to: &mut Port, count: u64) -> Result<Trip> {
     let mut waiter = Waiter::new(Duration::from_micros(50))?;
     let start = monotonic_ns();

@@ -179,8 +179,9 @@ impl Translator {
     fn load(&mut self, to: u8, bytes: u8, ofs: u32, indexed: bool) {
         let (data, data_end) = (self.context.data, self.context.data_end);
         let size = LDX_MEM & !0x18 | [0x10, 0x08, 0x08, 0x00][usize::from(bytes - 1)];
-        // X is added to the offset, not the other way round: a copy of X plus a constant stays linked to X, and the verifier
-        // (since Linux 6.12) refuses to add it to a pointer when the constant is large.
+        // X is added to the offset, not the other way round. A copy of X plus a constant stays
+        // linked to X, and the verifier (since Linux 6.12) refuses to add it to a pointer when the
+        // constant is large.
         self.push(ALU32 | MOV, 5, 0, 0, ofs);
         if indexed {
             self.push(ALU32 | ADD | REGISTER, 5, X, 0, 0);

@@ -92,7 +92,8 @@ impl Insn {
     pub(super) fn decode(self, at: u32) -> Option<Op> {
         let k = self.k;
         let next = at + 1;
-        // The octets are those of linux/bpf_common.h: class, then size and mode, or operation and source.
+        // The octets are as in linux/bpf_common.h: class, then size and mode, or operation and
+        // source.
         Some(match self.code {
             0x20 | 0x28 | 0x30 => Op::Load { bytes: bytes(self.code), ofs: k, indexed: false },
             0x40 | 0x48 | 0x50 => Op::Load { bytes: bytes(self.code), ofs: k, indexed: true },

@@ -31,9 +31,9 @@ pub use libpcap::Insn;
 
 /// A program of classic BPF that says which Ethernet frames are wanted. Cheap to clone.
 ///
-/// It was checked as the kernel's `bpf_check_classic` does and behaves as in the kernel: arithmetic is unsigned with 32
-/// bits, shifts use the low 5 bits of their operand, and a load beyond the end of the frame or a division by zero ends
-/// it without a match.
+/// It was checked as the kernel's `bpf_check_classic` does and behaves as in the kernel. Arithmetic
+/// is unsigned with 32 bits. Shifts use the low 5 bits of their operand. A load beyond the end of
+/// the frame or a division by zero ends it without a match.
 ///
 /// ```no_run
 /// use ringway_filter::Filter;
@@ -57,8 +57,9 @@ impl Filter {
     /// libpcap seconds.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] without libpcap; [`ErrorKind::Invalid`] with libpcap's words for a wrong expression,
-    /// and for what only a live socket knows, such as `inbound`, or has no end in sight, such as `protochain`.
+    /// [`ErrorKind::Unsupported`] without libpcap; [`ErrorKind::Invalid`] with libpcap's words for
+    /// a wrong expression. It is also the kind for what only a live socket knows, such as
+    /// `inbound`, and for `protochain`, which may not end.
     pub fn compile(expr: &str) -> Result<Self> {
         let on = format!("filter `{expr}`");
         let insns = libpcap::compile(expr).map_err(|e| match e {

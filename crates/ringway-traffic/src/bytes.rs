@@ -1,7 +1,8 @@
 //! Big-endian fields and the Internet checksum (RFC 1071), the little that templates and tags need.
 //!
-//! Sums are kept unfolded in a `u64`: parts are computed once, added per frame and folded at the end, which
-//! gives the same result as the incremental update of RFC 1624 and has no special case for zero.
+//! Sums are kept unfolded in a `u64`. Parts are computed once, added per frame and folded at the
+//! end. That gives the same result as the incremental update of RFC 1624 and has no special case
+//! for zero.
 
 /// Writes `bytes` at offset `at`. Panics when they do not fit, as [`put_u16`] does.
 #[inline]
@@ -23,7 +24,8 @@ pub fn get_u16(buf: &[u8], at: usize) -> Option<u16> {
 
 /// A sum equal to that of the 16-bit words of `bytes` once folded; an odd last byte is padded with zero.
 ///
-/// Words are added with their bytes swapped: swapping those of the folded sum is the same (RFC 1071, 2).
+/// Words are added with their bytes swapped: swapping the bytes of the folded sum is the same (RFC
+/// 1071, 2).
 #[inline]
 pub fn sum_bytes(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();

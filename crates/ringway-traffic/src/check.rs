@@ -21,7 +21,7 @@ pub enum Seen {
     Duplicated,
     /// More than [`WINDOW`] behind: late or duplicated, not known which.
     Stale,
-    /// Not a frame of ours, or of a stream not below [`MAX_STREAMS`].
+    /// Not a frame of the generator, or of a stream not below [`MAX_STREAMS`].
     Foreign,
     /// Ours, with a changed tag.
     Corrupted,

@@ -12,7 +12,7 @@ pub const WIRE_OVERHEAD: usize = 24;
 /// How late a schedule may be and still catch up, unless set otherwise.
 pub const DEFAULT_CATCH_UP_NS: u64 = 10_000_000;
 
-/// Numbers that a rate may be: those that the schedule can keep, in frames as in bits per second.
+/// Numbers that a rate may be: all that the schedule can keep, in frames as in bits per second.
 const ACCEPTED: RangeInclusive<f64> = 1e-6..=1e15;
 
 /// Micro-frames per second times nanoseconds in one frame.
@@ -20,7 +20,8 @@ const SCALE: u128 = 1_000_000 * 1_000_000_000;
 
 /// A rate as written by a user: frames or bits per second.
 ///
-/// Numbers are those of [`number`], with `pps` (the default), `bit`, `bit/s` or `bps`; `0` and `max` mean as fast as possible. A number too small or too large for the schedule is refused.
+/// Numbers are as in [`number`], with `pps` (the default), `bit`, `bit/s` or `bps`; `0` and `max`
+/// mean as fast as possible. A number too small or too large for the schedule is refused.
 ///
 /// ```
 /// use ringway_traffic::pace::Rate;
@@ -94,9 +95,9 @@ impl std::error::Error for RateError {}
 /// `burst / rate`. The times follow from the start alone, in integers (the rate is kept in millionths of a
 /// frame per second), so nothing drifts. Never more than `rate * time + burst` frames are let go.
 ///
-/// A sender held up for longer than the catch-up limit (10 ms unless set) sends only that much in one go; the
-/// rest of its backlog is given up and counted in [`skipped`](Self::skipped). A total given with
-/// [`with_count`](Self::with_count) is sent in full all the same, later.
+/// A sender held up for longer than the catch-up limit (10 ms unless set) sends only that much in
+/// one go. It gives up the rest of its backlog, and counts it in [`skipped`](Self::skipped). A
+/// total given with [`with_count`](Self::with_count) is sent in full all the same, later.
 ///
 /// ```
 /// use ringway_traffic::pace::Pacer;

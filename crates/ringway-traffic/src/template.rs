@@ -224,7 +224,8 @@ impl std::error::Error for SpecError {}
 /// address, each when the one before has gone round. MAC addresses advance with every frame on their own,
 /// source first, so that all are used however long the IP ranges are. A random end takes no part in this.
 ///
-/// Checksums come from sums of the constant parts plus those of the varying fields; the [`Tag`] adds nothing.
+/// Checksums come from sums of the constant parts plus sums of the varying fields; the [`Tag`] adds
+/// nothing.
 ///
 /// ```
 /// use ringway_traffic::template::{FrameSpec, Template};

@@ -42,9 +42,9 @@ impl<T: AsRef<[u8]>> Arp<T> {
     ///
     /// # Errors
     ///
-    /// [`Malformed::ArpTruncated`] below 28 bytes, [`Malformed::ArpUnsupported`] when address types or sizes
-    /// are not those of Ethernet and IPv4. A message of at least 6 bytes is judged by its types first, so a
-    /// short one for other sizes is "unsupported".
+    /// [`Malformed::ArpTruncated`] below 28 bytes, [`Malformed::ArpUnsupported`] when address types
+    /// or sizes are not for Ethernet and IPv4. A message of at least 6 bytes is judged by its types
+    /// first, so a short one for other sizes is "unsupported".
     #[inline]
     pub fn new_checked(buf: T) -> Result<Self, Malformed> {
         let bytes = buf.as_ref();

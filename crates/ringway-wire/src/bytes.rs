@@ -41,7 +41,7 @@ pub(super) fn set_u32(bytes: &mut [u8], at: usize, value: u32) {
     set_array(bytes, at, value.to_be_bytes());
 }
 
-/// Replaces the bits of `bytes[at]` selected by `mask` with those of `value`.
+/// Replaces the bits of `bytes[at]` selected by `mask` with the bits of `value`.
 #[inline]
 pub(super) fn set_bits(bytes: &mut [u8], at: usize, mask: u8, value: u8) {
     bytes[at] = bytes[at] & !mask | value & mask;

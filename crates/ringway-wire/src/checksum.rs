@@ -1,8 +1,9 @@
 //! The Internet checksum: sums, pseudo headers, incremental update.
 //!
-//! RFC 1071 defines the checksum as the complement of the ones-complement sum of the data taken as 16-bit
-//! words. That sum does not depend on the byte order used for adding (section 2 B) nor on the word size
-//! (section 2 C), so [`Sum`] adds eight bytes per step in the machine's order and swaps once at the end.
+//! RFC 1071 defines the checksum as the complement of the ones-complement sum of the data taken as
+//! 16-bit words. That sum does not depend on the byte order used for adding (section 2 B) nor on
+//! the word size (section 2 C). So [`Sum`] adds eight bytes per step in the machine's order and
+//! swaps once at the end.
 //!
 //! Checksums are host-order values here: what a header view returns as `checksum()`.
 

@@ -1,11 +1,12 @@
 //! Packets as bytes: views of protocol headers, checksums, what a sender left to be done, capture files. No I/O, no unsafe code.
 //!
-//! A view such as [`Ipv4`] wraps any byte container (`&[u8]`, `&mut [u8]`, `[u8; N]`, `Vec<u8>`) that starts
-//! with that header. `new_checked` validates every length once; after that no getter, setter or payload
-//! accessor can panic, whatever the bytes say. Lengths that bound a payload are kept in the view, so a byte
-//! changed later cannot move the bounds. Setters exist when the container is writable. To write a header into
-//! a buffer with old contents, use `init` where a view has it: it zeroes the header and writes the fields
-//! that must be right for the view to be valid.
+//! A view such as [`Ipv4`] wraps any byte container (`&[u8]`, `&mut [u8]`, `[u8; N]`, `Vec<u8>`)
+//! that starts with that header. `new_checked` validates every length once. After that no getter,
+//! setter or payload accessor can panic, whatever the bytes say. Lengths that bound a payload are
+//! kept in the view, so a byte changed later cannot move the bounds. Setters exist when the
+//! container is writable. To write a header into a buffer with old contents, use `init` where a
+//! view has it. It zeroes the header and writes the fields that must be right for the view to be
+//! valid.
 //!
 //! Values are in host order in the API and in network (big-endian) order on the wire. Nothing here allocates.
 //!
@@ -25,9 +26,9 @@
 //! | [`offload`] | checksums and segmentation that a sender left to be done | Linux `virtio_net_hdr` |
 //! | [`pcapfile`] | capture files: read, written, replayed in time | pcap, pcapng |
 //!
-//! Why not a crate: the slices of etherparse are checked but read-only, and `pnet_packet` has setters but checks
-//! only the minimum size, while forwarding needs views that are checked in full once and then rewrite fields
-//! in place; a small module of our own is the simpler choice.
+//! Why not a crate: the slices of etherparse are checked but read-only. `pnet_packet` has setters
+//! but checks only the minimum size. Forwarding needs views that are checked in full once and then
+//! rewrite fields in place, so this crate has its own.
 //!
 //! # Examples
 //!

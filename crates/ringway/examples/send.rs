@@ -1,11 +1,15 @@
-//! Sends a thousand broadcast frames in bursts: `send ebpf:eth0`.
+//! Sends broadcast frames in bursts: `send ebpf:eth0 [COUNT]`.
 
-use ringway::{Port, Result};
+use std::time::Duration;
+
+use ringway::{Port, Result, Waiter};
 
 fn main() -> Result<()> {
-    let name = std::env::args().nth(1).unwrap_or_else(|| "null:".into());
+    let mut args = std::env::args().skip(1);
+    let name = args.next().unwrap_or_else(|| "null:".into());
+    let mut left = args.next().and_then(|count| count.parse().ok()).unwrap_or(1000_u64);
     let mut port = Port::open(&name)?;
-    let mut left = 1000;
+    let mut waiter = Waiter::new(Duration::from_micros(20))?;
     while left > 0 {
         let mut burst = port.tx[0].burst();
         while left > 0
@@ -18,7 +22,8 @@ fn main() -> Result<()> {
             left -= 1;
         }
         burst.commit();
-        port.tx[0].sync()?;
+        // Syncs, and sleeps while the ring is full.
+        waiter.wait(&mut [&mut port.tx[0]], Duration::from_secs(1))?;
     }
     println!("{}", port.counters().tx);
     Ok(())

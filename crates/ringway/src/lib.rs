@@ -9,6 +9,7 @@
 //! | [`Counters`], [`DropReason`] | every frame leaves or ends in one named drop |
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
+//! | [`backend`], [`register_backend`] | ports of a program's own making |
 //! | [`switch`] | switches that run in their senders |
 //! | [`pinned`] | the directory in which switches and routers have their folders |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
@@ -30,7 +31,7 @@
 #![deny(unsafe_code)]
 
 mod abi;
-mod backend;
+pub mod backend;
 mod count;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -54,7 +55,7 @@ pub use filter::Filter;
 pub use memory::{Backing, Buf, Region, RegionSpec};
 #[doc(hidden)]
 pub use nic::tc;
-pub use open::open_ports;
+pub use open::{open_ports, register_backend};
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };

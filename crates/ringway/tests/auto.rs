@@ -72,7 +72,7 @@ fn an_interface_with_another_program_is_served_by_packet_sockets() {
     drop((port, other));
 }
 
-/// A packet socket behind a port of ours would wait for frames that never come.
+/// A packet socket behind a port of Ringway would wait for frames that never come.
 #[test]
 fn an_interface_that_a_port_has_is_busy() {
     let Some(lab) = new_pair() else { return };

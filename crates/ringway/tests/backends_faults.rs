@@ -93,7 +93,8 @@ fn an_interface_whose_xdp_hook_is_taken() {
     });
 }
 
-/// The second owner of an interface is told who the first one is, for all kinds that can't share.
+/// The error for the second owner of an interface names the first one, for all kinds that can't
+/// share.
 #[test]
 fn two_owners() {
     each_kind(|first| {

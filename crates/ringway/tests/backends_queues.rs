@@ -1,7 +1,7 @@
 //! Ports of each kind on interfaces with four queues. Needs root; says so and passes without.
 //!
-//! Objective: every queue is served, a flow keeps its order, and no frame is lost without a name: from a raw socket, from
-//! the host's sockets, and forwarded between two such interfaces.
+//! Objective: every queue is served, a flow keeps its order, and no frame is lost without a name.
+//! The frames come from a raw socket, from the host's sockets, and from another such interface.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

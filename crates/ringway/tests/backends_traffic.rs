@@ -1,7 +1,8 @@
 //! Frames between two ports of each kind on the ends of a veth. Needs root; says so and passes without.
 //!
-//! Objective: frames of all lengths and bursts of all sizes arrive intact, in order and once, whichever way they take
-//! in the kernel; what can't be sent is a named drop; several rings, threads, doorbells and idle receivers work.
+//! Objective: frames of all lengths and bursts of all sizes arrive intact, in order and once,
+//! whichever way they take in the kernel. A frame that can't be sent is a named drop. Several
+//! rings, threads, doorbells and idle receivers work.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

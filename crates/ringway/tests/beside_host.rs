@@ -1,7 +1,8 @@
 //! Generic XDP and packet sockets beside host rings of one interface. Needs root; says so and passes without.
 //!
-//! Objective: generic XDP and host rings refuse each other in a line that names the driver, the reason and the cure, since frames would
-//! go round between them; when the first one is gone the other one opens. Packet sockets may look on, and not be opened together with them.
+//! Objective: generic XDP and host rings refuse each other, since frames would go round between
+//! them. The line names the driver, the reason and the cure. When the first one is gone the other
+//! one opens. Packet sockets may look on, and not be opened together with them.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

@@ -1,8 +1,9 @@
 //! Sharing an interface with its host: ports that take only frames matching a filter, and ports that take copies. Needs
 //! root; says so and passes without.
 //!
-//! Objective: a port gets exactly the frames that match, the host all others and works on as if there were no port; a
-//! copying port gets every frame and the host misses none, whatever becomes of the copies; nothing stays behind.
+//! Objective: a port gets exactly the frames that match, and the host gets all others, as if there
+//! were no port. A copying port gets every frame, and the host misses none, whatever becomes of the
+//! copies. Nothing stays behind.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -276,7 +277,8 @@ fn a_killed_owner_leaves_nothing_and_the_host_notices_nothing() {
     assert_eq!(frames(&mut port.rx).len(), 1);
 }
 
-/// Who holds an interface is told by the name of its program, and libxdp's dispatcher by what ends it.
+/// The error names the program that holds an interface, and for libxdp's dispatcher the command
+/// that ends it.
 #[test]
 fn the_program_that_holds_an_interface_is_named() {
     let Some(lab) = new_pair() else { return };

@@ -1,9 +1,10 @@
 //! Host rings: a thread with `ebpf:eth0` and `ebpf:eth0^` stands between a host and its wire. Needs root; says so and
 //! passes without.
 //!
-//! Objective: what the host says and hears goes through Ringway, both ways and counted, streams of TCP with the offloads
-//! that an interface has by default among them; it hears nothing when the thread stands still, and all without Ringway when
-//! the ports are dropped or their owner is killed.
+//! Objective: all that the host sends and receives goes through Ringway, and is counted. TCP
+//! streams have the offloads that an interface has by default. The host receives nothing while the
+//! thread stands still. It receives all, without Ringway, when the ports are dropped or their owner
+//! is killed.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

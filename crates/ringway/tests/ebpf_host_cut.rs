@@ -1,8 +1,8 @@
 //! Super-frames that a host sends into its host rings. Needs root; says so and passes without.
 //!
-//! Objective: each is received as the frames that it stands for, as a wire would have brought them: IPv4 and IPv6, TCP and
-//! UDP, with a tag in the bytes or beside them, segments of several slots, rings without room. What can't be cut is dropped
-//! by name.
+//! Objective: each is received as the frames that it stands for, as a wire would have brought them.
+//! The cases are IPv4 and IPv6, TCP and UDP, a tag in the bytes or beside them, segments of several
+//! slots, and rings without room. A frame that can't be cut is dropped by name.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -20,7 +20,8 @@ fn open(lab: &Lab, options: &OpenOptions) -> Port {
     open_with(lab, options, "ebpf:a0^")
 }
 
-/// Takes `count` frames. Those of one super-frame are in one ring, that of the CPU that sent it.
+/// Takes `count` frames. The frames of one super-frame are in one ring: that of the CPU that sent
+/// it.
 fn take(port: &mut Port, count: usize) -> Vec<Vec<u8>> {
     let (mut got, start) = (Vec::new(), Instant::now());
     while got.len() < count {

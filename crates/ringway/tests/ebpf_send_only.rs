@@ -1,4 +1,5 @@
-//! Ports that only send: nothing is attached to their interface, and whoever receives there goes on. Needs root.
+//! Ports that only send: nothing is attached to their interface, and other receivers there go on.
+//! Needs root.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

@@ -1,9 +1,10 @@
 //! Words of a region overwritten at random moments, and captures made to break parsers. The `ebpf:` parts need root; they
 //! say so and pass without.
 //!
-//! Objective: whoever can write a region harms only the frames of its own ports: no crash, no access outside, no harm to
-//! others; afterwards the rings recover by themselves. A slot whose buffer index was destroyed stays bad, by name, until
-//! the port is opened again; the others work.
+//! Objective: a process that can write a region harms only the frames of its own ports. There is no
+//! crash, no access outside, no harm to others. Afterwards the rings recover by themselves. A slot
+//! whose buffer index was destroyed stays bad, by name, until the port is opened again. The others
+//! work.
 #![allow(unsafe_code, reason = "maps memory")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -417,8 +418,9 @@ fn reopened(fds: &ringway::pipe::PipeFds) -> Port {
     when_free(|| open_pipe_fds(fds, PipeEnd::Open))
 }
 
-/// A sender that dies between the two stores of an exchange leaves one buffer in two slots, and its partner's index only
-/// in the journal of the rx ring's control block. The moment is too short to hit with a kill, so it is made here.
+/// A sender that dies between the two stores of an exchange leaves one buffer in two slots. The
+/// index of its partner is then only in the journal of the rx ring's control block. The moment is
+/// too short to hit with a kill, so it is made here.
 #[test]
 fn a_half_done_exchange_is_repaired_by_the_next_sender() {
     const JOURNAL: usize = 8;

@@ -115,7 +115,7 @@ fn a_peer_can_not_cut_the_region_short() {
     assert!(port.rx[0].burst(9).map(|f| f.bytes().to_vec()).eq([vec![9; 60]]));
 }
 
-/// The same bytes in a memfd that whoever sent it can still cut short.
+/// The same bytes in a memfd that its sender can still cut short.
 #[test]
 fn a_region_that_is_not_sealed_is_refused() {
     use std::os::unix::fs::FileExt;

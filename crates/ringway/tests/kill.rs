@@ -1,8 +1,8 @@
 //! kill -9 of a port's owner at any moment. Needs root for ports of interfaces; says so and passes without.
 //!
-//! Objective: whatever the owner was doing, the next one opens the port at once and traffic goes on, no frame is corrupt,
-//! no buffer is in two places, and nothing stays attached or listed. `RINGWAY_KILLS=500` kills more owners of interfaces
-//! than the usual 60 of each kind.
+//! Objective: whatever the owner was doing, the next one opens the port at once and traffic goes
+//! on. No frame is corrupt, no buffer is in two places, and nothing stays attached or listed.
+//! `RINGWAY_KILLS=500` kills more owners of interfaces than the usual 60 of each kind.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -42,7 +42,7 @@ fn kills() -> u64 {
     std::env::var("RINGWAY_KILLS").map_or(60, |n| n.parse().unwrap())
 }
 
-/// Opens the port anew and receives; how long opening took.
+/// Opens the port again and receives; how long opening took.
 fn reopen(lab: &Lab, name: &str) -> Duration {
     let start = Instant::now();
     let mut port = lab.run(|| Ok::<_, AnyError>(when_free(|| Port::open(name)))).unwrap();
@@ -108,7 +108,7 @@ fn listed(pid: u32) -> bool {
     open_ports().iter().any(|p| p.pid == pid)
 }
 
-/// After an open, the directory of open ports has no file of those that were killed.
+/// After an open, the directory of open ports has no file of a killed process.
 fn assert_none_listed(killed: &[u32]) {
     eventually("files of the killed are gone", || {
         let names = std::fs::read_dir("/run/ringway/ports").unwrap().flatten();
@@ -140,7 +140,7 @@ fn owns_an_end() {
     }
 }
 
-/// Sends a few frames and looks at those that came.
+/// Sends a few frames and looks at the frames that came.
 fn exchange(port: &mut Port, stream: u16, next: &mut u64, see: &mut dyn FnMut(u16, u64)) -> u64 {
     for _ in 0..1 + *next % 50 {
         let len = [14, 60, 300, 1514, 2048, 5000][(*next % 6) as usize];

@@ -1,7 +1,7 @@
 //! What can go wrong with a `packet:` port. Needs root; says so and passes without.
 //!
-//! Objective: each failure is one line that names the port and the cure, of the right kind; the port works again when
-//! the cause is gone; a killed owner leaves nothing behind.
+//! Objective: each failure is one line that names the port and the cure, and has the right kind.
+//! The port works again when the cause is gone. A killed owner leaves nothing behind.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 

@@ -1,7 +1,8 @@
 //! What a `packet:` port makes of frames on which something is left to be done. Needs root; says so and passes without.
 //!
-//! Objective: the metadata that a sender gives the kernel with a frame is honoured, also with a tag, in rings of any
-//! size; what is carried whole is not handed to a port that can't take it.
+//! Objective: the metadata that a sender gives the kernel with a frame is honoured, also with a
+//! tag, in rings of any size. A super-frame that is carried whole is not handed to a port that
+//! can't take it.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

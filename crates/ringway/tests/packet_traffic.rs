@@ -1,7 +1,8 @@
 //! Frames between two `packet:` ports on the ends of a veth. Needs root; says so and passes without.
 //!
-//! Objective: frames of all lengths arrive whole, in order and once, or are refused by name; tags, checksums and
-//! super-frames arrive as they would on a wire; several rings keep the order within a flow; doorbells work.
+//! Objective: frames of all lengths arrive whole, in order and once, or are refused by name. Tags,
+//! checksums and super-frames arrive as they would on a wire. Several rings keep the order within a
+//! flow; doorbells work.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -102,7 +103,7 @@ fn the_host_receives_them_too_and_what_it_sends_is_not_received() {
         assert_eq!(host.next(LIMIT).unwrap(), Some(frame(1, seq, 100)));
     }
     assert!(b.info().backend.contains("the host stack receives them too"), "{}", b.info().backend);
-    // Neither its own frames nor those of others that leave by the interface.
+    // Neither its own frames nor the frames of others that leave by the interface.
     RawSender::open(&lab, "a0").unwrap().send(&frame(2, 0, 100)).unwrap();
     assert_eq!(host.next(LIMIT).unwrap(), Some(frame(2, 0, 100)));
     assert_eq!(a.rx[0].sync().unwrap(), 0);

@@ -1,7 +1,8 @@
 //! Interfaces are promiscuous while ports need it. Needs root; says so and passes without.
 //!
-//! Objective: frames to other stations reach a port on an interface that filters addresses; which ports ask for them; the
-//! interface is as before when the port is closed or its owner killed; without the right to it a port says so.
+//! Objective: frames to other stations reach a port on an interface that filters addresses, if the
+//! port asks for them. The interface is as before when the port is closed or its owner killed. A
+//! port without the right to it says so.
 #![allow(unsafe_code, reason = "system calls")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -77,7 +78,8 @@ fn a_killed_owner_leaves_nothing() {
     }
 }
 
-/// A macvlan filters groups by address as a NIC filters stations: those of which nobody is a member do not come in.
+/// A macvlan filters groups by address as a NIC filters stations: frames to a group without members
+/// do not come in.
 #[test]
 fn frames_to_others_come_in() {
     let Some(lab) = new_lab() else { return };

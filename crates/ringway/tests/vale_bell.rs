@@ -77,7 +77,7 @@ fn a_bell_that_holds_senders_up_is_withheld_until_it_does_not() {
     let [rung, withheld] = rings(&b);
     assert_eq!(rung + withheld, wishes, "each wish is answered or counted");
     assert!(rung >= 4 && withheld > wishes / 2, "{rung} rung, {withheld} withheld");
-    assert!(asleep < wishes as usize / 2, "the receiver is told: it was to sleep {asleep} times");
+    assert!(asleep < wishes as usize / 2, "the receiver learns of it: it was to sleep {asleep} times");
     drop(crowd);
     let begin = Instant::now();
     while !wish_and_send(&mut a, &mut b) {
@@ -89,7 +89,7 @@ fn a_bell_that_holds_senders_up_is_withheld_until_it_does_not() {
     assert_closed(&switch);
 }
 
-/// Whoever opens the port next knows that its bell is quiet, or would sleep for ever.
+/// The next owner of the port knows that its bell is quiet. Otherwise it would sleep for ever.
 #[test]
 fn the_next_user_of_a_port_is_told_too() {
     let Some((switch, mut a, _)) = pair() else { return };

@@ -1,7 +1,7 @@
 //! The host's side of a NIC in a switch. Needs root; says so and passes without.
 //!
-//! Objective: a host keeps its address on an interface that is a member of a switch; frames to all reach everybody exactly
-//! once, all that enters is accounted for, and nothing stays attached.
+//! Objective: a host keeps its address on an interface that is a member of a switch. Frames to all
+//! reach everybody exactly once. All that enters is accounted for, and nothing stays attached.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

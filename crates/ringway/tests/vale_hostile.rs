@@ -86,7 +86,8 @@ impl Raw {
             0..=3 => self
                 .word(slot)
                 .store([random.below(BUFS as u64 + 3) as u32, wild][random.below(2) as usize], Relaxed),
-            // Length, and all flags; a forced destination only to the hostile ports and to those that are not there.
+            // Length, and all flags; a forced destination only to the hostile ports and to ports
+            // that are not there.
             4..=8 => {
                 let len = [60, 14, 2112, 2113, 13, wild & 0xffff][random.below(6) as usize];
                 let to = [0, 0, 0, 0, 3, 4, 77, 200][random.below(8) as usize];

@@ -1,7 +1,8 @@
 //! kill -9 of those who use a switch, at any moment. Needs root; says so and passes without.
 //!
-//! Objective: neighbours lose nothing, no ring stalls, who opens a port after a dead receiver goes on where that one was, and
-//! nothing is left of ports that were to go with their users. `RINGWAY_KILLS=1000` kills more than the usual 60 of each kind.
+//! Objective: neighbours lose nothing, and no ring stalls. The next owner of a dead receiver's port
+//! goes on where that one was. Nothing is left of ports that were to go with their users.
+//! `RINGWAY_KILLS=1000` kills more than the usual 60 of each kind.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

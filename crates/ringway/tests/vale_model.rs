@@ -53,8 +53,8 @@ fn sent() -> impl Strategy<Value = Sent> {
     let part = prop_oneof![4 => 14usize..200, 1 => Just(BUF), 1 => Just(0usize), 1 => 1usize..14];
     let parts =
         prop_oneof![6 => part.clone().prop_map(|p| vec![p]), 2 => proptest::collection::vec(part, 2..9)];
-    // Stations 1 to 6 move between ports as frames of theirs come from anywhere; 7 is nowhere; 8 is a blackhole, 9 is on
-    // port 2 for good.
+    // Stations 1 to 6 move between ports as their frames come from anywhere; 7 is nowhere; 8 is a
+    // blackhole, 9 is on port 2 for good.
     let forced = prop_oneof![12 => Just(0u16), 1 => 1u16..=PORTS as u16, 1 => Just(50u16), 1 => Just(255u16)];
     (0u8..=9, 1u8..=6, parts, any::<bool>(), forced).prop_map(|(to, from, parts, learn, forced)| Sent {
         to,

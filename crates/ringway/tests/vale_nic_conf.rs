@@ -1,7 +1,8 @@
 //! NICs as ports of switches whose ports have VLANs, isolation, storm limits and mirrors. Needs root; says so and passes without.
 //!
-//! Objective: whatever ports are told, NICs and virtual ports exchange just the frames that the slow model of a switch
-//! passes on, in the form that each port wants, each once, and all counters are those of the model.
+//! Objective: whatever the settings of ports are, NICs and virtual ports exchange just the frames
+//! that the slow model of a switch passes on. Each comes once, in the form that its port wants. All
+//! counters agree with the model.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "modules/compile.rs"]
@@ -132,7 +133,7 @@ impl Net {
     fn settle(&mut self) {
         self.silent();
         let (switch, model, base) = (&self.switch, &self.model, &self.base);
-        eventually("counters are those of the model", || {
+        eventually("counters agree with the model", || {
             for (i, (now, base)) in switch.stats().iter().zip(base).enumerate() {
                 let counts = Counts::since(now, base);
                 if counts != model.ports[i].counts {

@@ -1,7 +1,8 @@
 //! The programs of NICs in a switch, replaced under traffic. Needs root; says so and passes without.
 //!
-//! Objective: between wires and virtual ports nothing is lost, doubled or overtaken while programs are replaced; a reload that
-//! fails leaves the programs that there were, and an interface that is gone keeps nobody from a reload.
+//! Objective: between wires and virtual ports nothing is lost, doubled or overtaken while programs
+//! are replaced. A reload that fails leaves the programs that there were. An interface that is gone
+//! keeps nobody from a reload.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

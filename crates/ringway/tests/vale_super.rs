@@ -1,8 +1,10 @@
 //! Super-frames that enter a switch by tc, for ports of programs. Needs root; says so and passes without.
 //!
-//! Objective: a program receives them as the frames that they stand for, as a wire would have brought them, or whole with a note of what
-//! is left to be done if it asks for that. That holds for members by tc, for the host's side of an interface, and for taps, whose
-//! users do not say how many frames there are. Segments without room are lost by name; all accounts close.
+//! Objective: a program receives them as the frames that they stand for, as a wire would have
+//! brought them. If it asks for that, it receives them whole, with a note of what is left to be
+//! done. That holds for members by tc, for the host's side of an interface, and for taps, whose
+//! users do not say how many frames there are. Segments without room are lost by name; all accounts
+//! close.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -90,7 +92,7 @@ fn assert_same(got: &[Vec<u8>], expected: &[Vec<u8>], case: &str) {
     assert_eq!((first, got.len()), (None, expected.len()), "{case}");
 }
 
-/// What a wire would bring, whoever sends.
+/// What a wire would bring, whichever sender it is.
 fn arrives_as_from_a_wire(p: &mut Port, kinds: &[SegmentKind], mut send: impl FnMut(&[u8], Offload)) {
     for &kind in kinds {
         for tagged in [false, true] {

@@ -27,7 +27,7 @@ fn keyed(switch: &Switch) -> [u64; 2] {
     [0, 8].map(|at| u64::from_ne_bytes(value[SECRETS + at..SECRETS + at + 8].try_into().unwrap()))
 }
 
-/// Those of a table without secrets.
+/// The numbers of a table without secrets.
 const UNKEYED: [u64; 2] = [0, 0x9E37_79B9_7F4A_7C15];
 
 /// Addresses that share one bucket of the table: as many as wanted, by the steps of `mix` in bpf/switch/fdb.h.

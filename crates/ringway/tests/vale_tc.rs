@@ -1,8 +1,8 @@
 //! Members of a switch by tc: containers as they come. Needs root; says so and passes without.
 //!
-//! Objective: hosts behind veths on which nobody set anything talk through a switch, with super-frames whole and any MTU, from several
-//! network namespaces, beside members by XDP and ports of programs; all accounts close; nothing of others is touched, and nothing
-//! stays behind, whatever dies when.
+//! Objective: hosts behind plain veths talk through a switch, with super-frames whole and any MTU.
+//! They are in several network namespaces, beside members by XDP and ports of programs. All
+//! accounts close. Nothing of others is touched, and nothing stays behind, whatever dies when.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;

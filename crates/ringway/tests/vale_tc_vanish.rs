@@ -158,7 +158,7 @@ fn containers_vanish_under_traffic_and_leave_nothing() {
         now if now == before => Ok(()),
         now => Err(format!("{now:?}, and it was {before:?}")),
     });
-    // A queue may have no room for copies of frames to those that were gone.
+    // A queue may have no room for copies of frames to hosts that were gone.
     let lost =
         |c: &Counters| c.dropped() - c.drops(DropReason::DeviceFull) - c.drops(DropReason::NoDestination);
     for name in ["n1", "n2"] {

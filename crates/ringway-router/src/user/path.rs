@@ -3,16 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use ringway::{
-    Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, time::monotonic_ns,
-};
+use ringway::{Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Wakeable, forward, time::monotonic_ns};
+use ringway_engine::Sleeper;
 use ringway_fwd::router::{BURST, Decision, Engine};
-
-/// Longest sleep: within this time the loop sees that it is to end.
-const NAP: Duration = Duration::from_millis(50);
-
-/// Longest sleep while frames wait in a tx ring: no doorbell tells when they can leave.
-const PENDING_NAP: Duration = Duration::from_millis(1);
 
 /// Bursts of one ring in a round: sending costs a system call for each ring and round.
 const BURSTS: usize = 16;
@@ -29,7 +22,7 @@ pub struct Path {
     wires: Vec<(usize, usize, RxRing)>,
     hosts: Vec<(usize, usize, RxRing)>,
     out: Out,
-    waiter: Waiter,
+    sleeper: Sleeper,
     /// The ports: what they attached stays as long as they do.
     _ports: Vec<Port>,
 }
@@ -73,7 +66,8 @@ impl Path {
             out.hosts.push(std::mem::take(&mut pair[1].tx));
             out.spares.push(pair[0].region().take_buf());
         }
-        Ok(Self { engine, wires, hosts, out, waiter: Waiter::new(spin)?, _ports: ports })
+        let sleeper = Sleeper::new(spin, wires.len() + hosts.len())?;
+        Ok(Self { engine, wires, hosts, out, sleeper, _ports: ports })
     }
 
     /// Forwards until told to stop.
@@ -138,8 +132,7 @@ impl Path {
     fn sleep(&mut self) -> Result<bool> {
         let pending = self.out.rings().any(|tx| tx.pending() > 0);
         let rings = self.wires.iter_mut().chain(&mut self.hosts).map(|(.., rx)| rx as &mut dyn Wakeable);
-        let mut rings: Vec<_> = rings.collect();
-        self.waiter.wait(&mut rings, if pending { PENDING_NAP } else { NAP })
+        self.sleeper.idle(rings, pending)
     }
 }
 

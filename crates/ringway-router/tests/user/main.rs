@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod bed;
+mod example;
 mod forward;
 mod kernel;
 mod limits;

@@ -29,16 +29,18 @@ pub fn finish_checksum(frame: &mut [u8], start: usize, offset: usize) -> bool {
 
 /// Finishes the TCP or UDP checksum of a frame that came without metadata, if it is unfinished; true if it was.
 ///
-/// XDP programs and AF_XDP sockets on a veth or a tap see such frames and are not told. What the kernel leaves in the
-/// field of an unfinished checksum is the sum of the pseudo header, folded to 16 bits and not complemented. A frame is
-/// taken for unfinished when the field has just that value. It is looked for behind up to four VLAN tags, IPv4 or IPv6
-/// and its extension headers, not in fragments and not in tunnels; behind an IPv6 routing header with stops left, where
-/// the pseudo header has another address, it is not found.
+/// XDP programs and AF_XDP sockets on a veth or a tap see such frames without a note. The kernel
+/// leaves in the field of an unfinished checksum the sum of the pseudo header, folded to 16 bits
+/// and not complemented. A frame is taken for unfinished when the field has just that value. It is
+/// looked for behind up to four VLAN tags, IPv4 or IPv6 and its extension headers, not in fragments
+/// and not in tunnels. It is not found behind an IPv6 routing header with stops left, where the
+/// pseudo header has another address.
 ///
-/// For a frame whose checksum is finished this reads the headers only. One in 65,536 of those has the value by chance.
-/// That does no harm: with P the sum of the pseudo header and S that of the segment without the field, a right field is
-/// `!(P + S)`, and if that equals P, then finishing writes `!(P + S)` once more. Only a corrupt frame that has the value
-/// by chance becomes one that looks right, as likely as that its checksum is right by chance.
+/// For a frame whose checksum is finished this reads the headers only. One in 65,536 of such frames
+/// has the value by chance. That does no harm. Let P be the sum of the pseudo header and S the sum
+/// of the segment without the field. A right field is `!(P + S)`. If that equals P, then finishing
+/// writes `!(P + S)` once more. Only a corrupt frame that has the value by chance becomes one that
+/// looks right, as likely as that its checksum is right by chance.
 ///
 /// ```
 /// use ringway_wire::{IpProtocol, Ipv4, Udp, parse};

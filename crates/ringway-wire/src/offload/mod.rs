@@ -1,9 +1,10 @@
 //! What a sender left to be done on a frame: finish a checksum, cut a super-frame into segments, put a VLAN tag back.
 //!
-//! Linux hands frames between its own interfaces (veth, tap, bridges) as an interface with offloads would get them: the
-//! TCP or UDP checksum holds only the sum of the pseudo header, one frame may stand for dozens, and the VLAN tag stands
-//! beside the bytes. A program that takes such frames has to do that work before they reach a wire or a peer without
-//! offloads. Here it is, as functions over bytes: no system call, no allocation, and no panic whatever the bytes are.
+//! Linux hands frames between its own interfaces (veth, tap, bridges) as an interface with offloads
+//! would get them. The TCP or UDP checksum holds only the sum of the pseudo header. One frame may
+//! stand for dozens. The VLAN tag stands beside the bytes. A program that takes such frames has to
+//! do that work before they reach a wire or a peer without offloads. Here it is, as functions over
+//! bytes: no system call, no allocation, and no panic whatever the bytes are.
 //!
 //! | function | does |
 //! | --- | --- |
@@ -81,8 +82,8 @@ pub struct Segmentation {
     pub size: u16,
     /// Bytes of headers, as a hint of the sender; [`Segments`] reads the headers themselves.
     pub header_len: u16,
-    /// Whether the sender has ECN in use: congestion window reduced (CWR) goes with the first segment only, as always
-    /// here.
+    /// Whether the sender has ECN in use: congestion window reduced (CWR) goes with the first
+    /// segment only.
     pub ecn: bool,
 }
 
@@ -125,7 +126,7 @@ pub enum BadOffload {
     GsoSize,
     /// More header than frame.
     GsoHeader,
-    /// The headers are not those that the kind promises; they lie in a tunnel, for example.
+    /// The headers do not fit the kind of segmentation; they lie in a tunnel, for example.
     NotSegmentable,
 }
 
@@ -137,7 +138,7 @@ impl fmt::Display for BadOffload {
             Self::GsoKind => "unknown kind of segmentation",
             Self::GsoSize => "segments of no bytes",
             Self::GsoHeader => "more header than frame",
-            Self::NotSegmentable => "the headers are not those of the kind of segmentation",
+            Self::NotSegmentable => "the headers do not fit the kind of segmentation",
         })
     }
 }

@@ -11,12 +11,14 @@ use super::{BadOffload, Offload, SegmentKind, Segmentation};
 /// The frames that a super-frame stands for, each written into a buffer of the caller when it asks for it, in any order
 /// and as often as it likes.
 ///
-/// Each has the headers of the super-frame with what must differ: IP lengths; IPv4 identification counted up, and header
-/// checksum; TCP sequence number, CWR in the first only, FIN and PSH in the last only; UDP length; a complete checksum.
-/// A UDP super-frame without a checksum over IPv4 gives datagrams without one. VLAN tags are repeated.
+/// Each has the headers of the super-frame. IP lengths, the IPv4 header checksum, TCP sequence
+/// numbers and UDP lengths are its own, and its checksum is complete. The IPv4 identification
+/// counts up. CWR is in the first only, FIN and PSH in the last only. A UDP super-frame without a
+/// checksum over IPv4 gives datagrams without one. VLAN tags are repeated.
 ///
-/// What the checksum of the super-frame says about the pseudo header is believed when the metadata says that it is
-/// partial, so that segments behind a routing header are right too. Otherwise it is made from the addresses.
+/// The checksum of the super-frame gives the pseudo header when the metadata says that it is
+/// partial. So segments behind a routing header are right too. Otherwise it is made from the
+/// addresses.
 ///
 /// Bounds: a frame of at most 65,535 bytes behind its Ethernet header and tags, so never more than as many segments.
 #[derive(Debug)]
@@ -43,8 +45,9 @@ impl<'a> Segments<'a> {
     /// Looks at the headers of `frame`.
     ///
     /// # Errors
-    /// [`BadOffload::NotSegmentable`] when the metadata asks for no segmentation, or the headers are not those of its
-    /// kind: another protocol, a fragment, a tunnel, malformed. [`BadOffload::GsoSize`] for segments of no bytes.
+    /// [`BadOffload::NotSegmentable`] when the metadata asks for no segmentation, or the headers do
+    /// not fit its kind: another protocol, a fragment, a tunnel, malformed. [`BadOffload::GsoSize`]
+    /// for segments of no bytes.
     pub fn new(frame: &'a [u8], offload: &Offload) -> Result<Self, BadOffload> {
         let Some(Segmentation { kind, size, .. }) = offload.gso else {
             return Err(BadOffload::NotSegmentable);
@@ -177,7 +180,8 @@ fn network(packet: &Packet<'_>, kind: SegmentKind) -> Option<(bool, usize, Sum)>
     }
 }
 
-/// Congestion window reduced is told once, at the start; the end of the data and of the stream at the end.
+/// Congestion window reduced is said once, at the start; the end of the data and of the stream at
+/// the end.
 fn flags_of(flags: TcpFlags, first: bool, last: bool) -> TcpFlags {
     let mut off = 0;
     if !first {

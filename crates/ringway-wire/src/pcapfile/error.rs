@@ -4,8 +4,8 @@ use std::{fmt, io};
 
 /// Error of reading, writing or pacing a capture.
 ///
-/// `file` is the path or name given when the file was opened; `offset` is the first byte of the record or
-/// block at fault, counted from the start of the file.
+/// `file` is the path or name given when the file was opened. `offset` is the first byte of the
+/// record or block at fault, counted from the start of the file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PcapError {

@@ -1,18 +1,19 @@
 //! Capture files as plain data: read them, write them, and plan when each record is due.
 //!
-//! This is the part of the `pcap:` port that needs no port: [`Reader`] streams classic pcap and
-//! pcapng through a bounded buffer, [`Writer`] makes classic pcap with nanosecond times, and
-//! [`Pacer`] turns record times into a replay schedule with the clock passed in.
+//! This is the part of the `pcap:` port that needs no port. [`Reader`] streams classic pcap and
+//! pcapng through a bounded buffer. [`Writer`] makes classic pcap with nanosecond times. [`Pacer`]
+//! turns record times into a replay schedule with the clock passed in.
 //!
 //! Sources: classic pcap after draft-ietf-opsawg-pcap and pcap-savefile(5); pcapng after
 //! draft-ietf-opsawg-pcapng. Both formats carry their byte order in their first bytes.
 //!
 //! # Why not a crate
 //!
-//! `pcap-file` 2.0.0 loops for ever on a malformed record (its issue 48), refuses records cut by the snap length
-//! and takes pcapng times as nanoseconds whatever `if_tsresol` says; its 3.0 is a candidate for Rust 1.93.
-//! `pcap-parser` 0.17.0 allocates for each packet with options, reports a bad length as "need more data", wants
-//! skipped blocks whole in memory, and has no obsolete packet block and no binary `if_tsresol`.
+//! `pcap-file` 2.0.0 loops for ever on a malformed record (its issue 48). It refuses records cut by
+//! the snap length, and takes pcapng times as nanoseconds whatever `if_tsresol` says; its 3.0 is a
+//! candidate for Rust 1.93. `pcap-parser` 0.17.0 allocates for each packet with options, and
+//! reports a bad length as "need more data". It wants skipped blocks whole in memory, and has no
+//! obsolete packet block and no binary `if_tsresol`.
 //!
 //! # Example
 //!

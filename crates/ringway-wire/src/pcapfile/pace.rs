@@ -29,13 +29,13 @@ pub enum Due {
 
 /// Replay schedule: a pure function of record times and the clock passed in.
 ///
-/// The schedule is absolute. It starts when the first record is asked for, and every record has its place at
-/// a distance from that start, so lateness and rounding do not add up: a sender that fell behind is told `Now`
-/// until it has caught up.
+/// The schedule is absolute. It starts when the first record is asked for, and every record has its
+/// place at a distance from that start. So lateness and rounding do not add up: a sender that fell
+/// behind gets `Now` until it has caught up.
 ///
-/// A record older than the one before it is due now. If it is older by more than a second, the capture's clock
-/// was set back, and the schedule goes on from there; if by less, records were out of order, and the newest
-/// stays the reference. A gap of any length is kept; sums saturate.
+/// A record older than the one before it is due now. If it is older by more than a second, the
+/// capture's clock was set back, and the schedule goes on from there. If by less, records were out
+/// of order, and the newest stays the reference. A gap of any length is kept; sums saturate.
 ///
 /// # Example
 ///

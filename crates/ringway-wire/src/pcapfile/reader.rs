@@ -11,8 +11,8 @@ use super::{Found, PcapError};
 
 /// Reads the records of a classic pcap or pcapng file, one after the other.
 ///
-/// Use it for files from anywhere: no input makes it panic, spin or hold more than about 1 MiB (2.5 MiB for
-/// a pcapng file with very many interfaces), and a record costs no allocation.
+/// Use it for files from anywhere. No input makes it panic, spin or hold more than about 1 MiB (2.5
+/// MiB for a pcapng file with very many interfaces). A record costs no allocation.
 ///
 /// The reader owns the bytes; a [`Record`] borrows them until the next call. An error ends the reading: the
 /// records before it have been delivered, and [`Self::next`] says `None` from then on. [`Self::rewind`] starts

@@ -12,9 +12,9 @@ const BUFFER: usize = 64 * 1024;
 
 /// Writes a classic pcap file: nanosecond times, link type Ethernet, little endian.
 ///
-/// Records are gathered and written out 64 KiB at a time. Nothing is dropped on an error: a record whose
-/// [`Self::write`] fails is not taken, those before it stay in memory, and a later call tries again where the
-/// last one stopped, so that room made on a full disk heals the file.
+/// Records are gathered and written out 64 KiB at a time. Nothing is dropped on an error. A record
+/// whose [`Self::write`] fails is not taken, and the records before it stay in memory. A later call
+/// tries again where the last one stopped, so room made on a full disk heals the file.
 ///
 /// End with [`Self::finish`]. Dropping the writer also writes out what it holds, but cannot report a failure.
 /// See [`pcapfile`](super) for an example.

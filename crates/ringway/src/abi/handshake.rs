@@ -1,9 +1,9 @@
 //! The two words through which a producer and a consumer meet: a cursor that one publishes, and a wish to be woken
 //! that the other leaves. Generic over the atomic type, so that loom checks the very code that runs.
 //!
-//! A sleeper *leaves its wish, then looks again*; a publisher *publishes, then looks for a wish*. With a full
-//! barrier between the two steps on both sides at least one of them sees the other, so no wake-up is lost
-//! (store buffering; Linux `memory-barriers.txt`, "Sleep and wake-up functions").
+//! A sleeper *leaves its wish, then looks again*; a publisher *publishes, then looks for a wish*.
+//! Both have a full barrier between the two steps, so at least one sees the other, and no wake-up
+//! is lost (store buffering; Linux `memory-barriers.txt`, "Sleep and wake-up functions").
 
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 
@@ -93,7 +93,7 @@ mod tests {
         })
     }
 
-    /// Whoever goes to sleep without having seen the cursor finds the bell rung in the end.
+    /// A sleeper that has not seen the cursor finds the bell rung in the end.
     #[test]
     fn no_wake_up_is_lost() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! One direction of a pipe: a tx ring whose slots are exchanged with those of an rx ring, zero copy.
+//! One direction of a pipe: a tx ring and an rx ring that exchange slots, zero copy.
 //!
 //! Both rings lie in one region, maybe shared by two processes, and have the same number of slots. The sender's
 //! sync moves frames: slot words change places, so each ring always has the same number of buffers.
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::link_claims::{Takeover, Trusted, give_up, take_in, take_in_all};
 use crate::abi::handshake;
-use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED};
+use crate::abi::layout::NS_BUF_CHANGED;
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
@@ -90,9 +90,9 @@ struct Moved {
 }
 
 impl LinkTx {
-    /// Takes the sending side over from whoever had it before; nobody for a fresh region. Frames that were not
-    /// synced are gone with their process. `ring` is the program's view of the tx ring. Returns the side and the cursors of
-    /// the tx ring.
+    /// Takes the sending side over from the process that had it before; from nobody in a fresh
+    /// region. Frames that were not synced are gone with their process. `ring` is the program's
+    /// view of the tx ring. Returns the side and the cursors of the tx ring.
     pub(crate) fn take(
         link: Link,
         ring: &RingView,
@@ -158,15 +158,15 @@ impl LinkTx {
         while from != head && room > 0 {
             let s = tx.slot(from);
             if s.more() || !tx.valid(s) {
-                match frame_slots(tx, from, head) {
-                    Ok(slots) if slots >= rx.num() => {
+                match tx.measure(from, head) {
+                    Ok((slots, _)) if slots >= rx.num() => {
                         from = crate::abi::cursor::add(from, slots, tx.num());
                         m.long += 1;
                         continue;
                     }
-                    Ok(slots) if slots > room => break,
+                    Ok((slots, _)) if slots > room => break,
                     // The last slot of the chain is exchanged below.
-                    Ok(slots) => {
+                    Ok((slots, _)) => {
                         for _ in 1..slots {
                             m.bytes += swap(takeover, tx, from, rx, to, journal);
                             (from, to, room) = (tx.next(from), rx.next(to), room - 1);
@@ -217,22 +217,6 @@ fn swap(
     rx.set_slot(to, Slot { flags: s.flags | NS_BUF_CHANGED, ..s });
     takeover.replace(tx, from, s, Slot { buf: r.buf, len: 0, flags: NS_BUF_CHANGED });
     u64::from(s.len)
-}
-
-/// Slots of the frame at `at`, which ends before `head`; `Err(slots)` when a slot is bad or the chain has no end.
-#[cold]
-fn frame_slots(ring: &RingView, mut at: u32, head: u32) -> std::result::Result<u32, u32> {
-    let (mut slots, mut good) = (0, true);
-    while at != head {
-        let s = ring.slot(at);
-        good &= ring.valid(s);
-        slots += 1;
-        at = ring.next(at);
-        if !s.more() {
-            return if good && slots <= MAX_CHAIN { Ok(slots) } else { Err(slots) };
-        }
-    }
-    Err(slots)
 }
 
 impl TxSync for LinkTx {

@@ -154,7 +154,8 @@ impl Replay {
         self.waiting
     }
 
-    /// Reads the next record. A failure ends the file; it is told after what was read before it is delivered.
+    /// Reads the next record. A failure ends the file. The sync reports it after the frames that
+    /// were read before.
     fn next_record(&mut self) -> Option<u64> {
         loop {
             match self.reader.next() {
@@ -316,7 +317,7 @@ impl TxSync for Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        // An error here was told, or would have been, by the sync that follows a failed write.
+        // The sync that follows a failed write has reported an error here, or would have.
         let _ = self.writer.flush();
     }
 }

@@ -1,13 +1,14 @@
 //! `pipe:NAME{ID` and `pipe:NAME}ID`: two ends that exchange slots, in one process or in two; `loop:` is both at once.
 //!
-//! A pipe by name is a directory of three files that exist from the first opener on to the last: the region
-//! and one FIFO as doorbell for each direction and side. Who holds an end holds a lock on one byte of the
-//! region file, so an end is free again the moment its process dies, and a new process goes on where the old
-//! one stopped. There is no server: the first opener lays the region out, the last one removes the files, and
-//! what a killed last one left is removed or laid out afresh by the next open. Who may change the size of the
-//! region could end the other side with SIGBUS. So by name both ends are of one user, whose directory nobody
-//! else may write in ([`PrivateDir`]), and a region that is sent to other processes is a memfd whose size is
-//! sealed.
+//! A pipe by name is a directory of three files that exist from the first opener on to the last.
+//! They are the region, and one FIFO as doorbell for each direction and side. The owner of an end
+//! holds a lock on one byte of the region file. So an end is free again the moment its process
+//! dies, and a new process goes on where the old one stopped. There is no server. The first opener
+//! lays the region out, and the last one removes the files. The next open removes files that a
+//! killed last one left, or lays them out afresh. A process that may change the size of the region
+//! could end the other side with SIGBUS. So by name both ends are of one user, whose directory
+//! nobody else may write in ([`PrivateDir`]). A region that is sent to other processes is a memfd
+//! whose size is sealed.
 
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
@@ -141,9 +142,9 @@ fn take(
     (rx, tx)
 }
 
-/// Descriptors of a pipe without a name, to hand to another process: by inheritance or over a unix socket
-/// (SCM_RIGHTS). Whoever has them can open an end with [`open_pipe_fds`], read and change all frames, but not
-/// the size of the region.
+/// Descriptors of a pipe without a name, to hand to another process: by inheritance or over a unix
+/// socket (SCM_RIGHTS). A process that has them can open an end with [`open_pipe_fds`], read and
+/// change all frames, but not the size of the region.
 #[derive(Debug)]
 pub struct PipeFds {
     /// The region: a memfd whose size is sealed (`F_SEAL_SHRINK`, `F_SEAL_GROW`, `F_SEAL_SEAL`).
@@ -181,8 +182,8 @@ pub fn pipe_fds(slots: u32) -> Result<PipeFds> {
 /// Opens one end of a pipe made with [`pipe_fds`], here or in another process.
 ///
 /// # Errors
-/// [`ErrorKind::Busy`] when that end is open; [`ErrorKind::Invalid`] when the descriptors are not those of a
-/// pipe, or the region is not sealed: whoever made it could end this process by cutting it short.
+/// [`ErrorKind::Busy`] when that end is open; [`ErrorKind::Invalid`] when the descriptors are no
+/// pipe's, or the region is not sealed. Its maker could end this process by cutting it short.
 pub fn open_pipe_fds(fds: &PipeFds, end: PipeEnd) -> Result<Port> {
     let name = PortName::Pipe { name: "fds".into(), id: String::new(), end }.to_string();
     let dup = |fd: &OwnedFd| fd.try_clone().map_err(|e| Error::io(&name, "dup failed", e));

@@ -31,7 +31,7 @@ pub(super) mod at {
     pub(in crate::count) const HEADER: usize = 2048;
 }
 
-/// The most rings that a port has: those of a region. A sparse file can say any number.
+/// The most rings that a port has: all of a region. A sparse file can say any number.
 pub(super) const MAX_RINGS: u64 = 4096;
 
 /// Bytes of a file without rings.

@@ -38,7 +38,7 @@ pub struct OpenPort {
 }
 
 impl OpenPort {
-    /// The interface that the port is on; `None` for those that are on none, such as pipes.
+    /// The interface that the port is on; `None` for ports that are on none, such as pipes.
     #[must_use]
     pub fn interface(&self) -> Option<OpenInterface> {
         let (netns, index) = self.interface;

@@ -21,7 +21,7 @@ pub enum DropReason {
     NoMemory,
     /// What the sender left to the interface can't be done: it makes no sense, or the headers lie in a tunnel.
     BadOffload,
-    /// A `fault:` port lost it, as it was told to, or held it when it was closed.
+    /// A `fault:` port lost it by its options, or held it when it was closed.
     Injected,
     /// No receiver of the switch had a free slot for it; receivers count it as `ring_full`.
     ReceiverFull,
@@ -29,7 +29,7 @@ pub enum DropReason {
     NoDestination,
     /// The switch knows its destination on the port that sent it.
     SamePort,
-    /// The switch was told to drop frames to that address.
+    /// The switch has orders to drop frames to that address.
     Blackhole,
     /// The switch's own module, a program of the user's, dropped it.
     Module,
@@ -106,7 +106,7 @@ impl DropReason {
                 "have the sender's stack finish its frames: `ethtool -K IF tx off` there, and on a tunnel `ip link set dev TUNNEL gso_max_segs 1`"
             }
             Self::Injected => {
-                "the fault: port was told to lose frames, or still held them when it was closed"
+                "the fault: port loses frames by its options, or still held them when it was closed"
             }
             Self::ReceiverFull => "a receiver at the switch reads too slowly; its own counters tell which",
             Self::NoDestination => "the switch needs another port, and the forced one must exist",

@@ -41,7 +41,8 @@ impl Counters {
         self.drops[why as usize]
     }
 
-    /// Frames lost for any reason. Like all sums of counters it wraps: those of another process may be any numbers.
+    /// Frames lost for any reason. Like all sums of counters it wraps: counters of another process
+    /// may be any numbers.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.drops.iter().fold(0, |sum, n| sum.wrapping_add(*n))
@@ -146,8 +147,8 @@ const _: () = assert!(BLOCK == 8 * (Field::WakeupsWithheld as usize + 1));
 
 /// Counters of one ring in memory that other threads and processes may read.
 ///
-/// Thread-safety: one writer (whoever syncs the ring), so an addition is a load and a store without a lock
-/// prefix; readers see each word whole.
+/// Thread-safety: one writer (the thread that syncs the ring), so an addition is a load and a store
+/// without a lock prefix; readers see each word whole.
 #[derive(Debug, Clone)]
 pub(crate) struct RingStats(Words<{ BLOCK / 8 }>);
 

@@ -44,7 +44,7 @@ impl Buf {
         &self.region
     }
 
-    /// Puts `other` in the place of the index held and returns the index held before.
+    /// Takes `other` as the index held and returns the index held before.
     pub(crate) fn replace_index(&mut self, other: u32) -> u32 {
         std::mem::replace(&mut self.idx, other)
     }

@@ -32,8 +32,8 @@ impl Chosen {
         self.backend == Some(Backend::XdpZeroCopy)
     }
 
-    /// Whether the next best backend has its turn when this one fails so: for what the interface or the kernel lacks, not
-    /// for what the caller lacks or somebody else has.
+    /// Whether the next best backend has its turn when this one fails so. It has when the interface
+    /// or the kernel lacks something, not when the caller does, or somebody else has it.
     fn yields(&self, e: &Error) -> bool {
         match e.kind() {
             ErrorKind::Unsupported | ErrorKind::Io => self.backend.is_some(),

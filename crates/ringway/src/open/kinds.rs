@@ -1,9 +1,11 @@
 //! All kinds of ports, a row for each.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
-use crate::backend::{ebpf, middle, null, packet, pcap, pipe, vale, xdp};
-use crate::error::{Error, Result};
+use crate::backend::outside::{self, Backend};
+use crate::backend::{ebpf, null, packet, pcap, pipe, vale, wrap, xdp};
+use crate::error::{Error, ErrorKind, Result};
 use crate::port::name::{PortName, Text, bad, parse};
 use crate::port::{Kind, Open, refuse_send_only};
 
@@ -25,19 +27,37 @@ static KINDS: [&Kind; 12] = [
     &pcap::KIND,
     &null::KIND,
     &pipe::LOOP,
-    &middle::tap::KIND,
-    &middle::fault::KIND,
-    &middle::trace::KIND,
+    &wrap::tap::KIND,
+    &wrap::fault::KIND,
+    &wrap::trace::KIND,
 ];
 
 /// The kind of the ports whose names have this scheme.
 fn with_scheme(scheme: &str) -> Option<&'static Kind> {
-    KINDS.into_iter().find(|kind| kind.has(scheme))
+    let built_in = KINDS.into_iter().find(|kind| kind.has(scheme));
+    built_in.or_else(|| outside::is_registered(scheme).then_some(&outside::OTHER))
 }
 
 /// The kind of a port.
 pub(super) fn of(name: &PortName) -> &'static Kind {
-    with_scheme(name.scheme()).unwrap_or(&AUTO)
+    match name {
+        PortName::Registered { .. } => &outside::OTHER,
+        _ => with_scheme(name.scheme()).unwrap_or(&AUTO),
+    }
+}
+
+/// Registers a backend: from now on, and as long as the process lives, names that begin with `scheme` and a colon open its ports.
+/// See [`backend`](crate::backend).
+///
+/// # Errors
+/// [`ErrorKind::Busy`] when the scheme is taken, [`ErrorKind::BadName`] when it is none: it has 1 to 15 small letters, digits, `_` or
+/// `-`, and begins with a letter.
+pub fn register_backend(scheme: &str, backend: impl Backend + 'static) -> Result<()> {
+    if KINDS.into_iter().any(|kind| kind.has(scheme)) {
+        return Err(Error::new(ErrorKind::Busy, scheme, "ports of Ringway have this scheme")
+            .cure("register the backend under another one"));
+    }
+    outside::add(scheme, Arc::new(backend))
 }
 
 impl FromStr for PortName {
@@ -62,8 +82,8 @@ fn read(whole: &str, depth: u32) -> Result<PortName> {
 
 /// All schemes, for people.
 fn schemes() -> String {
-    let all: Vec<String> =
-        KINDS.iter().map(|kind| format!("{}{}:", kind.scheme, if kind.goes_on { "X" } else { "" })).collect();
+    let all = KINDS.iter().map(|kind| format!("{}{}:", kind.scheme, if kind.goes_on { "X" } else { "" }));
+    let all: Vec<String> = all.chain(outside::schemes().into_iter().map(|scheme| scheme + ":")).collect();
     let (last, others) = all.split_last().expect("there are kinds");
     format!("{} or {last}", others.join(", "))
 }

@@ -1,12 +1,14 @@
 //! Opening ports: the one place that knows all backends.
 //!
-//! [`kinds`] has a row for each kind of port. [`auto`] chooses among those of an interface, and [`make`] opens what was chosen.
+//! [`kinds`] has a row for each kind of port. [`auto`] chooses among the kinds for an interface,
+//! and [`make`] opens what was chosen.
 
 mod auto;
 mod kinds;
 mod make;
 mod open_ports;
 
+pub use kinds::register_backend;
 pub use open_ports::open_ports;
 
 use auto::{refuse_packet_sockets, with_chosen};

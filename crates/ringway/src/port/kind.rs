@@ -38,7 +38,7 @@ pub(crate) enum Open {
     },
     /// Around another port.
     Around {
-        /// Whether it has rings beside those of the port inside.
+        /// Whether it has rings beside the rings of the port inside.
         own_rings: bool,
         /// Puts it around the port made.
         open: fn(&PortName, Made, &OpenOptions) -> Result<Made>,

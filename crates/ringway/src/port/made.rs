@@ -8,12 +8,15 @@ use crate::error::Result;
 use crate::memory::Region;
 use crate::ring::{PortShape, RxRing, TxRing};
 
-/// A port as a whole.
-pub(crate) trait Control: Send + Sync + Debug {
-    /// Adds what the backend counted itself.
+/// A port as a whole, as its backend knows it.
+pub trait Control: Send + Sync + Debug {
+    /// Adds what the backend counted itself: drops of frames that never had a slot.
     fn counters(&self, _sum: &mut PortCounters) {}
 
-    /// Fails when the port's interface is gone; false when its link is down.
+    /// Whether the link is up.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) when what the port stands for is gone.
     fn link_up(&self) -> Result<bool> {
         Ok(true)
     }
@@ -29,11 +32,29 @@ pub(crate) trait Control: Send + Sync + Debug {
 
 /// A port without anything to ask or count beyond its rings.
 #[derive(Debug)]
-pub(crate) struct Plain(pub(crate) String);
+pub struct Plain(pub String);
 
 impl Control for Plain {
     fn describe(&self) -> String {
         self.0.clone()
+    }
+}
+
+impl Control for Box<dyn Control> {
+    fn counters(&self, sum: &mut PortCounters) {
+        (**self).counters(sum);
+    }
+
+    fn link_up(&self) -> Result<bool> {
+        (**self).link_up()
+    }
+
+    fn ended(&self) -> bool {
+        (**self).ended()
+    }
+
+    fn describe(&self) -> String {
+        (**self).describe()
     }
 }
 

@@ -12,7 +12,8 @@ mod wait;
 
 pub use ctrl_c::CtrlC;
 pub(crate) use kind::{Kind, Open, Refusal, refuse_send_only, wrong_kind};
-pub(crate) use made::{Control, Made, Plain};
+pub(crate) use made::Made;
+pub use made::{Control, Plain};
 pub use options::OpenOptions;
 pub use port::{CounterWatch, Port, PortInfo};
 pub(crate) use setup::{BUF_SIZE, SLOTS, Setup, one_pair};

@@ -23,7 +23,8 @@ use crate::memory::Region;
 /// | [`raw`](Self::raw) | yes | yes | yes | yes | yes | - | - | - | - |
 ///
 /// A pipe has the slots that its first opener asked for. `tap:`, `trace:` and `fault:` leave options to the port inside, but
-/// refuse `send_only`. With [`open_all`](Self::open_all) an option is for those of the ports that serve it.
+/// refuse `send_only`. [`open_all`](Self::open_all) applies [`take`](Self::take) and
+/// [`copy`](Self::copy) to the ports of interfaces only.
 ///
 /// ```
 /// let port = ringway::OpenOptions::new().slots(256).open("null:1514")?;
@@ -66,7 +67,7 @@ impl OpenOptions {
         self
     }
 
-    /// Buffers beyond those of the rings in a region that the port makes itself; see [`Region::take_buf`].
+    /// Buffers beside the buffers of the rings, in a region that the port makes itself; see [`Region::take_buf`].
     #[must_use]
     pub fn extra_bufs(mut self, n: u32) -> Self {
         self.extra_bufs = n;
@@ -97,7 +98,7 @@ impl OpenOptions {
         self
     }
 
-    /// Copies frames: the port gets each one, and it goes on as if the port were closed. For `ebpf:` ports; those of `packet:` do
+    /// Copies frames: the port gets each one, and it goes on as if the port were closed. For `ebpf:` ports; `packet:` ports do
     /// so anyway.
     ///
     /// The host stack then answers what the program may answer too. Drops of the port, such as
@@ -109,7 +110,7 @@ impl OpenOptions {
     }
 
     /// Opens a port to send only. Nothing is attached to the interface: its host stack, other packet sockets and another
-    /// owner of its XDP hook receive as ever, and rx rings stay empty. For `ebpf:` ports but those of host rings.
+    /// owner of its XDP hook receive as before, and rx rings stay empty. For `ebpf:` ports, except host rings.
     ///
     /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
     /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
@@ -130,8 +131,8 @@ impl OpenOptions {
     /// Whether the interface of the port receives frames to every address while the port is open, or only those to its own.
     ///
     /// Unless this is called, it receives all, as a port has all that is on the link. With [`take`](Self::take) it does not:
-    /// such a port has a part of what its host would get. Ports that receive nothing from the link, those of host rings and
-    /// with [`send_only`](Self::send_only), change nothing.
+    /// such a port has a part of what its host would get. Host rings and ports with
+    /// [`send_only`](Self::send_only) receive nothing from the link, and change nothing.
     ///
     /// The kernel gives the mode back with the port, however its process ends. It takes `CAP_NET_RAW`: without, opening the
     /// port fails if this was called, and else [`PortInfo::backend`](crate::PortInfo::backend) says that frames to other addresses do not come.
@@ -141,7 +142,7 @@ impl OpenOptions {
         self
     }
 
-    /// Whether received frames keep their bytes as the kernel has them: a checksum that the sender left to its interface
+    /// Whether received frames keep their bytes as the kernel has them. A checksum that the sender left to its interface then
     /// stays the sum of the pseudo header, which no host accepts from a wire.
     ///
     /// Unless this is set, ports of software interfaces, of hosts and of switches finish such checksums. They tell them by

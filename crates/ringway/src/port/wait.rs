@@ -7,19 +7,19 @@ use crate::error::{Error, Result};
 use crate::ring::{RxRing, TxRing};
 use crate::sys::{fd::Epoll, time};
 
-/// A ring, or anything else, that a [`Waiter`] waits for. The words are those of the rings: [`sync`](RxRing::sync),
-/// [`arm`](RxRing::arm) and a descriptor that wakes.
-pub trait Wakeable: AsFd {
+/// A ring, or anything else, that a [`Waiter`] waits for. It has the words of the rings:
+/// [`sync`](RxRing::sync), [`arm`](RxRing::arm) and a descriptor that wakes.
+pub trait Wakeable: AsFd + Send {
     /// Exchanges with the other side; returns how much there is to do.
     ///
     /// # Errors
-    /// Those of the ring's sync.
+    /// The ring's sync fails, as its own `sync` says.
     fn sync(&mut self) -> Result<u32>;
 
     /// Asks for a wake-up; true when there is something to do already, or it pays to look at once.
     ///
     /// # Errors
-    /// Those of the ring's sync.
+    /// The ring's sync fails, as its own `sync` says.
     fn arm(&mut self) -> Result<bool>;
 }
 
@@ -45,9 +45,10 @@ impl Wakeable for TxRing {
 
 /// Waits for any of several rings.
 ///
-/// It first syncs them in turn for the spin time, because a sleep and a wake-up cost some microseconds, then sleeps
-/// until one has something. A wait that found nothing while spinning halves the spin time of the next one, down to
-/// nothing, and one that did restores it: a busy ring is polled, an idle one costs no CPU.
+/// It first syncs them in turn for the spin time, because a sleep and a wake-up cost some
+/// microseconds, then sleeps until one has something. A wait that found nothing while spinning
+/// halves the spin time of the next one, down to nothing. A wait that found something restores it.
+/// So a busy ring is polled, and an idle one costs no CPU.
 ///
 /// ```
 /// use ringway::{Port, Waiter};
@@ -83,7 +84,7 @@ impl Waiter {
     /// ([`RxRing::arm`]); true in the first case.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The sync of a ring fails.
     pub fn wait(&mut self, rings: &mut [&mut dyn Wakeable], timeout: Duration) -> Result<bool> {
         if self.spin(rings, timeout)? {
             self.spin_now_ns = self.spin_ns;

@@ -108,7 +108,7 @@ struct Free<'a> {
 #[cold]
 fn slow(rv: &RingView, from: u32, end: u32, free: &Free<'_>, stats: &RingStats) -> Option<(u32, u32)> {
     let (tv, to) = (free.view, free.at);
-    let (read, total) = match measure(rv, from, end) {
+    let (read, total) = match rv.measure(from, end) {
         Ok(frame) => frame,
         Err(read) => {
             stats.undeliver(DropReason::BadSlot);
@@ -135,22 +135,6 @@ fn slow(rv: &RingView, from: u32, end: u32, free: &Free<'_>, stats: &RingStats) 
         tv.set_offload(to, word);
     }
     Some((read, need))
-}
-
-/// Slots and bytes of the frame at `from`; `Err(slots)` when a slot is bad or the chain has no end.
-fn measure(rv: &RingView, from: u32, end: u32) -> Result<(u32, usize), u32> {
-    let (mut at, mut slots, mut total, mut good) = (from, 0, 0, true);
-    while at != end {
-        let s = rv.slot(at);
-        good &= rv.valid(s);
-        slots += 1;
-        total += s.len as usize;
-        at = rv.next(at);
-        if !s.more() {
-            return if good && slots <= MAX_CHAIN { Ok((slots, total)) } else { Err(slots) };
-        }
-    }
-    Err(slots)
 }
 
 /// The bytes of a chain, read on from where the last read ended.

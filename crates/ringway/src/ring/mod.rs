@@ -10,7 +10,10 @@
 #![allow(unsafe_code)]
 
 mod forward;
+mod frame;
 mod lease;
+mod lend;
+mod own_view;
 mod own_words;
 mod owned;
 mod partial;
@@ -22,6 +25,7 @@ mod view;
 
 pub use forward::{Pairing, forward};
 pub(crate) use lease::Lease;
+pub use lend::{Room, SentFrames};
 pub(crate) use owned::{RingParts, Span};
 pub(crate) use partial::{Finisher, leaves_checksums};
 pub use rx::{RxBurst, RxFrame, RxRing};

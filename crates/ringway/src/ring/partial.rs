@@ -27,8 +27,9 @@ pub(crate) fn leaves_checksums(driver: &str) -> bool {
 
 /// Finishes the checksums that a software interface leaves to its hardware, of which there is none.
 ///
-/// XDP programs and AF_XDP sockets see a frame's bytes but not the kernel's note that its checksum is unfinished, so each
-/// frame is looked at; see [`finish_if_partial`] for what marks one.
+/// XDP programs and AF_XDP sockets see a frame's bytes but not the kernel's note that its checksum
+/// is unfinished. So the finisher looks at each frame; see [`finish_if_partial`] for what marks
+/// one.
 #[derive(Debug)]
 pub(crate) struct Finisher {
     needed: bool,
@@ -47,7 +48,7 @@ impl Finisher {
         Self { needed, scratch: Vec::new() }
     }
 
-    /// Finishes the frames in `[from, to)`: slots that are filled, and of which the program has not been told yet.
+    /// Finishes the frames in `[from, to)`: slots that are filled and not yet published.
     #[inline]
     pub(crate) fn finish(&mut self, ring: &RingView, from: u32, to: u32) {
         if !self.needed {
@@ -61,8 +62,8 @@ impl Finisher {
                 continue;
             }
             if !s.offload() && ring.valid(s) {
-                // SAFETY: `s` was just found valid; slots not yet handed out belong to the backend, which calls this
-                // from the one sync that may run, so this is the only slice.
+                // SAFETY: `s` was just found valid. Slots not yet handed out belong to the backend,
+                // which calls this from the one sync that may run, so this is the only slice.
                 finish_if_partial(unsafe { ring.bytes_mut(s, s.len as usize) });
             }
             at = ring.next(at);

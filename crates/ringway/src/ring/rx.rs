@@ -7,7 +7,6 @@ use super::owned::{Owned, RingParts, Span};
 use super::sync::RxSync;
 use super::view::RingView;
 use crate::abi::cursor;
-use crate::abi::layout::MAX_CHAIN;
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, RingStats};
 use crate::error::Result;
@@ -83,8 +82,9 @@ impl RxRing {
         frame
     }
 
-    /// Has the CPU fetch the beginning of the next frames, `max` at most, for who does more with each frame than look at it:
-    /// what another CPU has written comes meanwhile. Changes nothing else.
+    /// Has the CPU fetch the beginning of the next frames, `max` at most. It helps a program that
+    /// does more with each frame than look at it: bytes that another CPU has written come
+    /// meanwhile. Changes nothing else.
     ///
     /// ```
     /// let mut port = ringway::Port::open("loop:")?;
@@ -103,10 +103,11 @@ impl RxRing {
         }
     }
 
-    /// Asks for a wake-up: from now on [`as_fd`](AsFd::as_fd) becomes readable when a frame arrives, until the next
-    /// sync. Returns true, and asks for nothing, when frames are there already, and when it pays to look again at once: while
-    /// a switch withholds the port's doorbell ([`Counters::wakeups_withheld`](crate::Counters::wakeups_withheld)) it
-    /// sleeps for a millisecond at most before it says so.
+    /// Asks for a wake-up: from now on [`as_fd`](AsFd::as_fd) becomes readable when a frame
+    /// arrives, until the next sync. Returns true, and asks for nothing, when frames are there
+    /// already. It also returns true when it pays to look again at once. While a switch withholds
+    /// the port's doorbell ([`Counters::wakeups_withheld`](crate::Counters::wakeups_withheld)) it
+    /// sleeps for a millisecond at most before that.
     ///
     /// # Errors
     /// As [`sync`](Self::sync).
@@ -149,7 +150,7 @@ impl RxRing {
         self
     }
 
-    /// The frames ready to read; whoever takes some sets the head of the view behind them.
+    /// The frames ready to read. A caller that takes some sets the head of the view behind them.
     pub(crate) fn ready(&mut self) -> Span<'_> {
         let at = self.ring.head();
         Span { view: &self.ring.view, at, end: self.ring.tail }
@@ -178,21 +179,14 @@ pub struct RxBurst<'a> {
     left: u32,
 }
 
-impl<'a> RxBurst<'a> {
+impl RxBurst<'_> {
     /// Slots from `head` that one frame takes, and whether it is whole and all of them are valid.
     #[cold]
     fn walk(&self) -> (u32, bool) {
-        let (mut at, mut count, mut good) = (self.head, 0, true);
-        while at != self.tail {
-            let s = self.view.slot(at);
-            good &= self.view.valid(s);
-            count += 1;
-            at = self.view.next(at);
-            if !s.more() {
-                return (count, good && count <= MAX_CHAIN);
-            }
+        match self.view.measure(self.head, self.tail) {
+            Ok((slots, _)) => (slots, true),
+            Err(slots) => (slots, false),
         }
-        (count, false)
     }
 }
 
@@ -235,8 +229,15 @@ pub struct RxFrame<'a> {
     slots: u32,
 }
 
+impl<'a> RxFrame<'a> {
+    /// The frame in so many slots from `at`, which are whole and valid.
+    pub(super) fn at(view: &'a RingView, at: u32, slots: u32) -> Self {
+        Self { view, at, slot: view.slot(at), slots }
+    }
+}
+
 impl RxFrame<'_> {
-    /// The bytes of the frame, or those of its first slot when [`is_chained`](Self::is_chained).
+    /// The bytes of the frame, or of its first slot when [`is_chained`](Self::is_chained).
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

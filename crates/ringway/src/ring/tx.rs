@@ -67,8 +67,9 @@ impl TxRing {
         TxBurst { view: &self.ring.view, head, tail: self.ring.tail }
     }
 
-    /// Has the CPU fetch the beginning of the next free buffers, `max` at most, for who will soon write frames to them: what
-    /// another CPU read last is taken from it meanwhile. Changes nothing else.
+    /// Has the CPU fetch the beginning of the next free buffers, `max` at most. It helps a program
+    /// that will soon write frames to them: lines that another CPU read last are taken from it
+    /// meanwhile. Changes nothing else.
     ///
     /// ```
     /// let mut port = ringway::Port::open("loop:")?;
@@ -145,7 +146,7 @@ impl TxRing {
         self
     }
 
-    /// The free slots; whoever fills some sets the head of the view behind them.
+    /// The free slots. A caller that fills some sets the head of the view behind them.
     pub(crate) fn room(&mut self) -> Span<'_> {
         let at = self.ring.head();
         Span { view: &self.ring.view, at, end: self.ring.tail }
@@ -173,6 +174,16 @@ pub struct TxBurst<'a> {
 }
 
 impl<'a> TxBurst<'a> {
+    /// Slots `[head, tail)` of a ring, which the caller owns.
+    pub(super) fn over(view: &'a RingView, head: u32, tail: u32) -> Self {
+        Self { view, head, tail }
+    }
+
+    /// Where the free slots begin now.
+    pub(super) fn at(&self) -> u32 {
+        self.head
+    }
+
     /// Slots left.
     #[inline]
     #[must_use]
@@ -293,9 +304,11 @@ impl TxSlot<'_, '_> {
         self.burst.pass(slot);
     }
 
-    /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::abi::layout): [`NS_MOREFRAG`] when the frame goes on in the
-    /// next slot, and for ports of a switch [`NS_NO_LEARN`](crate::abi::layout::NS_NO_LEARN) and the
-    /// [destination](crate::abi::layout::NS_PORT_SHIFT). Other ports ignore those that they do not know.
+    /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::abi::layout): [`NS_MOREFRAG`]
+    /// when the frame goes on in the next slot, and for ports of a switch
+    /// [`NS_NO_LEARN`](crate::abi::layout::NS_NO_LEARN) and the
+    /// [destination](crate::abi::layout::NS_PORT_SHIFT). Other ports ignore flags that they do not
+    /// know.
     ///
     /// All slots of one frame must be sent to the same burst.
     ///

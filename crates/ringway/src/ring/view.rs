@@ -17,7 +17,7 @@ use crate::sys::time;
 /// view itself enforces nothing: [`RxRing`](super::RxRing), [`TxRing`](super::TxRing) and the backends do.
 /// One buffer, one slot: no two slots that a program owns, of any rings of a region, and no [`Buf`](crate::Buf) name one buffer.
 /// Where only this process, and programs in the kernel that keep each slot's buffer, write slot words, code exchanges indexes and
-/// never copies one. Where another process writes them, the view has [words of its own](super::own_words), and the backend
+/// never copies one. Where another process writes them, the view has [words of its own](super::own_view), and the backend
 /// claims each buffer ([`Claims`](crate::memory::Claims)). Such a region has no spare buffers, so no `Buf` either.
 /// Thread-safety: all words are atomics, so a wrong user gets wrong packets, never undefined behaviour; slices
 /// are made only for buffers of slots that the maker owns.

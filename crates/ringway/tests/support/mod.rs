@@ -131,7 +131,8 @@ pub(crate) fn promiscuity(lab: &Lab, interface: &str) -> u32 {
     words.nth(1).unwrap().parse().unwrap()
 }
 
-/// No program is attached to anything in the namespace. The kernel detaches those of a killed process a little later.
+/// No program is attached to anything in the namespace. The kernel detaches the programs of a
+/// killed process a little later.
 pub(crate) fn assert_detached(lab: &Lab) {
     let what = || {
         let links = output(lab, "ip", &["-d", "link"]);

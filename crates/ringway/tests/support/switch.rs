@@ -1,5 +1,5 @@
-//! A switch for a test, frames between two of its ports that are counted, numbered and checked, and raw access to a port's
-//! files, as a client that keeps no rules has it.
+//! A switch for a test, and frames between two of its ports that are counted, numbered and checked.
+//! Raw access to a port's files, as a client that keeps no rules has it.
 
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! Stations, their frames, and what ports are told. Used by the tests of NICs in switches, too.
+//! Stations, their frames, and settings of ports. Used by the tests of NICs in switches, too.
 
 use ringway::switch::{Mirror, PortConf, VlanMode, VlanSet};
 

@@ -1,5 +1,6 @@
-//! What ports of a switch can be told: VLANs, isolation, storm limits, mirrors. All goes through a switch of real ports and through
-//! a model beside it, which must agree on every byte and every counter. Needs root; says so and passes without.
+//! Settings of ports of a switch: VLANs, isolation, storm limits, mirrors. All goes through a
+//! switch of real ports and through a model beside it, which must agree on every byte and every
+//! counter. Needs root; says so and passes without.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod frames;
@@ -377,7 +378,8 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(to, from, tags, len, s)| frame(IPV4, [to, from], &tags, len, s))
 }
 
-/// Bytes of a burst that one run takes, whatever its ports are told; in several runs the mirrors see another order.
+/// Bytes of a burst that one run takes, whatever the settings of its ports are; in several runs the
+/// mirrors see another order.
 const RUN_BYTES: usize = 250_000;
 
 /// A burst that is one run.

@@ -142,7 +142,8 @@ impl Model {
         Some(to.to[1..].parse().unwrap())
     }
 
-    /// Destinations in the order of delivery: those of single frames as they come, then the rest.
+    /// Destinations in the order of delivery: first the destinations of single frames as they come,
+    /// then the rest.
     fn order(&self, from: usize, decided: &[Decided]) -> Vec<usize> {
         let to = |d: &Decided| d.as_ref().ok().and_then(|(_, to)| to.ok());
         let mut order = Vec::new();

@@ -122,7 +122,7 @@ fn counters_and_other_ports_are_out_of_reach() {
     passes("descriptors::pins_a_false_state", switch.name());
     switch.del_port("p1", false).unwrap();
     assert_eq!(totals(), ringway::switch::SwitchTotals::default());
-    // The other port was not ended in the place of that one.
+    // The other port was not ended instead of that one.
     assert!(other.tx[0].push(&[0xff; 60]));
     other.tx[0].sync().unwrap();
     other.rx[0].sync().unwrap();

@@ -89,7 +89,8 @@ fn uses_and_removes_it() {
     switch.delete().unwrap();
 }
 
-/// A user makes the directory of switches before root does, then puts a link to a directory of root's in the place of the ports.
+/// A user makes the directory of switches before root does, then replaces the ports by a link to a
+/// directory of root's.
 #[test]
 fn a_directory_that_a_user_made_first_is_refused() {
     let Some(bpf) = Mounted::new() else { return };
@@ -148,7 +149,7 @@ fn whatever_the_umask_nobody_else_may_write() {
     bpf.passes("roots::uses_and_removes_it", &root);
 }
 
-/// A link in the place of what root keeps of a switch.
+/// A link instead of the files that root keeps of a switch.
 #[test]
 fn links_in_a_switch_are_refused() {
     let Some(bpf) = Mounted::new() else { return };

@@ -14,8 +14,8 @@ use crate::sys::promiscuous::Promiscuous;
 /// Slots of a ring when the user names no number: two bursts of 1024.
 pub(super) const SLOTS: u32 = 2048;
 
-/// Bytes of a buffer: 33 cache lines. With a power of two the first lines of all buffers, the only ones that short frames
-/// touch, share so few sets of the caches that a burst of some hundred evicts itself.
+/// Bytes of a buffer: 33 cache lines. Short frames touch only the first lines of buffers. With a
+/// power of two these share so few sets of the caches that a burst of some hundred evicts itself.
 pub(in crate::backend) const BUF_SIZE: u32 = 2112;
 
 /// `cfg.queue` when all are served.

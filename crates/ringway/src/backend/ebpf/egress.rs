@@ -1,8 +1,9 @@
 //! The receiver of host rings at an interface's egress, for as long as this process has it open.
 //!
-//! tcx has links, which end with their process (Linux 6.6). Before, a filter of clsact stands there, which does not. So its
-//! program is but a jump into a program array, which the kernel empties when the process is gone: what is left of the filter
-//! passes all, and the next owner removes it.
+//! tcx has links, which end with their process (Linux 6.6). Before, a filter of clsact stands
+//! there, which does not. So its program is but a jump into a program array, which the kernel
+//! empties when the process is gone. The filter that is left passes all, and the next owner removes
+//! it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -8,9 +8,10 @@
 //! | host rings, send | live frames that pass into the host stack | 5.18 |
 //! | wake-up | a `BPF_MAP_TYPE_RINGBUF` for each rx ring | 5.8 |
 //!
-//! Nothing is pinned: programs, links and the private network namespace that keeps the tx program attached live
-//! through descriptors of this process, so they are gone with it, however it ends. Only before Linux 6.6 a filter stays
-//! behind an owner of host rings that was killed; it passes all ([`egress`]).
+//! Nothing is pinned: programs, links and the private network namespace that keeps the tx program
+//! attached live through descriptors of this process. So they are gone with it, however it ends.
+//! Only before Linux 6.6 a filter stays behind an owner of host rings that was killed; it passes
+//! all ([`egress`]).
 
 mod control;
 mod core;
@@ -224,8 +225,9 @@ fn attach(setup: &Setup, target: Target) -> Result<Core> {
     })
 }
 
-/// Attaches the receiver, or the gate before it, to the interface, and the tx program where it is only kept: one that is attached nowhere makes
-/// each run wait for two RCU grace periods, some 20 ms.
+/// Attaches the receiver, or the gate before it, to the interface, and the tx program where it is
+/// only kept. A program that is attached nowhere makes each run wait for two RCU grace periods,
+/// some 20 ms.
 fn links(
     name: &str,
     target: &Target,
@@ -235,7 +237,7 @@ fn links(
 ) -> Result<(Vec<OwnedFd>, Option<Egress>)> {
     let (mut attached, mut egress) = (Vec::new(), None);
     if target.send_only {
-        // Whoever receives on the interface goes on as ever.
+        // Other receivers on the interface go on as before.
     } else if target.shape.host {
         egress = Some(Egress::attach(receiver, gate, target.index, name)?);
         beside_host::refuse_host_rings(name, (netns, target.index), &target.interface)?;

@@ -122,8 +122,9 @@ impl Loaded {
         Ok(Self { progs: fds, kstate: Arc::new(mem), kstate_id, bells, device, outer })
     }
 
-    /// Shows the doorbells to the programs. The kernel waits for an RCU grace period (some 10 ms) at each call of this
-    /// kind, so all go in one, which the caller runs beside the other calls that wait.
+    /// Shows the doorbells to the programs. The kernel waits for an RCU grace period (some 10 ms)
+    /// at each call of this kind. So all go in one, which the caller runs beside the other calls
+    /// that wait.
     pub(crate) fn hang_bells(&self, port: &str) -> Result<()> {
         let keys: Vec<u8> = (0..self.bells.len() as u32).flat_map(u32::to_ne_bytes).collect();
         let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_fd().as_raw_fd().to_ne_bytes()).collect();

@@ -1,11 +1,13 @@
-//! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same buffers; so does everything
-//! while the interface takes no live frames, as a veth whose other end does not run NAPI.
+//! Small bursts and frames longer than a buffer go out by AF_XDP in copy mode, from the same
+//! buffers. So does everything while the interface takes no live frames, as on a veth whose other
+//! end does not run NAPI.
 //!
-//! Order: on a tap with one queue, and on a veth with one queue whose TCP segmentation is off (attaching XDP to the peer
-//! turns it off), live frames and socket buffers are put into one first-in-first-out queue. On another veth with one
-//! queue they meet only in the receiver's softirq. With more queues they may overtake each other at any time, so small
-//! bursts are live frames too. See drivers/net/veth.c, `veth_skb_is_eligible_for_gro`. When to change from one way to the
-//! other is for [`super::tx`] to say.
+//! Order: live frames and socket buffers go into one first-in-first-out queue on a tap with one
+//! queue. They also do on a veth with one queue whose TCP segmentation is off (attaching XDP to the
+//! peer turns it off). On another veth with one queue they meet only in the receiver's softirq.
+//! With more queues they may overtake each other at any time, so small bursts are live frames too.
+//! See drivers/net/veth.c, `veth_skb_is_eligible_for_gro`. When to change from one way to the other
+//! is for [`super::tx`] to say.
 
 use std::os::fd::OwnedFd;
 
@@ -199,8 +201,9 @@ impl Small {
         Ok(true)
     }
 
-    /// Whether frames that were put up wait. Nothing else may be sent before [`go_on`](Self::go_on) moved past them: before Linux 6.17
-    /// the kernel shows what it took when it has taken all, so those that seem to wait may have left.
+    /// Whether frames that were put up wait. Nothing else may be sent before [`go_on`](Self::go_on)
+    /// moved past them. Before Linux 6.17 the kernel shows what it took when it has taken all, so
+    /// frames that seem to wait may have left.
     pub(super) fn holds(&self) -> bool {
         self.up.slots > 0
     }

@@ -45,8 +45,8 @@ impl Core {
 
 /// Frames that the kernel dropped because a ring or the memory of its socket was full. It counts a super-frame as one.
 ///
-/// The kernel tells their number once, to whoever asks first, from any thread. The ring's counters have one writer, so
-/// others leave the number here until the ring is synced.
+/// The kernel tells their number once, to the first caller, from any thread. The ring's counters
+/// have one writer, so others leave the number here until the ring is synced.
 #[derive(Debug)]
 pub(super) struct Lost {
     pub(super) socket: Arc<OwnedFd>,

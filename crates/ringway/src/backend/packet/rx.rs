@@ -80,8 +80,9 @@ impl Slots {
         ring.dist(self.tail, self.end) >= need
     }
 
-    /// Passes slots on with a frame, for which there is room. A program that lost a slot's buffer gets the slots up to
-    /// that one, which is empty: it finds the frame bad and counts the drop in place of a delivery.
+    /// Passes slots on with a frame, for which there is room. A program that lost a slot's buffer
+    /// gets the slots up to that one, which is empty. It finds the frame bad and counts a drop, not
+    /// a delivery.
     #[inline]
     fn put(&mut self, ring: &RingView, bytes: &[u8]) {
         let size = ring.buf_size() as usize;

@@ -13,7 +13,7 @@
 //! Nothing is pinned: the program's link and the sockets live through descriptors of this process.
 
 mod core;
-mod loans;
+mod in_flight;
 mod queue;
 mod rx;
 mod rx_half;
@@ -40,6 +40,7 @@ use crate::memory::Region;
 use crate::nic::{self, beside_host};
 use crate::port::name::{NicRings, PortName, no_host_rings, parse};
 use crate::port::{Control, Kind, Made, Open, OpenOptions, Refusal, Setup, refuse_send_only, wrong_kind};
+use crate::ring::PortShape;
 use crate::sys::{libbpf, net, xdp_query, xdp_trial, xsk};
 use queue::Queue;
 
@@ -110,49 +111,14 @@ fn make(
         return Err(no_host_rings(&name, ifname));
     }
     let target = ebpf::target(&name, ifname, rings, options)?;
-    let region = match &options.region {
-        Some(r) => r.clone(),
-        None => {
-            let mut spec = spec(ifname, rings, options)?;
-            spec.buffers += options.extra_bufs;
-            Region::memfd(&spec)?
-        }
-    };
-    if !BUF_SIZES.contains(&region.buf_size()) {
-        let what = format!("buffers of {} bytes", region.buf_size());
-        return Err(Error::new(ErrorKind::Invalid, &name, what).cure("AF_XDP needs 1792 to 3840 bytes"));
-    }
-    let setup = Setup::within(port, region, target.shape)?;
-    let fits = setup.region.buf_size() == ZERO_COPY_BUF;
-    if options.zero_copy && !fits {
-        let what = format!("buffers of {} bytes, zero copy has {ZERO_COPY_BUF}", setup.region.buf_size());
-        return Err(
-            Error::new(ErrorKind::Unsupported, &name, what).cure("open the port in a region of its own")
-        );
-    }
-    let zero_copy = match (options.zero_copy, fits && zero_copy(target.index)) {
-        (true, _) => xsk::ZeroCopy::Only,
-        (false, true) => xsk::ZeroCopy::Try,
-        (false, false) => xsk::ZeroCopy::No,
-    };
+    let setup = Setup::within(port, region(&name, ifname, rings, options)?, target.shape)?;
+    let zero_copy = wanted_zero_copy(&setup, target.index, options)?;
     let netns =
         net::netns_inode().map_err(|e| Error::io(&name, "reading the network namespace failed", e))?;
     let (first, shape) = (if target.queue == ebpf::ALL_QUEUES { 0 } else { target.queue }, target.shape);
     let core = Arc::new(attach(&setup, target, netns, options.zero_copy)?);
     setup.registration.set_interface((netns, core.ifindex));
-    let queues = (0..shape.rx_rings.max(shape.tx_rings))
-        .map(|q| {
-            let want = xsk::Wanted {
-                ifindex: core.ifindex,
-                queue: first + q,
-                ring: shape.slots.next_power_of_two(),
-                receive: q < shape.rx_rings,
-                zero_copy,
-            };
-            let fd = xsk::Xsk::socket().map_err(|e| core.refused(first + q, e))?;
-            Queue::new(core.clone(), want, fd).map(Arc::new)
-        })
-        .collect::<Result<Vec<_>>>()?;
+    let queues = open_queues(&core, first, shape, zero_copy)?;
     let (tx, rx) = setup.views();
     let rx = rx
         .into_iter()
@@ -178,6 +144,59 @@ fn make(
         name,
     };
     Ok((setup.finish(rx, tx, max_frame, control), queues))
+}
+
+/// The region given, if AF_XDP can have it, or one of the port's own.
+fn region(name: &str, ifname: &str, rings: NicRings, options: &OpenOptions) -> Result<Region> {
+    let region = match &options.region {
+        Some(r) => r.clone(),
+        None => {
+            let mut spec = spec(ifname, rings, options)?;
+            spec.buffers += options.extra_bufs;
+            Region::memfd(&spec)?
+        }
+    };
+    if !BUF_SIZES.contains(&region.buf_size()) {
+        let what = format!("buffers of {} bytes", region.buf_size());
+        return Err(Error::new(ErrorKind::Invalid, name, what).cure("AF_XDP needs 1792 to 3840 bytes"));
+    }
+    Ok(region)
+}
+
+/// Whether to ask for zero copy, which needs buffers of one size.
+fn wanted_zero_copy(setup: &Setup, ifindex: u32, options: &OpenOptions) -> Result<xsk::ZeroCopy> {
+    let fits = setup.region.buf_size() == ZERO_COPY_BUF;
+    if options.zero_copy && !fits {
+        let what = format!("buffers of {} bytes, zero copy has {ZERO_COPY_BUF}", setup.region.buf_size());
+        return Err(Error::new(ErrorKind::Unsupported, &setup.name, what)
+            .cure("open the port in a region of its own"));
+    }
+    Ok(match (options.zero_copy, fits && zero_copy(ifindex)) {
+        (true, _) => xsk::ZeroCopy::Only,
+        (false, true) => xsk::ZeroCopy::Try,
+        (false, false) => xsk::ZeroCopy::No,
+    })
+}
+
+/// A socket on each queue from `first` on.
+fn open_queues(
+    core: &Arc<Core>,
+    first: u32,
+    shape: PortShape,
+    zero_copy: xsk::ZeroCopy,
+) -> Result<Vec<Arc<Queue>>> {
+    let open = |q| {
+        let want = xsk::Wanted {
+            ifindex: core.ifindex,
+            queue: first + q,
+            ring: shape.slots.next_power_of_two(),
+            receive: q < shape.rx_rings,
+            zero_copy,
+        };
+        let fd = xsk::Xsk::socket().map_err(|e| core.refused(first + q, e))?;
+        Queue::new(core.clone(), want, fd).map(Arc::new)
+    };
+    (0..shape.rx_rings.max(shape.tx_rings)).map(open).collect()
 }
 
 /// Whether a driver refused a program because of what it is, or how it is set, not because of who asks.

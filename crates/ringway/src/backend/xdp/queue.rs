@@ -1,7 +1,8 @@
-//! One queue of an `xdp:` port: a socket whose two halves are synced from different threads, and how it is made anew.
+//! One queue of an `xdp:` port: a socket whose two halves are synced from different threads, and
+//! how it is replaced.
 //!
-//! Each half has a lock of its own, which only its own ring's syncs take, so nobody waits; only when the socket is made
-//! anew are both taken, the receiving half first.
+//! Each half has a lock of its own, which only its own ring's syncs take, so nobody waits. A thread
+//! that replaces the socket takes both, the receiving half first.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -29,7 +30,7 @@ pub(super) struct Queue {
     tx: Mutex<TxHalf>,
     /// Readable when the socket is, and the same when the socket changes.
     watch: Watch,
-    /// Whether a socket was lost and could not be made anew.
+    /// Whether a socket was lost and could not be replaced.
     broken: AtomicBool,
 }
 
@@ -101,7 +102,7 @@ impl Queue {
         if !self.broken.load(Relaxed) {
             return Ok(());
         }
-        let what = "the AF_XDP socket was lost and could not be made anew";
+        let what = "the AF_XDP socket was lost and could not be replaced";
         Err(Error::new(ErrorKind::Gone, &self.core.name, what).cure("open the port again"))
     }
 

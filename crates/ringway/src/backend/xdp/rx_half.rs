@@ -1,6 +1,6 @@
 //! The receiving half of a socket, with the slots of its ring.
 
-use super::loans::Loans;
+use super::in_flight::InFlight;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
@@ -13,11 +13,11 @@ use std::sync::Arc;
 pub(super) struct RxHalf {
     pub(super) socket: Option<(Arc<XskFd>, RxRings)>,
     pub(super) umem: Umem,
-    pub(super) loans: Loans,
+    pub(super) in_flight: InFlight,
     /// First slot not filled.
     pub(super) tail: u32,
-    /// Slots from `tail` on that were lent. One whose index the program destroyed counts, though there was nothing to
-    /// lend: it moves along behind those that frames came to.
+    /// Slots from `tail` on that were lent. One whose index the program destroyed counts, though
+    /// there was nothing to lend: it moves along behind the slots that frames came to.
     pub(super) lent: u32,
     /// What the kernel counted as lost and was folded into the ring's counters.
     pub(super) lost: u64,
@@ -36,7 +36,7 @@ pub(super) struct Found {
 
 impl RxHalf {
     pub(super) fn new(umem: Umem, bufs: u32) -> Self {
-        Self { socket: None, umem, loans: Loans::new(bufs), tail: 0, lent: 0, lost: 0, owed: 0 }
+        Self { socket: None, umem, in_flight: InFlight::new(bufs), tail: 0, lent: 0, lost: 0, owed: 0 }
     }
 
     pub(super) fn connect(&mut self, fd: Arc<XskFd>, rings: RxRings) {
@@ -50,7 +50,7 @@ impl RxHalf {
             self.owed += (0..rx.ready()).filter(|&i| !rx.peek(i).more).count() as u64;
         }
         self.socket = None;
-        self.loans.clear();
+        self.in_flight.clear();
         (self.lent, self.lost) = (0, 0);
     }
 
@@ -79,7 +79,7 @@ impl RxHalf {
         let mut at = cursor::add(self.tail, self.lent, ring.num());
         for _ in 0..count {
             let s = Slot { len: 0, ..ring.slot(at) };
-            if ring.valid(s) && self.loans.lend(s.buf, at) {
+            if ring.valid(s) && self.in_flight.lend(s.buf, at) {
                 fill.put_addr(self.umem.chunk(s.buf));
             }
             at = ring.next(at);
@@ -105,13 +105,13 @@ impl RxHalf {
             let d = rings.rx.peek(read);
             if d.more {
                 let chain = Chain { first: read, limit, umem: self.umem, ring };
-                let Some(parts) = chain.take(rings, &mut self.loans, &mut at, &mut found) else { break };
+                let Some(parts) = chain.take(rings, &mut self.in_flight, &mut at, &mut found) else { break };
                 read += parts;
                 continue;
             }
             read += 1;
             match self.umem.buf(d.addr) {
-                Some(buf) if self.loans.back(buf, at, ring) => {
+                Some(buf) if self.in_flight.back(buf, at, ring) => {
                     ring.set_slot(at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED });
                     at = ring.next(at);
                     found.frames += 1;
@@ -142,7 +142,7 @@ impl Chain<'_> {
     pub(super) fn take(
         &self,
         RxRings { fill, rx }: &mut RxRings,
-        loans: &mut Loans,
+        in_flight: &mut InFlight,
         at: &mut u32,
         found: &mut Found,
     ) -> Option<u32> {
@@ -155,11 +155,11 @@ impl Chain<'_> {
         };
         let all = self.first..self.first + parts;
         let whole = last.is_some() && parts <= MAX_CHAIN;
-        let ours = all.clone().all(|i| loans.lent(self.umem.buf(rx.peek(i).addr)));
+        let ours = all.clone().all(|i| in_flight.lent(self.umem.buf(rx.peek(i).addr)));
         for d in all.map(|i| rx.peek(i)) {
-            let Some(buf) = self.umem.buf(d.addr).filter(|&b| loans.lent(Some(b))) else { continue };
+            let Some(buf) = self.umem.buf(d.addr).filter(|&b| in_flight.lent(Some(b))) else { continue };
             if whole && ours {
-                loans.back(buf, *at, self.ring);
+                in_flight.back(buf, *at, self.ring);
                 let more = if d.more { NS_MOREFRAG } else { 0 };
                 self.ring.set_slot(*at, Slot { buf, len: d.len as u16, flags: NS_BUF_CHANGED | more });
                 *at = self.ring.next(*at);

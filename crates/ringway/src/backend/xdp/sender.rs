@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::loans::Loans;
+use super::in_flight::InFlight;
 use crate::abi::cursor;
 use crate::abi::slot::Slot;
 use crate::count::DropReason;
@@ -71,7 +71,7 @@ impl Sender {
     }
 
     /// Puts up one frame of `slots` slots, each read once, or names why not; returns its bytes. Its buffers are noted in
-    /// `loans`, if given. Nothing is put up for a bad one. The caller made sure of room.
+    /// `in_flight`, if given. Nothing is put up for a bad one. The caller made sure of room.
     #[inline]
     pub(crate) fn put(
         &mut self,
@@ -79,10 +79,10 @@ impl Sender {
         at: u32,
         slots: u32,
         mtu: u32,
-        loans: Option<&mut Loans>,
+        in_flight: Option<&mut InFlight>,
     ) -> Result<u32, DropReason> {
         if slots > 1 {
-            return self.put_chain(ring, at, slots, mtu, loans);
+            return self.put_chain(ring, at, slots, mtu, in_flight);
         }
         let s = ring.slot(at);
         if !ring.valid(s) {
@@ -93,7 +93,7 @@ impl Sender {
         if len > self.umem.room() {
             return Err(DropReason::TooLong);
         }
-        if loans.is_some_and(|l| !l.lend(s.buf, at)) {
+        if in_flight.is_some_and(|l| !l.lend(s.buf, at)) {
             return Err(DropReason::BadSlot);
         }
         self.rings.tx.put(Desc { addr: self.umem.frame(s.buf), len, more: false });
@@ -108,7 +108,7 @@ impl Sender {
         at: u32,
         slots: u32,
         mtu: u32,
-        loans: Option<&mut Loans>,
+        in_flight: Option<&mut InFlight>,
     ) -> Result<u32, DropReason> {
         let mut parts = [Slot::from_word(0); KERNEL_CHAIN as usize];
         let parts = parts.get_mut(..slots as usize).ok_or(DropReason::TooLong)?;
@@ -123,10 +123,10 @@ impl Sender {
         if !self.fd.multi || parts.iter().any(|p| u32::from(p.len) > self.umem.room()) {
             return Err(DropReason::TooLong);
         }
-        if let Some(loans) = loans {
+        if let Some(in_flight) = in_flight {
             for (k, p) in parts.iter().enumerate() {
-                if !loans.lend(p.buf, cursor::add(at, k as u32, ring.num())) {
-                    parts[..k].iter().for_each(|p| loans.undo(p.buf));
+                if !in_flight.lend(p.buf, cursor::add(at, k as u32, ring.num())) {
+                    parts[..k].iter().for_each(|p| in_flight.undo(p.buf));
                     return Err(DropReason::BadSlot);
                 }
             }

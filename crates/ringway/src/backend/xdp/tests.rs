@@ -96,7 +96,7 @@ fn assert_each_buffer_once(port: &Port) {
     }
 }
 
-/// Whoever sends does not hang: the socket is made anew, while another thread receives from it.
+/// A sender does not hang: the port replaces the socket while another thread receives from it.
 #[test]
 fn completions_that_never_come() {
     let Some((_netns, (mut a, queue), (mut b, _))) = pair(16) else { return };
@@ -134,7 +134,7 @@ fn completions_that_never_come() {
     assert_each_buffer_once(&a);
 }
 
-/// What nobody took from a socket that is made anew is lost by name.
+/// Frames that nobody took from a socket that is replaced are lost by name.
 #[test]
 fn frames_lost_with_a_socket_are_counted() {
     let Some((_netns, (mut a, queue), (mut b, _))) = pair(64) else { return };

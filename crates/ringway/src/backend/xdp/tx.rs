@@ -14,7 +14,7 @@ use crate::ring::{RingView, TxSync};
 use crate::sys::fd::always_ready;
 use crate::sys::time;
 
-/// How long a full ring may stand still before the socket is made anew, in ns.
+/// How long a full ring may stand still before the port replaces the socket, in ns.
 const STALL_NS: u64 = 500_000_000;
 
 /// The sending side of one queue.
@@ -48,7 +48,7 @@ impl TxSync for XdpTx {
             queue.core.look_now()?;
         }
         let free = ring.dist(head, ring.prev(half.done));
-        if free == 0 && back == 0 && half.loans.out() > 0 {
+        if free == 0 && back == 0 && half.in_flight.out() > 0 {
             drop(half);
             stalled(queue, stats, stalled_ns)?;
             half = queue.tx();

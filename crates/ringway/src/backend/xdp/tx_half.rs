@@ -1,6 +1,6 @@
 //! The sending half of a socket, with the slots of its ring.
 
-use super::loans::Loans;
+use super::in_flight::InFlight;
 use super::sender::{Room, Sender};
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
@@ -10,7 +10,7 @@ use crate::ring::RingView;
 #[derive(Debug)]
 pub(super) struct TxHalf {
     pub(super) sender: Option<Sender>,
-    pub(super) loans: Loans,
+    pub(super) in_flight: InFlight,
     /// First slot that has not come back from the kernel, and first not sent. Those between are lent.
     pub(super) done: u32,
     pub(super) sent: u32,
@@ -25,7 +25,7 @@ impl TxHalf {
     pub(super) fn new(bufs: u32) -> Self {
         Self {
             sender: None,
-            loans: Loans::new(bufs),
+            in_flight: InFlight::new(bufs),
             done: 0,
             sent: 0,
             left: 0,
@@ -41,7 +41,7 @@ impl TxHalf {
     /// The kernel lets go of everything.
     pub(super) fn disconnect(&mut self) {
         self.sender = None;
-        self.loans.clear();
+        self.in_flight.clear();
         (self.done, self.left) = (self.sent, 0);
     }
 
@@ -57,7 +57,7 @@ impl TxHalf {
         let mut back = 0;
         for i in 0..ready {
             let buf = sender.umem.buf(sender.rings.done.peek_addr(i));
-            if buf.is_some_and(|b| self.loans.back(b, self.done, ring)) {
+            if buf.is_some_and(|b| self.in_flight.back(b, self.done, ring)) {
                 self.done = ring.next(self.done);
                 back += 1;
             }
@@ -92,7 +92,7 @@ impl TxHalf {
             let (slots, put) = match (self.frame(ring, head), &mut self.sender) {
                 (Ok(slots), Some(sender)) => {
                     let put = match sender.room(slots, self.left == 0) {
-                        Room::Yes => sender.put(ring, self.sent, slots, mtu, Some(&mut self.loans)),
+                        Room::Yes => sender.put(ring, self.sent, slots, mtu, Some(&mut self.in_flight)),
                         Room::Later => break,
                         Room::Refused => Err(DropReason::DeviceRefused),
                     };
@@ -117,12 +117,12 @@ impl TxHalf {
         (frames, bytes)
     }
 
-    /// Slots that are not sent come back before those that are lent.
+    /// Slots that are not sent come back before lent ones.
     #[inline]
     pub(super) fn skip(&mut self, ring: &RingView, slots: u32) {
         for _ in 0..slots {
             if self.sent != self.done {
-                self.loans.exchange(self.sent, self.done, ring);
+                self.in_flight.exchange(self.sent, self.done, ring);
             }
             self.sent = ring.next(self.sent);
             self.done = ring.next(self.done);
@@ -133,12 +133,12 @@ impl TxHalf {
     #[cold]
     pub(super) fn withdraw(&mut self, ring: &RingView) -> (u64, u64) {
         let (mut frames, mut bytes) = (0, 0);
-        let Self { sender: Some(sender), loans, done, .. } = self else { return (0, 0) };
+        let Self { sender: Some(sender), in_flight, done, .. } = self else { return (0, 0) };
         let umem = sender.umem;
         sender.rings.tx.give_up(|d| {
             frames += u64::from(!d.more);
             bytes += u64::from(d.len);
-            if umem.buf(d.addr).is_some_and(|b| loans.back(b, *done, ring)) {
+            if umem.buf(d.addr).is_some_and(|b| in_flight.back(b, *done, ring)) {
                 *done = ring.next(*done);
             }
         });

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use ringway_wire::pcapfile::MAX_RECORD;
 
-/// Frames that pass one held back, unless told otherwise.
+/// Frames that pass one held back, by default.
 pub(super) const BY: u32 = 3;
 
-/// Lines a second of `trace:`, unless told otherwise.
+/// Lines a second of `trace:`, by default.
 pub(super) const LINES: u32 = 1000;
 
 /// Which way frames go, seen from the program.

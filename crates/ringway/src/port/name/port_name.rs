@@ -19,6 +19,7 @@ use super::options::{FaultOptions, TapOptions, TraceOptions};
 /// | `vale0:p1` | port `p1` of switch `vale0`; made if there is none and the caller may |
 /// | `null:`, `null:LEN` | endless source of frames of LEN bytes (60), discards what is sent |
 /// | `loop:` | what is sent comes back |
+/// | `SCHEME:REST` | a port of a backend that the program has [registered](crate::register_backend) |
 /// | `tap:file=F[,snaplen=N][,dir=rx\|tx],port=PORT` | PORT; what passes is written to a capture file |
 /// | `trace:[file=F,][rate=N\|all,][dir=rx\|tx,]port=PORT` | PORT; what passes is printed, a line a frame |
 /// | `fault:[OPTION,]...port=PORT` | PORT with faults: `drop=1%`, `dup=`, `reorder=`, `by=3`, `corrupt=`, `delay=10ms`, `seed=7`, `dir=` |
@@ -106,6 +107,13 @@ pub enum PortName {
         options: FaultOptions,
         /// The port.
         port: Box<Self>,
+    },
+    /// A port of a backend that the program has [registered](crate::register_backend).
+    Registered {
+        /// The scheme.
+        scheme: String,
+        /// What follows the colon; the backend knows what it means.
+        rest: String,
     },
     /// A port whose frames are printed.
     Trace {
@@ -244,6 +252,7 @@ impl PortName {
             Self::Tap { .. } => "tap",
             Self::Fault { .. } => "fault",
             Self::Trace { .. } => "trace",
+            Self::Registered { scheme, .. } => scheme,
         }
     }
 }

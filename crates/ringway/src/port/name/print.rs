@@ -44,6 +44,7 @@ impl fmt::Display for PortName {
             Self::Tap { options, port } => write!(f, "tap:{options}port={port}"),
             Self::Fault { options, port } => write!(f, "fault:{options}port={port}"),
             Self::Trace { options, port } => write!(f, "trace:{options}port={port}"),
+            Self::Registered { scheme, rest } => write!(f, "{scheme}:{rest}"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! One direction of a `fault:` port: frames go from the slots of one ring to those of another, some of them changed.
+//! One direction of a `fault:` port: frames go from the slots of one ring to the slots of another,
+//! some of them changed.
 //!
 //! ```text
 //!  source slots -> fate -> held back (reorder) -> queue (delay, no room) -> free slots
@@ -9,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use super::dice::Dice;
+use super::fault_rng::FaultRng;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
@@ -17,8 +18,8 @@ use crate::count::{DropReason, Field, RingStats};
 use crate::port::name::FaultOptions;
 use crate::ring::Span;
 
-/// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own; while there are more,
-/// further frames stay in the ring they come from.
+/// Bytes of delayed frames of one ring that may wait in memory, each with 64 bytes of its own.
+/// While there are more, further frames stay in the ring they come from.
 pub(super) const QUEUE_BYTES: usize = 16 << 20;
 
 /// What a waiting frame costs beyond its bytes.
@@ -28,10 +29,10 @@ const OVERHEAD: usize = 64;
 pub(super) const HOLD_NS: u64 = 100_000_000;
 
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct ShadowRing {
     rates: FaultOptions,
     delay_ns: u64,
-    dice: Dice,
+    rng: FaultRng,
     /// Frames whose fate was decided.
     entered: u64,
     held: VecDeque<Held>,
@@ -59,12 +60,12 @@ struct Queued {
     bytes: Box<[u8]>,
 }
 
-impl Lane {
-    /// The lane of one ring. `stats` is written by whoever calls [`run`](Self::run).
+impl ShadowRing {
+    /// The shadow of one ring. The caller of [`run`](Self::run) writes `stats`.
     pub(super) fn new(rates: FaultOptions, ring: u64, stats: RingStats) -> Self {
         Self {
             delay_ns: rates.delay.as_nanos() as u64,
-            dice: Dice::new(rates.seed, ring),
+            rng: FaultRng::new(rates.seed, ring),
             rates,
             entered: 0,
             held: VecDeque::new(),
@@ -128,7 +129,7 @@ impl Lane {
         }
         let number = self.entered;
         self.entered += 1;
-        let fate = self.dice.roll(&self.rates);
+        let fate = self.rng.roll(&self.rates);
         if fate.drop {
             self.stats.drop(DropReason::Injected, 1);
         } else if !(one && fate.plain() && self.delay_ns == 0 && pass(src, at, s, dst, &self.stats)) {
@@ -180,7 +181,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for ShadowRing {
     /// Frames that wait when the port is closed are lost, by name.
     fn drop(&mut self) {
         let held: u64 = self.held.iter().map(|h| u64::from(h.copies)).sum();
@@ -219,8 +220,8 @@ fn pass(src: &Span<'_>, at: u32, s: Slot, dst: &mut Span<'_>, stats: &RingStats)
     true
 }
 
-/// Writes a frame into slots of `dst`, or drops one that never fits; false when there is no room now. A slot with a bad
-/// index keeps it, so that whoever reads the ring drops the frame by name.
+/// Writes a frame into slots of `dst`, or drops one that never fits; false when there is no room
+/// now. A slot with a bad index keeps it, so that the reader of the ring drops the frame by name.
 fn put(bytes: &[u8], dst: &mut Span<'_>, stats: &RingStats) -> bool {
     let (view, size) = (dst.view, dst.view.buf_size() as usize);
     let need = bytes.len().div_ceil(size).max(1) as u32;

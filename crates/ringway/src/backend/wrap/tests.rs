@@ -262,7 +262,7 @@ fn a_capture_ends_when_its_last_frame_is_through() {
             failure = waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(1)).err();
             got += port.rx[0].burst(u32::MAX).count();
         }
-        // As that of the port inside, the end may be known before the failure is told.
+        // As that of the port inside, the end may be known before the sync reports the failure.
         let failure = failure.or_else(|| port.rx[0].sync().err());
         assert_eq!((got, failure.is_some()), (200 - usize::from(cut), cut));
         assert_balanced(&port.counters().rx);

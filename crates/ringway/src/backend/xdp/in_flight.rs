@@ -1,8 +1,9 @@
 //! Buffers of a ring's slots that are lent to the kernel, which gives them back in any order.
 //!
-//! A ring is a circle of slots, each with a buffer. The backend lends the buffers of a run of slots and needs the slots
-//! back in order. So when a buffer comes back that was lent from another slot than the next one in turn, the two
-//! slots exchange their words: at any time each buffer is named by exactly one slot.
+//! A ring is a circle of slots, each with a buffer. The backend lends the buffers of a run of slots
+//! and needs the slots back in order. A buffer may come back that was lent from another slot than
+//! the next one in turn. The two slots then exchange their words. At any time exactly one slot
+//! names each buffer.
 //!
 //! ```text
 //!  slots lent     4    5    6    7          buffer d comes back first
@@ -18,12 +19,12 @@ const NOT_LENT: u32 = u32::MAX;
 
 /// Which slot each lent buffer belongs to.
 #[derive(Debug)]
-pub(crate) struct Loans {
+pub(crate) struct InFlight {
     home: Vec<u32>,
     out: u32,
 }
 
-impl Loans {
+impl InFlight {
     /// None lent, of a region with `bufs` buffers.
     pub(crate) fn new(bufs: u32) -> Self {
         Self { home: vec![NOT_LENT; bufs as usize], out: 0 }
@@ -90,7 +91,7 @@ impl Loans {
         }
     }
 
-    /// Forgets all loans: the kernel has let go of everything.
+    /// Forgets all of them: the kernel has let go of everything.
     pub(crate) fn clear(&mut self) {
         self.home.fill(NOT_LENT);
         self.out = 0;
@@ -121,36 +122,36 @@ mod tests {
 
     #[test]
     fn what_was_not_lent_is_not_taken_back() {
-        let (ring, mut loans) = (ring(), Loans::new(SLOTS + 2));
-        assert!(loans.lend(2, 0));
-        assert!(!loans.lend(2, 1), "lent twice");
-        assert!(!loans.lend(1000, 1), "no such buffer");
-        assert!(!loans.back(3, 0, &ring));
-        assert!(!loans.back(1000, 0, &ring));
-        assert!(loans.back(2, 0, &ring));
-        assert!(!loans.back(2, 0, &ring), "back twice");
-        assert_eq!(loans.out(), 0);
+        let (ring, mut in_flight) = (ring(), InFlight::new(SLOTS + 2));
+        assert!(in_flight.lend(2, 0));
+        assert!(!in_flight.lend(2, 1), "lent twice");
+        assert!(!in_flight.lend(1000, 1), "no such buffer");
+        assert!(!in_flight.back(3, 0, &ring));
+        assert!(!in_flight.back(1000, 0, &ring));
+        assert!(in_flight.back(2, 0, &ring));
+        assert!(!in_flight.back(2, 0, &ring), "back twice");
+        assert_eq!(in_flight.out(), 0);
     }
 
     proptest! {
         /// Buffers come back in random order; each is found in the slot in turn, and none is ever lost or doubled.
         #[test]
         fn slots_come_back_in_order(steps in prop::collection::vec((any::<bool>(), 0usize..8), 1..200)) {
-            let (ring, mut loans) = (ring(), Loans::new(SLOTS + 2));
+            let (ring, mut in_flight) = (ring(), InFlight::new(SLOTS + 2));
             let (mut lent, mut first, mut next) = (Vec::new(), 0, 0);
             for (lend, pick) in steps {
                 if lend && lent.len() < SLOTS as usize {
                     let buf = ring.slot(next).buf;
-                    prop_assert!(loans.lend(buf, next));
+                    prop_assert!(in_flight.lend(buf, next));
                     lent.push(buf);
                     next = ring.next(next);
                 } else if !lend && !lent.is_empty() {
                     let buf = lent.swap_remove(pick % lent.len());
-                    prop_assert!(loans.back(buf, first, &ring));
+                    prop_assert!(in_flight.back(buf, first, &ring));
                     prop_assert_eq!(ring.slot(first).buf, buf);
                     first = ring.next(first);
                 }
-                prop_assert_eq!(loans.out() as usize, lent.len());
+                prop_assert_eq!(in_flight.out() as usize, lent.len());
                 prop_assert_eq!(bufs(&ring), (2..SLOTS + 2).collect::<Vec<_>>());
             }
         }

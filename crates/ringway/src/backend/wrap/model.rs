@@ -1,11 +1,11 @@
-//! What a lane of `fault:` does against a slow model.
+//! What a shadow ring of `fault:` does against a slow model.
 
 use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::dice::Dice;
-use super::lane::{HOLD_NS, Lane, QUEUE_BYTES};
+use super::fault_rng::FaultRng;
+use super::shadow_ring::{HOLD_NS, QUEUE_BYTES, ShadowRing};
 use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;
 use crate::count::Registration;
@@ -13,11 +13,11 @@ use crate::port::name::FaultOptions;
 use crate::ring::{Lease, PortShape, RingView, Span};
 use crate::{Counters, Direction, DropReason, Region, RegionSpec};
 
-/// Two rings and what a test needs to play both sides of a lane.
+/// Two rings and what a test needs to play both sides of a shadow ring.
 struct Bench {
     from: RingView,
     to: RingView,
-    lane: Lane,
+    shadow: ShadowRing,
     registration: std::sync::Arc<Registration>,
     head: u32,
     filled: u32,
@@ -46,9 +46,9 @@ impl Bench {
         }
         let from = leases[0].views().next().unwrap();
         let to = leases.last().unwrap().views().nth(1).unwrap();
-        let registration = Registration::new("lane", 0, 1).unwrap();
-        let lane = Lane::new(rates.clone(), 0, registration.rx(0));
-        Self { from, to, lane, registration, head: 0, filled: 0, tail: 0, read: 0, _leases: leases }
+        let registration = Registration::new("shadow", 0, 1).unwrap();
+        let shadow = ShadowRing::new(rates.clone(), 0, registration.rx(0));
+        Self { from, to, shadow, registration, head: 0, filled: 0, tail: 0, read: 0, _leases: leases }
     }
 
     /// Puts a frame into the source ring; false when there is no room.
@@ -68,12 +68,12 @@ impl Bench {
         true
     }
 
-    /// Runs the lane with `room` slots free; returns how many source slots it took.
+    /// Runs the shadow ring with `room` slots free; returns how many source slots it took.
     fn run(&mut self, now: u64, room: u32, last: bool) -> u32 {
         let mut src = Span { view: &self.from, at: self.head, end: self.filled };
         let end = crate::abi::cursor::add(self.tail, room, SLOTS);
         let mut dst = Span { view: &self.to, at: self.tail, end };
-        self.lane.run(&mut src, &mut dst, now, last);
+        self.shadow.run(&mut src, &mut dst, now, last);
         let took = self.from.dist(self.head, src.at);
         (self.head, self.tail) = (src.at, dst.at);
         took
@@ -122,10 +122,10 @@ impl Model {
         }
     }
 
-    fn frame(&mut self, frame: &[u8], now: u64, rates: &FaultOptions, dice: &mut Dice) {
+    fn frame(&mut self, frame: &[u8], now: u64, rates: &FaultOptions, rng: &mut FaultRng) {
         let number = self.entered;
         self.entered += 1;
-        let throws: Vec<u64> = (0..5).map(|_| dice.next()).collect();
+        let throws: Vec<u64> = (0..5).map(|_| rng.next()).collect();
         let hit = |k: usize, rate: f64| ((throws[k] >> 11) as f64) < rate * (1u64 << 53) as f64;
         let mut frame = frame.to_vec();
         if hit(0, rates.drop) {
@@ -177,7 +177,7 @@ proptest! {
     #[test]
     fn a_lane_does_what_the_model_predicts(rates in faults(), rounds in rounds(), one_region: bool) {
         let mut bench = Bench::new(&rates, one_region);
-        let (mut model, mut dice) = (Model::default(), Dice::new(rates.seed, 0));
+        let (mut model, mut rng) = (Model::default(), FaultRng::new(rates.seed, 0));
         let (mut now, mut serial, mut taken) = (0u64, 0u8, 0);
         let mut waiting = std::collections::VecDeque::new();
         let mut out = Vec::new();
@@ -196,10 +196,10 @@ proptest! {
                 let frame: Vec<u8> = waiting.pop_front().unwrap();
                 took -= frame.len().div_ceil(BUF as usize).max(1) as u32;
                 taken += 1;
-                model.frame(&frame, now, &rates, &mut dice);
+                model.frame(&frame, now, &rates, &mut rng);
             }
             out.extend(bench.drain().into_iter().map(|f| (now, f)));
-            let next = bench.lane.next_in(now).map(|ns| now + ns);
+            let next = bench.shadow.next_in(now).map(|ns| now + ns);
             let queued = model.out.get(out.len()).map(|(due, _)| *due);
             let held = model.held.first().map(|(_, deadline, _)| *deadline);
             let expected = queued.into_iter().chain(held).min().map(|t| t.max(now));
@@ -213,7 +213,7 @@ proptest! {
                 let frame: Vec<u8> = waiting.pop_front().unwrap();
                 took -= frame.len().div_ceil(BUF as usize).max(1) as u32;
                 taken += 1;
-                model.frame(&frame, now, &rates, &mut dice);
+                model.frame(&frame, now, &rates, &mut rng);
             }
             if bench.head == bench.filled {
                 model.let_go(now, &rates, |_, _| true);
@@ -221,7 +221,7 @@ proptest! {
             out.extend(bench.drain().into_iter().map(|f| (now, f)));
             now += 10_000_000;
         }
-        prop_assert!(waiting.is_empty() && bench.lane.is_empty());
+        prop_assert!(waiting.is_empty() && bench.shadow.is_empty());
         let bytes: Vec<&Vec<u8>> = out.iter().map(|(_, f)| f).collect();
         prop_assert_eq!(bytes, model.out.iter().map(|(_, f)| f).collect::<Vec<_>>());
         prop_assert!(out.iter().zip(&model.out).all(|((at, _), (due, _))| at >= due));

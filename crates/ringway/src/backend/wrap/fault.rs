@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Progress;
-use super::lane::Lane;
+use super::shadow_ring::ShadowRing;
 use crate::abi::cursor;
 use crate::abi::layout::MAX_CHAIN;
 use crate::count::{Counters, PortCounters, Registration};
@@ -46,15 +46,15 @@ fn open(name: &PortName, faults: &FaultOptions, inside: Made, options: &OpenOpti
 
     let (mut rx, mut ended) = (Vec::new(), Vec::new());
     for ((k, view), inner) in (0..).zip(rx_views).zip(inside.rx) {
-        let lane = Lane::new(rx_rates.clone(), 2 * u64::from(k), setup.registration.rx(k));
-        let side = FaultRx::new(name, inner, lane, inside.control.clone())?;
+        let shadow = ShadowRing::new(rx_rates.clone(), 2 * u64::from(k), setup.registration.rx(k));
+        let side = FaultRx::new(name, inner, shadow, inside.control.clone())?;
         ended.push(side.ended.clone());
         rx.push(setup.rx_ring(view, k, Box::new(side)));
     }
     let mut tx = Vec::new();
     for ((k, view), inner) in (0..).zip(tx_views).zip(inside.tx) {
-        let lane = Lane::new(tx_rates.clone(), 2 * u64::from(k) + 1, setup.registration.tx(k));
-        let side = FaultTx::new(name, inner, lane, &view)?;
+        let shadow = ShadowRing::new(tx_rates.clone(), 2 * u64::from(k) + 1, setup.registration.tx(k));
+        let side = FaultTx::new(name, inner, shadow, &view)?;
         tx.push(setup.tx_ring(view, k, Box::new(side)));
     }
     let longest = MAX_CHAIN.min(slots - 1) * setup.region.buf_size();
@@ -98,7 +98,7 @@ impl Sleep {
         if std::mem::take(&mut self.armed) { self.arm(None) } else { Ok(()) }
     }
 
-    /// What the side sleeps on, for an epoll, with those of the ring inside.
+    /// What the side sleeps on, for an epoll, with the descriptors of the ring inside.
     fn fds<'a>(&'a self, mut inner: Vec<BorrowedFd<'a>>) -> Vec<BorrowedFd<'a>> {
         inner.push(self.timer.as_fd());
         inner
@@ -109,7 +109,7 @@ impl Sleep {
 #[derive(Debug)]
 struct FaultRx {
     inner: RxRing,
-    lane: Lane,
+    shadow: ShadowRing,
     tail: u32,
     sleep: Sleep,
     inside: Arc<dyn Control>,
@@ -119,10 +119,10 @@ struct FaultRx {
 }
 
 impl FaultRx {
-    fn new(name: &PortName, inner: RxRing, lane: Lane, inside: Arc<dyn Control>) -> Result<Self> {
+    fn new(name: &PortName, inner: RxRing, shadow: ShadowRing, inside: Arc<dyn Control>) -> Result<Self> {
         let sleep = Sleep::new(name, &inner.fds())?;
         let ended = Arc::new(AtomicBool::new(false));
-        Ok(Self { inner, lane, tail: 0, sleep, inside, failure: None, ended })
+        Ok(Self { inner, shadow, tail: 0, sleep, inside, failure: None, ended })
     }
 
     /// Looks at the ring inside, unless it has failed.
@@ -134,7 +134,7 @@ impl FaultRx {
 
     /// Whether all that came in is delivered.
     fn dry(&mut self) -> bool {
-        self.lane.is_empty() && self.inner.avail() == 0
+        self.shadow.is_empty() && self.inner.avail() == 0
     }
 }
 
@@ -146,7 +146,7 @@ impl RxSync for FaultRx {
         let before = self.tail;
         let mut src = self.inner.ready();
         let mut dst = Span { view: ring, at: self.tail, end: ring.prev(head) };
-        self.lane.run(&mut src, &mut dst, monotonic_ns(), ended || self.failure.is_some());
+        self.shadow.run(&mut src, &mut dst, monotonic_ns(), ended || self.failure.is_some());
         self.tail = dst.at;
         src.view.set_head(src.at);
         let dry = self.dry();
@@ -163,13 +163,13 @@ impl RxSync for FaultRx {
     fn arm(&mut self, _: &RingView) -> Result<bool> {
         // Frames that were lost or wait here freed slots of the ring inside, which does not know yet.
         self.look();
-        let wait = self.lane.next_in(monotonic_ns());
-        let more = self.inner.avail() > 0 && self.lane.has_memory();
+        let wait = self.shadow.next_in(monotonic_ns());
+        let more = self.inner.avail() > 0 && self.shadow.has_memory();
         if more || wait == Some(0) || (self.failure.is_some() && self.dry()) {
             return Ok(true);
         }
         self.sleep.arm(wait)?;
-        if self.failure.is_some() || !self.lane.has_memory() {
+        if self.failure.is_some() || !self.shadow.has_memory() {
             return Ok(false);
         }
         self.inner.arm()
@@ -189,7 +189,7 @@ impl RxSync for FaultRx {
 #[derive(Debug)]
 struct FaultTx {
     inner: TxRing,
-    lane: Lane,
+    shadow: ShadowRing,
     passed: Progress,
     /// Frames between it and head were not looked at yet.
     head: u32,
@@ -203,9 +203,9 @@ fn awaited(inner: &TxRing) -> Vec<BorrowedFd<'_>> {
 }
 
 impl FaultTx {
-    fn new(name: &PortName, inner: TxRing, lane: Lane, view: &RingView) -> Result<Self> {
+    fn new(name: &PortName, inner: TxRing, shadow: ShadowRing, view: &RingView) -> Result<Self> {
         let sleep = Sleep::new(name, &awaited(&inner))?;
-        Ok(Self { inner, lane, passed: Progress::new(0), head: 0, tail: view.num() - 1, sleep })
+        Ok(Self { inner, shadow, passed: Progress::new(0), head: 0, tail: view.num() - 1, sleep })
     }
 
     /// Hands on what can go now; true when the ring inside got something.
@@ -213,16 +213,16 @@ impl FaultTx {
         let mut src = Span { view: ring, at: self.passed.at, end: self.head };
         let mut dst = self.inner.room();
         let before = dst.at;
-        self.lane.run(&mut src, &mut dst, monotonic_ns(), false);
+        self.shadow.run(&mut src, &mut dst, monotonic_ns(), false);
         dst.view.set_head(dst.at);
         self.passed.at = src.at;
         dst.at != before
     }
 
-    /// Free slots, such that those that are not free tell of frames on their way.
+    /// Free slots, such that the other slots show frames on their way.
     fn free(&mut self, ring: &RingView) -> u32 {
         let own = ring.dist(self.passed.at, self.head);
-        let waiting = own + self.inner.pending() + u32::from(!self.lane.is_empty());
+        let waiting = own + self.inner.pending() + u32::from(!self.shadow.is_empty());
         // What the program was given stays its own.
         (ring.num() - 1).saturating_sub(waiting).max(ring.dist(self.head, self.tail))
     }
@@ -246,13 +246,13 @@ impl TxSync for FaultTx {
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
-        let wait = self.lane.next_in(monotonic_ns());
+        let wait = self.shadow.next_in(monotonic_ns());
         if self.inner.pending() > 0 {
             // What is due has to wait for room, as all does.
             self.sleep.arm(wait.filter(|&ns| ns > 0))?;
             return self.inner.arm_pending();
         }
-        let more = self.passed.at != self.head && self.lane.has_memory();
+        let more = self.passed.at != self.head && self.shadow.has_memory();
         if more || wait.is_none_or(|ns| ns == 0) {
             return Ok(true);
         }

@@ -29,22 +29,22 @@ struct Out {
     looked_ns: u64,
 }
 
-/// The `out` programs that a port of a switch may run. Those that are there are opened with the port: its owner may give rights up
-/// later. Others are opened when they are needed.
+/// The `out` programs that a port of a switch may run. The port opens the ones that are there when
+/// it is opened itself, for its owner may give rights up later. It opens others when it needs them.
 #[derive(Debug)]
-pub(super) struct Outs {
+pub(super) struct NicTransmitters {
     name: String,
     dir: PathBuf,
     open: Vec<Out>,
 }
 
-impl Outs {
+impl NicTransmitters {
     /// For the port `name` whose directory is `dir`.
     pub(super) fn new(name: &str, dir: &Path) -> Self {
-        let mut outs = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
-        let ports: Vec<_> = outs.there().into_iter().map(|(port, ..)| port).collect();
-        outs.find_all(&ports);
-        outs
+        let mut nics = Self { name: name.to_owned(), dir: pins::nics(dir), open: Vec::new() };
+        let ports: Vec<_> = nics.there().into_iter().map(|(port, ..)| port).collect();
+        nics.find_all(&ports);
+        nics
     }
 
     /// They were replaced: opens the programs that took their places, so that the kernel can free the old ones.
@@ -56,7 +56,7 @@ impl Outs {
 
     fn find_all(&mut self, ports: &[u32]) {
         for &port in ports {
-            // Who sends there is told why that fails.
+            // A sender to that NIC learns why it fails.
             let _ = self.find(port);
         }
     }

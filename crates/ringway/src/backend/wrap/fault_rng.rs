@@ -7,7 +7,7 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 #[derive(Debug, Clone)]
-pub(super) struct Dice {
+pub(super) struct FaultRng {
     state: u64,
 }
 
@@ -34,8 +34,8 @@ fn mix(mut z: u64) -> u64 {
     z ^ z >> 31
 }
 
-impl Dice {
-    /// The dice of one ring; those of other rings fall otherwise.
+impl FaultRng {
+    /// The numbers of one ring; another ring has others.
     pub(super) fn new(seed: u64, ring: u64) -> Self {
         Self { state: mix(seed.wrapping_add(mix(ring))) }
     }
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn rates_are_met_and_faults_are_independent() {
         let rates = FaultOptions { drop: 0.01, dup: 0.5, corrupt: 1.0, ..FaultOptions::default() };
-        let mut dice = Dice::new(7, 0);
-        let fates: Vec<Fate> = (0..100_000).map(|_| dice.roll(&rates)).collect();
+        let mut rng = FaultRng::new(7, 0);
+        let fates: Vec<Fate> = (0..100_000).map(|_| rng.roll(&rates)).collect();
         let count = |f: fn(&Fate) -> bool| fates.iter().filter(|x| f(x)).count();
         assert!((900..1100).contains(&count(|f| f.drop)), "{}", count(|f| f.drop));
         assert!((49_000..51_000).contains(&count(|f| f.dup)), "{}", count(|f| f.dup));
@@ -77,10 +77,10 @@ mod tests {
         let both = count(|f| f.drop && f.dup);
         assert!((400..600).contains(&both), "{both}");
 
-        let mut dice = Dice::new(7, 0);
+        let mut rng = FaultRng::new(7, 0);
         let fewer = FaultOptions { drop: 0.01, ..FaultOptions::default() };
-        assert!(fates.iter().all(|f| f.drop == dice.roll(&fewer).drop));
-        let (mut other, mut ring) = (Dice::new(8, 0), Dice::new(7, 1));
+        assert!(fates.iter().all(|f| f.drop == rng.roll(&fewer).drop));
+        let (mut other, mut ring) = (FaultRng::new(8, 0), FaultRng::new(7, 1));
         assert!(fates.iter().any(|f| f.dup != other.roll(&rates).dup));
         assert!(fates.iter().any(|f| f.dup != ring.roll(&rates).dup));
     }

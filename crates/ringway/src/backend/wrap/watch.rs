@@ -88,7 +88,8 @@ struct Eye {
 }
 
 impl Eye {
-    /// Shows the frames in `[at, end)`; returns where it stopped. Those with a bad slot are left to whoever counts them.
+    /// Shows the frames in `[at, end)`; returns where it stopped. Frames with a bad slot are left
+    /// to the reader, which counts them.
     fn show(&mut self, ring: &RingView, mut at: u32, end: u32) -> (u32, Result<()>) {
         let mut observer = lock(&self.observer);
         let (s, ns) = if at == end { (0, 0) } else { time::wall() };

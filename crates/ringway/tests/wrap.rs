@@ -1,7 +1,8 @@
 //! Ports around `ebpf:` ports on the ends of a veth. Needs root; says so and passes without.
 //!
-//! Objective: a port within others is as good as alone: frames intact and in order, buffers exchanged in one region,
-//! faults counted together with what the interface lost, sleepers woken, nothing left attached.
+//! Objective: a port within others is as good as alone. Frames are intact and in order, buffers are
+//! exchanged in one region, and faults are counted together with what the interface lost. Sleepers
+//! are woken, and nothing is left attached.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -60,7 +61,7 @@ fn losses_of_both_layers_are_one_account() {
         let mut b = open(&lab, &name);
         let mut got = 0;
         for n in 0..3000 {
-            // Frames that the interface refuses are lost beside those that the port loses.
+            // Frames that the interface refuses are lost beside the frames that the port loses.
             let len = if n % 100 == 0 { 2000 } else { 60 };
             assert!(a.tx[0].push(&frame(1, n, len)));
             if n % 50 == 49 {
