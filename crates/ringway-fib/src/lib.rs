@@ -14,9 +14,9 @@
 //!
 //! | part | module |
 //! | --- | --- |
-//! | what programs use: [`Fib`], [`Reader`], [`View`] | `table`, `reader` |
+//! | what programs use: [`Fib`], [`Reader`], [`View`], [`Limits`] | `table`, `reader`, `limits` |
 //! | what is stored where ([`Layout`]): root, nodes, buckets, leaves; memory of others | `memory`, `form`, `cells` |
-//! | lookups: one, bursts by the instructions there are ([`Isa`]) | `lookup`, `simd` |
+//! | lookups: one, bursts by the instructions there are ([`Isa`]), which of them is fastest | `lookup`, `simd`, `fastest` |
 //! | routes, as the control plane keeps them | `routes`, `block` |
 //! | from routes to lookup forms, and publishing them | `render`, `amend`, `store`, `space` |
 //! | when memory may be used again | `epoch` |
@@ -59,8 +59,10 @@ mod epoch_model;
 #[cfg(test)]
 mod epoch_tests;
 mod error;
+mod fastest;
 mod form;
 pub mod generate;
+mod limits;
 mod lookup;
 mod memory;
 mod next_hop;
@@ -78,6 +80,7 @@ pub mod text;
 
 pub use cells::{Cell, Cells, Foreign};
 pub use error::{FibError, Part};
+pub use limits::{Limits, Usage};
 pub use lookup::Walk;
 pub use memory::Layout;
 pub use next_hop::NextHop;
@@ -86,7 +89,7 @@ pub use reader::{Reader, View};
 pub use reference::Reference;
 pub use simd::Isa;
 pub use sync::READERS;
-pub use table::{Fib, Fib4, Fib6, Limits, Usage};
+pub use table::{Fib, Fib4, Fib6};
 
 /// Slots of a node: values of 8 bits.
 const SLOTS: usize = 256;
