@@ -10,25 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ringway::{ErrorKind, Insn};
 use ringway_shim::Inside;
 
+use crate::config::Config;
 use crate::devices::{self, Target};
 use crate::filter::Program;
 use crate::live::{Copies, Live};
 use crate::status::{self, ErrorText};
-use crate::types::{MAX_SNAPLEN, MICRO, NANO, Stat, TSTAMP_HOST, status as code};
+use crate::types::{MICRO, NANO, Stat, TSTAMP_HOST, status as code};
 use crate::{sys, tally};
-
-/// What the setters set.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Config {
-    pub(crate) snaplen: c_int,
-    pub(crate) promisc: bool,
-    pub(crate) rfmon: bool,
-    /// Milliseconds.
-    pub(crate) timeout: c_int,
-    pub(crate) buffer: c_int,
-    pub(crate) precision: c_int,
-    pub(crate) nonblock: bool,
-}
 
 pub(crate) struct Handle {
     target: Target,
@@ -204,9 +192,4 @@ impl Handle {
 fn unserved<R>(open: impl FnOnce() -> R) -> R {
     let _inside = Inside::enter();
     open()
-}
-
-/// The snapshot length in effect: what makes no sense is the maximum.
-pub(crate) fn snaplen(asked: c_int) -> u32 {
-    u32::try_from(asked).ok().filter(|s| (1..=MAX_SNAPLEN).contains(s)).unwrap_or(MAX_SNAPLEN)
 }

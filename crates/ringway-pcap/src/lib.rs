@@ -13,13 +13,14 @@
 //! | `handle`, `live` | a handle, before and after it is activated |
 //! | `receiver`, `sender` | its halves |
 //! | `flusher` | packets that wait to leave together |
-//! | `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
+//! | `config`, `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
 //! | `sys` | system calls |
 //!
 //! Unsafe code is in `abi`, `system` and `sys`.
 #![deny(unsafe_code)]
 
 mod abi;
+mod config;
 mod devices;
 mod filter;
 mod flusher;

@@ -13,10 +13,10 @@ use ringway::{
 };
 use ringway_shim::{Holder, Rings, Share};
 
+use crate::config::Config;
 use crate::devices::Target;
 use crate::filter::Program;
 use crate::guarded::{Guard, Guarded};
-use crate::handle::{Config, snaplen};
 use crate::receiver::{Receiver, Wanted};
 use crate::sender::{Refused, Sender};
 use crate::types::{ETHERNET, Header, NANO, Stat};
@@ -83,7 +83,7 @@ impl Live {
         let counters = [Some(share.counters().clone()), host.as_ref().map(Port::watch)];
         let counters: Vec<_> = counters.into_iter().flatten().collect();
         let sender = Sender::new(share.clone(), rings.tx.take(), Coalesce::of_environment());
-        let snaplen = snaplen(config.snaplen);
+        let snaplen = config.snaplen();
         let nanos = config.precision == NANO;
         let receiver = Receiver::new(share.clone(), rings, host, attending, snaplen, nanos);
         let live = Arc::new(Self {

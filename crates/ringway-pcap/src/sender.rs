@@ -11,6 +11,7 @@ use std::time::Instant;
 use ringway::{Coalesce, TxRing};
 use ringway_shim::Share;
 
+use crate::flusher::Flush;
 use crate::guarded::Guarded;
 use crate::{flusher, status};
 
@@ -96,16 +97,16 @@ impl Sender {
             way => ring.way = way,
         }
     }
+}
 
-    /// Sends what waits. A failure shows in the next call that sends, as the packets stay in the ring.
-    pub(crate) fn flush(&self) {
+impl Flush for Sender {
+    fn flush(&self) {
         if let Some(mut ring) = self.ring.lock() {
             let _ = ring.flush_waiting();
         }
     }
 
-    /// The same, unless a thread is at it just now.
-    pub(crate) fn flush_unless_busy(&self) {
+    fn flush_unless_busy(&self) {
         if let Some(mut ring) = self.ring.try_lock() {
             let _ = ring.flush_waiting();
         }

@@ -76,7 +76,7 @@ macro_rules! functions {
             use super::*;
 
             $(#[unsafe(no_mangle)]
-            extern "C-unwind" fn $p($($pa: $pt),*) $(-> $pr)? {
+            pub(super) extern "C-unwind" fn $p($($pa: $pt),*) $(-> $pr)? {
                 super::$p($($pa),*)
             })*
         }
@@ -239,9 +239,9 @@ fn open(path: &OsStr) -> Option<Library> {
         return None;
     }
     // SAFETY: an open handle and a NUL-terminated name.
-    let theirs = unsafe { libc::dlsym(handle, c"pcap_open_live".as_ptr()) };
-    let ours = crate::abi::open_live_address();
-    (!theirs.is_null() && theirs.cast_const() != ours).then_some(Library(handle))
+    let theirs = unsafe { libc::dlsym(handle, c"pcap_freecode".as_ptr()) };
+    let own = exports::pcap_freecode as *const c_void;
+    (!theirs.is_null() && theirs.cast_const() != own).then_some(Library(handle))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod open;
 mod read;
 mod send;
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -104,7 +104,12 @@ fn copy_out<T: Copy>(values: &[T]) -> *mut T {
     at
 }
 
-/// Tells this library from another one.
-pub(crate) fn open_live_address() -> *const c_void {
-    open::pcap_open_live as *const c_void
-}
+/// The dynamic linker runs this when it loads the library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        crate::tally::start();
+    }
+    start
+};

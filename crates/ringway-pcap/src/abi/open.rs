@@ -18,7 +18,7 @@ extern "C-unwind" fn pcap_create(device: *const c_char, errbuf: *mut c_char) -> 
 }
 
 #[unsafe(no_mangle)]
-pub(super) extern "C-unwind" fn pcap_open_live(
+extern "C-unwind" fn pcap_open_live(
     device: *const c_char,
     snaplen: c_int,
     promisc: c_int,
