@@ -7,9 +7,9 @@ use std::sync::{Mutex, Weak};
 
 use ringway::{CounterWatch, Port, PortInfo, Result, RxRing, TxRing};
 
-use crate::fork::lock;
+use crate::holder::Holder;
+use crate::lock::lock;
 use crate::queue::{Ends, Queues, whole};
-use crate::share::Holder;
 
 /// How often to look again when frames come between a look and the request for a wake-up.
 const LOOKS: u32 = 16;

@@ -12,7 +12,9 @@
 
 mod common;
 mod fork;
+mod holder;
 mod inside;
+mod lock;
 mod queue;
 mod rights;
 mod share;
@@ -20,7 +22,8 @@ mod signals;
 mod sys;
 
 pub use fork::prepare;
+pub use holder::Holder;
 pub use inside::Inside;
 pub use rights::note_rights;
-pub use share::{Holder, Rings, Share};
+pub use share::{Rings, Share};
 pub use signals::SignalsBlocked;

@@ -1,6 +1,5 @@
 //! One port of the process, for all that use it.
 
-use std::fmt::Debug;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Weak};
 
@@ -8,6 +7,7 @@ use ringway::{CounterWatch, OpenOptions, Port, PortInfo, PortName, Result, RxRin
 
 use crate::common::Common;
 use crate::fork;
+use crate::holder::Holder;
 use crate::queue::Ends;
 use crate::rights::explained;
 
@@ -62,13 +62,6 @@ impl From<Ends> for Rings {
     fn from(ends: Ends) -> Self {
         Self { rx: vec![ends.received], sent: ends.sent, tx: None, copies: true }
     }
-}
-
-/// A user that has the rings of a port.
-pub trait Holder: Debug + Send + Sync {
-    /// Gives the rings back ([`Share::give`]) before it returns, or as soon as a call ends that is at them. It is called from
-    /// another user's thread, which holds no lock of this crate.
-    fn recall(&self);
 }
 
 impl Share {
