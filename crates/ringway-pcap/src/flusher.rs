@@ -38,7 +38,7 @@ static TURN: Mutex<()> = Mutex::new(());
 pub(crate) fn add(sender: &Arc<impl Flush + 'static>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        ringway_shim::prepare();
+        ringway_shim::prepare_for_forks();
         sys::at_exit(at_exit);
         sys::at_fork(before_fork, after_fork, in_child);
     });

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, Insn};
-use ringway_shim::Inside;
+use ringway_shim::ReentryGuard;
 
 use crate::config::Config;
 use crate::devices::{self, Target};
@@ -190,6 +190,6 @@ impl Handle {
 
 /// Runs `open` so that nobody serves the packet sockets that it makes for itself.
 fn unserved<R>(open: impl FnOnce() -> R) -> R {
-    let _inside = Inside::enter();
+    let _guard = ReentryGuard::enter();
     open()
 }

@@ -4,7 +4,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::inside::Inside;
+use crate::reentry::ReentryGuard;
 use crate::signals::SignalsBlocked;
 
 /// A thread that holds the lock of a port reads this, and a thread that forks writes it.
@@ -32,10 +32,10 @@ impl<T> DerefMut for Locked<'_, T> {
     }
 }
 
-/// Locks a value of a port; a thread has one at a time. Signals wait, but for a thread that is [`Inside`]: there handlers get the kernel's
+/// Locks a value of a port; a thread has one at a time. Signals wait, but for a thread that is [`ReentryGuard`]: there handlers get the kernel's
 /// functions, and two system calls for each frame are spared.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
-    let signals = (!Inside::is_entered()).then(SignalsBlocked::new);
+    let signals = (!ReentryGuard::is_entered()).then(SignalsBlocked::new);
     let fork = FORK.read().unwrap_or_else(PoisonError::into_inner);
     Locked { value: mutex.lock().unwrap_or_else(PoisonError::into_inner), _fork: fork, _signals: signals }
 }

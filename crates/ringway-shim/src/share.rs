@@ -5,11 +5,11 @@ use std::sync::{Arc, Weak};
 
 use ringway::{CounterWatch, OpenOptions, Port, PortInfo, PortName, Result, RxRing, TxRing};
 
-use crate::common::Common;
-use crate::fork;
 use crate::holder::Holder;
+use crate::open_ports;
 use crate::queue::Ends;
 use crate::rights::explained;
+use crate::shared_port::SharedPort;
 
 /// A use of a port: by a handle of libpcap, or by the packet sockets of the process.
 ///
@@ -41,7 +41,7 @@ use crate::rights::explained;
 #[derive(Debug)]
 pub struct Share {
     /// `None` only while this is dropped.
-    common: Option<Arc<Common>>,
+    common: Option<Arc<SharedPort>>,
     id: u64,
 }
 
@@ -71,11 +71,11 @@ impl Share {
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn open(name: &str, options: &OpenOptions, hears: bool) -> Result<(Self, Rings)> {
-        fork::prepare();
+        open_ports::prepare_for_forks();
         let parsed: PortName = name.parse()?;
-        let mut open = fork::open();
+        let mut open = open_ports::list();
         let Some(common) = open.iter().find(|c| c.name == name).cloned() else {
-            let (common, id, rx, tx) = Common::new(name, options.open(name).map_err(explained)?);
+            let (common, id, rx, tx) = SharedPort::new(name, options.open(name).map_err(explained)?);
             let common = Arc::new(common);
             if is_shared(&parsed) {
                 open.push(common.clone());
@@ -92,11 +92,11 @@ impl Share {
     #[must_use]
     pub fn alone(port: Port) -> (Self, Rings) {
         let name = port.info().name.clone();
-        let (common, id, rx, tx) = Common::new(&name, port);
+        let (common, id, rx, tx) = SharedPort::new(&name, port);
         (Self { common: Some(Arc::new(common)), id }, Rings { rx, tx, ..Rings::default() })
     }
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &SharedPort {
         self.common.as_deref().expect("a share has its port until it is dropped")
     }
 
@@ -217,7 +217,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut open = fork::open();
+        let mut open = open_ports::list();
         let Some(common) = self.common.take() else { return };
         if common.leave(self.id) {
             open.retain(|c| !Arc::ptr_eq(c, &common));

@@ -12,7 +12,7 @@ use ringway_shim::SignalsBlocked;
 
 use crate::fork;
 use crate::socket::{self, Socket};
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 
 const CALM: Duration = Duration::from_millis(100);
 const BUSY: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ pub(crate) fn start() {
 }
 
 fn run() {
-    let Some(_inside) = Inside::enter() else { return };
+    let Some(_guard) = ReentryGuard::enter() else { return };
     let mut busy = false;
     loop {
         let looks = LOOKS.load(Relaxed);

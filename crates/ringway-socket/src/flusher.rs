@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use ringway_shim::SignalsBlocked;
 
 use crate::config::Config;
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 use crate::sys::kernel;
 use crate::{fork, link};
 
@@ -54,7 +54,7 @@ pub(crate) fn flush_all() {
 }
 
 fn run() {
-    let Some(_inside) = Inside::enter() else { return };
+    let Some(_guard) = ReentryGuard::enter() else { return };
     let Some(bound) = Config::get().bound else { return };
     kernel::exact_timers();
     loop {

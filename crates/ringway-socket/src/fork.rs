@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::flusher;
 use crate::link::{self, Inner, Link};
 use crate::socket::{self, Socket, State};
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
@@ -22,7 +22,7 @@ static PID: AtomicU32 = AtomicU32::new(0);
 struct Held {
     _sockets: (MutexGuard<'static, Vec<&'static Socket>>, Vec<MutexGuard<'static, State>>),
     _links: (MutexGuard<'static, Vec<&'static Link>>, Vec<MutexGuard<'static, Inner>>),
-    _inside: Inside,
+    _guard: ReentryGuard,
 }
 
 thread_local! {
@@ -48,13 +48,13 @@ pub(crate) fn here() {
 
 /// Called around each fork.
 pub(crate) extern "C" fn before() {
-    // Inside, the thread holds locks already; a child of such a fork is one of the library of ports, which only execs.
-    let Some(inside) = Inside::enter() else { return };
+    // ReentryGuard, the thread holds locks already; a child of such a fork is one of the library of ports, which only execs.
+    let Some(inside) = ReentryGuard::enter() else { return };
     let sockets = socket::all();
     let states = sockets.iter().map(|s| s.state()).collect();
     let links = link::all();
     let inners = links.iter().map(|l| l.lock()).collect();
-    let held = Held { _sockets: (sockets, states), _links: (links, inners), _inside: inside };
+    let held = Held { _sockets: (sockets, states), _links: (links, inners), _guard: inside };
     let _ = HELD.try_with(|h| *h.borrow_mut() = Some(held));
 }
 

@@ -13,7 +13,7 @@ use crate::frame::{Frame, HEADER};
 use crate::link::Asleep;
 use crate::report;
 use crate::socket::{Options, Socket, Stamps};
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 use crate::sys::memory::{Control, Scatter};
 use crate::sys::{kernel, table};
 
@@ -63,7 +63,7 @@ pub(crate) fn receive(
     }
     // Not a socket that took the place of a closed one while this slept.
     while socket.receives() && table::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
-        let Some(inside) = Inside::enter() else { break };
+        let Some(inside) = ReentryGuard::enter() else { break };
         let state = socket.state();
         let Some(inlet) = &state.inlet else { break };
         let (link, id) = (inlet.link.0, inlet.id);
@@ -135,7 +135,7 @@ pub(crate) enum About {
 
 /// The answer, in two words for a time. `None` as for [`receive`].
 pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_int>> {
-    let _inside = Inside::enter()?;
+    let _guard = ReentryGuard::enter()?;
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
     let mut inner = match inlet.link.ready() {

@@ -16,7 +16,7 @@ use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
 
 use crate::config::Config;
 use crate::receiver::Receiver;
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 use crate::sys::memory::Gather;
 use crate::{edge, flusher, fork, report, sys};
 
@@ -147,7 +147,7 @@ impl Drop for Asleep {
     /// Must not be dropped inside. Where that fails the thread is taken to sleep for ever, which costs others wake-ups that
     /// nobody needs.
     fn drop(&mut self) {
-        if let Some(_inside) = Inside::enter() {
+        if let Some(_guard) = ReentryGuard::enter() {
             let mut inner = self.0.lock();
             inner.asleep = inner.asleep.saturating_sub(1);
         }
@@ -163,7 +163,7 @@ pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         fork::here();
-        ringway_shim::prepare();
+        ringway_shim::prepare_for_forks();
         sys::at_fork(fork::before, fork::in_parent, fork::in_child);
         sys::at_exit(edge::at_exit);
     });
@@ -189,7 +189,7 @@ impl Link {
         match link.stage.compare_exchange(NEW, OPENING, AcqRel, Acquire) {
             Ok(_) => {
                 let open = || {
-                    let Some(_inside) = Inside::enter() else { return };
+                    let Some(_guard) = ReentryGuard::enter() else { return };
                     // The use ends here; the port stays.
                     let stage = if Self::open(&link.name, true).is_ok() { OPEN } else { FAILED };
                     link.stage.store(stage, Release);

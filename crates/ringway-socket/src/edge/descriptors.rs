@@ -8,7 +8,7 @@ use crate::address;
 use crate::config::Config;
 use crate::incoming::About;
 use crate::report::{self, Call};
-use crate::sys::guard::{Inside, errno, fail};
+use crate::sys::guard::{ReentryGuard, errno, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{isolated, real, table};
 use crate::{flusher, fork, incoming, link, raw, socket};
@@ -44,7 +44,7 @@ pub unsafe extern "C-unwind" fn socket(domain: c_int, kind: c_int, protocol: c_i
     }
     let isolated = fd < 0 && errno() == libc::EPERM;
     if (fd >= 0 || isolated)
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
         && Config::get().serves
     {
         return packet_socket(fd, kind, protocol);
@@ -87,7 +87,7 @@ fn isolated_socket(kind: c_int, protocol: c_int) -> c_int {
 
 /// A raw socket sends by the ports of mapped interfaces.
 fn note_raw(fd: c_int, protocol: c_int) {
-    if let Some(_inside) = Inside::enter()
+    if let Some(_guard) = ReentryGuard::enter()
         && Config::get().serves
         && Config::get().maps()
     {
@@ -101,7 +101,7 @@ fn note_raw(fd: c_int, protocol: c_int) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int {
     if let Some(socket) = table::get(fd)
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
         && !at.is_null()
         && (address::LEN..=ADDRESS_MOST).contains(&(len as usize))
     {
@@ -130,7 +130,7 @@ pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *
     // SAFETY: the caller's arguments.
     let done = unsafe { real::getsockname(fd, at, len) };
     let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
-    let Some(_inside) = Inside::enter() else { return done };
+    let Some(_guard) = ReentryGuard::enter() else { return done };
     let mut state = socket.state();
     let (protocol, bound) = (state.protocol.to_be(), state.bound);
     let hardware = match socket.is_isolated() {
@@ -159,7 +159,7 @@ pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *
 pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
     if table::get(fd).is_some()
         && fork::is_here()
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         table::remove(fd);
     }
@@ -178,7 +178,7 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
     if closes && fork::is_here() {
         for fd in from..=to.min(table::FDS as u32 - 1) {
             if table::get(fd as c_int).is_some()
-                && let Some(_inside) = Inside::enter()
+                && let Some(_guard) = ReentryGuard::enter()
             {
                 table::remove(fd as c_int);
             }
@@ -205,7 +205,7 @@ fn copied(from: c_int, to: c_int) -> c_int {
         && to != from
         && (table::get(from).is_some() || table::get(to).is_some())
         && fork::is_here()
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         table::remove(to);
         table::alias(from, to);
@@ -325,7 +325,7 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c
 fn mapped(at: *mut c_void, len: size_t, fd: c_int) -> *mut c_void {
     if let Some(socket) = table::get(fd)
         && at != libc::MAP_FAILED
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         // SAFETY: the kernel just made this mapping; when the program unmaps it, `munmap` takes it away again.
         let mapping = unsafe { Mapping::new(at.cast(), len) };
@@ -369,7 +369,7 @@ pub unsafe extern "C-unwind" fn mmap64(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: size_t) -> c_int {
     if socket::maps() > 0
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         let nth = |i| socket::all().get(i).copied();
         for socket in (0..).map_while(nth) {
@@ -387,7 +387,7 @@ pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: size_t) -> c_int {
 /// As _exit(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
-    if let Some(_inside) = Inside::enter() {
+    if let Some(_guard) = ReentryGuard::enter() {
         flusher::flush_all();
     }
     real::exit_now(status)

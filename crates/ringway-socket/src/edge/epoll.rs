@@ -10,7 +10,7 @@ use super::wait::{arm, has, of_ms, of_timespec, to_timespec};
 use crate::flusher;
 use crate::link::Asleep;
 use crate::socket::{self, INPUT, READ, Socket, Watched};
-use crate::sys::guard::Inside;
+use crate::sys::guard::ReentryGuard;
 use crate::sys::{kernel, real, table};
 
 /// # Safety
@@ -26,7 +26,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
         // SAFETY: the caller's arguments.
         return unsafe { real::epoll_ctl(epoll, op, fd, event) };
     };
-    let Some(_inside) = Inside::enter() else {
+    let Some(_guard) = ReentryGuard::enter() else {
         // SAFETY: the caller's arguments.
         return unsafe { real::epoll_ctl(epoll, op, fd, event) };
     };
@@ -58,7 +58,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 /// that look at them, others ask for a wake-up for as long as what is returned lives.
 pub(super) fn prepare() -> Vec<Asleep> {
     let mut asleep = Vec::new();
-    let Some(_inside) = Inside::enter() else { return asleep };
+    let Some(_guard) = ReentryGuard::enter() else { return asleep };
     flusher::flush_all();
     if socket::receiving() == 0 {
         return asleep;
@@ -117,7 +117,7 @@ fn wait(
 /// Takes out events that a port caused without a frame for the socket; returns how many are left, in front.
 fn genuine(epoll: c_int, events: &mut [epoll_event]) -> usize {
     let mut n = events.len();
-    let Some(_inside) = Inside::enter() else { return n };
+    let Some(_guard) = ReentryGuard::enter() else { return n };
     for socket in sockets() {
         let watched = socket.state().watched.iter().find(|w| w.epoll == epoll).copied();
         let Some(w) = watched else { continue };

@@ -11,7 +11,7 @@ use crate::raw;
 use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
 use crate::socket::{NO_EBPF, Stamps, State};
-use crate::sys::guard::{Inside, fail};
+use crate::sys::guard::{ReentryGuard, fail};
 use crate::sys::{isolated, kernel, real, table};
 use crate::tpacket::Geometry;
 
@@ -36,7 +36,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
     if level == libc::SOL_SOCKET
         && name == libc::SO_ATTACH_BPF
         && table::get(fd).is_some_and(|s| s.receives())
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         report::say(NO_EBPF);
         return fail(libc::EOPNOTSUPP);
@@ -50,7 +50,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
         raw::set_whole(fd, unsafe { *value.cast::<u8>() } != 0);
     }
     let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
-    let Some(_inside) = Inside::enter() else { return done };
+    let Some(_guard) = ReentryGuard::enter() else { return done };
     let mut state = socket.state();
     let noted = match level {
         libc::SOL_SOCKET if name == libc::SO_ATTACH_FILTER => {
@@ -88,7 +88,7 @@ fn membership(
         && matches!(name, libc::PACKET_ADD_MEMBERSHIP | libc::PACKET_DROP_MEMBERSHIP)
         && len as usize == size_of::<packet_mreq>();
     let socket = table::get(fd).filter(|s| is_one && s.is_isolated() && !value.is_null())?;
-    let _inside = Inside::enter()?;
+    let _guard = ReentryGuard::enter()?;
     // SAFETY: the caller's memory, of this length.
     let mut asked = unsafe { value.cast::<packet_mreq>().read_unaligned() };
     socket.state().route(fd, asked.mr_ifindex)?.ok()?;
@@ -212,7 +212,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
     if done == 0
         && (level, name) == (libc::SOL_PACKET, libc::PACKET_STATISTICS)
         && let Some(socket) = table::get(fd).filter(|s| s.receives())
-        && let Some(_inside) = Inside::enter()
+        && let Some(_guard) = ReentryGuard::enter()
     {
         report::served(Call::Getsockopt);
         let counts = counts(&socket.state());

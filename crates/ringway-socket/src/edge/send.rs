@@ -10,7 +10,7 @@ use crate::outgoing::{Outgoing, Put};
 use crate::raw;
 use crate::report::{self, Call};
 use crate::socket::Socket;
-use crate::sys::guard::{Inside, set_errno};
+use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::memory::Gather;
 use crate::sys::{real, table};
 
@@ -53,7 +53,7 @@ unsafe fn one(
     pieces: &[iovec],
     to: (*const c_void, socklen_t),
 ) -> Option<ssize_t> {
-    let _inside = Inside::enter()?;
+    let _guard = ReentryGuard::enter()?;
     // SAFETY: by the contract.
     let (to, frame) = unsafe { (destination(to.0, to.1).ok()?, Gather::new(pieces)) };
     let Some(frame) = frame else { return Some(answer(Err(libc::EFAULT))) };
@@ -83,7 +83,7 @@ unsafe fn packet(call: Call, fd: c_int, pieces: &[iovec], to: (*const c_void, so
     }
     // SAFETY: by the contract; programs need not align it.
     let at = unsafe { to.0.cast::<libc::sockaddr_in>().read_unaligned() };
-    let _inside = Inside::enter().filter(|_| c_int::from(at.sin_family) == libc::AF_INET)?;
+    let _guard = ReentryGuard::enter().filter(|_| c_int::from(at.sin_family) == libc::AF_INET)?;
     // SAFETY: by the contract.
     let bytes = unsafe { Gather::new(pieces) }?;
     let sent = raw::send(fd, bytes, Ipv4Addr::from(u32::from_be(at.sin_addr.s_addr)))?;
@@ -231,7 +231,7 @@ pub unsafe extern "C-unwind" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, 
 /// # Safety
 /// The messages must be those that the kernel would read.
 unsafe fn many(fd: c_int, socket: &'static Socket, msgs: &mut [mmsghdr], flags: c_int) -> Option<c_int> {
-    let _inside = Inside::enter()?;
+    let _guard = ReentryGuard::enter()?;
     let mut state = socket.state();
     let mut out = Outgoing::new(fd, &mut state, msgs.len());
     let (mut done, mut failed, mut ours) = (0, None, false);

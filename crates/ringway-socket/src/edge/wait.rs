@@ -12,7 +12,7 @@ use crate::flusher;
 use crate::link::Asleep;
 use crate::report::{self, Call};
 use crate::socket::{self, Socket};
-use crate::sys::guard::{Inside, set_errno};
+use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::{real, table};
 
 const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
@@ -52,14 +52,14 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
     let until = timeout.and_then(|t| Instant::now().checked_add(t));
     let mut asked: Vec<pollfd> = fds.to_vec();
     loop {
-        let inside = Inside::enter()?;
+        let guard = ReentryGuard::enter()?;
         let mut asleep = Vec::new();
         let mut ready = look(fds, &mut asked);
         if !ready && timeout != Some(Duration::ZERO) {
             ready = !fall_asleep(fds, &mut asked, &mut asleep);
         }
         flusher::flush_all();
-        drop(inside);
+        drop(guard);
         let left = until.map(|t| t.saturating_duration_since(Instant::now()));
         let left = if ready { Some(Duration::ZERO) } else { left };
         let t = left.map(to_timespec);
@@ -70,7 +70,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
         if n < 0 && !ready {
             return Some(n);
         }
-        let inside = Inside::enter()?;
+        let guard = ReentryGuard::enter()?;
         for (a, p) in asked.iter().zip(fds.iter_mut()) {
             match ours(p.fd) {
                 None => p.revents = if n < 0 { 0 } else { a.revents },
@@ -79,7 +79,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
                 Some(_) => {}
             }
         }
-        drop(inside);
+        drop(guard);
         let found = fds.iter().filter(|p| p.revents != 0).count();
         if found > 0 || until.is_some_and(|t| Instant::now() >= t) {
             report::served(Call::Poll);

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 thread_local! {
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    static ENTERED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The calling thread is inside until this is dropped.
@@ -12,14 +12,14 @@ thread_local! {
 /// calls the functions that we stand before. Both then get the kernel's function: nothing waits for itself, and nobody serves a
 /// socket that a library opened for its own use.
 #[derive(Debug)]
-pub struct Inside(());
+pub struct ReentryGuard(());
 
-impl Inside {
+impl ReentryGuard {
     /// `None` when the thread is inside already, or ends.
     #[inline]
     #[must_use]
     pub fn enter() -> Option<Self> {
-        match INSIDE.try_with(|i| i.replace(true)) {
+        match ENTERED.try_with(|i| i.replace(true)) {
             Ok(false) => Some(Self(())),
             _ => None,
         }
@@ -28,14 +28,14 @@ impl Inside {
     /// Whether the thread is inside, or ends.
     #[inline]
     pub(crate) fn is_entered() -> bool {
-        INSIDE.try_with(Cell::get).unwrap_or(true)
+        ENTERED.try_with(Cell::get).unwrap_or(true)
     }
 }
 
-impl Drop for Inside {
+impl Drop for ReentryGuard {
     #[inline]
     fn drop(&mut self) {
-        let _ = INSIDE.try_with(|i| i.set(false));
+        let _ = ENTERED.try_with(|i| i.set(false));
     }
 }
 
@@ -45,11 +45,14 @@ mod tests {
 
     #[test]
     fn a_thread_enters_once() {
-        let inside = Inside::enter();
-        assert!(inside.is_some() && Inside::enter().is_none() && Inside::is_entered());
-        assert!(std::thread::spawn(|| Inside::enter().is_some()).join().unwrap(), "threads do not meet");
+        let inside = ReentryGuard::enter();
+        assert!(inside.is_some() && ReentryGuard::enter().is_none() && ReentryGuard::is_entered());
+        assert!(
+            std::thread::spawn(|| ReentryGuard::enter().is_some()).join().unwrap(),
+            "threads do not meet"
+        );
         drop(inside);
-        assert!(!Inside::is_entered());
-        assert!(Inside::enter().is_some());
+        assert!(!ReentryGuard::is_entered());
+        assert!(ReentryGuard::enter().is_some());
     }
 }

@@ -22,7 +22,7 @@ type Holders = Vec<Weak<dyn Holder>>;
 
 /// What the users of a port have in common. No thread holds both locks.
 #[derive(Debug)]
-pub(crate) struct Common {
+pub(crate) struct SharedPort {
     pub(crate) name: String,
     pub(crate) info: PortInfo,
     pub(crate) counters: CounterWatch,
@@ -63,7 +63,7 @@ impl fmt::Debug for User {
     }
 }
 
-impl Common {
+impl SharedPort {
     /// Takes the rings out of a port that was just opened, for its first user.
     pub(crate) fn new(name: &str, mut port: Port) -> (Self, u64, Vec<RxRing>, Option<TxRing>) {
         let rx = std::mem::take(&mut port.rx);
