@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use super::ControlError;
 use super::decode::hash;
 use super::event::{Event, Family, Net};
+use super::health::Health;
 use super::later::{Later, Loss, Touched};
 use super::pieces::{Alive, PIECE, beating};
 use super::socket::{Asking, Changing, Dump, Heard};
-use super::state::{Changes, Doubt, State};
+use super::state::{Changes, State};
 use super::tables::item;
 
 /// Readings of the tables before giving up because they change all the time.
@@ -50,32 +51,6 @@ pub enum Check {
     Differs,
     /// Too much changed meanwhile to tell.
     Busy,
-}
-
-/// How following goes; numbers only grow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Health {
-    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no doubt came up since.
-    pub in_sync: bool,
-    /// Changes taken in.
-    pub events: u64,
-    /// Readings of all tables.
-    pub syncs: u64,
-    /// Times that messages were lost because the socket's buffer was full.
-    pub overruns: u64,
-    /// Changes that did not fit what was told before.
-    pub doubts: u64,
-    /// The last of them.
-    pub doubt: Option<Doubt>,
-    /// Readings begun again because tables changed.
-    pub restarts: u64,
-    /// Comparisons.
-    pub checks: u64,
-    /// Comparisons that found a difference, which was then repaired.
-    pub repairs: u64,
-    /// How long the last reading took.
-    pub sync_time: Duration,
 }
 
 /// The kernel's tables, kept up to date, of the network namespace of the thread that opened it.

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use super::ControlError;
 use super::event::{Event, Family, Mode, Net};
-use super::follow::Health;
+use super::health::Health;
 use super::pieces::Alive;
 use super::socket::{Changing, Heard};
 use super::state::Doubt;

@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
-//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later` |
+//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later`, `health` |
 //! | signs of life amid long work ([`PIECE`], [`Plane::alive`]) | `pieces` |
 //! | what a prefix leads to | `target` |
 //! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
@@ -77,6 +77,7 @@ mod decode;
 mod error;
 mod follow;
 mod group;
+mod health;
 mod later;
 mod numbers;
 mod paths;
@@ -96,8 +97,9 @@ pub(crate) use socket::decoded;
 pub use adjacency::{Adjacencies, Adjacency, Counters, Verdict};
 pub use error::ControlError;
 pub use event::{Event, Family, Hop, Kind, Net, Via};
-pub use follow::{Check, Follower, Health, Options};
+pub use follow::{Check, Follower, Options};
 pub use group::{BUCKETS, Buckets, Groups, flow_hash};
+pub use health::Health;
 pub use pieces::PIECE;
 pub use plane::{Limits, Plane, Tables};
 pub use resolve::Resolver;
