@@ -1,4 +1,4 @@
-//! Follows the kernel: reads its tables, hears of changes, reads anew when in doubt.
+//! Follows the kernel: reads its tables, hears of changes, reads anew when in inconsistency.
 
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use super::ControlError;
+use super::backlog::{Backlog, Loss, Touched};
 use super::decode::hash;
 use super::event::{Event, Family, Net};
 use super::health::Health;
-use super::later::{Later, Loss, Touched};
 use super::pieces::{Alive, PIECE, beating};
-use super::socket::{Asking, Changing, Dump, Heard};
+use super::socket::{ChangeSocket, Dump, QuerySocket, SocketState};
 use super::state::{Changes, State};
 use super::tables::item;
 
@@ -68,14 +68,14 @@ pub enum Check {
 /// ```
 #[derive(Debug)]
 pub struct Follower {
-    changing: Changing,
-    asking: Asking,
+    changes_socket: ChangeSocket,
+    queries: QuerySocket,
     options: Options,
     state: State,
     changes: Changes,
     health: Health,
     /// All is to be read again, once the pause is over.
-    doubtful: bool,
+    must_resync: bool,
     synced: Instant,
     /// When the tables are to be compared.
     due: Instant,
@@ -100,13 +100,13 @@ impl Follower {
     pub fn open_alive(options: Options, alive: &mut dyn FnMut()) -> Result<Self, ControlError> {
         let now = Instant::now();
         let mut follower = Self {
-            changing: Changing::open(options.buffer)?,
-            asking: Asking::open()?,
+            changes_socket: ChangeSocket::open(options.buffer)?,
+            queries: QuerySocket::open()?,
             options,
             state: State::default(),
             changes: Changes::default(),
             health: Health::default(),
-            doubtful: false,
+            must_resync: false,
             synced: now,
             due: now,
         };
@@ -126,11 +126,11 @@ impl Follower {
 
     /// How long to wait for the descriptor before [`poll`](Self::poll) is due all the same.
     pub fn wait(&self, now: Instant) -> Duration {
-        let due = if self.doubtful { self.synced + self.pause() } else { self.due };
+        let due = if self.must_resync { self.synced + self.pause() } else { self.due };
         due.saturating_duration_since(now)
     }
 
-    /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in doubt; compares
+    /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in inconsistency; compares
     /// the tables when it is time to.
     ///
     /// Returns what may have changed for the data plane since the last call. A comparison or a reading that is due ends before that.
@@ -146,11 +146,11 @@ impl Follower {
     /// # Errors
     /// As [`poll`](Self::poll).
     pub fn poll_alive(&mut self, now: Instant, alive: &mut dyn FnMut()) -> Result<Changes, ControlError> {
-        self.hear(alive)?;
-        if self.doubtful && now >= self.synced + self.pause() {
+        self.read_socket(alive)?;
+        if self.must_resync && now >= self.synced + self.pause() {
             self.sync_alive(alive)?;
         }
-        if now >= self.due && !self.doubtful {
+        if now >= self.due && !self.must_resync {
             self.check_alive(alive)?;
         }
         Ok(std::mem::take(&mut self.changes))
@@ -167,14 +167,14 @@ impl Follower {
     fn sync_alive(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
         let started = Instant::now();
         // Reading drops what was told before: until it is done the old state lacks that.
-        (self.health.in_sync, self.doubtful) = (false, true);
+        (self.health.in_sync, self.must_resync) = (false, true);
         let read = self.read_patiently(alive);
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
         self.merge(state, alive);
         self.health.syncs += 1;
-        (self.health.in_sync, self.doubtful) = (sure, false);
+        (self.health.in_sync, self.must_resync) = (sure, false);
         self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
         Ok(())
     }
@@ -195,7 +195,7 @@ impl Follower {
     /// # Errors
     /// [`ControlError::Os`] without that right, or when the kernel does not know the neighbour.
     pub fn examine(&mut self, dev: u32, addr: IpAddr) -> Result<(), ControlError> {
-        self.asking.examine(dev, addr)
+        self.queries.examine(dev, addr)
     }
 
     /// Compares digests of the kernel's tables and ours, and reads all tables again if they differ.
@@ -221,7 +221,7 @@ impl Follower {
         }
         self.due = Instant::now() + self.options.check_every;
         match found {
-            Check::Equal => self.health.in_sync = !self.doubtful,
+            Check::Equal => self.health.in_sync = !self.must_resync,
             Check::Busy => self.due = Instant::now() + self.soon(),
             Check::Differs => {
                 self.health.in_sync = false;
@@ -242,21 +242,21 @@ impl Follower {
         self.options.pause.max(self.health.sync_time * 2)
     }
 
-    fn hear(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
+    fn read_socket(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
         for _ in 0..BURST {
-            let Self { changing, state, changes, health, .. } = self;
-            let mut doubt = None;
-            let heard = changing.hear(|event| {
+            let Self { changes_socket, state, changes, health, .. } = self;
+            let mut inconsistency = None;
+            let heard = changes_socket.read_datagram(|event| {
                 health.events += 1;
-                doubt = state.apply_alive(event, changes, alive).or(doubt);
+                inconsistency = state.apply_alive(event, changes, alive).or(inconsistency);
             })?;
             alive();
-            doubt.into_iter().for_each(|doubt| self.note(Loss::Doubt(doubt)));
+            inconsistency.into_iter().for_each(|inconsistency| self.note(Loss::Inconsistency(inconsistency)));
             match heard {
-                Heard::More => {}
-                Heard::All => break,
-                Heard::Lost => self.note(Loss::Overrun),
-                Heard::Unread(why) => self.note(Loss::Doubt(why)),
+                SocketState::More => {}
+                SocketState::All => break,
+                SocketState::Lost => self.note(Loss::Overrun),
+                SocketState::Unread(why) => self.note(Loss::Inconsistency(why)),
             }
         }
         Ok(())
@@ -268,29 +268,30 @@ impl Follower {
     /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
     fn read(&mut self, patient: bool, alive: Alive<'_>) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
-        let mut later = Later::default();
-        while self.changing.hear(drop)? != Heard::All {
+        let mut backlog = Backlog::default();
+        while self.changes_socket.read_datagram(drop)? != SocketState::All {
             alive(); // what is older than what is read now
         }
         for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
             let take = |event| _ = state.apply(event, &mut unused);
-            let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing, alive))?;
+            let whole =
+                self.queries.dump(dump, take, || backlog.read_from(&mut self.changes_socket, alive))?;
             unused = Changes::default();
-            if !whole || patient && later.v6_routes() {
+            if !whole || patient && backlog.v6_routes() {
                 return Ok(None);
             }
         }
-        later.hear(&mut self.changing, alive)?;
-        if let Some(loss) = later.lost {
+        backlog.read_from(&mut self.changes_socket, alive)?;
+        if let Some(loss) = backlog.lost {
             loss.count(&mut self.health);
             return Ok(None);
         }
-        let sure = !later.v6_routes() && !later.replaced();
+        let sure = !backlog.v6_routes() && !backlog.replaced();
         if patient && !sure {
             return Ok(None);
         }
-        self.health.events += later.events.len() as u64;
-        for event in later.events {
+        self.health.events += backlog.events.len() as u64;
+        for event in backlog.events {
             alive();
             state.apply_alive(event, &mut unused, alive); // what came before its part of the dump does not fit, and does no harm
         }
@@ -310,14 +311,14 @@ impl Follower {
     }
 
     fn compare(&mut self, alive: Alive<'_>) -> Result<Check, ControlError> {
-        self.hear(alive)?;
-        let mut later = Later::default();
-        let asked = self.ask(&mut later, alive);
-        let v6_moved = later.v6_routes();
-        // However the asking ended: these changes are told once.
-        let Touched { routes: touched, neighbours, more } = self.take_in(later, alive);
+        self.read_socket(alive)?;
+        let mut backlog = Backlog::default();
+        let asked = self.ask(&mut backlog, alive);
+        let v6_moved = backlog.v6_routes();
+        // However the queries ended: these changes are told once.
+        let Touched { routes: touched, neighbours, more } = self.apply_backlog(backlog, alive);
         let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
-        if self.doubtful || more {
+        if self.must_resync || more {
             return Ok(Check::Busy);
         }
         let mut equal = |family| {
@@ -335,14 +336,18 @@ impl Follower {
     }
 
     /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
-    /// where they changed under a dump. What is told meanwhile goes to `later`.
-    fn ask(&mut self, later: &mut Later, alive: Alive<'_>) -> Result<Option<(State, Items)>, ControlError> {
-        let changing = &mut self.changing;
-        let mut meanwhile = |later: &mut Later| later.hear(changing, alive);
+    /// where they changed under a dump. What is told meanwhile goes to `backlog`.
+    fn ask(
+        &mut self,
+        backlog: &mut Backlog,
+        alive: Alive<'_>,
+    ) -> Result<Option<(State, Items)>, ControlError> {
+        let changes_socket = &mut self.changes_socket;
+        let mut meanwhile = |backlog: &mut Backlog| backlog.read_from(changes_socket, alive);
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
             let take = |event| _ = probe.apply(event, &mut unused);
-            if !self.asking.dump(dump, take, || meanwhile(later))? {
+            if !self.queries.dump(dump, take, || meanwhile(backlog))? {
                 return Ok(None);
             }
         }
@@ -355,21 +360,21 @@ impl Follower {
                     of.push((hash((route.table, route.net)), item(route.table, route.net, path)));
                 }
             };
-            if !self.asking.dump(dump, take, || meanwhile(later))? {
+            if !self.queries.dump(dump, take, || meanwhile(backlog))? {
                 return Ok(None);
             }
         }
-        meanwhile(later)?;
+        meanwhile(backlog)?;
         Ok(Some((probe, theirs)))
     }
 
     /// Applies what came meanwhile.
-    fn take_in(&mut self, later: Later, alive: Alive<'_>) -> Touched {
-        let mut touched = Touched { more: later.lost.is_some(), ..Touched::default() };
-        if let Some(loss) = later.lost {
+    fn apply_backlog(&mut self, backlog: Backlog, alive: Alive<'_>) -> Touched {
+        let mut touched = Touched { more: backlog.lost.is_some(), ..Touched::default() };
+        if let Some(loss) = backlog.lost {
             self.note(loss);
         }
-        for event in later.events {
+        for event in backlog.events {
             alive();
             self.health.events += 1;
             match &event {
@@ -380,8 +385,8 @@ impl Follower {
                 Event::NeighbourGone(dev, addr) => _ = touched.neighbours.insert((*addr, *dev)),
                 _ => touched.more = true,
             }
-            if let Some(doubt) = self.state.apply_alive(event, &mut self.changes, alive) {
-                self.note(Loss::Doubt(doubt));
+            if let Some(inconsistency) = self.state.apply_alive(event, &mut self.changes, alive) {
+                self.note(Loss::Inconsistency(inconsistency));
             }
         }
         touched
@@ -390,7 +395,7 @@ impl Follower {
     /// Something was missed: all is to be read anew.
     fn note(&mut self, loss: Loss) {
         loss.count(&mut self.health);
-        (self.health.in_sync, self.doubtful) = (false, true);
+        (self.health.in_sync, self.must_resync) = (false, true);
     }
 
     /// The digest of our routes of a family, but for those of some prefixes.
@@ -417,7 +422,7 @@ fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, alive: Alive
 impl AsFd for Follower {
     /// Readable when the kernel told something.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.changing.as_fd()
+        self.changes_socket.as_fd()
     }
 }
 

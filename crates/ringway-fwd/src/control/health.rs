@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::state::Doubt;
+use super::state::Inconsistency;
 
 /// How following goes; numbers only grow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no doubt came up since.
+    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no inconsistency came up since.
     pub in_sync: bool,
     /// Changes taken in.
     pub events: u64,
@@ -17,9 +17,9 @@ pub struct Health {
     /// Times that messages were lost because the socket's buffer was full.
     pub overruns: u64,
     /// Changes that did not fit what was told before.
-    pub doubts: u64,
+    pub inconsistencies: u64,
     /// The last of them.
-    pub doubt: Option<Doubt>,
+    pub inconsistency: Option<Inconsistency>,
     /// Readings begun again because tables changed.
     pub restarts: u64,
     /// Comparisons.

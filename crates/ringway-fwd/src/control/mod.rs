@@ -29,8 +29,8 @@
 //! | part | module |
 //! | --- | --- |
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
-//! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `silent` |
-//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `later`, `health` |
+//! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `implied` |
+//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `backlog`, `health` |
 //! | signs of life amid long work ([`PIECE`], [`Plane::alive`]) | `pieces` |
 //! | what a prefix leads to | `target` |
 //! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
@@ -73,18 +73,18 @@
 pub mod event;
 
 mod adjacency;
+mod backlog;
 mod decode;
 mod error;
 mod follow;
 mod group;
 mod health;
-mod later;
+mod implied;
 mod numbers;
 mod paths;
 mod pieces;
 mod plane;
 mod resolve;
-mod silent;
 mod socket;
 mod state;
 mod tables;
@@ -103,4 +103,4 @@ pub use health::Health;
 pub use pieces::PIECE;
 pub use plane::{Limits, Plane, Tables};
 pub use resolve::Resolver;
-pub use state::{Changes, DEFAULT, Doubt, LOCAL, MAIN, State};
+pub use state::{Changes, DEFAULT, Inconsistency, LOCAL, MAIN, State};

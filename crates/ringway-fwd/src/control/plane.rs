@@ -31,7 +31,7 @@ pub trait Plane {
 
     /// The number of a next hop comes into use, before its first entry: what was counted for it so far is of another one. For a data plane
     /// that counts by number.
-    fn begins(&mut self, next_hop: NextHop) {
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
         let _ = next_hop;
     }
 

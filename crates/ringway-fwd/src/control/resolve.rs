@@ -41,15 +41,15 @@ const ENTRIES: usize = 1 << 8;
 #[derive(Debug)]
 pub struct Resolver {
     pub(super) numbers: Numbers,
-    pub(super) v4: Half<u32>,
-    pub(super) v6: Half<u128>,
+    pub(super) v4: FamilyState<u32>,
+    pub(super) v6: FamilyState<u128>,
     /// Numbers whose entries could not be brought up to date.
     stale: BTreeSet<u16>,
 }
 
 /// One family.
 #[derive(Debug)]
-pub(super) struct Half<A> {
+pub(super) struct FamilyState<A> {
     /// The number that each prefix leads to.
     pub(super) routes: BTreeMap<Prefix<A>, u16>,
     /// Prefixes that do not lead to where they should.
@@ -58,7 +58,7 @@ pub(super) struct Half<A> {
     unplaced: usize,
 }
 
-impl<A: Address> Default for Half<A> {
+impl<A: Address> Default for FamilyState<A> {
     fn default() -> Self {
         Self { routes: BTreeMap::new(), pending: BTreeSet::new(), unplaced: 0 }
     }
@@ -70,16 +70,16 @@ const TRIES: usize = 32;
 type Change<A> = (Prefix<A>, Option<NextHop>);
 
 /// What differs between the families.
-trait Side: Ip {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self>;
+trait RouteFamily: Ip {
+    fn of(resolver: &mut Resolver) -> &mut FamilyState<Self>;
     fn changed(changes: &mut Changes) -> Vec<Prefix<Self>>;
     /// Prefixes that may hide longer ones, or not any more.
     fn hiding(changes: &mut Changes) -> Vec<Prefix<Self>>;
     fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError>;
 }
 
-impl Side for u32 {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
+impl RouteFamily for u32 {
+    fn of(resolver: &mut Resolver) -> &mut FamilyState<Self> {
         &mut resolver.v4
     }
 
@@ -96,8 +96,8 @@ impl Side for u32 {
     }
 }
 
-impl Side for u128 {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
+impl RouteFamily for u128 {
+    fn of(resolver: &mut Resolver) -> &mut FamilyState<Self> {
         &mut resolver.v6
     }
 
@@ -119,8 +119,8 @@ impl Resolver {
     pub fn new(plane: &mut dyn Plane) -> Self {
         Self {
             numbers: Numbers::new(plane),
-            v4: Half::default(),
-            v6: Half::default(),
+            v4: FamilyState::default(),
+            v6: FamilyState::default(),
             stale: BTreeSet::new(),
         }
     }
@@ -138,9 +138,9 @@ impl Resolver {
         mut changes: Changes,
         plane: &mut dyn Plane,
     ) -> Result<(), ControlError> {
-        let mut first = self.entries(state, &changes, plane);
-        first = first.and(self.side::<u32>(state, &mut changes, plane));
-        first = first.and(self.side::<u128>(state, &mut changes, plane));
+        let mut first = self.update_next_hops(state, &changes, plane);
+        first = first.and(self.update_family::<u32>(state, &mut changes, plane));
+        first = first.and(self.update_family::<u128>(state, &mut changes, plane));
         first
     }
 
@@ -188,13 +188,13 @@ impl Resolver {
     pub fn audit_alive(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
         let used = beating(self.numbers.used(), ENTRIES, alive);
         let entries = used.filter(|n| !self.is_current(*n, state)).count();
-        entries + self.wrong::<u32>(state, alive) + self.wrong::<u128>(state, alive)
+        entries + self.audit_family::<u32>(state, alive) + self.audit_family::<u128>(state, alive)
     }
 
-    fn wrong<A: Side>(&mut self, state: &State, alive: Alive<'_>) -> usize {
-        let prefixes = sorted(every(A::half(self), state), alive);
+    fn audit_family<A: RouteFamily>(&mut self, state: &State, alive: Alive<'_>) -> usize {
+        let prefixes = sorted(every(A::of(self), state), alive);
         let wrong = |prefix: &Prefix<A>| {
-            let held = A::half(self).routes.get(prefix).copied();
+            let held = A::of(self).routes.get(prefix).copied();
             held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
         };
         beating(prefixes, PIECE, alive).filter(wrong).count()
@@ -216,7 +216,7 @@ impl Resolver {
     }
 
     /// Entries of next hops that may have changed.
-    fn entries(
+    fn update_next_hops(
         &mut self,
         state: &State,
         changes: &Changes,
@@ -243,7 +243,7 @@ impl Resolver {
     }
 
     /// Routes of a family that may have changed.
-    fn side<A: Side>(
+    fn update_family<A: RouteFamily>(
         &mut self,
         state: &State,
         changes: &mut Changes,
@@ -251,7 +251,7 @@ impl Resolver {
     ) -> Result<(), ControlError> {
         let unplaced = self.unplaced();
         let prefixes = sorted(self.affected::<A>(state, changes), &mut || plane.alive(unplaced));
-        let half = A::half(self);
+        let half = A::of(self);
         (half.pending, half.unplaced) = (BTreeSet::new(), 0); // all pending ones are tried again
         let mut first = Ok(());
         let mut batch = Vec::new();
@@ -260,7 +260,7 @@ impl Resolver {
                 match self.change(*prefix, state, plane) {
                     Ok(change) => batch.extend(change),
                     Err(e) => {
-                        batch.extend(self.put_off(*prefix));
+                        batch.extend(self.defer(*prefix));
                         first = first.and(Err(e));
                     }
                 }
@@ -271,31 +271,31 @@ impl Resolver {
     }
 
     /// There is no number for what a prefix should lead to: it waits.
-    fn put_off<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
-        A::half(self).pending.insert(prefix);
-        let host = self.stand_in(prefix);
-        let held = A::half(self).routes.get(&prefix).copied();
+    fn defer<A: RouteFamily>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
+        A::of(self).pending.insert(prefix);
+        let host = self.placeholder(prefix);
+        let held = A::of(self).routes.get(&prefix).copied();
         let wrong = held.is_some_and(|number| !self.numbers.is_host(number));
-        A::half(self).unplaced += usize::from(wrong);
+        A::of(self).unplaced += usize::from(wrong);
         host
     }
 
     /// A prefix that had no next hop leads to the host while there is no number for its own.
-    fn stand_in<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
-        if A::half(self).routes.contains_key(&prefix) {
+    fn placeholder<A: RouteFamily>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
+        if A::of(self).routes.contains_key(&prefix) {
             return None;
         }
         Some((prefix, NextHop::new(self.numbers.host())))
     }
 
     /// Prefixes to look at: those told, those that wait, and those within them that depend on them; some more than once.
-    fn affected<'a, A: Side>(
+    fn affected<'a, A: RouteFamily>(
         &'a mut self,
         state: &'a State,
         changes: &'a mut Changes,
     ) -> impl Iterator<Item = Prefix<A>> + 'a {
         let (told, hiding) = (A::changed(changes), A::hiding(changes));
-        let half = &*A::half(self);
+        let half = &*A::of(self);
         let all = changes.all.then(|| every(half, state)).into_iter().flatten();
         let told = told.into_iter().flat_map(|prefix| neighbours_in(state, prefix).chain([prefix]));
         let main = A::tables(&state.routes).get(&MAIN);
@@ -307,23 +307,23 @@ impl Resolver {
     }
 
     /// What has to change for a prefix. The new number has a use more then.
-    fn change<A: Side>(
+    fn change<A: RouteFamily>(
         &mut self,
         prefix: Prefix<A>,
         state: &State,
         plane: &mut dyn Plane,
     ) -> Result<Option<Change<A>>, ControlError> {
-        let held = A::half(self).routes.get(&prefix).copied();
+        let held = A::of(self).routes.get(&prefix).copied();
         let Some(target) = state.target(prefix) else { return Ok(held.map(|_| (prefix, None))) };
         if held.is_some_and(|n| self.numbers.target(n) == Some(&target)) {
             return Ok(None);
         }
-        let number = self.numbers.take(&target, held.unwrap_or(0), state, plane)?;
+        let number = self.numbers.acquire(&target, held.unwrap_or(0), state, plane)?;
         Ok(Some((prefix, NextHop::new(number))))
     }
 
     /// Hands changes to the data plane, one by one if together they do not fit.
-    fn publish<A: Side>(
+    fn publish<A: RouteFamily>(
         &mut self,
         mut batch: Vec<Change<A>>,
         plane: &mut dyn Plane,
@@ -336,14 +336,14 @@ impl Resolver {
             if A::push(plane, piece).is_err() {
                 return self.publish_each(left, plane);
             }
-            piece.iter().for_each(|change| self.done(*change));
+            piece.iter().for_each(|change| self.record(*change));
             plane.alive(self.unplaced());
             left = rest;
         }
         Ok(())
     }
 
-    fn publish_each<A: Side>(
+    fn publish_each<A: RouteFamily>(
         &mut self,
         batch: &[Change<A>],
         plane: &mut dyn Plane,
@@ -356,13 +356,13 @@ impl Resolver {
             // Each try takes its time, and where many do not fit the next ones won't either.
             let tried = (refused < TRIES).then(|| A::push(plane, &[change]));
             if matches!(tried, Some(Ok(()))) {
-                self.done(change);
+                self.record(change);
                 continue;
             }
             refused += 1;
-            A::half(self).pending.insert(change.0);
-            A::half(self).unplaced += 1;
-            self.give(change.1);
+            A::of(self).pending.insert(change.0);
+            A::of(self).unplaced += 1;
+            self.drop_use(change.1);
             if let Some(Err(e)) = tried {
                 first = first.and(Err(e.into()));
             }
@@ -370,22 +370,25 @@ impl Resolver {
         first
     }
 
-    fn done<A: Side>(&mut self, (prefix, next_hop): Change<A>) {
-        let routes = &mut A::half(self).routes;
+    fn record<A: RouteFamily>(&mut self, (prefix, next_hop): Change<A>) {
+        let routes = &mut A::of(self).routes;
         let old = match next_hop {
             Some(next_hop) => routes.insert(prefix, next_hop.get()),
             None => routes.remove(&prefix),
         };
-        self.give(old.and_then(NextHop::new));
+        self.drop_use(old.and_then(NextHop::new));
     }
 
-    fn give(&mut self, number: Option<NextHop>) {
-        number.into_iter().for_each(|number| self.numbers.give(number.get()));
+    fn drop_use(&mut self, number: Option<NextHop>) {
+        number.into_iter().for_each(|number| self.numbers.drop_use(number.get()));
     }
 }
 
 /// All prefixes that there are or should be; some more than once.
-fn every<'a, A: Side>(half: &'a Half<A>, state: &'a State) -> impl Iterator<Item = Prefix<A>> + 'a {
+fn every<'a, A: RouteFamily>(
+    half: &'a FamilyState<A>,
+    state: &'a State,
+) -> impl Iterator<Item = Prefix<A>> + 'a {
     let tables = A::tables(&state.routes);
     let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
     let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));

@@ -59,7 +59,7 @@ impl Changes {
 }
 
 /// Why a message does not fit what was told before: something was missed.
-pub type Doubt = &'static str;
+pub type Inconsistency = &'static str;
 
 /// Links, addresses, neighbours, routes, next-hop objects, rules and settings of a network namespace.
 ///
@@ -102,8 +102,8 @@ const ALL: i32 = -1;
 impl State {
     /// Takes a change in, and notes what may have to be brought to the data plane.
     ///
-    /// Returns a doubt when the change does not fit what was told before; it is taken in all the same.
-    pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Doubt> {
+    /// Returns a inconsistency when the change does not fit what was told before; it is taken in all the same.
+    pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Inconsistency> {
         self.apply_alive(event, changes, &mut || {})
     }
 
@@ -113,7 +113,7 @@ impl State {
         event: Event,
         changes: &mut Changes,
         alive: &mut dyn FnMut(),
-    ) -> Option<Doubt> {
+    ) -> Option<Inconsistency> {
         match event {
             Event::Link(link) => self.link(link, changes, alive),
             Event::LinkGone(dev) => self.link_gone(dev, changes, alive),
@@ -143,7 +143,7 @@ impl State {
         None
     }
 
-    fn route(&mut self, route: Route, mode: Mode, changes: &mut Changes) -> Option<Doubt> {
+    fn route(&mut self, route: Route, mode: Mode, changes: &mut Changes) -> Option<Inconsistency> {
         let Route { table, net, path, dead } = route;
         self.note_dead(&path, &dead, changes);
         changes.route(table, net);
@@ -153,15 +153,15 @@ impl State {
         }
     }
 
-    fn add<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: Path, mode: Mode) -> Option<Doubt> {
+    fn add<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: Path, mode: Mode) -> Option<Inconsistency> {
         let id = self.routes.paths.take(path);
-        let (new, doubt) = A::added(&self.routes.paths, self.routes.get(table, prefix), id, mode);
+        let (new, inconsistency) = A::added(&self.routes.paths, self.routes.get(table, prefix), id, mode);
         self.routes.set(table, prefix, &new);
         self.routes.paths.give(id);
-        doubt
+        inconsistency
     }
 
-    fn route_gone(&mut self, route: Route, changes: &mut Changes) -> Option<Doubt> {
+    fn route_gone(&mut self, route: Route, changes: &mut Changes) -> Option<Inconsistency> {
         changes.route(route.table, route.net);
         let known = match route.net {
             Net::V4(prefix) => self.remove(route.table, prefix, &route.path),

@@ -22,7 +22,7 @@ pub(super) trait Ip: Address {
     fn net(prefix: Prefix<Self>) -> Net;
     fn tables(routes: &Routes) -> &Tables<Self>;
     fn tables_mut(routes: &mut Routes) -> &mut Tables<Self>;
-    /// What is left of a prefix when a route comes or goes; and whether that is in doubt.
+    /// What is left of a prefix when a route comes or goes; and whether that is in inconsistency.
     fn added(paths: &Paths, old: &[PathId], id: PathId, mode: Mode) -> (Vec<PathId>, Option<&'static str>);
     /// `None` when there was no such route.
     fn removed(paths: &mut Paths, old: &[PathId], path: &Path) -> Option<Vec<PathId>>;
@@ -213,7 +213,7 @@ impl Ip for u32 {
             return (new, None);
         }
         let peers = peers(paths, old, paths.get(id));
-        let doubt = match mode {
+        let inconsistency = match mode {
             Mode::New if !peers.is_empty() => Some("a new route was there in another form"),
             Mode::Replace if peers.is_empty() => Some("the route that was replaced was not there"),
             _ => None,
@@ -225,7 +225,7 @@ impl Ip for u32 {
             Mode::Replace => peers.start..peers.end.min(peers.start + 1),
         };
         new.splice(place, [id]);
-        (new, doubt)
+        (new, inconsistency)
     }
 
     fn removed(paths: &mut Paths, old: &[PathId], path: &Path) -> Option<Vec<PathId>> {

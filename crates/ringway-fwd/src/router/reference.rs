@@ -78,8 +78,8 @@ impl<P: Plane> Plane for Both<P> {
         self.plane.limits()
     }
 
-    fn begins(&mut self, next_hop: NextHop) {
-        self.plane.begins(next_hop);
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
+        self.plane.reset_counters_for(next_hop);
     }
 
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {

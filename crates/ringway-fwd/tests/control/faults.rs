@@ -96,5 +96,5 @@ fn flaps_are_followed_one_by_one() {
     bed.equal();
     let health = bed.health();
     assert!(health.events >= 22_000, "{health:?}");
-    assert_eq!((health.syncs, health.doubts, health.overruns), (1, 0, 0), "{health:?}");
+    assert_eq!((health.syncs, health.inconsistencies, health.overruns), (1, 0, 0), "{health:?}");
 }

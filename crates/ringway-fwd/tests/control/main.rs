@@ -87,10 +87,10 @@ impl Bed {
             self.settle();
             let now = self.health();
             assert_eq!(
-                (now.syncs, now.doubts),
-                (before.syncs, before.doubts),
+                (now.syncs, now.inconsistencies),
+                (before.syncs, before.inconsistencies),
                 "after {command}: {:?}",
-                now.doubt
+                now.inconsistency
             );
         }
         self.equal();

@@ -281,7 +281,7 @@ impl Plane for Control {
     }
 
     /// Programs that may still count for the one before have left: a number waits for them before it is used again.
-    fn begins(&mut self, next_hop: NextHop) {
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
         match self.counted(next_hop) {
             (0, 0) => None,
             counted => self.before.insert(next_hop, counted),

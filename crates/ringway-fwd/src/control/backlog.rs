@@ -7,15 +7,15 @@ use super::ControlError;
 use super::event::{Event, Family, Mode, Net};
 use super::health::Health;
 use super::pieces::Alive;
-use super::socket::{Changing, Heard};
-use super::state::Doubt;
+use super::socket::{ChangeSocket, SocketState};
+use super::state::Inconsistency;
 
 /// Changes kept while the tables are read.
 const KEPT: usize = 1 << 18;
 
 /// Changes told while the tables are read.
 #[derive(Default)]
-pub(super) struct Later {
+pub(super) struct Backlog {
     pub(super) events: Vec<Event>,
     pub(super) lost: Option<Loss>,
 }
@@ -33,22 +33,22 @@ pub(super) struct Touched {
 #[derive(Clone, Copy)]
 pub(super) enum Loss {
     Overrun,
-    Doubt(Doubt),
+    Inconsistency(Inconsistency),
 }
 
 impl Loss {
     pub(super) fn count(self, health: &mut Health) {
         match self {
             Self::Overrun => health.overruns += 1,
-            Self::Doubt(doubt) => {
-                health.doubts += 1;
-                health.doubt = Some(doubt);
+            Self::Inconsistency(inconsistency) => {
+                health.inconsistencies += 1;
+                health.inconsistency = Some(inconsistency);
             }
         }
     }
 }
 
-impl Later {
+impl Backlog {
     pub(super) fn v6_routes(&self) -> bool {
         let v6 = |e: &Event| matches!(e, Event::Route(route, _) | Event::RouteGone(route) if route.path.family == Family::V6);
         self.events.iter().any(v6)
@@ -76,15 +76,19 @@ impl Later {
         times.values().any(|(times, replaced)| *replaced && (*times > 1 || silent))
     }
 
-    pub(super) fn hear(&mut self, changing: &mut Changing, alive: Alive<'_>) -> Result<(), ControlError> {
+    pub(super) fn read_from(
+        &mut self,
+        changes_socket: &mut ChangeSocket,
+        alive: Alive<'_>,
+    ) -> Result<(), ControlError> {
         loop {
             alive();
-            match changing.hear(|event| self.events.push(event))? {
-                Heard::More if self.events.len() > KEPT => self.lost = Some(Loss::Overrun),
-                Heard::More => {}
-                Heard::Lost => self.lost = Some(Loss::Overrun),
-                Heard::Unread(why) => self.lost = Some(Loss::Doubt(why)),
-                Heard::All => return Ok(()),
+            match changes_socket.read_datagram(|event| self.events.push(event))? {
+                SocketState::More if self.events.len() > KEPT => self.lost = Some(Loss::Overrun),
+                SocketState::More => {}
+                SocketState::Lost => self.lost = Some(Loss::Overrun),
+                SocketState::Unread(why) => self.lost = Some(Loss::Inconsistency(why)),
+                SocketState::All => return Ok(()),
             }
             if self.lost.is_some() {
                 self.events.clear();
@@ -112,7 +116,7 @@ mod tests {
         let net = |n: u8| Net::V4(format!("192.0.2.{n}/32").parse().unwrap());
         let route = |n, mode| Event::Route(blackhole(net(n)), mode);
         let gone = |n| Event::RouteGone(blackhole(net(n)));
-        let replaced = |events: &[Event]| Later { events: events.to_vec(), lost: None }.replaced();
+        let replaced = |events: &[Event]| Backlog { events: events.to_vec(), lost: None }.replaced();
         assert!(replaced(&[route(1, Mode::Replace), gone(1)]));
         assert!(replaced(&[route(1, Mode::First), route(1, Mode::Replace)]));
         assert!(replaced(&[route(1, Mode::Replace), Event::LinkGone(7)]), "routes go with it unsaid");
