@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use ringway_fuzz::{Input, one_line};
 use ringway_fwd::control::event::{Mode, Route};
-use ringway_fwd::control::{Changes, Event, Family, Resolver, State};
+use ringway_fwd::control::{Pulse, Changes, Event, Family, Resolver, State};
 use ringway_fwd::fuzz::events;
 use ringway_fwd::router::reference::Reference;
 
@@ -41,19 +41,19 @@ fuzz_target!(|bytes: &[u8]| {
         let (dump, bytes) = (input.u8() & 1 == 0, datagram(&mut input));
         let mut changes = Changes::default();
         for event in events(&bytes, dump) {
-            state.apply(event, &mut changes);
+            state.apply(event, &mut changes, &mut Pulse::none());
         }
         resolver.update(&state, changes, &mut plane).expect("there is room for all of this");
         let mark = resolver.mark();
         resolver.release(mark);
     }
-    assert_eq!((resolver.audit(&state), resolver.pending(), resolver.unplaced()), (0, 0, 0));
+    assert_eq!((resolver.audit(&state, &mut Pulse::none()), resolver.pending(), resolver.unplaced()), (0, 0, 0));
     state.unsupported().iter().for_each(|what| one_line(what));
 
     let mut again = State::default();
     for (table, net, path) in state.all_routes() {
         let route = Route { table, net, path: path.clone(), dead: Vec::new() };
-        again.apply(Event::Route(route, Mode::Append), &mut Changes::default());
+        again.apply(Event::Route(route, Mode::Append), &mut Changes::default(), &mut Pulse::none());
     }
     for family in [Family::V4, Family::V6] {
         assert_eq!(state.route_digest(family), again.route_digest(family));

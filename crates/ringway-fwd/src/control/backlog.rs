@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::ControlError;
 use super::event::{Event, Family, Mode, Net};
 use super::health::Health;
-use super::pieces::Alive;
+use super::pulse::Pulse;
 use super::socket::{ChangeSocket, SocketState};
 use super::state::Inconsistency;
 
@@ -79,10 +79,10 @@ impl Backlog {
     pub(super) fn read_from(
         &mut self,
         changes_socket: &mut ChangeSocket,
-        alive: Alive<'_>,
+        pulse: &mut Pulse<'_>,
     ) -> Result<(), ControlError> {
         loop {
-            alive();
+            pulse.beat();
             match changes_socket.read_datagram(|event| self.events.push(event))? {
                 SocketState::More if self.events.len() > KEPT => self.lost = Some(Loss::Overrun),
                 SocketState::More => {}

@@ -10,7 +10,7 @@ use super::backlog::{Backlog, Loss, Touched};
 use super::decode::hash;
 use super::event::{Event, Family, Net};
 use super::health::Health;
-use super::pieces::{Alive, PIECE, beating};
+use super::pulse::{PIECE, Pulse, pulsing};
 use super::socket::{ChangeSocket, Dump, QuerySocket, SocketState};
 use super::state::{Changes, State};
 use super::tables::item;
@@ -62,7 +62,7 @@ pub enum Check {
 /// use std::time::Instant;
 /// use ringway_fwd::control::{Follower, Options};
 /// let mut follower = Follower::open(Options::default())?;
-/// let changes = follower.poll(Instant::now())?;
+/// let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
 /// println!("{} routes, {}", follower.state().routes(), changes.is_empty());
 /// # Ok::<(), ringway_fwd::control::ControlError>(())
 /// ```
@@ -89,15 +89,7 @@ impl Follower {
     ///
     /// # Errors
     /// [`ControlError::Os`] when the system refuses a socket or a table, [`ControlError::Restless`] when tables do not hold still.
-    pub fn open(options: Options) -> Result<Self, ControlError> {
-        Self::open_alive(options, &mut || {})
-    }
-
-    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_alive(options: Options, alive: &mut dyn FnMut()) -> Result<Self, ControlError> {
+    pub fn open(options: Options, pulse: &mut Pulse<'_>) -> Result<Self, ControlError> {
         let now = Instant::now();
         let mut follower = Self {
             changes_socket: ChangeSocket::open(options.buffer)?,
@@ -110,7 +102,7 @@ impl Follower {
             synced: now,
             due: now,
         };
-        follower.sync_alive(alive)?;
+        follower.sync(pulse)?;
         Ok(follower)
     }
 
@@ -137,21 +129,13 @@ impl Follower {
     ///
     /// # Errors
     /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
-    pub fn poll(&mut self, now: Instant) -> Result<Changes, ControlError> {
-        self.poll_alive(now, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again, since to read tables or to look at all routes may take seconds.
-    ///
-    /// # Errors
-    /// As [`poll`](Self::poll).
-    pub fn poll_alive(&mut self, now: Instant, alive: &mut dyn FnMut()) -> Result<Changes, ControlError> {
-        self.read_socket(alive)?;
+    pub fn poll(&mut self, now: Instant, pulse: &mut Pulse<'_>) -> Result<Changes, ControlError> {
+        self.read_socket(pulse)?;
         if self.must_resync && now >= self.synced + self.pause() {
-            self.sync_alive(alive)?;
+            self.sync(pulse)?;
         }
         if now >= self.due && !self.must_resync {
-            self.check_alive(alive)?;
+            self.check(pulse)?;
         }
         Ok(std::mem::take(&mut self.changes))
     }
@@ -160,28 +144,24 @@ impl Follower {
     ///
     /// # Errors
     /// As [`open`](Self::open); then the old state stays.
-    pub fn sync(&mut self) -> Result<(), ControlError> {
-        self.sync_alive(&mut || {})
-    }
-
-    fn sync_alive(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
+    pub fn sync(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         let started = Instant::now();
         // Reading drops what was told before: until it is done the old state lacks that.
         (self.health.in_sync, self.must_resync) = (false, true);
-        let read = self.read_patiently(alive);
+        let read = self.read_patiently(pulse);
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
-        self.merge(state, alive);
+        self.merge(state, pulse);
         self.health.syncs += 1;
         (self.health.in_sync, self.must_resync) = (sure, false);
         self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
         Ok(())
     }
 
-    fn read_patiently(&mut self, alive: Alive<'_>) -> Result<Reading, ControlError> {
+    fn read_patiently(&mut self, pulse: &mut Pulse<'_>) -> Result<Reading, ControlError> {
         for attempt in 0..TRIES {
-            match self.read(attempt < PATIENT, alive)? {
+            match self.read(attempt < PATIENT, pulse)? {
                 Some(reading) => return Ok(reading),
                 None => self.health.restarts += 1,
             }
@@ -204,20 +184,12 @@ impl Follower {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn check(&mut self) -> Result<Check, ControlError> {
-        self.check_alive(&mut || {})
-    }
-
-    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn check_alive(&mut self, alive: &mut dyn FnMut()) -> Result<Check, ControlError> {
+    pub fn check(&mut self, pulse: &mut Pulse<'_>) -> Result<Check, ControlError> {
         self.health.checks += 1;
         // a change that is in the dump, but told after it, looks like a difference the first time
-        let mut found = self.compare(alive)?;
+        let mut found = self.compare(pulse)?;
         if found == Check::Differs {
-            found = self.compare(alive)?;
+            found = self.compare(pulse)?;
         }
         self.due = Instant::now() + self.options.check_every;
         match found {
@@ -226,7 +198,7 @@ impl Follower {
             Check::Differs => {
                 self.health.in_sync = false;
                 self.health.repairs += 1;
-                self.sync_alive(alive)?;
+                self.sync(pulse)?;
             }
         }
         Ok(found)
@@ -242,15 +214,15 @@ impl Follower {
         self.options.pause.max(self.health.sync_time * 2)
     }
 
-    fn read_socket(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
+    fn read_socket(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         for _ in 0..BURST {
             let Self { changes_socket, state, changes, health, .. } = self;
             let mut inconsistency = None;
             let heard = changes_socket.read_datagram(|event| {
                 health.events += 1;
-                inconsistency = state.apply_alive(event, changes, alive).or(inconsistency);
+                inconsistency = state.apply(event, changes, pulse).or(inconsistency);
             })?;
-            alive();
+            pulse.beat();
             inconsistency.into_iter().for_each(|inconsistency| self.note(Loss::Inconsistency(inconsistency)));
             match heard {
                 SocketState::More => {}
@@ -266,22 +238,22 @@ impl Follower {
     ///
     /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
     /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
-    fn read(&mut self, patient: bool, alive: Alive<'_>) -> Result<Option<Reading>, ControlError> {
+    fn read(&mut self, patient: bool, pulse: &mut Pulse<'_>) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut backlog = Backlog::default();
         while self.changes_socket.read_datagram(drop)? != SocketState::All {
-            alive(); // what is older than what is read now
+            pulse.beat(); // what is older than what is read now
         }
         for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
-            let take = |event| _ = state.apply(event, &mut unused);
+            let take = |event| _ = state.apply(event, &mut unused, &mut Pulse::none());
             let whole =
-                self.queries.dump(dump, take, || backlog.read_from(&mut self.changes_socket, alive))?;
+                self.queries.dump(dump, take, || backlog.read_from(&mut self.changes_socket, pulse))?;
             unused = Changes::default();
             if !whole || patient && backlog.v6_routes() {
                 return Ok(None);
             }
         }
-        backlog.read_from(&mut self.changes_socket, alive)?;
+        backlog.read_from(&mut self.changes_socket, pulse)?;
         if let Some(loss) = backlog.lost {
             loss.count(&mut self.health);
             return Ok(None);
@@ -292,15 +264,15 @@ impl Follower {
         }
         self.health.events += backlog.events.len() as u64;
         for event in backlog.events {
-            alive();
-            state.apply_alive(event, &mut unused, alive); // what came before its part of the dump does not fit, and does no harm
+            pulse.beat();
+            state.apply(event, &mut unused, pulse); // what came before its part of the dump does not fit, and does no harm
         }
         state.ghosts.clear();
         Ok(Some(Reading { state, sure }))
     }
 
-    fn merge(&mut self, state: State, alive: Alive<'_>) {
-        let new = state.differences(&self.state, alive);
+    fn merge(&mut self, state: State, pulse: &mut Pulse<'_>) {
+        let new = state.differences(&self.state, pulse);
         self.changes.v4.extend(new.v4);
         self.changes.v6.extend(new.v6);
         self.changes.local6.extend(new.local6);
@@ -310,19 +282,19 @@ impl Follower {
         self.state = state;
     }
 
-    fn compare(&mut self, alive: Alive<'_>) -> Result<Check, ControlError> {
-        self.read_socket(alive)?;
+    fn compare(&mut self, pulse: &mut Pulse<'_>) -> Result<Check, ControlError> {
+        self.read_socket(pulse)?;
         let mut backlog = Backlog::default();
-        let asked = self.ask(&mut backlog, alive);
+        let asked = self.ask(&mut backlog, pulse);
         let v6_moved = backlog.v6_routes();
         // However the queries ended: these changes are told once.
-        let Touched { routes: touched, neighbours, more } = self.apply_backlog(backlog, alive);
+        let Touched { routes: touched, neighbours, more } = self.apply_backlog(backlog, pulse);
         let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
         if self.must_resync || more {
             return Ok(Check::Busy);
         }
         let mut equal = |family| {
-            self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched, alive)
+            self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched, pulse)
         };
         Ok(match () {
             () if probe.other_digest_but(&neighbours) != self.state.other_digest_but(&neighbours) => {
@@ -340,13 +312,13 @@ impl Follower {
     fn ask(
         &mut self,
         backlog: &mut Backlog,
-        alive: Alive<'_>,
+        pulse: &mut Pulse<'_>,
     ) -> Result<Option<(State, Items)>, ControlError> {
         let changes_socket = &mut self.changes_socket;
-        let mut meanwhile = |backlog: &mut Backlog| backlog.read_from(changes_socket, alive);
+        let mut meanwhile = |backlog: &mut Backlog| backlog.read_from(changes_socket, pulse);
         let (mut probe, mut unused) = (State::default(), Changes::default());
         for dump in Dump::SMALL {
-            let take = |event| _ = probe.apply(event, &mut unused);
+            let take = |event| _ = probe.apply(event, &mut unused, &mut Pulse::none());
             if !self.queries.dump(dump, take, || meanwhile(backlog))? {
                 return Ok(None);
             }
@@ -369,13 +341,13 @@ impl Follower {
     }
 
     /// Applies what came meanwhile.
-    fn apply_backlog(&mut self, backlog: Backlog, alive: Alive<'_>) -> Touched {
+    fn apply_backlog(&mut self, backlog: Backlog, pulse: &mut Pulse<'_>) -> Touched {
         let mut touched = Touched { more: backlog.lost.is_some(), ..Touched::default() };
         if let Some(loss) = backlog.lost {
             self.note(loss);
         }
         for event in backlog.events {
-            alive();
+            pulse.beat();
             self.health.events += 1;
             match &event {
                 Event::Route(route, _) | Event::RouteGone(route) => {
@@ -385,7 +357,7 @@ impl Follower {
                 Event::NeighbourGone(dev, addr) => _ = touched.neighbours.insert((*addr, *dev)),
                 _ => touched.more = true,
             }
-            if let Some(inconsistency) = self.state.apply_alive(event, &mut self.changes, alive) {
+            if let Some(inconsistency) = self.state.apply(event, &mut self.changes, pulse) {
                 self.note(Loss::Inconsistency(inconsistency));
             }
         }
@@ -413,9 +385,9 @@ impl Follower {
     }
 }
 
-fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, alive: Alive<'_>) -> u64 {
+fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, pulse: &mut Pulse<'_>) -> u64 {
     let without: HashSet<u64> = without.iter().map(hash).collect();
-    let counted = beating(routes, PIECE, alive).filter(|(key, _)| !without.contains(key));
+    let counted = pulsing(routes, PIECE, pulse).filter(|(key, _)| !without.contains(key));
     counted.fold(0, |sum: u64, (_, item)| sum.wrapping_add(*item))
 }
 
@@ -449,8 +421,10 @@ mod tests {
     /// Reading needs no privilege: this looks at the namespace that the test runs in.
     #[test]
     fn a_difference_is_found_and_repaired() {
-        let mut follower = Follower::open(Options::default()).unwrap();
-        let sure = |f: &mut Follower| (0..100).map(|_| f.check().unwrap()).find(|c| *c != Check::Busy);
+        let mut follower = Follower::open(Options::default(), &mut Pulse::none()).unwrap();
+        let sure = |f: &mut Follower| {
+            (0..100).map(|_| f.check(&mut Pulse::none()).unwrap()).find(|c| *c != Check::Busy)
+        };
         assert_eq!(sure(&mut follower), Some(Check::Equal));
         for family in [Family::V4, Family::V6] {
             let net = match family {
@@ -458,7 +432,7 @@ mod tests {
                 Family::V6 => Net::V6("2001:db8::7/128".parse().unwrap()),
             };
             let ours = blackhole(family, net, 77, 3);
-            follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default());
+            follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default(), &mut Pulse::none());
             assert_eq!(sure(&mut follower), Some(Check::Differs));
             assert!(follower.health().in_sync, "repaired");
             assert!(follower.state().all_routes().all(|(table, ..)| table != 77));

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 use super::event::{Address, Family, Link, Object, Path, Via};
 use super::paths::PathId;
-use super::pieces::{Alive, PIECE, beating};
+use super::pulse::{PIECE, Pulse, pulsing};
 use super::state::{Changes, MAIN, State};
 use super::tables::{Ip, fewer, item};
 
@@ -35,11 +35,11 @@ enum Loss {
 type Rewrite = HashMap<PathId, Option<PathId>>;
 
 impl State {
-    pub(super) fn link(&mut self, link: Link, changes: &mut Changes, alive: Alive<'_>) {
+    pub(super) fn link(&mut self, link: Link, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         let dev = link.index;
         let (up, running, carrier) = (link.up, link.running, link.carrier);
         if !(up && running) {
-            self.objects_of(dev, changes, alive);
+            self.objects_of(dev, changes, pulse);
         }
         let old = self.links.get(&dev);
         if old == Some(&link) {
@@ -50,8 +50,8 @@ impl State {
         changes.all |= old.is_some_and(|old| old.carrier != carrier) && self.ignores_linkdown(dev);
         self.links.insert(dev, link);
         if was_up && !up {
-            self.lose_v4(dev, Loss::Down, changes, alive);
-            self.lose_v6(dev, Loss::Down, changes, alive);
+            self.lose_v4(dev, Loss::Down, changes, pulse);
+            self.lose_v6(dev, Loss::Down, changes, pulse);
         }
         if !was_up && up {
             self.dead.remove(&(Family::V4, dev));
@@ -59,12 +59,12 @@ impl State {
         }
     }
 
-    pub(super) fn link_gone(&mut self, dev: u32, changes: &mut Changes, alive: Alive<'_>) {
+    pub(super) fn link_gone(&mut self, dev: u32, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         changes.hops = true;
         self.links.remove(&dev);
-        self.objects_of(dev, changes, alive);
-        self.lose_v4(dev, Loss::Gone, changes, alive);
-        self.lose_v6(dev, Loss::Gone, changes, alive);
+        self.objects_of(dev, changes, pulse);
+        self.lose_v4(dev, Loss::Gone, changes, pulse);
+        self.lose_v6(dev, Loss::Gone, changes, pulse);
         for family in [Family::V4, Family::V6] {
             self.dead.remove(&(family, dev));
             self.settings.remove(&(family, dev.cast_signed()));
@@ -83,21 +83,21 @@ impl State {
         }
     }
 
-    pub(super) fn address_gone(&mut self, address: Address, changes: &mut Changes, alive: Alive<'_>) {
+    pub(super) fn address_gone(&mut self, address: Address, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         if !self.addresses.remove(&address) {
             return;
         }
         if !self.addresses.iter().any(|a| a.addr == address.addr) {
-            self.lose_source(address.addr, changes, alive);
+            self.lose_source(address.addr, changes, pulse);
         }
         let v4 = |a: &Address| a.dev == address.dev && a.addr.is_ipv4();
         if address.addr.is_ipv4() && !self.addresses.iter().any(v4) {
-            self.lose_v4(address.dev, Loss::Addresses, changes, alive);
+            self.lose_v4(address.dev, Loss::Addresses, changes, pulse);
         }
     }
 
     /// IPv4 routes all of whose hops are dead are removed; an interface that is gone takes its multipath routes along at once.
-    fn lose_v4(&mut self, dev: u32, loss: Loss, changes: &mut Changes, alive: Alive<'_>) {
+    fn lose_v4(&mut self, dev: u32, loss: Loss, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         changes.hops |= self.dead.insert((Family::V4, dev));
         let lost = |path: &Path| match &path.via {
             Via::Hops(hops) if hops.iter().any(|hop| hop.dev == dev) => {
@@ -106,19 +106,19 @@ impl State {
             }
             _ => false,
         };
-        let rewrite = self.choose::<u32>(lost, alive);
+        let rewrite = self.choose::<u32>(lost, pulse);
         if loss == Loss::Addresses {
-            self.remember(&rewrite, |path| path.protocol == KERNEL, alive);
+            self.remember(&rewrite, |path| path.protocol == KERNEL, pulse);
         }
-        self.rewrite::<u32>(&rewrite, changes, alive);
+        self.rewrite::<u32>(&rewrite, changes, pulse);
     }
 
     /// IPv6 routes lose single hops to an interface that is gone, and are removed with the last live one.
-    fn lose_v6(&mut self, dev: u32, loss: Loss, changes: &mut Changes, alive: Alive<'_>) {
+    fn lose_v6(&mut self, dev: u32, loss: Loss, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         changes.hops |= self.dead.insert((Family::V6, dev));
         let mut shorter = Vec::new();
         let mut rewrite = Rewrite::new();
-        let all = beating(self.routes.paths.all(), PIECE, alive);
+        let all = pulsing(self.routes.paths.all(), PIECE, pulse);
         for (id, path) in all.filter(|(_, path)| path.family == Family::V6) {
             let Via::Hops(hops) = &path.via else { continue };
             if !hops.iter().any(|hop| hop.dev == dev) {
@@ -133,12 +133,12 @@ impl State {
             }
         }
         rewrite.extend(self.made(shorter));
-        self.finish::<u128>(rewrite, changes, alive);
+        self.finish::<u128>(rewrite, changes, pulse);
     }
 
     /// An address is not ours any more: IPv4 routes of table main that name it as source are removed, those of IPv6 forget it.
-    fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes, alive: Alive<'_>) {
-        let all = beating(self.routes.paths.all(), PIECE, alive);
+    fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes, pulse: &mut Pulse<'_>) {
+        let all = pulsing(self.routes.paths.all(), PIECE, pulse);
         let named: Vec<_> = all.filter(|(_, path)| path.source == Some(addr)).collect();
         if named.is_empty() {
             return;
@@ -147,12 +147,12 @@ impl State {
             IpAddr::V4(_) => {
                 let named: HashSet<_> = named.iter().map(|(id, _)| *id).collect();
                 let main = u32::tables(&self.routes).get(&MAIN);
-                let slots = beating(main.into_iter().flat_map(|table| table.iter()), PIECE, alive);
+                let slots = pulsing(main.into_iter().flat_map(|table| table.iter()), PIECE, pulse);
                 let hit = slots.filter(|(_, ids)| ids.iter().any(|id| named.contains(id)));
                 let left = |ids: &[PathId]| ids.iter().copied().filter(|id| !named.contains(id)).collect();
                 let new: Vec<(_, Vec<_>)> = hit.map(|(prefix, ids)| (prefix, left(ids))).collect();
-                self.remember(&named.iter().map(|id| (*id, None)).collect(), |_| true, alive);
-                for (prefix, ids) in beating(new, PIECE, alive) {
+                self.remember(&named.iter().map(|id| (*id, None)).collect(), |_| true, pulse);
+                for (prefix, ids) in pulsing(new, PIECE, pulse) {
                     self.routes.set(MAIN, prefix, &ids);
                     changes.v4.push(prefix);
                 }
@@ -161,22 +161,22 @@ impl State {
                 let without = |(id, path): (PathId, &Path)| (id, Some(Path { source: None, ..path.clone() }));
                 let new = named.into_iter().map(without).collect();
                 let rewrite = self.made(new);
-                self.finish::<u128>(rewrite, changes, alive);
+                self.finish::<u128>(rewrite, changes, pulse);
             }
         }
     }
 
     /// Objects through an interface that can't be sent to.
-    fn objects_of(&mut self, dev: u32, changes: &mut Changes, alive: Alive<'_>) {
+    fn objects_of(&mut self, dev: u32, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         let through = self.objects.iter().filter(|(_, o)| matches!(o, Object::Hop(hop) if hop.dev == dev));
         let ids: Vec<_> = through.map(|(id, _)| *id).collect();
         if !ids.is_empty() {
-            self.objects_gone(ids, changes, alive);
+            self.objects_gone(ids, changes, pulse);
         }
     }
 
     /// Objects are removed: from their groups, those that become empty too, and with all their routes.
-    pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes, alive: Alive<'_>) {
+    pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         changes.hops = true;
         for id in &ids {
             self.objects.remove(id);
@@ -190,14 +190,14 @@ impl State {
         }
         self.objects.retain(|id, _| !ids.contains(id));
         let through = |path: &Path| matches!(path.via, Via::Object(id) if ids.contains(&id));
-        let (v4, v6) = (self.choose::<u32>(through, alive), self.choose::<u128>(through, alive));
-        self.rewrite::<u32>(&v4, changes, alive);
-        self.rewrite::<u128>(&v6, changes, alive);
+        let (v4, v6) = (self.choose::<u32>(through, pulse), self.choose::<u128>(through, pulse));
+        self.rewrite::<u32>(&v4, changes, pulse);
+        self.rewrite::<u128>(&v6, changes, pulse);
     }
 
     /// Paths of a family to be removed.
-    fn choose<A: Ip>(&self, lost: impl Fn(&Path) -> bool, alive: Alive<'_>) -> Rewrite {
-        let all = beating(self.routes.paths.all(), PIECE, alive).filter(|(_, path)| path.family == A::FAMILY);
+    fn choose<A: Ip>(&self, lost: impl Fn(&Path) -> bool, pulse: &mut Pulse<'_>) -> Rewrite {
+        let all = pulsing(self.routes.paths.all(), PIECE, pulse).filter(|(_, path)| path.family == A::FAMILY);
         all.filter(|(_, path)| lost(path)).map(|(id, _)| (id, None)).collect()
     }
 
@@ -207,29 +207,29 @@ impl State {
     }
 
     /// Rewrites, and gives back what [`made`](Self::made) took.
-    fn finish<A: Ip>(&mut self, rewrite: Rewrite, changes: &mut Changes, alive: Alive<'_>) {
-        self.rewrite::<A>(&rewrite, changes, alive);
+    fn finish<A: Ip>(&mut self, rewrite: Rewrite, changes: &mut Changes, pulse: &mut Pulse<'_>) {
+        self.rewrite::<A>(&rewrite, changes, pulse);
         rewrite.into_values().flatten().for_each(|id| self.routes.paths.give(id));
     }
 
-    fn rewrite<A: Ip>(&mut self, rewrite: &Rewrite, changes: &mut Changes, alive: Alive<'_>) {
+    fn rewrite<A: Ip>(&mut self, rewrite: &Rewrite, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         if rewrite.is_empty() {
             return;
         }
-        for (table, prefix) in self.routes.rewrite::<A>(rewrite, alive) {
+        for (table, prefix) in self.routes.rewrite::<A>(rewrite, pulse) {
             changes.route(table, A::net(prefix));
         }
     }
 
     /// Notes routes of IPv4 about to be removed, of which the kernel may still tell.
-    fn remember(&mut self, rewrite: &Rewrite, which: impl Fn(&Path) -> bool, alive: Alive<'_>) {
+    fn remember(&mut self, rewrite: &Rewrite, which: impl Fn(&Path) -> bool, pulse: &mut Pulse<'_>) {
         if self.ghosts.len() > GHOSTS {
             self.ghosts.clear();
         }
         let paths = &self.routes.paths;
         let told = |id: &&PathId| rewrite.contains_key(id) && which(paths.get(**id));
         for (table, t) in u32::tables(&self.routes) {
-            for (prefix, ids) in beating(t.iter(), PIECE, alive) {
+            for (prefix, ids) in pulsing(t.iter(), PIECE, pulse) {
                 let items = ids.iter().filter(told).map(|id| item(*table, u32::net(prefix), paths.hash(*id)));
                 self.ghosts.extend(items);
             }

@@ -13,9 +13,9 @@
 //! use ringway_fib::{Fib4, Fib6};
 //! let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
 //! let mut resolver = Resolver::new(&mut tables);
-//! let mut follower = Follower::open(Options::default())?;
+//! let mut follower = Follower::open(Options::default(), &mut Pulse::none())?;
 //! loop {
-//!     let changes = follower.poll(Instant::now())?;
+//!     let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
 //!     resolver.update(follower.state(), changes, &mut tables)?;
 //!     let mark = resolver.mark();
 //!     // ... once all forwarding threads have ended the burst that they were in:
@@ -31,7 +31,7 @@
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `implied` |
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `backlog`, `health` |
-//! | signs of life amid long work ([`PIECE`], [`Plane::alive`]) | `pieces` |
+//! | signs of life amid long work ([`Pulse`], [`Plane::pulse`]) | `pulse` |
 //! | what a prefix leads to | `target` |
 //! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
 //! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
@@ -82,8 +82,9 @@ mod health;
 mod implied;
 mod numbers;
 mod paths;
-mod pieces;
+
 mod plane;
+mod pulse;
 mod resolve;
 mod socket;
 mod state;
@@ -100,7 +101,8 @@ pub use event::{Event, Family, Hop, Kind, Net, Via};
 pub use follow::{Check, Follower, Options};
 pub use group::{BUCKETS, Buckets, Groups, flow_hash};
 pub use health::Health;
-pub use pieces::PIECE;
+
 pub use plane::{Limits, Plane, Tables};
+pub use pulse::{PIECE, Pulse};
 pub use resolve::Resolver;
 pub use state::{Changes, DEFAULT, Inconsistency, LOCAL, MAIN, State};

@@ -56,7 +56,7 @@ pub trait Plane {
     /// Long work goes on: called after each piece of it ([`PIECE`](super::PIECE)). A data plane that trusts its tables only as long as somebody looks
     /// after them has its sign of life given here. `unplaced` is how much of what was tried so far has no room; what had none before may
     /// not have been tried yet, so tables that were not whole are not to be called so before [`Resolver::update`](super::Resolver::update) has ended.
-    fn alive(&mut self, unplaced: usize) {
+    fn pulse(&mut self, unplaced: usize) {
         let _ = unplaced;
     }
 }

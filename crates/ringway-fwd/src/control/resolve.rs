@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ControlError;
 use super::event::Family;
 use super::numbers::Numbers;
-use super::pieces::{Alive, PIECE, beating, sorted};
 use super::plane::Plane;
+use super::pulse::{PIECE, Pulse, pulsing, sorted};
 use super::state::{Changes, LOCAL, MAIN, State};
 use super::tables::Ip;
 use super::target::Content;
@@ -128,7 +128,7 @@ impl Resolver {
     /// Brings changes to the data plane: entries before the routes that lead to them. The state is that after the changes.
     ///
     /// Up to [`PIECE`] routes of a family change at once. Of more, those that come or lead elsewhere are before those that go, so that no
-    /// packet finds neither, and [`Plane::alive`] is called between.
+    /// packet finds neither, and [`Plane::pulse`] is called between.
     ///
     /// # Errors
     /// The first thing that did not fit; all else has been done.
@@ -180,24 +180,19 @@ impl Resolver {
 
     /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
     /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
-    pub fn audit(&mut self, state: &State) -> usize {
-        self.audit_alive(state, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again, since it may take seconds.
-    pub fn audit_alive(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
-        let used = beating(self.numbers.used(), ENTRIES, alive);
+    pub fn audit(&mut self, state: &State, pulse: &mut Pulse<'_>) -> usize {
+        let used = pulsing(self.numbers.used(), ENTRIES, pulse);
         let entries = used.filter(|n| !self.is_current(*n, state)).count();
-        entries + self.audit_family::<u32>(state, alive) + self.audit_family::<u128>(state, alive)
+        entries + self.audit_family::<u32>(state, pulse) + self.audit_family::<u128>(state, pulse)
     }
 
-    fn audit_family<A: RouteFamily>(&mut self, state: &State, alive: Alive<'_>) -> usize {
-        let prefixes = sorted(every(A::of(self), state), alive);
+    fn audit_family<A: RouteFamily>(&mut self, state: &State, pulse: &mut Pulse<'_>) -> usize {
+        let prefixes = sorted(every(A::of(self), state), pulse);
         let wrong = |prefix: &Prefix<A>| {
             let held = A::of(self).routes.get(prefix).copied();
             held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
         };
-        beating(prefixes, PIECE, alive).filter(wrong).count()
+        pulsing(prefixes, PIECE, pulse).filter(wrong).count()
     }
 
     fn is_current(&self, number: u16, state: &State) -> bool {
@@ -232,7 +227,7 @@ impl Resolver {
         let mut first = Ok(());
         for (i, number) in numbers.into_iter().enumerate() {
             if i > 0 && i.is_multiple_of(ENTRIES) {
-                plane.alive(self.unplaced());
+                plane.pulse(self.unplaced());
             }
             if let Err(e) = self.numbers.refresh(number, state, plane) {
                 self.stale.insert(number);
@@ -250,7 +245,8 @@ impl Resolver {
         plane: &mut dyn Plane,
     ) -> Result<(), ControlError> {
         let unplaced = self.unplaced();
-        let prefixes = sorted(self.affected::<A>(state, changes), &mut || plane.alive(unplaced));
+        let prefixes =
+            sorted(self.affected::<A>(state, changes), &mut Pulse::new(&mut || plane.pulse(unplaced)));
         let half = A::of(self);
         (half.pending, half.unplaced) = (BTreeSet::new(), 0); // all pending ones are tried again
         let mut first = Ok(());
@@ -265,7 +261,7 @@ impl Resolver {
                     }
                 }
             }
-            plane.alive(self.unplaced());
+            plane.pulse(self.unplaced());
         }
         first.and(self.publish(batch, plane))
     }
@@ -337,7 +333,7 @@ impl Resolver {
                 return self.publish_each(left, plane);
             }
             piece.iter().for_each(|change| self.record(*change));
-            plane.alive(self.unplaced());
+            plane.pulse(self.unplaced());
             left = rest;
         }
         Ok(())
@@ -352,7 +348,7 @@ impl Resolver {
         let (gone, there): (Vec<_>, Vec<_>) = batch.iter().copied().partition(|change| change.1.is_none());
         let (mut first, mut refused) = (Ok(()), 0);
         for change in gone.into_iter().chain(there) {
-            plane.alive(self.unplaced());
+            plane.pulse(self.unplaced());
             // Each try takes its time, and where many do not fit the next ones won't either.
             let tried = (refused < TRIES).then(|| A::push(plane, &[change]));
             if matches!(tried, Some(Ok(()))) {

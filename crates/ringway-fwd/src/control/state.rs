@@ -8,7 +8,7 @@ use super::decode::hash;
 use super::event::{
     Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
 };
-use super::pieces::{Alive, PIECE, beating};
+use super::pulse::{PIECE, Pulse, pulsing};
 use super::tables::{Ip, Routes, item};
 use ringway_fib::{Prefix, Prefix4, Prefix6};
 
@@ -103,22 +103,17 @@ impl State {
     /// Takes a change in, and notes what may have to be brought to the data plane.
     ///
     /// Returns a inconsistency when the change does not fit what was told before; it is taken in all the same.
-    pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Inconsistency> {
-        self.apply_alive(event, changes, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again while all routes are looked at, as when an interface goes.
-    pub fn apply_alive(
+    pub fn apply(
         &mut self,
         event: Event,
         changes: &mut Changes,
-        alive: &mut dyn FnMut(),
+        pulse: &mut Pulse<'_>,
     ) -> Option<Inconsistency> {
         match event {
-            Event::Link(link) => self.link(link, changes, alive),
-            Event::LinkGone(dev) => self.link_gone(dev, changes, alive),
+            Event::Link(link) => self.link(link, changes, pulse),
+            Event::LinkGone(dev) => self.link_gone(dev, changes, pulse),
             Event::Address(address) => self.address(address, changes),
-            Event::AddressGone(address) => self.address_gone(address, changes, alive),
+            Event::AddressGone(address) => self.address_gone(address, changes, pulse),
             Event::Neighbour(Neighbour { dev, addr, link }) => {
                 if self.neighbours.insert((addr, dev), link) != Some(link) {
                     changes.neighbours.push((addr, dev));
@@ -135,7 +130,7 @@ impl State {
                 changes.hops |= self.objects.get(&id) != Some(&object);
                 self.objects.insert(id, object);
             }
-            Event::ObjectGone(id) => self.objects_gone(vec![id], changes, alive),
+            Event::ObjectGone(id) => self.objects_gone(vec![id], changes, pulse),
             Event::Rule(rule) => drop(self.rules.insert(rule)),
             Event::RuleGone(rule) => drop(self.rules.remove(&rule)),
             Event::Setting(setting) => self.setting(setting, changes),
@@ -327,7 +322,7 @@ impl State {
     }
 
     /// What may differ for the data plane between another state and this one.
-    pub(super) fn differences(&self, other: &Self, alive: Alive<'_>) -> Changes {
+    pub(super) fn differences(&self, other: &Self, pulse: &mut Pulse<'_>) -> Changes {
         let mut changes = Changes { hops: true, ..Changes::default() };
         let neighbours = |a: &Self, b: &Self, changes: &mut Changes| {
             let new = a.neighbours.iter().filter(|(key, link)| b.neighbours.get(key) != Some(link));
@@ -339,24 +334,24 @@ impl State {
             |state: &Self| -> Vec<_> { state.links.values().map(|l| (l.index, l.carrier)).collect() };
         changes.all =
             self.settings != other.settings || self.dead != other.dead || carriers(self) != carriers(other);
-        self.differing::<u32>(other, &mut changes, alive);
-        self.differing::<u128>(other, &mut changes, alive);
+        self.differing::<u32>(other, &mut changes, pulse);
+        self.differing::<u128>(other, &mut changes, pulse);
         changes
     }
 
-    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes, alive: Alive<'_>) {
+    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         for table in [MAIN, LOCAL] {
             let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
             let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
                 ids.iter().map(|id| state.routes.paths.hash(*id)).collect()
             };
-            for (prefix, ids) in beating(a.into_iter().flat_map(|t| t.iter()), PIECE, alive) {
+            for (prefix, ids) in pulsing(a.into_iter().flat_map(|t| t.iter()), PIECE, pulse) {
                 let theirs = b.map_or(&[][..], |t| t.get(prefix));
                 if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
                     changes.route(table, A::net(prefix));
                 }
             }
-            let theirs = beating(b.into_iter().flat_map(|t| t.iter()), PIECE, alive);
+            let theirs = pulsing(b.into_iter().flat_map(|t| t.iter()), PIECE, pulse);
             let gone = theirs.map(|(prefix, _)| prefix);
             let gone = gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty()));
             gone.for_each(|prefix| changes.route(table, A::net(prefix)));
@@ -386,7 +381,7 @@ mod tests {
     fn state(events: impl IntoIterator<Item = Event>) -> State {
         let mut state = State::default();
         for event in events {
-            state.apply(event, &mut Changes::default());
+            state.apply(event, &mut Changes::default(), &mut Pulse::none());
         }
         state
     }
@@ -394,8 +389,8 @@ mod tests {
     #[test]
     fn a_carrier_that_changed_unheard_is_a_difference() {
         let (before, after) = (state([link(1, true)]), state([link(1, false)]));
-        assert!(after.differences(&before, &mut || {}).all, "routes may be absent without a carrier");
-        assert!(!after.differences(&after, &mut || {}).all);
+        assert!(after.differences(&before, &mut Pulse::none()).all, "routes may be absent without a carrier");
+        assert!(!after.differences(&after, &mut Pulse::none()).all);
     }
 
     #[test]

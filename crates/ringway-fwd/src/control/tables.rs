@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::decode::hash;
 use super::event::{Family, Kind, Mode, Net, Path, Via};
 use super::paths::{PathId, Paths};
-use super::pieces::{Alive, PIECE, beating};
+use super::pulse::{PIECE, Pulse, pulsing};
 use ringway_fib::{Address, Prefix};
 
 /// `RTPROT_RA`: from router advertisements; such routes are no part of a multipath route.
@@ -151,7 +151,7 @@ impl Routes {
     pub(super) fn rewrite<A: Ip>(
         &mut self,
         to: &HashMap<PathId, Option<PathId>>,
-        alive: Alive<'_>,
+        pulse: &mut Pulse<'_>,
     ) -> Vec<(u32, Prefix<A>)> {
         let touched = |(table, prefix, ids): (u32, Prefix<A>, &[PathId])| {
             ids.iter().any(|id| to.contains_key(id)).then(|| {
@@ -160,8 +160,8 @@ impl Routes {
             })
         };
         let slots = A::tables(self).iter().flat_map(|(n, t)| t.iter().map(|(p, ids)| (*n, p, ids)));
-        let all: Vec<_> = beating(slots, PIECE, alive).filter_map(touched).collect();
-        beating(all, PIECE, alive)
+        let all: Vec<_> = pulsing(slots, PIECE, pulse).filter_map(touched).collect();
+        pulsing(all, PIECE, pulse)
             .map(|(table, prefix, mut ids)| {
                 ids.sort_by_key(|id| order(self.paths.get(*id)));
                 ids.dedup();

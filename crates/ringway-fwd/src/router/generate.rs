@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::Interface;
+use crate::control::Pulse;
 use crate::control::event::{Family, Hop, Kind, Link, Mode, Neighbour, Net, Path, Route, Via};
 use crate::control::{Changes, Event, LOCAL, MAIN, State};
 use ringway_fib::generate::Random;
@@ -112,7 +113,7 @@ pub fn state(links: Links) -> State {
         "wan" => links.wan,
         _ => links.other,
     };
-    let mut apply = |event| _ = state.apply(event, &mut changes);
+    let mut apply = |event| _ = state.apply(event, &mut changes, &mut Pulse::none());
     for name in ["lan", "wan", "other"] {
         let mtu = if name == "wan" { 1280 } else { 1500 };
         apply(Event::Link(link(dev(name), name, mtu)));

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringway_fib::NextHop;
-use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Verdict, Via};
+use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Pulse, Verdict, Via};
 use serde_json::Value;
 
 use crate::{ALONE, Bed};
@@ -269,7 +269,7 @@ fn forwarding_is_not_interrupted() {
                 bed.lab.ip(&burst);
                 bed.turn();
             }
-            bed.follower.sync().unwrap();
+            bed.follower.sync(&mut Pulse::none()).unwrap();
             bed.turn();
         }
         drop(stop);

@@ -8,8 +8,9 @@
 //!
 //! | part | module |
 //! | --- | --- |
-//! | making a router or taking one over; what is done in each turn ([`Engine`]) | `engine` |
-//! | which interfaces are members, and what the programs know of them | `members` |
+//! | the work of each turn ([`Engine`]) | `engine` |
+//! | making a router or taking one over ([`Options`]) | `start`, `options`, `fast_path` |
+//! | which interfaces are members, and what the programs know of them | `members`, `joining` |
 //! | what the fast path would go around: rules, packet filters ([`Obstacle`]) | `obstacles`, `netlink` |
 //! | questions and answers ([`Request`], [`Ask`], [`Server`]) | `protocol`, `client`, `serve`, `answer` |
 //! | what becomes of packets to an address, by rule | `trace` |
@@ -32,20 +33,25 @@
 mod answer;
 mod client;
 mod engine;
+mod fast_path;
 mod files;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
+mod joining;
 mod members;
 mod netlink;
 mod obstacles;
+mod options;
 mod protocol;
 mod serve;
+mod start;
 mod trace;
 mod watch;
 
 pub use client::Ask;
-pub use engine::{Engine, Options};
+pub use engine::Engine;
 pub use files::Files;
 pub use obstacles::{Bypass, Obstacle};
+pub use options::Options;
 pub use protocol::{Flow, Request};
 pub use serve::Server;

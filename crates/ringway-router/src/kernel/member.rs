@@ -13,8 +13,11 @@ use ringway_bpf::layout::router::nic_key;
 use ringway_fwd::router::Interface;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, info, member as at};
-use super::program::{Cut, Identity};
-use super::{Counts, MEMBER, Outcome, Path, Router};
+use super::outcome::{Counts, Outcome};
+use super::path::Path;
+use super::pins::MEMBER;
+use super::program::{Identity, StopAfter};
+use super::router::Router;
 use crate::sys;
 
 /// A member of a router.
@@ -95,7 +98,7 @@ impl Router {
     /// # Errors
     /// Those of [`add_member`](Self::add_member).
     pub fn add_member_by(&self, interface: &str, to: &Interface, path: Path) -> Result<u32> {
-        self.add(interface, to, Cut::Whole, (path, Way::Best))
+        self.add(interface, to, StopAfter::Whole, (path, Way::Best))
     }
 
     /// By traffic control as on kernels without tcx: for tests on others.
@@ -104,25 +107,25 @@ impl Router {
     /// Those of [`add_member`](Self::add_member).
     #[doc(hidden)]
     pub fn add_member_by_clsact(&self, interface: &str, to: &Interface) -> Result<u32> {
-        self.add(interface, to, Cut::Whole, (Path::Tc, Way::Clsact))
+        self.add(interface, to, StopAfter::Whole, (Path::Tc, Way::Clsact))
     }
 
     /// By XDP for measuring: packets that come in by it end at some point, until tables are published the next time.
     ///
     /// # Errors
     /// Those of [`add_member`](Self::add_member).
-    pub fn add_member_cut(&self, interface: &str, to: &Interface, cut: Cut) -> Result<u32> {
-        self.add(interface, to, cut, (Path::Xdp, Way::Best))
+    pub fn add_member_stopping(&self, interface: &str, to: &Interface, stop: StopAfter) -> Result<u32> {
+        self.add(interface, to, stop, (Path::Xdp, Way::Best))
     }
 
-    fn add(&self, interface: &str, to: &Interface, cut: Cut, (path, way): (Path, Way)) -> Result<u32> {
+    fn add(&self, interface: &str, to: &Interface, stop: StopAfter, (path, way): (Path, Way)) -> Result<u32> {
         let on = format!("{}:{interface}", self.name());
         let found = probe::interface(interface)?;
         self.check_netns(&on)?;
         let _lock = self.folder.lock()?;
         let number = self.free_number(interface, &on)?;
         let software = found.leaves_checksums();
-        let of = Identity { number, index: found.index, software, cut, behind: false };
+        let of = Identity { number, index: found.index, software, stop, behind: false };
         self.enter(of, (interface, path), to, &on)?;
         self.attach(of, &found, (path, way), &on).inspect_err(|_| self.forget(number, interface))?;
         Ok(number)
@@ -184,7 +187,7 @@ impl Router {
     pub(super) fn identity(&self, member: &Member) -> Identity {
         let software = self.word(member.number, at::SOFTWARE) != 0;
         let (number, index) = (member.number, member.interface.index);
-        Identity { number, index, software, cut: Cut::Whole, behind: false }
+        Identity { number, index, software, stop: StopAfter::Whole, behind: false }
     }
 
     /// Where what attaches a member's programs lies.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, PortName, Result};
 use ringway_fib::{Fib4, Fib6};
-use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Resolver};
+use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Pulse, Resolver};
 use ringway_fwd::router::{
     BudgetLimits, Counts, Engine, Interface, InterfaceCounts, InterfaceError, Interfaces, Readers, Rpf,
 };
@@ -16,7 +16,7 @@ use super::Side;
 use super::control::{Control, Status, index_of};
 use super::path::Path;
 use crate::examine::Examiner;
-use crate::heart::Heart;
+use crate::liveness::Liveness;
 
 /// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -144,7 +144,7 @@ impl Router {
         let kernel =
             |e: &dyn std::fmt::Display| Error::new(ErrorKind::Io, "the kernel's tables", e.to_string());
         let invalid = |e: &dyn std::fmt::Display| Error::new(ErrorKind::Invalid, "router", e.to_string());
-        let follower = Follower::open(Following::default()).map_err(|e| kernel(&e))?;
+        let follower = Follower::open(Following::default(), &mut Pulse::none()).map_err(|e| kernel(&e))?;
         let member = |side: &Side| {
             let name = &side.interface;
             Ok(Interface::of(follower.state(), index_of(follower.state(), name)?, options.rpf6))
@@ -195,7 +195,7 @@ impl Router {
             status: watch.status.clone(),
             leaving: VecDeque::new(),
             examiner: Examiner::new(Instant::now()),
-            heart: Heart::new(),
+            liveness: Liveness::new(),
         };
         control.begin();
         Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })

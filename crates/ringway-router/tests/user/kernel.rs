@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use ringway_fwd::control::{Changes, Follower, Resolver};
+use ringway_fwd::control::{Changes, Follower, Pulse, Resolver};
 use ringway_fwd::router::generate::{Frames, NEIGHBOURS, ROUTES};
 use ringway_fwd::router::reference::Reference;
 use ringway_fwd::router::{Decision, DropReason, Interface, Rpf};
@@ -59,7 +59,7 @@ impl Beside {
     /// The slow router with R's tables, as the kernel tells them.
     fn reference(&self, rpf4: Rpf) -> Reference {
         let made = self.r.run(|| {
-            let follower = Follower::open(Default::default()).unwrap();
+            let follower = Follower::open(Default::default(), &mut Pulse::none()).unwrap();
             let index = |name| follower.state().interfaces().find(|l| l.name == name).unwrap();
             let members = ["r0", "r1"].map(|name| Interface {
                 index: index(name).index,

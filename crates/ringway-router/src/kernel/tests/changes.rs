@@ -9,7 +9,7 @@ use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
 use super::trial::Trial;
 use super::{Made, in_namespace};
 use crate::kernel::program::Identity;
-use crate::kernel::{Cut, Interface, Outcome, Path, Spec};
+use crate::kernel::{Interface, Outcome, Path, Spec, StopAfter};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -228,14 +228,14 @@ fn programs_load_for_tables_of_all_sizes() {
                 assert_eq!(trial.run(&frame([1, 2, 3, 4])).0, Outcome::Forwarded);
                 assert_eq!(trial.run(&frame6(0x2001 << 112)).0, Outcome::Local);
             }
-            for cut in [Cut::Received, Cut::Checked, Cut::Found, Cut::Written] {
+            for stop in [StopAfter::Received, StopAfter::Checked, StopAfter::Found, StopAfter::Written] {
                 let trial = {
-                    let of = Identity { index: lan, cut, ..Identity::default() };
+                    let of = Identity { index: lan, stop, ..Identity::default() };
                     Trial::of(&control, Path::Xdp, of, (&[lan, wan], &[]))
                 };
                 trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
                 control.heartbeat(true).unwrap();
-                assert_eq!(trial.run_only(&frame([1, 2, 3, 4])).0, 1, "{cut:?}");
+                assert_eq!(trial.run_only(&frame([1, 2, 3, 4])).0, 1, "{stop:?}");
             }
         }
     });

@@ -16,7 +16,7 @@ const READINGS: u32 = 3;
 
 /// Says when a heartbeat is due, and what it tells.
 #[derive(Debug)]
-pub(crate) struct Heart {
+pub(crate) struct Liveness {
     clock: fn() -> Instant,
     /// The last beat, and what it said.
     last: Instant,
@@ -27,10 +27,10 @@ pub(crate) struct Heart {
     /// Each route is in the fast path's tables: where one is not, its packets would take the way of a shorter one.
     complete: bool,
     /// Packets may not go around something that the kernel does to them.
-    hindered: bool,
+    obstructed: bool,
 }
 
-impl Heart {
+impl Liveness {
     /// One that has never beaten, for tables that are not whole.
     pub(crate) fn new() -> Self {
         Self::by(Instant::now)
@@ -39,28 +39,36 @@ impl Heart {
     /// The same with another clock.
     fn by(clock: fn() -> Instant) -> Self {
         let now = clock();
-        Self { clock, last: now, said: false, followed: now, trust: TRUST, complete: false, hindered: false }
+        Self {
+            clock,
+            last: now,
+            said: false,
+            followed: now,
+            trust: TRUST,
+            complete: false,
+            obstructed: false,
+        }
     }
 
     /// The kernel told what there was to tell; all was read in `reading` the last time.
-    pub(crate) fn followed(&mut self, reading: Duration) {
+    pub(crate) fn tables_followed(&mut self, reading: Duration) {
         (self.followed, self.trust) = ((self.clock)(), TRUST.max(reading * READINGS));
     }
 
     /// All that is known was brought to the tables, but for what has no room.
-    pub(crate) fn brought(&mut self, unplaced: usize) {
+    pub(crate) fn tables_complete(&mut self, unplaced: usize) {
         self.complete = unplaced == 0;
     }
 
     /// Whether there is something that packets may not go around, whatever the tables are.
-    pub(crate) fn hindered(&mut self, hindered: bool) {
-        self.hindered = hindered;
+    pub(crate) fn set_obstructed(&mut self, obstructed: bool) {
+        self.obstructed = obstructed;
     }
 
     /// A beat that is due, and whether it says that the tables are good: every 250 ms, and at once when that changed.
     pub(crate) fn beat(&mut self) -> Option<bool> {
         let now = (self.clock)();
-        let good = self.complete && !self.hindered && now - self.followed < self.trust;
+        let good = self.complete && !self.obstructed && now - self.followed < self.trust;
         if good == self.said && now - self.last < BEAT {
             return None;
         }
@@ -80,14 +88,14 @@ impl Heart {
     }
 }
 
-/// Tables that are being written, while some heart beats on.
-pub(crate) struct Beating<'a, P> {
+/// Tables that are being written, while some liveness beats on.
+pub(crate) struct PlaneWithHeartbeat<'a, P> {
     pub(crate) plane: &'a mut P,
     /// Called amid the work with what is unplaced so far.
-    pub(crate) alive: &'a mut dyn FnMut(&P, usize),
+    pub(crate) beat: &'a mut dyn FnMut(&P, usize),
 }
 
-impl<P: Plane> Plane for Beating<'_, P> {
+impl<P: Plane> Plane for PlaneWithHeartbeat<'_, P> {
     fn limits(&self) -> Limits {
         self.plane.limits()
     }
@@ -112,8 +120,8 @@ impl<P: Plane> Plane for Beating<'_, P> {
         self.plane.routes6(changes)
     }
 
-    fn alive(&mut self, unplaced: usize) {
-        (self.alive)(self.plane, unplaced);
+    fn pulse(&mut self, unplaced: usize) {
+        (self.beat)(self.plane, unplaced);
     }
 }
 
@@ -122,7 +130,7 @@ mod tests {
     use std::cell::Cell;
 
     use ringway_fwd::control::event::{Mode, Path, Route};
-    use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Resolver, State, Via};
+    use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Pulse, Resolver, State, Via};
 
     use super::*;
 
@@ -186,14 +194,15 @@ mod tests {
     /// Brings the changes, and returns what was told when.
     fn bring(
         (state, changes): (&State, Changes),
-        (resolver, heart): (&mut Resolver, &mut Heart),
+        (resolver, liveness): (&mut Resolver, &mut Liveness),
         plane: &mut Slow,
     ) -> Vec<(Instant, bool)> {
         let mut told = Vec::new();
-        let mut alive = |_: &Slow, unplaced| told.extend(heart.beat_amid(unplaced).map(|good| (now(), good)));
-        let mut beating = Beating { plane, alive: &mut alive };
-        let _ = resolver.update(state, changes, &mut beating); // some do not fit
-        heart.brought(resolver.unplaced());
+        let mut beat =
+            |_: &Slow, unplaced| told.extend(liveness.beat_amid(unplaced).map(|good| (now(), good)));
+        let mut plane = PlaneWithHeartbeat { plane, beat: &mut beat };
+        let _ = resolver.update(state, changes, &mut plane); // some do not fit
+        liveness.tables_complete(resolver.unplaced());
         told
     }
 
@@ -202,14 +211,14 @@ mod tests {
     fn tables_that_take_long_to_write_are_looked_after() {
         const ROUTES: u32 = 100_000;
         let (mut state, mut plane) = (State::default(), Slow::default());
-        let (mut resolver, mut heart) = (Resolver::new(&mut plane), Heart::by(now));
-        heart.brought(0);
+        let (mut resolver, mut liveness) = (Resolver::new(&mut plane), Liveness::by(now));
+        liveness.tables_complete(0);
         for event in [|n| Event::Route(hole(n), Mode::New), |n| Event::RouteGone(hole(n))] {
             let mut changes = Changes::default();
-            (0..ROUTES).for_each(|n| _ = state.apply(event(n), &mut changes));
-            heart.followed(Duration::from_secs(5));
+            (0..ROUTES).for_each(|n| _ = state.apply(event(n), &mut changes, &mut Pulse::none()));
+            liveness.tables_followed(Duration::from_secs(5));
             let begun = now();
-            let told = bring((&state, changes), (&mut resolver, &mut heart), &mut plane);
+            let told = bring((&state, changes), (&mut resolver, &mut liveness), &mut plane);
             assert!(now() - begun >= Duration::from_secs(10), "{:?}", now() - begun);
             assert!(told.iter().all(|(_, good)| *good), "{told:?}");
             let times = [begun].into_iter().chain(told.iter().map(|(at, _)| *at)).chain([now()]);
@@ -223,34 +232,36 @@ mod tests {
     fn routes_without_room_are_told_of_before_all_others_were_tried() {
         let (mut state, mut changes) = (State::default(), Changes::default());
         let mut plane = Slow { room: Some(20_000), ..Slow::default() };
-        let (mut resolver, mut heart) = (Resolver::new(&mut plane), Heart::by(now));
-        heart.brought(0);
-        (0..50_000).for_each(|n| _ = state.apply(Event::Route(hole(n), Mode::New), &mut changes));
-        let told = bring((&state, changes), (&mut resolver, &mut heart), &mut plane);
+        let (mut resolver, mut liveness) = (Resolver::new(&mut plane), Liveness::by(now));
+        liveness.tables_complete(0);
+        (0..50_000).for_each(|n| {
+            _ = state.apply(Event::Route(hole(n), Mode::New), &mut changes, &mut Pulse::none())
+        });
+        let told = bring((&state, changes), (&mut resolver, &mut liveness), &mut plane);
         let mut words: Vec<_> = told.iter().map(|(_, good)| *good).collect();
         words.dedup();
         assert_eq!(words, [true, false], "{told:?}");
         pass(BEAT);
-        let told = bring((&state, Changes::default()), (&mut resolver, &mut heart), &mut plane);
+        let told = bring((&state, Changes::default()), (&mut resolver, &mut liveness), &mut plane);
         assert!(!told.is_empty() && told.iter().all(|(_, good)| !good), "{told:?}");
         plane.room = None;
-        bring((&state, Changes::default()), (&mut resolver, &mut heart), &mut plane);
-        assert_eq!((heart.beat(), heart.beat()), (Some(true), None));
+        bring((&state, Changes::default()), (&mut resolver, &mut liveness), &mut plane);
+        assert_eq!((liveness.beat(), liveness.beat()), (Some(true), None));
     }
 
     #[test]
     fn tables_that_can_not_be_followed_are_not_good_for_ever() {
-        let mut heart = Heart::by(now);
-        heart.brought(0);
-        assert_eq!((heart.beat(), heart.beat()), (Some(true), None));
+        let mut liveness = Liveness::by(now);
+        liveness.tables_complete(0);
+        assert_eq!((liveness.beat(), liveness.beat()), (Some(true), None));
         pass(BEAT);
-        assert_eq!(heart.beat(), Some(true));
+        assert_eq!(liveness.beat(), Some(true));
         pass(TRUST);
-        assert_eq!(heart.beat(), Some(false), "nothing was heard for 10 s");
-        heart.followed(Duration::from_secs(6));
+        assert_eq!(liveness.beat(), Some(false), "nothing was heard for 10 s");
+        liveness.tables_followed(Duration::from_secs(6));
         pass(TRUST);
-        assert_eq!(heart.beat(), Some(true), "reading takes that long");
+        assert_eq!(liveness.beat(), Some(true), "reading takes that long");
         pass(TRUST);
-        assert_eq!(heart.beat(), Some(false));
+        assert_eq!(liveness.beat(), Some(false));
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use ringway_fwd::control::Pulse;
+
 use super::{Made, in_namespace};
 use crate::follow::{Engine, Options};
 use crate::kernel::Spec;
@@ -16,7 +18,7 @@ fn tables_that_were_good_are_kept_so_until_there_are_others() {
         for good in [true, false] {
             let mut control = router.take_control().unwrap();
             control.heartbeat(good).unwrap();
-            control.publish().unwrap();
+            control.publish(&mut Pulse::none()).unwrap();
             let page = control.tables().mapping("control", router.name()).unwrap();
             let said = || (page.u64(at::BEAT).load(Relaxed) != 0, page.u64(at::NS).load(Relaxed));
             drop(control);
@@ -36,7 +38,7 @@ fn a_claim_is_one_processes() {
     in_namespace(|_| {
         let made = Made::new(&Spec::default());
         let claim = made.get().claim().unwrap();
-        assert!(made.get().inherit(&claim).unwrap().is_none());
+        assert!(made.get().previous_tables(&claim).unwrap().is_none());
         assert_eq!(made.get().health().controller, Some(std::process::id()));
         assert!(made.get().take_control().is_err() && made.get().claim().is_err());
         let control = made.get().control(claim).unwrap();

@@ -7,17 +7,17 @@ use std::time::Duration;
 use libbpf_rs::Object;
 use ringway::Result;
 
-use super::Router;
 use super::control::Claim;
 use super::layout::control as at;
 use super::program::{self, BEAT, Identity, STALE};
-use crate::heart::Heart;
+use super::router::Router;
+use crate::liveness::Liveness;
 use crate::sys::Mapping;
 
 /// Tables of the process before, in the hands of the one that goes on: 10 s at most, since nobody follows the kernel's tables for them.
 #[derive(Debug)]
-pub struct Inherited {
-    heart: Heart,
+pub struct PreviousTables {
+    liveness: Liveness,
     beat: Object,
     page: Mapping,
     on: String,
@@ -28,7 +28,7 @@ impl Router {
     ///
     /// # Errors
     /// What the kernel said.
-    pub fn inherit(&self, _claim: &Claim) -> Result<Option<Inherited>> {
+    pub fn previous_tables(&self, _claim: &Claim) -> Result<Option<PreviousTables>> {
         let on = self.name();
         let Ok(tables) = self.tables() else { return Ok(None) }; // none were published
         let page = tables.mapping("control", on)?;
@@ -39,16 +39,16 @@ impl Router {
             return Ok(None);
         }
         let beat = self.code(Some(&tables)).load(&[BEAT], Identity::default())?;
-        let mut heart = Heart::new();
-        heart.brought(0);
-        Ok(Some(Inherited { heart, beat, page, on: on.to_owned() }))
+        let mut liveness = Liveness::new();
+        liveness.tables_complete(0);
+        Ok(Some(PreviousTables { liveness, beat, page, on: on.to_owned() }))
     }
 }
 
-impl Inherited {
-    /// To be called again and again amid what takes long: beats when it is time to.
-    pub fn alive(&mut self) {
-        if let Some(good) = self.heart.beat() {
+impl PreviousTables {
+    /// To be called again and again amid long work: beats when it is time to.
+    pub fn beat_if_due(&mut self) {
+        if let Some(good) = self.liveness.beat() {
             // Without this one all goes to the kernel soon.
             let _ = program::beat(&self.beat, &self.page, good, &self.on);
         }
