@@ -21,7 +21,7 @@ pub(crate) struct Insn {
 
 /// What a load can ask besides the bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct About {
+pub(crate) struct FilterContext {
     pub(crate) index: u32,
     pub(crate) hardware: u16,
     /// Whether the socket shows frames without their link header.
@@ -29,7 +29,7 @@ pub(crate) struct About {
 }
 
 /// Bytes of the frame that the program wants; 0 for none.
-pub(crate) fn run(program: &[Insn], frame: &Frame<'_>, about: About) -> u32 {
+pub(crate) fn run(program: &[Insn], frame: &Frame<'_>, about: FilterContext) -> u32 {
     let mut m = Machine { frame, about, a: 0, x: 0, store: [0; 16] };
     let mut at = 0usize;
     while let Some(i) = program.get(at) {
@@ -71,7 +71,7 @@ pub(crate) fn refuses_sent(program: &[Insn]) -> bool {
 
 struct Machine<'a> {
     frame: &'a Frame<'a>,
-    about: About,
+    about: FilterContext,
     a: u32,
     x: u32,
     store: [u32; 16],
@@ -182,7 +182,7 @@ mod tests {
     fn verdict(program: &[Insn], bytes: &[u8], dgram: bool) -> u32 {
         let mut scratch = Vec::new();
         let frame = Frame::read(bytes, [0; 6], Duration::ZERO, &mut scratch).expect("a frame");
-        run(program, &frame, About { index: 7, hardware: 1, dgram })
+        run(program, &frame, FilterContext { index: 7, hardware: 1, dgram })
     }
 
     fn ipv4(to: u8) -> Vec<u8> {

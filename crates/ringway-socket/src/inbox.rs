@@ -10,7 +10,7 @@ use ringway::{RxFrame, RxRing};
 
 use crate::frame::Frame;
 use crate::link::{Inner, Opened, errno_of};
-use crate::receiver::{Fanout, Receiver, Wish};
+use crate::receiver::{Fanout, ReceiveSpec, Receiver};
 use crate::tpacket::RxMap;
 
 /// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
@@ -20,7 +20,7 @@ const EDGE_LOOKS: u32 = 16;
 const FETCH: u32 = 16;
 
 impl Inner {
-    pub(crate) fn add(&mut self, wish: Wish, buffer: usize) -> Result<u64, c_int> {
+    pub(crate) fn add(&mut self, spec: ReceiveSpec, buffer: usize) -> Result<u64, c_int> {
         let fds = self.fds();
         if fds.is_empty() {
             return Err(libc::ENETDOWN);
@@ -31,7 +31,7 @@ impl Inner {
             self.hand_out();
         }
         self.made += 1;
-        self.receivers.push(Receiver::new(self.made, wish, &fds, buffer)?);
+        self.receivers.push(Receiver::new(self.made, spec, &fds, buffer)?);
         self.count_taps();
         Ok(self.made)
     }
@@ -50,7 +50,7 @@ impl Inner {
     pub(crate) fn tap(&mut self, bytes: &[u8], from: Option<u64>) {
         let stamp = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         for r in self.receivers.iter_mut().filter(|r| r.is_tap() && Some(r.id) != from) {
-            let Some(mut frame) = Frame::read(bytes, r.wish.own, stamp, &mut self.scratch) else { continue };
+            let Some(mut frame) = Frame::read(bytes, r.spec.own, stamp, &mut self.scratch) else { continue };
             frame.meta.kind = libc::PACKET_OUTGOING;
             let Some(wanted) = r.wants(&frame) else { continue };
             r.keep(&wanted);
@@ -232,7 +232,7 @@ impl Inner {
                 let mut chain = Vec::new();
                 let bytes = whole(&slot, &mut chain);
                 // Addresses of interfaces may differ where two stand for one port; the kind of frame is then the first's.
-                let own = self.receivers.first().map_or([0; 6], |r| r.wish.own);
+                let own = self.receivers.first().map_or([0; 6], |r| r.spec.own);
                 let Some(frame) = Frame::read(bytes, own, stamp, &mut self.scratch) else { continue };
                 self.handed = self.handed.wrapping_add(1);
                 give(&mut self.receivers, &frame, self.handed);
@@ -293,7 +293,7 @@ fn wanted<R>(
     f: impl FnOnce(&Frame<'_>) -> R,
 ) -> Option<R> {
     let mut chain = Vec::new();
-    let frame = Frame::read(whole(slot, &mut chain), receiver.wish.own, stamp, scratch)?;
+    let frame = Frame::read(whole(slot, &mut chain), receiver.spec.own, stamp, scratch)?;
     receiver.wants(&frame).map(|frame| f(&frame))
 }
 

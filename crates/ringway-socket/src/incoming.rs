@@ -10,7 +10,7 @@ use crate::address;
 use crate::filter;
 use crate::flusher;
 use crate::frame::{Frame, HEADER};
-use crate::link::Asleep;
+use crate::link::SleeperGuard;
 use crate::report;
 use crate::socket::{Options, Socket, Stamps};
 use crate::sys::guard::ReentryGuard;
@@ -73,7 +73,7 @@ pub(crate) fn receive(
             Ok(inner) => inner,
             Err(code) => return ended(done, code),
         };
-        let Some(about) = inner.receiver(id).map(|r| r.wish.about) else { continue };
+        let Some(about) = inner.receiver(id).map(|r| r.spec.about) else { continue };
         let (view, before) = (View { dgram, options, about }, done);
         let (mut failed, mut stamp) = (None, Duration::ZERO);
         let leave = wanted.flags & libc::MSG_PEEK != 0;
@@ -110,7 +110,7 @@ pub(crate) fn receive(
             Err(code) => return ended(done, code),
         }
         let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { continue };
-        let asleep = Asleep::new(link, &mut inner);
+        let asleep = SleeperGuard::new(link, &mut inner);
         drop(inner);
         flusher::flush_all();
         drop(inside);
@@ -125,7 +125,7 @@ pub(crate) fn receive(
 
 /// What an `ioctl` may ask about frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum FrameQuery {
     /// Bytes of the next one, 0 for none.
     Length,
     /// The time of the last one that was received.
@@ -134,7 +134,7 @@ pub(crate) enum About {
 }
 
 /// The answer, in two words for a time. `None` as for [`receive`].
-pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_int>> {
+pub(crate) fn about(socket: &Socket, what: FrameQuery) -> Option<Result<[i64; 2], c_int>> {
     let _guard = ReentryGuard::enter()?;
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
@@ -142,9 +142,9 @@ pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_i
         Ok(inner) => inner,
         Err(code) => return Some(Err(code)),
     };
-    if what != About::Length {
+    if what != FrameQuery::Length {
         let stamp = inner.receiver(inlet.id)?.received;
-        let part = if what == About::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
+        let part = if what == FrameQuery::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
         let time = [stamp.as_secs() as i64, part.into()];
         return Some(if stamp.is_zero() { Err(libc::ENOENT) } else { Ok(time) });
     }
@@ -162,7 +162,7 @@ pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_i
 pub(crate) struct View {
     dgram: bool,
     options: Options,
-    about: filter::About,
+    about: filter::FilterContext,
 }
 
 impl View {

@@ -2,11 +2,11 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | `edge` | the functions of libc that it stands before |
+//! | `hooks` | the functions of libc that it stands before |
 //! | `socket` | a packet socket: options, where its frames go |
 //! | `outgoing`, `flusher` | frames sent: checked, put into rings, left to wait for others (`RINGWAY_BATCH_US`) |
 //! | `incoming`, `inbox`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
-//! | `tpacket`, `filler` | the program's mapped rings |
+//! | `tpacket`, `ring_filler` | the program's mapped rings |
 //! | `link` | ports in place of interfaces |
 //! | `raw`, `neighbour` | raw sockets of IPv4, and the addresses that their packets go to |
 //! | `config`, `report`, `fork` | the environment, what is told, forks |
@@ -69,12 +69,11 @@
 
 mod address;
 mod config;
-mod edge;
-mod filler;
 mod filter;
 mod flusher;
 mod fork;
 mod frame;
+mod hooks;
 mod inbox;
 mod incoming;
 mod link;
@@ -83,6 +82,7 @@ mod outgoing;
 mod raw;
 mod receiver;
 mod report;
+mod ring_filler;
 mod socket;
 mod sys;
 mod tpacket;

@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::sys::guard::ReentryGuard;
 use crate::sys::memory::Gather;
-use crate::{edge, flusher, fork, report, sys};
+use crate::{flusher, fork, hooks, report, sys};
 
 /// How long a full ring may keep a sender waiting before the call fails with `ENOBUFS`.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -99,9 +99,9 @@ pub(crate) struct Inner {
 
 /// A use of a link: the port stays open as long as there is one.
 #[derive(Debug)]
-pub(crate) struct Use(pub(crate) &'static Link);
+pub(crate) struct LinkRef(pub(crate) &'static Link);
 
-impl Use {
+impl LinkRef {
     /// Another use of the same link.
     pub(crate) fn share(&self) -> Self {
         self.0.lock().users += 1;
@@ -109,14 +109,14 @@ impl Use {
     }
 }
 
-impl std::ops::Deref for Use {
+impl std::ops::Deref for LinkRef {
     type Target = Link;
     fn deref(&self) -> &Link {
         self.0
     }
 }
 
-impl Drop for Use {
+impl Drop for LinkRef {
     fn drop(&mut self) {
         let mut inner = self.0.lock();
         inner.users -= 1;
@@ -133,9 +133,9 @@ impl Drop for Use {
 
 /// A thread that sleeps until frames come, for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Asleep(&'static Link);
+pub(crate) struct SleeperGuard(&'static Link);
 
-impl Asleep {
+impl SleeperGuard {
     /// Under the lock under which the port was asked for a wake-up.
     pub(crate) fn new(link: &'static Link, inner: &mut Inner) -> Self {
         inner.asleep += 1;
@@ -143,7 +143,7 @@ impl Asleep {
     }
 }
 
-impl Drop for Asleep {
+impl Drop for SleeperGuard {
     /// Must not be dropped inside. Where that fails the thread is taken to sleep for ever, which costs others wake-ups that
     /// nobody needs.
     fn drop(&mut self) {
@@ -165,13 +165,13 @@ pub(crate) fn prepare() {
         fork::here();
         ringway_shim::prepare_for_forks();
         sys::at_fork(fork::before, fork::in_parent, fork::in_child);
-        sys::at_exit(edge::at_exit);
+        sys::at_exit(hooks::at_exit);
     });
 }
 
 impl Link {
     /// Opens the port `name`, or shares it when another socket has it open.
-    pub(crate) fn open(name: &str, send_only: bool) -> Result<Use, c_int> {
+    pub(crate) fn open(name: &str, send_only: bool) -> Result<LinkRef, c_int> {
         let link = Self::named(name, send_only);
         let mut inner = link.lock();
         if inner.open.is_none() {
@@ -179,12 +179,12 @@ impl Link {
         }
         inner.users += 1;
         drop(inner);
-        Ok(Use(link))
+        Ok(LinkRef(link))
     }
 
     /// The port `name` that only sends, or `None` until it is open: a thread does that, as it takes some 100 ms, in which the
     /// program goes on.
-    pub(crate) fn sender(name: &str) -> Result<Option<Use>, c_int> {
+    pub(crate) fn sender(name: &str) -> Result<Option<LinkRef>, c_int> {
         let link = Self::named(name, true);
         match link.stage.compare_exchange(NEW, OPENING, AcqRel, Acquire) {
             Ok(_) => {

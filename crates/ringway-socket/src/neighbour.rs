@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use ringway_wire::{Arp, ArpOperation, EtherType, MacAddr};
 
-use crate::filter::About;
+use crate::filter::FilterContext;
 use crate::frame::HEADER;
 use crate::link::Link;
 use crate::raw::{Out, put};
-use crate::receiver::Wish;
+use crate::receiver::ReceiveSpec;
 use crate::sys::kernel;
 
 /// Answers that are remembered: a scan of a large network need not be.
@@ -59,9 +59,9 @@ pub(crate) fn resolve(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 
 }
 
 fn ask(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
-    let about = About { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
-    let wish = Wish { protocol: EtherType::ARP.0, about, own: out.address };
-    let id = out.link.ready().ok()?.add(wish, 0).ok()?;
+    let about = FilterContext { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
+    let spec = ReceiveSpec { protocol: EtherType::ARP.0, about, own: out.address };
+    let id = out.link.ready().ok()?.add(spec, 0).ok()?;
     let found = (0..ASKS).find_map(|_| {
         put(out.link, &request(out.address, source, hop)).ok()?;
         out.link.flush();

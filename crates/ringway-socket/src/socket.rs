@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use ringway::Coalesce;
 
 use crate::config::Config;
-use crate::filler;
-use crate::filter::{About, Insn};
-use crate::link::{Inner, Link, Use};
-use crate::receiver::{Fanout, Wish};
+use crate::filter::{FilterContext, Insn};
+use crate::link::{Inner, Link, LinkRef};
+use crate::receiver::{Fanout, ReceiveSpec};
 use crate::report;
+use crate::ring_filler;
 use crate::sys::ring::Mapping;
 use crate::sys::{kernel, table};
 use crate::tpacket::{Geometry, RxMap, TxMap};
@@ -141,7 +141,7 @@ pub(crate) struct Rings {
 /// The place of a socket among those that receive from a port.
 #[derive(Debug)]
 pub(crate) struct Inlet {
-    pub(crate) link: Use,
+    pub(crate) link: LinkRef,
     pub(crate) id: u64,
 }
 
@@ -166,10 +166,10 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) enum Way {
     /// To the port that stands for the interface.
-    Mapped(Use),
+    Mapped(LinkRef),
     /// To the interface itself: by the kernel's socket, and by a port that only sends once that pays.
     Plain(Stream),
-    Sender(Use),
+    Sender(LinkRef),
     Kernel,
 }
 
@@ -340,10 +340,10 @@ impl State {
         let dgram = self.dgram;
         let Some(Ok(route)) = self.route(fd, index) else { return Ok(()) };
         let Way::Mapped(link) = &route.way else { return Ok(()) };
-        let about = About { index: index as u32, hardware: route.hardware, dgram };
-        let wish = Wish { protocol, about, own: route.address };
+        let about = FilterContext { index: index as u32, hardware: route.hardware, dgram };
+        let spec = ReceiveSpec { protocol, about, own: route.address };
         let link = link.share();
-        let id = link.ready()?.add(wish, kernel::receive_buffer(fd))?;
+        let id = link.ready()?.add(spec, kernel::receive_buffer(fd))?;
         RECEIVING.fetch_add(1, AcqRel);
         self.inlet = Some(Inlet { link, id });
         self.settle();
@@ -360,11 +360,11 @@ impl State {
             r.filter = self.filter.clone();
             r.fanout = self.fanout;
             r.ignores_sent = self.options.ignores_sent;
-            let about = r.wish.about;
+            let about = r.spec.about;
             match (&r.map, map) {
                 (None, Some(map)) => {
                     r.map = Some(map.from(about.index, about.hardware));
-                    filler::start();
+                    ring_filler::start();
                 }
                 (Some(_), None) => r.map = None,
                 _ => {}
@@ -420,7 +420,7 @@ impl State {
 impl Route {
     /// The link that takes a frame for this interface, in a call of `frames`; `None` for the kernel.
     #[inline]
-    pub(crate) fn link(&mut self, frames: usize) -> Option<&Use> {
+    pub(crate) fn link(&mut self, frames: usize) -> Option<&LinkRef> {
         if let Way::Plain(stream) = &mut self.way
             && stream.pays(frames)
         {

@@ -6,7 +6,7 @@ use libc::{off_t, size_t, sockaddr, socklen_t};
 
 use crate::address;
 use crate::config::Config;
-use crate::incoming::About;
+use crate::incoming::FrameQuery;
 use crate::report::{self, Call};
 use crate::sys::guard::{ReentryGuard, errno, fail};
 use crate::sys::ring::Mapping;
@@ -263,9 +263,9 @@ fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
 /// As ioctl(2).
 unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
     let about = match what {
-        libc::FIONREAD => About::Length,
-        SIOCGSTAMP => About::Micros,
-        SIOCGSTAMPNS => About::Nanos,
+        libc::FIONREAD => FrameQuery::Length,
+        SIOCGSTAMP => FrameQuery::Micros,
+        SIOCGSTAMPNS => FrameQuery::Nanos,
         _ => return None,
     };
     let socket = table::get(fd).filter(|s| s.receives() && arg != 0)?;
@@ -277,7 +277,7 @@ unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
     // SAFETY: by the contract there is room for an `int`, or for a `timeval` or `timespec`.
     unsafe {
         match about {
-            About::Length => (arg as *mut c_int).write_unaligned(words[0] as c_int),
+            FrameQuery::Length => (arg as *mut c_int).write_unaligned(words[0] as c_int),
             _ => (arg as *mut [i64; 2]).write_unaligned(words),
         }
     }

@@ -8,7 +8,7 @@ use libc::{epoll_event, sigset_t, timespec};
 
 use super::wait::{arm, has, of_ms, of_timespec, to_timespec};
 use crate::flusher;
-use crate::link::Asleep;
+use crate::link::SleeperGuard;
 use crate::socket::{self, INPUT, READ, Socket, Watched};
 use crate::sys::guard::ReentryGuard;
 use crate::sys::{kernel, real, table};
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 
 /// Before the program sleeps, perhaps on an epoll: what waits is sent; sockets that have frames are made readable in the epolls
 /// that look at them, others ask for a wake-up for as long as what is returned lives.
-pub(super) fn prepare() -> Vec<Asleep> {
+pub(super) fn prepare() -> Vec<SleeperGuard> {
     let mut asleep = Vec::new();
     let Some(_guard) = ReentryGuard::enter() else { return asleep };
     flusher::flush_all();
@@ -82,11 +82,11 @@ pub(super) fn prepare() -> Vec<Asleep> {
 }
 
 /// As [`arm`] for who waits for edges; `None` when the epoll will tell of one.
-fn wait_for_edge(socket: &Socket) -> Option<Asleep> {
+fn wait_for_edge(socket: &Socket) -> Option<SleeperGuard> {
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
     let mut inner = inlet.link.ready().ok()?;
-    (inner.edge(inlet.id) == Ok(false)).then(|| Asleep::new(inlet.link.0, &mut inner))
+    (inner.edge(inlet.id) == Ok(false)).then(|| SleeperGuard::new(inlet.link.0, &mut inner))
 }
 
 /// Waits by `real` for the time that is left. Frames that a filter refuses wake the kernel's epoll, but not the program.

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use super::epoll::prepare;
-use crate::filler;
 use crate::flusher;
-use crate::link::Asleep;
+use crate::link::SleeperGuard;
 use crate::report::{self, Call};
+use crate::ring_filler;
 use crate::socket::{self, Socket};
 use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::{real, table};
@@ -25,7 +25,7 @@ fn ours(fd: c_int) -> Option<&'static Socket> {
 
 /// Whether a frame is there.
 pub(super) fn has(socket: &Socket) -> bool {
-    filler::looked();
+    ring_filler::looked();
     let state = socket.state();
     let Some(inlet) = &state.inlet else { return false };
     // What the port has to say when it fails, the next receive tells.
@@ -33,7 +33,7 @@ pub(super) fn has(socket: &Socket) -> bool {
 }
 
 /// Asks for a wake-up: the descriptor to sleep on, for as long as the other lives; `None` when a frame may be there already.
-pub(super) fn arm(socket: &Socket) -> Option<(RawFd, Asleep)> {
+pub(super) fn arm(socket: &Socket) -> Option<(RawFd, SleeperGuard)> {
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
     let mut inner = inlet.link.ready().ok()?;
@@ -41,7 +41,7 @@ pub(super) fn arm(socket: &Socket) -> Option<(RawFd, Asleep)> {
         return None;
     }
     let watch = inner.receiver(inlet.id)?.watch();
-    Some((watch, Asleep::new(inlet.link.0, &mut inner)))
+    Some((watch, SleeperGuard::new(inlet.link.0, &mut inner)))
 }
 
 /// `ppoll`, with sockets of ours among the descriptors; `None` when there are none.
@@ -106,7 +106,7 @@ fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
 }
 
 /// Puts what wakes a sleeper in the place of sockets of ours; false when a frame has come meanwhile.
-fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<Asleep>) -> bool {
+fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<SleeperGuard>) -> bool {
     for (a, p) in asked.iter_mut().zip(fds) {
         let Some(socket) = ours(p.fd).filter(|_| p.events & IN != 0) else { continue };
         let Some((watch, guard)) = arm(socket) else { return false };
