@@ -8,14 +8,16 @@ use ringway_wire::offload::Offload;
 
 use crate::address;
 use crate::filter;
-use crate::flusher;
 use crate::frame::{Frame, HEADER};
+use crate::link;
 use crate::link::SleeperGuard;
+use crate::options::{Options, Stamps};
 use crate::report;
-use crate::socket::{Options, Socket, Stamps};
+use crate::socket::Socket;
+use crate::sockets;
 use crate::sys::guard::ReentryGuard;
+use crate::sys::kernel;
 use crate::sys::memory::{Control, Scatter};
-use crate::sys::{kernel, table};
 
 /// Flags that change a receive here. Any other the kernel's socket answers: it refuses most, and `MSG_ERRQUEUE` asks for what
 /// only it has.
@@ -62,7 +64,7 @@ pub(crate) fn receive(
         return Some(Err(code));
     }
     // Not a socket that took the place of a closed one while this slept.
-    while socket.receives() && table::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
+    while socket.receives() && sockets::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
         let Some(inside) = ReentryGuard::enter() else { break };
         let state = socket.state();
         let Some(inlet) = &state.inlet else { break };
@@ -112,7 +114,7 @@ pub(crate) fn receive(
         let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { continue };
         let asleep = SleeperGuard::new(link, &mut inner);
         drop(inner);
-        flusher::flush_all();
+        link::flush_all();
         drop(inside);
         let slept = sleeper.sleep(watch);
         drop(asleep);

@@ -7,7 +7,7 @@
 use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
-use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,11 @@ use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
 use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
 
 use crate::config::Config;
+use crate::flusher::Waiting;
 use crate::receiver::Receiver;
 use crate::sys::guard::ReentryGuard;
 use crate::sys::memory::Gather;
-use crate::{flusher, fork, hooks, report, sys};
+use crate::{flusher, fork, report};
 
 /// How long a full ring may keep a sender waiting before the call fails with `ENOBUFS`.
 const PATIENCE: Duration = Duration::from_millis(10);
@@ -158,16 +159,17 @@ pub(crate) fn all() -> MutexGuard<'static, Vec<&'static Link>> {
     LINKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What has to be seen to from the first packet socket on: forks and the end.
-pub(crate) fn prepare() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        fork::here();
-        ringway_shim::prepare_for_forks();
-        sys::at_fork(fork::before, fork::in_parent, fork::in_child);
-        sys::at_exit(hooks::at_exit);
-    });
+/// Sends all that waits.
+pub(crate) fn flush_all() {
+    if Config::get().bound.is_none() {
+        return;
+    }
+    let nth = |i| all().get(i).copied();
+    (0..).map_while(nth).for_each(Link::flush);
 }
+
+/// The frames of all links, for the thread that sends them in time.
+static WAITING: Waiting = Waiting { any: || all().iter().any(|l| l.dirty.load(SeqCst)), flush: flush_all };
 
 impl Link {
     /// Opens the port `name`, or shares it when another socket has it open.
@@ -313,7 +315,7 @@ impl Link {
         if inner.unsent >= inner.limit || !waits && !inner.rule.waits(Instant::now()) {
             return inner.flush();
         }
-        if inner.unsent > 0 && !self.dirty.swap(true, SeqCst) && !flusher::wake() {
+        if inner.unsent > 0 && !self.dirty.swap(true, SeqCst) && !flusher::wake(&WAITING) {
             self.dirty.store(false, Release);
             return inner.flush();
         }

@@ -9,7 +9,8 @@ use crate::address::To;
 use crate::frame::HEADER;
 use crate::link::{Inner, Link};
 use crate::report::{self, Call};
-use crate::socket::{State, Way};
+use crate::route::Way;
+use crate::socket::State;
 use crate::sys::memory::Gather;
 use crate::tpacket::TxMap;
 
@@ -51,6 +52,7 @@ impl<'a> Outgoing<'a> {
         }
         let (index, protocol) = to.map_or((self.state.bound, self.state.protocol), |t| (t.index, t.protocol));
         let (dgram, vnet, fd) = (self.state.dgram, self.state.options.vnet, self.fd);
+        let kernel = self.state.kernel_socket(fd);
         if self.index != index {
             // Before another link may be opened: links are locked last.
             leave(&mut self.held, &mut self.failed);
@@ -81,7 +83,7 @@ impl<'a> Outgoing<'a> {
             return fail(libc::EINVAL);
         }
         let large = vnet && is_large(frame);
-        if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
+        if !large && route.too_long(kernel, len, len > route.mtu && tagged(frame, skip)) {
             return fail(libc::EMSGSIZE);
         }
         let ready = match self.held.take() {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use ringway_shim::SignalsBlocked;
 
 use crate::fork;
-use crate::socket::{self, Socket};
 use crate::sys::guard::ReentryGuard;
 
 const CALM: Duration = Duration::from_millis(100);
@@ -31,20 +30,24 @@ pub(crate) fn looked() {
     }
 }
 
+/// Fills the rings of all sockets; the argument says whether the program has looked for frames meanwhile. Returns whether any ring
+/// was filled; `None` when there are none.
+pub(crate) type FillAll = fn(bool) -> Option<bool>;
+
 /// A socket of a port has a mapped ring from now on.
-pub(crate) fn start() {
+pub(crate) fn start(fill_all: FillAll) {
     let wanted = fork::count() + 1;
     if RUNS.swap(wanted, AcqRel) == wanted {
         return;
     }
     let _blocked = SignalsBlocked::new();
-    let made = thread::Builder::new().name("ringway-fill".into()).spawn(run);
+    let made = thread::Builder::new().name("ringway-fill".into()).spawn(move || run(fill_all));
     if made.is_err() {
         RUNS.store(0, Release);
     }
 }
 
-fn run() {
+fn run(fill_all: FillAll) {
     let Some(_guard) = ReentryGuard::enter() else { return };
     let mut busy = false;
     loop {
@@ -63,21 +66,4 @@ fn run() {
         }
         busy = filled == Some(true);
     }
-}
-
-/// Whether any ring was filled; `None` when there are none.
-fn fill_all(looked: bool) -> Option<bool> {
-    let nth = |i| socket::all().get(i).copied();
-    (0..).map_while(nth).filter_map(|s| fill(s, looked)).reduce(|a, b| a | b)
-}
-
-/// Fills the ring of a socket unless its program sees to that; whether it did. `None` for a socket without such a ring.
-fn fill(socket: &Socket, looked: bool) -> Option<bool> {
-    let state = socket.state();
-    let inlet = state.inlet.as_ref()?;
-    let mut inner = inlet.link.lock();
-    inner.receiver(inlet.id)?.map.as_ref()?;
-    let spins = !looked && inner.asleep == 0 && inner.open.is_some();
-    // What the port has to say when it fails, the program's next call is told.
-    Some(spins && inner.has(inlet.id).is_ok())
 }

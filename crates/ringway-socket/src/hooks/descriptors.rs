@@ -7,11 +7,13 @@ use libc::{off_t, size_t, sockaddr, socklen_t};
 use crate::address;
 use crate::config::Config;
 use crate::incoming::FrameQuery;
+use crate::process;
 use crate::report::{self, Call};
+use crate::sockets;
 use crate::sys::guard::{ReentryGuard, errno, fail};
 use crate::sys::ring::Mapping;
 use crate::sys::{isolated, real, table};
-use crate::{flusher, fork, incoming, link, raw, socket};
+use crate::{fork, incoming, link, raw, socket};
 
 /// Bits of a socket's type beside the type.
 const TYPE_FLAGS: c_int = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
@@ -62,11 +64,11 @@ fn packet_socket(made: c_int, kind: c_int, protocol: c_int) -> c_int {
     if fd < 0 {
         return fail(libc::EPERM);
     }
-    link::prepare();
+    process::prepare();
     report::served(Call::Socket);
     let dgram = kind & !TYPE_FLAGS == libc::SOCK_DGRAM;
-    table::add(fd, dgram, u16::from_be(protocol as u16));
-    if let Some(socket) = table::get(fd).filter(|_| isolated) {
+    sockets::add(fd, dgram, u16::from_be(protocol as u16));
+    if let Some(socket) = sockets::get(fd).filter(|_| isolated) {
         socket.set_isolated();
     }
     note_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
@@ -91,7 +93,7 @@ fn note_raw(fd: c_int, protocol: c_int) {
         && Config::get().serves
         && Config::get().maps()
     {
-        link::prepare();
+        process::prepare();
         raw::add(fd, protocol);
     }
 }
@@ -100,7 +102,7 @@ fn note_raw(fd: c_int, protocol: c_int) {
 /// As bind(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: socklen_t) -> c_int {
-    if let Some(socket) = table::get(fd)
+    if let Some(socket) = sockets::get(fd)
         && let Some(_guard) = ReentryGuard::enter()
         && !at.is_null()
         && (address::LEN..=ADDRESS_MOST).contains(&(len as usize))
@@ -129,7 +131,7 @@ pub unsafe extern "C-unwind" fn bind(fd: c_int, at: *const sockaddr, len: sockle
 pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *mut socklen_t) -> c_int {
     // SAFETY: the caller's arguments.
     let done = unsafe { real::getsockname(fd, at, len) };
-    let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
+    let Some(socket) = sockets::get(fd).filter(|_| done == 0) else { return done };
     let Some(_guard) = ReentryGuard::enter() else { return done };
     let mut state = socket.state();
     let (protocol, bound) = (state.protocol.to_be(), state.bound);
@@ -157,11 +159,11 @@ pub unsafe extern "C-unwind" fn getsockname(fd: c_int, at: *mut sockaddr, len: *
 /// As close(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn close(fd: c_int) -> c_int {
-    if table::get(fd).is_some()
+    if sockets::get(fd).is_some()
         && fork::is_here()
         && let Some(_guard) = ReentryGuard::enter()
     {
-        table::remove(fd);
+        sockets::remove(fd);
     }
     if raw::is(fd) && fork::is_here() {
         raw::remove(fd);
@@ -177,10 +179,10 @@ pub unsafe extern "C-unwind" fn close_range(from: u32, to: u32, flags: c_int) ->
     let closes = flags & !(libc::CLOSE_RANGE_UNSHARE as c_int) == 0;
     if closes && fork::is_here() {
         for fd in from..=to.min(table::FDS as u32 - 1) {
-            if table::get(fd as c_int).is_some()
+            if sockets::get(fd as c_int).is_some()
                 && let Some(_guard) = ReentryGuard::enter()
             {
-                table::remove(fd as c_int);
+                sockets::remove(fd as c_int);
             }
             if raw::is(fd as c_int) {
                 raw::remove(fd as c_int);
@@ -203,12 +205,12 @@ pub unsafe extern "C-unwind" fn closefrom(from: c_int) {
 fn copied(from: c_int, to: c_int) -> c_int {
     if to >= 0
         && to != from
-        && (table::get(from).is_some() || table::get(to).is_some())
+        && (sockets::get(from).is_some() || sockets::get(to).is_some())
         && fork::is_here()
         && let Some(_guard) = ReentryGuard::enter()
     {
-        table::remove(to);
-        table::alias(from, to);
+        sockets::remove(to);
+        sockets::alias(from, to);
     }
     if to >= 0 && to != from && (raw::is(from) || raw::is(to)) && fork::is_here() {
         raw::alias(from, to);
@@ -242,7 +244,7 @@ pub unsafe extern "C-unwind" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_
 
 /// Notes whether calls on a packet socket may sleep, which they would else have to ask each time.
 fn note_nonblocking(fd: c_int, on: bool) {
-    if let Some(socket) = table::get(fd) {
+    if let Some(socket) = sockets::get(fd) {
         socket.set_nonblocking(on);
     }
 }
@@ -268,7 +270,7 @@ unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
         SIOCGSTAMPNS => FrameQuery::Nanos,
         _ => return None,
     };
-    let socket = table::get(fd).filter(|s| s.receives() && arg != 0)?;
+    let socket = sockets::get(fd).filter(|s| s.receives() && arg != 0)?;
     let answer = incoming::about(socket, about)?;
     let words = match answer {
         Ok(words) => words,
@@ -294,11 +296,11 @@ pub unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, arg: usize
     }
     // SAFETY: the caller's arguments; one that it did not give is whatever its register held, and goes on as such.
     let ask = |fd| unsafe { real::ioctl(fd, what, arg) };
-    let done = match ABOUT_INTERFACES.contains(&what) && table::is_isolated(fd) {
+    let done = match ABOUT_INTERFACES.contains(&what) && sockets::is_isolated(fd) {
         true => isolated::ask_outside(ask).unwrap_or_else(fail),
         false => ask(fd),
     };
-    if what == libc::FIONBIO && done == 0 && table::get(fd).is_some() {
+    if what == libc::FIONBIO && done == 0 && sockets::get(fd).is_some() {
         // SAFETY: the kernel has just read this word.
         note_nonblocking(fd, unsafe { *(arg as *const c_int) } != 0);
     }
@@ -323,7 +325,7 @@ pub unsafe extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, arg: usize) -> c
 
 /// The program mapped the rings of a socket.
 fn mapped(at: *mut c_void, len: size_t, fd: c_int) -> *mut c_void {
-    if let Some(socket) = table::get(fd)
+    if let Some(socket) = sockets::get(fd)
         && at != libc::MAP_FAILED
         && let Some(_guard) = ReentryGuard::enter()
     {
@@ -388,7 +390,7 @@ pub unsafe extern "C-unwind" fn munmap(at: *mut c_void, len: size_t) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn _exit(status: c_int) -> ! {
     if let Some(_guard) = ReentryGuard::enter() {
-        flusher::flush_all();
+        link::flush_all();
     }
     real::exit_now(status)
 }

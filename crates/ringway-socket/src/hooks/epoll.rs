@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use libc::{epoll_event, sigset_t, timespec};
 
 use super::wait::{arm, has, of_ms, of_timespec, to_timespec};
-use crate::flusher;
+use crate::link;
 use crate::link::SleeperGuard;
 use crate::socket::{self, INPUT, READ, Socket, Watched};
+use crate::sockets;
 use crate::sys::guard::ReentryGuard;
-use crate::sys::{kernel, real, table};
+use crate::sys::{kernel, real};
 
 /// # Safety
 /// As epoll_ctl(2).
@@ -22,7 +23,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
     fd: c_int,
     event: *mut epoll_event,
 ) -> c_int {
-    let Some(socket) = table::get(fd) else {
+    let Some(socket) = sockets::get(fd) else {
         // SAFETY: the caller's arguments.
         return unsafe { real::epoll_ctl(epoll, op, fd, event) };
     };
@@ -59,7 +60,7 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
 pub(super) fn prepare() -> Vec<SleeperGuard> {
     let mut asleep = Vec::new();
     let Some(_guard) = ReentryGuard::enter() else { return asleep };
-    flusher::flush_all();
+    link::flush_all();
     if socket::receiving() == 0 {
         return asleep;
     }

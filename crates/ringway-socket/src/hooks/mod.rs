@@ -11,15 +11,3 @@ mod options;
 mod receive;
 mod send;
 mod wait;
-
-use crate::sys::guard::ReentryGuard;
-use crate::{flusher, link, report};
-
-/// Sends what waits, closes the ports and prints the summary, when the process ends.
-pub(crate) extern "C" fn at_exit() {
-    let Some(_guard) = ReentryGuard::enter() else { return };
-    flusher::flush_all();
-    let nth = |i| link::all().get(i).copied();
-    (0..).map_while(nth).for_each(link::Link::shut);
-    report::finish();
-}

@@ -7,12 +7,14 @@ use std::mem::size_of;
 use libc::{packet_mreq, sock_fprog, socklen_t};
 
 use crate::filter::Insn;
+use crate::options::Stamps;
 use crate::raw;
 use crate::receiver::{Counts, Fanout};
 use crate::report::{self, Call};
-use crate::socket::{NO_EBPF, Stamps, State};
+use crate::socket::{NO_EBPF, State};
+use crate::sockets;
 use crate::sys::guard::{ReentryGuard, fail};
-use crate::sys::{isolated, kernel, real, table};
+use crate::sys::{isolated, kernel, real};
 use crate::tpacket::Geometry;
 
 const PACKET_TX_HAS_OFF: c_int = 19;
@@ -35,7 +37,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
 ) -> c_int {
     if level == libc::SOL_SOCKET
         && name == libc::SO_ATTACH_BPF
-        && table::get(fd).is_some_and(|s| s.receives())
+        && sockets::get(fd).is_some_and(|s| s.receives())
         && let Some(_guard) = ReentryGuard::enter()
     {
         report::say(NO_EBPF);
@@ -49,7 +51,7 @@ pub unsafe extern "C-unwind" fn setsockopt(
         // SAFETY: the kernel has read at least a byte here; numbers of this option are 0 or 1 in their first one.
         raw::set_whole(fd, unsafe { *value.cast::<u8>() } != 0);
     }
-    let Some(socket) = table::get(fd).filter(|_| done == 0) else { return done };
+    let Some(socket) = sockets::get(fd).filter(|_| done == 0) else { return done };
     let Some(_guard) = ReentryGuard::enter() else { return done };
     let mut state = socket.state();
     let noted = match level {
@@ -87,7 +89,7 @@ fn membership(
     let is_one = level == libc::SOL_PACKET
         && matches!(name, libc::PACKET_ADD_MEMBERSHIP | libc::PACKET_DROP_MEMBERSHIP)
         && len as usize == size_of::<packet_mreq>();
-    let socket = table::get(fd).filter(|s| is_one && s.is_isolated() && !value.is_null())?;
+    let socket = sockets::get(fd).filter(|s| is_one && s.is_isolated() && !value.is_null())?;
     let _guard = ReentryGuard::enter()?;
     // SAFETY: the caller's memory, of this length.
     let mut asked = unsafe { value.cast::<packet_mreq>().read_unaligned() };
@@ -159,7 +161,7 @@ fn fanout(fd: c_int, asked: u32) -> Fanout {
     let word = if known { now } else { asked };
     let mode = word >> 16 & 0xff;
     if matches!(mode, libc::PACKET_FANOUT_CBPF | libc::PACKET_FANOUT_EBPF)
-        && table::get(fd).is_some_and(|s| s.receives())
+        && sockets::get(fd).is_some_and(|s| s.receives())
     {
         report::say("frames of a mapped interface are shared by flow, not by the group's program");
     }
@@ -211,7 +213,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
     let done = unsafe { real::getsockopt(fd, level, name, value, len) };
     if done == 0
         && (level, name) == (libc::SOL_PACKET, libc::PACKET_STATISTICS)
-        && let Some(socket) = table::get(fd).filter(|s| s.receives())
+        && let Some(socket) = sockets::get(fd).filter(|s| s.receives())
         && let Some(_guard) = ReentryGuard::enter()
     {
         report::served(Call::Getsockopt);

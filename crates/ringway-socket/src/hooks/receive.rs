@@ -11,9 +11,10 @@ use crate::frame::Frame;
 use crate::incoming::{View, Wanted, receive};
 use crate::report::{self, Call};
 use crate::socket::Socket;
+use crate::sockets;
 use crate::sys::guard::set_errno;
 use crate::sys::memory::{Control, Scatter};
-use crate::sys::{real, table};
+use crate::sys::real;
 
 /// Pieces and messages of a call at most: `UIO_MAXIOV`.
 const MOST: usize = libc::UIO_MAXIOV as usize;
@@ -21,7 +22,7 @@ const MOST: usize = libc::UIO_MAXIOV as usize;
 /// A socket whose frames come from a port.
 #[inline]
 fn ours(fd: c_int) -> Option<&'static Socket> {
-    let socket = table::get(fd)?;
+    let socket = sockets::get(fd)?;
     if socket.is_isolated() && !socket.receives() {
         warn_unbound();
     }

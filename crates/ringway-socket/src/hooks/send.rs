@@ -10,9 +10,10 @@ use crate::outgoing::{Outgoing, Put};
 use crate::raw;
 use crate::report::{self, Call};
 use crate::socket::Socket;
+use crate::sockets;
 use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::memory::Gather;
-use crate::sys::{real, table};
+use crate::sys::real;
 
 /// The destination that a call names, if any.
 ///
@@ -102,7 +103,7 @@ pub unsafe extern "C-unwind" fn sendto(
     to: *const sockaddr,
     tolen: socklen_t,
 ) -> ssize_t {
-    if let Some(socket) = table::get(fd).filter(|_| tolen <= LONGEST) {
+    if let Some(socket) = sockets::get(fd).filter(|_| tolen <= LONGEST) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes and address.
         if let Some(done) = unsafe { one(Call::Send, fd, socket, &piece, (to.cast(), tolen)) } {
@@ -123,7 +124,7 @@ pub unsafe extern "C-unwind" fn sendto(
 /// As send(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn send(fd: c_int, bytes: *const c_void, len: size_t, flags: c_int) -> ssize_t {
-    if let Some(socket) = table::get(fd) {
+    if let Some(socket) = sockets::get(fd) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes.
         if let Some(done) = unsafe { one(Call::Send, fd, socket, &piece, (std::ptr::null(), 0)) } {
@@ -138,7 +139,7 @@ pub unsafe extern "C-unwind" fn send(fd: c_int, bytes: *const c_void, len: size_
 /// As write(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, len: size_t) -> ssize_t {
-    if let Some(socket) = table::get(fd) {
+    if let Some(socket) = sockets::get(fd) {
         let piece = [iovec { iov_base: bytes.cast_mut(), iov_len: len }];
         // SAFETY: the caller's bytes.
         if let Some(done) = unsafe { one(Call::Write, fd, socket, &piece, (std::ptr::null(), 0)) } {
@@ -153,7 +154,7 @@ pub unsafe extern "C-unwind" fn write(fd: c_int, bytes: *const c_void, len: size
 /// As writev(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn writev(fd: c_int, iov: *const iovec, n: c_int) -> ssize_t {
-    if let Some(socket) = table::get(fd).filter(|_| !iov.is_null() && n > 0 && n as usize <= MOST) {
+    if let Some(socket) = sockets::get(fd).filter(|_| !iov.is_null() && n > 0 && n as usize <= MOST) {
         // SAFETY: the caller's pieces.
         let pieces = unsafe { std::slice::from_raw_parts(iov, n as usize) };
         // SAFETY: as above.
@@ -186,7 +187,7 @@ unsafe fn pieces(msg: &msghdr) -> &[iovec] {
 /// As sendmsg(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_int) -> ssize_t {
-    if let Some(socket) = table::get(fd)
+    if let Some(socket) = sockets::get(fd)
         // SAFETY: the caller's message.
         && let Some(m) = unsafe { msg.as_ref() }.filter(|m| !refused(m))
     {
@@ -213,7 +214,7 @@ pub unsafe extern "C-unwind" fn sendmsg(fd: c_int, msg: *const msghdr, flags: c_
 /// As sendmmsg(2).
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, flags: c_int) -> c_int {
-    if let Some(socket) = table::get(fd).filter(|_| !msgs.is_null() && n > 0) {
+    if let Some(socket) = sockets::get(fd).filter(|_| !msgs.is_null() && n > 0) {
         // SAFETY: the caller's messages.
         let msgs =
             unsafe { std::slice::from_raw_parts_mut(msgs, (n as usize).min(libc::UIO_MAXIOV as usize)) };

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 
 use super::epoll::prepare;
-use crate::flusher;
+use crate::link;
 use crate::link::SleeperGuard;
 use crate::report::{self, Call};
 use crate::ring_filler;
 use crate::socket::{self, Socket};
+use crate::sockets;
 use crate::sys::guard::{ReentryGuard, set_errno};
 use crate::sys::{real, table};
 
@@ -20,7 +21,7 @@ const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
 
 /// A socket that receives from a port.
 fn ours(fd: c_int) -> Option<&'static Socket> {
-    table::get(fd).filter(|s| s.receives())
+    sockets::get(fd).filter(|s| s.receives())
 }
 
 /// Whether a frame is there.
@@ -58,7 +59,7 @@ fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) ->
         if !ready && timeout != Some(Duration::ZERO) {
             ready = !fall_asleep(fds, &mut asked, &mut asleep);
         }
-        flusher::flush_all();
+        link::flush_all();
         drop(guard);
         let left = until.map(|t| t.saturating_duration_since(Instant::now()));
         let left = if ready { Some(Duration::ZERO) } else { left };

@@ -7,7 +7,7 @@ mod tx;
 pub(crate) use rx::RxMap;
 pub(crate) use tx::TxMap;
 
-use crate::socket::Options;
+use crate::options::Options;
 
 /// Who has a frame or block: `TP_STATUS_` of linux/if_packet.h.
 const KERNEL: u32 = 0;
