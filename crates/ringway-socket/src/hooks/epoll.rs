@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use libc::{epoll_event, sigset_t, timespec};
 
-use super::wait::{arm, has, of_ms, of_timespec, to_timespec};
+use super::look::{arm, has};
+use super::time::{of_ms, of_timespec, to_timespec};
 use crate::link;
 use crate::link::SleeperGuard;
 use crate::socket::{self, INPUT, READ, Socket, Watched};

@@ -5,9 +5,15 @@
 #![allow(unreachable_pub, reason = "the dynamic linker reaches them")]
 
 mod accept;
+mod create;
 mod descriptors;
 mod epoll;
+mod look;
+mod mappings;
+mod messages;
 mod options;
+mod poll;
 mod receive;
+mod select;
 mod send;
-mod wait;
+mod time;
