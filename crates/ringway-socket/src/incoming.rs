@@ -10,7 +10,7 @@ use crate::address;
 use crate::filter;
 use crate::frame::{Frame, HEADER};
 use crate::link;
-use crate::link::SleeperGuard;
+use crate::link::{LinkState, SleeperGuard};
 use crate::options::{Options, Stamps};
 use crate::report;
 use crate::socket::Socket;
@@ -41,45 +41,99 @@ impl Wanted {
     }
 }
 
+/// Writes a frame to the memory of the program, or says why not.
+type Write<'a> = &'a mut dyn FnMut(&Frame<'_>, &View) -> Result<(), c_int>;
+
 /// Receives frames: `write` takes each one, and ends the call where it fails. Returns how many there were. `None`: the socket
 /// does not receive from a port, or its thread is inside already, or the call is the kernel's to answer.
 pub(crate) fn receive(
     fd: RawFd,
     socket: &'static Socket,
     wanted: Wanted,
-    write: &mut dyn FnMut(&Frame<'_>, &View) -> Result<(), c_int>,
+    write: Write<'_>,
 ) -> Option<Result<usize, c_int>> {
     if wanted.flags & !FLAGS != 0 {
         return None;
     }
-    let mut sleeper = Sleeper::new(wanted.flags);
-    let mut done = 0;
-    let ended = |done: usize, code| {
-        if done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
-            socket.set_late(code);
-        }
-        Some(if done > 0 { Ok(done) } else { Err(code) })
-    };
     if let Some(code) = socket.late() {
         return Some(Err(code));
     }
+    let mut call = Receive { fd, socket, wanted, sleeper: Sleeper::new(wanted.flags), done: 0 };
     // Not a socket that took the place of a closed one while this slept.
     while socket.receives() && sockets::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
-        let Some(inside) = ReentryGuard::enter() else { break };
-        let state = socket.state();
-        let Some(inlet) = &state.inlet else { break };
+        match call.turn(write) {
+            Turn::Again => {}
+            Turn::Left => break,
+            Turn::Ended(Ok(())) => return Some(Ok(call.done)),
+            Turn::Ended(Err(code)) => return Some(call.end(code)),
+        }
+    }
+    (call.done > 0).then_some(Ok(call.done))
+}
+
+/// A call that receives.
+struct Receive {
+    fd: RawFd,
+    socket: &'static Socket,
+    wanted: Wanted,
+    sleeper: Sleeper,
+    /// Frames that were written.
+    done: usize,
+}
+
+/// How one turn of a call ended.
+enum Turn {
+    /// There may be more frames by now.
+    Again,
+    /// The socket does not receive from a port any more, or the thread is inside already.
+    Left,
+    Ended(Result<(), c_int>),
+}
+
+impl Receive {
+    /// Takes the frames that are there, and sleeps until there are more, if the call wants more.
+    fn turn(&mut self, write: Write<'_>) -> Turn {
+        let Some(guard) = ReentryGuard::enter() else { return Turn::Left };
+        let state = self.socket.state();
+        let Some(inlet) = &state.inlet else { return Turn::Left };
         let (link, id) = (inlet.link.0, inlet.id);
         let (dgram, options) = (state.dgram, state.options);
         drop(state);
         let mut inner = match link.ready() {
             Ok(inner) => inner,
-            Err(code) => return ended(done, code),
+            Err(code) => return Turn::Ended(Err(code)),
         };
-        let Some(about) = inner.receiver(id).map(|r| r.spec.about) else { continue };
-        let (view, before) = (View { dgram, options, about }, done);
-        let (mut failed, mut stamp) = (None, Duration::ZERO);
+        let Some(context) = inner.receiver(id).map(|r| r.spec.context) else { return Turn::Again };
+        if let Some(ended) = self.take(&mut inner, id, &View { dgram, options, context }, write) {
+            return Turn::Ended(ended);
+        }
+        match inner.arm() {
+            Ok(true) => return Turn::Again,
+            Ok(false) => {}
+            Err(code) => return Turn::Ended(Err(code)),
+        }
+        let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { return Turn::Again };
+        let asleep = SleeperGuard::new(link, &mut inner);
+        drop(inner);
+        link::flush_all();
+        drop(guard);
+        let slept = self.sleeper.sleep(watch);
+        drop(asleep);
+        slept.map_or_else(|code| Turn::Ended(Err(code)), |()| Turn::Again)
+    }
+
+    /// Writes the frames that are there. `None` when the call is to wait for more.
+    fn take(
+        &mut self,
+        inner: &mut LinkState,
+        id: u64,
+        view: &View,
+        write: Write<'_>,
+    ) -> Option<Result<(), c_int>> {
+        let (wanted, before) = (self.wanted, self.done);
+        let (mut done, mut failed, mut stamp) = (before, None, Duration::ZERO);
         let leave = wanted.flags & libc::MSG_PEEK != 0;
-        let took = inner.take(id, leave, &mut |frame| match write(frame, &view) {
+        let took = inner.take(id, leave, &mut |frame| match write(frame, view) {
             Ok(()) => {
                 (done, stamp) = (done + 1, frame.meta.stamp);
                 done < wanted.max && wanted.until.is_none_or(|t| Instant::now() < t)
@@ -89,40 +143,31 @@ pub(crate) fn receive(
                 false
             }
         });
+        self.done = done;
         report::frames_received((done - before) as u32);
         if let Some(r) = inner.receiver(id).filter(|_| done > before) {
             r.received = stamp;
         }
         if let Some(code) = failed.or(took.err()) {
-            return ended(done, code);
+            return Some(Err(code));
         }
         let late = done > 0 && wanted.until.is_some_and(|t| Instant::now() >= t);
         if done == wanted.max || late || done > 0 && !wanted.all {
-            return Some(Ok(done));
+            return Some(Ok(()));
         }
         if done > before {
-            sleeper.again();
+            self.sleeper.again();
         }
-        if sleeper.never(fd, socket) {
-            return ended(done, libc::EAGAIN);
-        }
-        match inner.arm() {
-            Ok(true) => continue,
-            Ok(false) => {}
-            Err(code) => return ended(done, code),
-        }
-        let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { continue };
-        let asleep = SleeperGuard::new(link, &mut inner);
-        drop(inner);
-        link::flush_all();
-        drop(inside);
-        let slept = sleeper.sleep(watch);
-        drop(asleep);
-        if let Err(code) = slept {
-            return ended(done, code);
-        }
+        self.sleeper.never(self.fd, self.socket).then_some(Err(libc::EAGAIN))
     }
-    (done > 0).then_some(Ok(done))
+
+    /// The result of a call that failed. One that has frames returns them, and the next call fails.
+    fn end(&self, code: c_int) -> Result<usize, c_int> {
+        if self.done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
+            self.socket.set_late(code);
+        }
+        if self.done > 0 { Ok(self.done) } else { Err(code) }
+    }
 }
 
 /// What an `ioctl` may ask about frames.
@@ -136,7 +181,7 @@ pub(crate) enum FrameQuery {
 }
 
 /// The answer, in two words for a time. `None` as for [`receive`].
-pub(crate) fn about(socket: &Socket, what: FrameQuery) -> Option<Result<[i64; 2], c_int>> {
+pub(crate) fn answer_query(socket: &Socket, what: FrameQuery) -> Option<Result<[i64; 2], c_int>> {
     let _guard = ReentryGuard::enter()?;
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
@@ -164,7 +209,7 @@ pub(crate) fn about(socket: &Socket, what: FrameQuery) -> Option<Result<[i64; 2]
 pub(crate) struct View {
     dgram: bool,
     options: Options,
-    about: filter::FilterContext,
+    context: filter::FilterContext,
 }
 
 impl View {
@@ -184,7 +229,7 @@ impl View {
     }
 
     pub(crate) fn sender(&self, frame: &Frame<'_>) -> [u8; address::LEN] {
-        address::of(frame, self.about.index, self.about.hardware)
+        address::of(frame, self.context.index, self.context.hardware)
     }
 
     /// Messages beside the bytes, in the kernel's order.

@@ -3,13 +3,15 @@
 //! | module | what |
 //! | --- | --- |
 //! | `hooks` | the functions of libc that it stands before |
-//! | `socket` | a packet socket: options, where its frames go |
+//! | `sockets` | which descriptors are packet sockets |
+//! | `socket`, `options`, `route` | a packet socket: options, where its frames go |
 //! | `outgoing`, `flusher` | frames sent: checked, put into rings, left to wait for others (`RINGWAY_BATCH_US`) |
-//! | `incoming`, `inbox`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
+//! | `incoming`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
 //! | `tpacket`, `ring_filler` | the program's mapped rings |
-//! | `link` | ports in place of interfaces |
-//! | `raw`, `neighbour` | raw sockets of IPv4, and the addresses that their packets go to |
-//! | `config`, `report`, `fork` | the environment, what is told, forks |
+//! | `link` | ports in place of interfaces, and how frames get to them and from them |
+//! | `raw`, `mapped`, `neighbour` | raw sockets of IPv4, and the addresses that their packets go to |
+//! | `config`, `report` | the environment; messages on standard error |
+//! | `fork`, `process` | forks and the end of the process |
 //! | `sys` | libc's own functions, memory of the program |
 //!
 //! # What the program's descriptor is
@@ -74,7 +76,6 @@ mod flusher;
 mod fork;
 mod frame;
 mod hooks;
-mod inbox;
 mod incoming;
 mod link;
 mod mapped;

@@ -59,8 +59,8 @@ pub(crate) fn resolve(out: MappedInterface, source: Ipv4Addr, hop: Ipv4Addr) -> 
 }
 
 fn ask(out: MappedInterface, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
-    let about = FilterContext { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
-    let spec = ReceiveSpec { protocol: EtherType::ARP.0, about, own: out.address };
+    let context = FilterContext { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
+    let spec = ReceiveSpec { protocol: EtherType::ARP.0, context, own: out.address };
     let id = out.link.ready().ok()?.add(spec, 0).ok()?;
     let found = (0..ASKS).find_map(|_| {
         out.send(&request(out.address, source, hop)).ok()?;

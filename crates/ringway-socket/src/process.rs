@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{MutexGuard, Once};
 
-use crate::link::{self, Inner, Link};
+use crate::link::{self, Link, LinkState};
 use crate::socket::{self, Socket, State};
 use crate::sys::guard::ReentryGuard;
 use crate::{flusher, fork, report, sys};
@@ -23,7 +23,7 @@ pub(crate) fn prepare() {
 #[derive(Debug)]
 struct Held {
     _sockets: (MutexGuard<'static, Vec<&'static Socket>>, Vec<MutexGuard<'static, State>>),
-    _links: (MutexGuard<'static, Vec<&'static Link>>, Vec<MutexGuard<'static, Inner>>),
+    _links: (MutexGuard<'static, Vec<&'static Link>>, Vec<MutexGuard<'static, LinkState>>),
     _guard: ReentryGuard,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Counts {
 pub(crate) struct ReceiveSpec {
     /// In host order; [`frame::ALL`] for all.
     pub(crate) protocol: u16,
-    pub(crate) about: FilterContext,
+    pub(crate) context: FilterContext,
     /// Address of the interface.
     pub(crate) own: [u8; 6],
 }
@@ -128,8 +128,8 @@ impl Receiver {
         }
         let mut frame = *frame;
         if let Some(program) = &self.filter {
-            let hide = if self.spec.about.dgram { frame::HEADER } else { 0 };
-            let snap = filter::run(program, &frame, self.spec.about) as usize;
+            let hide = if self.spec.context.dgram { frame::HEADER } else { 0 };
+            let snap = filter::run(program, &frame, self.spec.context) as usize;
             if snap == 0 {
                 return None;
             }

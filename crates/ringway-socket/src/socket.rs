@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::filter::{FilterContext, Insn};
-use crate::link::{Inner, LinkRef};
+use crate::link::{LinkRef, LinkState};
 use crate::options::Options;
 use crate::receiver::{Fanout, ReceiveSpec};
 use crate::route::{Route, Way};
@@ -257,8 +257,8 @@ impl State {
         let dgram = self.dgram;
         let Some(Ok(route)) = self.route(fd, index) else { return Ok(()) };
         let Way::Mapped(link) = &route.way else { return Ok(()) };
-        let about = FilterContext { index: index as u32, hardware: route.hardware, dgram };
-        let spec = ReceiveSpec { protocol, about, own: route.address };
+        let context = FilterContext { index: index as u32, hardware: route.hardware, dgram };
+        let spec = ReceiveSpec { protocol, context, own: route.address };
         let link = link.share();
         let id = link.ready()?.add(spec, kernel::receive_buffer(fd))?;
         RECEIVING.fetch_add(1, AcqRel);
@@ -277,10 +277,10 @@ impl State {
             r.filter = self.filter.clone();
             r.fanout = self.fanout;
             r.ignores_sent = self.options.ignores_sent;
-            let about = r.spec.about;
+            let context = r.spec.context;
             match (&r.map, map) {
                 (None, Some(map)) => {
-                    r.map = Some(map.from(about.index, about.hardware));
+                    r.map = Some(map.from(context.index, context.hardware));
                     ring_filler::start(fill_all);
                 }
                 (Some(_), None) => r.map = None,
@@ -327,7 +327,7 @@ impl State {
     }
 
     /// Runs `f` on the link and the place of the socket there.
-    pub(crate) fn with_inlet<R>(&self, f: impl FnOnce(&mut Inner, u64) -> R) -> Option<R> {
+    pub(crate) fn with_inlet<R>(&self, f: impl FnOnce(&mut LinkState, u64) -> R) -> Option<R> {
         let inlet = self.inlet.as_ref()?;
         let mut inner = inlet.link.lock();
         Some(f(&mut inner, inlet.id))

@@ -116,21 +116,21 @@ fn changed(fd: c_int, what: c_int, arg: usize, done: c_int) -> c_int {
 /// # Safety
 /// As ioctl(2).
 unsafe fn asked(fd: c_int, what: libc::c_ulong, arg: usize) -> Option<c_int> {
-    let about = match what {
+    let query = match what {
         libc::FIONREAD => FrameQuery::Length,
         SIOCGSTAMP => FrameQuery::Micros,
         SIOCGSTAMPNS => FrameQuery::Nanos,
         _ => return None,
     };
     let socket = sockets::get(fd).filter(|s| s.receives() && arg != 0)?;
-    let answer = incoming::about(socket, about)?;
+    let answer = incoming::answer_query(socket, query)?;
     let words = match answer {
         Ok(words) => words,
         Err(code) => return Some(fail(code)),
     };
     // SAFETY: by the contract there is room for an `int`, or for a `timeval` or `timespec`.
     unsafe {
-        match about {
+        match query {
             FrameQuery::Length => (arg as *mut c_int).write_unaligned(words[0] as c_int),
             _ => (arg as *mut [i64; 2]).write_unaligned(words),
         }

@@ -230,7 +230,7 @@ pub unsafe extern "C-unwind" fn getsockopt(
 
 /// What the socket got and lost, with what its port lost before any socket could see it.
 fn counts(state: &State) -> Counts {
-    let read = |inner: &mut crate::link::Inner, id| {
+    let read = |inner: &mut crate::link::LinkState, id| {
         let lost = inner.lost();
         inner.receivers.iter_mut().for_each(|r| r.lost(lost));
         inner.receiver(id).map(|r| r.counts()).unwrap_or_default()

@@ -4,22 +4,19 @@
 //! several, whoever looks first hands all that has arrived to the queues of each.
 
 use std::ffi::c_int;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use ringway::{RxFrame, RxRing};
-
+use super::fanout::hand_to;
+use super::ring::{each, first, whole};
+use super::state::{LinkState, Opened, errno_of};
 use crate::frame::Frame;
-use crate::link::{Inner, Opened, errno_of};
-use crate::receiver::{Fanout, ReceiveSpec, Receiver};
+use crate::receiver::{ReceiveSpec, Receiver};
 use crate::tpacket::RxMap;
 
 /// How often to look again when frames that nobody wants come between a look and the request for a wake-up.
 const EDGE_LOOKS: u32 = 16;
 
-/// Frames that are fetched ahead in a call.
-const FETCH: u32 = 16;
-
-impl Inner {
+impl LinkState {
     pub(crate) fn add(&mut self, spec: ReceiveSpec, buffer: usize) -> Result<u64, c_int> {
         let fds = self.fds();
         if fds.is_empty() {
@@ -235,66 +232,13 @@ impl Inner {
                 let own = self.receivers.first().map_or([0; 6], |r| r.spec.own);
                 let Some(frame) = Frame::read(bytes, own, stamp, &mut self.scratch) else { continue };
                 self.handed = self.handed.wrapping_add(1);
-                give(&mut self.receivers, &frame, self.handed);
+                hand_to(&mut self.receivers, &frame, self.handed);
             }
         }
         for map in self.receivers.iter_mut().filter_map(|r| r.map.as_mut()) {
             map.publish();
         }
     }
-}
-
-/// Gives `f` frames of a ring that the socket wants until it wants no more; those before them are passed.
-fn each(
-    ring: &mut RxRing,
-    receiver: &mut Receiver,
-    scratch: &mut Vec<u8>,
-    f: &mut dyn FnMut(&Frame<'_>) -> bool,
-) -> bool {
-    let stamp = ring.timestamp();
-    ring.fetch(FETCH);
-    for slot in ring.burst(u32::MAX) {
-        if let Some(more) = wanted(&slot, receiver, stamp, scratch, &mut *f) {
-            receiver.count(1);
-            if !more {
-                return false;
-            }
-        }
-    }
-    true
-}
-
-/// Shows `f` the first frame of a ring that the socket wants, which stays; those before it are passed. True when there is
-/// none.
-fn first(
-    ring: &mut RxRing,
-    receiver: &Receiver,
-    scratch: &mut Vec<u8>,
-    f: &mut dyn FnMut(&Frame<'_>) -> bool,
-) -> bool {
-    let stamp = ring.timestamp();
-    while let Some(slot) = ring.peek() {
-        let shown = wanted(&slot, receiver, stamp, scratch, |frame| while f(frame) {});
-        if shown.is_some() {
-            return false;
-        }
-        ring.burst(1).next();
-    }
-    true
-}
-
-/// Runs `f` on the frame as the socket sees it, if it wants it.
-#[inline]
-fn wanted<R>(
-    slot: &RxFrame<'_>,
-    receiver: &Receiver,
-    stamp: Duration,
-    scratch: &mut Vec<u8>,
-    f: impl FnOnce(&Frame<'_>) -> R,
-) -> Option<R> {
-    let mut chain = Vec::new();
-    let frame = Frame::read(whole(slot, &mut chain), receiver.spec.own, stamp, scratch)?;
-    receiver.wants(&frame).map(|frame| f(&frame))
 }
 
 /// Whether frames may be handed out: not while the only socket has a mapped ring that is full, for then they are better
@@ -305,60 +249,4 @@ fn room(receivers: &[Receiver]) -> bool {
         [one] => one.map.as_ref().is_none_or(RxMap::has_room),
         _ => true,
     }
-}
-
-/// To each socket that wants it; of the sockets of a group to one.
-fn give(receivers: &mut [Receiver], frame: &Frame<'_>, number: usize) {
-    for i in 0..receivers.len() {
-        match receivers[i].fanout {
-            Some(group) if i != chosen(receivers, group, frame, number) => continue,
-            _ => {}
-        }
-        if let Some(wanted) = receivers[i].wants(frame) {
-            receivers[i].keep(&wanted);
-        }
-    }
-}
-
-/// Which socket of a group gets the frame: round robin where asked for, else by the flow.
-fn chosen(receivers: &[Receiver], group: Fanout, frame: &Frame<'_>, number: usize) -> usize {
-    let of = |r: &Receiver| r.fanout.is_some_and(|f| f.group == group.group);
-    let members = receivers.iter().filter(|r| of(r)).count().max(1);
-    let pick = match group.mode {
-        libc::PACKET_FANOUT_LB => number,
-        _ => flow(frame.bytes),
-    } % members;
-    let mut at = receivers.iter().enumerate().filter(|(_, r)| of(r)).map(|(i, _)| i);
-    at.nth(pick).unwrap_or(0)
-}
-
-/// A number of the flow that a frame belongs to, the same both ways: of addresses and ports.
-fn flow(bytes: &[u8]) -> usize {
-    let mix = |part: &[u8]| part.iter().fold(17u32, |h, b| h.wrapping_mul(0x0100_0193) ^ u32::from(*b));
-    let at = |from: usize, len: usize| mix(bytes.get(from..from + len).unwrap_or_default());
-    let sum = match bytes.get(12..15) {
-        Some([8, 0, 0x45]) => {
-            let ports = matches!(bytes.get(23), Some(6 | 17));
-            let ports = if ports { at(34, 2).wrapping_add(at(36, 2)) } else { 0 };
-            at(26, 4).wrapping_add(at(30, 4)).wrapping_add(ports)
-        }
-        Some([0x86, 0xdd, _]) => {
-            let ports = matches!(bytes.get(20), Some(6 | 17));
-            let ports = if ports { at(54, 2).wrapping_add(at(56, 2)) } else { 0 };
-            at(22, 16).wrapping_add(at(38, 16)).wrapping_add(ports)
-        }
-        _ => at(0, 6).wrapping_add(at(6, 6)),
-    };
-    (sum.wrapping_mul(0x9e37_79b1) >> 8) as usize
-}
-
-/// The bytes of a frame: where they lie, or for one of several slots a copy in `chain`.
-#[inline]
-fn whole<'a>(slot: &'a RxFrame<'_>, chain: &'a mut Vec<u8>) -> &'a [u8] {
-    if !slot.is_chained() {
-        return slot.bytes();
-    }
-    chain.resize(slot.len(), 0);
-    slot.copy_to(chain);
-    chain
 }

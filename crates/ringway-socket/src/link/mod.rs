@@ -2,27 +2,29 @@
 //!
 //! A link is made when a socket first needs its port and stays in a list; the port itself is closed with its last user.
 //! Locks are taken in this order: a socket's state, then the list, then a link. None is held while a call sleeps for the
-//! program, but for the [`PATIENCE`] of a full ring.
+//! program, but for the patience with a full ring (`outbox`).
+
+mod fanout;
+mod inbox;
+mod outbox;
+mod ring;
+mod state;
 
 use std::ffi::c_int;
-use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
-use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
+use ringway::{Coalesce, OpenOptions};
+use ringway_shim::{Holder, Share, SignalsBlocked};
 
 use crate::config::Config;
 use crate::flusher::Waiting;
-use crate::receiver::Receiver;
 use crate::sys::guard::ReentryGuard;
-use crate::sys::memory::Gather;
 use crate::{flusher, fork, report};
-
-/// How long a full ring may keep a sender waiting before the call fails with `ENOBUFS`.
-const PATIENCE: Duration = Duration::from_millis(10);
+pub(crate) use state::LinkState;
+use state::{Opened, dropped, errno_of};
 
 /// Frames that leave together at most: more make live frames hardly faster, and a receiver's ring has to hold them.
 const BURST: u32 = 1024;
@@ -43,20 +45,13 @@ pub(crate) struct Link {
     stage: AtomicU8,
     /// Set once the link is made.
     lender: OnceLock<Arc<Lender>>,
-    inner: Mutex<Inner>,
+    inner: Mutex<LinkState>,
 }
 
 const NEW: u8 = 0;
 const OPENING: u8 = 1;
 const OPEN: u8 = 2;
 const FAILED: u8 = 3;
-
-/// An open port. Its rings are dropped before it is given back.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) rings: Rings,
-    pub(crate) share: Share,
-}
 
 /// Gives the rings of a link's port back when a handle of libpcap wants the port too.
 #[derive(Debug)]
@@ -66,36 +61,6 @@ impl Holder for Lender {
     fn recall(&self) {
         self.0.lock().share();
     }
-}
-
-/// The part of a link that needs its lock.
-#[derive(Debug, Default)]
-pub(crate) struct Inner {
-    pub(crate) open: Option<Opened>,
-    users: u32,
-    /// Forks that the process had seen when the port was opened.
-    born: u32,
-    unsent: u32,
-    /// So many frames are sent at once.
-    limit: u32,
-    rule: Coalesce,
-    /// A failure of frames that were taken over before; the next send tells it.
-    late: Option<c_int>,
-    looked: Option<Instant>,
-    /// Why the port could not be opened, as it was said last.
-    said: String,
-    pub(crate) receivers: Vec<Receiver>,
-    /// How many of them look at what other sockets send.
-    pub(crate) taps: usize,
-    pub(crate) made: u64,
-    pub(crate) turn: usize,
-    pub(crate) handed: usize,
-    /// Frames that have come; it wraps.
-    pub(crate) arrived: u32,
-    /// Threads that sleep until frames come.
-    pub(crate) asleep: u32,
-    lost: u64,
-    pub(crate) scratch: Vec<u8>,
 }
 
 /// A use of a link: the port stays open as long as there is one.
@@ -138,7 +103,7 @@ pub(crate) struct SleeperGuard(&'static Link);
 
 impl SleeperGuard {
     /// Under the lock under which the port was asked for a wake-up.
-    pub(crate) fn new(link: &'static Link, inner: &mut Inner) -> Self {
+    pub(crate) fn new(link: &'static Link, inner: &mut LinkState) -> Self {
         inner.asleep += 1;
         Self(link)
     }
@@ -224,7 +189,7 @@ impl Link {
         link
     }
 
-    fn make(&self, inner: &mut Inner) -> Result<(), c_int> {
+    fn make(&self, inner: &mut LinkState) -> Result<(), c_int> {
         // A program that wants frames to every address says so to the kernel's socket.
         let options = OpenOptions::new().send_only(self.send_only).promiscuous(false);
         let opened = if self.send_only {
@@ -255,13 +220,13 @@ impl Link {
         Ok(())
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, LinkState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same with an open port. After a fork the child lets its copy go, which changes nothing for the parent, and opens
     /// the port anew: it gets it once the parent has closed it or ended.
-    pub(crate) fn ready(&self) -> Result<MutexGuard<'_, Inner>, c_int> {
+    pub(crate) fn ready(&self) -> Result<MutexGuard<'_, LinkState>, c_int> {
         let mut inner = self.lock();
         if inner.open.is_some() && inner.born == fork::count() {
             return Ok(inner);
@@ -310,7 +275,7 @@ impl Link {
     }
 
     /// Ends a call that has put frames: sends them, or leaves them to wait for more.
-    pub(crate) fn commit(&self, inner: &mut Inner) -> Result<(), c_int> {
+    pub(crate) fn commit(&self, inner: &mut LinkState) -> Result<(), c_int> {
         let waits = self.dirty.load(Acquire) && inner.rule.bound().is_some();
         if inner.unsent >= inner.limit || !waits && !inner.rule.waits(Instant::now()) {
             return inner.flush();
@@ -320,182 +285,5 @@ impl Link {
             return inner.flush();
         }
         Ok(())
-    }
-}
-
-impl Inner {
-    /// Runs `f` on the ring that sends; `None` when there is none.
-    #[inline]
-    fn with_tx<R>(&mut self, f: impl FnOnce(&mut TxRing) -> R) -> Option<R> {
-        let Opened { rings, share, .. } = self.open.as_mut()?;
-        match &mut rings.tx {
-            Some(tx) => Some(f(tx)),
-            None => share.send(f),
-        }
-    }
-
-    /// Gives the rings of the port back, as it has other users too.
-    fn share(&mut self) {
-        let Some(open) = self.open.as_mut().filter(|o| !o.rings.copies) else { return };
-        match open.share.give(std::mem::take(&mut open.rings), false) {
-            Ok(rings) => open.rings = rings,
-            Err(e) => report::say(&e.to_string()),
-        }
-        let fds = self.fds();
-        self.receivers.iter().for_each(|r| r.also(&fds));
-    }
-
-    /// A failure of earlier frames, once.
-    pub(crate) fn late(&mut self) -> Result<(), c_int> {
-        self.late.take().map_or(Ok(()), Err)
-    }
-
-    /// Puts a frame into the port's ring: `head`, then the bytes of `rest` from `skip` on. The socket that sends it is receiver `from`, if
-    /// it receives.
-    #[inline]
-    pub(crate) fn put(
-        &mut self,
-        head: &[u8],
-        rest: Gather<'_>,
-        skip: usize,
-        from: Option<u64>,
-    ) -> Result<(), c_int> {
-        let len = head.len() + rest.len() - skip;
-        let mut made_room = false;
-        let placed = self.with_tx(|tx| {
-            if place(tx, head, rest, skip, len) {
-                return Ok::<_, c_int>(true);
-            }
-            made_room = true;
-            make_room(tx)?;
-            Ok(place(tx, head, rest, skip, len))
-        });
-        if made_room {
-            self.unsent = 0;
-        }
-        if !placed.ok_or(libc::ENETDOWN)?? {
-            return Err(libc::EMSGSIZE);
-        }
-        if self.taps > 0 || self.is_heard() {
-            let mut whole = vec![0; len];
-            whole[..head.len()].copy_from_slice(head);
-            rest.copy_from(skip, &mut whole[head.len()..]);
-            self.show(&whole, from);
-        }
-        self.unsent += 1;
-        if self.unsent >= self.limit {
-            return self.flush();
-        }
-        Ok(())
-    }
-
-    /// Whether handles of libpcap see what is sent.
-    #[inline]
-    fn is_heard(&self) -> bool {
-        self.open.as_ref().is_some_and(|o| o.rings.copies && o.share.is_heard(false))
-    }
-
-    /// Shows a frame that receiver `from` sends to all others that look at what is sent.
-    #[cold]
-    fn show(&mut self, frame: &[u8], from: Option<u64>) {
-        if let Some(open) = self.open.as_ref().filter(|_| self.is_heard()) {
-            open.share.show(frame);
-        }
-        self.tap(frame, from);
-    }
-
-    pub(crate) fn flush(&mut self) -> Result<(), c_int> {
-        let sent = std::mem::take(&mut self.unsent);
-        if sent == 0 {
-            return Ok(());
-        }
-        let Some(synced) = self.with_tx(TxRing::sync) else { return Ok(()) };
-        report::frames_sent(sent);
-        synced.map_err(|e| errno_of(e.kind()))?;
-        self.rule.left(Instant::now());
-        self.look()
-    }
-
-    /// Fails while the link is down, as the kernel's socket would. Looks ten times a second at most.
-    fn look(&mut self) -> Result<(), c_int> {
-        if self.looked.is_some_and(|t| t.elapsed() < Duration::from_millis(100)) {
-            return Ok(());
-        }
-        self.looked = Some(Instant::now());
-        match self.open.as_ref().map(|o| o.share.link_up()) {
-            Some(Ok(false)) => Err(libc::ENETDOWN),
-            Some(Err(e)) => Err(errno_of(e.kind())),
-            _ => Ok(()),
-        }
-    }
-
-    /// Frames that the port lost before its sockets could see them, since the last call.
-    pub(crate) fn lost(&mut self) -> u32 {
-        let all = self.open.as_ref().map_or(0, |o| dropped(&o.share));
-        let new = all.saturating_sub(self.lost);
-        self.lost = all;
-        u32::try_from(new).unwrap_or(u32::MAX)
-    }
-
-    /// The descriptors that wake a receiver.
-    pub(crate) fn fds(&self) -> Vec<RawFd> {
-        let Some(Opened { rings, share, .. }) = &self.open else { return Vec::new() };
-        let queue = rings.rx.iter().filter(|_| rings.copies).map(ringway::RxRing::fd);
-        std::iter::once(share.fd()).chain(queue).collect()
-    }
-}
-
-/// Frames that the port lost, or the queue that the link has of it.
-fn dropped(share: &Share) -> u64 {
-    share.counters().counters().rx.dropped() + share.lost()
-}
-
-/// One frame into one slot; long ones by way of a copy.
-#[inline]
-fn place(tx: &mut TxRing, head: &[u8], rest: Gather<'_>, skip: usize, len: usize) -> bool {
-    let mut burst = tx.burst();
-    if let Some(mut slot) = burst.next_slot() {
-        let buf = slot.buf();
-        if len <= buf.len() {
-            buf[..head.len()].copy_from_slice(head);
-            rest.copy_from(skip, &mut buf[head.len()..len]);
-            slot.send(len);
-            return true;
-        }
-    }
-    if burst.free() == 0 {
-        return false;
-    }
-    let mut whole = vec![0; len];
-    whole[..head.len()].copy_from_slice(head);
-    rest.copy_from(skip, &mut whole[head.len()..]);
-    burst.push(&whole)
-}
-
-fn make_room(tx: &mut TxRing) -> Result<(), c_int> {
-    let start = Instant::now();
-    loop {
-        let free = tx.sync().map_err(|e| errno_of(e.kind()))?;
-        if free > tx.slots() / 4 {
-            return Ok(());
-        }
-        if start.elapsed() > PATIENCE {
-            return if free > 0 { Ok(()) } else { Err(libc::ENOBUFS) };
-        }
-        thread::yield_now();
-    }
-}
-
-/// What the kernel's socket would answer.
-pub(crate) fn errno_of(kind: ErrorKind) -> c_int {
-    match kind {
-        ErrorKind::BadName | ErrorKind::Invalid => libc::EINVAL,
-        ErrorKind::NotFound => libc::ENODEV,
-        ErrorKind::Busy => libc::EBUSY,
-        ErrorKind::Denied => libc::EPERM,
-        ErrorKind::Unsupported => libc::EOPNOTSUPP,
-        ErrorKind::Gone => libc::ENXIO,
-        ErrorKind::LinkDown => libc::ENETDOWN,
-        _ => libc::EIO,
     }
 }
