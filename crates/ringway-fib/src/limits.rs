@@ -42,16 +42,16 @@ impl Limits {
 /// Words whose bytes vector loads can name, by 31 bits.
 const MAX_WORDS: u32 = (1 << 29) - 1;
 
-/// What of the lookup memory is in use.
+/// How much of the lookup memory is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Bytes of root, nodes and buckets.
     pub bytes: usize,
-    /// Nodes; like words, those that readers may still look at count.
+    /// Nodes; like words, with the nodes that readers may still look at.
     pub nodes: u32,
     /// Words of nodes and buckets.
     pub words: u32,
-    /// Bytes of the parts that were ever used: what readers may touch, gaps included.
+    /// Bytes of the parts that were ever used, gaps included: readers may touch them.
     pub spread: usize,
     /// Pieces that wait until no reader can look at them any more.
     pub waiting: usize,

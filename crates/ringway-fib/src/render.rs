@@ -1,7 +1,7 @@
-//! From routes to lookup forms: what changed is made anew, the rest is taken as it is.
+//! From routes to lookup forms: forms are made again where routes changed, and taken as they are elsewhere.
 //!
-//! A **step** is 16 bits behind those of the root or of another step: a block (the upper one) and those right below it (the lower
-//! ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
+//! A **step** is 16 bits behind the bits of the root or of another step. It is a block (the upper one) and the blocks right below it (the
+//! lower ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
 
 use super::amend::Part;
 use super::block::{Child, Form, Span, UNKNOWN};
@@ -16,7 +16,7 @@ const SLACK: usize = 8;
 /// Slots that are looked at one by one at most, to amend a form.
 const NARROW: u16 = 32;
 
-/// Times that a form is amended before it is made anew, so that few of its runs are needless.
+/// Times that a form is amended before a new one is made, so that few of its runs are needless.
 const AMENDED: u8 = 16;
 
 /// Brings the lookup forms up to date with the routes.

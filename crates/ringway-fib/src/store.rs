@@ -1,7 +1,7 @@
 //! Lookup forms in memory: made aside, then published all at once, and cleared away when no reader can see them any more.
 //!
-//! A change is made in two parts. The first one writes new nodes and buckets where no reader comes and notes what is to be stored
-//! where readers do; it may fail for want of room, and then [`abort`](Store::abort) leaves no trace. The second one,
+//! A change is made in two parts. The first one writes new nodes and buckets where no reader comes, and plans the stores
+//! where readers do. It may fail for want of room; then [`abort`](Store::abort) leaves no trace. The second one,
 //! [`commit`](Store::commit), does the stores and can't fail.
 
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +26,7 @@ pub(super) struct Store {
     pub(super) memory: Arc<Memory>,
     epochs: Arc<Epochs>,
     units: Units,
-    /// Nodes in use, those that readers may still look at included.
+    /// Nodes in use, with the nodes that readers may still look at.
     nodes: u32,
     /// The leaf of each root entry.
     roots: Box<[u32]>,

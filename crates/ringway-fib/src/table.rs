@@ -145,8 +145,8 @@ impl<A: Walk> Fib<A> {
         self.store.usage()
     }
 
-    /// From now on memory that goes out of sight is not used again before [`release`](Self::release) allows it: there are readers that
-    /// are not registered, such as eBPF programs on the same memory.
+    /// From now on memory that goes out of sight is not used again before [`release`](Self::release) allows it. This is for readers that are
+    /// not registered, such as eBPF programs on the same memory.
     pub fn hold(&mut self) {
         self.store.hold();
     }
@@ -220,7 +220,7 @@ impl<A: Walk> Fib<A> {
         Renderer { routes, store, buckets: A::BITS > 32, notes }.publish()
     }
 
-    /// Sets routes back. Forms are still those of before, and are looked at with the next change.
+    /// Sets routes back. Forms stay as they were, and are looked at with the next change.
     fn revert(&mut self, undo: impl IntoIterator<Item = (u128, u8, u16), IntoIter: DoubleEndedIterator>) {
         for (key, len, next_hop) in undo.into_iter().rev() {
             self.routes.set(key, len, next_hop);

@@ -8,7 +8,7 @@
 //! * Root entries and leaves do change meanwhile. Each store is one aligned word, and of what a load brings only bits of one such
 //!   word are used.
 //! * Loads that are wider than what they are for stay inside the tail at the end of the memory.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "vector loads take addresses")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -29,7 +29,7 @@ use scalar::Steps;
 /// The instructions that bursts are looked up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Those of any processor.
+    /// Instructions of any processor.
     Scalar,
     /// x86-64 with AVX2 and POPCNT. IPv6 is looked up as with `Scalar`.
     Avx2,
@@ -140,7 +140,7 @@ fn has_bmi() -> bool {
     is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
 }
 
-/// The walk of any processor, which those with better instructions pass by.
+/// The walk of any processor, which processors with better instructions pass by.
 #[cfg(test)]
 pub(super) mod portable {
     use super::super::memory::Memory;
