@@ -32,8 +32,8 @@ pub(crate) struct Handle {
 impl Handle {
     /// A handle for what stands for a device; `None` for a device of the system library.
     ///
-    /// Whether an interface can be copied shows when it is tried, so that is done at once: the system library has a handle for
-    /// those that can't, for want of a right or of the driver's support.
+    /// Only a try shows whether an interface can be copied, so this tries at once. The system library makes the handle of an interface that
+    /// can't be copied, for want of a right or of the driver's support.
     pub(crate) fn for_device(device: &str) -> Option<Self> {
         let target = devices::target(device)?;
         let ready = match &target {

@@ -180,7 +180,7 @@ impl Live {
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }
-            // A failure at the end of what was seen is told by the next pass.
+            // The next pass reports a failure at the end of what was seen.
             if !pass.seen && receiver.ended() {
                 return Read::Ended;
             }
@@ -325,7 +325,7 @@ struct Opened {
 
 impl Opened {
     fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        // Before all else it is opened: who may not even do that is told so.
+        // Before all else it is opened: a program without that right gets this error.
         let larger = larger(config.buffer);
         let (share, rings, host, name) = match target {
             Target::Port(name) => {
@@ -335,7 +335,7 @@ impl Opened {
                 (share, rings, None, parsed)
             }
             Target::Copies(device) => {
-                // Those that are open have no more room than usual, and in their place there is none for others.
+                // Ports that are open have the usual room. Beside them no larger ones can be opened.
                 let ready = ready.filter(|_| larger.is_none());
                 let Copies { port, host } =
                     ready.map_or_else(|| Copies::with(options(larger), device), Ok)?;

@@ -1,8 +1,8 @@
 //! The sending half of a handle.
 //!
-//! A packet leaves in the call that sends it, unless it is one of a dense stream ([`Coalesce`]) or a callback sends it that is
-//! about to be given more packets: then it waits for others, as most of the cost of a small burst is saved so. The [`flusher`] sees
-//! to it that none waits longer than its bound.
+//! A packet leaves in the call that sends it, but for two cases. It may be one of a dense stream ([`Coalesce`]), or a callback that is about
+//! to get more packets may send it. Then it waits for others, which saves most of the cost of a small burst. The [`flusher`] sees to it
+//! that none waits longer than its bound.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ struct Ring {
     share: Arc<Share>,
     max_frame: usize,
     waiting: u32,
-    /// Whether the last sync failed: until one does not, no packet waits, so that each call is told.
+    /// Whether the last sync failed. Until one succeeds, no packet waits, so that each call returns the error.
     failed: bool,
     rule: Coalesce,
 }

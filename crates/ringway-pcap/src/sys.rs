@@ -1,5 +1,5 @@
 //! System calls that have no safe form elsewhere.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls take pointers")]
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

@@ -2,7 +2,7 @@
 //!
 //! It is loaded by its full path, which the dynamic linker does not take for this library although both have one SONAME.
 //! Its own calls of exported functions come back through this library, which hands its handles on untouched.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "it loads a C library and calls its functions")]
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_long, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -32,8 +32,8 @@ impl<T> Missing for *const T {
     const MISSING: Self = std::ptr::null();
 }
 
-/// Makes of the prototypes of pcap.h: the table of functions found, a function here that calls each one, and for those that
-/// never concern a port of Ringway the exported function.
+/// Makes of the prototypes of pcap.h the table of functions found, and a function here that calls each one. A function that never concerns
+/// a port of Ringway is exported, too.
 macro_rules! functions {
     (
         passed { $(fn $p:ident($($pa:ident: $pt:ty),*) $(-> $pr:ty)?;)* }
@@ -47,7 +47,7 @@ macro_rules! functions {
         impl Table {
             fn new(find: impl Fn(&CStr) -> *mut c_void) -> Self {
                 Self {
-                    // SAFETY: null becomes `None`; the types are those of pcap.h, which never changed them.
+                    // SAFETY: null becomes `None`; the types are from pcap.h, which never changed them.
                     $($p: unsafe { std::mem::transmute::<*mut c_void, Option<unsafe extern "C-unwind" fn($($pt),*) $(-> $pr)?>>(
                         find(name!($p))) },)*
                     // SAFETY: as above.

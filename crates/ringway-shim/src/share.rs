@@ -14,12 +14,12 @@ use crate::shared_port::SharedPort;
 /// A use of a port: by a handle of libpcap, or by the packet sockets of the process.
 ///
 /// The first user has the port's rings, as if there were no others. When a second one comes, the first is asked for them
-/// ([`Holder`]). From then on each user has queues of its own: who looks for frames copies all that have come to the queues of
-/// all ([`gather`](Self::gather)), and sending takes a lock.
+/// ([`Holder`]). From then on each user has queues of its own. A user that looks for frames copies all that have come to the queues of
+/// all users ([`gather`](Self::gather)), and sending takes a lock.
 ///
-/// Ports of interfaces, switches and pipes are shared, also those that several can open at once (`packet:`): so a program that
-/// gave its rights up can use what it has open already, and each user sees what the others send. Of others, such as files, each user
-/// has one of its own.
+/// Ports of interfaces, switches and pipes are shared, also where several can open the port at once (`packet:`). So a program that gave its
+/// rights up can use a port that it has open already, and each user sees the frames that the others send. Of other ports, such as files,
+/// each user has one of its own.
 ///
 /// ```
 /// use ringway::OpenOptions;
@@ -65,8 +65,8 @@ impl From<Ends> for Rings {
 }
 
 impl Share {
-    /// Opens the port, or joins those who have it open in this process; `hears` says whether to see what others of the process
-    /// send there. Options are those of the first user.
+    /// Opens the port, or joins the users that have it open in this process. `hears` says whether to see the frames that others of the process
+    /// send there. The options of the first user count.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
@@ -100,7 +100,7 @@ impl Share {
         self.common.as_deref().expect("a share has its port until it is dropped")
     }
 
-    /// What is known about the port.
+    /// The facts about the port.
     #[must_use]
     pub fn info(&self) -> &PortInfo {
         &self.common().info
@@ -132,7 +132,7 @@ impl Share {
         self.common().ask(Port::fd)
     }
 
-    /// Those of the port's receiving rings, of which one becomes readable.
+    /// The descriptors of the port's receiving rings, of which one becomes readable.
     #[must_use]
     pub fn fds(&self) -> &[RawFd] {
         &self.common().fds
@@ -151,7 +151,7 @@ impl Share {
         self.common().is_crowded()
     }
 
-    /// Says whom to ask for the rings when another user comes. True when one has come already: the caller gives them back.
+    /// Sets the holder to ask for the rings when another user comes. True when one has come already: the caller gives them back.
     #[must_use]
     pub fn set_holder(&self, holder: Weak<dyn Holder>) -> bool {
         self.common().set_holder(self.id, holder);
@@ -174,8 +174,8 @@ impl Share {
         self.common().take_back_tx(tx);
     }
 
-    /// Copies what the port has received to the queues of all users; those that sleep wake up. Changes nothing while a user has
-    /// the rings.
+    /// Copies what the port has received to the queues of all users; users that sleep wake up. Changes nothing while a user
+    /// has the rings.
     ///
     /// # Errors
     /// As [`RxRing::sync`].

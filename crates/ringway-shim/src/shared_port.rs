@@ -20,7 +20,7 @@ const SLOTS: std::ops::RangeInclusive<u32> = 1024..=16_384;
 /// Users that may hold something of a port.
 type Holders = Vec<Weak<dyn Holder>>;
 
-/// What the users of a port have in common. No thread holds both locks.
+/// The part of a port that its users share. No thread holds both locks.
 #[derive(Debug)]
 pub(crate) struct SharedPort {
     pub(crate) name: String,
@@ -148,7 +148,7 @@ impl SharedPort {
             ends
         });
         received.rings.append(&mut rx);
-        // Others may sleep already. What fails is told to who looks next.
+        // Others may sleep already. The user that looks next gets the error.
         let _ = received.gather();
         ends
     }

@@ -17,7 +17,7 @@ pub(crate) fn count() -> u32 {
 }
 
 /// Whether this is the process that the memory belongs to. The child of a vfork closes descriptors of its own in its
-/// parent's memory: those of the parent stay as they are.
+/// parent's memory: the parent's descriptors stay as they are.
 pub(crate) fn is_here() -> bool {
     PID.load(Relaxed) == std::process::id()
 }

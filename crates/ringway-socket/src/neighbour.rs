@@ -71,7 +71,7 @@ fn ask(out: MappedInterface, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]>
     found
 }
 
-/// Waits for an answer. Other sockets get what comes meanwhile, as always.
+/// Waits for an answer. Other sockets get the frames that come meanwhile.
 fn answer(link: &'static Link, id: u64, hop: Ipv4Addr) -> Option<[u8; 6]> {
     let until = Instant::now() + WAIT;
     loop {

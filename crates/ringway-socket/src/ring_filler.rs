@@ -1,8 +1,8 @@
 //! The thread that fills mapped rings of programs which look at them without ever waiting.
 //!
-//! A mapped ring gets its frames when the program waits for them, so this thread does nothing where programs do: ten times a
-//! second it sees that some call has looked, or that a thread sleeps. Where neither is so it looks itself, each millisecond while
-//! that lasts. It ends when no socket of a port has such a ring.
+//! A mapped ring gets its frames when the program waits for them, so this thread does nothing where programs wait. Ten times a second it
+//! sees that some call has looked, or that a thread sleeps. Where neither is so it looks itself, each millisecond while that lasts. It ends
+//! when no socket of a port has such a ring.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::thread;

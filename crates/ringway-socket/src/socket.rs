@@ -15,14 +15,14 @@ use crate::sys::ring::Mapping;
 use crate::tpacket::{Geometry, RxMap, TxMap};
 use crate::{report, ring_filler};
 
-/// A protocol that no frame has (IEEE 802 reserves it): the kernel's socket of a mapped interface is bound to it, so that
-/// it receives nothing, and everything that needs a bound socket works.
+/// A protocol that no frame has (IEEE 802 reserves it). The kernel's socket of a mapped interface is bound to it: it receives nothing, and
+/// everything that needs a bound socket works.
 const NOTHING: u16 = 0xffff;
 
 pub(crate) const NO_EBPF: &str =
     "a packet socket of a mapped interface can't run an eBPF filter; attach a classic one";
 
-/// Events that frames to read cause, and those that go with them to the descriptor that tells of frames.
+/// Events that frames to read cause, and flags that go with them to the descriptor that reports frames.
 pub(crate) const INPUT: u32 = (libc::EPOLLIN | libc::EPOLLRDNORM) as u32;
 pub(crate) const READ: u32 = INPUT | (libc::EPOLLET | libc::EPOLLONESHOT | libc::EPOLLWAKEUP) as u32;
 
@@ -107,7 +107,7 @@ pub(crate) struct Rings {
     pub(crate) sender: Option<TxMap>,
 }
 
-/// The place of a socket among those that receive from a port.
+/// The place of a socket among the receivers of a port.
 #[derive(Debug)]
 pub(crate) struct Inlet {
     pub(crate) link: LinkRef,
@@ -223,7 +223,7 @@ impl Socket {
         let mut inner = inlet.link.lock();
         inner.receiver(inlet.id)?.map.as_ref()?;
         let spins = !looked && inner.asleep == 0 && inner.open.is_some();
-        // What the port has to say when it fails, the program's next call is told.
+        // If the port fails, the program's next call returns the error.
         Some(spins && inner.has(inlet.id).is_ok())
     }
 }

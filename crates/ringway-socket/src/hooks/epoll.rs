@@ -56,8 +56,8 @@ pub unsafe extern "C-unwind" fn epoll_ctl(
     done
 }
 
-/// Before the program sleeps, perhaps on an epoll: what waits is sent; sockets that have frames are made readable in the epolls
-/// that look at them, others ask for a wake-up for as long as what is returned lives.
+/// Prepares for a sleep of the program, perhaps on an epoll. Frames that wait are sent. Sockets that have frames become readable in the epolls
+/// that look at them; others ask for a wake-up, for as long as the guards live.
 pub(super) fn prepare() -> Vec<SleeperGuard> {
     let mut asleep = Vec::new();
     let Some(_guard) = ReentryGuard::enter() else { return asleep };
@@ -83,7 +83,7 @@ pub(super) fn prepare() -> Vec<SleeperGuard> {
     asleep
 }
 
-/// As [`arm`] for who waits for edges; `None` when the epoll will tell of one.
+/// As [`arm`] for an epoll that waits for edges; `None` when the epoll will tell of one.
 fn wait_for_edge(socket: &Socket) -> Option<SleeperGuard> {
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;

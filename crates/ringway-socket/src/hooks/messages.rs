@@ -109,7 +109,7 @@ pub unsafe extern "C-unwind" fn recvmmsg(
 /// Receives into several messages; `None` leaves the call to the kernel.
 ///
 /// # Safety
-/// The messages must be those that the kernel would fill.
+/// The kernel would fill the messages.
 unsafe fn many(
     fd: c_int,
     socket: &'static Socket,

@@ -17,7 +17,7 @@ use crate::sys::{real, table};
 pub(super) const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
 pub(super) const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
 
-/// `ppoll`, with sockets of ours among the descriptors; `None` when there are none.
+/// `ppoll`, with sockets that are served here among the descriptors; `None` when there are none.
 pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
     if socket::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const s
     }
 }
 
-/// Looks at sockets of ours; `asked` is what is to be asked of the kernel: nothing about them. Whether one is ready.
+/// Looks at the sockets that are served here; `asked`, for the kernel, leaves them out. Whether one is ready.
 fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
     let mut ready = false;
     for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
@@ -78,7 +78,7 @@ fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
     ready
 }
 
-/// Puts what wakes a sleeper in the place of sockets of ours; false when a frame has come meanwhile.
+/// Replaces the sockets that are served here by descriptors that wake a sleeper; false when a frame has come meanwhile.
 fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<SleeperGuard>) -> bool {
     for (a, p) in asked.iter_mut().zip(fds) {
         let Some(socket) = ours(p.fd).filter(|_| p.events & IN != 0) else { continue };

@@ -28,7 +28,7 @@ const SHOWN: [c_short; 3] = [
 ];
 
 impl Sets {
-    /// `None` where no set can have a socket of ours.
+    /// `None` where no set can have a socket that is served here.
     fn new(sets: [*mut fd_set; 3], n: c_int) -> Option<Self> {
         (socket::receiving() > 0 && n > 0).then_some(Self { sets, n: n as usize })
     }
@@ -82,7 +82,7 @@ impl Sets {
     }
 }
 
-/// `pselect`, with sockets of ours in the sets; `None` when there are none.
+/// `pselect`, with sockets that are served here in the sets; `None` when there are none.
 fn wait_sets(sets: &Sets, timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
     if socket::receiving() == 0 || !(0..sets.n).any(|fd| sets.has(0, fd) && ours(fd as c_int).is_some()) {
         return None;

@@ -230,7 +230,7 @@ pub unsafe extern "C-unwind" fn sendmmsg(fd: c_int, msgs: *mut mmsghdr, n: u32, 
 /// A burst; `None` leaves all of it to the kernel.
 ///
 /// # Safety
-/// The messages must be those that the kernel would read.
+/// The kernel would read the messages.
 unsafe fn many(fd: c_int, socket: &'static Socket, msgs: &mut [mmsghdr], flags: c_int) -> Option<c_int> {
     let _guard = ReentryGuard::enter()?;
     let mut state = socket.state();

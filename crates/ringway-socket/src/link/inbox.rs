@@ -1,7 +1,7 @@
 //! How frames come from the rings of a port to the sockets that receive from it.
 //!
 //! A socket that is alone on its port reads straight from the port's rings, into the memory of the program's call. With
-//! several, whoever looks first hands all that has arrived to the queues of each.
+//! several, the first that looks hands all frames that have arrived to the queues of each.
 
 use std::ffi::c_int;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -129,7 +129,7 @@ impl LinkState {
         }
     }
 
-    /// For who waits for edges: true when frames have come since this was last true, and the descriptor was made readable anew.
+    /// For epolls that wait for edges: true when frames have come since this was last true; the descriptor has become readable again then.
     /// Else the port was asked for a wake-up; frames that were left behind don't keep it from giving one.
     pub(crate) fn edge(&mut self, id: u64) -> Result<bool, c_int> {
         for _ in 0..EDGE_LOOKS {

@@ -224,8 +224,8 @@ impl Link {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same with an open port. After a fork the child lets its copy go, which changes nothing for the parent, and opens
-    /// the port anew: it gets it once the parent has closed it or ended.
+    /// The same with an open port. After a fork the child lets its copy go, which changes nothing for the parent. It
+    /// opens the port again, which it gets once the parent has closed it or ended.
     pub(crate) fn ready(&self) -> Result<MutexGuard<'_, LinkState>, c_int> {
         let mut inner = self.lock();
         if inner.open.is_some() && inner.born == fork::count() {

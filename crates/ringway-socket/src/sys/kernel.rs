@@ -1,4 +1,4 @@
-//! What is asked of the kernel about a socket and its interface, and descriptors of our own.
+//! Questions to the kernel about a socket and its interface, and descriptors of this library's own.
 
 use std::ffi::{CStr, c_int};
 use std::mem::size_of;
@@ -164,7 +164,7 @@ pub(crate) fn watch(fds: &[RawFd]) -> Result<OwnedFd, c_int> {
     Ok(epoll)
 }
 
-/// `epoll_ctl`; failures are those that the program has caused and sees elsewhere.
+/// `epoll_ctl`. The program causes the failures that there may be, and sees them elsewhere.
 pub(crate) fn epoll(epoll: RawFd, what: c_int, fd: RawFd, events: u32, data: u64) {
     let mut event = epoll_event { events, u64: data };
     // SAFETY: the event lives across the call.
