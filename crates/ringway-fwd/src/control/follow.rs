@@ -1,25 +1,17 @@
 //! Follows the kernel: reads its tables, hears of changes, reads anew when in inconsistency.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use super::ControlError;
 use super::backlog::{Backlog, Loss, Touched};
-use super::decode::hash;
-use super::event::{Event, Family, Net};
+use super::event::Event;
 use super::health::Health;
-use super::pulse::{PIECE, Pulse, pulsing};
-use super::socket::{ChangeSocket, Dump, QuerySocket, SocketState};
+use super::pulse::Pulse;
+use super::reading::{Reading, TableReader};
+use super::socket::{ChangeSocket, QuerySocket, SocketState};
 use super::state::{Changes, State};
-use super::tables::item;
-
-/// Readings of the tables before giving up because they change all the time.
-const TRIES: u32 = 8;
-
-/// Readings that are begun again when an IPv6 route changed meanwhile.
-const PATIENT: u32 = 4;
 
 /// Datagrams read by one call of [`Follower::poll`].
 const BURST: u32 = 4096;
@@ -68,21 +60,18 @@ pub enum Check {
 /// ```
 #[derive(Debug)]
 pub struct Follower {
-    changes_socket: ChangeSocket,
-    queries: QuerySocket,
+    pub(super) changes_socket: ChangeSocket,
+    pub(super) queries: QuerySocket,
     options: Options,
-    state: State,
+    pub(super) state: State,
     changes: Changes,
-    health: Health,
+    pub(super) health: Health,
     /// All is to be read again, once the pause is over.
-    must_resync: bool,
+    pub(super) must_resync: bool,
     synced: Instant,
     /// When the tables are to be compared.
     due: Instant,
 }
-
-/// For each family and route, what it is of and its item of the digest.
-type Items = [Vec<(u64, u64)>; 2];
 
 impl Follower {
     /// Opens sockets and reads all tables.
@@ -148,7 +137,8 @@ impl Follower {
         let started = Instant::now();
         // Reading drops what was told before: until it is done the old state lacks that.
         (self.health.in_sync, self.must_resync) = (false, true);
-        let read = self.read_patiently(pulse);
+        let Self { changes_socket, queries, health, .. } = self;
+        let read = TableReader { changes_socket, queries, health }.read_patiently(pulse);
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
@@ -157,16 +147,6 @@ impl Follower {
         (self.health.in_sync, self.must_resync) = (sure, false);
         self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
         Ok(())
-    }
-
-    fn read_patiently(&mut self, pulse: &mut Pulse<'_>) -> Result<Reading, ControlError> {
-        for attempt in 0..TRIES {
-            match self.read(attempt < PATIENT, pulse)? {
-                Some(reading) => return Ok(reading),
-                None => self.health.restarts += 1,
-            }
-        }
-        Err(ControlError::Restless { tries: TRIES })
     }
 
     /// Has the kernel examine a neighbour, as if the host sent to it. The kernel does not see what the fast path sends: of a neighbour in use
@@ -214,7 +194,7 @@ impl Follower {
         self.options.pause.max(self.health.sync_time * 2)
     }
 
-    fn read_socket(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
+    pub(super) fn read_socket(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         for _ in 0..BURST {
             let Self { changes_socket, state, changes, health, .. } = self;
             let mut inconsistency = None;
@@ -234,43 +214,6 @@ impl Follower {
         Ok(())
     }
 
-    /// All tables, and what happened while they were read; `None` if that has to be done again.
-    ///
-    /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
-    /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
-    fn read(&mut self, patient: bool, pulse: &mut Pulse<'_>) -> Result<Option<Reading>, ControlError> {
-        let (mut state, mut unused) = (State::default(), Changes::default());
-        let mut backlog = Backlog::default();
-        while self.changes_socket.read_datagram(drop)? != SocketState::All {
-            pulse.beat(); // what is older than what is read now
-        }
-        for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
-            let take = |event| _ = state.apply(event, &mut unused, &mut Pulse::none());
-            let whole =
-                self.queries.dump(dump, take, || backlog.read_from(&mut self.changes_socket, pulse))?;
-            unused = Changes::default();
-            if !whole || patient && backlog.v6_routes() {
-                return Ok(None);
-            }
-        }
-        backlog.read_from(&mut self.changes_socket, pulse)?;
-        if let Some(loss) = backlog.lost {
-            loss.count(&mut self.health);
-            return Ok(None);
-        }
-        let sure = !backlog.v6_routes() && !backlog.replaced();
-        if patient && !sure {
-            return Ok(None);
-        }
-        self.health.events += backlog.events.len() as u64;
-        for event in backlog.events {
-            pulse.beat();
-            state.apply(event, &mut unused, pulse); // what came before its part of the dump does not fit, and does no harm
-        }
-        state.ghosts.clear();
-        Ok(Some(Reading { state, sure }))
-    }
-
     fn merge(&mut self, state: State, pulse: &mut Pulse<'_>) {
         let new = state.differences(&self.state, pulse);
         self.changes.v4.extend(new.v4);
@@ -282,66 +225,8 @@ impl Follower {
         self.state = state;
     }
 
-    fn compare(&mut self, pulse: &mut Pulse<'_>) -> Result<Check, ControlError> {
-        self.read_socket(pulse)?;
-        let mut backlog = Backlog::default();
-        let asked = self.ask(&mut backlog, pulse);
-        let v6_moved = backlog.v6_routes();
-        // However the queries ended: these changes are told once.
-        let Touched { routes: touched, neighbours, more } = self.apply_backlog(backlog, pulse);
-        let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
-        if self.must_resync || more {
-            return Ok(Check::Busy);
-        }
-        let mut equal = |family| {
-            self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched, pulse)
-        };
-        Ok(match () {
-            () if probe.other_digest_but(&neighbours) != self.state.other_digest_but(&neighbours) => {
-                Check::Differs
-            }
-            () if !equal(Family::V4) => Check::Differs,
-            () if equal(Family::V6) => Check::Equal,
-            () if v6_moved => Check::Busy, // see `read`
-            () => Check::Differs,
-        })
-    }
-
-    /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
-    /// where they changed under a dump. What is told meanwhile goes to `backlog`.
-    fn ask(
-        &mut self,
-        backlog: &mut Backlog,
-        pulse: &mut Pulse<'_>,
-    ) -> Result<Option<(State, Items)>, ControlError> {
-        let changes_socket = &mut self.changes_socket;
-        let mut meanwhile = |backlog: &mut Backlog| backlog.read_from(changes_socket, pulse);
-        let (mut probe, mut unused) = (State::default(), Changes::default());
-        for dump in Dump::SMALL {
-            let take = |event| _ = probe.apply(event, &mut unused, &mut Pulse::none());
-            if !self.queries.dump(dump, take, || meanwhile(backlog))? {
-                return Ok(None);
-            }
-        }
-        let mut theirs = Items::default();
-        for dump in Dump::ROUTES {
-            let take = |event| {
-                if let Event::Route(route, _) = event {
-                    let path = hash(&route.path);
-                    let of = &mut theirs[route.path.family as usize];
-                    of.push((hash((route.table, route.net)), item(route.table, route.net, path)));
-                }
-            };
-            if !self.queries.dump(dump, take, || meanwhile(backlog))? {
-                return Ok(None);
-            }
-        }
-        meanwhile(backlog)?;
-        Ok(Some((probe, theirs)))
-    }
-
     /// Applies what came meanwhile.
-    fn apply_backlog(&mut self, backlog: Backlog, pulse: &mut Pulse<'_>) -> Touched {
+    pub(super) fn apply_backlog(&mut self, backlog: Backlog, pulse: &mut Pulse<'_>) -> Touched {
         let mut touched = Touched { more: backlog.lost.is_some(), ..Touched::default() };
         if let Some(loss) = backlog.lost {
             self.note(loss);
@@ -369,26 +254,6 @@ impl Follower {
         loss.count(&mut self.health);
         (self.health.in_sync, self.must_resync) = (false, true);
     }
-
-    /// The digest of our routes of a family, but for those of some prefixes.
-    fn route_sum(&self, family: Family, without: &HashSet<(u32, Net)>) -> u64 {
-        let routes = &self.state.routes;
-        let share = |(table, net): &(u32, Net)| -> u64 {
-            let ids = match net {
-                Net::V4(prefix) => routes.get(*table, *prefix),
-                Net::V6(prefix) => routes.get(*table, *prefix),
-            };
-            ids.iter().fold(0, |sum: u64, id| sum.wrapping_add(item(*table, *net, routes.paths.hash(*id))))
-        };
-        let without = without.iter().filter(|(_, net)| net.family() == family);
-        without.fold(self.state.route_digest(family), |sum, key| sum.wrapping_sub(share(key)))
-    }
-}
-
-fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, pulse: &mut Pulse<'_>) -> u64 {
-    let without: HashSet<u64> = without.iter().map(hash).collect();
-    let counted = pulsing(routes, PIECE, pulse).filter(|(key, _)| !without.contains(key));
-    counted.fold(0, |sum: u64, (_, item)| sum.wrapping_add(*item))
 }
 
 impl AsFd for Follower {
@@ -398,16 +263,10 @@ impl AsFd for Follower {
     }
 }
 
-/// All tables as read, and whether nothing can be missing.
-struct Reading {
-    state: State,
-    sure: bool,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::event::{Mode, Path, Route};
+    use crate::control::event::{Family, Mode, Net, Path, Route};
     use crate::control::{Kind, Via};
 
     fn blackhole(family: Family, net: Net, table: u32, metric: u32) -> Route {

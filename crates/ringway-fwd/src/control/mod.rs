@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
 //! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `implied` |
-//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `backlog`, `health` |
+//! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `reading`, `compare`, `backlog`, `health` |
 //! | signs of life amid long work ([`Pulse`], [`Plane::pulse`]) | `pulse` |
 //! | what a prefix leads to | `target` |
 //! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
@@ -74,6 +74,7 @@ pub mod event;
 
 mod adjacency;
 mod backlog;
+mod compare;
 mod decode;
 mod error;
 mod follow;
@@ -85,6 +86,7 @@ mod paths;
 
 mod plane;
 mod pulse;
+mod reading;
 mod resolve;
 mod socket;
 mod state;
