@@ -33,7 +33,7 @@
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `reading`, `compare`, `backlog`, `health` |
 //! | signs of life amid long work ([`Pulse`], [`Plane::pulse`]) | `pulse` |
 //! | what a prefix leads to | `target` |
-//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `numbers`, `view`, `plane` |
+//! | numbers of next hops, and what changes in the data plane ([`Resolver`], [`Plane`]) | `resolve`, `update`, `family`, `numbers`, `view`, `plane` |
 //! | what the fast path reads ([`Adjacency`], [`Groups`], [`flow_hash`]) | `adjacency`, `group` |
 //!
 //! # Following
@@ -77,6 +77,7 @@ mod backlog;
 mod compare;
 mod decode;
 mod error;
+mod family;
 mod follow;
 mod group;
 mod health;
@@ -92,6 +93,7 @@ mod socket;
 mod state;
 mod tables;
 mod target;
+mod update;
 mod view;
 
 #[cfg(fuzzing)]

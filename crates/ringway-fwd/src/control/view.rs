@@ -5,7 +5,8 @@ use std::ops::Bound;
 
 use super::adjacency::Adjacency;
 use super::event::{Family, Net};
-use super::resolve::{FamilyState, Resolver};
+use super::family::FamilyState;
+use super::resolve::Resolver;
 use ringway_fib::{Address, NextHop, Prefix};
 
 impl Resolver {
