@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use super::ControlError;
+use super::attributes::hash;
 use super::backlog::{Backlog, Touched};
-use super::decode::hash;
+use super::changes::Changes;
 use super::event::{Event, Family, Net};
 use super::follow::{Check, Follower};
 use super::pulse::{PIECE, Pulse, pulsing};
 use super::socket::Dump;
-use super::state::{Changes, State};
+use super::state::State;
 use super::tables::item;
 
 /// For each family and route, what it is of and its item of the digest.

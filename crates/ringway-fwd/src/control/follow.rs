@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::ControlError;
 use super::backlog::{Backlog, Loss, Touched};
+use super::changes::Changes;
 use super::event::Event;
 use super::health::Health;
 use super::pulse::Pulse;
 use super::reading::{Reading, TableReader};
 use super::socket::{ChangeSocket, QuerySocket, SocketState};
-use super::state::{Changes, State};
+use super::state::State;
 
 /// Datagrams read by one call of [`Follower::poll`].
 const BURST: u32 = 4096;

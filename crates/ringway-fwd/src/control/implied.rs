@@ -7,10 +7,11 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
+use super::changes::{Changes, MAIN};
 use super::event::{Address, Family, Link, Object, Path, Via};
 use super::paths::PathId;
 use super::pulse::{PIECE, Pulse, pulsing};
-use super::state::{Changes, MAIN, State};
+use super::state::State;
 use super::tables::{Ip, fewer, item};
 
 /// `RT_SCOPE_HOST`: routes to addresses of this host, which outlive the link being set down.

@@ -28,8 +28,8 @@
 //!
 //! | part | module |
 //! | --- | --- |
-//! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `socket` |
-//! | what it has ([`State`]); what it changes without a word | `state`, `tables`, `paths`, `implied` |
+//! | what the kernel tells ([`Event`]), from bytes | [`event`], `decode`, `decode_route`, `attributes`, `socket` |
+//! | what it has ([`State`]); what it changes without a word | `state`, `changes`, `difference`, `tables`, `paths`, `implied` |
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `reading`, `compare`, `backlog`, `health` |
 //! | signs of life amid long work ([`Pulse`], [`Plane::pulse`]) | `pulse` |
 //! | what a prefix leads to | `target` |
@@ -73,9 +73,13 @@
 pub mod event;
 
 mod adjacency;
+mod attributes;
 mod backlog;
+mod changes;
 mod compare;
 mod decode;
+mod decode_route;
+mod difference;
 mod error;
 mod family;
 mod follow;
@@ -106,7 +110,8 @@ pub use follow::{Check, Follower, Options};
 pub use group::{BUCKETS, Buckets, Groups, flow_hash};
 pub use health::Health;
 
+pub use changes::{Changes, DEFAULT, LOCAL, MAIN};
 pub use plane::{Limits, Plane, Tables};
 pub use pulse::{PIECE, Pulse};
 pub use resolve::Resolver;
-pub use state::{Changes, DEFAULT, Inconsistency, LOCAL, MAIN, State};
+pub use state::{Inconsistency, State};

@@ -2,10 +2,11 @@
 
 use super::ControlError;
 use super::backlog::Backlog;
+use super::changes::Changes;
 use super::health::Health;
 use super::pulse::Pulse;
 use super::socket::{ChangeSocket, Dump, QuerySocket, SocketState};
-use super::state::{Changes, State};
+use super::state::State;
 
 /// Readings of the tables before giving up because they change all the time.
 const TRIES: u32 = 8;

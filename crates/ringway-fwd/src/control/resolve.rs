@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ControlError;
+use super::changes::Changes;
 use super::family::FamilyState;
 use super::numbers::Numbers;
 use super::plane::Plane;
 use super::pulse::{Pulse, pulsing};
-use super::state::{Changes, State};
+use super::state::State;
 use super::target::Content;
 
 /// Next hops brought up to date before a sign of life: each may be a group of 256.

@@ -12,7 +12,8 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use rustix::net::sockopt::{self, Timeout};
 
 use super::ControlError;
-use super::decode::{INET, INET6, decode, kind};
+use super::attributes::{INET, INET6};
+use super::decode::{decode, kind};
 use super::event::Event;
 
 /// `RTNLGRP_*`: links, neighbours, addresses, routes, rules and settings of both families, next-hop objects.

@@ -4,59 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::decode::hash;
+use super::attributes::hash;
+use super::changes::{Changes, DEFAULT, LOCAL, MAIN};
 use super::event::{
     Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
 };
-use super::pulse::{PIECE, Pulse, pulsing};
+use super::pulse::Pulse;
 use super::tables::{Ip, Routes, item};
-use ringway_fib::{Prefix, Prefix4, Prefix6};
-
-/// `RT_TABLE_DEFAULT`, `RT_TABLE_MAIN`, `RT_TABLE_LOCAL`.
-pub const DEFAULT: u32 = 253;
-/// See [`DEFAULT`].
-pub const MAIN: u32 = 254;
-/// See [`DEFAULT`].
-pub const LOCAL: u32 = 255;
-
-/// What may have to be brought to the data plane.
-#[derive(Debug, Default)]
-pub struct Changes {
-    pub(super) v4: Vec<Prefix4>,
-    pub(super) v6: Vec<Prefix6>,
-    /// Of `v6`, those of table local, which hide longer prefixes of table main.
-    pub(super) local6: Vec<Prefix6>,
-    pub(super) neighbours: Vec<(IpAddr, u32)>,
-    /// Links, objects, dead hops: what next hops are made of.
-    pub(super) hops: bool,
-    /// Any route may be affected.
-    pub(super) all: bool,
-}
-
-impl Changes {
-    /// Everything: for a data plane that begins later than the state.
-    pub fn everything() -> Self {
-        Self { all: true, ..Self::default() }
-    }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        let Self { v4, v6, local6: _, neighbours, hops, all } = self;
-        v4.is_empty() && v6.is_empty() && neighbours.is_empty() && !hops && !all
-    }
-
-    pub(super) fn route(&mut self, table: u32, net: Net) {
-        match (table, net) {
-            (MAIN | LOCAL, Net::V4(prefix)) => self.v4.push(prefix),
-            (MAIN, Net::V6(prefix)) => self.v6.push(prefix),
-            (LOCAL, Net::V6(prefix)) => {
-                self.v6.push(prefix);
-                self.local6.push(prefix);
-            }
-            _ => {}
-        }
-    }
-}
+use ringway_fib::Prefix;
 
 /// Why a message does not fit what was told before: something was missed.
 pub type Inconsistency = &'static str;
@@ -298,64 +253,6 @@ impl State {
             said.push(format!("routes in table {DEFAULT} (default)"));
         }
         said
-    }
-
-    /// A number that is the same for equal tables, in whatever order they were told: of routes.
-    pub fn route_digest(&self, family: Family) -> u64 {
-        self.routes.digest(family)
-    }
-
-    /// The same of all but routes. Left out is what the kernel tells late or not at all: carriers, and addresses of IPv6, which it
-    /// examines anew without a word.
-    pub fn other_digest(&self) -> u64 {
-        self.other_digest_but(&HashSet::new())
-    }
-
-    /// The same without some neighbours.
-    pub(super) fn other_digest_but(&self, without: &HashSet<(IpAddr, u32)>) -> u64 {
-        let Self { links, addresses, neighbours, objects, rules, .. } = self;
-        let neighbours: Vec<_> = neighbours.iter().filter(|(key, _)| !without.contains(key)).collect();
-        let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address, l.master));
-        let links: Vec<_> = links.values().map(link).collect();
-        let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
-        hash((links, addresses, neighbours, objects, rules))
-    }
-
-    /// What may differ for the data plane between another state and this one.
-    pub(super) fn differences(&self, other: &Self, pulse: &mut Pulse<'_>) -> Changes {
-        let mut changes = Changes { hops: true, ..Changes::default() };
-        let neighbours = |a: &Self, b: &Self, changes: &mut Changes| {
-            let new = a.neighbours.iter().filter(|(key, link)| b.neighbours.get(key) != Some(link));
-            changes.neighbours.extend(new.map(|(key, _)| *key));
-        };
-        neighbours(self, other, &mut changes);
-        neighbours(other, self, &mut changes);
-        let carriers =
-            |state: &Self| -> Vec<_> { state.links.values().map(|l| (l.index, l.carrier)).collect() };
-        changes.all =
-            self.settings != other.settings || self.dead != other.dead || carriers(self) != carriers(other);
-        self.differing::<u32>(other, &mut changes, pulse);
-        self.differing::<u128>(other, &mut changes, pulse);
-        changes
-    }
-
-    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes, pulse: &mut Pulse<'_>) {
-        for table in [MAIN, LOCAL] {
-            let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
-            let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
-                ids.iter().map(|id| state.routes.paths.hash(*id)).collect()
-            };
-            for (prefix, ids) in pulsing(a.into_iter().flat_map(|t| t.iter()), PIECE, pulse) {
-                let theirs = b.map_or(&[][..], |t| t.get(prefix));
-                if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
-                    changes.route(table, A::net(prefix));
-                }
-            }
-            let theirs = pulsing(b.into_iter().flat_map(|t| t.iter()), PIECE, pulse);
-            let gone = theirs.map(|(prefix, _)| prefix);
-            let gone = gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty()));
-            gone.for_each(|prefix| changes.route(table, A::net(prefix)));
-        }
     }
 
     /// The paths of a prefix in a table, best first.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::decode::hash;
+use super::attributes::hash;
 use super::event::{Family, Kind, Mode, Net, Path, Via};
 use super::paths::{PathId, Paths};
 use super::pulse::{PIECE, Pulse, pulsing};

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::adjacency::{Adjacency, Verdict};
+use super::changes::{LOCAL, MAIN};
 use super::event::{Family, Hop, Kind, Object, Path, Via};
-use super::state::{LOCAL, MAIN, State};
+use super::state::State;
 use super::tables::Ip;
 use ringway_fib::Prefix;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::ControlError;
+use super::changes::{Changes, LOCAL, MAIN};
 use super::event::Family;
 use super::family::FamilyState;
 use super::plane::Plane;
 use super::pulse::{PIECE, Pulse, pulsing, sorted};
 use super::resolve::Resolver;
-use super::state::{Changes, LOCAL, MAIN, State};
+use super::state::State;
 use super::tables::Ip;
 use ringway_fib::{FibError, NextHop, Prefix};
 
