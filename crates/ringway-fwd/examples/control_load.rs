@@ -36,10 +36,10 @@ fn main() -> Result<(), ControlError> {
     follower.sync(&mut Pulse::none())?;
     let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
     resolver.update(follower.state(), changes, &mut tables)?;
-    println!("all read anew and differences brought over in {:.2?}, {}", start.elapsed(), memory());
+    println!("all read again and differences brought over in {:.2?}, {}", start.elapsed(), memory());
     let start = Instant::now();
     println!(
-        "{} of ours are wrong; audited in {:.2?}",
+        "{} are wrong in the data plane; audited in {:.2?}",
         resolver.audit(follower.state(), &mut Pulse::none()),
         start.elapsed()
     );

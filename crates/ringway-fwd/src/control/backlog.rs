@@ -1,4 +1,4 @@
-//! What is told while tables are read, and what can't be known then.
+//! Changes that come while tables are read, and what can't be known then.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use super::state::Inconsistency;
 /// Changes kept while the tables are read.
 const KEPT: usize = 1 << 18;
 
-/// Changes told while the tables are read.
+/// Changes that came while the tables were read.
 #[derive(Default)]
 pub(super) struct Backlog {
     pub(super) events: Vec<Event>,

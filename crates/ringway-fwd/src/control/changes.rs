@@ -18,7 +18,7 @@ pub const LOCAL: u32 = 255;
 pub struct Changes {
     pub(super) v4: Vec<Prefix4>,
     pub(super) v6: Vec<Prefix6>,
-    /// Of `v6`, those of table local, which hide longer prefixes of table main.
+    /// The prefixes of `v6` that are in table local, which hide longer prefixes of table main.
     pub(super) local6: Vec<Prefix6>,
     pub(super) neighbours: Vec<(IpAddr, u32)>,
     /// Links, objects, dead hops: what next hops are made of.

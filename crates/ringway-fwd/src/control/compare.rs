@@ -13,7 +13,7 @@ use super::socket::Dump;
 use super::state::State;
 use super::tables::item;
 
-/// For each family and route, what it is of and its item of the digest.
+/// For each family and route, the hash of its table and prefix, and its item of the digest.
 type Items = [Vec<(u64, u64)>; 2];
 
 impl Follower {
@@ -22,7 +22,7 @@ impl Follower {
         let mut backlog = Backlog::default();
         let asked = self.ask(&mut backlog, pulse);
         let v6_moved = backlog.v6_routes();
-        // However the queries ended: these changes are told once.
+        // However the queries ended: these changes come once.
         let Touched { routes: touched, neighbours, more } = self.apply_backlog(backlog, pulse);
         let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
         if self.must_resync || more {
@@ -42,8 +42,8 @@ impl Follower {
         })
     }
 
-    /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
-    /// where they changed under a dump. What is told meanwhile goes to `backlog`.
+    /// The kernel's tables now: all but routes, and of each family's routes the keys and items; `None` where they changed under a dump.
+    /// Changes that come meanwhile go to `backlog`.
     fn ask(
         &mut self,
         backlog: &mut Backlog,
@@ -75,7 +75,7 @@ impl Follower {
         Ok(Some((probe, theirs)))
     }
 
-    /// The digest of our routes of a family, but for those of some prefixes.
+    /// The digest of the routes of a family in the state, without the routes of some prefixes.
     fn route_sum(&self, family: Family, without: &HashSet<(u32, Net)>) -> u64 {
         let routes = &self.state.routes;
         let share = |(table, net): &(u32, Net)| -> u64 {

@@ -11,13 +11,13 @@ use super::state::State;
 use super::tables::Ip;
 
 impl State {
-    /// A number that is the same for equal tables, in whatever order they were told: of routes.
+    /// A number of the routes that is the same for equal tables, in whatever order their events came.
     pub fn route_digest(&self, family: Family) -> u64 {
         self.routes.digest(family)
     }
 
-    /// The same of all but routes. Left out is what the kernel tells late or not at all: carriers, and addresses of IPv6, which it
-    /// examines anew without a word.
+    /// The same of all but routes. It leaves out what the kernel reports late or not at all: carriers, and addresses of IPv6, which the kernel
+    /// examines again without a word.
     pub fn other_digest(&self) -> u64 {
         self.other_digest_but(&HashSet::new())
     }

@@ -1,4 +1,4 @@
-//! Follows the kernel: reads its tables, hears of changes, reads anew when in inconsistency.
+//! Follows the kernel: reads its tables, takes changes in, and reads all again after an inconsistency.
 
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,7 +22,7 @@ const BURST: u32 = 4096;
 pub struct Options {
     /// Bytes for messages that wait to be read. More needs privilege than `net.core.rmem_max`.
     pub buffer: usize,
-    /// How often the kernel's tables and ours are compared.
+    /// How often the kernel's tables and their copy are compared.
     pub check_every: Duration,
     /// Least time from one reading of all tables to the next.
     pub pause: Duration,
@@ -118,7 +118,7 @@ impl Follower {
     /// Returns what may have changed for the data plane since the last call. A comparison or a reading that is due ends before that.
     ///
     /// # Errors
-    /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
+    /// As [`open`](Self::open). The tables then stay as they were, and the next call tries again.
     pub fn poll(&mut self, now: Instant, pulse: &mut Pulse<'_>) -> Result<Changes, ControlError> {
         self.read_socket(pulse)?;
         if self.must_resync && now >= self.synced + self.pause() {
@@ -136,7 +136,7 @@ impl Follower {
     /// As [`open`](Self::open); then the old state stays.
     pub fn sync(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         let started = Instant::now();
-        // Reading drops what was told before: until it is done the old state lacks that.
+        // Reading drops the changes that came before: until it is done the old state lacks them.
         (self.health.in_sync, self.must_resync) = (false, true);
         let Self { changes_socket, queries, health, .. } = self;
         let read = TableReader { changes_socket, queries, health }.read_patiently(pulse);
@@ -185,7 +185,7 @@ impl Follower {
         Ok(found)
     }
 
-    /// After what could not be told.
+    /// How soon to compare again when a comparison could not tell.
     fn soon(&self) -> Duration {
         self.pause().min(self.options.check_every)
     }
@@ -250,7 +250,7 @@ impl Follower {
         touched
     }
 
-    /// Something was missed: all is to be read anew.
+    /// Something was missed: all is to be read again.
     fn note(&mut self, loss: Loss) {
         loss.count(&mut self.health);
         (self.health.in_sync, self.must_resync) = (false, true);
@@ -258,7 +258,7 @@ impl Follower {
 }
 
 impl AsFd for Follower {
-    /// Readable when the kernel told something.
+    /// Readable when there are messages of the kernel.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.changes_socket.as_fd()
     }

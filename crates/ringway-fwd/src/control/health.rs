@@ -16,7 +16,7 @@ pub struct Health {
     pub syncs: u64,
     /// Times that messages were lost because the socket's buffer was full.
     pub overruns: u64,
-    /// Changes that did not fit what was told before.
+    /// Changes that did not fit the changes before.
     pub inconsistencies: u64,
     /// The last of them.
     pub inconsistency: Option<Inconsistency>,

@@ -137,7 +137,7 @@ impl State {
         self.finish::<u128>(rewrite, changes, pulse);
     }
 
-    /// An address is not ours any more: IPv4 routes of table main that name it as source are removed, those of IPv6 forget it.
+    /// An address is not the host's any more. IPv4 routes of table main that name it as source are removed; routes of IPv6 forget it.
     fn lose_source(&mut self, addr: IpAddr, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         let all = pulsing(self.routes.paths.all(), PIECE, pulse);
         let named: Vec<_> = all.filter(|(_, path)| path.source == Some(addr)).collect();
@@ -176,7 +176,7 @@ impl State {
         }
     }
 
-    /// Objects are removed: from their groups, those that become empty too, and with all their routes.
+    /// Objects are removed, from their groups too, and with all their routes. So is a group that becomes empty.
     pub(super) fn objects_gone(&mut self, mut ids: Vec<u32>, changes: &mut Changes, pulse: &mut Pulse<'_>) {
         changes.hops = true;
         for id in &ids {

@@ -261,7 +261,7 @@ impl Numbers {
         Ok(self.groups - 1)
     }
 
-    /// Makes entry and buckets what they should be, those of a new group after those of `like`.
+    /// Brings entry and buckets up to date. The buckets of a new group are made after the buckets of `like`.
     fn fill(
         &mut self,
         number: u16,

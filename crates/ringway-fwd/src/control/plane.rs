@@ -54,8 +54,10 @@ pub trait Plane {
     fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError>;
 
     /// Long work goes on: called after each piece of it ([`PIECE`](super::PIECE)). A data plane that trusts its tables only as long as somebody looks
-    /// after them has its sign of life given here. `unplaced` is how much of what was tried so far has no room; what had none before may
-    /// not have been tried yet, so tables that were not whole are not to be called so before [`Resolver::update`](super::Resolver::update) has ended.
+    /// after them can give its sign of life here.
+    ///
+    /// `unplaced` is how much of what was tried so far has no room. What had no room before may not have been tried yet. So tables that were not
+    /// whole are not whole before [`Resolver::update`](super::Resolver::update) has ended.
     fn pulse(&mut self, unplaced: usize) {
         let _ = unplaced;
     }

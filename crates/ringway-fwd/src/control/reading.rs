@@ -40,8 +40,8 @@ impl TableReader<'_> {
 
     /// All tables, and what happened while they were read; `None` if that has to be done again.
     ///
-    /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
-    /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
+    /// When IPv6 routes change during their dump, the kernel finds its place again by counting (`fib6_dump_table` of net/ipv6/ip6_fib.c). Then
+    /// it may leave out others. Such a dump is repeated if `patient`, and is not sure otherwise.
     fn read(&mut self, patient: bool, pulse: &mut Pulse<'_>) -> Result<Option<Reading>, ControlError> {
         let (mut state, mut unused) = (State::default(), Changes::default());
         let mut backlog = Backlog::default();

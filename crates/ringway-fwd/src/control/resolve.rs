@@ -24,8 +24,8 @@ const ENTRIES: usize = 1 << 8;
 /// source, encapsulation, interfaces other than Ethernet. Of several tables only `local` and `main` are looked at: see
 /// [`State::unsupported`].
 ///
-/// When next hops, groups or routes do not fit, what was there stays: the prefix keeps its next hop, or leads to the host if it
-/// had none, and is tried again with each update; the new has to fit beside the old. See [`pending`](Self::pending) and
+/// When next hops, groups or routes do not fit, the old entries stay. The prefix keeps its next hop, or leads to the host if it had none,
+/// and is tried again with each update. The new has to fit beside the old. See [`pending`](Self::pending) and
 /// [`unplaced`](Self::unplaced).
 ///
 /// ```
@@ -59,8 +59,8 @@ impl Resolver {
 
     /// Brings changes to the data plane: entries before the routes that lead to them. The state is that after the changes.
     ///
-    /// Up to [`PIECE`] routes of a family change at once. Of more, those that come or lead elsewhere are before those that go, so that no
-    /// packet finds neither, and [`Plane::pulse`] is called between.
+    /// Up to [`PIECE`](super::PIECE) routes of a family change at once. Of more, routes that come or lead elsewhere are before routes that go, so
+    /// that no packet finds neither, and [`Plane::pulse`] is called between.
     ///
     /// # Errors
     /// The first thing that did not fit; all else has been done.
@@ -93,7 +93,7 @@ impl Resolver {
         self.numbers.len()
     }
 
-    /// How many routes the data plane has, those of neighbours included.
+    /// How many routes the data plane has, with the routes of neighbours.
     pub fn routes(&self) -> usize {
         self.v4.routes.len() + self.v6.routes.len()
     }
@@ -111,7 +111,7 @@ impl Resolver {
     }
 
     /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
-    /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
+    /// [`pending`](Self::pending) is an error of this crate. Takes about as long as the first update.
     pub fn audit(&mut self, state: &State, pulse: &mut Pulse<'_>) -> usize {
         let used = pulsing(self.numbers.used(), ENTRIES, pulse);
         let entries = used.filter(|n| !self.is_current(*n, state)).count();

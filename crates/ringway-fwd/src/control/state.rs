@@ -1,4 +1,4 @@
-//! The kernel's tables as far as messages tell: a pure model, without sockets.
+//! The kernel's tables as its messages describe them: a pure model, without sockets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
@@ -13,14 +13,17 @@ use super::pulse::Pulse;
 use super::tables::{Ip, Routes, item};
 use ringway_fib::Prefix;
 
-/// Why a message does not fit what was told before: something was missed.
+/// Why a message does not fit the messages before: something was missed.
 pub type Inconsistency = &'static str;
 
 /// Links, addresses, neighbours, routes, next-hop objects, rules and settings of a network namespace.
 ///
 /// It changes by [`apply`](Self::apply) alone, and does the same with the same events. The kernel removes some things without a word,
-/// and so does this: IPv4 routes whose interface is set down, goes away or loses its last address; next-hop objects whose interface
-/// loses its carrier, with their IPv4 routes; routes of an object that is removed.
+/// and so does this:
+///
+/// * IPv4 routes whose interface is set down, goes away or loses its last address
+/// * next-hop objects whose interface loses its carrier, with their IPv4 routes
+/// * routes of an object that is removed
 ///
 /// ```
 /// use ringway_fwd::control::{Changes, State};
@@ -57,7 +60,7 @@ const ALL: i32 = -1;
 impl State {
     /// Takes a change in, and notes what may have to be brought to the data plane.
     ///
-    /// Returns a inconsistency when the change does not fit what was told before; it is taken in all the same.
+    /// Returns an inconsistency when the change does not fit the changes before; it is taken in all the same.
     pub fn apply(
         &mut self,
         event: Event,
@@ -132,7 +135,7 @@ impl State {
         true
     }
 
-    /// Hops of a multipath route outlive their interface, and are told to be dead.
+    /// Hops of a multipath route outlive their interface; the kernel calls them dead.
     fn note_dead(&mut self, path: &Path, dead: &[u32], changes: &mut Changes) {
         let Via::Hops(hops) = &path.via else { return };
         if hops.len() < 2 {
@@ -162,7 +165,7 @@ impl State {
         self.routes.len()
     }
 
-    /// All routes of a family, by table and prefix; those of one prefix in the kernel's order.
+    /// All routes, by family, table and prefix; the routes of one prefix are in the kernel's order.
     pub fn all_routes(&self) -> impl Iterator<Item = (u32, Net, &Path)> {
         self.of_family::<u32>().chain(self.of_family::<u128>())
     }
@@ -218,8 +221,8 @@ impl State {
         self.settings.get(&(family, dev)).copied().unwrap_or_default()
     }
 
-    /// What the kernel takes into account and [`Resolver`](super::Resolver) does not: rules of policy routing beside those that
-    /// every system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
+    /// Rules and routes that the kernel follows and [`Resolver`](super::Resolver) does not: rules of policy routing beside the rules that every
+    /// system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
     pub fn unsupported(&self) -> Vec<String> {
         let usual = |family, priority, table| {
             move |r: &Rule| r.plain && (r.family, r.priority, r.table) == (family, priority, table)

@@ -1,4 +1,4 @@
-//! Routes by table and prefix, their rolling digest, and what a message makes of those of one prefix.
+//! Routes by table and prefix, their rolling digest, and what a message makes of the routes of one prefix.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,7 @@ pub(super) trait Ip: Address {
     fn net(prefix: Prefix<Self>) -> Net;
     fn tables(routes: &Routes) -> &Tables<Self>;
     fn tables_mut(routes: &mut Routes) -> &mut Tables<Self>;
-    /// What is left of a prefix when a route comes or goes; and whether that is in inconsistency.
+    /// What is left of a prefix when a route comes or goes, and whether that is inconsistent.
     fn added(paths: &Paths, old: &[PathId], id: PathId, mode: Mode) -> (Vec<PathId>, Option<&'static str>);
     /// `None` when there was no such route.
     fn removed(paths: &mut Paths, old: &[PathId], path: &Path) -> Option<Vec<PathId>>;
@@ -177,7 +177,7 @@ fn order(path: &Path) -> impl Ord + use<> {
     (path.from, Reverse(path.tos), path.metric)
 }
 
-/// Where in the slot those of the same order are.
+/// Where in the slot the routes of the same order are.
 fn peers(paths: &Paths, old: &[PathId], path: &Path) -> std::ops::Range<usize> {
     let (all, at) = (|id: &PathId| order(paths.get(*id)), order(path));
     old.partition_point(|id| all(id) < at)..old.partition_point(|id| all(id) <= at)
@@ -257,7 +257,7 @@ impl Ip for u128 {
         &mut routes.v6
     }
 
-    /// As `fib6_add_rt2node` of net/ipv6/ip6_fib.c does. Routes with gateways join into one, which is told as a whole.
+    /// As `fib6_add_rt2node` of net/ipv6/ip6_fib.c does. Routes with gateways join into one, which the kernel reports as a whole.
     fn added(paths: &Paths, old: &[PathId], id: PathId, mode: Mode) -> (Vec<PathId>, Option<&'static str>) {
         let mut new = old.to_vec();
         if old.contains(&id) {

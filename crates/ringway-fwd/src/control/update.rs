@@ -121,7 +121,7 @@ impl Resolver {
         Some((prefix, NextHop::new(self.numbers.host())))
     }
 
-    /// Prefixes to look at: those told, those that wait, and those within them that depend on them; some more than once.
+    /// Prefixes to look at: prefixes that changed or wait, and prefixes within them that depend on them; some more than once.
     fn affected<'a, A: RouteFamily>(
         &'a mut self,
         state: &'a State,

@@ -1,4 +1,4 @@
-//! What the data plane was told, for those who show it.
+//! The entries of the data plane, for programs that show them.
 
 use std::net::IpAddr;
 use std::ops::Bound;

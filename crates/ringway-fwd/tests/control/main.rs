@@ -81,8 +81,8 @@ impl Bed {
         assert!(self.health().in_sync);
     }
 
-    /// Runs each line of `ip`, and compares after each. Nothing was read anew and nothing was in doubt. In the end addresses lead
-    /// where the kernel leads them.
+    /// Runs each line of `ip`, and compares after each. Nothing was read again and nothing was inconsistent. In the end addresses
+    /// lead where the kernel leads them.
     fn steps(&mut self, commands: &str) {
         let before = self.health();
         for command in commands.lines().map(str::trim).filter(|line| !line.is_empty()) {

@@ -39,7 +39,7 @@ fn fresh(state: &State) -> Vec<(Net, Vec<(String, usize)>)> {
     plane.meanings()
 }
 
-/// What the resolver says that it told is what the data plane was told.
+/// The resolver says of the data plane what the data plane has.
 fn views_are_the_planes(resolver: &Resolver, plane: &Slow) {
     let all: Vec<_> = [Family::V4, Family::V6].iter().flat_map(|f| resolver.prefixes(*f, None)).collect();
     let v4 = plane.v4.iter().map(|(prefix, n)| (Net::V4(*prefix), *n));
@@ -98,7 +98,7 @@ proptest! {
                 }
             }
         }
-        // the digest has not drifted: it is that of a state that was told just what is there
+        // the digest has not drifted: a state with just these entries has the same
         let mut again = State::default();
         for (table, net, path) in state.all_routes() {
             let route = Route { table, net, path: path.clone(), dead: vec![] };
