@@ -1,4 +1,4 @@
-//! When to tell the fast path that somebody looks after its tables, and whether they are good: also amid work that takes long.
+//! When to tell the fast path that a process looks after its tables, and whether they are good, also amid long work.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const TRUST: Duration = Duration::from_secs(10);
 /// The same, as a multiple of the time in which they were read the last time: to compare twice, then to read them is less.
 const READINGS: u32 = 3;
 
-/// Says when a heartbeat is due, and what it tells.
+/// Says when a heartbeat is due, and whether it calls the tables good.
 #[derive(Debug)]
 pub(crate) struct Liveness {
     clock: fn() -> Instant,
@@ -50,7 +50,7 @@ impl Liveness {
         }
     }
 
-    /// The kernel told what there was to tell; all was read in `reading` the last time.
+    /// The kernel's changes were taken in; all was read in `reading` the last time.
     pub(crate) fn tables_followed(&mut self, reading: Duration) {
         (self.followed, self.trust) = ((self.clock)(), TRUST.max(reading * READINGS));
     }
@@ -88,7 +88,7 @@ impl Liveness {
     }
 }
 
-/// Tables that are being written, while some liveness beats on.
+/// Tables that are being written, while a heartbeat amid the work.
 pub(crate) struct PlaneWithHeartbeat<'a, P> {
     pub(crate) plane: &'a mut P,
     /// Called amid the work with what is unplaced so far.
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Brings the changes, and returns what was told when.
+    /// Brings the changes, and returns what the beats said when.
     fn bring(
         (state, changes): (&State, Changes),
         (resolver, liveness): (&mut Resolver, &mut Liveness),

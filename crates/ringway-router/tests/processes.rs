@@ -1,4 +1,4 @@
-//! Processes that come and go: a router outlives those that made it, and is taken over without a gap.
+//! Processes that come and go: a router outlives its makers, and is taken over without a gap.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -201,7 +201,7 @@ fn a_router_that_was_not_made_to_its_end_is_completed() {
     });
 }
 
-/// Sends numbered datagrams from a to b: how many arrived. No more are under way than sockets and rings hold, whoever stands still.
+/// Sends numbered datagrams from a to b: how many arrived. No more are under way than sockets and rings hold, even if a process stands still.
 fn stream(bed: &Bed, packets: u32) -> u32 {
     const WINDOW: u32 = 32;
     let (sender, receiver) = (Bed::udp(&bed.a, "10.0.0.2:20000"), Bed::udp(&bed.b, "10.0.1.2:9000"));

@@ -112,8 +112,8 @@ impl Follower {
         due.saturating_duration_since(now)
     }
 
-    /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in inconsistency; compares
-    /// the tables when it is time to.
+    /// Takes in the kernel's changes since, up to 4,096 messages. Reads all tables again when messages were lost or do not fit. Compares the
+    /// tables when it is time to. `pulse` beats meanwhile: to read tables, or to look at all routes, may take seconds.
     ///
     /// Returns what may have changed for the data plane since the last call. A comparison or a reading that is due ends before that.
     ///

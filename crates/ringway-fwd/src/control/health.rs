@@ -8,7 +8,7 @@ use super::state::Inconsistency;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no inconsistency came up since.
+    /// Whether the last comparison or reading found the kernel's tables equal to their copy (`fib_in_sync`), and no inconsistency came up since.
     pub in_sync: bool,
     /// Changes taken in.
     pub events: u64,

@@ -40,8 +40,8 @@
 //!
 //! One socket gets the changes, another one asks for all entries. Changes that come while entries are read are applied behind them.
 //!
-//! The follower reads all again, into a new state, when messages were lost (`ENOBUFS`) or do not fit: a route was removed that was not there,
-//! or a new one was there already. Only differences go to the data plane then, entries before routes, so forwarding goes on meanwhile. Reading
+//! The follower reads all again, into a new state, when messages were lost (`ENOBUFS`) or do not fit. That is, a route was removed that was not
+//! there, or a new one was there already. Only differences go to the data plane then, entries before routes, so forwarding goes on meanwhile. Reading
 //! starts over when the kernel says that entries changed under it (`NLM_F_DUMP_INTR`), up to 8 times. It takes half of the time at most
 //! ([`Options::pause`]).
 //!
@@ -52,8 +52,8 @@
 //! # Forwarding
 //!
 //! A fast path looks an address up, loads the entry of the number it finds, and does what its [`Verdict`] says. For a group it picks the
-//! member by [`flow_hash`] first. It has to find some packets itself, and leave them to the host: multicast, broadcast and link-local
-//! destinations, packets that an interface may not forward ([`State::forwards`]), and egress interfaces that it does not serve.
+//! member by [`flow_hash`] first. It has to leave some packets to the host: multicast, broadcast and link-local destinations, packets
+//! that an interface may not forward ([`State::forwards`]), and egress interfaces that it does not serve.
 //!
 //! The kernel does not see packets that the fast path sends. So neighbours in use, as [`Counters`] tell, are to be examined from time to time
 //! ([`Follower::examine`]).

@@ -18,7 +18,7 @@ use crate::liveness::{Liveness, PlaneWithHeartbeat};
 const PACE: Duration = Duration::from_millis(5);
 /// From one grace period to the next, while there is something to release.
 const SETTLE: Duration = Duration::from_millis(250);
-/// From one look at the members to the next, and from one try at what did not fit to the next: the first after the kernel told something.
+/// From one look at the members to the next, and from one try at what did not fit to the next: the first after a message of the kernel.
 const SOON: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -119,7 +119,7 @@ impl Engine {
         self.follower.health()
     }
 
-    /// Whether the fast path's tables are the kernel's, as far as is known.
+    /// Whether the fast path's tables are the kernel's, as far as the engine knows.
     pub fn in_sync(&self) -> bool {
         self.follower.health().in_sync && self.resolver.pending() == 0
     }
@@ -210,13 +210,13 @@ impl Engine {
         }
     }
 
-    /// Members are looked at soon after a change, which may be one of theirs.
+    /// Members are looked at soon after a change, which may concern them.
     fn look_due(&self) -> Instant {
         let told = self.follower.health().events != self.events;
         self.looked + if told { SOON } else { LOOK }
     }
 
-    /// What is in the way, interfaces of members, those that are to be members, and what did not fit.
+    /// Looks for obstacles, at interfaces of members and of intended ones, and tries again what did not fit.
     fn check_members(&mut self, now: Instant) {
         (self.looked, self.events) = (now, self.follower.health().events);
         self.watch.look_for_obstacles(now, &self.router, self.follower.state(), &mut self.notes);
@@ -241,7 +241,7 @@ impl Engine {
         }
     }
 
-    /// Compares the kernel's tables with ours and those of the fast path, and repairs what differs. Tells what the comparison found, and how
+    /// Compares the kernel's tables with their copy and with the fast path's, and repairs what differs. Tells what the comparison found, and how
     /// many prefixes and next hops of the fast path were not what they should be.
     ///
     /// # Errors
@@ -270,7 +270,7 @@ impl Engine {
 }
 
 impl AsFd for Engine {
-    /// Readable when the kernel told something.
+    /// Readable when there are messages of the kernel.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.follower.as_fd()
     }

@@ -38,7 +38,7 @@ impl FastPath {
         Ok(Self { control, resolver, members, warnings: Vec::new() })
     }
 
-    /// Makes interfaces members. Of those that were not named some may be unable to be.
+    /// Makes interfaces members. An interface that was not named may be unable to be one.
     pub(super) fn attach(
         &mut self,
         router: &Router,

@@ -184,12 +184,12 @@ fn leave_refusing(router: &Router, state: &State, notes: &mut Vec<String>) {
     }
 }
 
-/// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.
+/// The interfaces of the namespace that a router is made of by default: Ethernet, up, no port of another one, and they forward.
 pub(super) fn forwarding(state: &State) -> Vec<String> {
     able(state).filter(|l| l.up).map(|l| l.name.clone()).collect()
 }
 
-/// Warnings about those that are not up, which people may have meant, too.
+/// Warnings about interfaces that are not up, which people may have meant, too.
 pub(super) fn left_out(router: &str, state: &State) -> impl Iterator<Item = String> {
     able(state).filter(|l| !l.up).map(move |l| {
         let add = format!("`ringway vale port add {router}:{}` when it is up", l.name);

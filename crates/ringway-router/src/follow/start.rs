@@ -13,7 +13,7 @@ use super::{joining, members};
 use crate::kernel::{Path, PreviousTables, Router, Spec};
 
 impl Engine {
-    /// Makes a router: reads the kernel's tables, fills those of the router, then attaches its program to the interfaces. Returns warnings, too:
+    /// Makes a router: reads the kernel's tables, fills the router's, then attaches its program to the interfaces. Returns warnings, too:
     /// interfaces that can't be members and were not named.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! What the fast path would go around may come after the router: it is looked for again and again, and while it is there the kernel
-//! forwards.
+//! An obstacle that the fast path would go around may come after the router. The engine looks for obstacles again and again; while there is
+//! one, the kernel forwards.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +28,7 @@ impl Watch {
         Self { bypass: bypass.to_vec(), due: now, obstacle: None, trouble: None }
     }
 
-    /// What packets may not go around, if there is something.
+    /// The obstacle that packets may not go around, if there is one.
     pub(super) fn obstacle(&self) -> Option<&str> {
         self.obstacle.as_deref()
     }

@@ -19,8 +19,8 @@ use crate::sys::{self, Mapped, Mapping};
 
 /// Tables of a router in the hands of the one process that may change them.
 ///
-/// They are new and empty, beside those of an earlier process, which go on serving until [`publish`](Self::publish). Changes made later
-/// are seen by programs at once, each packet before or after a change. When this is dropped, or its process dies, members go on
+/// They are new and empty, beside the tables of an earlier process, which go on serving until [`publish`](Self::publish). Programs see later
+/// changes at once, each packet before or after a change. When this is dropped, or its process dies, members go on
 /// forwarding for three seconds and then leave all to the kernel; another process can take over at any time.
 ///
 /// ```no_run
@@ -45,7 +45,7 @@ pub struct Control {
     adjacencies: Mapped<Adjacencies>,
     groups: Mapped<Groups>,
     pub(super) page: Mapping,
-    /// When programs were waited for last to make room.
+    /// When this waited for programs last, to make room.
     waited: Instant,
     tally: Mapping,
     /// What numbers of next hops had counted when they came into use again.
@@ -136,7 +136,7 @@ fn wait_for_programs(on: &str) -> Result<()> {
 type Tried<T> = std::result::Result<T, FibError>;
 
 impl Control {
-    /// Tells programs that somebody looks after the tables, and whether they may be trusted: `false` leaves all packets to the kernel.
+    /// Tells programs that a process looks after the tables, and whether they may be trusted: `false` leaves all packets to the kernel.
     /// To be called once a second or more often; it takes some microseconds.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! Tables of a process that died a moment ago: the one that takes over keeps them trusted while it fills its own, which with millions of
-//! routes takes longer than they are good for by themselves.
+//! Tables of a process that died a moment ago. The process that takes over keeps them trusted while it fills its own. With millions of routes
+//! that takes longer than they are good for by themselves.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

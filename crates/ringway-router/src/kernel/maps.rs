@@ -1,4 +1,4 @@
-//! The maps of a router: those that stay as long as it lives, and those of one control process.
+//! The maps of a router: six that stay as long as it lives, and six of one control process.
 
 use std::fs;
 use std::ops::Deref;
@@ -33,7 +33,7 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
     Error::new(kind, on, format!("{what} failed: {e}")).cure(cure)
 }
 
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours.
+/// Keeps libbpf from printing to stderr: its errors reach the user as this crate's.
 pub(super) fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

@@ -85,9 +85,13 @@ impl Router {
     /// gro on`, or an XDP program there.
     ///
     /// # Errors
-    /// [`ErrorKind::Unfit`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
-    /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
-    /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
+    /// * [`ErrorKind::Unfit`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
+    ///   network namespace than the router
+    /// * [`ErrorKind::NotFound`] when there is no such interface
+    /// * [`ErrorKind::Busy`] when it is a member, or another XDP program is attached, or there are 256 members
+    /// * [`ErrorKind::Unsupported`] when its driver has no native XDP
+    ///
+    /// Nothing half made stays.
     pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {
         self.add_member_by(interface, to, Path::Xdp)
     }
@@ -96,7 +100,7 @@ impl Router {
     /// come first.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
+    /// As [`add_member`](Self::add_member).
     pub fn add_member_by(&self, interface: &str, to: &Interface, path: Path) -> Result<u32> {
         self.add(interface, to, StopAfter::Whole, (path, Way::Best))
     }
@@ -104,7 +108,7 @@ impl Router {
     /// By traffic control as on kernels without tcx: for tests on others.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
+    /// As [`add_member`](Self::add_member).
     #[doc(hidden)]
     pub fn add_member_by_clsact(&self, interface: &str, to: &Interface) -> Result<u32> {
         self.add(interface, to, StopAfter::Whole, (Path::Tc, Way::Clsact))
@@ -113,7 +117,7 @@ impl Router {
     /// By XDP for measuring: packets that come in by it end at some point, until tables are published the next time.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
+    /// As [`add_member`](Self::add_member).
     pub fn add_member_stopping(&self, interface: &str, to: &Interface, stop: StopAfter) -> Result<u32> {
         self.add(interface, to, stop, (Path::Xdp, Way::Best))
     }
@@ -163,7 +167,7 @@ impl Router {
         Ok(())
     }
 
-    /// What members' packets became, those of members that were removed left out.
+    /// What members' packets became, without the packets of members that were removed.
     #[must_use]
     pub fn stats(&self) -> Vec<MemberStats> {
         self.members()

@@ -15,16 +15,17 @@
 //!     member/eth1/jump_7    or the program array of a filter there, before Linux 6.6
 //! ```
 //!
-//! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables: it makes new ones
-//! beside those in use, fills them through [`Plane`](ringway_fwd::control::Plane), and has the links of all members go over to programs
-//! with the new tables. So a new process, which knows nothing of the old one's books, takes over without a gap.
+//! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables. It makes new
+//! tables beside the ones in use, and fills them through [`Plane`](ringway_fwd::control::Plane). Then it has the links of all members go over
+//! to programs with the new tables. So a new process, which knows nothing of the old one's books, takes over without a gap.
 //!
 //! # Bounds
 //!
-//! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. With the default sizes
-//! tables take 30 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over; members 64 KiB for each CPU,
-//! and some 10 KiB for each program. Names of interfaces are those that they had when they became members; one
-//! that is to move to another namespace is removed first. Only x86-64.
+//! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. Only x86-64.
+//!
+//! With the default sizes tables take 30 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over. Members take
+//! 64 KiB for each CPU, and some 10 KiB for each program. A member keeps the name that its interface had when it became one. An interface that
+//! is to move to another namespace is removed first.
 
 mod attach;
 mod control;

@@ -26,8 +26,8 @@ pub(super) const TAKEN: [&str; 2] = ["router_taken", "router_refused"];
 /// Seconds for which tables are trusted that nobody looks after.
 pub(super) const STALE: u32 = 3;
 
-/// Where packets end, so that the cost of what lies between two such points can be told from the rates (vantage points). A program
-/// that stops nowhere has no trace of it.
+/// Where packets end. The difference of the rates at two such points is the cost of the work between them (vantage points). A program that
+/// stops nowhere has no trace of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StopAfter {
     /// Nowhere: they are forwarded.
@@ -79,7 +79,7 @@ impl Code<'_> {
         program.as_fd().try_clone_to_owned().map_err(|e| Error::io(self.on, "dup failed", e))
     }
 
-    /// Loads the programs called `names`, of those that no member has.
+    /// Loads the programs called `names`, which no member has.
     pub(super) fn load(&self, names: &[&str], of: Identity) -> Result<Object> {
         self.load_of(ringway_bpf::ROUTER, names, of)
     }
@@ -140,7 +140,7 @@ impl Code<'_> {
     }
 }
 
-/// Tells programs by the tables' page whether these are good.
+/// Says on the page of the tables whether they are good.
 pub(super) fn beat(object: &Object, page: &Mapping, good: bool, on: &str) -> Result<()> {
     let mut context = u32::from(good).to_ne_bytes();
     let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };

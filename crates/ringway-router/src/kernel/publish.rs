@@ -31,8 +31,8 @@ impl Control {
     /// since loading their programs takes a while.
     ///
     /// # Errors
-    /// What the kernel said. Before the first member goes over everything that can fail was tried; if one does not go, the members before it
-    /// use these tables, and to publish again is the cure.
+    /// What the kernel said. Everything that can fail is tried before the first member goes over. If one does not go, the members before it use
+    /// these tables, and to publish again is the cure.
     pub fn publish(&mut self, pulse: &mut Pulse<'_>) -> Result<()> {
         let router = &self.router;
         let on = router.name();

@@ -65,8 +65,11 @@ impl Router {
     /// Makes a router without members or tables, in the network namespace of the calling thread. Nothing is attached to interfaces.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] when there is a router or switch of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`]
-    /// for sizes that programs can't use; [`ErrorKind::Unsupported`] on another processor than x86-64, whose loads keep their order.
+    /// * [`ErrorKind::Busy`] when there is a router or switch of that name
+    /// * [`ErrorKind::Denied`] without privilege
+    /// * [`ErrorKind::Invalid`] for sizes that programs can't use
+    /// * [`ErrorKind::Unsupported`] on another processor than x86-64, whose loads keep their order
+    ///
     /// Nothing half made stays.
     pub fn create(name: &str, spec: &Spec) -> Result<Self> {
         Self::create_for(name, spec, &[])

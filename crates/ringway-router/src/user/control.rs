@@ -144,6 +144,6 @@ pub(super) fn index_of(state: &State, name: &str) -> Result<u32> {
     let found = state.interfaces().find(|link| link.name == name);
     found.map(|link| link.index).ok_or_else(|| {
         Error::new(ErrorKind::NotFound, name, "there is no such interface here")
-            .cure("`ip link` shows those that there are")
+            .cure("`ip link` shows the interfaces that there are")
     })
 }

@@ -18,7 +18,7 @@ use super::path::Path;
 use crate::examine::Examiner;
 use crate::liveness::Liveness;
 
-/// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
+/// How large the tables may become. [`Status::trouble`] says what does not fit; meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// IPv4 routes.
@@ -138,8 +138,11 @@ impl Router {
     /// Reads the kernel's tables, opens the ports, then fills the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a set of sides that can't be served or tables that can't be that large, [`ErrorKind::NotFound`] for an
-    /// interface that is not there, those of ports, and what the kernel says. What does not fit into the tables is no error: see [`Status`].
+    /// * [`ErrorKind::Invalid`] for a set of sides that can't be served, or tables that can't be that large
+    /// * [`ErrorKind::NotFound`] for an interface that is not there
+    /// * the errors of ports and of the kernel
+    ///
+    /// Routes that do not fit into the tables are no error: see [`Status`].
     pub fn open(options: &Options) -> Result<Self> {
         let kernel =
             |e: &dyn std::fmt::Display| Error::new(ErrorKind::Io, "the kernel's tables", e.to_string());
@@ -209,7 +212,7 @@ impl Router {
     /// Forwards until `stop` is set, which is seen within 50 ms.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The errors of the rings' sync.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         let Self { path, control, .. } = self;
         let ended = AtomicBool::new(false);

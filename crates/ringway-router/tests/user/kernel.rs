@@ -1,7 +1,7 @@
 //! The rules beside the kernel's own router: the same tables and frames, what comes out, and why it differs.
 //!
-//! Objective: what the fast path forwards the kernel forwards too, byte for byte, and what the fast path drops the kernel does not forward;
-//! but for the differences that `docs/router.md` lists. What goes to the host is the kernel's, whatever it does.
+//! Objective: packets that the fast path forwards the kernel forwards too, byte for byte. Packets that the fast path drops the kernel does not
+//! forward. `docs/router.md` lists the differences. What goes to the host is the kernel's, whatever it does.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -93,7 +93,7 @@ fn neighbours() -> impl Iterator<Item = String> {
     })
 }
 
-/// A line of the made-up routes for `ip`; not those that addresses bring along, nor encapsulation, for which R has no device.
+/// A line of the made-up routes for `ip`, without the routes that addresses bring along, and without encapsulation, for which R has no device.
 fn route(line: &str) -> Option<String> {
     let (prefix, rest) = line.split_once(' ').unwrap();
     if ["blackhole", "unreachable", "prohibit"].contains(&rest) {

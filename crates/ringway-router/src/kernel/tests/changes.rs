@@ -35,7 +35,7 @@ fn entry(egress: u32, number: u8, family: Family) -> Adjacency {
     Adjacency::incomplete(egress, 1500, None).ready([number & 0xfe; 6], [number; 6], family)
 }
 
-/// The address beside those that change keeps its way at any moment; memory is used again meanwhile. An entry that changes is never
+/// An address beside the ones that change keeps its way at any moment; memory is used again meanwhile. An entry that changes is never
 /// seen half.
 #[test]
 fn a_program_never_sees_a_change_half_made() {
@@ -88,7 +88,7 @@ fn a_program_never_sees_a_change_half_made() {
             });
             for round in 0..ROUNDS {
                 let number = 1 + (round % 200) as u16;
-                // Neighbours of the address that is looked up, longer and shorter prefixes, so that its forms are made anew.
+                // Neighbours of the address that is looked up, longer and shorter prefixes, so that its forms are made again.
                 let beside: Vec<(Prefix4, _)> = (0..16)
                     .map(|i| {
                         (

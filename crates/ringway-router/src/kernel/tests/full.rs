@@ -30,7 +30,7 @@ fn frame(n: u32) -> Vec<u8> {
 }
 
 /// While a route has no place, packets to it would take another way: the process says so by its heartbeat, and all are the host's.
-/// Routes that leave make room for those that wait.
+/// Routes that leave make room for routes that wait.
 #[test]
 fn routes_without_room_are_the_hosts_until_there_is_some() {
     in_namespace(|[lan, wan, _]| {

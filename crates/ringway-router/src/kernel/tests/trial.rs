@@ -29,8 +29,8 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// With the tables of a control process, but members, budgets and counters of its own. `members`: by XDP those that the program of
-    /// that kind sends to.
+    /// With the tables of a control process, but members, budgets and counters of its own. `members`: by XDP, the ones that the program
+    /// of that kind sends to.
     pub(super) fn new(control: &Control, path: Path, index: u32, software: bool, members: &[u32]) -> Self {
         let of = Identity { number: NUMBER, index, software, stop: StopAfter::Whole, behind: false };
         Self::of(control, path, of, (members, &[]))
