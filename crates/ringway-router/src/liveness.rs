@@ -88,7 +88,7 @@ impl Liveness {
     }
 }
 
-/// Tables that are being written, while a heartbeat amid the work.
+/// Tables that are being written, with a heartbeat amid the work.
 pub(crate) struct PlaneWithHeartbeat<'a, P> {
     pub(crate) plane: &'a mut P,
     /// Called amid the work with what is unplaced so far.
