@@ -3,6 +3,7 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`Share`] | a port of this process, for all of its libpcap handles and packet sockets |
+//! | [`PortMap`], [`Coalesce`] | which port stands for which interface, and which frames wait for others |
 //! | [`ReentryGuard`] | whether the calling thread is inside one of the libraries |
 //! | [`SignalsBlocked`] | signal handlers of the program wait |
 //! | [`note_rights`] | rights that the program has at its start |
@@ -10,8 +11,10 @@
 //! Unsafe code is in `sys`.
 #![deny(unsafe_code)]
 
+mod coalesce;
 mod holder;
 mod lock;
+mod map;
 mod open_ports;
 mod queue;
 mod reentry;
@@ -21,7 +24,9 @@ mod shared_port;
 mod signals;
 mod sys;
 
+pub use coalesce::Coalesce;
 pub use holder::Holder;
+pub use map::PortMap;
 pub use open_ports::prepare_for_forks;
 pub use reentry::ReentryGuard;
 pub use rights::note_rights;

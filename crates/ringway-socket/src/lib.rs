@@ -35,7 +35,7 @@
 //! | a dense stream, `sendmmsg` of 32 or more, a tx ring | to the port in bursts | after 64 frames a port that only sends (`ebpf:`): past the queueing discipline, unseen by other packet sockets of the interface; then all later frames of the socket too |
 //! | mapped rings | filled and emptied here in the program's own mapping of the kernel's ring, versions 1 to 3 | rx: the kernel |
 //!
-//! In a dense stream ([`ringway::Coalesce`]) a frame waits for others: 100 us at most, plus the time that the scheduler takes to run a
+//! In a dense stream ([`ringway_shim::Coalesce`]) a frame waits for others: 100 us at most, plus the time that the scheduler takes to run a
 //! thread. `RINGWAY_BATCH_US=N` makes that N us; with 0 no frame ever waits. Frames leave earlier when the ring is half full, when the
 //! program polls or sleeps in a receive, and when it ends by `exit` or `_exit`. If frames that waited can't be sent, the next send fails. A
 //! process that is killed, or runs another program by exec, loses frames that waited.

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
-use ringway::Coalesce;
+use ringway_shim::Coalesce;
 
 use crate::config::Config;
 use crate::frame::HEADER;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::Object;
-use ringway::switch::FolderLock;
+use ringway::pinned::FolderLock;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
@@ -83,7 +83,9 @@ impl Router {
         wait_for_programs(on)?; // where that can't be done, nothing is begun
         // An earlier version, or one that ran under another umask, made directories that other users could
         // enter.
-        [MEMBER, LINKS].iter().try_for_each(|dir| ringway::make_closed_dir(self.folder.path().join(dir)))?;
+        [MEMBER, LINKS]
+            .iter()
+            .try_for_each(|dir| ringway::dirs::make_closed_dir(self.folder.path().join(dir)))?;
         let Some(claim) = self.folder.claim(CLAIM)? else {
             let who = self
                 .folder

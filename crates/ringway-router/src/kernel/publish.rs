@@ -41,7 +41,7 @@ impl Control {
         let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
         let io = |e| Error::io(on, "exchanging the tables failed", e);
         [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of a process that was killed here
-        ringway::make_closed_dir(&new)?;
+        ringway::dirs::make_closed_dir(&new)?;
         self.tables.pin(&new, on)?;
         if self.page.u64(at::BEAT).load(Relaxed) != 0 {
             self.heartbeat(true)?; // loading programs of many members takes a while

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use ringway::{Coalesce, OpenOptions};
-use ringway_shim::{Holder, Share, SignalsBlocked};
+use ringway::OpenOptions;
+use ringway_shim::{Coalesce, Holder, Share, SignalsBlocked};
 
 use crate::config::Config;
 use crate::flusher::Waiting;

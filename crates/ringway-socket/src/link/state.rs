@@ -1,11 +1,11 @@
 //! What a link has of its port, under its lock.
 
 use std::ffi::c_int;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-use ringway::{Coalesce, ErrorKind};
-use ringway_shim::{Rings, Share};
+use ringway::ErrorKind;
+use ringway_shim::{Coalesce, Rings, Share};
 
 use crate::receiver::Receiver;
 use crate::report;
@@ -88,7 +88,7 @@ impl LinkState {
     /// The descriptors that wake a receiver.
     pub(crate) fn fds(&self) -> Vec<RawFd> {
         let Some(Opened { rings, share, .. }) = &self.open else { return Vec::new() };
-        let queue = rings.rx.iter().filter(|_| rings.copies).map(ringway::RxRing::fd);
+        let queue = rings.rx.iter().filter(|_| rings.copies).map(|rx| rx.as_fd().as_raw_fd());
         std::iter::once(share.fd()).chain(queue).collect()
     }
 }

@@ -74,7 +74,7 @@ impl Filter {
     /// Takes a program made elsewhere, such as the output of `tcpdump -dd`.
     ///
     /// ```
-    /// use ringway::{Filter, Insn};
+    /// use ringway::filter::{Filter, Insn};
     /// // ldh [12]; jeq #0x806, 0, 1; ret #262144; ret #0
     /// let insn = |code, jt, jf, k| Insn { code, jt, jf, k };
     /// let arp = Filter::from_instructions(&[

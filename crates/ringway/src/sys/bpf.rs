@@ -2,7 +2,7 @@
 
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
 
@@ -369,9 +369,9 @@ impl Bell {
     }
 }
 
-impl AsRawFd for Bell {
-    fn as_raw_fd(&self) -> RawFd {
-        self.map.as_raw_fd()
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -93,9 +93,9 @@ impl Timer {
     }
 }
 
-impl AsRawFd for Timer {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+impl AsFd for Timer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -110,7 +110,8 @@ impl Epoll {
     }
 
     /// Adds `fd` for readability; adding one twice is not an error.
-    pub(crate) fn add(&self, fd: RawFd) -> io::Result<()> {
+    pub(crate) fn add(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
+        let fd = fd.as_raw_fd();
         let mut ev = libc::epoll_event { events: libc::EPOLLIN as u32, u64: fd as u64 };
         // SAFETY: `ev` lives across the call.
         match check(unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &mut ev) }) {
@@ -120,7 +121,8 @@ impl Epoll {
     }
 
     /// Removes `fd`, if it is a member.
-    pub(crate) fn remove(&self, fd: RawFd) {
+    pub(crate) fn remove(&self, fd: BorrowedFd<'_>) {
+        let fd = fd.as_raw_fd();
         // SAFETY: a null event is right for this operation.
         unsafe { libc::epoll_ctl(self.0.as_raw_fd(), libc::EPOLL_CTL_DEL, fd, std::ptr::null_mut()) };
     }
@@ -138,9 +140,9 @@ impl Epoll {
     }
 }
 
-impl AsRawFd for Epoll {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 
@@ -158,14 +160,14 @@ impl Watch {
     }
 
     /// Watches the socket until [`disarm`](Self::disarm).
-    pub(crate) fn arm(&self, socket: RawFd) -> io::Result<()> {
+    pub(crate) fn arm(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         self.armed.store(true, Relaxed);
         self.epoll.add(socket)
     }
 
     /// Looks away; costs nothing when it is not armed.
     #[inline]
-    pub(crate) fn disarm(&self, socket: RawFd) {
+    pub(crate) fn disarm(&self, socket: BorrowedFd<'_>) {
         if self.armed.load(Relaxed) {
             self.armed.store(false, Relaxed);
             self.epoll.remove(socket);
@@ -178,9 +180,9 @@ impl Watch {
     }
 }
 
-impl AsRawFd for Watch {
-    fn as_raw_fd(&self) -> RawFd {
-        self.epoll.as_raw_fd()
+impl AsFd for Watch {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 
@@ -220,13 +222,12 @@ pub(crate) fn always_ready() -> io::Result<Arc<OwnedFd>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
 
     #[test]
     fn bell_wakes_epoll_until_drained() {
         let (bell, poll) = (eventfd().unwrap(), Epoll::new().unwrap());
-        poll.add(bell.as_raw_fd()).unwrap();
-        poll.add(bell.as_raw_fd()).unwrap();
+        poll.add(bell.as_fd()).unwrap();
+        poll.add(bell.as_fd()).unwrap();
         assert!(!poll.wait(0).unwrap());
         ring_bell(bell.as_fd());
         assert!(poll.wait(0).unwrap());

@@ -26,7 +26,7 @@ const LINKS: u32 = 40;
 /// ```
 /// use std::io::{Read, Write};
 /// # let path = std::env::temp_dir().join(format!("ringway-private-doc-{}", std::process::id()));
-/// let dir = ringway::PrivateDir::make(&path)?;
+/// let dir = ringway::dirs::PrivateDir::make(&path)?;
 /// dir.create("state")?.write_all(b"1")?;
 /// dir.replace("state", b"2")?;
 /// let mut text = String::new();
@@ -242,7 +242,7 @@ impl AsFd for PrivateDir {
 ///
 /// ```
 /// # let path = std::env::temp_dir().join(format!("ringway-close-doc-{}", std::process::id()));
-/// ringway::make_closed_dir(&path)?;
+/// ringway::dirs::make_closed_dir(&path)?;
 /// use std::os::unix::fs::PermissionsExt;
 /// assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o700);
 /// # std::fs::remove_dir(&path)?;
