@@ -18,7 +18,7 @@
 //! | what is stored where ([`Layout`]): root, nodes, buckets, leaves; memory of others | `memory`, `form`, `cells` |
 //! | lookups: one, bursts by the instructions there are ([`Isa`]), which of them is fastest | `lookup`, `simd`, `fastest` |
 //! | routes, as the control plane keeps them | `routes`, `block` |
-//! | from routes to lookup forms, and publishing them | `render`, `amend`, `store`, `space` |
+//! | from routes to lookup forms, and publishing them | `render`, `bookkeeping`, `notes`, `amend`, `store`, `forms`, `plain`, `space` |
 //! | when memory may be used again | `epoch` |
 //! | the slow and obvious match ([`Reference`]), tables as text, made-up tables | `reference`, [`text`], [`generate`] |
 //!
@@ -57,6 +57,7 @@
 
 mod amend;
 mod block;
+mod bookkeeping;
 mod cells;
 mod epoch;
 #[cfg(test)]
@@ -66,11 +67,14 @@ mod epoch_tests;
 mod error;
 mod fastest;
 mod form;
+mod forms;
 pub mod generate;
 mod limits;
 mod lookup;
 mod memory;
 mod next_hop;
+mod notes;
+mod plain;
 mod prefix;
 mod reader;
 mod reference;

@@ -4,9 +4,9 @@
 //! | --- | --- |
 //! | `hooks` | the functions of libc that it stands before |
 //! | `sockets` | which descriptors are packet sockets |
-//! | `socket`, `options`, `route` | a packet socket: options, where its frames go |
+//! | `socket`, `options`, `route`, `inlet` | a packet socket: options, where its frames go |
 //! | `outgoing`, `flusher` | frames sent: checked, put into rings, left to wait for others (`RINGWAY_BATCH_US`) |
-//! | `incoming`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
+//! | `incoming`, `view`, `receiver`, `filter`, `frame` | frames received: handed to sockets, filtered, shown as the kernel does |
 //! | `tpacket`, `ring_filler` | the program's mapped rings |
 //! | `link` | ports in place of interfaces, and how frames get to them and from them |
 //! | `raw`, `mapped`, `neighbour` | raw sockets of IPv4, and the addresses that their packets go to |
@@ -79,6 +79,7 @@ mod fork;
 mod frame;
 mod hooks;
 mod incoming;
+mod inlet;
 mod link;
 mod mapped;
 mod neighbour;
@@ -94,3 +95,4 @@ mod socket;
 mod sockets;
 mod sys;
 mod tpacket;
+mod view;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::filter::{FilterContext, Insn};
-use crate::link::{LinkRef, LinkState};
+use crate::inlet::Inlet;
+use crate::link::LinkState;
 use crate::options::Options;
 use crate::receiver::{Fanout, ReceiveSpec};
 use crate::route::{Route, Way};
@@ -40,14 +41,6 @@ static MAPS: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub(crate) fn maps() -> u32 {
     MAPS.load(Acquire)
-}
-
-/// Whether waiting has to look at sockets that receive from ports: how many there are.
-static RECEIVING: AtomicU32 = AtomicU32::new(0);
-
-#[inline]
-pub(crate) fn receiving() -> u32 {
-    RECEIVING.load(Acquire)
 }
 
 /// A packet socket. Descriptors that were made by dup are names of one.
@@ -105,20 +98,6 @@ pub(crate) struct Rings {
     mapping: Option<Mapping>,
     /// Where the program stands in its tx ring, once it is served.
     pub(crate) sender: Option<TxMap>,
-}
-
-/// The place of a socket among the receivers of a port.
-#[derive(Debug)]
-pub(crate) struct Inlet {
-    pub(crate) link: LinkRef,
-    pub(crate) id: u64,
-}
-
-impl Drop for Inlet {
-    fn drop(&mut self) {
-        RECEIVING.fetch_sub(1, AcqRel);
-        self.link.lock().remove(self.id);
-    }
 }
 
 impl Socket {
@@ -261,8 +240,7 @@ impl State {
         let spec = ReceiveSpec { protocol, context, own: route.address };
         let link = link.share();
         let id = link.ready()?.add(spec, kernel::receive_buffer(fd))?;
-        RECEIVING.fetch_add(1, AcqRel);
-        self.inlet = Some(Inlet { link, id });
+        self.inlet = Some(Inlet::new(link, id));
         self.settle();
         Ok(())
     }

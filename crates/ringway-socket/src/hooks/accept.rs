@@ -8,14 +8,14 @@ use std::ffi::c_int;
 
 use libc::{pollfd, sockaddr, socklen_t};
 
+use crate::inlet;
 use crate::report::{self, Call};
-use crate::socket;
 use crate::sys::guard::set_errno;
 use crate::sys::real;
 
 /// Whether the kernel would answer `EAGAIN`: a socket that listens, does not block, and nobody connects. All else is left to the kernel.
 fn nobody(fd: c_int) -> bool {
-    if socket::receiving() == 0 {
+    if inlet::receiving() == 0 {
         return false;
     }
     let mut look = pollfd { fd, events: libc::POLLIN, revents: 0 };

@@ -8,6 +8,7 @@ use libc::{epoll_event, sigset_t, timespec};
 
 use super::look::{arm, has};
 use super::time::{of_ms, of_timespec, to_timespec};
+use crate::inlet;
 use crate::link;
 use crate::link::SleeperGuard;
 use crate::socket::{self, INPUT, READ, Socket, Watched};
@@ -62,7 +63,7 @@ pub(super) fn prepare() -> Vec<SleeperGuard> {
     let mut asleep = Vec::new();
     let Some(_guard) = ReentryGuard::enter() else { return asleep };
     link::flush_all();
-    if socket::receiving() == 0 {
+    if inlet::receiving() == 0 {
         return asleep;
     }
     for socket in sockets() {
@@ -104,7 +105,7 @@ fn wait(
         let asleep = prepare();
         let n = real(left);
         drop(asleep);
-        if n <= 0 || socket::receiving() == 0 {
+        if n <= 0 || inlet::receiving() == 0 {
             return n;
         }
         // SAFETY: the kernel just wrote so many events.

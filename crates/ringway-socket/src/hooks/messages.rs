@@ -8,11 +8,12 @@ use libc::{iovec, mmsghdr, msghdr, socklen_t, ssize_t, timespec};
 use super::receive::{MOST, failed, length, ours};
 use super::time::{of_timespec, to_timespec};
 use crate::frame::Frame;
-use crate::incoming::{View, Wanted, receive};
+use crate::incoming::{Wanted, receive};
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sys::memory::{Control, Scatter};
 use crate::sys::real;
+use crate::view::View;
 
 /// Whether the kernel would refuse the message before it looks for a frame.
 fn refused(msg: &msghdr) -> bool {

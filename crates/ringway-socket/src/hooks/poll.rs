@@ -8,9 +8,9 @@ use libc::{nfds_t, pollfd, sigset_t, timespec};
 use super::epoll::prepare;
 use super::look::{arm, has, ours};
 use super::time::{of_ms, of_timespec, to_timespec};
+use crate::inlet;
 use crate::link::{self, SleeperGuard};
 use crate::report::{self, Call};
-use crate::socket;
 use crate::sys::guard::ReentryGuard;
 use crate::sys::{real, table};
 
@@ -19,7 +19,7 @@ pub(super) const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
 
 /// `ppoll`, with sockets that are served here among the descriptors; `None` when there are none.
 pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
-    if socket::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
+    if inlet::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
         return None;
     }
     let until = timeout.and_then(|t| Instant::now().checked_add(t));
@@ -94,7 +94,7 @@ fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<SleeperGua
 /// # Safety
 /// As poll(2).
 unsafe fn descriptors<'a>(fds: *mut pollfd, n: nfds_t) -> Option<&'a mut [pollfd]> {
-    let ours = !fds.is_null() && (1..=table::FDS as nfds_t).contains(&n) && socket::receiving() > 0;
+    let ours = !fds.is_null() && (1..=table::FDS as nfds_t).contains(&n) && inlet::receiving() > 0;
     // SAFETY: by the contract.
     ours.then(|| unsafe { std::slice::from_raw_parts_mut(fds, n as usize) })
 }

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use libc::{iovec, size_t, sockaddr, socklen_t, ssize_t};
 
 use crate::frame::Frame;
-use crate::incoming::{View, Wanted, receive};
+use crate::incoming::{Wanted, receive};
 use crate::report::{self, Call};
 use crate::socket::Socket;
 use crate::sockets;
 use crate::sys::guard::set_errno;
 use crate::sys::memory::Scatter;
 use crate::sys::real;
+use crate::view::View;
 
 /// Pieces and messages of a call at most: `UIO_MAXIOV`.
 pub(super) const MOST: usize = libc::UIO_MAXIOV as usize;

@@ -9,7 +9,7 @@ use super::epoll::prepare;
 use super::look::ours;
 use super::poll::{IN, OUT, wait};
 use super::time::{of_timespec, of_timeval};
-use crate::socket;
+use crate::inlet;
 use crate::sys::guard::set_errno;
 use crate::sys::real;
 
@@ -30,7 +30,7 @@ const SHOWN: [c_short; 3] = [
 impl Sets {
     /// `None` where no set can have a socket that is served here.
     fn new(sets: [*mut fd_set; 3], n: c_int) -> Option<Self> {
-        (socket::receiving() > 0 && n > 0).then_some(Self { sets, n: n as usize })
+        (inlet::receiving() > 0 && n > 0).then_some(Self { sets, n: n as usize })
     }
 
     /// The word and bit of a descriptor; sets may be longer than `fd_set`, if the program made them so.
@@ -84,7 +84,7 @@ impl Sets {
 
 /// `pselect`, with sockets that are served here in the sets; `None` when there are none.
 fn wait_sets(sets: &Sets, timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
-    if socket::receiving() == 0 || !(0..sets.n).any(|fd| sets.has(0, fd) && ours(fd as c_int).is_some()) {
+    if inlet::receiving() == 0 || !(0..sets.n).any(|fd| sets.has(0, fd) && ours(fd as c_int).is_some()) {
         return None;
     }
     let mut fds = sets.polled();
