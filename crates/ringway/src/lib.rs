@@ -32,8 +32,6 @@
 mod abi;
 mod backend;
 mod count;
-mod error;
-pub mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
@@ -45,7 +43,9 @@ mod port;
 pub mod probe;
 mod ring;
 pub mod switch;
-mod sys;
+
+pub use ringway_filter as filter;
+use ringway_sys::{self as sys, error};
 
 pub use abi::layout;
 pub use count::{Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters};
