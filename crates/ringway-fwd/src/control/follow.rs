@@ -53,8 +53,8 @@ pub enum Check {
 ///
 /// ```no_run
 /// use std::time::Instant;
-/// use ringway_fwd::control::{Follower, Options};
-/// let mut follower = Follower::open(Options::default())?;
+/// use ringway_fwd::control::{Follower, Options, Pulse};
+/// let mut follower = Follower::open(Options::default(), &mut Pulse::none())?;
 /// let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
 /// println!("{} routes, {}", follower.state().routes(), changes.is_empty());
 /// # Ok::<(), ringway_fwd::control::ControlError>(())

@@ -9,7 +9,7 @@
 //!
 //! ```no_run
 //! use std::time::Instant;
-//! use ringway_fwd::control::{Follower, Limits, Options, Resolver, Tables};
+//! use ringway_fwd::control::{Follower, Limits, Options, Pulse, Resolver, Tables};
 //! use ringway_fib::{Fib4, Fib6};
 //! let mut tables = Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
 //! let mut resolver = Resolver::new(&mut tables);

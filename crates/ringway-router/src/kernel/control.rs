@@ -24,7 +24,7 @@ use crate::sys::{self, Mapped, Mapping};
 /// forwarding for three seconds and then leave all to the kernel; another process can take over at any time.
 ///
 /// ```no_run
-/// use ringway_fwd::control::{Follower, Options, Resolver};
+/// use ringway_fwd::control::{Follower, Options, Pulse, Resolver};
 /// use ringway_router::kernel::{Interface, Router, Spec};
 /// use std::time::Instant;
 /// let router = Router::create("vale0", &Spec::default())?;
