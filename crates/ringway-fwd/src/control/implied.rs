@@ -9,10 +9,11 @@ use std::net::IpAddr;
 
 use super::changes::{Changes, MAIN};
 use super::event::{Address, Family, Link, Object, Path, Via};
+use super::families::fewer;
 use super::paths::PathId;
 use super::pulse::{PIECE, Pulse, pulsing};
 use super::state::State;
-use super::tables::{Ip, fewer, item};
+use super::tables::{Ip, item};
 
 /// `RT_SCOPE_HOST`: routes to addresses of this host, which outlive the link being set down.
 const HOST: u8 = 254;

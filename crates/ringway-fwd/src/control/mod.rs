@@ -29,7 +29,7 @@
 //! | part | module |
 //! | --- | --- |
 //! | the kernel's messages ([`Event`]), from bytes | [`event`], `decode`, `decode_route`, `attributes`, `socket` |
-//! | the kernel's tables ([`State`]); changes that it does not announce | `state`, `changes`, `difference`, `tables`, `paths`, `implied` |
+//! | the kernel's tables ([`State`]); changes that it does not announce | `state`, `changes`, `difference`, `tables`, `families`, `paths`, `implied` |
 //! | reading, following, comparing, repairing ([`Follower`]) | `follow`, `reading`, `compare`, `backlog`, `health` |
 //! | signs of life amid long work ([`Pulse`], [`Plane::pulse`]) | `pulse` |
 //! | what a prefix leads to | `target` |
@@ -90,6 +90,7 @@ mod decode;
 mod decode_route;
 mod difference;
 mod error;
+mod families;
 mod family;
 mod follow;
 mod group;
