@@ -245,7 +245,7 @@ impl Engine {
     /// many prefixes and next hops of the fast path were not what they should be.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] when the kernel's tables can't be read.
+    /// [`ErrorKind::Io`](ringway::ErrorKind::Io) when the kernel's tables can't be read.
     pub fn sync(&mut self) -> Result<(Check, usize)> {
         let Self { follower, control, liveness, .. } = self;
         let found = follower.check(&mut Pulse::new(&mut || _ = beat(liveness, control)));
