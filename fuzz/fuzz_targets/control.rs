@@ -1,11 +1,11 @@
-//! What the kernel says about links, addresses, neighbours, routes, next-hop objects and rules, from bytes to what a data plane is
-//! told. Brought step by step it is what a look at all of it would bring, and the sums of routes do not drift.
+//! The kernel's messages about links, addresses, neighbours, routes, next-hop objects and rules, from bytes to a data plane. Step by step
+//! they bring what a look at all of it would bring, and the sums of routes do not drift.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use ringway_fuzz::{Input, one_line};
 use ringway_fwd::control::event::{Mode, Route};
-use ringway_fwd::control::{Changes, Event, Family, Resolver, State};
+use ringway_fwd::control::{Changes, Event, Family, Pulse, Resolver, State};
 use ringway_fwd::fuzz::events;
 use ringway_fwd::router::reference::Reference;
 
@@ -41,19 +41,22 @@ fuzz_target!(|bytes: &[u8]| {
         let (dump, bytes) = (input.u8() & 1 == 0, datagram(&mut input));
         let mut changes = Changes::default();
         for event in events(&bytes, dump) {
-            state.apply(event, &mut changes);
+            state.apply(event, &mut changes, &mut Pulse::none());
         }
         resolver.update(&state, changes, &mut plane).expect("there is room for all of this");
         let mark = resolver.mark();
         resolver.release(mark);
     }
-    assert_eq!((resolver.audit(&state), resolver.pending(), resolver.unplaced()), (0, 0, 0));
+    assert_eq!(
+        (resolver.audit(&state, &mut Pulse::none()), resolver.pending(), resolver.unplaced()),
+        (0, 0, 0)
+    );
     state.unsupported().iter().for_each(|what| one_line(what));
 
     let mut again = State::default();
     for (table, net, path) in state.all_routes() {
         let route = Route { table, net, path: path.clone(), dead: Vec::new() };
-        again.apply(Event::Route(route, Mode::Append), &mut Changes::default());
+        again.apply(Event::Route(route, Mode::Append), &mut Changes::default(), &mut Pulse::none());
     }
     for family in [Family::V4, Family::V6] {
         assert_eq!(state.route_digest(family), again.route_digest(family));

@@ -1,5 +1,5 @@
-//! Programs of classic BPF: what is accepted does what the kernel's definition says, and its translation to eBPF decides the same,
-//! reads only what it may, and jumps forward to whole instructions.
+//! Programs of classic BPF. A program that is accepted does what the kernel's definition says. Its translation to eBPF decides the same, reads
+//! only what it may, and jumps forward to whole instructions.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -38,7 +38,7 @@ fn segments(frame: &[u8], offload: &Offload) {
             _ => panic!("neither TCP nor UDP: {packet}"),
         }
     }
-    assert!(frame[headers..].starts_with(&payload), "payloads are those of the super-frame");
+    assert!(frame[headers..].starts_with(&payload), "payloads are the super-frame's");
     assert_eq!((segments.len(segments.count()), segments.write(segments.count(), &mut buf)), (0, None));
 }
 

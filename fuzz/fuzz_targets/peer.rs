@@ -1,5 +1,5 @@
-//! A peer that writes whatever it likes into the region of a pipe, between any two steps of this side: nothing outside the
-//! region is read, bursts end, and each frame is counted once.
+//! A peer that writes anything into the region of a pipe, between any two steps of this side. Nothing outside the region is read, bursts
+//! end, and each frame is counted once.
 #![no_main]
 
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ use ringway_fuzz::Input;
 const SLOTS: u32 = 8;
 
 /// A pipe with both ends open, and its region as a file. Making one takes long, so one serves for all inputs: its bytes are
-/// put back to those of a fresh one, and its ends are opened again.
+/// set to the bytes of a fresh one, and its ends are opened again.
 struct Bed {
     fds: PipeFds,
     region: File,

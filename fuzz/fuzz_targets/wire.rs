@@ -1,4 +1,4 @@
-//! Frames: views of headers stay inside them, sums are those of a slow model, what was filled in verifies.
+//! Frames: views of headers stay inside them, sums are equal to a slow model's, what was filled in verifies.
 #![no_main]
 
 use std::ops::Range;

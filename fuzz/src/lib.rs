@@ -20,7 +20,7 @@ impl<'a> Input<'a> {
         self.0
     }
 
-    /// The next `len` bytes, or those that are left.
+    /// The next `len` bytes, or the bytes that are left.
     pub fn piece(&mut self, len: usize) -> &'a [u8] {
         let (piece, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;

@@ -1,4 +1,4 @@
-//! Changes of a few slots in a form that has the wanted runs already: stores of leaves, without making anything anew.
+//! Changes of a few slots in a form that has the wanted runs already: stores of leaves, without a new form.
 //!
 //! Most updates are of this kind: a route that is announced again, changes its next hop, or goes and comes back.
 

@@ -45,7 +45,7 @@ pub(super) struct Span {
 impl Span {
     pub(super) const ALL: Self = Self { from: 0, to: SLOTS as u16 };
 
-    /// Those of a route.
+    /// The slots of a route.
     fn of(route: u16) -> Self {
         let bits = 8 - route.ilog2();
         let from = (route << bits) - SLOTS as u16;
@@ -60,7 +60,7 @@ impl Span {
         self.len() == 0
     }
 
-    /// These slots and those of another span, with all between.
+    /// These slots and the slots of another span, with all between.
     fn and(self, other: Self) -> Self {
         if self.is_empty() {
             return other;

@@ -1,5 +1,5 @@
 //! Atomics in memory of this process or of somebody else's: next hops and groups beside a table.
-#![allow(unsafe_code, reason = "memory of others")]
+#![allow(unsafe_code, reason = "it reads and writes memory that others own")]
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -69,7 +69,7 @@ impl<T: Cell> Cells<T> {
         Self { all: NonNull::from(Box::leak(all)), own: true }
     }
 
-    /// Those that lie in memory of somebody else's; `None` when there is not so much, or it is not aligned.
+    /// Cells in memory that somebody else owns; `None` when there is not so much, or it is not aligned.
     #[must_use]
     pub fn foreign(place: &Foreign, count: usize) -> Option<Self> {
         let base = place.base.cast::<T>();

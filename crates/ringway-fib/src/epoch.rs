@@ -48,8 +48,8 @@ impl Epochs {
     #[inline]
     pub(super) fn enter(&self, reader: usize) {
         self.seats[reader].epoch.store(self.now.load(Ordering::Acquire), Ordering::Relaxed);
-        // Pairs with the fence in `oldest`: either the writer sees this note, or what the reader loads from here on is at
-        // least as new as what the writer had stored before it looked for notes.
+        // Pairs with the fence in `oldest`. If the writer does not see this note, the reader sees all that the writer had
+        // stored before it looked for notes.
         fence(Ordering::SeqCst);
     }
 

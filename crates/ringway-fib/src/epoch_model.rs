@@ -11,7 +11,7 @@ use super::FibError;
 use epoch::Epochs;
 use sync::{AtomicU64, Ordering};
 
-/// In the place of `super::sync`. A model has few threads, so few seats will do.
+/// Instead of `super::sync`. A model has few threads, so few seats will do.
 mod sync {
     pub(super) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 

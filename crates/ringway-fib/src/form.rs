@@ -10,8 +10,8 @@
 //! A **unit** is two words of 32 bits, on 8 bytes. So the handle of a node whose leaves have 8 bits, as most have that lookups end
 //! at, is the byte where the node starts, without a further step.
 //!
-//! Leaves that follow each other and are equal are a **run**, and stored once. They have 8 bits (width 0) while all next hops are
-//! below 256, 16 bits (width 1) while there is no handle among them, else 32 bits (width 2), and start on a word.
+//! Leaves that follow each other and are equal are a **run**, and stored once. They start on a word. They have 8 bits
+//! (width 0) while all next hops are below 256, and 16 bits (width 1) while there is no handle among them. Else they have 32 bits (width 2).
 //!
 //! A **node** decides 8 bits: 256 slots, in four quarters.
 //!
@@ -24,8 +24,8 @@
 //! The run of a slot is the number of bits up to and with its own. So all that a lookup needs of a node is found by the handle but the
 //! leaf, which is in the same cache line or the next ones.
 //!
-//! A **bucket** decides 16 bits where there are few runs: the values at which its second and later runs start, 1 to 32 numbers of 16
-//! bits in ascending order, two in a word, then the leaves from the next full word on.
+//! A **bucket** decides 16 bits where there are few runs. It has keys, then leaves from the next full word on. Keys are the values at which
+//! its second and later runs start: 1 to 32 numbers of 16 bits in ascending order, two in a word.
 
 use std::sync::atomic::{
     AtomicU32,
@@ -98,7 +98,7 @@ impl Runs {
         ones(*starts).for_each(|at| self.push(slots[at]));
     }
 
-    /// Those of `runs`, which start at `keys` but for the first one, split where more keys are stored; false: not all are stored.
+    /// The runs of `runs`, split where more keys are stored. They start at `keys`, but for the first one. False: not all keys are stored.
     pub(super) fn split(&mut self, runs: &Self, keys: &[u16], stored: impl Iterator<Item = u16>) -> bool {
         self.clear();
         self.push(runs.values[0]);

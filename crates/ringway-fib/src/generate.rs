@@ -1,7 +1,7 @@
 //! Made-up tables that look like the Internet's, for machines without real ones.
 //!
-//! How many prefixes have which length follows what is published of the global tables (the BGP reports of APNIC's Geoff Huston, 2024:
-//! 60 % of IPv4 routes are /24, 46 % of IPv6 routes /48). Longer prefixes lie in a limited number of blocks, as allocations do, and next hops
+//! The shares of lengths follow the published reports on the global tables (BGP reports of APNIC's Geoff Huston, 2024).
+//! 60 % of IPv4 routes are /24, and 46 % of IPv6 routes are /48. Longer prefixes lie in a limited number of blocks, as allocations do, and next hops
 //! follow Zipf's law. Prefixes longer than /24 and /48, which real tables do not hold, are one in 500.
 
 use super::{Address, NextHop, Prefix};

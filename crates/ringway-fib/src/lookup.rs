@@ -6,10 +6,6 @@ use super::simd::{self, Isa};
 
 /// How a family walks its tables.
 pub trait Walk: Address {
-    /// The instructions that bursts are looked up the fastest with.
-    #[doc(hidden)]
-    fn fastest() -> Isa;
-
     /// The next hop of an address, 0 without a route.
     #[doc(hidden)]
     fn one(memory: &Memory, addr: Self) -> u16;
@@ -20,10 +16,6 @@ pub trait Walk: Address {
 }
 
 impl Walk for u32 {
-    fn fastest() -> Isa {
-        simd::fastest4()
-    }
-
     #[inline]
     fn one(memory: &Memory, addr: Self) -> u16 {
         simd::one4(memory, addr)
@@ -36,10 +28,6 @@ impl Walk for u32 {
 }
 
 impl Walk for u128 {
-    fn fastest() -> Isa {
-        simd::fastest6()
-    }
-
     #[inline]
     fn one(memory: &Memory, addr: Self) -> u16 {
         simd::one6(memory, addr)

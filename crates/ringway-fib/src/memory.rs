@@ -116,7 +116,7 @@ pub(super) struct Forms<'a> {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.mapped != 0 {
-            // SAFETY: `base` and `mapped` are those of the mapping made in `new`; nothing outlives `self`.
+            // SAFETY: `new` made the mapping that `base` and `mapped` describe; nothing outlives `self`.
             unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
         }
     }

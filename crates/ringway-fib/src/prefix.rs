@@ -100,7 +100,7 @@ impl<A: Address> Prefix<A> {
     }
 
     /// Its length in bits.
-    #[allow(clippy::len_without_is_empty)] // a length in bits, not a number of elements
+    #[allow(clippy::len_without_is_empty, reason = "a length in bits, not a number of elements")]
     pub fn len(self) -> u8 {
         self.len
     }

@@ -1,11 +1,12 @@
-//! From routes to lookup forms: what changed is made anew, the rest is taken as it is.
+//! From routes to lookup forms: forms are made again where routes changed, and taken as they are elsewhere.
 //!
-//! A **step** is 16 bits behind those of the root or of another step: a block (the upper one) and those right below it (the lower
-//! ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
+//! A **step** is 16 bits behind the bits of the root or of another step. It is a block (the upper one) and the blocks right below it (the
+//! lower ones), whose children are the upper blocks of the next steps. It becomes a node for each block, or one bucket.
 
 use super::amend::Part;
 use super::block::{Child, Form, Span, UNKNOWN};
 use super::form::{HANDLE, KEYS, Runs, is_bucket, is_node, ones, run_starts};
+use super::notes::Notes;
 use super::routes::{NONE, Routes};
 use super::store::Store;
 use super::{FibError, SLOTS};
@@ -16,7 +17,7 @@ const SLACK: usize = 8;
 /// Slots that are looked at one by one at most, to amend a form.
 const NARROW: u16 = 32;
 
-/// Times that a form is amended before it is made anew, so that few of its runs are needless.
+/// Times that a form is amended before a new one is made, so that few of its runs are needless.
 const AMENDED: u8 = 16;
 
 /// Brings the lookup forms up to date with the routes.
@@ -27,18 +28,6 @@ pub(super) struct Renderer<'a> {
     /// Whether 16 bits in few runs become a bucket.
     pub(super) buckets: bool,
     pub(super) notes: &'a mut Notes,
-}
-
-/// What one publication has changed in blocks.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    forms: Vec<(u32, Form)>,
-    /// What forms are amended by.
-    parts: Vec<Part>,
-    children: Vec<(u32, Child)>,
-    /// Blocks without a route, with the one above each.
-    hollow: Vec<(u32, u32)>,
-    hollow_tops: Vec<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,99 +281,6 @@ impl Renderer<'_> {
         match half {
             Half::Upper => self.node(id, default, Half::Lower),
             Half::Lower => self.step(id, default),
-        }
-    }
-
-    /// Children that changed; they count as looked after.
-    fn untouch(&mut self, id: u32) -> Vec<Child> {
-        if !self.routes.block(id).is_touched() {
-            return Vec::new();
-        }
-        let slots = self.routes.block_mut(id).take_touched();
-        let block = self.routes.block(id);
-        let children: Vec<Child> = slots.into_iter().filter_map(|slot| block.child(slot).copied()).collect();
-        children.iter().for_each(|c| self.routes.block_mut(c.block).queued = false);
-        children
-    }
-
-    fn drop_if_hollow(&mut self, parent: u32, id: u32) -> bool {
-        let hollow = self.is_hollow(id);
-        if hollow {
-            self.forget_below(id);
-            self.notes.hollow.push((parent, id));
-        }
-        hollow
-    }
-
-    /// No route in a block and in those below it.
-    fn is_hollow(&self, id: u32) -> bool {
-        let block = self.routes.block(id);
-        block.has_no_route() && block.children().iter().all(|c| self.is_hollow(c.block))
-    }
-
-    fn forget_below(&mut self, id: u32) {
-        self.forget(id, Form::default());
-        for child in self.routes.block(id).children().to_vec() {
-            self.forget_below(child.block);
-        }
-    }
-
-    /// The form of a block if it is of the kind that is wanted; one of the other kind is not used any more.
-    fn take_over(&mut self, id: u32, wanted: impl Fn(u32) -> bool) -> u32 {
-        let leaf = self.routes.block(id).form.leaf;
-        if wanted(leaf) {
-            return leaf;
-        }
-        self.store.forget(leaf);
-        0
-    }
-
-    fn forget(&mut self, id: u32, form: Form) {
-        self.store.forget(self.routes.block(id).form.leaf);
-        self.note(id, form);
-    }
-
-    fn note(&mut self, id: u32, form: Form) {
-        let block = self.routes.block_mut(id);
-        let before = std::mem::replace(&mut block.form, form);
-        block.dirty = Span::default();
-        self.notes.forms.push((id, before));
-    }
-
-    fn note_child(&mut self, id: u32, child: Child, leaf: u32, default: u16) {
-        if let Some(entry) = self.routes.block_mut(id).child_mut(child.slot) {
-            let before = std::mem::replace(entry, Child { leaf, default, ..child });
-            self.notes.children.push((id, before));
-        }
-    }
-
-    /// Blocks are as they were, and are looked at again with the next change.
-    fn put_back(&mut self) {
-        for (id, before) in self.notes.children.drain(..).rev() {
-            if let Some(entry) = self.routes.block_mut(id).child_mut(before.slot) {
-                *entry = before;
-            }
-            self.routes.block_mut(id).dirty = Span::ALL;
-        }
-        for (id, before) in self.notes.forms.drain(..).rev() {
-            let block = self.routes.block_mut(id);
-            (block.form, block.dirty) = (before, Span::ALL);
-        }
-        self.notes.hollow.clear();
-        self.notes.hollow_tops.clear();
-    }
-
-    /// Removes blocks without routes and those below them. None of them has a form.
-    fn clear_away(&mut self) {
-        self.notes.forms.clear();
-        self.notes.children.clear();
-        for (parent, id) in self.notes.hollow.drain(..) {
-            if self.routes.block(parent).children().iter().any(|c| c.block == id) {
-                self.routes.remove(parent, id);
-            }
-        }
-        for top in self.notes.hollow_tops.drain(..) {
-            self.routes.remove_top(top);
         }
     }
 }

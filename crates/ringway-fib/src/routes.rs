@@ -148,7 +148,7 @@ impl Routes {
         }
     }
 
-    /// The block below a slot, made if there is none, among those that changed.
+    /// The block below a slot, made if there is none, and noted as changed.
     fn touched_child(&mut self, id: u32, slot: u8) -> u32 {
         let child = self.block(id).child(slot).map(|c| c.block).unwrap_or_else(|| {
             let child = self.add();

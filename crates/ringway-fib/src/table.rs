@@ -5,61 +5,14 @@ use std::sync::Arc;
 
 use super::cells::Foreign;
 use super::epoch::Epochs;
+use super::limits::{Limits, Usage};
 use super::lookup::Walk;
 use super::memory::{Layout, Memory};
-use super::render::{Notes, Renderer};
+use super::notes::Notes;
+use super::render::Renderer;
 use super::routes::Routes;
 use super::store::Store;
 use super::{FibError, Isa, NextHop, Prefix, Reader};
-
-/// How large a table may become. Its memory is set aside when it is made, and used page by page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Words of 4 bytes for nodes, buckets and their leaves. They are used by two, so an odd one is not.
-    pub words: u32,
-}
-
-impl Default for Limits {
-    /// Room for some four times today's largest tables: 2,097,152 words.
-    fn default() -> Self {
-        Self { words: 1 << 21 }
-    }
-}
-
-impl Limits {
-    /// Room for so many routes of any lengths, and at least that of [`default`](Self::default). A route of the Internet needs less
-    /// than two words, a scattered host route up to 28; what is not used costs addresses, not memory.
-    ///
-    /// ```
-    /// use ringway_fib::Limits;
-    /// assert_eq!(Limits::for_routes(100), Limits::default());
-    /// assert!(Limits::for_routes(1_000_000).words > Limits::default().words);
-    /// ```
-    pub fn for_routes(routes: usize) -> Self {
-        let words = u32::try_from(routes.saturating_mul(32)).unwrap_or(MAX_WORDS).min(MAX_WORDS);
-        Self { words: words.max(Self::default().words) }
-    }
-}
-
-/// Words whose bytes vector loads can name, by 31 bits.
-const MAX_WORDS: u32 = (1 << 29) - 1;
-
-/// What of the lookup memory is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
-    /// Bytes of root, nodes and buckets.
-    pub bytes: usize,
-    /// Nodes; like words, those that readers may still look at count.
-    pub nodes: u32,
-    /// Words of nodes and buckets.
-    pub words: u32,
-    /// Bytes of the parts that were ever used: what readers may touch, gaps included.
-    pub spread: usize,
-    /// Pieces that wait until no reader can look at them any more.
-    pub waiting: usize,
-    /// Bytes of the whole memory.
-    pub size: usize,
-}
 
 /// A routing table and the memory for looking it up: what the control plane holds.
 #[derive(Debug)]
@@ -85,7 +38,7 @@ impl<A: Walk> Fib<A> {
     /// [`FibError::Limits`] when they are above 2^29 - 1 words. [`FibError::Os`] when the system has not so much memory to set
     /// aside. [`FibError::Full`] when there is no room for an empty table.
     pub fn new(limits: Limits) -> Result<Self, FibError> {
-        Self::check(limits)?;
+        limits.check()?;
         Self::with(Memory::new(Self::layout(limits))?, limits)
     }
 
@@ -97,7 +50,7 @@ impl<A: Walk> Fib<A> {
     /// As [`new`](Self::new), and [`FibError::Memory`] when it is smaller than [`layout`](Self::layout) says, or does not start on
     /// 8 bytes.
     pub fn in_memory(place: Foreign, limits: Limits) -> Result<Self, FibError> {
-        Self::check(limits)?;
+        limits.check()?;
         Self::with(Memory::foreign(place, Self::layout(limits))?, limits)
     }
 
@@ -183,15 +136,6 @@ impl<A: Walk> Fib<A> {
         NextHop::new(A::one(&self.memory, addr))
     }
 
-    /// Registers a reader, to look up while this table changes. The first one of a process measures which instructions are the
-    /// fastest for bursts, on a made-up table, which takes some 50 ms.
-    ///
-    /// # Errors
-    /// [`FibError::Readers`] when there are [`READERS`](super::READERS).
-    pub fn reader(&self) -> Result<Reader<A>, FibError> {
-        self.reader_by(A::fastest())
-    }
-
     /// A reader that looks up bursts with these instructions, which the processor has.
     pub(super) fn reader_by(&self, isa: Isa) -> Result<Reader<A>, FibError> {
         Reader::new(self.memory.clone(), self.epochs.clone(), isa)
@@ -202,8 +146,8 @@ impl<A: Walk> Fib<A> {
         self.store.usage()
     }
 
-    /// From now on memory that goes out of sight is not used again before [`release`](Self::release) allows it: there are readers that
-    /// are not registered, such as eBPF programs on the same memory.
+    /// From now on memory that goes out of sight is not used again before [`release`](Self::release) allows it. This is for readers that are
+    /// not registered, such as eBPF programs on the same memory.
     pub fn hold(&mut self) {
         self.store.hold();
     }
@@ -263,13 +207,6 @@ impl<A: Walk> Fib<A> {
         })
     }
 
-    fn check(limits: Limits) -> Result<(), FibError> {
-        if limits.words > MAX_WORDS {
-            return Err(FibError::Limits { part: "words", max: MAX_WORDS });
-        }
-        Ok(())
-    }
-
     fn change(&mut self, prefix: Prefix<A>, next_hop: u16) -> Result<Option<NextHop>, FibError> {
         let (key, len) = (prefix.addr().key(), prefix.len());
         let before = self.routes.set(key, len, next_hop);
@@ -284,7 +221,7 @@ impl<A: Walk> Fib<A> {
         Renderer { routes, store, buckets: A::BITS > 32, notes }.publish()
     }
 
-    /// Sets routes back. Forms are still those of before, and are looked at with the next change.
+    /// Sets routes back. Forms stay as they were, and are looked at with the next change.
     fn revert(&mut self, undo: impl IntoIterator<Item = (u128, u8, u16), IntoIter: DoubleEndedIterator>) {
         for (key, len, next_hop) in undo.into_iter().rev() {
             self.routes.set(key, len, next_hop);

@@ -5,8 +5,8 @@
 //! | table | `PREFIX NEXT-HOP [more]` |
 //! | updates | `SECONDS a\|w PREFIX NEXT-HOP`: announced or withdrawn; with a withdrawal the next hop is ignored |
 //!
-//! Empty lines and those that begin with `#` are skipped, and so are prefixes of the other family; `default` is 0.0.0.0/0. `.xz` files are read by the program `xz`,
-//! which Debian has installed anyway: a library for it would be the largest dependency of this crate, for benchmarks alone.
+//! Empty lines and lines that begin with `#` are skipped, and so are prefixes of the other family; `default` is 0.0.0.0/0. The program `xz`,
+//! which Debian has installed anyway, reads `.xz` files: a library for it would be the largest dependency of this crate, for benchmarks alone.
 
 use std::fs;
 use std::io::{self, Read};

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use ringway_fib::{Fib4, Fib6};
-use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver, Tables};
+use ringway_fwd::control::{ControlError, Follower, Limits, Options, Pulse, Resolver, Tables};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -15,10 +15,13 @@ fn main() -> Result<(), ControlError> {
     let mut tables =
         Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
     let mut resolver = Resolver::new(&mut tables);
-    let mut follower = Follower::open(Options { check_every: Duration::from_secs(5), ..Options::default() })?;
+    let mut follower = Follower::open(
+        Options { check_every: Duration::from_secs(5), ..Options::default() },
+        &mut Pulse::none(),
+    )?;
     let (start, mut line, mut before) = (Instant::now(), Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(seconds) {
-        let changes = follower.poll(Instant::now())?;
+        let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
         if let Err(e) = resolver.update(follower.state(), changes, &mut tables) {
             eprintln!("{e}");
         }

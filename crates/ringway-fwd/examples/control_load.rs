@@ -11,29 +11,38 @@
 use std::time::Instant;
 
 use ringway_fib::{Fib4, Fib6};
-use ringway_fwd::control::{ControlError, Follower, Limits, Options, Resolver, Tables};
+use ringway_fwd::control::{ControlError, Follower, Limits, Options, Pulse, Resolver, Tables};
 
 fn main() -> Result<(), ControlError> {
     let start = Instant::now();
-    let mut follower = Follower::open(Options::default())?;
+    let mut follower = Follower::open(Options::default(), &mut Pulse::none())?;
     println!("read {} routes in {:.2?}, {}", follower.state().routes(), start.elapsed(), memory());
     let start = Instant::now();
     let mut tables =
         Tables::new(Fib4::new(Default::default())?, Fib6::new(Default::default())?, Limits::default());
     let mut resolver = Resolver::new(&mut tables);
-    let changes = follower.poll(Instant::now())?;
+    let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
     resolver.update(follower.state(), changes, &mut tables)?;
     println!("{} routes in the data plane after {:.2?}, {}", resolver.routes(), start.elapsed(), memory());
     println!("{} next hops", resolver.next_hops());
     let start = Instant::now();
-    println!("comparison: {:?} after {:.2?}, {}", follower.check()?, start.elapsed(), memory());
+    println!(
+        "comparison: {:?} after {:.2?}, {}",
+        follower.check(&mut Pulse::none())?,
+        start.elapsed(),
+        memory()
+    );
     let start = Instant::now();
-    follower.sync()?;
-    let changes = follower.poll(Instant::now())?;
+    follower.sync(&mut Pulse::none())?;
+    let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
     resolver.update(follower.state(), changes, &mut tables)?;
-    println!("all read anew and differences brought over in {:.2?}, {}", start.elapsed(), memory());
+    println!("all read again and differences brought over in {:.2?}, {}", start.elapsed(), memory());
     let start = Instant::now();
-    println!("{} of ours are wrong; audited in {:.2?}", resolver.audit(follower.state()), start.elapsed());
+    println!(
+        "{} are wrong in the data plane; audited in {:.2?}",
+        resolver.audit(follower.state(), &mut Pulse::none()),
+        start.elapsed()
+    );
     Ok(())
 }
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::event::{Hop, Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
-    Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, Plane, Resolver, State, Tables, Via,
+    Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, Plane, Pulse, Resolver, State,
+    Tables, Via,
 };
 
 /// What was done, and in which pieces.
@@ -57,7 +58,7 @@ impl Plane for Timed {
         self.0.routes6(changes)
     }
 
-    fn alive(&mut self, _: usize) {
+    fn pulse(&mut self, _: usize) {
         self.1.alive();
     }
 }
@@ -82,17 +83,19 @@ fn link(up: bool) -> Event {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let routes: u32 = std::env::args().nth(1).map_or(Ok(1_000_000), |n| n.parse())?;
     let (mut state, mut changes) = (State::default(), Changes::default());
-    state.apply(link(true), &mut changes);
+    state.apply(link(true), &mut changes, &mut Pulse::none());
     for n in 0..200 {
         let (addr, link) = ([192, 168, 0, n].into(), [2, 0, 0, 0, 1, n]);
-        state.apply(Event::Neighbour(Neighbour { dev: 1, addr, link }), &mut changes);
+        state.apply(Event::Neighbour(Neighbour { dev: 1, addr, link }), &mut changes, &mut Pulse::none());
     }
     let fib4 = Fib4::new(ringway_fib::Limits::for_routes(2 * routes as usize))?;
     let tables = Tables::new(fib4, Fib6::new(ringway_fib::Limits::default())?, Limits::default());
     let mut plane = Timed(tables, Pieces::begin());
     let mut resolver = Resolver::new(&mut plane);
     for round in ["first", "second"] {
-        (0..routes).for_each(|n| _ = state.apply(Event::Route(route(n), Mode::New), &mut changes));
+        (0..routes).for_each(|n| {
+            _ = state.apply(Event::Route(route(n), Mode::New), &mut changes, &mut Pulse::none())
+        });
         for (what, changes) in
             [("changes", std::mem::take(&mut changes)), ("all, though nothing did", Changes::everything())]
         {
@@ -101,15 +104,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             std::mem::replace(&mut plane.1, Pieces::begin()).end(&format!("{round}: {what}"));
         }
         let mut pieces = Pieces::begin();
-        assert_eq!(resolver.audit_alive(&state, &mut || pieces.alive()), 0);
+        assert_eq!(resolver.audit(&state, &mut Pulse::new(&mut || pieces.alive())), 0);
         pieces.end(&format!("{round}: audited"));
         let mut pieces = Pieces::begin();
-        state.apply_alive(link(false), &mut changes, &mut || pieces.alive());
+        state.apply(link(false), &mut changes, &mut Pulse::new(&mut || pieces.alive()));
         pieces.end(&format!("{round}: the link goes"));
         plane.1 = Pieces::begin();
         resolver.update(&state, std::mem::take(&mut changes), &mut plane)?;
         std::mem::replace(&mut plane.1, Pieces::begin()).end(&format!("{round}: its routes go"));
-        state.apply(link(true), &mut changes);
+        state.apply(link(true), &mut changes, &mut Pulse::none());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How long the forwarding engine takes for a packet, without ports: `router_speed [ROUTES]` (1,000,000 unless told otherwise).
+//! How long the forwarding engine takes for a packet, without ports: `router_speed [ROUTES]` (1,000,000 by default).
 //!
 //! Frames of 60 bytes, IPv4 and UDP, bursts of 64, to one destination and to random ones within the table; medians of 9 runs.
 

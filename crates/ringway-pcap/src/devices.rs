@@ -14,11 +14,11 @@ use ringway_shim::PortMap;
 
 use crate::sys;
 
-/// What stands before the colon of a port's name, but for the names of switches.
+/// The words before the colon of a port's name, but for the names of switches.
 const KINDS: [&str; 11] =
     ["ebpf", "auto", "xdp", "packet", "pipe", "pcap", "null", "loop", "tap", "fault", "trace"];
 
-/// What stands for a device.
+/// Stands for a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A port.
@@ -27,7 +27,7 @@ pub(crate) enum Target {
     Copies(String),
 }
 
-/// What stands for a device, or `None` for one of the system's.
+/// The target that stands for a device, or `None` for one of the system's.
 pub(crate) fn target(device: &str) -> Option<Target> {
     if !serves() {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn listed() -> Vec<(String, String)> {
     mapped.chain(switch_ports()).collect()
 }
 
-/// The ports of switches that can be opened: those of interfaces can't.
+/// The ports of switches that can be opened: ports of interfaces can't.
 fn switch_ports() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for switch in switches() {

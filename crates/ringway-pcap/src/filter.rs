@@ -14,7 +14,7 @@ const LOAD_CONSTANT: u16 = 0x00;
 /// `PACKET_OUTGOING` of linux/if_packet.h; what is received is `PACKET_HOST`, 0, here.
 const OUTGOING: u32 = 4;
 
-/// A program that `pcap_setfilter` took: once for packets that are received, and once for those that the host sends.
+/// A program that `pcap_setfilter` took: once for packets that are received, and once for packets that the host sends.
 pub(crate) struct Program([Code; 2]);
 
 enum Code {

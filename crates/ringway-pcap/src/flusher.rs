@@ -11,11 +11,19 @@ use std::time::Duration;
 
 use ringway_shim::SignalsBlocked;
 
-use crate::sender::Sender;
 use crate::sys;
 
+/// A sender whose packets may wait.
+pub(crate) trait Flush: Send + Sync {
+    /// Sends what waits. A failure shows in the next call that sends, as the packets stay in the ring.
+    fn flush(&self);
+
+    /// The same, unless a thread uses the sender just now.
+    fn flush_unless_busy(&self);
+}
+
 /// All senders that may have packets wait.
-static SENDERS: Mutex<Vec<Weak<Sender>>> = Mutex::new(Vec::new());
+static SENDERS: Mutex<Vec<Weak<dyn Flush>>> = Mutex::new(Vec::new());
 
 /// Whether any of them has.
 static WAITING: AtomicBool = AtomicBool::new(false);
@@ -27,16 +35,17 @@ static THREAD: Mutex<Option<Thread>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Remembers a sender. What it has waiting is sent at the end of the program too, and before a fork.
-pub(crate) fn add(sender: &Arc<Sender>) {
+pub(crate) fn add(sender: &Arc<impl Flush + 'static>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        ringway_shim::prepare();
+        ringway_shim::prepare_for_forks();
         sys::at_exit(at_exit);
         sys::at_fork(before_fork, after_fork, in_child);
     });
     let mut senders = lock(&SENDERS);
     senders.retain(|s| s.strong_count() > 0);
-    senders.push(Arc::downgrade(sender));
+    let sender: Arc<dyn Flush> = sender.clone();
+    senders.push(Arc::downgrade(&sender));
 }
 
 /// Packets wait from now on, for `bound` at most. False when nobody would send them then.
@@ -104,7 +113,7 @@ extern "C" fn at_exit() {
 
 /// What a fork finds locked, so that the child can unlock it.
 type Held =
-    (MutexGuard<'static, ()>, MutexGuard<'static, Vec<Weak<Sender>>>, MutexGuard<'static, Option<Thread>>);
+    (MutexGuard<'static, ()>, MutexGuard<'static, Vec<Weak<dyn Flush>>>, MutexGuard<'static, Option<Thread>>);
 
 thread_local! {
     static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };

@@ -1,4 +1,4 @@
-//! A lock that tells a thread that it holds it already, instead of waiting for ever.
+//! A lock that refuses a thread that holds it already, instead of waiting for ever.
 //!
 //! Programs call back into a handle from its own callbacks and from signal handlers.
 

@@ -8,27 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ringway::{ErrorKind, filter::Insn};
-use ringway_shim::Inside;
+use ringway_shim::ReentryGuard;
 
+use crate::config::Config;
 use crate::devices::{self, Target};
 use crate::filter::Program;
-use crate::live::{Copies, Live};
+use crate::live::Live;
+use crate::opening::Copies;
 use crate::status::{self, ErrorText};
-use crate::types::{MAX_SNAPLEN, MICRO, NANO, Stat, TSTAMP_HOST, status as code};
+use crate::types::{MICRO, NANO, Stat, TSTAMP_HOST, status as code};
 use crate::{sys, tally};
-
-/// What the setters set.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Config {
-    pub(crate) snaplen: c_int,
-    pub(crate) promisc: bool,
-    pub(crate) rfmon: bool,
-    /// Milliseconds.
-    pub(crate) timeout: c_int,
-    pub(crate) buffer: c_int,
-    pub(crate) precision: c_int,
-    pub(crate) nonblock: bool,
-}
 
 pub(crate) struct Handle {
     target: Target,
@@ -44,8 +33,8 @@ pub(crate) struct Handle {
 impl Handle {
     /// A handle for what stands for a device; `None` for a device of the system library.
     ///
-    /// Whether an interface can be copied shows when it is tried, so that is done at once: the system library has a handle for
-    /// those that can't, for want of a right or of the driver's support.
+    /// Only a try shows whether an interface can be copied, so this tries at once. The system library makes the handle of an interface that
+    /// can't be copied, for want of a right or of the driver's support.
     pub(crate) fn for_device(device: &str) -> Option<Self> {
         let target = devices::target(device)?;
         let ready = match &target {
@@ -202,11 +191,6 @@ impl Handle {
 
 /// Runs `open` so that nobody serves the packet sockets that it makes for itself.
 fn unserved<R>(open: impl FnOnce() -> R) -> R {
-    let _inside = Inside::enter();
+    let _guard = ReentryGuard::enter();
     open()
-}
-
-/// The snapshot length in effect: what makes no sense is the maximum.
-pub(crate) fn snaplen(asked: c_int) -> u32 {
-    u32::try_from(asked).ok().filter(|s| (1..=MAX_SNAPLEN).contains(s)).unwrap_or(MAX_SNAPLEN)
 }

@@ -11,21 +11,25 @@
 //! | `system` | the system's libpcap, and the functions that are its alone |
 //! | `devices` | which devices are ports |
 //! | `handle`, `live` | a handle, before and after it is activated |
+//! | `opening`, `interface` | its port, and the interface behind that |
 //! | `receiver`, `sender` | its halves |
 //! | `flusher` | packets that wait to leave together |
-//! | `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
+//! | `config`, `filter`, `wake`, `guarded`, `status`, `tally`, `types` | what these are made of |
 //! | `sys` | system calls |
 //!
 //! Unsafe code is in `abi`, `system` and `sys`.
 #![deny(unsafe_code)]
 
 mod abi;
+mod config;
 mod devices;
 mod filter;
 mod flusher;
 mod guarded;
 mod handle;
+mod interface;
 mod live;
+mod opening;
 mod receiver;
 mod sender;
 mod status;

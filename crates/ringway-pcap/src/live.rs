@@ -2,27 +2,25 @@
 
 use std::ffi::c_int;
 use std::fmt;
-use std::os::fd::{OwnedFd, RawFd};
-use std::str::FromStr;
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{
-    CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, time::monotonic_ns,
-};
-use ringway_shim::Coalesce;
-use ringway_shim::{Holder, Rings, Share};
+use ringway::{CounterWatch, Error, Port, Result};
+use ringway_shim::{Coalesce, Holder, Share};
 
+use crate::config::Config;
 use crate::devices::Target;
 use crate::filter::Program;
 use crate::guarded::{Guard, Guarded};
-use crate::handle::{Config, snaplen};
-use crate::receiver::{Receiver, Wanted};
+use crate::interface::Interface;
+use crate::opening::{Copies, Opened};
+use crate::receiver::{Pass, Receiver, Wanted};
 use crate::sender::{Refused, Sender};
 use crate::types::{ETHERNET, Header, NANO, Stat};
 use crate::wake::{Orders, Wake};
-use crate::{flusher, sys, tally};
+use crate::{flusher, tally};
 
 pub(crate) struct Live {
     pub(crate) snaplen: u32,
@@ -51,16 +49,6 @@ impl fmt::Debug for Live {
     }
 }
 
-/// The interface behind a port.
-struct Interface {
-    name: String,
-    /// Packets that the interface had lost before.
-    lost_before: u64,
-    /// When it was last looked at, monotonic ns, and whether it was down then.
-    looked_ns: AtomicU64,
-    down: AtomicBool,
-}
-
 /// How one read ended.
 #[derive(Debug)]
 pub(crate) enum Read {
@@ -84,7 +72,7 @@ impl Live {
         let counters = [Some(share.counters().clone()), host.as_ref().map(Port::watch)];
         let counters: Vec<_> = counters.into_iter().flatten().collect();
         let sender = Sender::new(share.clone(), rings.tx.take(), Coalesce::of_environment());
-        let snaplen = snaplen(config.snaplen);
+        let snaplen = config.snaplen();
         let nanos = config.precision == NANO;
         let receiver = Receiver::new(share.clone(), rings, host, attending, snaplen, nanos);
         let live = Arc::new(Self {
@@ -149,15 +137,7 @@ impl Live {
         let mut deadline = None;
         receiver.is_held = false;
         loop {
-            if self.orders.take(Orders::SHARE) {
-                // If it was rung to break the loop too, that is seen below.
-                self.wake.unbreak();
-                receiver.share();
-            }
-            if self.orders.take(Orders::FILTER) {
-                let (filter, wanted) = self.selection().clone();
-                receiver.set_filter(filter, wanted);
-            }
+            self.follow_orders(receiver);
             if self.broken() {
                 return Read::Broken;
             }
@@ -166,22 +146,14 @@ impl Live {
                 Err(e) => return Read::Failed(receiver.told(&e)),
             };
             self.received.fetch_add(pass.delivered.into(), Relaxed);
-            if self.broken() {
-                return Read::Broken;
+            if let Some(read) = self.end_of_pass(receiver, pass) {
+                return read;
             }
-            if pass.delivered > 0 {
-                return Read::Packets(pass.delivered);
-            }
-            if !pass.seen
-                && let Some(e) = receiver.failure()
-            {
-                return Read::Failed(receiver.told(&e));
-            }
-            // Who waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
+            // A program that waits for the descriptor itself was woken by frames that the filter refused: it must not block here.
             if nonblock || pass.seen && !patient && self.wake.is_watched() {
                 return Read::Nothing;
             }
-            // A failure at the end of what was seen is told by the next pass.
+            // The next pass reports a failure at the end of what was seen.
             if !pass.seen && receiver.ended() {
                 return Read::Ended;
             }
@@ -199,6 +171,35 @@ impl Live {
                 return Read::Failed(receiver.told(&e));
             }
         }
+    }
+
+    /// Carries out orders that concern the receiver.
+    #[inline]
+    fn follow_orders(&self, receiver: &mut Receiver) {
+        if self.orders.take(Orders::SHARE) {
+            // If the bell was rung to break the loop too, `broken` sees that.
+            self.wake.unbreak();
+            receiver.share();
+        }
+        if self.orders.take(Orders::FILTER) {
+            let (filter, wanted) = self.selection().clone();
+            receiver.set_filter(filter, wanted);
+        }
+    }
+
+    /// The result of a read that a look at the rings ends.
+    #[inline]
+    fn end_of_pass(&self, receiver: &mut Receiver, pass: Pass) -> Option<Read> {
+        if self.broken() {
+            return Some(Read::Broken);
+        }
+        if pass.delivered > 0 {
+            return Some(Read::Packets(pass.delivered));
+        }
+        if pass.seen {
+            return None;
+        }
+        receiver.failure().map(|e| Read::Failed(receiver.told(&e)))
     }
 
     /// Whether the reader has to end; an order to break is then carried out.
@@ -297,7 +298,7 @@ impl Live {
     pub(crate) fn stats(&self) -> Stat {
         let dropped =
             dropped(&self.counters).wrapping_sub(self.dropped_before).wrapping_add(self.share.lost());
-        let lost = self.interface.as_ref().map_or(0, |i| lost(&i.name).wrapping_sub(i.lost_before));
+        let lost = self.interface.as_ref().map_or(0, Interface::lost);
         // As the kernel counts for libpcap, what was dropped for want of room was received.
         let received = self.received.load(Relaxed).wrapping_add(dropped);
         Stat { recv: received as u32, drop: dropped as u32, ifdrop: lost as u32 }
@@ -313,134 +314,6 @@ impl Holder for Live {
     }
 }
 
-/// What a handle reads and sends by.
-struct Opened {
-    share: Share,
-    rings: Rings,
-    /// Copies of what the host sends.
-    host: Option<Port>,
-    interface: Option<Interface>,
-    /// Tells of changes of the interface.
-    attending: Option<OwnedFd>,
-}
-
-impl Opened {
-    fn new(target: &Target, ready: Option<Copies>, config: &Config) -> Result<Self> {
-        // Before all else it is opened: who may not even do that is told so.
-        let larger = larger(config.buffer);
-        let (share, rings, host, name) = match target {
-            Target::Port(name) => {
-                let parsed = name.parse()?;
-                let of_interface = larger.filter(|_| interface(&parsed).is_some());
-                let (share, rings) = Share::open(name, &options(of_interface), true)?;
-                (share, rings, None, parsed)
-            }
-            Target::Copies(device) => {
-                // Those that are open have no more room than usual, and in their place there is none for others.
-                let ready = ready.filter(|_| larger.is_none());
-                let Copies { port, host } =
-                    ready.map_or_else(|| Copies::with(options(larger), device), Ok)?;
-                let (share, rings) = Share::alone(port);
-                (share, rings, Some(host), PortName::from_str(&format!("ebpf:{device}"))?)
-            }
-        };
-        let Some(name) = interface(&name) else {
-            return Ok(Self { share, rings, host, interface: None, attending: None });
-        };
-        let interface = Interface::new(name)?;
-        let attending = interface.attend(config.promisc)?;
-        Ok(Self { share, rings, host, interface: Some(interface), attending })
-    }
-}
-
-/// Ports that have copies of what an interface receives, and of what the host sends there.
-pub(crate) struct Copies {
-    port: Port,
-    host: Port,
-}
-
-impl Copies {
-    pub(crate) fn open(interface: &str) -> Result<Self> {
-        Self::with(options(None), interface)
-    }
-
-    fn with(options: OpenOptions, interface: &str) -> Result<Self> {
-        let options = options.copy(true);
-        let host = options.open(&format!("ebpf:{interface}^"))?;
-        Ok(Self { port: options.open(&format!("ebpf:{interface}"))?, host })
-    }
-}
-
-/// Slots for a buffer of that many bytes, if the usual ones have less room. The ports of switches and pipes have theirs already.
-fn larger(buffer: c_int) -> Option<u32> {
-    const SLOT: u32 = 2048;
-    const USUAL: u32 = 2048;
-    const MOST: u32 = 16_384;
-    u32::try_from(buffer).ok().map(|bytes| (bytes / SLOT).min(MOST)).filter(|&slots| slots > USUAL)
-}
-
-/// The program says by pcap_set_promisc(3) whether the interface is promiscuous; see [`Interface::attend`].
-fn options(slots: Option<u32>) -> OpenOptions {
-    let options = OpenOptions::new().promiscuous(false);
-    slots.map_or_else(|| options.clone(), |slots| options.clone().slots(slots))
-}
-
 fn dropped(counters: &[CounterWatch]) -> u64 {
     counters.iter().map(|c| c.counters().rx.dropped()).sum()
-}
-
-impl Interface {
-    fn new(name: &str) -> Result<Self> {
-        if !sys::is_up(name) {
-            let cure = format!("set it up with `ip link set {name} up`");
-            return Err(Error::new(ErrorKind::LinkDown, name, "the interface is down").cure(cure));
-        }
-        let (looked_ns, down) = (AtomicU64::new(monotonic_ns()), AtomicBool::new(false));
-        Ok(Self { name: name.to_owned(), lost_before: lost(name), looked_ns, down })
-    }
-
-    /// Whether it is down. Looks ten times a second at most.
-    fn is_down(&self) -> bool {
-        let now = monotonic_ns();
-        if now.saturating_sub(self.looked_ns.load(Relaxed)) >= 100_000_000 {
-            self.looked_ns.store(now, Relaxed);
-            self.down.store(!sys::is_up(&self.name), Relaxed);
-        }
-        self.down.load(Relaxed)
-    }
-
-    /// Without the right to attend, reads look at the interface from time to time.
-    fn attend(&self, promiscuous: bool) -> Result<Option<OwnedFd>> {
-        match sys::attend(&self.name, promiscuous) {
-            Ok(socket) => Ok(Some(socket)),
-            Err(_) if !promiscuous => Ok(None),
-            Err(e) if e.raw_os_error() == Some(libc::ENODEV) => {
-                Err(Error::new(ErrorKind::NotFound, &self.name, "no such interface"))
-            }
-            Err(e) => Err(Error::io(&self.name, "promiscuous mode refused", e)),
-        }
-    }
-}
-
-/// The interface that a port receives from. Host rings receive what the host sends: nothing of it is the interface's.
-fn interface(name: &PortName) -> Option<&str> {
-    match name {
-        PortName::Auto { interface, rings }
-        | PortName::Ebpf { interface, rings }
-        | PortName::Xdp { interface, rings }
-        | PortName::Packet { interface, rings } => (*rings != NicRings::Host).then_some(interface),
-        PortName::Tap { port, .. } | PortName::Fault { port, .. } | PortName::Trace { port, .. } => {
-            interface(port)
-        }
-        _ => None,
-    }
-}
-
-/// Packets that the interface itself lost, as libpcap counts them.
-fn lost(interface: &str) -> u64 {
-    let read = |what| {
-        let text = std::fs::read_to_string(format!("/sys/class/net/{interface}/statistics/{what}"));
-        text.ok().and_then(|t| t.trim().parse::<u64>().ok()).unwrap_or(0)
-    };
-    read("rx_missed_errors") + read("rx_fifo_errors")
 }

@@ -30,10 +30,10 @@ pub(crate) struct Receiver {
     waited: Vec<libc::pollfd>,
     /// Has an error when the interface behind the port changes; keeps it promiscuous.
     attending: Option<OwnedFd>,
-    /// What the next read has to tell.
+    /// The error that the next read returns.
     failure: Option<Error>,
-    /// When it was last seen that the interface is up; `None` when it has to be looked at. One that is down is looked at again and again, as
-    /// nobody tells when it is deleted then.
+    /// When the interface was last seen up; `None` when it has to be looked at. An interface that is down is looked at again and again, as
+    /// nothing reports that it is deleted then.
     looked: Option<Instant>,
     /// What `pcap_next_ex` gives out a pointer to.
     pub(crate) last: Header,
@@ -112,7 +112,7 @@ impl Receiver {
         if self.copies && self.is_drained() { self.share.gather() } else { Ok(()) }
     }
 
-    /// From now on only packets that match, of those that are wanted at all.
+    /// From now on only packets that are wanted and match.
     pub(crate) fn set_filter(&mut self, filter: Option<Arc<Program>>, wanted: Wanted) {
         self.cut.filter = filter;
         self.cut.wanted = wanted;
@@ -146,7 +146,7 @@ impl Receiver {
                 match source.ring.sync() {
                     Ok(0) => continue,
                     Ok(_) => source.time = self.cut.time(&source.ring),
-                    // What was handed out already must be told; the error comes again.
+                    // The caller has to know of the packets that were handed out; the error comes again.
                     Err(_) if pass.delivered > 0 => return Ok(pass),
                     Err(e) => return Err(e),
                 }
@@ -188,7 +188,7 @@ impl Receiver {
     }
 
     /// Leaves the selectable descriptor readable if there is anything to read, and else ready to become so by itself. After a
-    /// failure it is readable too, so that who waits for it comes and is told.
+    /// failure it is readable too, so that a program that waits for it comes and gets the error.
     pub(crate) fn settle(&mut self, wake: &Wake) {
         let more = match self.is_ready(wake) {
             Ok(more) => more,

@@ -1,8 +1,8 @@
 //! The sending half of a handle.
 //!
-//! A packet leaves in the call that sends it, unless it is one of a dense stream ([`Coalesce`]) or a callback sends it that is
-//! about to be given more packets: then it waits for others, as most of the cost of a small burst is saved so. The [`flusher`] sees
-//! to it that none waits longer than its bound.
+//! A packet leaves in the call that sends it, but for two cases. It may be one of a dense stream ([`Coalesce`]), or a callback that is about
+//! to get more packets may send it. Then it waits for others, which saves most of the cost of a small burst. The [`flusher`] sees to it
+//! that none waits longer than its bound.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use ringway::TxRing;
 use ringway_shim::Coalesce;
 use ringway_shim::Share;
 
+use crate::flusher::Flush;
 use crate::guarded::Guarded;
 use crate::{flusher, status};
 
@@ -48,7 +49,7 @@ struct Ring {
     share: Arc<Share>,
     max_frame: usize,
     waiting: u32,
-    /// Whether the last sync failed: until one does not, no packet waits, so that each call is told.
+    /// Whether the last sync failed. Until one succeeds, no packet waits, so that each call returns the error.
     failed: bool,
     rule: Coalesce,
 }
@@ -97,16 +98,16 @@ impl Sender {
             way => ring.way = way,
         }
     }
+}
 
-    /// Sends what waits. A failure shows in the next call that sends, as the packets stay in the ring.
-    pub(crate) fn flush(&self) {
+impl Flush for Sender {
+    fn flush(&self) {
         if let Some(mut ring) = self.ring.lock() {
             let _ = ring.flush_waiting();
         }
     }
 
-    /// The same, unless a thread is at it just now.
-    pub(crate) fn flush_unless_busy(&self) {
+    fn flush_unless_busy(&self) {
         if let Some(mut ring) = self.ring.try_lock() {
             let _ = ring.flush_waiting();
         }

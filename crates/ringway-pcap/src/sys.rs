@@ -1,5 +1,5 @@
 //! System calls that have no safe form elsewhere.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls take pointers")]
 
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -162,13 +162,3 @@ fn socket(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: the descriptor was just made and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
-
-/// Runs [`start`](crate::tally::start) when the library is loaded.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = {
-    extern "C" fn start() {
-        crate::tally::start();
-    }
-    start
-};

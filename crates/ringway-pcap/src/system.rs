@@ -2,7 +2,7 @@
 //!
 //! It is loaded by its full path, which the dynamic linker does not take for this library although both have one SONAME.
 //! Its own calls of exported functions come back through this library, which hands its handles on untouched.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "it loads a C library and calls its functions")]
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_long, c_uint, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -32,8 +32,8 @@ impl<T> Missing for *const T {
     const MISSING: Self = std::ptr::null();
 }
 
-/// Makes of the prototypes of pcap.h: the table of functions found, a function here that calls each one, and for those that
-/// never concern a port of Ringway the exported function.
+/// Makes of the prototypes of pcap.h the table of functions found, and a function here that calls each one. A function that never concerns
+/// a port of Ringway is exported, too.
 macro_rules! functions {
     (
         passed { $(fn $p:ident($($pa:ident: $pt:ty),*) $(-> $pr:ty)?;)* }
@@ -47,7 +47,7 @@ macro_rules! functions {
         impl Table {
             fn new(find: impl Fn(&CStr) -> *mut c_void) -> Self {
                 Self {
-                    // SAFETY: null becomes `None`; the types are those of pcap.h, which never changed them.
+                    // SAFETY: null becomes `None`; the types are from pcap.h, which never changed them.
                     $($p: unsafe { std::mem::transmute::<*mut c_void, Option<unsafe extern "C-unwind" fn($($pt),*) $(-> $pr)?>>(
                         find(name!($p))) },)*
                     // SAFETY: as above.
@@ -76,7 +76,7 @@ macro_rules! functions {
             use super::*;
 
             $(#[unsafe(no_mangle)]
-            extern "C-unwind" fn $p($($pa: $pt),*) $(-> $pr)? {
+            pub(super) extern "C-unwind" fn $p($($pa: $pt),*) $(-> $pr)? {
                 super::$p($($pa),*)
             })*
         }
@@ -239,9 +239,9 @@ fn open(path: &OsStr) -> Option<Library> {
         return None;
     }
     // SAFETY: an open handle and a NUL-terminated name.
-    let theirs = unsafe { libc::dlsym(handle, c"pcap_open_live".as_ptr()) };
-    let ours = crate::abi::open_live_address();
-    (!theirs.is_null() && theirs.cast_const() != ours).then_some(Library(handle))
+    let theirs = unsafe { libc::dlsym(handle, c"pcap_freecode".as_ptr()) };
+    let own = exports::pcap_freecode as *const c_void;
+    (!theirs.is_null() && theirs.cast_const() != own).then_some(Library(handle))
 }
 
 #[cfg(test)]

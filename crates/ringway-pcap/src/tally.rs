@@ -1,4 +1,4 @@
-//! What was served here and what was passed on, told at the end of a program that was started with `RINGWAY_VERBOSE=1`.
+//! Counts of the calls that were served here and passed on. A program that was started with `RINGWAY_VERBOSE=1` prints them at its end.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -36,7 +36,7 @@ pub(crate) struct Stat {
     pub(crate) ifdrop: u32,
 }
 
-/// `struct bpf_program`; its instructions are those of [`ringway::filter::Insn`].
+/// `struct bpf_program`; its instructions are as [`ringway::filter::Insn`].
 #[repr(C)]
 pub(crate) struct BpfProgram {
     pub(crate) len: u32,

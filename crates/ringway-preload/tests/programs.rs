@@ -33,7 +33,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
     if !has(args[0]) {
         return None;
     }
-    // Those that a signal ends; ndpiReader's own timer sends it this one.
+    // Programs that a signal ends; ndpiReader's own timer sends it this one.
     let signal = match args[0] {
         "p0f" => Some("-INT"),
         "ndpiReader" => Some("-ALRM"),
@@ -119,7 +119,7 @@ fn savefiles_and_errors_are_those_of_the_system_library() {
     }
 }
 
-/// Wireshark's programs give up all rights but those that packet sockets need before they open anything.
+/// Before they open anything, Wireshark's programs give up all rights that packet sockets do not need.
 #[test]
 fn wireshark_captures_the_same() {
     let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(1200)) else { return };
@@ -203,7 +203,7 @@ fn iftop_counts_the_same() {
     }
 }
 
-/// It counts the hosts' packets until it is told to end, and writes what it counted to a file.
+/// It counts the hosts' packets until the test ends it, and writes what it counted to a file.
 #[test]
 fn darkstat_counts_the_same() {
     let (Some(hosts), Some(traffic)) = (Hosts::new(), traffic(600)) else { return };

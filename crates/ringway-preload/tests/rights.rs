@@ -185,7 +185,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Runs `f` while whoever sends to `port` is answered.
+/// Runs `f` while each sender to `port` gets an answer.
 fn answered<R: Send>(port: &str, f: impl FnOnce() -> R + Send) -> R {
     let mut port = Port::open(port).unwrap();
     std::thread::scope(|scope| {

@@ -60,7 +60,7 @@ fn data_is_that_of_the_system_library() {
     assert_eq!(ours.stdout, system.stdout);
 }
 
-/// Also when it is told to take itself for the system's.
+/// Also when RINGWAY_LIBPCAP names the library itself.
 #[test]
 fn without_a_system_library_it_says_so() {
     let program = support::compile("filters");

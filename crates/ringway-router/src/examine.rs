@@ -32,7 +32,7 @@ impl Examiner {
         if self.left.is_empty() { self.next } else { now }
     }
 
-    /// A part of the walk; `packets` tells those of a next hop.
+    /// A part of the walk; `packets` tells the packets of a next hop.
     pub(crate) fn step(
         &mut self,
         now: Instant,

@@ -1,5 +1,5 @@
 //! System calls, and tables that lie in mapped eBPF arrays. The only module of this crate that may be unsafe.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls and maps take pointers")]
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -66,7 +66,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: `base` and `len` are those of the mapping made in `new`; nothing outlives `self`.
+        // SAFETY: `new` made the mapping that `base` and `len` describe; nothing outlives `self`.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
     }
 }
@@ -161,7 +161,7 @@ pub(crate) fn xdp_index(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut len = size_of::<bpf::bpf_link_info>() as u32;
     // SAFETY: `info` lives across the call and has the length given; zero asks for no strings.
     check(unsafe { bpf::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut len) })?;
-    // SAFETY: plain numbers, of which the kernel fills those of the link's type.
+    // SAFETY: plain numbers, of which the kernel fills the ones of the link's type.
     Ok(if info.type_ == bpf::BPF_LINK_TYPE_XDP { unsafe { info.__bindgen_anon_1.xdp.ifindex } } else { 0 })
 }
 

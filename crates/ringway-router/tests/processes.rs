@@ -1,4 +1,4 @@
-//! Processes that come and go: a router outlives those that made it, and is taken over without a gap.
+//! Processes that come and go: a router outlives its makers, and is taken over without a gap.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod support;
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
 use ringway::switch::{Switch, SwitchSpec};
+use ringway_fwd::control::Pulse;
 use ringway_router::follow::{Engine, Options};
 use ringway_router::kernel::{Interface, Outcome, Path, Router, Spec};
 use support::{Bed, LIMIT, Way, fill, join, mac, root, total};
@@ -25,7 +26,7 @@ fn child() {
     let router = Router::create(name, &Spec::default()).unwrap();
     let mut control = router.take_control().unwrap();
     fill(&mut control);
-    control.publish().unwrap();
+    control.publish(&mut Pulse::none()).unwrap();
     ["r0", "r1", "r2"].iter().for_each(|link| _ = join(&router, link, way));
     control.heartbeat(true).unwrap();
     println!("ready");
@@ -45,7 +46,7 @@ fn restless_child() {
     loop {
         let mut control = router.take_control().unwrap();
         fill(&mut control);
-        control.publish().unwrap();
+        control.publish(&mut Pulse::none()).unwrap();
         for link in ["r0", "r1", "r2"] {
             let _ = router.remove_member(link);
             join(&router, link, way);
@@ -171,18 +172,21 @@ fn a_router_that_was_not_made_to_its_end_is_completed() {
         let router = Router::create_for("vale7", &Spec::default(), &wanted).unwrap();
         let mut control = router.take_control().unwrap();
         fill(&mut control);
-        control.publish().unwrap();
+        control.publish(&mut Pulse::none()).unwrap();
         join(&router, "r1", Way::Xdp);
         drop(control);
         let router = Router::open("vale7").unwrap();
-        assert_eq!((router.wanted().as_slice(), router.is_done()), (&wanted[..], false));
+        assert_eq!(
+            (router.intended_members().names().as_slice(), router.intended_members().is_complete()),
+            (&wanted[..], false)
+        );
 
         let (engine, warnings) = Engine::take_over("vale7", &Options::default()).unwrap();
         let mut found = names(engine.router());
         found.sort();
         assert_eq!((found.as_slice(), warnings.len()), (&wanted[..], 0));
-        assert!(engine.router().is_done());
-        engine.router().unwant("r2");
+        assert!(engine.router().intended_members().is_complete());
+        engine.router().intended_members().cancel("r2");
         engine.router().remove_member("r2").unwrap();
         drop(engine);
         let (engine, _) = Engine::take_over("vale7", &Options::default()).unwrap();
@@ -190,14 +194,14 @@ fn a_router_that_was_not_made_to_its_end_is_completed() {
         engine.delete().unwrap();
 
         let router = Router::create_for("vale7", &Spec::default(), &wanted).unwrap();
-        router.unwant("r0");
+        router.intended_members().cancel("r0");
         let (engine, _) = Engine::take_over("vale7", &Options::default()).unwrap();
         assert_eq!(names(engine.router()), ["r1", "r2"], "and what was before, too");
         engine.delete().unwrap();
     });
 }
 
-/// Sends numbered datagrams from a to b: how many arrived. No more are under way than sockets and rings hold, whoever stands still.
+/// Sends numbered datagrams from a to b: how many arrived. No more are under way than sockets and rings hold, even if a process stands still.
 fn stream(bed: &Bed, packets: u32) -> u32 {
     const WINDOW: u32 = 32;
     let (sender, receiver) = (Bed::udp(&bed.a, "10.0.0.2:20000"), Bed::udp(&bed.b, "10.0.1.2:9000"));

@@ -1,7 +1,7 @@
 //! Links of switches and routers by tc whose settings change under traffic. Needs root; says so and passes without.
 //!
-//! Objective: whatever of segmentation, merging and checksums an end of a link leaves to others or does itself from one moment to the
-//! next, streams go on and no byte changes; so they do with any MTU that fits, and frames that do not fit are counted.
+//! Objective: from one moment to the next an end of a link may leave segmentation, merging and checksums to others, or do them itself. Streams
+//! go on and no byte changes. So they do with any MTU that fits, and frames that do not fit are counted.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 #[path = "members/routed.rs"]
@@ -61,7 +61,7 @@ fn change_offloads(hosts: [&Lab; 2], middle: &Lab, to: [Ipv4Addr; 2], offloads: 
     back.end();
 }
 
-/// Has both links take smaller frames, larger ones, and those of the beginning. New streams agree upon what fits.
+/// Has both links take smaller frames, larger ones, and then the first size. New streams agree upon what fits.
 fn change_mtus(hosts: [&Lab; 2], middle: &Lab, to: Ipv4Addr) {
     for mtu in [1280, 9000, 600, 1500] {
         let set = |ends: &[(&Lab, &str)]| {

@@ -75,7 +75,7 @@ impl Watched {
     }
 }
 
-/// The switch lost no frames but those that were to nobody and those for which a queue had no room.
+/// The switch lost no frames but frames to nobody, and frames for which a queue had no room.
 fn assert_lossless(switch: &Switch) {
     assert_closed(switch);
     let expected = [DropReason::NoDestination, DropReason::DeviceFull];

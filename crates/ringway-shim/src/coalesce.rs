@@ -6,11 +6,10 @@ use ringway::environment;
 
 /// Whether a frame waits for others: the rule of the libraries that `ringway run` puts under programs.
 ///
-/// A program that sends frame by frame pays for a sync with each, which costs several times what
-/// the frame does. So in a dense stream frames wait for each other: a program sends a frame within
-/// [`GAP`](Self::GAP) of having sent the one before. A frame after a pause leaves at once. None
-/// waits longer than the [`bound`](Self::bound): the user of this rule sees to that, with a thread,
-/// and also sends the waiting frames before the program sleeps.
+/// A program that sends frame by frame pays for a sync with each, which costs several times what the frame does. So frames of a dense
+/// stream wait for each other: a stream in which each frame follows the one before within [`GAP`](Self::GAP). A frame after a pause leaves
+/// at once. None waits longer than the [`bound`](Self::bound): the user of this rule sees to that, with
+/// a thread, and also sends the waiting frames before the program sleeps.
 ///
 /// ```
 /// use std::time::{Duration, Instant};

@@ -3,29 +3,32 @@
 //! | module | what |
 //! | --- | --- |
 //! | [`Share`] | a port of this process, for all of its libpcap handles and packet sockets |
-//! | [`Inside`] | whether the calling thread is inside one of the libraries |
-//! | [`SignalsBlocked`] | signal handlers of the program wait |
 //! | [`PortMap`], [`Coalesce`] | which port stands for which interface, and which frames wait for others |
+//! | [`ReentryGuard`] | whether the calling thread is inside one of the libraries |
+//! | [`SignalsBlocked`] | signal handlers of the program wait |
 //! | [`note_rights`] | rights that the program has at its start |
 //!
 //! Unsafe code is in `sys`.
 #![deny(unsafe_code)]
 
 mod coalesce;
-mod common;
-mod fork;
-mod inside;
+mod holder;
+mod lock;
 mod map;
+mod open_ports;
 mod queue;
+mod reentry;
 mod rights;
 mod share;
+mod shared_port;
 mod signals;
 mod sys;
 
 pub use coalesce::Coalesce;
-pub use fork::prepare;
-pub use inside::Inside;
+pub use holder::Holder;
 pub use map::PortMap;
+pub use open_ports::prepare_for_forks;
+pub use reentry::ReentryGuard;
 pub use rights::note_rights;
-pub use share::{Holder, Rings, Share};
+pub use share::{Rings, Share};
 pub use signals::SignalsBlocked;

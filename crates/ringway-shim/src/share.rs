@@ -1,25 +1,25 @@
 //! One port of the process, for all that use it.
 
-use std::fmt::Debug;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::{Arc, Weak};
 
 use ringway::{CounterWatch, OpenOptions, Port, PortInfo, PortName, Result, RxRing, TxRing};
 
-use crate::common::Common;
-use crate::fork;
+use crate::holder::Holder;
+use crate::open_ports;
 use crate::queue::Ends;
 use crate::rights::explained;
+use crate::shared_port::SharedPort;
 
 /// A use of a port: by a handle of libpcap, or by the packet sockets of the process.
 ///
 /// The first user has the port's rings, as if there were no others. When a second one comes, the first is asked for them
-/// ([`Holder`]). From then on each user has queues of its own: who looks for frames copies all that have come to the queues of
-/// all ([`gather`](Self::gather)), and sending takes a lock.
+/// ([`Holder`]). From then on each user has queues of its own. A user that looks for frames copies all that have come to the queues of
+/// all users ([`gather`](Self::gather)), and sending takes a lock.
 ///
-/// Ports of interfaces, switches and pipes are shared, also those that several can open at once (`packet:`): so a program that
-/// gave its rights up can use what it has open already, and each user sees what the others send. Of others, such as files, each user
-/// has one of its own.
+/// Ports of interfaces, switches and pipes are shared, also where several can open the port at once (`packet:`). So a program that gave its
+/// rights up can use a port that it has open already, and each user sees the frames that the others send. Of other ports, such as files,
+/// each user has one of its own.
 ///
 /// ```
 /// use ringway::OpenOptions;
@@ -41,7 +41,7 @@ use crate::rights::explained;
 #[derive(Debug)]
 pub struct Share {
     /// `None` only while this is dropped.
-    common: Option<Arc<Common>>,
+    common: Option<Arc<SharedPort>>,
     id: u64,
 }
 
@@ -64,25 +64,18 @@ impl From<Ends> for Rings {
     }
 }
 
-/// A user that has the rings of a port.
-pub trait Holder: Debug + Send + Sync {
-    /// Gives the rings back ([`Share::give`]) before it returns, or as soon as a call ends that is at them. It is called from
-    /// another user's thread, which holds no lock of this crate.
-    fn recall(&self);
-}
-
 impl Share {
-    /// Opens the port, or joins those who have it open in this process; `hears` says whether to see what others of the process
-    /// send there. Options are those of the first user.
+    /// Opens the port, or joins the users that have it open in this process. `hears` says whether to see the frames that others of the process
+    /// send there. The options of the first user count.
     ///
     /// # Errors
     /// As [`OpenOptions::open`].
     pub fn open(name: &str, options: &OpenOptions, hears: bool) -> Result<(Self, Rings)> {
-        fork::prepare();
+        open_ports::prepare_for_forks();
         let parsed: PortName = name.parse()?;
-        let mut open = fork::open();
+        let mut open = open_ports::list();
         let Some(common) = open.iter().find(|c| c.name == name).cloned() else {
-            let (common, id, rx, tx) = Common::new(name, options.open(name).map_err(explained)?);
+            let (common, id, rx, tx) = SharedPort::new(name, options.open(name).map_err(explained)?);
             let common = Arc::new(common);
             if is_shared(&parsed) {
                 open.push(common.clone());
@@ -99,15 +92,15 @@ impl Share {
     #[must_use]
     pub fn alone(port: Port) -> (Self, Rings) {
         let name = port.info().name.clone();
-        let (common, id, rx, tx) = Common::new(&name, port);
+        let (common, id, rx, tx) = SharedPort::new(&name, port);
         (Self { common: Some(Arc::new(common)), id }, Rings { rx, tx, ..Rings::default() })
     }
 
-    fn common(&self) -> &Common {
+    fn common(&self) -> &SharedPort {
         self.common.as_deref().expect("a share has its port until it is dropped")
     }
 
-    /// What is known about the port.
+    /// The facts about the port.
     #[must_use]
     pub fn info(&self) -> &PortInfo {
         &self.common().info
@@ -139,7 +132,7 @@ impl Share {
         self.common().ask(|port| port.as_fd().as_raw_fd())
     }
 
-    /// Those of the port's receiving rings, of which one becomes readable.
+    /// The descriptors of the port's receiving rings, of which one becomes readable.
     #[must_use]
     pub fn fds(&self) -> &[RawFd] {
         &self.common().fds
@@ -158,7 +151,7 @@ impl Share {
         self.common().is_crowded()
     }
 
-    /// Says whom to ask for the rings when another user comes. True when one has come already: the caller gives them back.
+    /// Sets the holder to ask for the rings when another user comes. True when one has come already: the caller gives them back.
     #[must_use]
     pub fn set_holder(&self, holder: Weak<dyn Holder>) -> bool {
         self.common().set_holder(self.id, holder);
@@ -181,8 +174,8 @@ impl Share {
         self.common().take_back_tx(tx);
     }
 
-    /// Copies what the port has received to the queues of all users; those that sleep wake up. Changes nothing while a user has
-    /// the rings.
+    /// Copies what the port has received to the queues of all users; users that sleep wake up. Changes nothing while a user
+    /// has the rings.
     ///
     /// # Errors
     /// As [`RxRing::sync`].
@@ -224,7 +217,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut open = fork::open();
+        let mut open = open_ports::list();
         let Some(common) = self.common.take() else { return };
         if common.leave(self.id) {
             open.retain(|c| !Arc::ptr_eq(c, &common));

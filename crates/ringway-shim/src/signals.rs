@@ -20,8 +20,8 @@ pub struct SignalsBlocked {
 }
 
 impl SignalsBlocked {
-    /// Blocks all signals; those that come wait.
-    #[allow(clippy::new_without_default, reason = "what has an effect is made by name")]
+    /// Blocks all signals; a signal that comes waits.
+    #[allow(clippy::new_without_default, reason = "a guard with an effect is made by name")]
     pub fn new() -> Self {
         Self { before: SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK).ok() }
     }

@@ -1,5 +1,5 @@
 //! The one system function that has no safe form.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "it registers functions with libc")]
 
 /// Calls these before each fork, and after it in the parent and in the child. The last ones registered run first before a fork,
 /// and last after it.

@@ -21,7 +21,7 @@ pub(crate) struct Insn {
 
 /// What a load can ask besides the bytes.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct About {
+pub(crate) struct FilterContext {
     pub(crate) index: u32,
     pub(crate) hardware: u16,
     /// Whether the socket shows frames without their link header.
@@ -29,8 +29,8 @@ pub(crate) struct About {
 }
 
 /// Bytes of the frame that the program wants; 0 for none.
-pub(crate) fn run(program: &[Insn], frame: &Frame<'_>, about: About) -> u32 {
-    let mut m = Machine { frame, about, a: 0, x: 0, store: [0; 16] };
+pub(crate) fn run(program: &[Insn], frame: &Frame<'_>, context: FilterContext) -> u32 {
+    let mut m = Machine { frame, context, a: 0, x: 0, store: [0; 16] };
     let mut at = 0usize;
     while let Some(i) = program.get(at) {
         at += 1;
@@ -71,7 +71,7 @@ pub(crate) fn refuses_sent(program: &[Insn]) -> bool {
 
 struct Machine<'a> {
     frame: &'a Frame<'a>,
-    about: About,
+    context: FilterContext,
     a: u32,
     x: u32,
     store: [u32; 16],
@@ -80,7 +80,7 @@ struct Machine<'a> {
 impl Machine<'_> {
     /// The first byte that the program sees.
     fn base(&self) -> usize {
-        if self.about.dgram { HEADER } else { 0 }
+        if self.context.dgram { HEADER } else { 0 }
     }
 
     fn load(&self, i: &Insn) -> Option<u32> {
@@ -127,8 +127,8 @@ impl Machine<'_> {
         match what {
             0 => Some(meta.protocol.into()),
             4 => Some(meta.kind.into()),
-            8 => Some(self.about.index),
-            28 => Some(self.about.hardware.into()),
+            8 => Some(self.context.index),
+            28 => Some(self.context.hardware.into()),
             40 => Some(self.a ^ self.x),
             44 => Some(meta.vlan.map_or(0, |v| v.0.into())),
             48 => Some(meta.vlan.is_some().into()),
@@ -182,7 +182,7 @@ mod tests {
     fn verdict(program: &[Insn], bytes: &[u8], dgram: bool) -> u32 {
         let mut scratch = Vec::new();
         let frame = Frame::read(bytes, [0; 6], Duration::ZERO, &mut scratch).expect("a frame");
-        run(program, &frame, About { index: 7, hardware: 1, dgram })
+        run(program, &frame, FilterContext { index: 7, hardware: 1, dgram })
     }
 
     fn ipv4(to: u8) -> Vec<u8> {

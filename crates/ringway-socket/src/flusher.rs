@@ -10,17 +10,26 @@ use std::thread::{self, Thread};
 use ringway_shim::SignalsBlocked;
 
 use crate::config::Config;
-use crate::sys::guard::Inside;
+use crate::fork;
+use crate::sys::guard::ReentryGuard;
 use crate::sys::kernel;
-use crate::{fork, link};
 
 static IDLE: AtomicBool = AtomicBool::new(true);
 /// The number of forks for which the thread was made, plus one.
 static MADE: AtomicU32 = AtomicU32::new(0);
 static THREAD: Mutex<Option<Thread>> = Mutex::new(None);
 
+/// Frames that wait.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    /// Whether there are any.
+    pub(crate) any: fn() -> bool,
+    /// Sends them.
+    pub(crate) flush: fn(),
+}
+
 /// Frames wait from now on. False when nobody would send them.
-pub(crate) fn wake() -> bool {
+pub(crate) fn wake(waiting: &'static Waiting) -> bool {
     // Either this sees the thread idle, or the thread sees the link dirty before it sleeps.
     if !IDLE.swap(false, SeqCst) {
         return true;
@@ -29,7 +38,7 @@ pub(crate) fn wake() -> bool {
     let wanted = fork::count() + 1;
     if MADE.swap(wanted, AcqRel) != wanted {
         let _blocked = SignalsBlocked::new();
-        let made = thread::Builder::new().name("ringway-flush".into()).spawn(run);
+        let made = thread::Builder::new().name("ringway-flush".into()).spawn(|| run(waiting));
         *thread = made.ok().map(|t| t.thread().clone());
     }
     match &*thread {
@@ -44,28 +53,18 @@ pub(crate) fn forget() {
     IDLE.store(true, SeqCst);
 }
 
-/// Sends all that waits.
-pub(crate) fn flush_all() {
-    if Config::get().bound.is_none() {
-        return;
-    }
-    let nth = |i| link::all().get(i).copied();
-    (0..).map_while(nth).for_each(link::Link::flush);
-}
-
-fn run() {
-    let Some(_inside) = Inside::enter() else { return };
+fn run(waiting: &Waiting) {
+    let Some(_guard) = ReentryGuard::enter() else { return };
     let Some(bound) = Config::get().bound else { return };
     kernel::exact_timers();
     loop {
         thread::sleep(bound);
-        let any = || link::all().iter().any(|l| l.dirty.load(SeqCst));
-        if any() {
-            flush_all();
+        if (waiting.any)() {
+            (waiting.flush)();
             continue;
         }
         IDLE.store(true, SeqCst);
-        if any() {
+        if (waiting.any)() {
             IDLE.store(false, SeqCst);
             continue;
         }

@@ -4,18 +4,15 @@ use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
-use ringway_wire::offload::Offload;
-
-use crate::address;
-use crate::filter;
-use crate::flusher;
 use crate::frame::{Frame, HEADER};
-use crate::link::Asleep;
+use crate::link;
+use crate::link::{LinkState, SleeperGuard};
 use crate::report;
-use crate::socket::{Options, Socket, Stamps};
-use crate::sys::guard::Inside;
-use crate::sys::memory::{Control, Scatter};
-use crate::sys::{kernel, table};
+use crate::socket::Socket;
+use crate::sockets;
+use crate::sys::guard::ReentryGuard;
+use crate::sys::kernel;
+use crate::view::View;
 
 /// Flags that change a receive here. Any other the kernel's socket answers: it refuses most, and `MSG_ERRQUEUE` asks for what
 /// only it has.
@@ -39,45 +36,99 @@ impl Wanted {
     }
 }
 
+/// Writes a frame to the memory of the program, or says why not.
+type Write<'a> = &'a mut dyn FnMut(&Frame<'_>, &View) -> Result<(), c_int>;
+
 /// Receives frames: `write` takes each one, and ends the call where it fails. Returns how many there were. `None`: the socket
 /// does not receive from a port, or its thread is inside already, or the call is the kernel's to answer.
 pub(crate) fn receive(
     fd: RawFd,
     socket: &'static Socket,
     wanted: Wanted,
-    write: &mut dyn FnMut(&Frame<'_>, &View) -> Result<(), c_int>,
+    write: Write<'_>,
 ) -> Option<Result<usize, c_int>> {
     if wanted.flags & !FLAGS != 0 {
         return None;
     }
-    let mut sleeper = Sleeper::new(wanted.flags);
-    let mut done = 0;
-    let ended = |done: usize, code| {
-        if done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
-            socket.set_late(code);
-        }
-        Some(if done > 0 { Ok(done) } else { Err(code) })
-    };
     if let Some(code) = socket.late() {
         return Some(Err(code));
     }
+    let mut call = Receive { fd, socket, wanted, sleeper: Sleeper::new(wanted.flags), done: 0 };
     // Not a socket that took the place of a closed one while this slept.
-    while socket.receives() && table::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
-        let Some(inside) = Inside::enter() else { break };
-        let state = socket.state();
-        let Some(inlet) = &state.inlet else { break };
+    while socket.receives() && sockets::get(fd).is_some_and(|s| std::ptr::eq(s, socket)) {
+        match call.turn(write) {
+            Turn::Again => {}
+            Turn::Left => break,
+            Turn::Ended(Ok(())) => return Some(Ok(call.done)),
+            Turn::Ended(Err(code)) => return Some(call.end(code)),
+        }
+    }
+    (call.done > 0).then_some(Ok(call.done))
+}
+
+/// A call that receives.
+struct Receive {
+    fd: RawFd,
+    socket: &'static Socket,
+    wanted: Wanted,
+    sleeper: Sleeper,
+    /// Frames that were written.
+    done: usize,
+}
+
+/// How one turn of a call ended.
+enum Turn {
+    /// There may be more frames by now.
+    Again,
+    /// The socket does not receive from a port any more, or the thread is inside already.
+    Left,
+    Ended(Result<(), c_int>),
+}
+
+impl Receive {
+    /// Takes the frames that are there, and sleeps until there are more, if the call wants more.
+    fn turn(&mut self, write: Write<'_>) -> Turn {
+        let Some(guard) = ReentryGuard::enter() else { return Turn::Left };
+        let state = self.socket.state();
+        let Some(inlet) = &state.inlet else { return Turn::Left };
         let (link, id) = (inlet.link.0, inlet.id);
         let (dgram, options) = (state.dgram, state.options);
         drop(state);
         let mut inner = match link.ready() {
             Ok(inner) => inner,
-            Err(code) => return ended(done, code),
+            Err(code) => return Turn::Ended(Err(code)),
         };
-        let Some(about) = inner.receiver(id).map(|r| r.wish.about) else { continue };
-        let (view, before) = (View { dgram, options, about }, done);
-        let (mut failed, mut stamp) = (None, Duration::ZERO);
+        let Some(context) = inner.receiver(id).map(|r| r.spec.context) else { return Turn::Again };
+        if let Some(ended) = self.take(&mut inner, id, &View { dgram, options, context }, write) {
+            return Turn::Ended(ended);
+        }
+        match inner.arm() {
+            Ok(true) => return Turn::Again,
+            Ok(false) => {}
+            Err(code) => return Turn::Ended(Err(code)),
+        }
+        let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { return Turn::Again };
+        let asleep = SleeperGuard::new(link, &mut inner);
+        drop(inner);
+        link::flush_all();
+        drop(guard);
+        let slept = self.sleeper.sleep(watch);
+        drop(asleep);
+        slept.map_or_else(|code| Turn::Ended(Err(code)), |()| Turn::Again)
+    }
+
+    /// Writes the frames that are there. `None` when the call is to wait for more.
+    fn take(
+        &mut self,
+        inner: &mut LinkState,
+        id: u64,
+        view: &View,
+        write: Write<'_>,
+    ) -> Option<Result<(), c_int>> {
+        let (wanted, before) = (self.wanted, self.done);
+        let (mut done, mut failed, mut stamp) = (before, None, Duration::ZERO);
         let leave = wanted.flags & libc::MSG_PEEK != 0;
-        let took = inner.take(id, leave, &mut |frame| match write(frame, &view) {
+        let took = inner.take(id, leave, &mut |frame| match write(frame, view) {
             Ok(()) => {
                 (done, stamp) = (done + 1, frame.meta.stamp);
                 done < wanted.max && wanted.until.is_none_or(|t| Instant::now() < t)
@@ -87,45 +138,36 @@ pub(crate) fn receive(
                 false
             }
         });
+        self.done = done;
         report::frames_received((done - before) as u32);
         if let Some(r) = inner.receiver(id).filter(|_| done > before) {
             r.received = stamp;
         }
         if let Some(code) = failed.or(took.err()) {
-            return ended(done, code);
+            return Some(Err(code));
         }
         let late = done > 0 && wanted.until.is_some_and(|t| Instant::now() >= t);
         if done == wanted.max || late || done > 0 && !wanted.all {
-            return Some(Ok(done));
+            return Some(Ok(()));
         }
         if done > before {
-            sleeper.again();
+            self.sleeper.again();
         }
-        if sleeper.never(fd, socket) {
-            return ended(done, libc::EAGAIN);
-        }
-        match inner.arm() {
-            Ok(true) => continue,
-            Ok(false) => {}
-            Err(code) => return ended(done, code),
-        }
-        let Some(watch) = inner.receiver(id).map(|r| r.watch()) else { continue };
-        let asleep = Asleep::new(link, &mut inner);
-        drop(inner);
-        flusher::flush_all();
-        drop(inside);
-        let slept = sleeper.sleep(watch);
-        drop(asleep);
-        if let Err(code) = slept {
-            return ended(done, code);
-        }
+        self.sleeper.never(self.fd, self.socket).then_some(Err(libc::EAGAIN))
     }
-    (done > 0).then_some(Ok(done))
+
+    /// The result of a call that failed. One that has frames returns them, and the next call fails.
+    fn end(&self, code: c_int) -> Result<usize, c_int> {
+        if self.done > 0 && !matches!(code, libc::EAGAIN | libc::EINTR) {
+            self.socket.set_late(code);
+        }
+        if self.done > 0 { Ok(self.done) } else { Err(code) }
+    }
 }
 
 /// What an `ioctl` may ask about frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum FrameQuery {
     /// Bytes of the next one, 0 for none.
     Length,
     /// The time of the last one that was received.
@@ -134,17 +176,17 @@ pub(crate) enum About {
 }
 
 /// The answer, in two words for a time. `None` as for [`receive`].
-pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_int>> {
-    let _inside = Inside::enter()?;
+pub(crate) fn answer_query(socket: &Socket, what: FrameQuery) -> Option<Result<[i64; 2], c_int>> {
+    let _guard = ReentryGuard::enter()?;
     let state = socket.state();
     let inlet = state.inlet.as_ref()?;
     let mut inner = match inlet.link.ready() {
         Ok(inner) => inner,
         Err(code) => return Some(Err(code)),
     };
-    if what != About::Length {
+    if what != FrameQuery::Length {
         let stamp = inner.receiver(inlet.id)?.received;
-        let part = if what == About::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
+        let part = if what == FrameQuery::Micros { stamp.subsec_micros() } else { stamp.subsec_nanos() };
         let time = [stamp.as_secs() as i64, part.into()];
         return Some(if stamp.is_zero() { Err(libc::ENOENT) } else { Ok(time) });
     }
@@ -155,79 +197,6 @@ pub(crate) fn about(socket: &Socket, what: About) -> Option<Result<[i64; 2], c_i
         false
     });
     Some(looked.map(|()| [len, 0]))
-}
-
-/// How a socket shows its frames.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct View {
-    dgram: bool,
-    options: Options,
-    about: filter::About,
-}
-
-impl View {
-    /// Writes the bytes; returns how many, and how many there were.
-    pub(crate) fn write(&self, frame: &Frame<'_>, room: Scatter<'_>) -> Result<(usize, usize), c_int> {
-        let from = if self.dgram { HEADER } else { 0 };
-        let bytes = frame.bytes.get(from..frame.meta.snap.max(from)).unwrap_or_default();
-        if !self.options.vnet {
-            return Ok((room.put(&[bytes]), bytes.len()));
-        }
-        // Nothing is left to be done on what comes out of a port.
-        let none = [0; Offload::HEADER_LEN];
-        if room.len() < none.len() {
-            return Err(libc::EINVAL);
-        }
-        Ok((room.put(&[&none, bytes]), none.len() + bytes.len()))
-    }
-
-    pub(crate) fn sender(&self, frame: &Frame<'_>) -> [u8; address::LEN] {
-        address::of(frame, self.about.index, self.about.hardware)
-    }
-
-    /// Messages beside the bytes, in the kernel's order.
-    pub(crate) fn control(&self, frame: &Frame<'_>, out: &mut Control) {
-        let stamp = frame.meta.stamp;
-        match self.options.stamps {
-            Stamps::None => {}
-            Stamps::Micros(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_micros())),
-            Stamps::Nanos(kind) => out.put(libc::SOL_SOCKET, kind, &time(stamp, stamp.subsec_nanos())),
-        }
-        if let Some(kind) = self.options.stamping {
-            // The time that software took, and two that hardware did not.
-            let mut times = [0; 48];
-            times[..16].copy_from_slice(&time(stamp, stamp.subsec_nanos()));
-            out.put(libc::SOL_SOCKET, kind, &times);
-        }
-        if self.options.auxdata {
-            out.put(libc::SOL_PACKET, libc::PACKET_AUXDATA, &self.auxdata(frame));
-        }
-    }
-
-    /// `struct tpacket_auxdata`.
-    fn auxdata(&self, frame: &Frame<'_>) -> [u8; 20] {
-        const USER: u32 = 1;
-        const VLAN: u32 = 1 << 4 | 1 << 6;
-        let hidden = if self.dgram { HEADER } else { 0 };
-        let (len, snap) = (frame.bytes.len() - hidden, frame.meta.snap.saturating_sub(hidden));
-        let (tci, tpid) = frame.meta.vlan.unwrap_or_default();
-        let status = USER | if frame.meta.vlan.is_some() { VLAN } else { 0 };
-        let mut out = [0; 20];
-        for (to, word) in out.chunks_exact_mut(4).zip([status, len as u32, snap as u32]) {
-            to.copy_from_slice(&word.to_ne_bytes());
-        }
-        for (to, half) in out[12..].chunks_exact_mut(2).zip([0, (HEADER - hidden) as u16, tci, tpid]) {
-            to.copy_from_slice(&half.to_ne_bytes());
-        }
-        out
-    }
-}
-
-fn time(stamp: Duration, part: u32) -> [u8; 16] {
-    let mut out = [0; 16];
-    out[..8].copy_from_slice(&stamp.as_secs().to_ne_bytes());
-    out[8..].copy_from_slice(&u64::from(part).to_ne_bytes());
-    out
 }
 
 /// How a call waits: not at all, for a time, for ever.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use ringway_wire::{Arp, ArpOperation, EtherType, MacAddr};
 
-use crate::filter::About;
+use crate::filter::FilterContext;
 use crate::frame::HEADER;
 use crate::link::Link;
-use crate::raw::{Out, put};
-use crate::receiver::Wish;
+use crate::mapped::MappedInterface;
+use crate::receiver::ReceiveSpec;
 use crate::sys::kernel;
 
 /// Answers that are remembered: a scan of a large network need not be.
@@ -33,7 +33,7 @@ thread_local! {
 }
 
 /// The hardware address to send to for a packet to `hop`, the address itself or a gateway.
-pub(crate) fn resolve(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
+pub(crate) fn resolve(out: MappedInterface, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
     if hop.is_broadcast() {
         return Some([0xff; 6]);
     }
@@ -58,12 +58,12 @@ pub(crate) fn resolve(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 
     mac
 }
 
-fn ask(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
-    let about = About { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
-    let wish = Wish { protocol: EtherType::ARP.0, about, own: out.address };
-    let id = out.link.ready().ok()?.add(wish, 0).ok()?;
+fn ask(out: MappedInterface, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
+    let context = FilterContext { index: 0, hardware: libc::ARPHRD_ETHER, dgram: false };
+    let spec = ReceiveSpec { protocol: EtherType::ARP.0, context, own: out.address };
+    let id = out.link.ready().ok()?.add(spec, 0).ok()?;
     let found = (0..ASKS).find_map(|_| {
-        put(out.link, &request(out.address, source, hop)).ok()?;
+        out.send(&request(out.address, source, hop)).ok()?;
         out.link.flush();
         answer(out.link, id, hop)
     });
@@ -71,7 +71,7 @@ fn ask(out: Out, source: Ipv4Addr, hop: Ipv4Addr) -> Option<[u8; 6]> {
     found
 }
 
-/// Waits for an answer. Other sockets get what comes meanwhile, as always.
+/// Waits for an answer. Other sockets get the frames that come meanwhile.
 fn answer(link: &'static Link, id: u64, hop: Ipv4Addr) -> Option<[u8; 6]> {
     let until = Instant::now() + WAIT;
     loop {

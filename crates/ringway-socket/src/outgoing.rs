@@ -7,9 +7,11 @@ use ringway_wire::offload::{Offload, Segments, finish_checksum};
 
 use crate::address::To;
 use crate::frame::HEADER;
-use crate::link::{Inner, Link};
+use crate::link::{Link, LinkState};
 use crate::report::{self, Call};
-use crate::socket::{State, Way};
+use crate::route::{Route, Way};
+use crate::socket::State;
+use crate::sys::kernel::KernelSocket;
 use crate::sys::memory::Gather;
 use crate::tpacket::TxMap;
 
@@ -35,7 +37,7 @@ pub(crate) struct Outgoing<'a> {
     failed: Option<c_int>,
 }
 
-type Held = (&'static Link, MutexGuard<'static, Inner>);
+type Held = (&'static Link, MutexGuard<'static, LinkState>);
 
 impl<'a> Outgoing<'a> {
     /// For a call of `frames` frames.
@@ -50,62 +52,62 @@ impl<'a> Outgoing<'a> {
             return self.put_ring(to);
         }
         let (index, protocol) = to.map_or((self.state.bound, self.state.protocol), |t| (t.index, t.protocol));
-        let (dgram, vnet, fd) = (self.state.dgram, self.state.options.vnet, self.fd);
         if self.index != index {
             // Before another link may be opened: links are locked last.
             leave(&mut self.held, &mut self.failed);
             self.index = index;
         }
-        let route = match self.state.route(fd, index) {
+        let (dgram, vnet) = (self.state.dgram, self.state.options.vnet);
+        let kernel = self.state.kernel_socket(self.fd);
+        let route = match self.state.route(self.fd, index) {
             None => return Put::Kernel,
             Some(Err(code)) => return Put::Done(Err(code)),
             Some(Ok(route)) => route,
         };
-        let (address, whole) = (route.address, frame.len());
+        let address = route.address;
         let Some(link) = route.link(self.frames) else { return Put::Kernel };
         let link = link.0;
-        let skip = if vnet { VNET } else { 0 };
         let mut header = [0; HEADER];
-        let fail = |code| Put::Done(Err(code));
-        let head: &[u8] = if dgram {
-            let Some(to) = to else { return fail(libc::EINVAL) };
-            header[..6].copy_from_slice(&to.address);
-            header[6..12].copy_from_slice(&address);
-            header[12..].copy_from_slice(&protocol.to_be_bytes());
-            &header
-        } else {
-            &[]
-        };
-        let Some(len) = (whole + head.len()).checked_sub(skip) else { return fail(libc::EINVAL) };
-        if len < HEADER {
-            return fail(libc::EINVAL);
-        }
-        let large = vnet && is_large(frame);
-        if !large && route.too_long(fd, len, len > route.mtu && tagged(frame, skip)) {
-            return fail(libc::EMSGSIZE);
-        }
-        let ready = match self.held.take() {
-            Some((held, inner)) if std::ptr::eq(held, link) => Ok(inner),
-            mut other => {
-                leave(&mut other, &mut self.failed);
-                link.ready()
+        let head: &[u8] = match to {
+            _ if !dgram => &[],
+            Some(to) => {
+                write_header(&mut header, &to, address, protocol);
+                &header
             }
+            None => return Put::Done(Err(libc::EINVAL)),
         };
-        let mut inner = match ready {
+        if let Err(code) = check_length(route, kernel, head, frame, vnet) {
+            return Put::Done(Err(code));
+        }
+        let mut inner = match self.lock(link) {
             Ok(inner) => inner,
-            // In a fork, which could not open it anew: its frames take the ordinary way from now on.
+            // In a fork, which could not open it again: its frames take the ordinary way from now on.
             Err(_) if link.send_only => {
-                route.way = Way::Kernel;
+                if let Some(Ok(route)) = self.state.route(self.fd, index) {
+                    route.way = Way::Kernel;
+                }
                 return Put::Kernel;
             }
-            Err(code) => return fail(code),
+            Err(code) => return Put::Done(Err(code)),
         };
         let from = self.state.inlet.as_ref().map(|i| i.id);
         let put = inner.late().and_then(|()| {
             if vnet { put_offload(&mut inner, head, frame, from) } else { inner.put(head, frame, 0, from) }
         });
         self.held = Some((link, inner));
-        Put::Done(put.map(|()| whole))
+        Put::Done(put.map(|()| frame.len()))
+    }
+
+    /// Locks a link; the one of the frame before is locked already.
+    #[inline]
+    fn lock(&mut self, link: &'static Link) -> Result<MutexGuard<'static, LinkState>, c_int> {
+        match self.held.take() {
+            Some((held, inner)) if std::ptr::eq(held, link) => Ok(inner),
+            mut other => {
+                leave(&mut other, &mut self.failed);
+                link.ready()
+            }
+        }
     }
 
     /// Ends the call.
@@ -148,6 +150,35 @@ impl<'a> Outgoing<'a> {
     }
 }
 
+/// The link header that the kernel puts before the bytes of a `SOCK_DGRAM` socket.
+#[inline]
+fn write_header(header: &mut [u8; HEADER], to: &To, address: [u8; 6], protocol: u16) {
+    header[..6].copy_from_slice(&to.address);
+    header[6..12].copy_from_slice(&address);
+    header[12..].copy_from_slice(&protocol.to_be_bytes());
+}
+
+/// Whether the interface takes a frame of this length, `head` before `frame`. `vnet`: a `virtio_net_hdr` comes first.
+#[inline]
+fn check_length(
+    route: &mut Route,
+    kernel: KernelSocket,
+    head: &[u8],
+    frame: Gather<'_>,
+    vnet: bool,
+) -> Result<(), c_int> {
+    let skip = if vnet { VNET } else { 0 };
+    let len = (frame.len() + head.len()).checked_sub(skip).ok_or(libc::EINVAL)?;
+    if len < HEADER {
+        return Err(libc::EINVAL);
+    }
+    let large = vnet && is_large(frame);
+    if !large && route.too_long(kernel, len, len > route.mtu && tagged(frame, skip)) {
+        return Err(libc::EMSGSIZE);
+    }
+    Ok(())
+}
+
 /// Lets a link go: its frames leave, or wait for others.
 fn leave(held: &mut Option<Held>, failed: &mut Option<c_int>) {
     if let Some((link, mut inner)) = held.take() {
@@ -156,7 +187,7 @@ fn leave(held: &mut Option<Held>, failed: &mut Option<c_int>) {
 }
 
 /// Frames of a ring, up to the first that has not been put there.
-fn drain(ring: &mut TxMap, inner: &mut Inner, mtu: usize, from: Option<u64>) -> Result<usize, c_int> {
+fn drain(ring: &mut TxMap, inner: &mut LinkState, mtu: usize, from: Option<u64>) -> Result<usize, c_int> {
     inner.late()?;
     let (mut sent, mut wrong) = (0, None);
     // Each frame is passed once, so the program can't keep us here by giving the same ones again.
@@ -196,7 +227,12 @@ fn is_large(frame: Gather<'_>) -> bool {
 }
 
 /// A frame with a `virtio_net_hdr` before it: what that leaves to be done is done.
-fn put_offload(inner: &mut Inner, head: &[u8], frame: Gather<'_>, from: Option<u64>) -> Result<(), c_int> {
+fn put_offload(
+    inner: &mut LinkState,
+    head: &[u8],
+    frame: Gather<'_>,
+    from: Option<u64>,
+) -> Result<(), c_int> {
     let mut header = [0; VNET];
     frame.copy_from(0, &mut header);
     let len = head.len() + frame.len() - VNET;

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use ringway::probe::{NextHop, next_hop};
 use ringway_wire::checksum;
 
-use crate::config::Config;
 use crate::link::Link;
+use crate::mapped::MappedInterface;
 use crate::neighbour;
 use crate::report;
 use crate::sys::kernel;
@@ -48,15 +48,7 @@ struct Way {
     found: Instant,
     hop: NextHop,
     /// `None` for the kernel.
-    out: Option<Out>,
-}
-
-/// A mapped interface.
-#[derive(Clone, Copy)]
-pub(crate) struct Out {
-    pub(crate) link: &'static Link,
-    pub(crate) address: [u8; 6],
-    mtu: usize,
+    out: Option<MappedInterface>,
 }
 
 fn slot(fd: c_int) -> Option<&'static AtomicU16> {
@@ -122,7 +114,7 @@ pub(crate) fn send(fd: c_int, bytes: Gather<'_>, to: Ipv4Addr) -> Option<Result<
         return Some(Ok(bytes.len()));
     };
     let frame = [&mac[..], &out.address, &[8, 0], &packet].concat();
-    Some(put(out.link, &frame).map(|()| bytes.len()))
+    Some(out.send(&frame).map(|()| bytes.len()))
 }
 
 /// Says once that a raw socket that could receive does not see the answers, unless the host gets the port's frames too.
@@ -138,21 +130,13 @@ fn warn_of_silence(link: &Link) {
     ));
 }
 
-/// Sends a frame.
-pub(crate) fn put(link: &'static Link, frame: &[u8]) -> Result<(), c_int> {
-    let mut inner = link.ready()?;
-    inner.late()?;
-    inner.put(frame, Gather::EMPTY, 0, None)?;
-    link.commit(&mut inner)
-}
-
-fn way(fd: c_int, to: Ipv4Addr) -> Option<(NextHop, Out)> {
+fn way(fd: c_int, to: Ipv4Addr) -> Option<(NextHop, MappedInterface)> {
     let known = WAYS.try_with(|w| w.borrow().get(&to).copied()).ok()?;
     if let Some(way) = known.filter(|w| w.found.elapsed() < FRESH) {
         return Some((way.hop, way.out?));
     }
     let hop = next_hop(to, kernel::bound_device(fd)).ok()??;
-    let out = out(fd, hop.interface);
+    let out = MappedInterface::find(fd, hop.interface);
     let _ = WAYS.try_with(|ways| {
         let mut ways = ways.borrow_mut();
         // A scan of many addresses need not be remembered.
@@ -162,18 +146,6 @@ fn way(fd: c_int, to: Ipv4Addr) -> Option<(NextHop, Out)> {
         ways.insert(to, Way { found: Instant::now(), hop, out });
     });
     Some((hop, out?))
-}
-
-/// The mapped interface of that index.
-fn out(fd: c_int, interface: u32) -> Option<Out> {
-    let name = kernel::interface_name(fd, interface as c_int).ok()?;
-    let used = Link::open(Config::get().port_of(&name)?, false).ok()?;
-    let link = used.0;
-    // The port stays open: a program never says that a packet was its last.
-    std::mem::forget(used);
-    let (address, _) = kernel::address(fd, &name).ok()?;
-    let mtu = kernel::mtu(fd, &name).unwrap_or(1500);
-    Some(Out { link, address, mtu })
 }
 
 /// The program's packet behind a header as the kernel makes it.

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::filter::{self, About, Insn};
+use crate::filter::{self, FilterContext, Insn};
 use crate::frame::{self, Frame, Meta};
 use crate::sys::kernel;
 use crate::tpacket::RxMap;
@@ -23,10 +23,10 @@ pub(crate) struct Counts {
 
 /// What a socket wants to receive, and how it looks there.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wish {
+pub(crate) struct ReceiveSpec {
     /// In host order; [`frame::ALL`] for all.
     pub(crate) protocol: u16,
-    pub(crate) about: About,
+    pub(crate) context: FilterContext,
     /// Address of the interface.
     pub(crate) own: [u8; 6],
 }
@@ -35,7 +35,7 @@ pub(crate) struct Wish {
 #[derive(Debug)]
 pub(crate) struct Receiver {
     pub(crate) id: u64,
-    pub(crate) wish: Wish,
+    pub(crate) spec: ReceiveSpec,
     pub(crate) filter: Option<Arc<[Insn]>>,
     pub(crate) fanout: Option<Fanout>,
     /// `PACKET_IGNORE_OUTGOING`.
@@ -67,12 +67,12 @@ pub(crate) struct Fanout {
 
 impl Receiver {
     /// For a socket that sleeps on `port`.
-    pub(crate) fn new(id: u64, wish: Wish, port: &[RawFd], buffer: usize) -> Result<Self, c_int> {
+    pub(crate) fn new(id: u64, spec: ReceiveSpec, port: &[RawFd], buffer: usize) -> Result<Self, c_int> {
         let alarm = kernel::eventfd()?;
         let watch = kernel::watch(&[port, &[alarm.as_raw_fd()]].concat())?;
         let mut made = Self {
             id,
-            wish,
+            spec,
             filter: None,
             fanout: None,
             ignores_sent: false,
@@ -117,19 +117,19 @@ impl Receiver {
     /// Whether it sees what other sockets send.
     pub(crate) fn is_tap(&self) -> bool {
         let refused = self.filter.as_ref().is_some_and(|f| filter::refuses_sent(f));
-        self.wish.protocol == frame::ALL && self.fanout.is_none() && !self.ignores_sent && !refused
+        self.spec.protocol == frame::ALL && self.fanout.is_none() && !self.ignores_sent && !refused
     }
 
     /// The frame with the length that the filter wants, if it wants it.
     #[inline]
     pub(crate) fn wants<'a>(&self, frame: &Frame<'a>) -> Option<Frame<'a>> {
-        if self.wish.protocol != frame::ALL && self.wish.protocol != frame.meta.protocol {
+        if self.spec.protocol != frame::ALL && self.spec.protocol != frame.meta.protocol {
             return None;
         }
         let mut frame = *frame;
         if let Some(program) = &self.filter {
-            let hide = if self.wish.about.dgram { frame::HEADER } else { 0 };
-            let snap = filter::run(program, &frame, self.wish.about) as usize;
+            let hide = if self.spec.context.dgram { frame::HEADER } else { 0 };
+            let snap = filter::run(program, &frame, self.spec.context) as usize;
             if snap == 0 {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! What is said on standard error: failures that change what the program does, and on request a summary at exit.
+//! Lines on standard error: failures that change what the program does, and on request a summary at exit.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -4,31 +4,26 @@ use std::ffi::c_int;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use ringway_shim::Coalesce;
-
-use crate::config::Config;
-use crate::filler;
-use crate::filter::{About, Insn};
-use crate::link::{Inner, Link, Use};
-use crate::receiver::{Fanout, Wish};
-use crate::report;
+use crate::filter::{FilterContext, Insn};
+use crate::inlet::Inlet;
+use crate::link::LinkState;
+use crate::options::Options;
+use crate::receiver::{Fanout, ReceiveSpec};
+use crate::route::{Route, Way};
+use crate::sys::kernel::{self, KernelSocket};
 use crate::sys::ring::Mapping;
-use crate::sys::{kernel, table};
 use crate::tpacket::{Geometry, RxMap, TxMap};
+use crate::{report, ring_filler};
 
-/// A protocol that no frame has (IEEE 802 reserves it): the kernel's socket of a mapped interface is bound to it, so that
-/// it receives nothing, and everything that needs a bound socket works.
+/// A protocol that no frame has (IEEE 802 reserves it). The kernel's socket of a mapped interface is bound to it: it receives nothing, and
+/// everything that needs a bound socket works.
 const NOTHING: u16 = 0xffff;
-
-/// How long a stream stops when it leaves the kernel's socket for a port.
-const CHANGE: Duration = Duration::from_millis(1);
 
 pub(crate) const NO_EBPF: &str =
     "a packet socket of a mapped interface can't run an eBPF filter; attach a classic one";
 
-/// Events that frames to read cause, and those that go with them to the descriptor that tells of frames.
+/// Events that frames to read cause, and flags that go with them to the descriptor that reports frames.
 pub(crate) const INPUT: u32 = (libc::EPOLLIN | libc::EPOLLRDNORM) as u32;
 pub(crate) const READ: u32 = INPUT | (libc::EPOLLET | libc::EPOLLONESHOT | libc::EPOLLWAKEUP) as u32;
 
@@ -46,14 +41,6 @@ static MAPS: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub(crate) fn maps() -> u32 {
     MAPS.load(Acquire)
-}
-
-/// Whether waiting has to look at sockets that receive from ports: how many there are.
-static RECEIVING: AtomicU32 = AtomicU32::new(0);
-
-#[inline]
-pub(crate) fn receiving() -> u32 {
-    RECEIVING.load(Acquire)
 }
 
 /// A packet socket. Descriptors that were made by dup are names of one.
@@ -75,6 +62,8 @@ pub(crate) struct Socket {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) dgram: bool,
+    /// As of the socket.
+    isolated: bool,
     /// As told to `socket` or `bind`, in host order.
     pub(crate) protocol: u16,
     /// The interface it is bound to; 0 for none.
@@ -101,33 +90,6 @@ pub(crate) struct Watched {
     pub(crate) data: u64,
 }
 
-/// Options that change what calls do.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Options {
-    pub(crate) auxdata: bool,
-    pub(crate) vnet: bool,
-    pub(crate) stamps: Stamps,
-    /// `SO_TIMESTAMPING`, as far as it asks for the time at which a frame came.
-    pub(crate) stamping: Option<c_int>,
-    /// `PACKET_VERSION`.
-    pub(crate) version: c_int,
-    /// `PACKET_RESERVE`.
-    pub(crate) reserve: u32,
-    /// `PACKET_IGNORE_OUTGOING`.
-    pub(crate) ignores_sent: bool,
-    /// `PACKET_TX_HAS_OFF`.
-    pub(crate) tx_offset: bool,
-}
-
-/// Whether a received message has its time beside it, and in which kind of message.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Stamps {
-    #[default]
-    None,
-    Micros(c_int),
-    Nanos(c_int),
-}
-
 /// Mapped rings that the program asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
@@ -136,70 +98,6 @@ pub(crate) struct Rings {
     mapping: Option<Mapping>,
     /// Where the program stands in its tx ring, once it is served.
     pub(crate) sender: Option<TxMap>,
-}
-
-/// The place of a socket among those that receive from a port.
-#[derive(Debug)]
-pub(crate) struct Inlet {
-    pub(crate) link: Use,
-    pub(crate) id: u64,
-}
-
-impl Drop for Inlet {
-    fn drop(&mut self) {
-        RECEIVING.fetch_sub(1, AcqRel);
-        self.link.lock().remove(self.id);
-    }
-}
-
-/// Where frames for an interface go.
-#[derive(Debug)]
-pub(crate) struct Route {
-    index: c_int,
-    name: String,
-    pub(crate) mtu: usize,
-    pub(crate) address: [u8; 6],
-    pub(crate) hardware: u16,
-    pub(crate) way: Way,
-}
-
-#[derive(Debug)]
-pub(crate) enum Way {
-    /// To the port that stands for the interface.
-    Mapped(Use),
-    /// To the interface itself: by the kernel's socket, and by a port that only sends once that pays.
-    Plain(Stream),
-    Sender(Use),
-    Kernel,
-}
-
-/// Frames that the kernel sends, as long as it does.
-#[derive(Debug)]
-pub(crate) struct Stream {
-    rule: Coalesce,
-    dense: usize,
-}
-
-impl Stream {
-    /// Frames of a dense stream from which on a port is opened for it.
-    const PAYS: usize = 64;
-
-    /// Frames of one call that are a stream, however far it is from the one before.
-    const BURST: usize = 32;
-
-    fn new() -> Self {
-        Self { rule: Coalesce::new(Config::get().bound), dense: 0 }
-    }
-
-    /// Notes a frame that is sent in a call of `frames`, `usize::MAX` for what waits in a mapped ring. Whether it is part of a
-    /// stream that is long enough.
-    #[inline]
-    fn pays(&mut self, frames: usize) -> bool {
-        let dense = frames >= Self::BURST || self.rule.bound().is_some() && self.rule.waits(Instant::now());
-        let step = (frames / Self::BURST).max(1);
-        self.dense = if dense { self.dense.saturating_add(step) } else { 0 };
-        self.dense >= Self::PAYS
-    }
 }
 
 impl Socket {
@@ -249,6 +147,7 @@ impl Socket {
 
     pub(crate) fn set_isolated(&self) {
         self.isolated.store(true, Relaxed);
+        self.state().isolated = true;
     }
 
     #[inline]
@@ -283,7 +182,7 @@ impl Socket {
             return Err(libc::EOPNOTSUPP);
         }
         // A failure leaves all as it was.
-        kernel::bind(fd, index, if mapped { NOTHING } else { wanted })?;
+        kernel::bind(state.kernel_socket(fd), index, if mapped { NOTHING } else { wanted })?;
         (state.bound, state.protocol) = (index, wanted);
         state.hidden = mapped || state.hidden && wanted == 0;
         let received = state.inlet.take().is_some();
@@ -295,17 +194,25 @@ impl Socket {
         state.look_again(fd, received);
         Ok(mapped)
     }
-}
 
-/// A process without CAP_NET_RAW has mapped interfaces only.
-fn refuse_plain(interface: &str) -> c_int {
-    report::say(&format!(
-        "packet sockets of {interface} need CAP_NET_RAW; map it to a port of a switch that is yours (--map {interface}=SWITCH:PORT)"
-    ));
-    libc::EPERM
+    /// Fills the mapped ring unless the program sees to that; whether it did. `None` for a socket without such a ring.
+    fn fill_ring(&self, looked: bool) -> Option<bool> {
+        let state = self.state();
+        let inlet = state.inlet.as_ref()?;
+        let mut inner = inlet.link.lock();
+        inner.receiver(inlet.id)?.map.as_ref()?;
+        let spins = !looked && inner.asleep == 0 && inner.open.is_some();
+        // If the port fails, the program's next call returns the error.
+        Some(spins && inner.has(inlet.id).is_ok())
+    }
 }
 
 impl State {
+    /// The kernel's socket under the descriptor.
+    pub(crate) fn kernel_socket(&self, fd: RawFd) -> KernelSocket {
+        KernelSocket { fd, isolated: self.isolated }
+    }
+
     /// Where frames for interface `index` go; `None` when there is no such interface.
     pub(crate) fn route(&mut self, fd: RawFd, index: c_int) -> Option<Result<&mut Route, c_int>> {
         if let Some(at) = self.routes.iter().position(|r| r.index == index) {
@@ -314,21 +221,10 @@ impl State {
         if index <= 0 {
             return None;
         }
-        let name = kernel::interface_name(fd, index).ok()?;
-        let way = match Config::get().port_of(&name) {
-            None if table::is_isolated(fd) => return Some(Err(refuse_plain(&name))),
-            None => Way::Plain(Stream::new()),
-            Some(port) => match Link::open(port, false) {
-                Ok(link) => Way::Mapped(link),
-                Err(code) => return Some(Err(code)),
-            },
-        };
-        let mtu = kernel::mtu(fd, &name).unwrap_or(1500);
-        let (address, hardware) = kernel::address(fd, &name).unwrap_or_default();
-        // Frames of loopback and of other interfaces without Ethernet headers are the kernel's business.
-        let way =
-            if matches!(way, Way::Plain(_)) && hardware != libc::ARPHRD_ETHER { Way::Kernel } else { way };
-        self.routes.push(Route { index, name, mtu, address, hardware, way });
+        match Route::find(self.kernel_socket(fd), index)? {
+            Ok(route) => self.routes.push(route),
+            Err(code) => return Some(Err(code)),
+        }
         self.routes.last_mut().map(Ok)
     }
 
@@ -340,12 +236,11 @@ impl State {
         let dgram = self.dgram;
         let Some(Ok(route)) = self.route(fd, index) else { return Ok(()) };
         let Way::Mapped(link) = &route.way else { return Ok(()) };
-        let about = About { index: index as u32, hardware: route.hardware, dgram };
-        let wish = Wish { protocol, about, own: route.address };
+        let context = FilterContext { index: index as u32, hardware: route.hardware, dgram };
+        let spec = ReceiveSpec { protocol, context, own: route.address };
         let link = link.share();
-        let id = link.ready()?.add(wish, kernel::receive_buffer(fd))?;
-        RECEIVING.fetch_add(1, AcqRel);
-        self.inlet = Some(Inlet { link, id });
+        let id = link.ready()?.add(spec, kernel::receive_buffer(fd))?;
+        self.inlet = Some(Inlet::new(link, id));
         self.settle();
         Ok(())
     }
@@ -360,11 +255,11 @@ impl State {
             r.filter = self.filter.clone();
             r.fanout = self.fanout;
             r.ignores_sent = self.options.ignores_sent;
-            let about = r.wish.about;
+            let context = r.spec.context;
             match (&r.map, map) {
                 (None, Some(map)) => {
-                    r.map = Some(map.from(about.index, about.hardware));
-                    filler::start();
+                    r.map = Some(map.from(context.index, context.hardware));
+                    ring_filler::start(fill_all);
                 }
                 (Some(_), None) => r.map = None,
                 _ => {}
@@ -410,55 +305,15 @@ impl State {
     }
 
     /// Runs `f` on the link and the place of the socket there.
-    pub(crate) fn with_inlet<R>(&self, f: impl FnOnce(&mut Inner, u64) -> R) -> Option<R> {
+    pub(crate) fn with_inlet<R>(&self, f: impl FnOnce(&mut LinkState, u64) -> R) -> Option<R> {
         let inlet = self.inlet.as_ref()?;
         let mut inner = inlet.link.lock();
         Some(f(&mut inner, inlet.id))
     }
 }
 
-impl Route {
-    /// The link that takes a frame for this interface, in a call of `frames`; `None` for the kernel.
-    #[inline]
-    pub(crate) fn link(&mut self, frames: usize) -> Option<&Use> {
-        if let Way::Plain(stream) = &mut self.way
-            && stream.pays(frames)
-        {
-            self.change();
-        }
-        match &self.way {
-            Way::Mapped(link) | Way::Sender(link) => Some(link),
-            _ => None,
-        }
-    }
-
-    #[cold]
-    fn change(&mut self) {
-        // One ring will do, unless its name is that of another interface.
-        let one = format!("{}-0", self.name);
-        let name = if kernel::exists(&one) { &self.name } else { &one };
-        self.way = match Link::sender(&format!("ebpf:{name}")) {
-            Ok(None) => return,
-            // Frames that fit into several buffers only, some drivers take from the kernel alone.
-            Ok(Some(link)) if link.longest() < self.mtu + crate::frame::HEADER => Way::Kernel,
-            Ok(Some(link)) => {
-                // What the kernel still has of frames sent before leaves before what follows.
-                std::thread::sleep(CHANGE);
-                Way::Sender(link)
-            }
-            Err(_) => Way::Kernel,
-        };
-    }
-
-    /// Whether a frame of `len` bytes with this type is too long for the interface; a tag is extra. Asks again for an MTU
-    /// that may have grown.
-    #[inline]
-    pub(crate) fn too_long(&mut self, fd: RawFd, len: usize, tagged: bool) -> bool {
-        let more = crate::frame::HEADER + if tagged { 4 } else { 0 };
-        if len <= self.mtu + more {
-            return false;
-        }
-        self.mtu = kernel::mtu(fd, &self.name).unwrap_or(self.mtu);
-        len > self.mtu + more
-    }
+/// Whether any ring was filled; `None` when there are none.
+fn fill_all(looked: bool) -> Option<bool> {
+    let nth = |i| all().get(i).copied();
+    (0..).map_while(nth).filter_map(|s| s.fill_ring(looked)).reduce(|a, b| a | b)
 }

@@ -177,7 +177,7 @@ pub(super) fn leave(name: &str, interface: &str, console: Console) -> Result<(),
     match router.health().controller {
         Some(_) => drop(Ask::open(name, PATIENCE)?.ask(&Request::Leave { interface: interface.to_owned() })?),
         None => {
-            router.unwant(interface);
+            router.intended_members().cancel(interface);
             router.remove_member(interface)?;
         }
     }

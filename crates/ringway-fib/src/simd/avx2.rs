@@ -45,7 +45,7 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// The leaves of 8 slots (0 to 255) of 8 nodes.
 ///
 /// # Safety
-/// As for [`burst4`]; `handles` are those of published nodes of the table whose words these are.
+/// As for [`burst4`]; `handles` name published nodes of the table whose words these are.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn node_leaves(words: *const i64, handles: __m256i, slots: __m256i) -> __m256i {

@@ -33,10 +33,10 @@ pub(super) unsafe fn burst4(memory: &Memory, addrs: &[u32], next_hops: &mut [u16
 /// The next hops of 16 addresses, 16 bits each.
 ///
 /// # Safety
-/// As for [`burst4`]; `root` and `words` are those of one table.
+/// As for [`burst4`]; `root` and `words` belong to one table.
 #[inline(always)] // into a function with these instructions, which the attribute for them rules out
 unsafe fn group(root: *const i32, words: *const i32, addrs: __m512i) -> __m256i {
-    // SAFETY: an entry of the root for any 16 bits. Handles in the root and in leaves are those of published nodes.
+    // SAFETY: an entry of the root for any 16 bits. Handles in the root and in leaves name published nodes.
     unsafe {
         let byte = _mm512_set1_epi32(0xff);
         let tops = _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<16>(addrs), root);
@@ -54,7 +54,7 @@ unsafe fn group(root: *const i32, words: *const i32, addrs: __m512i) -> __m256i 
 /// The leaves of 16 slots (0 to 255) of 16 nodes, in the lanes of `wanted`; other lanes are 0.
 ///
 /// # Safety
-/// As for [`group`]; `handles` are those of published nodes in the lanes of `wanted`.
+/// As for [`group`]; `handles` name published nodes in the lanes of `wanted`.
 #[inline(always)]
 unsafe fn node_leaves(words: *const i32, handles: __m512i, slots: __m512i, wanted: __mmask16) -> __m512i {
     // SAFETY: a node has 8 bytes for each quarter, then a byte for each: the quarter of a slot is below 4. The run is one of its

@@ -1,8 +1,8 @@
 //! IPv6 with AVX-512: groups of 64 addresses, step by step.
 //!
-//! Which form an address needs next, a node or a bucket, is random. So each step sorts the addresses into a list for nodes, of
-//! which 8 are looked at together, and one for buckets, whose keys are compared at once; there is no branch for an address. What
-//! an address needs next is asked for when it is put on a list, and used once all others were looked at.
+//! Which form an address needs next, a node or a bucket, is random. So each step sorts the addresses into a list for nodes and
+//! one for buckets. 8 nodes are looked at together, and all keys of a bucket are compared at once. There is no branch for an address. Its next
+//! form is prefetched when it is put on a list, and used once all others were looked at.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -109,7 +109,7 @@ impl List {
     }
 }
 
-/// Those that need a node and those that need a bucket.
+/// Addresses that need a node, and addresses that need a bucket.
 #[derive(Debug)]
 struct Lists {
     nodes: List,
@@ -189,7 +189,7 @@ struct Walk {
     words: *const i32,
     /// The leaves of all places.
     found: [u32; ROOM],
-    /// Those that need the second node of a step, then those whose leaf in it was located.
+    /// Addresses that need the second node of a step, then addresses whose leaf in it was located.
     lower: List,
     located: List,
 }
@@ -395,11 +395,11 @@ unsafe fn slots(addrs: __m512i, shift: u32) -> __m512i {
     }
 }
 
-/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, in the lanes of `wanted`: bytes of the words, the head of a node not
-/// counted, and their widths.
+/// Where the leaves of 8 slots (0 to 255) of 8 nodes are, in the lanes of `wanted`, and their widths. Places are bytes of the words; the
+/// head of a node does not count.
 ///
 /// # Safety
-/// As for [`burst6`]; `handles` are those of published nodes in the lanes of `wanted`.
+/// As for [`burst6`]; `handles` name published nodes in the lanes of `wanted`.
 #[inline(always)]
 unsafe fn locate(
     words: *const i32,
@@ -407,8 +407,8 @@ unsafe fn locate(
     slots: __m512i,
     wanted: __mmask8,
 ) -> (__m256i, __m256i) {
-    // SAFETY: a node has 8 bytes for each quarter, then a byte for each, of which a gather reads 4 more: the quarter of a slot is
-    // below 4, and a node has a leaf at least, or the tail of the words follows.
+    // SAFETY: a node has 8 bytes for each quarter, then a byte for each, of which a gather reads 4 more. The quarter of a slot is
+    // below 4. A node has a leaf at least, or the tail of the words follows.
     unsafe {
         let zero = _mm512_setzero_si512();
         let handles = _mm512_cvtepu32_epi64(handles);

@@ -8,7 +8,7 @@
 //! * Root entries and leaves do change meanwhile. Each store is one aligned word, and of what a load brings only bits of one such
 //!   word are used.
 //! * Loads that are wider than what they are for stay inside the tail at the end of the memory.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "vector loads take addresses")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -18,12 +18,10 @@ mod avx512;
 mod avx512_v6;
 #[cfg(target_arch = "x86_64")]
 mod bmi;
-mod choice;
 mod scalar;
 mod scalar_v6;
 
 use std::fmt;
-use std::sync::OnceLock;
 
 use super::memory::Memory;
 use scalar::Steps;
@@ -31,7 +29,7 @@ use scalar::Steps;
 /// The instructions that bursts are looked up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// Those of any processor.
+    /// Instructions of any processor.
     Scalar,
     /// x86-64 with AVX2 and POPCNT. IPv6 is looked up as with `Scalar`.
     Avx2,
@@ -45,7 +43,7 @@ impl Isa {
         [Self::Scalar, Self::Avx2, Self::Avx512].into_iter().filter(|isa| isa.is_available()).collect()
     }
 
-    /// The widest that this processor can run; what is the fastest is measured by [`Fib::reader`](super::Fib::reader).
+    /// The widest that this processor can run; [`Fib::reader`](super::Fib::reader) measures which is the fastest.
     pub fn best() -> Self {
         Self::available().into_iter().max().unwrap_or(Self::Scalar)
     }
@@ -80,18 +78,6 @@ impl fmt::Display for Isa {
             Self::Avx512 => "AVX-512",
         })
     }
-}
-
-/// The fastest instructions for IPv4 bursts: measured once, which takes some 30 ms.
-pub(super) fn fastest4() -> Isa {
-    static CHOSEN: OnceLock<Isa> = OnceLock::new();
-    choice::fastest::<u32>(&CHOSEN, 120_000)
-}
-
-/// The fastest instructions for IPv6 bursts, where only AVX-512 makes a difference.
-pub(super) fn fastest6() -> Isa {
-    static CHOSEN: OnceLock<Isa> = OnceLock::new();
-    if Isa::best() < Isa::Avx512 { Isa::best() } else { choice::fastest::<u128>(&CHOSEN, 40_000) }
 }
 
 /// The next hop of an IPv4 address.
@@ -154,7 +140,7 @@ fn has_bmi() -> bool {
     is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2")
 }
 
-/// The walk of any processor, which those with better instructions pass by.
+/// The walk of any processor, which processors with better instructions pass by.
 #[cfg(test)]
 pub(super) mod portable {
     use super::super::memory::Memory;

@@ -107,7 +107,7 @@ impl Steps for Forms<'_> {
 pub(super) fn burst4<S: Steps>(steps: S, root: &[AtomicU32; ROOT], addrs: &[u32], next_hops: &mut [u16]) {
     let (trains, addrs) = addrs.as_chunks::<TRAIN>();
     let (next_hops_of_trains, next_hops) = next_hops.as_chunks_mut::<TRAIN>();
-    // The next train's nodes are asked for before those of this one are looked at.
+    // The next train's nodes are prefetched before the nodes of this one are looked at.
     let mut ahead = [Train::NONE; 2];
     if let Some(addrs) = trains.first() {
         ahead[0].start(steps, root, addrs);

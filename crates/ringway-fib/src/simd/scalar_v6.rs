@@ -21,7 +21,7 @@ const GROUP: usize = 64;
 /// Addresses that are compared with each other: packets come in trains.
 const TRAIN: usize = 8;
 
-/// Steps of 16 bits that are made by lists, behind those of the root and the first one; prefixes are rarely longer than that.
+/// Steps of 16 bits that are made by lists, behind the root and the first step; prefixes are rarely longer than that.
 const LISTED: u32 = 2;
 
 /// The next hops of IPv6 addresses; both slices are equally long.
@@ -90,10 +90,10 @@ struct Group {
     keys: [u64; GROUP],
     /// How far each came.
     leaves: [u32; GROUP],
-    /// Those that need a node next, and those that need a bucket.
+    /// Addresses that need a node next, and addresses that need a bucket.
     nodes: List,
     buckets: List,
-    /// Those that need the second node of a step.
+    /// Addresses that need the second node of a step.
     lower: List,
 }
 
@@ -218,7 +218,7 @@ impl Group {
             add(&mut self.lower, &mut lower, with_handle(entry, leaf), leaf >> 31);
         }
         self.lower[..lower].iter().for_each(|&entry| steps.expect_node(handle(entry)));
-        // The lists are filled anew behind where they are read.
+        // The lists are filled again behind the place where they are read.
         let mut next = Lens::default();
         for k in 0..lens.buckets {
             let entry = self.buckets[k & (GROUP - 1)];

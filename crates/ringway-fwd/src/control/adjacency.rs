@@ -71,8 +71,8 @@ impl Verdict {
 /// | 48 | 8 | 0 |
 /// | 56 | 8 | version: odd while the entry is being written |
 ///
-/// A neighbour's new link address is one store of 8 bytes, at 16. For other changes the version is made odd, the words are stored, and
-/// it is made even: a reader that finds it odd, or different before and behind its reading, reads again.
+/// A neighbour's new link address is one store of 8 bytes, at 16. For other changes the writer makes the version odd, stores the words, and
+/// makes it even. A reader that finds it odd, or different before and behind its reading, reads again.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Adjacency {
     words: [u64; WORDS],

@@ -1,6 +1,6 @@
 //! Messages as another library writes them, read by ours.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netlink_packet_core::{Emitable, NLM_F_CREATE};
 use netlink_packet_route::AddressFamily;
@@ -15,7 +15,10 @@ use netlink_packet_route::route::{
 };
 use proptest::prelude::*;
 
+use ringway_fib::Prefix;
+
 use super::*;
+use crate::control::event::{Hop, Kind, Net, Path, Route, Via};
 
 fn bytes(message: &impl Emitable) -> Vec<u8> {
     let mut bytes = vec![0; message.buffer_len()];

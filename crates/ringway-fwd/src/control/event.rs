@@ -177,7 +177,7 @@ pub struct Route {
 pub enum Mode {
     /// There was none of the same prefix, TOS and metric.
     New,
-    /// Before those of the same prefix, TOS and metric.
+    /// Before the routes of the same prefix, TOS and metric.
     First,
     /// Behind them, as in a dump.
     Append,
@@ -243,7 +243,7 @@ pub enum Event {
     Neighbour(Neighbour),
     /// It can't any more: interface and address.
     NeighbourGone(u32, IpAddr),
-    /// A route is there. Those of IPv6 with several hops come with all of them.
+    /// A route is there. A route of IPv6 with several hops comes with all of them.
     Route(Route, Mode),
     /// A route is gone, or some hops of one of IPv6.
     RouteGone(Route),

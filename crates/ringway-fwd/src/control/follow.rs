@@ -1,24 +1,18 @@
-//! Follows the kernel: reads its tables, hears of changes, reads anew when in doubt.
+//! Follows the kernel: reads its tables, takes changes in, and reads all again after an inconsistency.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use super::ControlError;
-use super::decode::hash;
-use super::event::{Event, Family, Net};
-use super::later::{Later, Loss, Touched};
-use super::pieces::{Alive, PIECE, beating};
-use super::socket::{Asking, Changing, Dump, Heard};
-use super::state::{Changes, Doubt, State};
-use super::tables::item;
-
-/// Readings of the tables before giving up because they change all the time.
-const TRIES: u32 = 8;
-
-/// Readings that are begun again when an IPv6 route changed meanwhile.
-const PATIENT: u32 = 4;
+use super::backlog::{Backlog, Loss, Touched};
+use super::changes::Changes;
+use super::event::Event;
+use super::health::Health;
+use super::pulse::Pulse;
+use super::reading::{Reading, TableReader};
+use super::socket::{ChangeSocket, QuerySocket, SocketState};
+use super::state::State;
 
 /// Datagrams read by one call of [`Follower::poll`].
 const BURST: u32 = 4096;
@@ -28,7 +22,7 @@ const BURST: u32 = 4096;
 pub struct Options {
     /// Bytes for messages that wait to be read. More needs privilege than `net.core.rmem_max`.
     pub buffer: usize,
-    /// How often the kernel's tables and ours are compared.
+    /// How often the kernel's tables and their copy are compared.
     pub check_every: Duration,
     /// Least time from one reading of all tables to the next.
     pub pause: Duration,
@@ -52,32 +46,6 @@ pub enum Check {
     Busy,
 }
 
-/// How following goes; numbers only grow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Health {
-    /// Whether the last comparison or reading found the kernel's tables equal to ours (`fib_in_sync`), and no doubt came up since.
-    pub in_sync: bool,
-    /// Changes taken in.
-    pub events: u64,
-    /// Readings of all tables.
-    pub syncs: u64,
-    /// Times that messages were lost because the socket's buffer was full.
-    pub overruns: u64,
-    /// Changes that did not fit what was told before.
-    pub doubts: u64,
-    /// The last of them.
-    pub doubt: Option<Doubt>,
-    /// Readings begun again because tables changed.
-    pub restarts: u64,
-    /// Comparisons.
-    pub checks: u64,
-    /// Comparisons that found a difference, which was then repaired.
-    pub repairs: u64,
-    /// How long the last reading took.
-    pub sync_time: Duration,
-}
-
 /// The kernel's tables, kept up to date, of the network namespace of the thread that opened it.
 ///
 /// Call [`poll`](Self::poll) when the descriptor is readable, and when [`wait`](Self::wait) is over. What it returns goes to
@@ -85,57 +53,46 @@ pub struct Health {
 ///
 /// ```no_run
 /// use std::time::Instant;
-/// use ringway_fwd::control::{Follower, Options};
-/// let mut follower = Follower::open(Options::default())?;
-/// let changes = follower.poll(Instant::now())?;
+/// use ringway_fwd::control::{Follower, Options, Pulse};
+/// let mut follower = Follower::open(Options::default(), &mut Pulse::none())?;
+/// let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
 /// println!("{} routes, {}", follower.state().routes(), changes.is_empty());
 /// # Ok::<(), ringway_fwd::control::ControlError>(())
 /// ```
 #[derive(Debug)]
 pub struct Follower {
-    changing: Changing,
-    asking: Asking,
+    pub(super) changes_socket: ChangeSocket,
+    pub(super) queries: QuerySocket,
     options: Options,
-    state: State,
+    pub(super) state: State,
     changes: Changes,
-    health: Health,
+    pub(super) health: Health,
     /// All is to be read again, once the pause is over.
-    doubtful: bool,
+    pub(super) must_resync: bool,
     synced: Instant,
     /// When the tables are to be compared.
     due: Instant,
 }
-
-/// For each family and route, what it is of and its item of the digest.
-type Items = [Vec<(u64, u64)>; 2];
 
 impl Follower {
     /// Opens sockets and reads all tables.
     ///
     /// # Errors
     /// [`ControlError::Os`] when the system refuses a socket or a table, [`ControlError::Restless`] when tables do not hold still.
-    pub fn open(options: Options) -> Result<Self, ControlError> {
-        Self::open_alive(options, &mut || {})
-    }
-
-    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_alive(options: Options, alive: &mut dyn FnMut()) -> Result<Self, ControlError> {
+    pub fn open(options: Options, pulse: &mut Pulse<'_>) -> Result<Self, ControlError> {
         let now = Instant::now();
         let mut follower = Self {
-            changing: Changing::open(options.buffer)?,
-            asking: Asking::open()?,
+            changes_socket: ChangeSocket::open(options.buffer)?,
+            queries: QuerySocket::open()?,
             options,
             state: State::default(),
             changes: Changes::default(),
             health: Health::default(),
-            doubtful: false,
+            must_resync: false,
             synced: now,
             due: now,
         };
-        follower.sync_alive(alive)?;
+        follower.sync(pulse)?;
         Ok(follower)
     }
 
@@ -151,32 +108,24 @@ impl Follower {
 
     /// How long to wait for the descriptor before [`poll`](Self::poll) is due all the same.
     pub fn wait(&self, now: Instant) -> Duration {
-        let due = if self.doubtful { self.synced + self.pause() } else { self.due };
+        let due = if self.must_resync { self.synced + self.pause() } else { self.due };
         due.saturating_duration_since(now)
     }
 
-    /// Takes in what the kernel told since, up to 4,096 messages; reads all tables again when some were lost or in doubt; compares
-    /// the tables when it is time to.
+    /// Takes in the kernel's changes since, up to 4,096 messages. Reads all tables again when messages were lost or do not fit. Compares the
+    /// tables when it is time to. `pulse` beats meanwhile: to read tables, or to look at all routes, may take seconds.
     ///
     /// Returns what may have changed for the data plane since the last call. A comparison or a reading that is due ends before that.
     ///
     /// # Errors
-    /// As [`open`](Self::open). The tables are then those of before, and the next call tries again.
-    pub fn poll(&mut self, now: Instant) -> Result<Changes, ControlError> {
-        self.poll_alive(now, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again, since to read tables or to look at all routes may take seconds.
-    ///
-    /// # Errors
-    /// As [`poll`](Self::poll).
-    pub fn poll_alive(&mut self, now: Instant, alive: &mut dyn FnMut()) -> Result<Changes, ControlError> {
-        self.hear(alive)?;
-        if self.doubtful && now >= self.synced + self.pause() {
-            self.sync_alive(alive)?;
+    /// As [`open`](Self::open). The tables then stay as they were, and the next call tries again.
+    pub fn poll(&mut self, now: Instant, pulse: &mut Pulse<'_>) -> Result<Changes, ControlError> {
+        self.read_socket(pulse)?;
+        if self.must_resync && now >= self.synced + self.pause() {
+            self.sync(pulse)?;
         }
-        if now >= self.due && !self.doubtful {
-            self.check_alive(alive)?;
+        if now >= self.due && !self.must_resync {
+            self.check(pulse)?;
         }
         Ok(std::mem::take(&mut self.changes))
     }
@@ -185,33 +134,20 @@ impl Follower {
     ///
     /// # Errors
     /// As [`open`](Self::open); then the old state stays.
-    pub fn sync(&mut self) -> Result<(), ControlError> {
-        self.sync_alive(&mut || {})
-    }
-
-    fn sync_alive(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
+    pub fn sync(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         let started = Instant::now();
-        // Reading drops what was told before: until it is done the old state lacks that.
-        (self.health.in_sync, self.doubtful) = (false, true);
-        let read = self.read_patiently(alive);
+        // Reading drops the changes that came before: until it is done the old state lacks them.
+        (self.health.in_sync, self.must_resync) = (false, true);
+        let Self { changes_socket, queries, health, .. } = self;
+        let read = TableReader { changes_socket, queries, health }.read_patiently(pulse);
         self.health.sync_time = started.elapsed();
         self.synced = Instant::now();
         let Reading { state, sure } = read?;
-        self.merge(state, alive);
+        self.merge(state, pulse);
         self.health.syncs += 1;
-        (self.health.in_sync, self.doubtful) = (sure, false);
+        (self.health.in_sync, self.must_resync) = (sure, false);
         self.due = self.synced + if sure { self.options.check_every } else { self.soon() };
         Ok(())
-    }
-
-    fn read_patiently(&mut self, alive: Alive<'_>) -> Result<Reading, ControlError> {
-        for attempt in 0..TRIES {
-            match self.read(attempt < PATIENT, alive)? {
-                Some(reading) => return Ok(reading),
-                None => self.health.restarts += 1,
-            }
-        }
-        Err(ControlError::Restless { tries: TRIES })
     }
 
     /// Has the kernel examine a neighbour, as if the host sent to it. The kernel does not see what the fast path sends: of a neighbour in use
@@ -220,7 +156,7 @@ impl Follower {
     /// # Errors
     /// [`ControlError::Os`] without that right, or when the kernel does not know the neighbour.
     pub fn examine(&mut self, dev: u32, addr: IpAddr) -> Result<(), ControlError> {
-        self.asking.examine(dev, addr)
+        self.queries.examine(dev, addr)
     }
 
     /// Compares digests of the kernel's tables and ours, and reads all tables again if they differ.
@@ -229,35 +165,27 @@ impl Follower {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn check(&mut self) -> Result<Check, ControlError> {
-        self.check_alive(&mut || {})
-    }
-
-    /// The same; `alive` is as for [`poll_alive`](Self::poll_alive).
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn check_alive(&mut self, alive: &mut dyn FnMut()) -> Result<Check, ControlError> {
+    pub fn check(&mut self, pulse: &mut Pulse<'_>) -> Result<Check, ControlError> {
         self.health.checks += 1;
         // a change that is in the dump, but told after it, looks like a difference the first time
-        let mut found = self.compare(alive)?;
+        let mut found = self.compare(pulse)?;
         if found == Check::Differs {
-            found = self.compare(alive)?;
+            found = self.compare(pulse)?;
         }
         self.due = Instant::now() + self.options.check_every;
         match found {
-            Check::Equal => self.health.in_sync = !self.doubtful,
+            Check::Equal => self.health.in_sync = !self.must_resync,
             Check::Busy => self.due = Instant::now() + self.soon(),
             Check::Differs => {
                 self.health.in_sync = false;
                 self.health.repairs += 1;
-                self.sync_alive(alive)?;
+                self.sync(pulse)?;
             }
         }
         Ok(found)
     }
 
-    /// After what could not be told.
+    /// How soon to compare again when a comparison could not tell.
     fn soon(&self) -> Duration {
         self.pause().min(self.options.check_every)
     }
@@ -267,64 +195,28 @@ impl Follower {
         self.options.pause.max(self.health.sync_time * 2)
     }
 
-    fn hear(&mut self, alive: Alive<'_>) -> Result<(), ControlError> {
+    pub(super) fn read_socket(&mut self, pulse: &mut Pulse<'_>) -> Result<(), ControlError> {
         for _ in 0..BURST {
-            let Self { changing, state, changes, health, .. } = self;
-            let mut doubt = None;
-            let heard = changing.hear(|event| {
+            let Self { changes_socket, state, changes, health, .. } = self;
+            let mut inconsistency = None;
+            let heard = changes_socket.read_datagram(|event| {
                 health.events += 1;
-                doubt = state.apply_alive(event, changes, alive).or(doubt);
+                inconsistency = state.apply(event, changes, pulse).or(inconsistency);
             })?;
-            alive();
-            doubt.into_iter().for_each(|doubt| self.note(Loss::Doubt(doubt)));
+            pulse.beat();
+            inconsistency.into_iter().for_each(|inconsistency| self.note(Loss::Inconsistency(inconsistency)));
             match heard {
-                Heard::More => {}
-                Heard::All => break,
-                Heard::Lost => self.note(Loss::Overrun),
-                Heard::Unread(why) => self.note(Loss::Doubt(why)),
+                SocketState::More => {}
+                SocketState::All => break,
+                SocketState::Lost => self.note(Loss::Overrun),
+                SocketState::Unread(why) => self.note(Loss::Inconsistency(why)),
             }
         }
         Ok(())
     }
 
-    /// All tables, and what happened while they were read; `None` if that has to be done again.
-    ///
-    /// The kernel finds its place again by counting when IPv6 routes change during their dump (`fib6_dump_table` of
-    /// net/ipv6/ip6_fib.c), and then may leave out others: such a dump is repeated if we are patient, and is not sure otherwise.
-    fn read(&mut self, patient: bool, alive: Alive<'_>) -> Result<Option<Reading>, ControlError> {
-        let (mut state, mut unused) = (State::default(), Changes::default());
-        let mut later = Later::default();
-        while self.changing.hear(drop)? != Heard::All {
-            alive(); // what is older than what is read now
-        }
-        for dump in Dump::SMALL.into_iter().chain(Dump::ROUTES) {
-            let take = |event| _ = state.apply(event, &mut unused);
-            let whole = self.asking.dump(dump, take, || later.hear(&mut self.changing, alive))?;
-            unused = Changes::default();
-            if !whole || patient && later.v6_routes() {
-                return Ok(None);
-            }
-        }
-        later.hear(&mut self.changing, alive)?;
-        if let Some(loss) = later.lost {
-            loss.count(&mut self.health);
-            return Ok(None);
-        }
-        let sure = !later.v6_routes() && !later.replaced();
-        if patient && !sure {
-            return Ok(None);
-        }
-        self.health.events += later.events.len() as u64;
-        for event in later.events {
-            alive();
-            state.apply_alive(event, &mut unused, alive); // what came before its part of the dump does not fit, and does no harm
-        }
-        state.ghosts.clear();
-        Ok(Some(Reading { state, sure }))
-    }
-
-    fn merge(&mut self, state: State, alive: Alive<'_>) {
-        let new = state.differences(&self.state, alive);
+    fn merge(&mut self, state: State, pulse: &mut Pulse<'_>) {
+        let new = state.differences(&self.state, pulse);
         self.changes.v4.extend(new.v4);
         self.changes.v6.extend(new.v6);
         self.changes.local6.extend(new.local6);
@@ -334,68 +226,14 @@ impl Follower {
         self.state = state;
     }
 
-    fn compare(&mut self, alive: Alive<'_>) -> Result<Check, ControlError> {
-        self.hear(alive)?;
-        let mut later = Later::default();
-        let asked = self.ask(&mut later, alive);
-        let v6_moved = later.v6_routes();
-        // However the asking ended: these changes are told once.
-        let Touched { routes: touched, neighbours, more } = self.take_in(later, alive);
-        let Some((probe, theirs)) = asked? else { return Ok(Check::Busy) };
-        if self.doubtful || more {
-            return Ok(Check::Busy);
-        }
-        let mut equal = |family| {
-            self.route_sum(family, &touched) == kernel_sum(&theirs[family as usize], &touched, alive)
-        };
-        Ok(match () {
-            () if probe.other_digest_but(&neighbours) != self.state.other_digest_but(&neighbours) => {
-                Check::Differs
-            }
-            () if !equal(Family::V4) => Check::Differs,
-            () if equal(Family::V6) => Check::Equal,
-            () if v6_moved => Check::Busy, // see `read`
-            () => Check::Differs,
-        })
-    }
-
-    /// The kernel's tables now: all but routes, and of each family's routes what they are of and their items; `None`
-    /// where they changed under a dump. What is told meanwhile goes to `later`.
-    fn ask(&mut self, later: &mut Later, alive: Alive<'_>) -> Result<Option<(State, Items)>, ControlError> {
-        let changing = &mut self.changing;
-        let mut meanwhile = |later: &mut Later| later.hear(changing, alive);
-        let (mut probe, mut unused) = (State::default(), Changes::default());
-        for dump in Dump::SMALL {
-            let take = |event| _ = probe.apply(event, &mut unused);
-            if !self.asking.dump(dump, take, || meanwhile(later))? {
-                return Ok(None);
-            }
-        }
-        let mut theirs = Items::default();
-        for dump in Dump::ROUTES {
-            let take = |event| {
-                if let Event::Route(route, _) = event {
-                    let path = hash(&route.path);
-                    let of = &mut theirs[route.path.family as usize];
-                    of.push((hash((route.table, route.net)), item(route.table, route.net, path)));
-                }
-            };
-            if !self.asking.dump(dump, take, || meanwhile(later))? {
-                return Ok(None);
-            }
-        }
-        meanwhile(later)?;
-        Ok(Some((probe, theirs)))
-    }
-
     /// Applies what came meanwhile.
-    fn take_in(&mut self, later: Later, alive: Alive<'_>) -> Touched {
-        let mut touched = Touched { more: later.lost.is_some(), ..Touched::default() };
-        if let Some(loss) = later.lost {
+    pub(super) fn apply_backlog(&mut self, backlog: Backlog, pulse: &mut Pulse<'_>) -> Touched {
+        let mut touched = Touched { more: backlog.lost.is_some(), ..Touched::default() };
+        if let Some(loss) = backlog.lost {
             self.note(loss);
         }
-        for event in later.events {
-            alive();
+        for event in backlog.events {
+            pulse.beat();
             self.health.events += 1;
             match &event {
                 Event::Route(route, _) | Event::RouteGone(route) => {
@@ -405,57 +243,31 @@ impl Follower {
                 Event::NeighbourGone(dev, addr) => _ = touched.neighbours.insert((*addr, *dev)),
                 _ => touched.more = true,
             }
-            if let Some(doubt) = self.state.apply_alive(event, &mut self.changes, alive) {
-                self.note(Loss::Doubt(doubt));
+            if let Some(inconsistency) = self.state.apply(event, &mut self.changes, pulse) {
+                self.note(Loss::Inconsistency(inconsistency));
             }
         }
         touched
     }
 
-    /// Something was missed: all is to be read anew.
+    /// Something was missed: all is to be read again.
     fn note(&mut self, loss: Loss) {
         loss.count(&mut self.health);
-        (self.health.in_sync, self.doubtful) = (false, true);
+        (self.health.in_sync, self.must_resync) = (false, true);
     }
-
-    /// The digest of our routes of a family, but for those of some prefixes.
-    fn route_sum(&self, family: Family, without: &HashSet<(u32, Net)>) -> u64 {
-        let routes = &self.state.routes;
-        let share = |(table, net): &(u32, Net)| -> u64 {
-            let ids = match net {
-                Net::V4(prefix) => routes.get(*table, *prefix),
-                Net::V6(prefix) => routes.get(*table, *prefix),
-            };
-            ids.iter().fold(0, |sum: u64, id| sum.wrapping_add(item(*table, *net, routes.paths.hash(*id))))
-        };
-        let without = without.iter().filter(|(_, net)| net.family() == family);
-        without.fold(self.state.route_digest(family), |sum, key| sum.wrapping_sub(share(key)))
-    }
-}
-
-fn kernel_sum(routes: &[(u64, u64)], without: &HashSet<(u32, Net)>, alive: Alive<'_>) -> u64 {
-    let without: HashSet<u64> = without.iter().map(hash).collect();
-    let counted = beating(routes, PIECE, alive).filter(|(key, _)| !without.contains(key));
-    counted.fold(0, |sum: u64, (_, item)| sum.wrapping_add(*item))
 }
 
 impl AsFd for Follower {
-    /// Readable when the kernel told something.
+    /// Readable when there are messages of the kernel.
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.changing.as_fd()
+        self.changes_socket.as_fd()
     }
-}
-
-/// All tables as read, and whether nothing can be missing.
-struct Reading {
-    state: State,
-    sure: bool,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::event::{Mode, Path, Route};
+    use crate::control::event::{Family, Mode, Net, Path, Route};
     use crate::control::{Kind, Via};
 
     fn blackhole(family: Family, net: Net, table: u32, metric: u32) -> Route {
@@ -469,8 +281,10 @@ mod tests {
     /// Reading needs no privilege: this looks at the namespace that the test runs in.
     #[test]
     fn a_difference_is_found_and_repaired() {
-        let mut follower = Follower::open(Options::default()).unwrap();
-        let sure = |f: &mut Follower| (0..100).map(|_| f.check().unwrap()).find(|c| *c != Check::Busy);
+        let mut follower = Follower::open(Options::default(), &mut Pulse::none()).unwrap();
+        let sure = |f: &mut Follower| {
+            (0..100).map(|_| f.check(&mut Pulse::none()).unwrap()).find(|c| *c != Check::Busy)
+        };
         assert_eq!(sure(&mut follower), Some(Check::Equal));
         for family in [Family::V4, Family::V6] {
             let net = match family {
@@ -478,7 +292,7 @@ mod tests {
                 Family::V6 => Net::V6("2001:db8::7/128".parse().unwrap()),
             };
             let ours = blackhole(family, net, 77, 3);
-            follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default());
+            follower.state.apply(Event::Route(ours, Mode::New), &mut Changes::default(), &mut Pulse::none());
             assert_eq!(sure(&mut follower), Some(Check::Differs));
             assert!(follower.health().in_sync, "repaired");
             assert!(follower.state().all_routes().all(|(table, ..)| table != 77));

@@ -11,9 +11,9 @@ pub const BUCKETS: usize = 256;
 /// The next hop of each bucket, 0 in a group without members.
 pub type Buckets = [u16; BUCKETS];
 
-/// Shares buckets out by weight. Members that stay keep their buckets as far as their share allows; a member that leaves or comes
-/// moves no flow but its own, as in the kernel's resilient groups (Documentation/networking/nexthop-group-resilient.rst) when
-/// all buckets are idle. Each member gets a bucket at least; there are at most [`BUCKETS`] of them.
+/// Shares buckets out by weight. Members that stay keep their buckets as far as their share allows. A member that leaves or comes moves no
+/// flow but its own, as in the kernel's resilient groups when all buckets are idle
+/// (Documentation/networking/nexthop-group-resilient.rst). Each member gets a bucket at least; there are at most [`BUCKETS`] of them.
 pub(super) fn assign(old: &Buckets, members: &[(u16, u32)]) -> Buckets {
     let mut room = shares(members);
     let mut new = [0; BUCKETS];

@@ -84,7 +84,7 @@ impl Numbers {
     /// The number of the host, which has one more use now.
     pub(super) fn host(&mut self) -> u16 {
         let number = self.numbers[&Target::Fixed(Verdict::Host)];
-        self.keep(number);
+        self.add_use(number);
         number
     }
 
@@ -94,7 +94,7 @@ impl Numbers {
     }
 
     /// One use more; returns whether it is the first.
-    fn keep(&mut self, number: u16) -> bool {
+    fn add_use(&mut self, number: u16) -> bool {
         let Some(slot) = self.slot_mut(number) else { return false };
         slot.uses += 1;
         slot.uses == 1
@@ -132,7 +132,7 @@ impl Numbers {
     ///
     /// # Errors
     /// No number or group is free; then nothing has changed.
-    pub(super) fn take(
+    pub(super) fn acquire(
         &mut self,
         target: &Target,
         like: u16,
@@ -140,14 +140,14 @@ impl Numbers {
         plane: &mut dyn Plane,
     ) -> Result<u16, ControlError> {
         if let Some(&number) = self.numbers.get(target) {
-            if self.keep(number) {
-                self.refresh(number, state, plane).inspect_err(|_| self.give(number))?;
+            if self.add_use(number) {
+                self.refresh(number, state, plane).inspect_err(|_| self.drop_use(number))?;
             }
             return Ok(number);
         }
-        let number = self.number()?;
+        let number = self.free_number()?;
         if let Some(next_hop) = NextHop::new(number) {
-            plane.begins(next_hop);
+            plane.reset_counters_for(next_hop);
         }
         let (entry, target) = (Adjacency::default(), target.clone());
         match target {
@@ -169,7 +169,7 @@ impl Numbers {
     }
 
     /// One use less.
-    pub(super) fn give(&mut self, number: u16) {
+    pub(super) fn drop_use(&mut self, number: u16) {
         let epoch = self.epoch;
         let Some(slot) = self.slot_mut(number) else { return };
         slot.uses -= 1;
@@ -182,7 +182,7 @@ impl Numbers {
     /// Brings an entry up to date.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// As [`acquire`](Self::acquire).
     pub(super) fn refresh(
         &mut self,
         number: u16,
@@ -238,7 +238,7 @@ impl Numbers {
         self.slots.get_mut(usize::from(number))?.as_mut()
     }
 
-    fn number(&mut self) -> Result<u16, ControlError> {
+    fn free_number(&mut self) -> Result<u16, ControlError> {
         if let Some(number) = self.free.pop() {
             return Ok(number);
         }
@@ -250,7 +250,7 @@ impl Numbers {
         Ok((self.slots.len() - 1) as u16)
     }
 
-    fn group(&mut self) -> Result<u32, ControlError> {
+    fn free_group(&mut self) -> Result<u32, ControlError> {
         if let Some(group) = self.free_groups.pop() {
             return Ok(group);
         }
@@ -261,7 +261,7 @@ impl Numbers {
         Ok(self.groups - 1)
     }
 
-    /// Makes entry and buckets what they should be, those of a new group after those of `like`.
+    /// Brings entry and buckets up to date. The buckets of a new group are made after the buckets of `like`.
     fn fill(
         &mut self,
         number: u16,
@@ -272,23 +272,25 @@ impl Numbers {
         let Some(target) = self.target(number).cloned() else { return Ok(()) };
         match state.content(&target) {
             Content::Plain(entry) => {
-                self.set(number, entry, None, plane);
+                self.replace(number, entry, None, plane);
                 Ok(())
             }
             Content::Group(ways) if ways.len() > BUCKETS => {
                 Err(ControlError::Members { members: ways.len() })
             }
             Content::Group(ways) => {
-                let members = self.take_members(&ways, state, plane)?;
+                let members = self.acquire_members(&ways, state, plane)?;
                 let of = |n| self.slot(n).and_then(|slot| slot.group.as_ref());
                 let buckets = of(number).or_else(|| of(like)).map_or([0; BUCKETS], |group| *group.buckets);
                 let group = match of(number).map(|group| group.number) {
                     Some(group) => group,
-                    None => self.group().inspect_err(|_| members.iter().for_each(|(n, _)| self.give(*n)))?,
+                    None => self
+                        .free_group()
+                        .inspect_err(|_| members.iter().for_each(|(n, _)| self.drop_use(*n)))?,
                 };
                 let buckets = Box::new(assign(&buckets, &members));
                 plane.buckets(group, &buckets);
-                self.set(
+                self.replace(
                     number,
                     Adjacency::group(group),
                     Some(Group { number: group, members, buckets }),
@@ -299,7 +301,7 @@ impl Numbers {
         }
     }
 
-    fn take_members(
+    fn acquire_members(
         &mut self,
         ways: &[(Way, u32)],
         state: &State,
@@ -307,12 +309,12 @@ impl Numbers {
     ) -> Result<Vec<(u16, u32)>, ControlError> {
         let mut members: Vec<(u16, u32)> = Vec::with_capacity(ways.len());
         for (way, weight) in ways {
-            let number = self.take(&Target::Hop(*way), 0, state, plane);
-            let number = number.inspect_err(|_| members.iter().for_each(|(n, _)| self.give(*n)))?;
+            let number = self.acquire(&Target::Hop(*way), 0, state, plane);
+            let number = number.inspect_err(|_| members.iter().for_each(|(n, _)| self.drop_use(*n)))?;
             match members.iter_mut().find(|(n, _)| *n == number) {
                 Some((_, sum)) => {
                     *sum += weight;
-                    self.give(number);
+                    self.drop_use(number);
                 }
                 None => members.push((number, *weight)),
             }
@@ -321,7 +323,7 @@ impl Numbers {
     }
 
     /// Exchanges what a number stands for.
-    fn set(&mut self, number: u16, entry: Adjacency, group: Option<Group>, plane: &mut dyn Plane) {
+    fn replace(&mut self, number: u16, entry: Adjacency, group: Option<Group>, plane: &mut dyn Plane) {
         let Some(slot) = self.slot_mut(number) else { return };
         let (was, old) =
             (std::mem::replace(&mut slot.entry, entry), std::mem::replace(&mut slot.group, group));
@@ -330,7 +332,7 @@ impl Numbers {
             self.write(plane, number);
         }
         if let Some(old) = old {
-            old.members.iter().for_each(|(n, _)| self.give(*n));
+            old.members.iter().for_each(|(n, _)| self.drop_use(*n));
             if keeps != Some(old.number) {
                 self.retired.push_back((self.epoch, Retired::Group(old.number)));
             }
@@ -357,7 +359,7 @@ impl Numbers {
             }
         }
         if let Some(group) = slot.group {
-            group.members.iter().for_each(|(n, _)| self.give(*n));
+            group.members.iter().for_each(|(n, _)| self.drop_use(*n));
             self.free_groups.push(group.number);
         }
         self.free.push(number);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::decode::hash;
+use super::attributes::hash;
 use super::event::Path;
 
 /// Number of a path.

@@ -31,7 +31,7 @@ pub trait Plane {
 
     /// The number of a next hop comes into use, before its first entry: what was counted for it so far is of another one. For a data plane
     /// that counts by number.
-    fn begins(&mut self, next_hop: NextHop) {
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
         let _ = next_hop;
     }
 
@@ -54,9 +54,11 @@ pub trait Plane {
     fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Result<(), FibError>;
 
     /// Long work goes on: called after each piece of it ([`PIECE`](super::PIECE)). A data plane that trusts its tables only as long as somebody looks
-    /// after them has its sign of life given here. `unplaced` is how much of what was tried so far has no room; what had none before may
-    /// not have been tried yet, so tables that were not whole are not to be called so before [`Resolver::update`](super::Resolver::update) has ended.
-    fn alive(&mut self, unplaced: usize) {
+    /// after them can give its sign of life here.
+    ///
+    /// `unplaced` is how much of what was tried so far has no room. What had no room before may not have been tried yet. So tables that were not
+    /// whole are not whole before [`Resolver::update`](super::Resolver::update) has ended.
+    fn pulse(&mut self, unplaced: usize) {
         let _ = unplaced;
     }
 }

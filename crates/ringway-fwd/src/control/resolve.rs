@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ControlError;
-use super::event::Family;
+use super::changes::Changes;
+use super::family::FamilyState;
 use super::numbers::Numbers;
-use super::pieces::{Alive, PIECE, beating, sorted};
 use super::plane::Plane;
-use super::state::{Changes, LOCAL, MAIN, State};
-use super::tables::Ip;
+use super::pulse::{Pulse, pulsing};
+use super::state::State;
 use super::target::Content;
-use ringway_fib::{Address, FibError, NextHop, Prefix};
 
 /// Next hops brought up to date before a sign of life: each may be a group of 256.
 const ENTRIES: usize = 1 << 8;
@@ -25,8 +24,8 @@ const ENTRIES: usize = 1 << 8;
 /// source, encapsulation, interfaces other than Ethernet. Of several tables only `local` and `main` are looked at: see
 /// [`State::unsupported`].
 ///
-/// When next hops, groups or routes do not fit, what was there stays: the prefix keeps its next hop, or leads to the host if it
-/// had none, and is tried again with each update; the new has to fit beside the old. See [`pending`](Self::pending) and
+/// When next hops, groups or routes do not fit, the old entries stay. The prefix keeps its next hop, or leads to the host if it had none,
+/// and is tried again with each update. The new has to fit beside the old. See [`pending`](Self::pending) and
 /// [`unplaced`](Self::unplaced).
 ///
 /// ```
@@ -41,77 +40,10 @@ const ENTRIES: usize = 1 << 8;
 #[derive(Debug)]
 pub struct Resolver {
     pub(super) numbers: Numbers,
-    pub(super) v4: Half<u32>,
-    pub(super) v6: Half<u128>,
+    pub(super) v4: FamilyState<u32>,
+    pub(super) v6: FamilyState<u128>,
     /// Numbers whose entries could not be brought up to date.
     stale: BTreeSet<u16>,
-}
-
-/// One family.
-#[derive(Debug)]
-pub(super) struct Half<A> {
-    /// The number that each prefix leads to.
-    pub(super) routes: BTreeMap<Prefix<A>, u16>,
-    /// Prefixes that do not lead to where they should.
-    pending: BTreeSet<Prefix<A>>,
-    /// How many of them the tables had no room for.
-    unplaced: usize,
-}
-
-impl<A: Address> Default for Half<A> {
-    fn default() -> Self {
-        Self { routes: BTreeMap::new(), pending: BTreeSet::new(), unplaced: 0 }
-    }
-}
-
-/// Routes that are refused one after the other before the rest of a batch is put off.
-const TRIES: usize = 32;
-
-type Change<A> = (Prefix<A>, Option<NextHop>);
-
-/// What differs between the families.
-trait Side: Ip {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self>;
-    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>>;
-    /// Prefixes that may hide longer ones, or not any more.
-    fn hiding(changes: &mut Changes) -> Vec<Prefix<Self>>;
-    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError>;
-}
-
-impl Side for u32 {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
-        &mut resolver.v4
-    }
-
-    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>> {
-        std::mem::take(&mut changes.v4)
-    }
-
-    fn hiding(_: &mut Changes) -> Vec<Prefix<Self>> {
-        Vec::new()
-    }
-
-    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError> {
-        plane.routes4(changes)
-    }
-}
-
-impl Side for u128 {
-    fn half(resolver: &mut Resolver) -> &mut Half<Self> {
-        &mut resolver.v6
-    }
-
-    fn changed(changes: &mut Changes) -> Vec<Prefix<Self>> {
-        std::mem::take(&mut changes.v6)
-    }
-
-    fn hiding(changes: &mut Changes) -> Vec<Prefix<Self>> {
-        std::mem::take(&mut changes.local6)
-    }
-
-    fn push(plane: &mut dyn Plane, changes: &[Change<Self>]) -> Result<(), FibError> {
-        plane.routes6(changes)
-    }
 }
 
 impl Resolver {
@@ -119,16 +51,16 @@ impl Resolver {
     pub fn new(plane: &mut dyn Plane) -> Self {
         Self {
             numbers: Numbers::new(plane),
-            v4: Half::default(),
-            v6: Half::default(),
+            v4: FamilyState::default(),
+            v6: FamilyState::default(),
             stale: BTreeSet::new(),
         }
     }
 
     /// Brings changes to the data plane: entries before the routes that lead to them. The state is that after the changes.
     ///
-    /// Up to [`PIECE`] routes of a family change at once. Of more, those that come or lead elsewhere are before those that go, so that no
-    /// packet finds neither, and [`Plane::alive`] is called between.
+    /// Up to [`PIECE`](super::PIECE) routes of a family change at once. Of more, routes that come or lead elsewhere are before routes that go, so
+    /// that no packet finds neither, and [`Plane::pulse`] is called between.
     ///
     /// # Errors
     /// The first thing that did not fit; all else has been done.
@@ -138,9 +70,9 @@ impl Resolver {
         mut changes: Changes,
         plane: &mut dyn Plane,
     ) -> Result<(), ControlError> {
-        let mut first = self.entries(state, &changes, plane);
-        first = first.and(self.side::<u32>(state, &mut changes, plane));
-        first = first.and(self.side::<u128>(state, &mut changes, plane));
+        let mut first = self.update_next_hops(state, &changes, plane);
+        first = first.and(self.update_family::<u32>(state, &mut changes, plane));
+        first = first.and(self.update_family::<u128>(state, &mut changes, plane));
         first
     }
 
@@ -161,7 +93,7 @@ impl Resolver {
         self.numbers.len()
     }
 
-    /// How many routes the data plane has, those of neighbours included.
+    /// How many routes the data plane has, with the routes of neighbours.
     pub fn routes(&self) -> usize {
         self.v4.routes.len() + self.v6.routes.len()
     }
@@ -179,25 +111,11 @@ impl Resolver {
     }
 
     /// How many prefixes and entries are not what a look at the whole state says they should be. Anything but
-    /// [`pending`](Self::pending) is an error of ours. Takes about as long as the first update.
-    pub fn audit(&mut self, state: &State) -> usize {
-        self.audit_alive(state, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again, since it may take seconds.
-    pub fn audit_alive(&mut self, state: &State, alive: &mut dyn FnMut()) -> usize {
-        let used = beating(self.numbers.used(), ENTRIES, alive);
+    /// [`pending`](Self::pending) is an error of this crate. Takes about as long as the first update.
+    pub fn audit(&mut self, state: &State, pulse: &mut Pulse<'_>) -> usize {
+        let used = pulsing(self.numbers.used(), ENTRIES, pulse);
         let entries = used.filter(|n| !self.is_current(*n, state)).count();
-        entries + self.wrong::<u32>(state, alive) + self.wrong::<u128>(state, alive)
-    }
-
-    fn wrong<A: Side>(&mut self, state: &State, alive: Alive<'_>) -> usize {
-        let prefixes = sorted(every(A::half(self), state), alive);
-        let wrong = |prefix: &Prefix<A>| {
-            let held = A::half(self).routes.get(prefix).copied();
-            held.and_then(|n| self.numbers.target(n)) != state.target(*prefix).as_ref()
-        };
-        beating(prefixes, PIECE, alive).filter(wrong).count()
+        entries + self.audit_family::<u32>(state, pulse) + self.audit_family::<u128>(state, pulse)
     }
 
     fn is_current(&self, number: u16, state: &State) -> bool {
@@ -216,7 +134,7 @@ impl Resolver {
     }
 
     /// Entries of next hops that may have changed.
-    fn entries(
+    fn update_next_hops(
         &mut self,
         state: &State,
         changes: &Changes,
@@ -232,7 +150,7 @@ impl Resolver {
         let mut first = Ok(());
         for (i, number) in numbers.into_iter().enumerate() {
             if i > 0 && i.is_multiple_of(ENTRIES) {
-                plane.alive(self.unplaced());
+                plane.pulse(self.unplaced());
             }
             if let Err(e) = self.numbers.refresh(number, state, plane) {
                 self.stale.insert(number);
@@ -241,165 +159,4 @@ impl Resolver {
         }
         first
     }
-
-    /// Routes of a family that may have changed.
-    fn side<A: Side>(
-        &mut self,
-        state: &State,
-        changes: &mut Changes,
-        plane: &mut dyn Plane,
-    ) -> Result<(), ControlError> {
-        let unplaced = self.unplaced();
-        let prefixes = sorted(self.affected::<A>(state, changes), &mut || plane.alive(unplaced));
-        let half = A::half(self);
-        (half.pending, half.unplaced) = (BTreeSet::new(), 0); // all pending ones are tried again
-        let mut first = Ok(());
-        let mut batch = Vec::new();
-        for piece in prefixes.chunks(PIECE) {
-            for prefix in piece {
-                match self.change(*prefix, state, plane) {
-                    Ok(change) => batch.extend(change),
-                    Err(e) => {
-                        batch.extend(self.put_off(*prefix));
-                        first = first.and(Err(e));
-                    }
-                }
-            }
-            plane.alive(self.unplaced());
-        }
-        first.and(self.publish(batch, plane))
-    }
-
-    /// There is no number for what a prefix should lead to: it waits.
-    fn put_off<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
-        A::half(self).pending.insert(prefix);
-        let host = self.stand_in(prefix);
-        let held = A::half(self).routes.get(&prefix).copied();
-        let wrong = held.is_some_and(|number| !self.numbers.is_host(number));
-        A::half(self).unplaced += usize::from(wrong);
-        host
-    }
-
-    /// A prefix that had no next hop leads to the host while there is no number for its own.
-    fn stand_in<A: Side>(&mut self, prefix: Prefix<A>) -> Option<Change<A>> {
-        if A::half(self).routes.contains_key(&prefix) {
-            return None;
-        }
-        Some((prefix, NextHop::new(self.numbers.host())))
-    }
-
-    /// Prefixes to look at: those told, those that wait, and those within them that depend on them; some more than once.
-    fn affected<'a, A: Side>(
-        &'a mut self,
-        state: &'a State,
-        changes: &'a mut Changes,
-    ) -> impl Iterator<Item = Prefix<A>> + 'a {
-        let (told, hiding) = (A::changed(changes), A::hiding(changes));
-        let half = &*A::half(self);
-        let all = changes.all.then(|| every(half, state)).into_iter().flatten();
-        let told = told.into_iter().flat_map(|prefix| neighbours_in(state, prefix).chain([prefix]));
-        let main = A::tables(&state.routes).get(&MAIN);
-        let hidden =
-            hiding.into_iter().flat_map(move |prefix| main.into_iter().flat_map(move |t| t.within(prefix)));
-        let of = changes.neighbours.iter().filter(|(addr, _)| Family::of(*addr) == A::FAMILY);
-        let neighbours = of.filter_map(|(addr, _)| host_prefix::<A>(*addr));
-        all.chain(half.pending.iter().copied()).chain(told).chain(hidden).chain(neighbours)
-    }
-
-    /// What has to change for a prefix. The new number has a use more then.
-    fn change<A: Side>(
-        &mut self,
-        prefix: Prefix<A>,
-        state: &State,
-        plane: &mut dyn Plane,
-    ) -> Result<Option<Change<A>>, ControlError> {
-        let held = A::half(self).routes.get(&prefix).copied();
-        let Some(target) = state.target(prefix) else { return Ok(held.map(|_| (prefix, None))) };
-        if held.is_some_and(|n| self.numbers.target(n) == Some(&target)) {
-            return Ok(None);
-        }
-        let number = self.numbers.take(&target, held.unwrap_or(0), state, plane)?;
-        Ok(Some((prefix, NextHop::new(number))))
-    }
-
-    /// Hands changes to the data plane, one by one if together they do not fit.
-    fn publish<A: Side>(
-        &mut self,
-        mut batch: Vec<Change<A>>,
-        plane: &mut dyn Plane,
-    ) -> Result<(), ControlError> {
-        if batch.len() > PIECE {
-            batch.sort_by_key(|(_, next_hop)| next_hop.is_none());
-        }
-        let mut left = &batch[..];
-        while let (piece @ [_, ..], rest) = left.split_at(left.len().min(PIECE)) {
-            if A::push(plane, piece).is_err() {
-                return self.publish_each(left, plane);
-            }
-            piece.iter().for_each(|change| self.done(*change));
-            plane.alive(self.unplaced());
-            left = rest;
-        }
-        Ok(())
-    }
-
-    fn publish_each<A: Side>(
-        &mut self,
-        batch: &[Change<A>],
-        plane: &mut dyn Plane,
-    ) -> Result<(), ControlError> {
-        // Withdrawals make room.
-        let (gone, there): (Vec<_>, Vec<_>) = batch.iter().copied().partition(|change| change.1.is_none());
-        let (mut first, mut refused) = (Ok(()), 0);
-        for change in gone.into_iter().chain(there) {
-            plane.alive(self.unplaced());
-            // Each try takes its time, and where many do not fit the next ones won't either.
-            let tried = (refused < TRIES).then(|| A::push(plane, &[change]));
-            if matches!(tried, Some(Ok(()))) {
-                self.done(change);
-                continue;
-            }
-            refused += 1;
-            A::half(self).pending.insert(change.0);
-            A::half(self).unplaced += 1;
-            self.give(change.1);
-            if let Some(Err(e)) = tried {
-                first = first.and(Err(e.into()));
-            }
-        }
-        first
-    }
-
-    fn done<A: Side>(&mut self, (prefix, next_hop): Change<A>) {
-        let routes = &mut A::half(self).routes;
-        let old = match next_hop {
-            Some(next_hop) => routes.insert(prefix, next_hop.get()),
-            None => routes.remove(&prefix),
-        };
-        self.give(old.and_then(NextHop::new));
-    }
-
-    fn give(&mut self, number: Option<NextHop>) {
-        number.into_iter().for_each(|number| self.numbers.give(number.get()));
-    }
-}
-
-/// All prefixes that there are or should be; some more than once.
-fn every<'a, A: Side>(half: &'a Half<A>, state: &'a State) -> impl Iterator<Item = Prefix<A>> + 'a {
-    let tables = A::tables(&state.routes);
-    let told = [LOCAL, MAIN].iter().filter_map(|n| tables.get(n)).flat_map(|t| t.iter().map(|(p, _)| p));
-    let neighbours = state.neighbours.keys().filter_map(|(addr, _)| host_prefix::<A>(*addr));
-    told.chain(neighbours).chain(half.routes.keys().copied()).chain(half.pending.iter().copied())
-}
-
-/// The prefix of one address.
-fn host_prefix<A: Ip>(addr: std::net::IpAddr) -> Option<Prefix<A>> {
-    Prefix::new(A::of_ip(addr)?, A::BITS).ok()
-}
-
-/// Prefixes of the neighbours whose addresses are within one.
-fn neighbours_in<A: Ip>(state: &State, prefix: Prefix<A>) -> impl Iterator<Item = Prefix<A>> {
-    let from = (prefix.addr().ip(), 0);
-    let within = state.neighbours.range(from..).map_while(move |((addr, _), _)| host_prefix::<A>(*addr));
-    within.take_while(move |host| prefix.covers(host.addr()))
 }

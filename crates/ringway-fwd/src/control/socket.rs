@@ -12,7 +12,8 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use rustix::net::sockopt::{self, Timeout};
 
 use super::ControlError;
-use super::decode::{INET, INET6, decode, kind};
+use super::attributes::{INET, INET6};
+use super::decode::{decode, kind};
 use super::event::Event;
 
 /// `RTNLGRP_*`: links, neighbours, addresses, routes, rules and settings of both families, next-hop objects.
@@ -40,7 +41,7 @@ struct Message<'a> {
 
 /// What reading the changes brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum SocketState {
     /// There may be more.
     More,
     /// There is no more for now.
@@ -53,12 +54,12 @@ pub(super) enum Heard {
 
 /// A socket that hears changes.
 #[derive(Debug)]
-pub(super) struct Changing {
+pub(super) struct ChangeSocket {
     socket: Socket,
     buf: Box<[u8]>,
 }
 
-impl Changing {
+impl ChangeSocket {
     /// Joins all groups, with this many bytes for messages that wait.
     pub(super) fn open(buffer: usize) -> Result<Self, ControlError> {
         let socket = open(buffer)?;
@@ -74,28 +75,28 @@ impl Changing {
     }
 
     /// Reads one datagram; each event goes to `take`.
-    pub(super) fn hear(&mut self, mut take: impl FnMut(Event)) -> Result<Heard, ControlError> {
+    pub(super) fn read_datagram(&mut self, mut take: impl FnMut(Event)) -> Result<SocketState, ControlError> {
         let bytes = match receive(&self.socket, &mut self.buf) {
             Ok(bytes) => bytes,
-            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Heard::All),
-            Err(e) if e.raw_os_error() == Some(NO_BUFFERS) => return Ok(Heard::Lost),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(SocketState::All),
+            Err(e) if e.raw_os_error() == Some(NO_BUFFERS) => return Ok(SocketState::Lost),
             Err(e) if e.kind() == ErrorKind::InvalidData => {
-                return Ok(Heard::Unread("a message is too long"));
+                return Ok(SocketState::Unread("a message is too long"));
             }
             Err(e) => return Err(ControlError::os("reading changes from a netlink socket")(e)),
         };
-        let mut heard = Heard::More;
+        let mut heard = SocketState::More;
         for message in messages(bytes) {
             match message.and_then(|m| decode(m.kind, m.flags, m.body, false)) {
                 Ok(event) => event.into_iter().for_each(&mut take),
-                Err(why) => heard = Heard::Unread(why),
+                Err(why) => heard = SocketState::Unread(why),
             }
         }
         Ok(heard)
     }
 }
 
-impl AsFd for Changing {
+impl AsFd for ChangeSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -146,7 +147,7 @@ impl Dump {
 
 /// A socket that asks.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct QuerySocket {
     socket: Socket,
     serial: u32,
     buf: Box<[u8]>,
@@ -154,7 +155,7 @@ pub(super) struct Asking {
     dumping: bool,
 }
 
-impl Asking {
+impl QuerySocket {
     pub(super) fn open() -> Result<Self, ControlError> {
         Ok(Self { socket: patient()?, serial: 0, buf: vec![0; DATAGRAM].into(), dumping: false })
     }
@@ -344,15 +345,15 @@ mod tests {
     /// Looks at the namespace that the test runs in, which needs no privilege.
     #[test]
     fn a_dump_that_was_given_up_does_not_stop_the_next() {
-        let mut asking = Asking::open().unwrap();
-        asking.send("x", kind::LINK + 2, NLM_F_DUMP, &[0; 16]).unwrap();
-        asking.dumping = true; // whose answer nobody reads
+        let mut queries = QuerySocket::open().unwrap();
+        queries.send("x", kind::LINK + 2, NLM_F_DUMP, &[0; 16]).unwrap();
+        queries.dumping = true; // whose answer nobody reads
         let mut links = 0;
-        assert!(asking.dump(Dump::Links, |_| links += 1, || Ok(())).unwrap());
+        assert!(queries.dump(Dump::Links, |_| links += 1, || Ok(())).unwrap());
         assert!(links > 0, "at least the loopback interface");
-        assert!(!asking.dumping);
-        let refused = asking.dump(Dump::Links, |_| {}, || Err(ControlError::Restless { tries: 1 }));
-        assert!(refused.is_err() && !asking.dumping, "read to its end all the same");
+        assert!(!queries.dumping);
+        let refused = queries.dump(Dump::Links, |_| {}, || Err(ControlError::Restless { tries: 1 }));
+        assert!(refused.is_err() && !queries.dumping, "read to its end all the same");
     }
 
     #[test]

@@ -1,71 +1,29 @@
-//! The kernel's tables as far as messages tell: a pure model, without sockets.
+//! The kernel's tables as its messages describe them: a pure model, without sockets.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::decode::hash;
+use super::attributes::hash;
+use super::changes::{Changes, DEFAULT, LOCAL, MAIN};
 use super::event::{
     Address, Event, Family, Link, Mode, Neighbour, Net, Object, Path, Route, Rule, Setting, Via,
 };
-use super::pieces::{Alive, PIECE, beating};
+use super::pulse::Pulse;
 use super::tables::{Ip, Routes, item};
-use ringway_fib::{Prefix, Prefix4, Prefix6};
+use ringway_fib::Prefix;
 
-/// `RT_TABLE_DEFAULT`, `RT_TABLE_MAIN`, `RT_TABLE_LOCAL`.
-pub const DEFAULT: u32 = 253;
-/// See [`DEFAULT`].
-pub const MAIN: u32 = 254;
-/// See [`DEFAULT`].
-pub const LOCAL: u32 = 255;
-
-/// What may have to be brought to the data plane.
-#[derive(Debug, Default)]
-pub struct Changes {
-    pub(super) v4: Vec<Prefix4>,
-    pub(super) v6: Vec<Prefix6>,
-    /// Of `v6`, those of table local, which hide longer prefixes of table main.
-    pub(super) local6: Vec<Prefix6>,
-    pub(super) neighbours: Vec<(IpAddr, u32)>,
-    /// Links, objects, dead hops: what next hops are made of.
-    pub(super) hops: bool,
-    /// Any route may be affected.
-    pub(super) all: bool,
-}
-
-impl Changes {
-    /// Everything: for a data plane that begins later than the state.
-    pub fn everything() -> Self {
-        Self { all: true, ..Self::default() }
-    }
-
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        let Self { v4, v6, local6: _, neighbours, hops, all } = self;
-        v4.is_empty() && v6.is_empty() && neighbours.is_empty() && !hops && !all
-    }
-
-    pub(super) fn route(&mut self, table: u32, net: Net) {
-        match (table, net) {
-            (MAIN | LOCAL, Net::V4(prefix)) => self.v4.push(prefix),
-            (MAIN, Net::V6(prefix)) => self.v6.push(prefix),
-            (LOCAL, Net::V6(prefix)) => {
-                self.v6.push(prefix);
-                self.local6.push(prefix);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Why a message does not fit what was told before: something was missed.
-pub type Doubt = &'static str;
+/// Why a message does not fit the messages before: something was missed.
+pub type Inconsistency = &'static str;
 
 /// Links, addresses, neighbours, routes, next-hop objects, rules and settings of a network namespace.
 ///
 /// It changes by [`apply`](Self::apply) alone, and does the same with the same events. The kernel removes some things without a word,
-/// and so does this: IPv4 routes whose interface is set down, goes away or loses its last address; next-hop objects whose interface
-/// loses its carrier, with their IPv4 routes; routes of an object that is removed.
+/// and so does this:
+///
+/// * IPv4 routes whose interface is set down, goes away or loses its last address
+/// * next-hop objects whose interface loses its carrier, with their IPv4 routes
+/// * routes of an object that is removed
 ///
 /// ```
 /// use ringway_fwd::control::{Changes, State};
@@ -102,23 +60,18 @@ const ALL: i32 = -1;
 impl State {
     /// Takes a change in, and notes what may have to be brought to the data plane.
     ///
-    /// Returns a doubt when the change does not fit what was told before; it is taken in all the same.
-    pub fn apply(&mut self, event: Event, changes: &mut Changes) -> Option<Doubt> {
-        self.apply_alive(event, changes, &mut || {})
-    }
-
-    /// The same; `alive` is called again and again while all routes are looked at, as when an interface goes.
-    pub fn apply_alive(
+    /// Returns an inconsistency when the change does not fit the changes before; it is taken in all the same.
+    pub fn apply(
         &mut self,
         event: Event,
         changes: &mut Changes,
-        alive: &mut dyn FnMut(),
-    ) -> Option<Doubt> {
+        pulse: &mut Pulse<'_>,
+    ) -> Option<Inconsistency> {
         match event {
-            Event::Link(link) => self.link(link, changes, alive),
-            Event::LinkGone(dev) => self.link_gone(dev, changes, alive),
+            Event::Link(link) => self.link(link, changes, pulse),
+            Event::LinkGone(dev) => self.link_gone(dev, changes, pulse),
             Event::Address(address) => self.address(address, changes),
-            Event::AddressGone(address) => self.address_gone(address, changes, alive),
+            Event::AddressGone(address) => self.address_gone(address, changes, pulse),
             Event::Neighbour(Neighbour { dev, addr, link }) => {
                 if self.neighbours.insert((addr, dev), link) != Some(link) {
                     changes.neighbours.push((addr, dev));
@@ -135,7 +88,7 @@ impl State {
                 changes.hops |= self.objects.get(&id) != Some(&object);
                 self.objects.insert(id, object);
             }
-            Event::ObjectGone(id) => self.objects_gone(vec![id], changes, alive),
+            Event::ObjectGone(id) => self.objects_gone(vec![id], changes, pulse),
             Event::Rule(rule) => drop(self.rules.insert(rule)),
             Event::RuleGone(rule) => drop(self.rules.remove(&rule)),
             Event::Setting(setting) => self.setting(setting, changes),
@@ -143,7 +96,7 @@ impl State {
         None
     }
 
-    fn route(&mut self, route: Route, mode: Mode, changes: &mut Changes) -> Option<Doubt> {
+    fn route(&mut self, route: Route, mode: Mode, changes: &mut Changes) -> Option<Inconsistency> {
         let Route { table, net, path, dead } = route;
         self.note_dead(&path, &dead, changes);
         changes.route(table, net);
@@ -153,15 +106,15 @@ impl State {
         }
     }
 
-    fn add<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: Path, mode: Mode) -> Option<Doubt> {
+    fn add<A: Ip>(&mut self, table: u32, prefix: Prefix<A>, path: Path, mode: Mode) -> Option<Inconsistency> {
         let id = self.routes.paths.take(path);
-        let (new, doubt) = A::added(&self.routes.paths, self.routes.get(table, prefix), id, mode);
+        let (new, inconsistency) = A::added(&self.routes.paths, self.routes.get(table, prefix), id, mode);
         self.routes.set(table, prefix, &new);
         self.routes.paths.give(id);
-        doubt
+        inconsistency
     }
 
-    fn route_gone(&mut self, route: Route, changes: &mut Changes) -> Option<Doubt> {
+    fn route_gone(&mut self, route: Route, changes: &mut Changes) -> Option<Inconsistency> {
         changes.route(route.table, route.net);
         let known = match route.net {
             Net::V4(prefix) => self.remove(route.table, prefix, &route.path),
@@ -182,7 +135,7 @@ impl State {
         true
     }
 
-    /// Hops of a multipath route outlive their interface, and are told to be dead.
+    /// Hops of a multipath route outlive their interface; the kernel calls them dead.
     fn note_dead(&mut self, path: &Path, dead: &[u32], changes: &mut Changes) {
         let Via::Hops(hops) = &path.via else { return };
         if hops.len() < 2 {
@@ -212,7 +165,7 @@ impl State {
         self.routes.len()
     }
 
-    /// All routes of a family, by table and prefix; those of one prefix in the kernel's order.
+    /// All routes, by family, table and prefix; the routes of one prefix are in the kernel's order.
     pub fn all_routes(&self) -> impl Iterator<Item = (u32, Net, &Path)> {
         self.of_family::<u32>().chain(self.of_family::<u128>())
     }
@@ -268,8 +221,8 @@ impl State {
         self.settings.get(&(family, dev)).copied().unwrap_or_default()
     }
 
-    /// What the kernel takes into account and [`Resolver`](super::Resolver) does not: rules of policy routing beside those that
-    /// every system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
+    /// Rules and routes that the kernel follows and [`Resolver`](super::Resolver) does not: rules of policy routing beside the rules that every
+    /// system has, and routes in table `default`. In words, one for each; none when the data plane does as the kernel does.
     pub fn unsupported(&self) -> Vec<String> {
         let usual = |family, priority, table| {
             move |r: &Rule| r.plain && (r.family, r.priority, r.table) == (family, priority, table)
@@ -305,64 +258,6 @@ impl State {
         said
     }
 
-    /// A number that is the same for equal tables, in whatever order they were told: of routes.
-    pub fn route_digest(&self, family: Family) -> u64 {
-        self.routes.digest(family)
-    }
-
-    /// The same of all but routes. Left out is what the kernel tells late or not at all: carriers, and addresses of IPv6, which it
-    /// examines anew without a word.
-    pub fn other_digest(&self) -> u64 {
-        self.other_digest_but(&HashSet::new())
-    }
-
-    /// The same without some neighbours.
-    pub(super) fn other_digest_but(&self, without: &HashSet<(IpAddr, u32)>) -> u64 {
-        let Self { links, addresses, neighbours, objects, rules, .. } = self;
-        let neighbours: Vec<_> = neighbours.iter().filter(|(key, _)| !without.contains(key)).collect();
-        let link = |l: &Link| hash((l.index, &l.name, l.hardware, l.up, l.mtu, l.address, l.master));
-        let links: Vec<_> = links.values().map(link).collect();
-        let addresses: Vec<_> = addresses.iter().filter(|a| a.addr.is_ipv4()).collect();
-        hash((links, addresses, neighbours, objects, rules))
-    }
-
-    /// What may differ for the data plane between another state and this one.
-    pub(super) fn differences(&self, other: &Self, alive: Alive<'_>) -> Changes {
-        let mut changes = Changes { hops: true, ..Changes::default() };
-        let neighbours = |a: &Self, b: &Self, changes: &mut Changes| {
-            let new = a.neighbours.iter().filter(|(key, link)| b.neighbours.get(key) != Some(link));
-            changes.neighbours.extend(new.map(|(key, _)| *key));
-        };
-        neighbours(self, other, &mut changes);
-        neighbours(other, self, &mut changes);
-        let carriers =
-            |state: &Self| -> Vec<_> { state.links.values().map(|l| (l.index, l.carrier)).collect() };
-        changes.all =
-            self.settings != other.settings || self.dead != other.dead || carriers(self) != carriers(other);
-        self.differing::<u32>(other, &mut changes, alive);
-        self.differing::<u128>(other, &mut changes, alive);
-        changes
-    }
-
-    fn differing<A: Ip>(&self, other: &Self, changes: &mut Changes, alive: Alive<'_>) {
-        for table in [MAIN, LOCAL] {
-            let (a, b) = (A::tables(&self.routes).get(&table), A::tables(&other.routes).get(&table));
-            let hashes = |state: &Self, ids: &[u32]| -> Vec<u64> {
-                ids.iter().map(|id| state.routes.paths.hash(*id)).collect()
-            };
-            for (prefix, ids) in beating(a.into_iter().flat_map(|t| t.iter()), PIECE, alive) {
-                let theirs = b.map_or(&[][..], |t| t.get(prefix));
-                if ids.len() != theirs.len() || hashes(self, ids) != hashes(other, theirs) {
-                    changes.route(table, A::net(prefix));
-                }
-            }
-            let theirs = beating(b.into_iter().flat_map(|t| t.iter()), PIECE, alive);
-            let gone = theirs.map(|(prefix, _)| prefix);
-            let gone = gone.filter(|prefix| a.is_none_or(|t| t.get(*prefix).is_empty()));
-            gone.for_each(|prefix| changes.route(table, A::net(prefix)));
-        }
-    }
-
     /// The paths of a prefix in a table, best first.
     pub(super) fn paths<A: Ip>(
         &self,
@@ -386,7 +281,7 @@ mod tests {
     fn state(events: impl IntoIterator<Item = Event>) -> State {
         let mut state = State::default();
         for event in events {
-            state.apply(event, &mut Changes::default());
+            state.apply(event, &mut Changes::default(), &mut Pulse::none());
         }
         state
     }
@@ -394,8 +289,8 @@ mod tests {
     #[test]
     fn a_carrier_that_changed_unheard_is_a_difference() {
         let (before, after) = (state([link(1, true)]), state([link(1, false)]));
-        assert!(after.differences(&before, &mut || {}).all, "routes may be absent without a carrier");
-        assert!(!after.differences(&after, &mut || {}).all);
+        assert!(after.differences(&before, &mut Pulse::none()).all, "routes may be absent without a carrier");
+        assert!(!after.differences(&after, &mut Pulse::none()).all);
     }
 
     #[test]

@@ -4,22 +4,23 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::adjacency::{Adjacency, Verdict};
+use super::changes::{LOCAL, MAIN};
 use super::event::{Family, Hop, Kind, Object, Path, Via};
-use super::state::{LOCAL, MAIN, State};
+use super::state::State;
 use super::tables::Ip;
 use ringway_fib::Prefix;
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
 
-/// What next hops are told apart by: one number of the data plane for each.
+/// What tells next hops apart: the data plane has one number for each.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     /// Always there.
     Fixed(Verdict),
     /// A gateway or a link.
     Hop(Way),
-    /// Several, those that can't be used included.
+    /// Several, with hops that can't be used.
     Group(Arc<(Family, u32, Vec<Hop>)>),
     /// A next-hop object, whatever it leads to: family and MTU of the route, number.
     Object(Family, u32, u32),
@@ -39,7 +40,7 @@ pub(super) struct Way {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
     Plain(Adjacency),
-    /// Members with weights, those that can be used.
+    /// The members that can be used, with weights.
     Group(Vec<(Way, u32)>),
 }
 
@@ -73,8 +74,8 @@ impl State {
         None
     }
 
-    /// IPv6 looks into table main only for what table local has no route at all (`fib6_rule_lookup` of net/ipv6/fib6_rules.c); IPv4 keeps
-    /// both in one (`fib_trie_table` of net/ipv4/fib_trie.c), so the longest prefix wins.
+    /// IPv6 looks into table main only where table local has no route at all (`fib6_rule_lookup` of net/ipv6/fib6_rules.c). IPv4 keeps both in one
+    /// (`fib_trie_table` of net/ipv4/fib_trie.c), so the longest prefix wins.
     fn hidden<A: Ip>(&self, prefix: Prefix<A>) -> bool {
         let Some(local) = A::tables(&self.routes).get(&LOCAL) else { return false };
         let covers = |len| Prefix::new(prefix.addr(), len).is_ok_and(|p| !local.get(p).is_empty());

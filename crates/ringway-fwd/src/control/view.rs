@@ -1,11 +1,12 @@
-//! What the data plane was told, for those who show it.
+//! The entries of the data plane, for programs that show them.
 
 use std::net::IpAddr;
 use std::ops::Bound;
 
 use super::adjacency::Adjacency;
 use super::event::{Family, Net};
-use super::resolve::{Half, Resolver};
+use super::family::FamilyState;
+use super::resolve::Resolver;
 use ringway_fib::{Address, NextHop, Prefix};
 
 impl Resolver {
@@ -25,7 +26,7 @@ impl Resolver {
         behind: Option<Net>,
     ) -> Box<dyn Iterator<Item = (Net, NextHop)> + '_> {
         fn range<A: Address>(
-            half: &Half<A>,
+            half: &FamilyState<A>,
             behind: Option<Prefix<A>>,
         ) -> impl Iterator<Item = (Prefix<A>, NextHop)> {
             let from = behind.map_or(Bound::Unbounded, Bound::Excluded);

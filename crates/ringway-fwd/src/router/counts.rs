@@ -46,7 +46,7 @@ impl InterfaceCounts {
         }
     }
 
-    /// All counters by name, in a fixed order; those of the host as `host_ttl` and so on.
+    /// All counters by name, in a fixed order; the host's counters are `host_ttl` and so on.
     ///
     /// ```
     /// use ringway_fwd::router::{Decision, HostReason, InterfaceCounts};

@@ -267,7 +267,7 @@ impl Engine {
         self.burst.decisions[..self.burst.len][frame]
     }
 
-    /// Writes link header and TTL of a frame that is forwarded; `bytes` are those that were pushed. What leaves is as long as the
+    /// Writes link header and TTL of a frame that is forwarded; `bytes` are the bytes that were pushed. What leaves is as long as the
     /// [`Forward`](super::Forward) says. Does nothing to others.
     ///
     /// # Panics

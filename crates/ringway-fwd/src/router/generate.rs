@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use super::Interface;
+use crate::control::Pulse;
 use crate::control::event::{Family, Hop, Kind, Link, Mode, Neighbour, Net, Path, Route, Via};
 use crate::control::{Changes, Event, LOCAL, MAIN, State};
 use ringway_fib::generate::Random;
@@ -86,7 +87,7 @@ pub const NEIGHBOURS: &str = "\
 10.0.0.2@lan 10.0.0.3@lan 10.1.0.2@wan 10.1.0.3@wan 10.2.0.2@other fd00::2@lan fd01::2@wan \
 fd01::3@wan fd02::2@other fd00::3@lan";
 
-/// Addresses of packets, beside those that frames have themselves.
+/// Addresses of packets, beside the addresses of frames.
 const ADDRESSES4: &str = "\
 10.0.0.1 10.0.0.2 10.0.0.77 10.1.0.2 10.1.0.200 10.2.0.2 20.0.0.1 20.1.0.1 20.1.2.3 20.1.2.200 \
 21.9.9.9 22.1.2.3 22.200.3.4 23.0.0.1 24.0.0.1 25.0.0.1 26.0.0.1 27.1.1.1 28.0.0.1 30.0.0.1 31.0.0.1 \
@@ -112,7 +113,7 @@ pub fn state(links: Links) -> State {
         "wan" => links.wan,
         _ => links.other,
     };
-    let mut apply = |event| _ = state.apply(event, &mut changes);
+    let mut apply = |event| _ = state.apply(event, &mut changes, &mut Pulse::none());
     for name in ["lan", "wan", "other"] {
         let mtu = if name == "wan" { 1280 } else { 1500 };
         apply(Event::Link(link(dev(name), name, mtu)));
@@ -298,7 +299,7 @@ impl Frames {
         }
     }
 
-    /// One change; offsets are those of IPv4 and IPv6 behind the link header.
+    /// One change; offsets count from behind the link header, for IPv4 and IPv6.
     fn change(&mut self) {
         let (v6, byte) = (self.is_v6(), self.byte());
         match self.random.below(16) {

@@ -211,6 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::control::Pulse;
     use crate::control::event::{Link, Setting};
     use crate::control::{Changes, Event};
 
@@ -230,12 +231,12 @@ mod tests {
             let (name, address) = (format!("e{index}"), Some([2, 0, 0, 0, 0, index as u8]));
             let (hardware, carrier, running, loopback, mtu) = (1, true, true, false, 1500);
             let link = Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master };
-            state.apply(Event::Link(link), &mut Changes::default());
+            state.apply(Event::Link(link), &mut Changes::default(), &mut Pulse::none());
             let (forwarding, reverse_path) = (Some(true), Some(index as u8 % 3));
             let dev = index.cast_signed();
             let setting =
                 Setting { family: Family::V4, dev, forwarding, ignore_linkdown: None, reverse_path };
-            state.apply(Event::Setting(setting), &mut Changes::default());
+            state.apply(Event::Setting(setting), &mut Changes::default(), &mut Pulse::none());
         }
         let of = |index| Interface::of(&state, index, Rpf::Loose);
         let one = Interface { index: 1, mac: [2, 0, 0, 0, 0, 1], forwards4: true, ..Interface::default() };

@@ -1,5 +1,5 @@
 //! The slow and obvious router that every decision is compared with. It shares the tables' entries, [`flow_hash`] and the names with the
-//! engine, nothing else: addresses are those of the standard library, checksums are computed anew, routes matched length by length.
+//! engine, nothing else. Addresses are types of the standard library, checksums are computed in full, and routes are matched length by length.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -78,8 +78,8 @@ impl<P: Plane> Plane for Both<P> {
         self.plane.limits()
     }
 
-    fn begins(&mut self, next_hop: NextHop) {
-        self.plane.begins(next_hop);
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
+        self.plane.reset_counters_for(next_hop);
     }
 
     fn adjacency(&mut self, next_hop: NextHop, entry: &Adjacency) {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use ringway_fwd::control::{Check, Options, Verdict};
+use ringway_fwd::control::{Check, Options, Pulse, Verdict};
 
 use crate::forward::one;
 use crate::{ALONE, Bed};
@@ -67,9 +67,9 @@ fn bursts_while_tables_are_read() {
         });
         let mut found = Vec::new();
         while !burst.is_finished() {
-            follower.sync().unwrap();
-            found.push(follower.check().unwrap());
-            let changes = follower.poll(Instant::now()).unwrap();
+            follower.sync(&mut Pulse::none()).unwrap();
+            found.push(follower.check(&mut Pulse::none()).unwrap());
+            let changes = follower.poll(Instant::now(), &mut Pulse::none()).unwrap();
             resolver.update(follower.state(), changes, &mut tables).unwrap();
         }
         assert!(!found.contains(&Check::Differs), "{found:?}");
@@ -88,7 +88,7 @@ fn flaps_are_followed_one_by_one() {
         let (lab, all) = (&*lab, [&add[..], &del].concat().repeat(5));
         let flaps = scope.spawn(move || lab.ip(&all));
         while !flaps.is_finished() {
-            let changes = follower.poll(Instant::now()).unwrap();
+            let changes = follower.poll(Instant::now(), &mut Pulse::none()).unwrap();
             resolver.update(follower.state(), changes, tables).unwrap();
         }
     });
@@ -96,5 +96,5 @@ fn flaps_are_followed_one_by_one() {
     bed.equal();
     let health = bed.health();
     assert!(health.events >= 22_000, "{health:?}");
-    assert_eq!((health.syncs, health.doubts, health.overruns), (1, 0, 0), "{health:?}");
+    assert_eq!((health.syncs, health.inconsistencies, health.overruns), (1, 0, 0), "{health:?}");
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ringway_fib::NextHop;
-use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Verdict, Via};
+use ringway_fwd::control::{Adjacency, Family, Kind, LOCAL, MAIN, Net, Options, Pulse, Verdict, Via};
 use serde_json::Value;
 
 use crate::{ALONE, Bed};
@@ -37,8 +37,8 @@ fn addresses(bed: &Bed) -> BTreeSet<IpAddr> {
     looked.map(|(_, net, _)| addr(net)).chain(hosts).collect()
 }
 
-/// Whether the data plane leaves an address to the kernel: it is on a link only, or a route there is by type of service or source,
-/// is of a kind of its own, or wraps packets.
+/// Whether the data plane leaves an address to the kernel. It is on a link only, or a route there is by type of service or source, is of a
+/// kind of its own, or wraps packets.
 fn for_the_kernel(bed: &Bed, addr: IpAddr) -> bool {
     let on_link = match addr {
         IpAddr::V4(addr) => addr.is_multicast(),
@@ -234,7 +234,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Flows of a route that is never touched find their next hop at all times, whatever else is lost, flaps and is read anew.
+/// Flows of a route that is never touched find their next hop at all times, whatever else is lost, flaps and is read again.
 #[test]
 fn forwarding_is_not_interrupted() {
     let Some(mut bed) = Bed::new(Options { buffer: 4096, ..ALONE }) else { return };
@@ -269,7 +269,7 @@ fn forwarding_is_not_interrupted() {
                 bed.lab.ip(&burst);
                 bed.turn();
             }
-            bed.follower.sync().unwrap();
+            bed.follower.sync(&mut Pulse::none()).unwrap();
             bed.turn();
         }
         drop(stop);

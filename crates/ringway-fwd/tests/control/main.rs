@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lab::Lab;
 use ringway_fib::{Fib4, Fib6};
-use ringway_fwd::control::{Check, Follower, Health, Limits, Options, Resolver, Tables};
+use ringway_fwd::control::{Check, Follower, Health, Limits, Options, Pulse, Resolver, Tables};
 
 /// Never compares by itself: what is tested is following.
 const ALONE: Options =
@@ -28,7 +28,7 @@ impl Bed {
     /// `None` without root.
     fn new(options: Options) -> Option<Self> {
         let lab = Lab::enter()?;
-        let follower = Follower::open(options).unwrap();
+        let follower = Follower::open(options, &mut Pulse::none()).unwrap();
         let (fib4, fib6) = (Fib4::new(Default::default()).unwrap(), Fib6::new(Default::default()).unwrap());
         let mut tables = Tables::new(fib4, fib6, Limits::default());
         let resolver = Resolver::new(&mut tables);
@@ -43,7 +43,7 @@ impl Bed {
 
     /// One turn of the control plane.
     fn turn(&mut self) {
-        let changes = self.follower.poll(Instant::now()).unwrap();
+        let changes = self.follower.poll(Instant::now(), &mut Pulse::none()).unwrap();
         self.resolver.update(self.follower.state(), changes, &mut self.tables).unwrap();
         let mark = self.resolver.mark();
         self.resolver.release(mark);
@@ -66,19 +66,23 @@ impl Bed {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        assert_eq!((self.resolver.audit(self.follower.state()), self.resolver.pending()), (0, 0));
+        assert_eq!(
+            (self.resolver.audit(self.follower.state(), &mut Pulse::none()), self.resolver.pending()),
+            (0, 0)
+        );
     }
 
     /// The same, and the digests are equal; whatever was lost.
     fn equal(&mut self) {
         self.settle();
-        let found = (0..100).map(|_| self.follower.check().unwrap()).find(|c| *c != Check::Busy);
+        let found =
+            (0..100).map(|_| self.follower.check(&mut Pulse::none()).unwrap()).find(|c| *c != Check::Busy);
         assert_eq!(found, Some(Check::Equal));
         assert!(self.health().in_sync);
     }
 
-    /// Runs each line of `ip`, and compares after each. Nothing was read anew and nothing was in doubt. In the end addresses lead
-    /// where the kernel leads them.
+    /// Runs each line of `ip`, and compares after each. Nothing was read again and nothing was inconsistent. In the end addresses
+    /// lead where the kernel leads them.
     fn steps(&mut self, commands: &str) {
         let before = self.health();
         for command in commands.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -87,10 +91,10 @@ impl Bed {
             self.settle();
             let now = self.health();
             assert_eq!(
-                (now.syncs, now.doubts),
-                (before.syncs, before.doubts),
+                (now.syncs, now.inconsistencies),
+                (before.syncs, before.inconsistencies),
                 "after {command}: {:?}",
-                now.doubt
+                now.inconsistency
             );
         }
         self.equal();

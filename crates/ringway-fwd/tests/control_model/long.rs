@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use ringway_fib::{FibError, NextHop, Prefix4, Prefix6};
 use ringway_fwd::control::event::{Hop, Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
-    Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, PIECE, Plane, Resolver, State, Via,
+    Adjacency, Buckets, Changes, Event, Family, Kind, Limits, MAIN, Net, PIECE, Plane, Pulse, Resolver,
+    State, Via,
 };
 
 const ROUTES: u32 = 5 * PIECE as u32 + 7;
@@ -18,7 +19,7 @@ struct Counting {
     pushed: Vec<Vec<(Prefix4, Option<NextHop>)>>,
     since: usize,
     most: usize,
-    alive: usize,
+    pulses: usize,
 }
 
 impl Plane for Counting {
@@ -47,9 +48,9 @@ impl Plane for Counting {
         Ok(())
     }
 
-    fn alive(&mut self, unplaced: usize) {
+    fn pulse(&mut self, unplaced: usize) {
         assert_eq!(unplaced, 0);
-        (self.since, self.alive) = (0, self.alive + 1);
+        (self.since, self.pulses) = (0, self.pulses + 1);
     }
 }
 
@@ -71,9 +72,9 @@ fn link(up: bool) -> Event {
 }
 
 fn apply(state: &mut State, event: Event, changes: &mut Changes) -> usize {
-    let alive = Cell::new(0);
-    assert_eq!(state.apply_alive(event, changes, &mut || alive.set(alive.get() + 1)), None);
-    alive.get()
+    let beats = Cell::new(0);
+    assert_eq!(state.apply(event, changes, &mut Pulse::new(&mut || beats.set(beats.get() + 1))), None);
+    beats.get()
 }
 
 /// An interface with all routes goes and comes back; each is looked at and written in pieces.
@@ -94,16 +95,16 @@ fn a_link_with_many_routes_flaps_in_pieces() {
             // that routes are gone the kernel does not say
             let looked = apply(&mut state, link(up), &mut changes);
             assert!(looked >= if up { 0 } else { 2 * (pieces - 1) }, "{looked}");
-            plane.alive = 0;
+            plane.pulses = 0;
             resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
             assert_eq!(plane.v4.len(), if up { ROUTES as usize } else { 0 });
-            assert!(plane.alive >= 3 * pieces, "collected, resolved and written: {}", plane.alive);
+            assert!(plane.pulses >= 3 * pieces, "collected, resolved and written: {}", plane.pulses);
             assert!(plane.most <= PIECE, "{}", plane.most);
         }
         apply(&mut state, link(true), &mut changes);
     }
     let audited = Cell::new(0);
-    let wrong = resolver.audit_alive(&state, &mut || audited.set(audited.get() + 1));
+    let wrong = resolver.audit(&state, &mut Pulse::new(&mut || audited.set(audited.get() + 1)));
     assert_eq!(wrong, 0);
 }
 
@@ -124,5 +125,5 @@ fn of_many_changes_routes_come_before_others_go() {
     resolver.update(&state, changes, &mut plane).unwrap();
     assert!(plane.pushed.len() > 10 && plane.pushed.iter().all(|piece| piece.len() <= PIECE));
     assert!(plane.pushed.concat().is_sorted_by_key(|(_, next_hop)| next_hop.is_none()));
-    assert_eq!((plane.v4.len(), resolver.audit(&state)), (ROUTES as usize, 0));
+    assert_eq!((plane.v4.len(), resolver.audit(&state, &mut Pulse::none())), (ROUTES as usize, 0));
 }

@@ -16,7 +16,7 @@ use plane::Slow;
 use proptest::prelude::*;
 use ringway_fib::NextHop;
 use ringway_fwd::control::event::{Mode, Route};
-use ringway_fwd::control::{Changes, Event, Family, Limits, Net, Resolver, State, Verdict};
+use ringway_fwd::control::{Changes, Event, Family, Limits, Net, Pulse, Resolver, State, Verdict};
 
 fn lines(state: &State) -> Vec<String> {
     let mut lines: Vec<_> =
@@ -39,7 +39,7 @@ fn fresh(state: &State) -> Vec<(Net, Vec<(String, usize)>)> {
     plane.meanings()
 }
 
-/// What the resolver says that it told is what the data plane was told.
+/// The resolver says of the data plane what the data plane has.
 fn views_are_the_planes(resolver: &Resolver, plane: &Slow) {
     let all: Vec<_> = [Family::V4, Family::V6].iter().flat_map(|f| resolver.prefixes(*f, None)).collect();
     let v4 = plane.v4.iter().map(|(prefix, n)| (Net::V4(*prefix), *n));
@@ -85,12 +85,12 @@ proptest! {
                 _ => event,
             };
             obvious.apply(&event);
-            state.apply(event.clone(), &mut changes);
+            state.apply(event.clone(), &mut changes, &mut Pulse::none());
             prop_assert_eq!(lines(&state), obvious.lines(), "after {:?}", event);
             if update {
                 resolver.update(&state, std::mem::take(&mut changes), &mut plane).unwrap();
                 prop_assert_eq!(plane.meanings(), fresh(&state), "after {:?}", event);
-                prop_assert_eq!((resolver.audit(&state), resolver.pending()), (0, 0));
+                prop_assert_eq!((resolver.audit(&state, &mut Pulse::none()), resolver.pending()), (0, 0));
                 views_are_the_planes(&resolver, &plane);
                 if release {
                     let mark = resolver.mark();
@@ -98,11 +98,11 @@ proptest! {
                 }
             }
         }
-        // the digest has not drifted: it is that of a state that was told just what is there
+        // the digest has not drifted: a state with just these entries has the same
         let mut again = State::default();
         for (table, net, path) in state.all_routes() {
             let route = Route { table, net, path: path.clone(), dead: vec![] };
-            again.apply(Event::Route(route, Mode::Append), &mut changes);
+            again.apply(Event::Route(route, Mode::Append), &mut changes, &mut Pulse::none());
         }
         for family in [Family::V4, Family::V6] {
             prop_assert_eq!(state.route_digest(family), again.route_digest(family));
@@ -121,10 +121,10 @@ proptest! {
         let mut resolver = Resolver::new(&mut plane);
         for event in events {
             let mut changes = Changes::default();
-            state.apply(event, &mut changes);
+            state.apply(event, &mut changes, &mut Pulse::none());
             let done = resolver.update(&state, changes, &mut plane);
             prop_assert_eq!(done.is_err(), resolver.pending() > 0, "{:?}", done);
-            let wrong = resolver.audit(&state);
+            let wrong = resolver.audit(&state, &mut Pulse::none());
             prop_assert!(wrong <= resolver.pending(), "{wrong} wrong, {} known", resolver.pending());
             let mark = resolver.mark();
             resolver.release(mark);
@@ -135,11 +135,11 @@ proptest! {
         let gone: Vec<_> = state.all_routes().map(|(t, n, p)| (t, n, p.clone())).collect();
         let mut changes = Changes::default();
         for (table, net, path) in gone.into_iter().skip(1) {
-            state.apply(Event::RouteGone(Route { table, net, path, dead: vec![] }), &mut changes);
+            state.apply(Event::RouteGone(Route { table, net, path, dead: vec![] }), &mut changes, &mut Pulse::none());
         }
         let neighbours: Vec<_> = state.neighbours().collect();
         for n in neighbours {
-            state.apply(Event::NeighbourGone(n.dev, n.addr), &mut changes);
+            state.apply(Event::NeighbourGone(n.dev, n.addr), &mut changes, &mut Pulse::none());
         }
         for _ in 0..3 {
             let _ = resolver.update(&state, std::mem::take(&mut changes), &mut plane);

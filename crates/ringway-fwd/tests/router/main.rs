@@ -7,7 +7,7 @@ mod rules;
 use std::sync::Arc;
 
 use ringway_fib::{Fib4, Fib6, NextHop};
-use ringway_fwd::control::{Changes, Limits, Resolver, State, Tables};
+use ringway_fwd::control::{Changes, Limits, Pulse, Resolver, State, Tables};
 use ringway_fwd::router::generate::{Links, state};
 use ringway_fwd::router::reference::{Both, Reference};
 use ringway_fwd::router::{
@@ -43,7 +43,7 @@ impl Pair {
         let mut resolver = Resolver::new(&mut planes);
         let state = state(LINKS);
         resolver.update(&state, Changes::everything(), &mut planes).unwrap();
-        assert_eq!((resolver.audit(&state), resolver.pending()), (0, 0));
+        assert_eq!((resolver.audit(&state, &mut Pulse::none()), resolver.pending()), (0, 0));
         let interfaces = Arc::new(Interfaces::new(&members).unwrap());
         let engine = Engine::new(Readers::new(&planes.plane).unwrap(), interfaces.clone(), limits);
         engine.heartbeat().beat(1);

@@ -73,7 +73,7 @@ fn changed_frames() {
     }
     println!("{done} frames: {seen:?}");
     pair.counted();
-    // not those that depend on more than the frame
+    // not the ones that depend on more than the frame
     let host = HostReason::ALL
         .into_iter()
         .filter(|w| ![HostReason::NotReady, HostReason::NotForwarding].contains(w));

@@ -1,7 +1,7 @@
 //! Each rule of `docs/router.md` by an example, the same of both routers.
 
 use ringway_fwd::control::event::Neighbour;
-use ringway_fwd::control::{Changes, Event};
+use ringway_fwd::control::{Changes, Event, Pulse};
 use ringway_fwd::router::generate::Links;
 use ringway_fwd::router::{BudgetLimits, Decision, DropReason, Heartbeat, HostReason, Interface, Rate, Rpf};
 
@@ -312,7 +312,7 @@ fn tables_change_under_the_engine() {
     all(pair, "unresolved", std::slice::from_ref(&to));
     let mut changes = Changes::default();
     let found = Neighbour { dev: LINKS.wan, addr: "10.1.0.99".parse().unwrap(), link: [6; 6] };
-    assert_eq!(pair.state.apply(Event::Neighbour(found), &mut changes), None);
+    assert_eq!(pair.state.apply(Event::Neighbour(found), &mut changes, &mut Pulse::none()), None);
     pair.resolver.update(&pair.state, changes, &mut pair.planes).unwrap();
     pair.reference = pair.planes.reference.clone();
     all(pair, "forwarded", &[to]);

@@ -1,12 +1,12 @@
-//! The exported functions that may concern a port of Ringway. Those that never do are in [`system`](crate::system).
+//! The exported functions that may concern a port of Ringway. The others are in [`system`](crate::system).
 //!
-//! A handle is ours when its first word is the address of [`MARK`]. In the system library's handles that word is the address
+//! A handle is one of Ringway when its first word is the address of [`MARK`]. In the system library's handles that word is the address
 //! of one of its functions, or 0; so any handle of either library may be asked.
 //!
-//! All pointers come from C programs, which keep the contract of pcap.h: a handle is one that an open function gave and
-//! `pcap_close` did not take, texts end with a NUL, and what is written to is large enough. What libpcap tolerates in place of
-//! that, such as null for an error buffer, is tolerated here. The functions are not marked unsafe, as no Rust code calls them.
-#![allow(unsafe_code)]
+//! All pointers come from C programs, which keep the contract of pcap.h. A handle is one that an open function gave and `pcap_close` did not
+//! take. Texts end with a NUL, and buffers are large enough. Like libpcap, the functions tolerate some faults, such as null for an error buffer.
+//! The functions are not marked unsafe, as no Rust code calls them.
+#![allow(unsafe_code, reason = "C programs pass pointers")]
 
 mod data;
 mod devices;
@@ -16,7 +16,7 @@ mod open;
 mod read;
 mod send;
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn give(handle: Handle) -> *mut PcapT {
     Box::into_raw(Box::new(Own { mark: &raw const MARK, handle: Arc::new(handle) })).cast()
 }
 
-/// The handle, if it is ours.
+/// The handle, if it is one of Ringway.
 #[inline]
 fn own<'a>(p: *mut PcapT) -> Option<&'a Handle> {
     shared(p).map(|handle| &**handle)
@@ -55,9 +55,9 @@ fn shared<'a>(p: *mut PcapT) -> Option<&'a Arc<Handle>> {
     Some(unsafe { &(*own).handle })
 }
 
-/// Takes a handle of ours back from the program. Reads that go on keep what they need.
+/// Takes a handle back from the program. Reads that go on keep what they need.
 fn take(p: *mut PcapT) -> Arc<Handle> {
-    // SAFETY: the caller saw that it is ours, so `give` made it; the program does not use it again.
+    // SAFETY: the caller saw that it is one of Ringway, so `give` made it; the program does not use it again.
     let own = unsafe { Box::from_raw(p.cast::<Own>()) };
     own.handle.clone()
 }
@@ -104,7 +104,12 @@ fn copy_out<T: Copy>(values: &[T]) -> *mut T {
     at
 }
 
-/// Tells this library from another one.
-pub(crate) fn open_live_address() -> *const c_void {
-    open::pcap_open_live as *const c_void
-}
+/// The dynamic linker runs this when it loads the library.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = {
+    extern "C" fn start() {
+        crate::tally::start();
+    }
+    start
+};

@@ -18,7 +18,7 @@ extern "C-unwind" fn pcap_create(device: *const c_char, errbuf: *mut c_char) -> 
 }
 
 #[unsafe(no_mangle)]
-pub(super) extern "C-unwind" fn pcap_open_live(
+extern "C-unwind" fn pcap_open_live(
     device: *const c_char,
     snaplen: c_int,
     promisc: c_int,
@@ -45,7 +45,7 @@ pub(super) extern "C-unwind" fn pcap_open_live(
     null_mut()
 }
 
-/// An open function of the system library; without one its error is told here.
+/// Calls an open function of the system library. Without that library the program gets the error from here.
 fn passed_on(errbuf: *mut c_char, open: impl FnOnce() -> *mut PcapT) -> *mut PcapT {
     // The system's `pcap_open_live` comes back here for its own `pcap_create`.
     thread_local!(static INSIDE: Cell<bool> = const { Cell::new(false) });

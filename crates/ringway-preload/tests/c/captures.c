@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Reads captures: `captures offline FILE...` savefiles, `captures live FILE...` the same files through ports that replay them.
-// Prints for each file and filter how many packets there are, and a digest of their bytes. What a port does not replay is told on
-// standard error. A port has no lengths from before a capture cut its packets, so no filter here looks at them; libpcap also cuts
+// Prints for each file and filter how many packets there are, and a digest of their bytes. A line on standard error says what a
+// port does not replay. A port has no lengths from before a capture cut its packets, so no filter here looks at them; libpcap also cuts
 // records that are longer than their file says.
 #include <pcap/pcap.h>
 #include <stdint.h>

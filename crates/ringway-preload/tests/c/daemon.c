@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A daemon: `daemon PORT` sends three packets close to each other, goes on in a child while its first process ends, sends three
-// more, and then what it receives, once.
+// A daemon: `daemon PORT` sends three packets close to each other. It goes on in a child while its first process ends, and sends
+// three more. Then it sends what it receives, once.
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>

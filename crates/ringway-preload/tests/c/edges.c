@@ -226,7 +226,7 @@ static void *delete_later(void *nothing) {
 	return nothing;
 }
 
-// Who sleeps in a loop or in poll, and who never sleeps, is told.
+// A program learns of it that sleeps in a loop or in poll, and one that never sleeps.
 static void gone(void) {
 	puts("gone");
 	pcap_t *p = pcap_create(near, errbuf);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Sends without end, or as many packets as it is told, and captures what comes meanwhile: `flood DEVICE [COUNT]`.
+// Sends without end, or COUNT packets, and captures what comes meanwhile: `flood DEVICE [COUNT]`.
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// Opens devices both ways and prints what it is told: `opens DEVICE...`.
+// Opens devices both ways and prints the results: `opens DEVICE...`.
 #include <pcap/pcap.h>
 #include <stdio.h>
 

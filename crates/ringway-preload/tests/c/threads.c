@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// One handle in several threads, `threads NEAR FAR`: one loops, others send, count, change the filter and break, until all that
-// was sent to it has come or half a minute is over.
+// One handle in several threads, `threads NEAR FAR`. One thread loops, others send, count, change the filter and break. They end when
+// all that was sent to the handle has come, or half a minute is over.
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netpacket/packet.h>

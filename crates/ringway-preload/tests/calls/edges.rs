@@ -1,5 +1,5 @@
 //! What a program does at the edges of the calls that receive: arguments that make no sense, room that is too short, waits of odd
-//! lengths, epolls that tell of edges, descriptors closed by the range.
+//! lengths. Epolls report edges, and descriptors are closed by the range.
 
 use std::ffi::c_int;
 use std::mem::{size_of_val, zeroed};

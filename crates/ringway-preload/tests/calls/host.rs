@@ -119,7 +119,7 @@ impl Host {
     }
 
     fn program(&self, words: &str) -> Command {
-        // Not `ip netns exec`, which mounts /sys anew, so that the switches are not seen.
+        // Not `ip netns exec`, which mounts a new /sys, so that the switches are not seen.
         let mut c = Command::new("nsenter");
         c.arg(format!("--net=/run/netns/{}", self.lab.name())).arg(std::env::current_exe().unwrap());
         c.args(["--exact", "program", "--nocapture", "--test-threads=1"]).env(ROLE, words);
@@ -313,7 +313,7 @@ fn words_of(program: &Command) -> String {
     role.map(|w| w.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Lines of the program, without those of the test runner, up to one that is `last`.
+/// Lines of the program, without the lines of the test runner, up to one that is `last`.
 fn read_lines(out: &mut impl BufRead, lines: &mut Vec<String>, last: Option<&str>) {
     let mut line = String::new();
     while out.read_line(&mut line).unwrap() > 0 {

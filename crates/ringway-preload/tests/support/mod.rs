@@ -186,7 +186,7 @@ fn reader(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHan
     })
 }
 
-/// A place for files of this test program. The first call removes those of programs that have ended.
+/// A place for files of this test program. The first call removes the places of programs that have ended.
 pub(crate) fn directory() -> PathBuf {
     static CLEANED: Once = Once::new();
     let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ringway-pcap-tests");

@@ -15,7 +15,7 @@ use crate::kernel::{Kind, Member};
 impl Engine {
     /// The answer to a question.
     pub(super) fn answer(&mut self, request: &Request) -> Value {
-        let _ = self.alive(); // many may ask at once; what goes wrong the next turn says
+        let _ = self.beat_if_due(); // many may ask at once; what goes wrong the next turn says
         let answer = match request {
             Request::Status => Ok(self.status()),
             Request::Show { family, within, after } => {
@@ -38,7 +38,7 @@ impl Engine {
             "name": self.router.name(),
             "pid": std::process::id(),
             "fib_in_sync": self.in_sync(),
-            "hindrance": self.watch.hindrance(),
+            "hindrance": self.watch.obstacle(),
             "pending": self.resolver.pending(),
             "routes": self.resolver.routes(),
             "next_hops": self.resolver.next_hops(),
@@ -48,8 +48,8 @@ impl Engine {
             "syncs": health.syncs,
             "sync_seconds": health.sync_time.as_secs_f64(),
             "overruns": health.overruns,
-            "doubts": health.doubts,
-            "doubt": health.doubt,
+            "doubts": health.inconsistencies,
+            "doubt": health.inconsistency,
             "restarts": health.restarts,
             "checks": health.checks,
             "repairs": health.repairs,
@@ -103,7 +103,7 @@ impl Engine {
             ("rule", json!(trace.verdict.rule)),
             ("prefix", json!(trace.found.map(|(net, _)| written(net)))),
             ("flow_hash", json!(trace.hash)),
-            ("hindrance", json!(self.watch.hindrance())),
+            ("hindrance", json!(self.watch.obstacle())),
         ] {
             answer[key] = value;
         }
@@ -131,7 +131,7 @@ impl Engine {
             Check::Busy => "busy",
         };
         Ok(
-            json!({ "found": found, "wrong": wrong, "fib_in_sync": self.in_sync(), "pending": self.resolver.pending(), "hindrance": self.watch.hindrance() }),
+            json!({ "found": found, "wrong": wrong, "fib_in_sync": self.in_sync(), "pending": self.resolver.pending(), "hindrance": self.watch.obstacle() }),
         )
     }
 

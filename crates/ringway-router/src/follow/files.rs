@@ -9,11 +9,11 @@ use std::path::PathBuf;
 
 use ringway::{Error, ErrorKind, Result, dirs::PrivateDir};
 
-/// A longer note of how a process was started is none of ours.
+/// A longer note of how a process was started is not from this crate.
 const SETUP_MAX: u64 = 1 << 20;
 
 /// Files of the process of one router, in `/run/ringway` or `$RINGWAY_DIR`. That directory must be root's,
-/// and nobody else may write in it; a link in the place of a file is not followed ([`PrivateDir`]).
+/// and nobody else may write in it; a link instead of a file is not followed ([`PrivateDir`]).
 ///
 /// ```
 /// let files = ringway_router::follow::Files::of("vale0")?;
@@ -27,7 +27,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Those of a router. Nothing is made.
+    /// The files of a router. Nothing is made.
     ///
     /// # Errors
     /// [`ErrorKind::BadName`] for what is no name of a router, and could lead elsewhere; [`ErrorKind::Denied`] for users that have no place

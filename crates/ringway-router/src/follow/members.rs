@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ringway::probe::Trial;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::event::Link;
 use ringway_fwd::control::{Family, State};
 
-use crate::kernel::{Interface, Path, Router, Rpf};
+use super::joining::{attach, lacks_sending, refuses_frames};
+use crate::kernel::{Interface, Member, Path, Router, Rpf};
 
 /// `ARPHRD_ETHER`.
 const ETHERNET: u16 = 1;
@@ -51,12 +51,12 @@ impl Members {
         if router.members().iter().any(|m| m.name == name && m.gone) {
             router.remove_member(name)?;
         }
-        let new = router.want(name);
+        let new = router.intended_members().intend(name);
         let joined = attach(router, state, name, (self.rpf6, self.path));
         if joined.is_ok() {
             self.wanted.insert(name.to_owned(), Wanted::default());
         } else if new {
-            router.unwant(name);
+            router.intended_members().cancel(name);
         }
         joined
     }
@@ -64,7 +64,7 @@ impl Members {
     /// Gives an interface back.
     pub(super) fn leave(&mut self, router: &Router, name: &str) -> Result<()> {
         let waits = self.wanted.remove(name).is_some();
-        router.unwant(name);
+        router.intended_members().cancel(name);
         match router.remove_member(name) {
             // it is away, and does not join any more when it returns
             Err(e) if waits && e.kind() == ErrorKind::NotFound => Ok(()),
@@ -72,9 +72,9 @@ impl Members {
         }
     }
 
-    /// Brings the interface table up to date, and joins an interface that came back: one in a call, since attaching takes its time. Whether
-    /// there may be more. What went wrong goes to `notes`.
-    pub(super) fn refresh(
+    /// Brings the members up to date with the kernel's interfaces. Returns whether to come again soon: attaching takes its time, so one call joins
+    /// one interface. Troubles go to `notes`.
+    pub(super) fn reconcile(
         &mut self,
         router: &Router,
         state: &State,
@@ -82,18 +82,34 @@ impl Members {
         notes: &mut Vec<String>,
     ) -> bool {
         let members = router.members();
-        let absent = members.iter().filter(|m| !m.gone && state.interface(m.interface.index).is_none());
-        let absent = absent.map(|m| m.number).collect();
-        let before = std::mem::replace(&mut self.absent, absent);
+        self.remove_absent(router, &members, state, notes);
+        self.update_interfaces(router, &members, state, notes);
+        if self.far_due.is_none_or(|due| due <= now) {
+            self.far_due = Some(now + FAR_ENDS);
+            leave_refusing(router, state, notes);
+        }
+        self.join_returned(router, state, now, notes)
+    }
+
+    /// Removes members whose interfaces were absent at the last look, too.
+    fn remove_absent(&mut self, router: &Router, members: &[Member], state: &State, notes: &mut Vec<String>) {
+        let absent = || members.iter().filter(|m| !m.gone && state.interface(m.interface.index).is_none());
+        let before = std::mem::replace(&mut self.absent, absent().map(|m| m.number).collect());
+        for m in absent().filter(|m| before.contains(&m.number)) {
+            let left = router.remove_member(&m.name);
+            notes.push(
+                left.map_or_else(
+                    |e| e.to_string(),
+                    |()| format!("{}: it left the network namespace", m.name),
+                ),
+            );
+        }
+    }
+
+    /// Tells the programs what members may do now.
+    fn update_interfaces(&self, router: &Router, members: &[Member], state: &State, notes: &mut Vec<String>) {
         for m in members.iter().filter(|m| !m.gone) {
             if state.interface(m.interface.index).is_none() {
-                if before.contains(&m.number) {
-                    let left = router.remove_member(&m.name);
-                    notes.push(left.map_or_else(
-                        |e| e.to_string(),
-                        |()| format!("{}: it left the network namespace", m.name),
-                    ));
-                }
                 continue;
             }
             let to = Interface::of(state, m.interface.index, self.rpf6);
@@ -103,10 +119,16 @@ impl Members {
                 notes.push(e.to_string());
             }
         }
-        if self.far_due.is_none_or(|due| due <= now) {
-            self.far_due = Some(now + FAR_ENDS);
-            leave_refusing(router, state, notes);
-        }
+    }
+
+    /// Joins the first interface that is to be a member and is none; whether there was one.
+    fn join_returned(
+        &mut self,
+        router: &Router,
+        state: &State,
+        now: Instant,
+        notes: &mut Vec<String>,
+    ) -> bool {
         let members = router.members();
         for (name, wanted) in &mut self.wanted {
             let Some(link) = state.interfaces().find(|l| l.name == *name) else { continue };
@@ -114,15 +136,8 @@ impl Members {
             if is_member || wanted.retry.is_some_and(|at| now < at) {
                 continue;
             }
-            // One of its name may be a member that is called otherwise now.
-            let old = members.iter().find(|m| m.name == *name);
-            let removed = match old {
-                Some(m) if m.gone => router.remove_member(name),
-                Some(_) => Err(Error::new(ErrorKind::Busy, name, "a member that was renamed had this name")
-                    .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
-                None => Ok(()),
-            };
-            match removed.and_then(|()| attach(router, state, name, (self.rpf6, self.path))) {
+            let cleared = clear_name(router, &members, name);
+            match cleared.and_then(|()| attach(router, state, name, (self.rpf6, self.path))) {
                 Ok(_) => {
                     notes.push(format!("{name}: member again"));
                     *wanted = Wanted::default();
@@ -143,6 +158,16 @@ impl Members {
     }
 }
 
+/// Removes what is left of a member of this name. A member that was renamed may have had it.
+fn clear_name(router: &Router, members: &[Member], name: &str) -> Result<()> {
+    match members.iter().find(|m| m.name == *name) {
+        Some(m) if m.gone => router.remove_member(name),
+        Some(_) => Err(Error::new(ErrorKind::Busy, name, "a member that was renamed had this name")
+            .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
+        None => Ok(()),
+    }
+}
+
 /// Whether there is no interface of that name.
 fn is_away(name: &str) -> bool {
     ringway::probe::interface(name).is_err_and(|e| e.kind() == ErrorKind::NotFound)
@@ -159,83 +184,12 @@ fn leave_refusing(router: &Router, state: &State, notes: &mut Vec<String>) {
     }
 }
 
-/// `NETDEV_XDP_ACT_NDO_XMIT`.
-const TAKES_FRAMES: u64 = 4;
-
-/// Whether what is sent to an interface from XDP would be dropped, as by a veth whose far end does not run NAPI.
-fn refuses_frames(probe: &ringway::probe::Interface) -> bool {
-    probe.far_end_polls() == Some(false)
-}
-
-fn lacks_sending(features: Option<u64>) -> bool {
-    features.is_some_and(|f| f & TAKES_FRAMES == 0)
-}
-
-/// Drivers of software interfaces that have XDP, in which traffic control is the faster way: with XDP the hosts behind them cut their
-/// super-frames themselves. All other software interfaces have no XDP.
-const SOFTWARE: [&str; 3] = ["veth", "tun", "netkit"];
-
-/// The way in which an interface becomes a member, unless told otherwise; by XDP that is to be tried.
-pub(super) fn path_of(name: &str) -> Path {
-    ringway::probe::interface(name).map_or(Path::default(), |probe| chosen(&probe))
-}
-
-fn chosen(probe: &ringway::probe::Interface) -> Path {
-    // a kernel that does not tell, before Linux 6.3, refuses the program
-    let lacks_xdp = probe.xdp_features.is_some_and(|f| f & HAS_XDP == 0);
-    if SOFTWARE.contains(&probe.driver.as_str()) || lacks_xdp { Path::Tc } else { Path::Xdp }
-}
-
-/// Whether the driver takes no XDP program. A kernel that does not tell, before Linux 6.3, is tried.
-fn lacks_xdp(probe: &mut ringway::probe::Interface) -> bool {
-    if probe.xdp_features.is_none() {
-        probe.try_native();
-    }
-    matches!(probe.native, Trial::Refused { .. })
-}
-
-/// `NETDEV_XDP_ACT_BASIC`.
-const HAS_XDP: u64 = 1;
-
-fn attach(router: &Router, state: &State, name: &str, (rpf6, path): (Rpf, Option<Path>)) -> Result<u32> {
-    let mut probe = ringway::probe::interface(name)?;
-    // of one that is not known yet a message will tell; until then all goes to the host
-    let to = Interface::of(state, probe.index, rpf6);
-    let way = path.unwrap_or_else(|| chosen(&probe));
-    if way == Path::Tc {
-        return router.add_member_by(name, &to, Path::Tc);
-    }
-    if refuses_frames(&probe) {
-        let on = format!("{}:{name}", router.name());
-        let what = "the far end of the veth does not run NAPI, so it would take no packet from the fast path";
-        return Err(Error::new(ErrorKind::Unsupported, on, what).cure(
-            "`ethtool -K PEER gro on` where the far end is, then add the interface; or leave --path xdp out",
-        ));
-    }
-    if probe.driver != "veth" && probe.offloads.iter().any(|o| o == "rx-vlan-hw-parse") {
-        if path.is_none() && lacks_xdp(&mut probe) {
-            return router.add_member_by(name, &to, Path::Tc);
-        }
-        let on = format!("{}:{name}", router.name());
-        let what =
-            "it takes VLAN tags out of frames before XDP, so packets of VLANs would be taken for its own";
-        return Err(Error::new(ErrorKind::Unsupported, on, what)
-            .cure(format!("`ethtool -K {name} rxvlan off`, then add the interface; or take --path tc")));
-    }
-    match router.add_member_by(name, &to, Path::Xdp) {
-        Err(e) if path.is_none() && e.kind() == ErrorKind::Unsupported => {
-            router.add_member_by(name, &to, Path::Tc)
-        }
-        done => done,
-    }
-}
-
-/// The interfaces of the namespace that a router is made of unless told otherwise: Ethernet, up, no port of another one, and they forward.
+/// The interfaces of the namespace that a router is made of by default: Ethernet, up, no port of another one, and they forward.
 pub(super) fn forwarding(state: &State) -> Vec<String> {
     able(state).filter(|l| l.up).map(|l| l.name.clone()).collect()
 }
 
-/// Warnings about those that are not up, which people may have meant, too.
+/// Warnings about interfaces that are not up, which people may have meant, too.
 pub(super) fn left_out(router: &str, state: &State) -> impl Iterator<Item = String> {
     able(state).filter(|l| !l.up).map(move |l| {
         let add = format!("`ringway vale port add {router}:{}` when it is up", l.name);
@@ -253,7 +207,7 @@ fn able(state: &State) -> impl Iterator<Item = &Link> {
 #[cfg(test)]
 mod tests {
     use ringway_fwd::control::event::Setting;
-    use ringway_fwd::control::{Changes, Event};
+    use ringway_fwd::control::{Changes, Event, Pulse};
 
     use super::*;
 
@@ -263,12 +217,12 @@ mod tests {
             let (name, address) = (format!("e{index}"), Some([2, 0, 0, 0, 0, index as u8]));
             let (carrier, running, loopback, mtu) = (true, true, false, 1500);
             let link = Link { index, name, hardware, up, carrier, running, loopback, mtu, address, master };
-            state.apply(Event::Link(link), &mut Changes::default());
+            state.apply(Event::Link(link), &mut Changes::default(), &mut Pulse::none());
             let (forwarding, reverse_path) = (Some(index != 9), Some(index as u8 % 3));
             let dev = index.cast_signed();
             let setting =
                 Setting { family: Family::V4, dev, forwarding, ignore_linkdown: None, reverse_path };
-            state.apply(Event::Setting(setting), &mut Changes::default());
+            state.apply(Event::Setting(setting), &mut Changes::default(), &mut Pulse::none());
         }
         state
     }

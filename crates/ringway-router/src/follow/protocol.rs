@@ -27,8 +27,8 @@ pub(super) const ROUTES: usize = 4096;
 pub enum Request {
     /// How it goes.
     Status,
-    /// A page of the routes of a family, those behind a prefix; `within` leaves out others. The answer has `routes`, pairs of a prefix
-    /// and the number of its next hop, and `next_hops`, those of the page by number.
+    /// A page of the routes of a family, from behind a prefix on; `within` leaves out others. The answer has `routes`, pairs of a prefix
+    /// and the number of its next hop, and `next_hops`, the next hops of the page by number.
     Show {
         /// 4 or 6.
         family: u8,

@@ -32,7 +32,6 @@ const IDLE: Duration = Duration::from_secs(30);
 ///     engine.turn()?;
 ///     server.serve(&mut engine);
 /// }
-/// # #[allow(unreachable_code)]
 /// # Ok::<(), ringway::Error>(())
 /// ```
 #[derive(Debug)]

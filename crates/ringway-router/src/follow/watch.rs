@@ -1,5 +1,5 @@
-//! What the fast path would go around may come after the router: it is looked for again and again, and while it is there the kernel
-//! forwards.
+//! An obstacle that the fast path would go around may come after the router. The engine looks for obstacles again and again; while there is
+//! one, the kernel forwards.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ pub(super) struct Watch {
     bypass: Vec<Bypass>,
     due: Instant,
     /// What there is, and what to do about it.
-    hindrance: Option<String>,
+    obstacle: Option<String>,
     /// Why it could not be looked for the last time.
     trouble: Option<String>,
 }
@@ -25,16 +25,22 @@ pub(super) struct Watch {
 impl Watch {
     /// For a router beside which there was none but of these kinds.
     pub(super) fn new(bypass: &[Bypass], now: Instant) -> Self {
-        Self { bypass: bypass.to_vec(), due: now, hindrance: None, trouble: None }
+        Self { bypass: bypass.to_vec(), due: now, obstacle: None, trouble: None }
     }
 
-    /// What packets may not go around, if there is something.
-    pub(super) fn hindrance(&self) -> Option<&str> {
-        self.hindrance.as_deref()
+    /// The obstacle that packets may not go around, if there is one.
+    pub(super) fn obstacle(&self) -> Option<&str> {
+        self.obstacle.as_deref()
     }
 
     /// Looks if it is time to. What has changed goes to `notes`; what can't be looked for is taken to be as it was.
-    pub(super) fn look(&mut self, now: Instant, router: &Router, state: &State, notes: &mut Vec<String>) {
+    pub(super) fn look_for_obstacles(
+        &mut self,
+        now: Instant,
+        router: &Router,
+        state: &State,
+        notes: &mut Vec<String>,
+    ) {
         if now < self.due {
             return;
         }
@@ -53,13 +59,13 @@ impl Watch {
             }
         };
         self.trouble = None;
-        if found == self.hindrance {
+        if found == self.obstacle {
             return;
         }
         notes.push(match &found {
             Some(why) => format!("{why}; until then the kernel forwards"),
             None => format!("{}: nothing is in the way any more, the fast path forwards", router.name()),
         });
-        self.hindrance = found;
+        self.obstacle = found;
     }
 }

@@ -7,8 +7,10 @@ use ringway::probe::Hook;
 use ringway::tc::{Stand, Way};
 use ringway::{Error, ErrorKind, Result, probe};
 
+use super::member::Member;
+use super::path::Path;
 use super::program::Identity;
-use super::{Member, Path, Router};
+use super::router::{Router, routers};
 use crate::sys;
 
 impl Router {
@@ -71,7 +73,7 @@ fn router_of(found: &probe::Interface, by: &[Path], but: Option<&str>) -> Option
         let is_it = |m: &Member| !m.gone && m.interface.index == found.index && by.contains(&m.path);
         here && router.members().iter().any(is_it)
     };
-    let names = super::routers().into_iter().filter(|name| but != Some(name));
+    let names = routers().into_iter().filter(|name| but != Some(name));
     let name = names.filter_map(|name| Router::open(&name).ok()).find(has)?.name;
     let cure =
         format!("`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router");

@@ -1,42 +1,40 @@
 //! The control process' side: tables of its own, which it fills, publishes and looks after.
 
 use std::collections::HashMap;
-use std::fs;
-use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use libbpf_rs::{Link, Object};
+use libbpf_rs::Object;
 use ringway::pinned::FolderLock;
-use ringway::tc::Stand;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
 use ringway_fwd::control::{Adjacencies, Adjacency, Buckets, Groups, Limits, Plane};
 
-use super::layout::{TALLY, control as at};
-use super::maps::{Tables, refused};
+use super::layout::TALLY;
+use super::maps::Tables;
+use super::pins::{CLAIM, LINKS, MEMBER};
 use super::program::{self, BEAT, Identity};
-use super::{LINKS, MEMBER, Path, Router, TABLES};
+use super::router::Router;
 use crate::sys::{self, Mapped, Mapping};
 
 /// Tables of a router in the hands of the one process that may change them.
 ///
-/// They are new and empty, beside those of an earlier process, which go on serving until [`publish`](Self::publish). Changes made later
-/// are seen by programs at once, each packet before or after a change. When this is dropped, or its process dies, members go on
+/// They are new and empty, beside the tables of an earlier process, which go on serving until [`publish`](Self::publish). Programs see later
+/// changes at once, each packet before or after a change. When this is dropped, or its process dies, members go on
 /// forwarding for three seconds and then leave all to the kernel; another process can take over at any time.
 ///
 /// ```no_run
-/// use ringway_fwd::control::{Follower, Options, Resolver};
+/// use ringway_fwd::control::{Follower, Options, Pulse, Resolver};
 /// use ringway_router::kernel::{Interface, Router, Spec};
 /// use std::time::Instant;
 /// let router = Router::create("vale0", &Spec::default())?;
 /// let mut control = router.take_control()?;
-/// let mut follower = Follower::open(Options::default())?;
+/// let mut follower = Follower::open(Options::default(), &mut Pulse::none())?;
 /// let mut resolver = Resolver::new(&mut control);
-/// let changes = follower.poll(Instant::now())?;
+/// let changes = follower.poll(Instant::now(), &mut Pulse::none())?;
 /// resolver.update(follower.state(), changes, &mut control)?;
 /// control.heartbeat(true)?;
-/// control.publish()?;
+/// control.publish(&mut Pulse::none())?;
 /// router.add_member("eth1", &Interface { mac: [2, 0, 0, 0, 0, 1], forwards4: true, ..Default::default() })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -46,15 +44,15 @@ pub struct Control {
     fib6: Mapped<Fib6>,
     adjacencies: Mapped<Adjacencies>,
     groups: Mapped<Groups>,
-    page: Mapping,
-    /// When programs were waited for last to make room.
+    pub(super) page: Mapping,
+    /// When this waited for programs last, to make room.
     waited: Instant,
     tally: Mapping,
     /// What numbers of next hops had counted when they came into use again.
     before: HashMap<NextHop, (u64, u64)>,
     beat: Object,
-    tables: Tables,
-    router: Router,
+    pub(super) tables: Tables,
+    pub(super) router: Router,
     /// Held as long as this lives.
     _claim: Claim,
 }
@@ -64,10 +62,7 @@ pub struct Control {
 pub struct Claim(#[expect(dead_code, reason = "held for its lock")] FolderLock);
 
 /// From one wait for programs to the next where something does not fit.
-const AGAIN: Duration = Duration::from_millis(250);
-
-/// The directory whose lock the control process has.
-pub(super) const CLAIM: &str = "control";
+const GRACE_PAUSE: Duration = Duration::from_millis(250);
 
 impl Router {
     /// Becomes the process that writes the router's tables: makes new ones, of the router's [`Spec`](super::Spec).
@@ -110,7 +105,7 @@ impl Router {
     pub fn control(&self, claim: Claim) -> Result<Control> {
         let on = self.name();
         let spec = self.spec();
-        let tables = Tables::tables(&spec, self.cpus, on)?;
+        let tables = Tables::new(&spec, self.cpus, on)?;
         let made = |e: FibError| Error::new(ErrorKind::Io, on, e.to_string());
         let of = |name| tables.mapping(name, on);
         let mut control = Control {
@@ -143,67 +138,7 @@ fn wait_for_programs(on: &str) -> Result<()> {
 type Tried<T> = std::result::Result<T, FibError>;
 
 impl Control {
-    /// Has all members, and those to come, use these tables: make before break. No packet is lost; each is forwarded by the old tables or
-    /// by these, for which [`heartbeat`](Self::heartbeat) should have been called. Publishing again does the same once more.
-    ///
-    /// # Errors
-    /// What the kernel said. Before the first member goes over everything that can fail was tried; if one does not go, those before it use
-    /// these tables, and to publish again is the cure.
-    pub fn publish(&mut self) -> Result<()> {
-        self.publish_alive(&mut || {})
-    }
-
-    /// The same; `alive` is called for each member, since loading their programs takes a while.
-    ///
-    /// # Errors
-    /// As [`publish`](Self::publish).
-    pub fn publish_alive(&mut self, alive: &mut dyn FnMut()) -> Result<()> {
-        let router = &self.router;
-        let on = router.name();
-        let _lock = router.folder.lock()?;
-        let members: Vec<_> = router.members().into_iter().filter(|m| !m.gone).collect();
-        let code = router.code(Some(&self.tables));
-        let mut loaded = Vec::new();
-        for m in &members {
-            alive();
-            let of = router.identity(m);
-            loaded.push((m, m.path, code.member(m.path, of)?));
-            if m.path == Path::Xdp && Stand::ingress(&router.place(&m.name)).is_attached() {
-                loaded.push((m, Path::Tc, code.member(Path::Tc, Identity { behind: true, ..of })?));
-            }
-        }
-        let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
-        let io = |e| Error::io(on, "exchanging the tables failed", e);
-        [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
-        ringway::dirs::make_closed_dir(&new)?;
-        self.tables.pin(&new, on)?;
-        if self.page.u64(at::BEAT).load(Relaxed) != 0 {
-            self.heartbeat(true)?; // loading programs of many members takes a while
-        }
-        for (member, path, program) in &loaded {
-            alive();
-            let on = format!("{on}:{}", member.name);
-            match path {
-                Path::Xdp => Link::open(router.link(&member.name))
-                    .map_err(|e| refused(&on, "opening its link", &e))
-                    .and_then(|link| {
-                        sys::update_link(link.as_fd(), program.as_fd())
-                            .map_err(|e| Error::io(&*on, "exchanging its program failed", e))
-                    })?,
-                Path::Tc => Stand::ingress(&router.place(&member.name))
-                    .exchange(program.as_fd())
-                    .map_err(|e| Error::io(&*on, "exchanging its program failed", e))?,
-            }
-        }
-        if tables.exists() {
-            fs::rename(&tables, &old).map_err(io)?;
-        }
-        fs::rename(&new, &tables).map_err(io)?;
-        let _ = fs::remove_dir_all(&old);
-        Ok(())
-    }
-
-    /// Tells programs that somebody looks after the tables, and whether they may be trusted: `false` leaves all packets to the kernel.
+    /// Tells programs that a process looks after the tables, and whether they may be trusted: `false` leaves all packets to the kernel.
     /// To be called once a second or more often; it takes some microseconds.
     ///
     /// # Errors
@@ -262,9 +197,9 @@ impl Control {
     }
 
     /// What is full may only wait for programs. They are waited for now and then, not for each of many routes that do not fit.
-    fn again<T>(&mut self, mut change: impl FnMut(&mut Self) -> Tried<T>) -> Tried<T> {
+    fn retry_after_grace<T>(&mut self, mut change: impl FnMut(&mut Self) -> Tried<T>) -> Tried<T> {
         match change(self) {
-            Err(full @ FibError::Full { .. }) if self.waited.elapsed() >= AGAIN => {
+            Err(full @ FibError::Full { .. }) if self.waited.elapsed() >= GRACE_PAUSE => {
                 let settled = self.settle();
                 self.waited = Instant::now();
                 if settled.is_err() {
@@ -283,7 +218,7 @@ impl Plane for Control {
     }
 
     /// Programs that may still count for the one before have left: a number waits for them before it is used again.
-    fn begins(&mut self, next_hop: NextHop) {
+    fn reset_counters_for(&mut self, next_hop: NextHop) {
         match self.counted(next_hop) {
             (0, 0) => None,
             counted => self.before.insert(next_hop, counted),
@@ -299,10 +234,10 @@ impl Plane for Control {
     }
 
     fn routes4(&mut self, changes: &[(Prefix4, Option<NextHop>)]) -> Tried<()> {
-        self.again(|all| all.fib4.apply(changes.iter().copied()))
+        self.retry_after_grace(|all| all.fib4.apply(changes.iter().copied()))
     }
 
     fn routes6(&mut self, changes: &[(Prefix6, Option<NextHop>)]) -> Tried<()> {
-        self.again(|all| all.fib6.apply(changes.iter().copied()))
+        self.retry_after_grace(|all| all.fib6.apply(changes.iter().copied()))
     }
 }

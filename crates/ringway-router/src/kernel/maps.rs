@@ -1,6 +1,7 @@
-//! The maps of a router: those that stay as long as it lives, and those of one control process.
+//! The maps of a router: six that stay as long as it lives, and six of one control process.
 
 use std::fs;
+use std::ops::Deref;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -9,8 +10,8 @@ use libbpf_sys::BPF_F_MMAPABLE;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fwd::control::Adjacencies;
 
-use super::Spec;
 use super::layout::{self, BUDGET, COUNTS, MEMBERS, TALLY};
+use super::spec::Spec;
 use crate::sys::Mapping;
 
 /// libbpf's error, with a cure.
@@ -32,7 +33,7 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
     Error::new(kind, on, format!("{what} failed: {e}")).cure(cure)
 }
 
-/// libbpf prints to stderr unless told otherwise; its errors reach the user as ours.
+/// Keeps libbpf from printing to stderr: its errors reach the user as this crate's.
 pub(super) fn quiet() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -48,13 +49,29 @@ pub(super) struct Maps {
     maps: [(&'static str, MapHandle); 6],
 }
 
-/// Those that stay.
-pub(super) type Shared = Maps;
+/// The maps that stay as long as the router lives.
+#[derive(Debug)]
+pub(super) struct Shared(Maps);
 
-/// Those of one control process.
-pub(super) type Tables = Maps;
+/// The maps of one control process.
+#[derive(Debug)]
+pub(super) struct Tables(Maps);
 
-/// Names of either. The object has all of them but `router`.
+impl Deref for Shared {
+    type Target = Maps;
+    fn deref(&self) -> &Maps {
+        &self.0
+    }
+}
+
+impl Deref for Tables {
+    type Target = Maps;
+    fn deref(&self) -> &Maps {
+        &self.0
+    }
+}
+
+/// Their names. The eBPF object has all of them but `router`.
 const SHARED: [&str; 6] = ["router", "members", "budgets", "counts", "devs", "nics"];
 const TABLES: [&str; 6] = ["control", "fib4", "fib6", "hops", "tally", "groups"];
 
@@ -70,9 +87,9 @@ pub(super) fn cpus(on: &str) -> Result<usize> {
     Ok(cpus)
 }
 
-impl Maps {
-    /// Makes those that stay.
-    pub(super) fn shared(cpus: usize, on: &str) -> Result<Self> {
+impl Shared {
+    /// Makes them.
+    pub(super) fn new(cpus: usize, on: &str) -> Result<Self> {
         let entries = MEMBERS as u32;
         let of = |name: &'static str| {
             let map = match name {
@@ -86,11 +103,17 @@ impl Maps {
             Ok::<_, Error>((name, map?))
         };
         let [a, b, c, d, e, f] = SHARED.map(of);
-        Ok(Self { maps: [a?, b?, c?, d?, e?, f?] })
+        Ok(Self(Maps { maps: [a?, b?, c?, d?, e?, f?] }))
     }
 
+    pub(super) fn open(dir: &Path, on: &str) -> Result<Self> {
+        Maps::open(dir, SHARED, on).map(Self)
+    }
+}
+
+impl Tables {
     /// Makes tables without routes.
-    pub(super) fn tables(spec: &Spec, cpus: usize, on: &str) -> Result<Self> {
+    pub(super) fn new(spec: &Spec, cpus: usize, on: &str) -> Result<Self> {
         let of = |name: &'static str| {
             let size = match name {
                 "control" => layout::control::SIZE,
@@ -103,17 +126,15 @@ impl Maps {
             Ok::<_, Error>((name, array(name, size, on)?))
         };
         let [a, b, c, d, e, f] = TABLES.map(of);
-        Ok(Self { maps: [a?, b?, c?, d?, e?, f?] })
+        Ok(Self(Maps { maps: [a?, b?, c?, d?, e?, f?] }))
     }
 
-    pub(super) fn open_shared(dir: &Path, on: &str) -> Result<Self> {
-        Self::open(dir, SHARED, on)
+    pub(super) fn open(dir: &Path, on: &str) -> Result<Self> {
+        Maps::open(dir, TABLES, on).map(Self)
     }
+}
 
-    pub(super) fn open_tables(dir: &Path, on: &str) -> Result<Self> {
-        Self::open(dir, TABLES, on)
-    }
-
+impl Maps {
     fn open(dir: &Path, names: [&'static str; 6], on: &str) -> Result<Self> {
         quiet();
         let of = |name: &'static str| {

@@ -13,8 +13,11 @@ use ringway_bpf::layout::router::nic_key;
 use ringway_fwd::router::Interface;
 
 use super::layout::{BUDGET, COUNTS, MEMBERS, info, member as at};
-use super::program::{Cut, Identity};
-use super::{Counts, MEMBER, Outcome, Path, Router};
+use super::outcome::{Counts, Outcome};
+use super::path::Path;
+use super::pins::MEMBER;
+use super::program::{Identity, StopAfter};
+use super::router::Router;
 use crate::sys;
 
 /// A member of a router.
@@ -82,9 +85,13 @@ impl Router {
     /// gro on`, or an XDP program there.
     ///
     /// # Errors
-    /// [`ErrorKind::Unfit`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
-    /// network namespace than the router; [`ErrorKind::NotFound`]; [`ErrorKind::Busy`] when it is a member, or another XDP program is
-    /// attached, or there are 256 members; [`ErrorKind::Unsupported`] when its driver has no native XDP. Nothing half made stays.
+    /// * [`ErrorKind::Unfit`] when no tables were published yet ([`Control::publish`](super::Control::publish)), or the thread is in another
+    ///   network namespace than the router
+    /// * [`ErrorKind::NotFound`] when there is no such interface
+    /// * [`ErrorKind::Busy`] when it is a member, or another XDP program is attached, or there are 256 members
+    /// * [`ErrorKind::Unsupported`] when its driver has no native XDP
+    ///
+    /// Nothing half made stays.
     pub fn add_member(&self, interface: &str, to: &Interface) -> Result<u32> {
         self.add_member_by(interface, to, Path::Xdp)
     }
@@ -93,36 +100,36 @@ impl Router {
     /// come first.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
+    /// As [`add_member`](Self::add_member).
     pub fn add_member_by(&self, interface: &str, to: &Interface, path: Path) -> Result<u32> {
-        self.add(interface, to, Cut::Whole, (path, Way::Best))
+        self.add(interface, to, StopAfter::Whole, (path, Way::Best))
     }
 
     /// By traffic control as on kernels without tcx: for tests on others.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
+    /// As [`add_member`](Self::add_member).
     #[doc(hidden)]
     pub fn add_member_by_clsact(&self, interface: &str, to: &Interface) -> Result<u32> {
-        self.add(interface, to, Cut::Whole, (Path::Tc, Way::Clsact))
+        self.add(interface, to, StopAfter::Whole, (Path::Tc, Way::Clsact))
     }
 
     /// By XDP for measuring: packets that come in by it end at some point, until tables are published the next time.
     ///
     /// # Errors
-    /// Those of [`add_member`](Self::add_member).
-    pub fn add_member_cut(&self, interface: &str, to: &Interface, cut: Cut) -> Result<u32> {
-        self.add(interface, to, cut, (Path::Xdp, Way::Best))
+    /// As [`add_member`](Self::add_member).
+    pub fn add_member_stopping(&self, interface: &str, to: &Interface, stop: StopAfter) -> Result<u32> {
+        self.add(interface, to, stop, (Path::Xdp, Way::Best))
     }
 
-    fn add(&self, interface: &str, to: &Interface, cut: Cut, (path, way): (Path, Way)) -> Result<u32> {
+    fn add(&self, interface: &str, to: &Interface, stop: StopAfter, (path, way): (Path, Way)) -> Result<u32> {
         let on = format!("{}:{interface}", self.name());
         let found = probe::interface(interface)?;
         self.check_netns(&on)?;
         let _lock = self.folder.lock()?;
         let number = self.free_number(interface, &on)?;
         let software = found.leaves_checksums();
-        let of = Identity { number, index: found.index, software, cut, behind: false };
+        let of = Identity { number, index: found.index, software, stop, behind: false };
         self.enter(of, (interface, path), to, &on)?;
         self.attach(of, &found, (path, way), &on).inspect_err(|_| self.forget(number, interface))?;
         Ok(number)
@@ -160,7 +167,7 @@ impl Router {
         Ok(())
     }
 
-    /// What members' packets became, those of members that were removed left out.
+    /// What members' packets became, without the packets of members that were removed.
     #[must_use]
     pub fn stats(&self) -> Vec<MemberStats> {
         self.members()
@@ -184,7 +191,7 @@ impl Router {
     pub(super) fn identity(&self, member: &Member) -> Identity {
         let software = self.word(member.number, at::SOFTWARE) != 0;
         let (number, index) = (member.number, member.interface.index);
-        Identity { number, index, software, cut: Cut::Whole, behind: false }
+        Identity { number, index, software, stop: StopAfter::Whole, behind: false }
     }
 
     /// Where what attaches a member's programs lies.

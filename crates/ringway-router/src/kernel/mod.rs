@@ -15,284 +15,44 @@
 //!     member/eth1/jump_7    or the program array of a filter there, before Linux 6.6
 //! ```
 //!
-//! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables: it makes new ones
-//! beside those in use, fills them through [`Plane`](ringway_fwd::control::Plane), and has the links of all members go over to programs
-//! with the new tables. So a new process, which knows nothing of the old one's books, takes over without a gap.
+//! A [`Router`] changes members and reads counters. [`Control`] is the part of the one process that writes tables. It makes new
+//! tables beside the ones in use, and fills them through [`Plane`](ringway_fwd::control::Plane). Then it has the links of all members go over
+//! to programs with the new tables. So a new process, which knows nothing of the old one's books, takes over without a gap.
 //!
 //! # Bounds
 //!
-//! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. With the default sizes
-//! tables take 30 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over; members 64 KiB for each CPU,
-//! and some 10 KiB for each program. Names of interfaces are those that they had when they became members; one
-//! that is to move to another namespace is removed first. Only x86-64.
+//! 256 members, all in the network namespace in which the router was created; up to 256 CPUs; tables of [`Spec`]. Only x86-64.
+//!
+//! With the default sizes tables take 30 MiB and 1 MiB for each CPU, all of it from the start, twice while a process takes over. Members take
+//! 64 KiB for each CPU, and some 10 KiB for each program. A member keeps the name that its interface had when it became one. An interface that
+//! is to move to another namespace is removed first.
 
 mod attach;
 mod control;
-mod inherit;
+mod handover;
+mod intended_members;
 mod layout;
 mod maps;
 mod member;
 mod outcome;
 mod path;
+mod pins;
 mod program;
+mod publish;
+mod router;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod trial;
-mod wanted;
-
-use std::fs;
-use std::path::PathBuf;
-use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
-
-use libbpf_rs::Link;
-use ringway::pinned::Folder;
-use ringway::{Error, ErrorKind, Result};
 
 pub use control::{Claim, Control};
-pub use inherit::Inherited;
+pub use handover::PreviousTables;
+pub use intended_members::IntendedMembers;
 pub use member::{Member, MemberStats};
 pub use outcome::{Counts, Kind, Outcome};
 pub use path::Path;
-pub use program::Cut;
+pub use program::StopAfter;
 pub use ringway_fwd::router::{BudgetLimits, Interface, Rate, Rpf};
+pub use router::{Health, Router, routers};
 pub use spec::Spec;
 pub use trial::try_programs;
-
-use crate::sys::Mapping;
-use layout::{control as page, info};
-use maps::{Maps, Shared, Tables, refused};
-use program::{Code, Identity, STALE, TAKEN};
-
-/// The file that tells a router from a switch.
-const MARK: &str = "router";
-
-/// The directory of the tables published last.
-const TABLES: &str = "tables";
-
-/// The directory of what attaches programs to members.
-const MEMBER: &str = "member";
-
-/// The directory of what attaches the programs that count taken frames.
-const LINKS: &str = "taken";
-
-/// A router that exists.
-///
-/// ```no_run
-/// use ringway_router::kernel::{Outcome, Router};
-/// for stats in Router::open("vale0")?.stats() {
-///     println!("{} forwarded {}", stats.member.name, stats.counts.get(Outcome::Forwarded));
-/// }
-/// # Ok::<(), ringway::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Router {
-    folder: Folder,
-    name: String,
-    spec: Spec,
-    netns: u32,
-    cpus: usize,
-    shared: Shared,
-    info: Mapping,
-    members: Mapping,
-    counts: Mapping,
-    budgets: Mapping,
-}
-
-/// Whether a router does its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Health {
-    /// Whether members forward: tables were published, and their control process called them good less than 3 s ago.
-    pub ready: bool,
-    /// How long ago it was heard; `None` when no tables were published, or it was never heard.
-    pub age: Option<Duration>,
-    /// The process that controls the router; `None` when there is none, or it is in another pid namespace.
-    pub controller: Option<u32>,
-}
-
-/// Names of the routers that exist.
-///
-/// ```
-/// assert!(ringway_router::kernel::routers().iter().all(|name| name.starts_with("vale")));
-/// ```
-#[must_use]
-pub fn routers() -> Vec<String> {
-    ringway::pinned::routers()
-}
-
-impl Router {
-    /// Makes a router without members or tables, in the network namespace of the calling thread. Nothing is attached to interfaces.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Busy`] when there is a router or switch of that name; [`ErrorKind::Denied`] without privilege; [`ErrorKind::Invalid`]
-    /// for sizes that programs can't use; [`ErrorKind::Unsupported`] on another processor than x86-64, whose loads keep their order.
-    /// Nothing half made stays.
-    pub fn create(name: &str, spec: &Spec) -> Result<Self> {
-        Self::create_for(name, spec, &[])
-    }
-
-    /// The same for a router that is to have these members ([`wanted`](Self::wanted)): until [`done`](Self::done) whoever goes on after a process
-    /// that was killed knows that they were not all added ([`is_done`](Self::is_done)).
-    ///
-    /// # Errors
-    /// As [`create`](Self::create).
-    pub fn create_for(name: &str, spec: &Spec, members: &[String]) -> Result<Self> {
-        if cfg!(not(target_arch = "x86_64")) {
-            return Err(Error::new(ErrorKind::Unsupported, name, "routers need an x86-64 processor")
-                .cure("leave forwarding to the kernel on this machine"));
-        }
-        spec.check(name)?;
-        let netns = netns().map_err(|e| Error::io(name, "asking for the network namespace failed", e))?;
-        let folder = Folder::make(name, |dir| fill(dir, name, (spec, netns), members))?;
-        Self::with(folder, name)
-    }
-
-    /// Opens a router.
-    ///
-    /// # Errors
-    /// [`ErrorKind::NotFound`]; [`ErrorKind::Unfit`] when it is a switch, or another version of Ringway made it; [`ErrorKind::Denied`]
-    /// without privilege.
-    pub fn open(name: &str) -> Result<Self> {
-        Self::with(Folder::open(name, MARK)?, name)
-    }
-
-    fn with(folder: Folder, name: &str) -> Result<Self> {
-        let shared = Shared::open_shared(folder.path(), name)?;
-        let info = shared.mapping(MARK, name)?;
-        if ![info::IS, info::WAS].contains(&info.u64(info::MAGIC).load(Relaxed)) {
-            return Err(Error::new(ErrorKind::Unfit, name, "another version of Ringway made this router")
-                .cure("delete it with that version and make it again"));
-        }
-        let spec = Spec::of_words(std::array::from_fn(|i| info.u32(info::SPEC + 4 * i).load(Relaxed)));
-        Ok(Self {
-            name: name.to_owned(),
-            spec,
-            netns: info.u32(info::NETNS).load(Relaxed),
-            cpus: info.u32(info::CPUS).load(Relaxed) as usize,
-            members: shared.mapping("members", name)?,
-            counts: shared.mapping("counts", name)?,
-            budgets: shared.mapping("budgets", name)?,
-            info,
-            shared,
-            folder,
-        })
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How it was made.
-    #[must_use]
-    pub fn spec(&self) -> Spec {
-        self.spec
-    }
-
-    /// Removes the router: takes its programs off all interfaces, then all pins away.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Busy`], and nothing done, while a process controls it, this one included.
-    pub fn delete(self) -> Result<()> {
-        self.delete_after(|| {})
-    }
-
-    /// The same; `before` runs when nobody can control the router any more, and before anything of it is
-    /// removed.
-    ///
-    /// # Errors
-    /// As [`delete`](Self::delete); `before` is not called then.
-    pub fn delete_after(self, before: impl FnOnce()) -> Result<()> {
-        let Some(_claim) = self.folder.claim(control::CLAIM)? else {
-            return Err(Error::new(ErrorKind::Busy, &self.name, "a process controls the router")
-                .cure("end it first: `ringway vale list` shows it"));
-        };
-        self.folder.remove(|| {
-            before();
-            self.members().iter().for_each(|m| self.forget(m.number, &m.name));
-            let links = TAKEN.map(|name| Link::open(self.folder.path().join(LINKS).join(name)));
-            links.into_iter().flatten().for_each(|link| _ = link.detach());
-        })
-    }
-
-    /// Whether it does its work.
-    #[must_use]
-    pub fn health(&self) -> Health {
-        let page = self.tables().and_then(|tables| tables.mapping("control", &self.name)).ok();
-        let heard = page.as_ref().map(|page| page.u64(page::NS).load(Relaxed)).filter(|ns| *ns != 0);
-        let age = heard.map(|ns| Duration::from_nanos(ringway::time::monotonic_ns().saturating_sub(ns)));
-        let trusted = page.is_some_and(|page| page.u64(page::BEAT).load(Relaxed) != 0);
-        Health {
-            ready: trusted && age.is_some_and(|age| age <= Duration::from_secs(STALE.into())),
-            age,
-            controller: self.folder.holder(control::CLAIM),
-        }
-    }
-
-    /// The directory that the process that controls the router has locked (`flock`).
-    #[must_use]
-    pub fn control_lock(&self) -> PathBuf {
-        self.folder.path().join(control::CLAIM)
-    }
-
-    /// The tables published last.
-    fn tables(&self) -> Result<Tables> {
-        Tables::open_tables(&self.folder.path().join(TABLES), &self.name)
-    }
-
-    fn code<'a>(&'a self, tables: Option<&'a Tables>) -> Code<'a> {
-        Code {
-            spec: &self.spec,
-            cpus: self.cpus,
-            netns: self.netns,
-            shared: &self.shared,
-            tables,
-            on: &self.name,
-        }
-    }
-
-    /// Interfaces are known by index, which says nothing in another network namespace.
-    pub(crate) fn check_netns(&self, on: &str) -> Result<()> {
-        if netns().is_ok_and(|netns| netns == self.netns) {
-            return Ok(());
-        }
-        Err(Error::new(ErrorKind::Unfit, on, "the router was made in another network namespace")
-            .cure("run this in that one: `--netns NAME`"))
-    }
-}
-
-/// Makes what stays as long as the router lives.
-fn fill(dir: &std::path::Path, name: &str, (spec, netns): (&Spec, u32), members: &[String]) -> Result<()> {
-    let cpus = maps::cpus(name)?;
-    let shared = Maps::shared(cpus, name)?;
-    let info = shared.mapping(MARK, name)?;
-    info.u32(info::NETNS).store(netns, Relaxed);
-    info.u32(info::CPUS).store(cpus as u32, Relaxed);
-    spec.words().iter().enumerate().for_each(|(i, word)| info.u32(info::SPEC + 4 * i).store(*word, Relaxed));
-    wanted::note(&info, members);
-    info.u64(info::MAGIC).store(info::IS, Relaxed);
-    shared.pin(dir, name)?;
-    let sub = |sub: &str| {
-        let dir = dir.join(sub);
-        ringway::dirs::make_closed_dir(&dir)?;
-        Ok::<_, Error>(dir)
-    };
-    sub(MEMBER)?;
-    sub(control::CLAIM)?;
-    let taken = sub(LINKS)?;
-    let code = Code { spec, cpus, netns, shared: &shared, tables: None, on: name };
-    let object = code.load(&TAKEN, Identity::default())?;
-    for program in object.progs_mut().filter(|p| TAKEN.iter().any(|name| p.name() == *name)) {
-        let pinned = program.attach_trace().and_then(|mut link| link.pin(taken.join(program.name())));
-        pinned.map_err(|e| refused(name, "attaching what counts frames that drivers took", &e))?;
-    }
-    Ok(())
-}
-
-/// Inode number of the thread's network namespace.
-fn netns() -> std::io::Result<u32> {
-    use std::os::unix::fs::MetadataExt;
-    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino() as u32)
-}

@@ -11,8 +11,8 @@ use ringway_bpf::{Builds, Record};
 
 use super::layout::control;
 use super::maps::{Shared, Tables, quiet, refused};
-use super::spec::{early, step};
-use super::{Path, Spec};
+use super::path::Path;
+use super::spec::{Spec, early, step};
 use crate::sys::{self, Mapping};
 
 /// The program of a member by XDP, and of one by traffic control.
@@ -26,10 +26,10 @@ pub(super) const TAKEN: [&str; 2] = ["router_taken", "router_refused"];
 /// Seconds for which tables are trusted that nobody looks after.
 pub(super) const STALE: u32 = 3;
 
-/// Where packets end, so that the cost of what lies between two such points can be told from the rates (vantage points). A program
-/// without a cut has no trace of it.
+/// Where packets end. The difference of the rates at two such points is the cost of the work between them (vantage points). A program that
+/// stops nowhere has no trace of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Cut {
+pub enum StopAfter {
     /// Nowhere: they are forwarded.
     #[default]
     Whole,
@@ -49,7 +49,7 @@ pub(super) struct Identity {
     pub(super) number: u32,
     pub(super) index: u32,
     pub(super) software: bool,
-    pub(super) cut: Cut,
+    pub(super) stop: StopAfter,
     /// Whether it takes what the program by XDP leaves, and nothing else.
     pub(super) behind: bool,
 }
@@ -79,7 +79,7 @@ impl Code<'_> {
         program.as_fd().try_clone_to_owned().map_err(|e| Error::io(self.on, "dup failed", e))
     }
 
-    /// Loads the programs called `names`, of those that no member has.
+    /// Loads the programs called `names`, which no member has.
     pub(super) fn load(&self, names: &[&str], of: Identity) -> Result<Object> {
         self.load_of(ringway_bpf::ROUTER, names, of)
     }
@@ -96,7 +96,7 @@ impl Code<'_> {
             program.set_autoload(wanted);
         }
         let config = self.config(of)?;
-        let own = || self.shared.iter().chain(self.tables.into_iter().flat_map(Tables::iter));
+        let own = || self.shared.iter().chain(self.tables.into_iter().flat_map(|tables| tables.iter()));
         for mut map in open.maps_mut() {
             let name = map.name().to_string_lossy().into_owned();
             if name.ends_with(".rodata.cfg") {
@@ -131,7 +131,7 @@ impl Code<'_> {
             .with_u32(at::WORDS6, six.words as u32 - 1)
             .with_u32(at::STEP, step(plain))
             .with_u32(at::STEP + 4, step(costly))
-            .with_u32(at::CUT, of.cut as u32)
+            .with_u32(at::CUT, of.stop as u32)
             .with_u32(at::NETNS, self.netns)
             .with_u32(at::BEHIND, of.behind.into())
             .with_u64(at::EARLY, early(plain))
@@ -140,7 +140,7 @@ impl Code<'_> {
     }
 }
 
-/// Tells programs by the tables' page whether these are good.
+/// Says on the page of the tables whether they are good.
 pub(super) fn beat(object: &Object, page: &Mapping, good: bool, on: &str) -> Result<()> {
     let mut context = u32::from(good).to_ne_bytes();
     let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };

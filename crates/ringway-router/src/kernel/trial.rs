@@ -3,9 +3,10 @@
 use ringway::Result;
 use ringway_fib::Limits;
 
-use super::maps::{Maps, cpus};
+use super::maps::{Shared, Tables, cpus};
+use super::path::Path;
 use super::program::{BEAT, Code, Identity, TAKEN};
-use super::{Path, Spec};
+use super::spec::Spec;
 
 /// What errors name.
 const ON: &str = "probe";
@@ -18,7 +19,7 @@ pub fn try_programs() -> Result<()> {
     let small = Limits { words: 1 << 12 };
     let spec = Spec { limits4: small, limits6: small, groups: 16, ..Spec::default() };
     let cpus = cpus(ON)?;
-    let (shared, tables) = (Maps::shared(cpus, ON)?, Maps::tables(&spec, cpus, ON)?);
+    let (shared, tables) = (Shared::new(cpus, ON)?, Tables::new(&spec, cpus, ON)?);
     let code = Code { spec: &spec, cpus, netns: 0, shared: &shared, tables: Some(&tables), on: ON };
     for path in [Path::Xdp, Path::Tc] {
         code.member(path, Identity::default())?;

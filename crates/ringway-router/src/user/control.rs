@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringway::{Error, ErrorKind, Result, time::monotonic_ns};
-use ringway_fwd::control::{Changes, ControlError, Counters, Follower, Resolver, State, Tables};
+use ringway_fwd::control::{Changes, ControlError, Counters, Follower, Pulse, Resolver, State, Tables};
 use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::examine::Examiner;
-use crate::heart::{Beating, Heart};
+use crate::liveness::{Liveness, PlaneWithHeartbeat};
 
 /// Longest wait: heartbeats are due, and to stop is noticed.
 const TICK: Duration = Duration::from_millis(250);
@@ -43,7 +43,7 @@ pub(super) struct Control {
     pub(super) interfaces: Arc<Interfaces>,
     pub(super) rpf6: Rpf,
     pub(super) heartbeat: Arc<Heartbeat>,
-    pub(super) heart: Heart,
+    pub(super) liveness: Liveness,
     pub(super) next_hops: Arc<Counters>,
     pub(super) status: Arc<Mutex<Status>>,
     /// Marks of readers and of the resolver, oldest first: once the readers have left, the resolver may go on.
@@ -55,7 +55,7 @@ impl Control {
     /// Brings all that the kernel has to the tables; from now on they are to be trusted.
     pub(super) fn begin(&mut self) {
         // The follower's first poll brings all that there is: left for later, all would be brought twice.
-        match self.follower.poll(Instant::now()) {
+        match self.follower.poll(Instant::now(), &mut Pulse::none()) {
             Ok(changes) => self.update(changes),
             Err(e) => self.tell(Some(&e)),
         }
@@ -66,10 +66,10 @@ impl Control {
     pub(super) fn run(&mut self, stop: &AtomicBool) {
         while !stop.load(Relaxed) {
             self.wait();
-            let Self { follower, heart, heartbeat, .. } = self;
-            // Reading all takes longer than a heart may stand still.
-            let mut alive = || heart.beat().into_iter().for_each(|good| say(heartbeat, good));
-            match follower.poll_alive(Instant::now(), &mut alive) {
+            let Self { follower, liveness, heartbeat, .. } = self;
+            // Reading all takes longer than a liveness may stand still.
+            let mut beat = || liveness.beat().into_iter().for_each(|good| say(heartbeat, good));
+            match follower.poll(Instant::now(), &mut Pulse::new(&mut beat)) {
                 Ok(changes) => self.update(changes),
                 // When this lasts, all goes to the host.
                 Err(e) => self.tell(Some(&e)),
@@ -92,18 +92,18 @@ impl Control {
     }
 
     fn beat(&mut self) {
-        self.heart.beat().into_iter().for_each(|good| say(&self.heartbeat, good));
+        self.liveness.beat().into_iter().for_each(|good| say(&self.heartbeat, good));
     }
 
     fn update(&mut self, changes: Changes) {
-        let Self { follower, resolver, tables, heart, heartbeat, .. } = self;
-        heart.followed(follower.health().sync_time);
-        let mut alive = |_: &Tables, unplaced| {
-            heart.beat_amid(unplaced).into_iter().for_each(|good| say(heartbeat, good));
+        let Self { follower, resolver, tables, liveness, heartbeat, .. } = self;
+        liveness.tables_followed(follower.health().sync_time);
+        let mut beat = |_: &Tables, unplaced| {
+            liveness.beat_amid(unplaced).into_iter().for_each(|good| say(heartbeat, good));
         };
-        let mut plane = Beating { plane: tables, alive: &mut alive };
+        let mut plane = PlaneWithHeartbeat { plane: tables, beat: &mut beat };
         let done = resolver.update(follower.state(), changes, &mut plane);
-        heart.brought(resolver.unplaced());
+        liveness.tables_complete(resolver.unplaced());
         self.refresh();
         self.leaving.push_back((self.tables.fib4.readers_mark(), self.resolver.mark()));
         while let Some(&(readers, numbers)) = self.leaving.front()
@@ -144,6 +144,6 @@ pub(super) fn index_of(state: &State, name: &str) -> Result<u32> {
     let found = state.interfaces().find(|link| link.name == name);
     found.map(|link| link.index).ok_or_else(|| {
         Error::new(ErrorKind::NotFound, name, "there is no such interface here")
-            .cure("`ip link` shows those that there are")
+            .cure("`ip link` shows the interfaces that there are")
     })
 }

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Each **side** is an interface of the kernel, which has the addresses and routes, with two ports ([`Side`]): its wire, and the way to
-//! and from the stack. Frames of the wire are forwarded to other wires, or go to the stack of their own side; what the stack sends on an interface
-//! leaves by the wire of its side. So ARP, neighbour discovery, daemons and `ping` go on as before, whatever serves the wire.
+//! and from the stack. Frames of the wire are forwarded to other wires, or go to the stack of their own side. Packets that the stack sends on an
+//! interface leave by the wire of its side. So ARP, neighbour discovery, daemons and `ping` go on as before, whatever serves the wire.
 //!
 //! [`Router::run`] forwards in its caller's thread; a thread beside it follows the kernel's tables. Frames are exchanged, not copied, where two
 //! ports lie in one region.

@@ -73,7 +73,7 @@ impl Path {
     /// Forwards until told to stop.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The errors of the rings' sync.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         while !stop.load(Relaxed) {
             if self.round()? == 0 {
@@ -86,7 +86,7 @@ impl Path {
     /// Some bursts of each ring; returns the frames or slots moved.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The errors of the rings' sync.
     pub fn round(&mut self) -> Result<usize> {
         let mut moved = 0;
         for wire in 0..self.wires.len() {
@@ -145,8 +145,8 @@ impl Out {
         self.rings().filter_map(|tx| (tx.pending() > 0).then(|| tx.sync().map(|_| ()))).collect()
     }
 
-    /// Puts the frames of a decided burst into the rings that they leave by: runs of frames for one ring together, so that those of a flow
-    /// keep their order.
+    /// Puts the frames of a decided burst into the rings that they leave by: runs of frames for one ring together, so that frames of a
+    /// flow keep their order.
     fn send(
         &mut self,
         engine: &Engine,

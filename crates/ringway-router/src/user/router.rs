@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, PortCounters, PortName, Result};
 use ringway_fib::{Fib4, Fib6};
-use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Resolver};
+use ringway_fwd::control::{Counters, Follower, Limits, Options as Following, Pulse, Resolver, State};
 use ringway_fwd::router::{
     BudgetLimits, Counts, Engine, Interface, InterfaceCounts, InterfaceError, Interfaces, Readers, Rpf,
 };
@@ -16,9 +16,9 @@ use super::Side;
 use super::control::{Control, Status, index_of};
 use super::path::Path;
 use crate::examine::Examiner;
-use crate::heart::Heart;
+use crate::liveness::Liveness;
 
-/// How large the tables may become. What does not fit is told ([`Status::trouble`]); meanwhile all goes to the host.
+/// How large the tables may become. [`Status::trouble`] says what does not fit; meanwhile all goes to the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tables {
     /// IPv4 routes.
@@ -86,6 +86,26 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// For sides whose ports are open: wire and host of each, one after the other.
+    fn new(sides: &[Side], ports: &[Port], engine: &Engine) -> Self {
+        let pairs = || ports.as_chunks::<2>().0.iter();
+        let opened = sides.iter().zip(pairs()).map(|(side, [wire, host])| Side {
+            interface: side.interface.clone(),
+            wire: wire.info().name.clone(),
+            host: host.info().name.clone(),
+        });
+        let swaps = |wire: &Port| ports.iter().all(|other| wire.region().ptr_eq(other.region()));
+        Self {
+            sides: opened.collect(),
+            backends: pairs().map(|pair| pair.each_ref().map(|port| port.info().backend.clone())).collect(),
+            ports: pairs().map(|pair| pair.each_ref().map(|port| port.watch())).collect(),
+            swaps: pairs().map(|[wire, _]| swaps(wire)).collect(),
+            counts: engine.counts().clone(),
+            next_hops: engine.next_hops().clone(),
+            status: Arc::default(),
+        }
+    }
+
     /// The sides, by position, with the names of the ports that were opened.
     pub fn sides(&self) -> &[Side] {
         &self.sides
@@ -138,28 +158,15 @@ impl Router {
     /// Reads the kernel's tables, opens the ports, then fills the tables.
     ///
     /// # Errors
-    /// [`ErrorKind::Invalid`] for a set of sides that can't be served or tables that can't be that large, [`ErrorKind::NotFound`] for an
-    /// interface that is not there, those of ports, and what the kernel says. What does not fit into the tables is no error: see [`Status`].
+    /// * [`ErrorKind::Invalid`] for a set of sides that can't be served, or tables that can't be that large
+    /// * [`ErrorKind::NotFound`] for an interface that is not there
+    /// * the errors of ports and of the kernel
+    ///
+    /// Routes that do not fit into the tables are no error: see [`Status`].
     pub fn open(options: &Options) -> Result<Self> {
-        let kernel =
-            |e: &dyn std::fmt::Display| Error::new(ErrorKind::Io, "the kernel's tables", e.to_string());
-        let invalid = |e: &dyn std::fmt::Display| Error::new(ErrorKind::Invalid, "router", e.to_string());
-        let follower = Follower::open(Following::default()).map_err(|e| kernel(&e))?;
-        let member = |side: &Side| {
-            let name = &side.interface;
-            Ok(Interface::of(follower.state(), index_of(follower.state(), name)?, options.rpf6))
-        };
-        let members = options.sides.iter().map(member).collect::<Result<Vec<_>>>()?;
-        let named = |e: InterfaceError| match e {
-            InterfaceError::Twice { index } => {
-                let name =
-                    members.iter().position(|m| m.index == index).map(|at| &options.sides[at].interface);
-                let on = name.cloned().unwrap_or_else(|| format!("interface {index}"));
-                Error::new(ErrorKind::Invalid, on, "the interface is named twice").cure("name it once")
-            }
-            other => invalid(&other),
-        };
-        let interfaces = Arc::new(Interfaces::new(&members).map_err(named)?);
+        let follower = Follower::open(Following::default(), &mut Pulse::none())
+            .map_err(|e| Error::new(ErrorKind::Io, "the kernel's tables", e.to_string()))?;
+        let interfaces = Arc::new(interfaces(options, follower.state())?);
         let sizes = &options.tables;
         let fib4 = Fib4::new(sizes.fib4).map_err(|e| invalid(&e))?;
         let fib6 = Fib6::new(sizes.fib6).map_err(|e| invalid(&e))?;
@@ -169,25 +176,7 @@ impl Router {
         let engine = Engine::new(readers, interfaces.clone(), options.budgets);
 
         let ports = ports(&options.sides)?;
-        let pairs = || ports.as_chunks::<2>().0.iter();
-        let opened = options.sides.iter().zip(pairs()).map(|(side, [wire, host])| Side {
-            interface: side.interface.clone(),
-            wire: wire.info().name.clone(),
-            host: host.info().name.clone(),
-        });
-        let watch = Watch {
-            sides: opened.collect(),
-            backends: pairs().map(|pair| pair.each_ref().map(|port| port.info().backend.clone())).collect(),
-            ports: pairs().map(|pair| pair.each_ref().map(|port| port.watch())).collect(),
-            swaps: ports
-                .iter()
-                .step_by(2)
-                .map(|p| ports.iter().all(|q| p.region().ptr_eq(q.region())))
-                .collect(),
-            counts: engine.counts().clone(),
-            next_hops: engine.next_hops().clone(),
-            status: Arc::default(),
-        };
+        let watch = Watch::new(&options.sides, &ports, &engine);
         let mut control = Control {
             follower,
             resolver,
@@ -199,7 +188,7 @@ impl Router {
             status: watch.status.clone(),
             leaving: VecDeque::new(),
             examiner: Examiner::new(Instant::now()),
-            heart: Heart::new(),
+            liveness: Liveness::new(),
         };
         control.begin();
         Ok(Self { path: Path::new(engine, ports, options.spin)?, control, watch })
@@ -213,7 +202,7 @@ impl Router {
     /// Forwards until `stop` is set, which is seen within 50 ms.
     ///
     /// # Errors
-    /// Those of the rings' sync.
+    /// The errors of the rings' sync.
     pub fn run(&mut self, stop: &AtomicBool) -> Result<()> {
         let Self { path, control, .. } = self;
         let ended = AtomicBool::new(false);
@@ -227,6 +216,24 @@ impl Router {
             done
         })
     }
+}
+
+fn invalid(e: &dyn std::fmt::Display) -> Error {
+    Error::new(ErrorKind::Invalid, "router", e.to_string())
+}
+
+/// The interfaces of all sides.
+fn interfaces(options: &Options, state: &State) -> Result<Interfaces> {
+    let member = |side: &Side| Ok(Interface::of(state, index_of(state, &side.interface)?, options.rpf6));
+    let members = options.sides.iter().map(member).collect::<Result<Vec<_>>>()?;
+    Interfaces::new(&members).map_err(|e| match e {
+        InterfaceError::Twice { index } => {
+            let name = members.iter().position(|m| m.index == index).map(|at| &options.sides[at].interface);
+            let on = name.cloned().unwrap_or_else(|| format!("interface {index}"));
+            Error::new(ErrorKind::Invalid, on, "the interface is named twice").cure("name it once")
+        }
+        other => invalid(&other),
+    })
 }
 
 /// The ports of all sides, wire and host of each. Those whose kinds allow it lie in one region, with a buffer to spare; ports of switches have

@@ -64,7 +64,7 @@ impl Drop for Routed {
     }
 }
 
-/// In a child of [`Routed::process`]: makes a router or takes it over, and keeps its tables those of the kernel. Else does nothing.
+/// In a child of [`Routed::process`]: makes a router or takes it over, and keeps its tables equal to the kernel's. Else does nothing.
 pub(crate) fn follow() {
     let Some(words) = role() else { return };
     enter(&words[0]);

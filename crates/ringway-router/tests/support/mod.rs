@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use ringway_fib::NextHop;
-use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
+use ringway_fwd::control::{Adjacency, Family, Plane, Pulse, Verdict};
 use ringway_lab::Lab;
 use ringway_router::kernel::{Control, Interface, MemberStats, Outcome, Path, Router};
 
@@ -189,7 +189,7 @@ impl Bed {
     pub(crate) fn control(&self, router: &Router) -> Control {
         let mut control = router.take_control().unwrap();
         self.inside(|| fill(&mut control));
-        control.publish().unwrap();
+        control.publish(&mut Pulse::none()).unwrap();
         control
     }
 

@@ -1,13 +1,13 @@
 //! The rules beside the kernel's own router: the same tables and frames, what comes out, and why it differs.
 //!
-//! Objective: what the fast path forwards the kernel forwards too, byte for byte, and what the fast path drops the kernel does not forward;
-//! but for the differences that `docs/router.md` lists. What goes to the host is the kernel's, whatever it does.
+//! Objective: packets that the fast path forwards the kernel forwards too, byte for byte. Packets that the fast path drops the kernel does not
+//! forward. `docs/router.md` lists the differences. What goes to the host is the kernel's, whatever it does.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use ringway_fwd::control::{Changes, Follower, Resolver};
+use ringway_fwd::control::{Changes, Follower, Pulse, Resolver};
 use ringway_fwd::router::generate::{Frames, NEIGHBOURS, ROUTES};
 use ringway_fwd::router::reference::Reference;
 use ringway_fwd::router::{Decision, DropReason, Interface, Rpf};
@@ -59,7 +59,7 @@ impl Beside {
     /// The slow router with R's tables, as the kernel tells them.
     fn reference(&self, rpf4: Rpf) -> Reference {
         let made = self.r.run(|| {
-            let follower = Follower::open(Default::default()).unwrap();
+            let follower = Follower::open(Default::default(), &mut Pulse::none()).unwrap();
             let index = |name| follower.state().interfaces().find(|l| l.name == name).unwrap();
             let members = ["r0", "r1"].map(|name| Interface {
                 index: index(name).index,
@@ -93,7 +93,7 @@ fn neighbours() -> impl Iterator<Item = String> {
     })
 }
 
-/// A line of the made-up routes for `ip`; not those that addresses bring along, nor encapsulation, for which R has no device.
+/// A line of the made-up routes for `ip`, without the routes that addresses bring along, and without encapsulation, for which R has no device.
 fn route(line: &str) -> Option<String> {
     let (prefix, rest) = line.split_once(' ').unwrap();
     if ["blackhole", "unreachable", "prohibit"].contains(&rest) {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-pub(crate) use ringway_shim::Inside;
+pub(crate) use ringway_shim::ReentryGuard;
 
 pub(crate) fn set_errno(code: c_int) {
     // SAFETY: the thread's own errno.

@@ -1,4 +1,4 @@
-//! What is asked of the kernel about a socket and its interface, and descriptors of our own.
+//! Questions to the kernel about a socket and its interface, and descriptors of this library's own.
 
 use std::ffi::{CStr, c_int};
 use std::mem::size_of;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use libc::{epoll_event, pollfd, sockaddr_ll, socklen_t, timespec, timeval};
 
 use super::guard::errno;
-use super::{isolated, real, table};
+use super::{isolated, real};
 
 /// `struct ifreq` of net/if.h as these calls use it: a name, then a word or an address.
 #[repr(C)]
@@ -17,11 +17,19 @@ struct Request {
     data: [u8; 24],
 }
 
-fn ask(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
-    if table::is_isolated(fd) {
+/// A socket of the kernel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KernelSocket {
+    pub(crate) fd: RawFd,
+    /// Whether it is in a network namespace of its own, where the program's interfaces are not.
+    pub(crate) isolated: bool,
+}
+
+fn ask(socket: KernelSocket, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
+    if socket.isolated {
         return isolated::ask_outside(|fd| ask_of(fd, what, request))?;
     }
-    ask_of(fd, what, request)
+    ask_of(socket.fd, what, request)
 }
 
 fn ask_of(fd: RawFd, what: libc::c_ulong, request: &mut Request) -> Result<(), c_int> {
@@ -38,39 +46,40 @@ fn named(name: &str) -> Request {
 }
 
 /// Name of the interface in the namespace of the program.
-pub(crate) fn interface_name(fd: RawFd, index: c_int) -> Result<String, c_int> {
+pub(crate) fn interface_name(socket: KernelSocket, index: c_int) -> Result<String, c_int> {
     let mut request = named("");
     request.data[..4].copy_from_slice(&index.to_ne_bytes());
-    ask(fd, libc::SIOCGIFNAME as libc::c_ulong, &mut request)?;
+    ask(socket, libc::SIOCGIFNAME as libc::c_ulong, &mut request)?;
     let name = CStr::from_bytes_until_nul(&request.name).map_err(|_| libc::ENODEV)?;
     Ok(name.to_string_lossy().into_owned())
 }
 
-pub(crate) fn mtu(fd: RawFd, name: &str) -> Result<usize, c_int> {
+pub(crate) fn mtu(socket: KernelSocket, name: &str) -> Result<usize, c_int> {
     let mut request = named(name);
-    ask(fd, libc::SIOCGIFMTU as libc::c_ulong, &mut request)?;
+    ask(socket, libc::SIOCGIFMTU as libc::c_ulong, &mut request)?;
     let [a, b, c, d, ..] = request.data;
     Ok(u32::from_ne_bytes([a, b, c, d]) as usize)
 }
 
 /// Address of the interface and, as ARP counts, the kind of its hardware.
-pub(crate) fn address(fd: RawFd, name: &str) -> Result<([u8; 6], u16), c_int> {
+pub(crate) fn address(socket: KernelSocket, name: &str) -> Result<([u8; 6], u16), c_int> {
     let mut request = named(name);
-    ask(fd, libc::SIOCGIFHWADDR as libc::c_ulong, &mut request)?;
+    ask(socket, libc::SIOCGIFHWADDR as libc::c_ulong, &mut request)?;
     let [a, b, m0, m1, m2, m3, m4, m5, ..] = request.data;
     Ok(([m0, m1, m2, m3, m4, m5], u16::from_ne_bytes([a, b])))
 }
 
 /// Binds the kernel's socket.
-pub(crate) fn bind(fd: RawFd, index: c_int, protocol: u16) -> Result<(), c_int> {
+pub(crate) fn bind(socket: KernelSocket, index: c_int, protocol: u16) -> Result<(), c_int> {
     // SAFETY: plain data, for which zero is a value.
     let mut at: sockaddr_ll = unsafe { std::mem::zeroed() };
     at.sll_family = libc::AF_PACKET as u16;
     // A bound one is bound there too, as some options need it.
-    let index = if table::is_isolated(fd) { index.min(isolated::LOOPBACK) } else { index };
+    let index = if socket.isolated { index.min(isolated::LOOPBACK) } else { index };
     (at.sll_protocol, at.sll_ifindex) = (protocol.to_be(), index);
     // SAFETY: `at` has this length and lives across the call.
-    let done = unsafe { real::bind(fd, (&raw const at).cast(), size_of::<sockaddr_ll>() as socklen_t) };
+    let done =
+        unsafe { real::bind(socket.fd, (&raw const at).cast(), size_of::<sockaddr_ll>() as socklen_t) };
     if done < 0 { Err(errno()) } else { Ok(()) }
 }
 
@@ -155,7 +164,7 @@ pub(crate) fn watch(fds: &[RawFd]) -> Result<OwnedFd, c_int> {
     Ok(epoll)
 }
 
-/// `epoll_ctl`; failures are those that the program has caused and sees elsewhere.
+/// `epoll_ctl`. The program causes the failures that there may be, and sees them elsewhere.
 pub(crate) fn epoll(epoll: RawFd, what: c_int, fd: RawFd, events: u32, data: u64) {
     let mut event = epoll_event { events, u64: data };
     // SAFETY: the event lives across the call.

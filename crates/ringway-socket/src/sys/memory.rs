@@ -77,7 +77,7 @@ impl<'a> Scatter<'a> {
                 let n = part.len().min(room.iov_len - at);
                 if n > 0 {
                     // SAFETY: the piece is writable for `iov_len` bytes by the contract of `new`, and `at + n` is no
-                    // more; `part` is borrowed from a ring or queue of ours, so it can't overlap.
+                    // more. `part` is borrowed from a ring or queue of this library, so it can't overlap.
                     unsafe {
                         std::ptr::copy_nonoverlapping(part.as_ptr(), room.iov_base.cast::<u8>().add(at), n);
                     }

@@ -1,5 +1,5 @@
-//! What needs unsafe code besides the edge: the functions of libc behind ours, memory that programs name, forks.
-#![allow(unsafe_code)]
+//! The code besides the hooks that is unsafe: libc's own functions, memory that programs name, forks.
+#![allow(unsafe_code, reason = "system calls take pointers")]
 
 pub(crate) mod guard;
 pub(crate) mod isolated;

@@ -1,5 +1,5 @@
 //! Rings that the kernel maps into the program (`PACKET_RX_RING`, `PACKET_TX_RING`). The kernel made and checked them, but
-//! uses them no more: its socket receives nothing and is told to send nothing.
+//! uses them no more: its socket receives nothing, and nobody has it send.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 
@@ -10,7 +10,7 @@ pub(crate) struct Mapping {
     len: usize,
 }
 
-// SAFETY: plain memory, accessed by copies and atomics only, whoever does it.
+// SAFETY: plain memory, which all threads access by copies and atomics only.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -56,7 +56,7 @@ impl Mapping {
         if at.checked_add(bytes.len()).is_none_or(|end| end > self.len) {
             return false;
         }
-        // SAFETY: inside the mapping; `bytes` is memory of ours.
+        // SAFETY: inside the mapping; `bytes` is memory of this library.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at.add(at), bytes.len()) };
         true
     }
@@ -66,7 +66,7 @@ impl Mapping {
         if at.checked_add(out.len()).is_none_or(|end| end > self.len) {
             return false;
         }
-        // SAFETY: inside the mapping; `out` is memory of ours.
+        // SAFETY: inside the mapping; `out` is memory of this library.
         unsafe { std::ptr::copy_nonoverlapping(self.at.add(at), out.as_mut_ptr(), out.len()) };
         true
     }

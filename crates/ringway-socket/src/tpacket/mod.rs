@@ -1,5 +1,5 @@
 //! `PACKET_MMAP` rings of mapped interfaces, versions 1 to 3. The kernel makes and checks the ring and maps it into the
-//! program, but its socket carries no frame: we fill and empty the ring in its place, in the program's own mapping.
+//! program, but its socket carries no frame. This library fills and empties the ring instead, in the program's own mapping.
 
 mod rx;
 mod tx;
@@ -7,7 +7,7 @@ mod tx;
 pub(crate) use rx::RxMap;
 pub(crate) use tx::TxMap;
 
-use crate::socket::Options;
+use crate::options::Options;
 
 /// Who has a frame or block: `TP_STATUS_` of linux/if_packet.h.
 const KERNEL: u32 = 0;

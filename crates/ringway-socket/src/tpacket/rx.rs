@@ -2,7 +2,7 @@
 
 use super::{Geometry, KERNEL, LOSING, USER, VLAN, VLAN_TPID, header, offsets};
 use crate::frame::{self, Frame};
-use crate::socket::Options;
+use crate::options::Options;
 use crate::sys::ring::Mapping;
 
 /// `tpacket_block_desc`: where its words lie, and where packets begin without private bytes.

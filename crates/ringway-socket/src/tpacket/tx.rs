@@ -1,7 +1,7 @@
 //! Frames that the program put into its tx ring.
 
 use super::{Geometry, KERNEL, SEND_REQUEST, WRONG_FORMAT, header};
-use crate::socket::Options;
+use crate::options::Options;
 use crate::sys::ring::Mapping;
 
 /// Where the length and the offsets of a frame lie in its header, by version (counted from 0 as in `PACKET_VERSION`).

@@ -10,7 +10,7 @@ use ringway::{Error, ErrorKind, Port, Result, time::monotonic_ns};
 use ringway_fib::{Fib4, Fib6, NextHop, Prefix4, Prefix6, generate};
 use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{
-    Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Resolver, State, Tables, Via,
+    Changes, Event, Family, Hop, Kind, Limits, MAIN, Net, Plane, Pulse, Resolver, State, Tables, Via,
 };
 use ringway_fwd::router::{Engine, Heartbeat, Interface, Interfaces, Readers};
 use ringway_router::user::Path as Loop;
@@ -163,7 +163,7 @@ fn pipes() -> Result<([String; 2], Vec<Port>)> {
 /// The test block of each side by way of the tester, in both families.
 fn state(tester: [MacAddr; 2]) -> State {
     let (mut state, mut changes) = (State::default(), Changes::default());
-    let mut apply = |event| _ = state.apply(event, &mut changes);
+    let mut apply = |event| _ = state.apply(event, &mut changes, &mut Pulse::none());
     for (side, link) in (0..).zip(tester) {
         let dev = index(side);
         apply(Event::Link(interface(side)));

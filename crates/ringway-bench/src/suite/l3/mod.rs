@@ -37,7 +37,7 @@ use std::rc::Rc;
 use super::fib::Source;
 use super::{Bed, Case, Fault, Unit};
 use crate::peers::{Peer, PeerKind};
-use ringway_router::kernel::Cut;
+use ringway_router::kernel::StopAfter;
 
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
@@ -97,5 +97,5 @@ fn fib_lookup(place: &Place) -> Result<Peer, Fault> {
 
 /// Ours, in XDP.
 fn ours(place: &Place) -> Result<Members<'_>, Fault> {
-    xdp::attach(place.ours()?, place, Cut::Whole)
+    xdp::attach(place.ours()?, place, StopAfter::Whole)
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ringway_router::kernel::Cut;
+use ringway_router::kernel::StopAfter;
 
 use super::plan::{EGRESS, INGRESS};
 use super::run::{flood, spawn};
@@ -14,18 +14,18 @@ use crate::suite::report::{Report, Row};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
 /// A stage and where it begins and ends.
-type Stage = (&'static str, Cut, Cut);
+type Stage = (&'static str, StopAfter, StopAfter);
 
 /// Those inside the program, and all of them together.
 const INSIDE: [Stage; 4] = [
-    ("ringway-check", Cut::Received, Cut::Checked),
-    ("ringway-lookup", Cut::Checked, Cut::Found),
-    ("ringway-rewrite", Cut::Found, Cut::Written),
-    ("ringway-program", Cut::Received, Cut::Written),
+    ("ringway-check", StopAfter::Received, StopAfter::Checked),
+    ("ringway-lookup", StopAfter::Checked, StopAfter::Found),
+    ("ringway-rewrite", StopAfter::Found, StopAfter::Written),
+    ("ringway-program", StopAfter::Received, StopAfter::Written),
 ];
 
 /// The last one: instead of being dropped, frames are redirected, and dropped by the sink.
-const SEND: Stage = ("ringway-send", Cut::Written, Cut::Whole);
+const SEND: Stage = ("ringway-send", StopAfter::Written, StopAfter::Whole);
 
 /// Floods until one is undisturbed.
 const TRIES: u32 = 5;
@@ -55,8 +55,9 @@ pub(super) fn cases<'a>(
         })
     };
     let first = Rc::clone(world);
-    let rates = new("stages", RATES)
-        .system("ringway-receive", move || time(bed, &first, flows, Cut::Received, By::Rate).map(Sample::of));
+    let rates = new("stages", RATES).system("ringway-receive", move || {
+        time(bed, &first, flows, StopAfter::Received, By::Rate).map(Sample::of)
+    });
     let rates = INSIDE.into_iter().chain([SEND]).fold(rates, |case, of| stage(case, of, By::Rate));
     let clock = INSIDE.into_iter().fold(new("stages-clock", CLOCK), |case, of| stage(case, of, By::Clock));
     [rates, clock]
@@ -71,11 +72,11 @@ enum By {
     Clock,
 }
 
-/// Nanoseconds for a packet that ends at `cut`.
-fn time(bed: Bed<'_>, world: &World, flows: usize, cut: Cut, by: By) -> Result<f64, Fault> {
+/// Nanoseconds for a packet that ends at `stop`.
+fn time(bed: Bed<'_>, world: &World, flows: usize, stop: StopAfter, by: By) -> Result<f64, Fault> {
     bed.lab()?; // root and tools
     let (place, flows) = (world.place()?, world.flows(flows)?);
-    let _router = xdp::attach(place.ours()?, place, cut)?;
+    let _router = xdp::attach(place.ours()?, place, stop)?;
     let _sink = spawn(place, &["sink", EGRESS[0].outside, EGRESS[1].outside], receiver())?;
     let clock = (by == By::Clock).then(|| {
         let args = ["clock", INGRESS.router];

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use ringway_fwd::control::{ControlError, Follower, Options, Resolver};
-use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec};
+use ringway_fwd::control::{ControlError, Follower, Options, Pulse, Resolver};
+use ringway_router::kernel::{Control, Interface, Outcome, Router, Spec, StopAfter};
 
 use super::plan::{EGRESS, INGRESS};
 use super::run;
@@ -22,12 +22,16 @@ pub(super) fn create(lab: &Lab) -> Result<OwnRouter, Fault> {
 }
 
 /// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `cut`.
-pub(super) fn attach<'a>(own: &'a OwnRouter, place: &'a Place, cut: Cut) -> Result<Members<'a>, Fault> {
+pub(super) fn attach<'a>(
+    own: &'a OwnRouter,
+    place: &'a Place,
+    stop: StopAfter,
+) -> Result<Members<'a>, Fault> {
     let members = Members { own, place };
     members.with(|router| {
         [INGRESS, EGRESS[0], EGRESS[1]].into_iter().try_for_each(|link| {
             let to = Interface { mac: link.mac(), forwards4: true, ..Interface::default() };
-            router.add_member_cut(link.router, &to, cut).map(drop)
+            router.add_member_stopping(link.router, &to, stop).map(drop)
         })
     })?;
     Ok(members)
@@ -59,16 +63,16 @@ struct Tables {
 
 impl Tables {
     fn new(mut control: Control) -> Result<Self, Fault> {
-        let follower = Follower::open(Options::default()).map_err(broken)?;
+        let follower = Follower::open(Options::default(), &mut Pulse::none()).map_err(broken)?;
         let resolver = Resolver::new(&mut control);
         let mut tables = Self { control, follower, resolver };
         tables.follow()?;
-        tables.control.publish()?;
+        tables.control.publish(&mut Pulse::none())?;
         Ok(tables)
     }
 
     fn follow(&mut self) -> Result<(), Fault> {
-        let changes = self.follower.poll(Instant::now()).map_err(broken)?;
+        let changes = self.follower.poll(Instant::now(), &mut Pulse::none()).map_err(broken)?;
         self.resolver.update(self.follower.state(), changes, &mut self.control).map_err(broken)?;
         Ok(self.control.heartbeat(true)?)
     }

@@ -9,7 +9,7 @@ use ringway_fwd::control::{Adjacency, Family, Plane, Verdict};
 use super::trial::Trial;
 use super::{Made, in_namespace};
 use crate::kernel::program::Identity;
-use crate::kernel::{Cut, Interface, Outcome, Path, Spec};
+use crate::kernel::{Interface, Outcome, Path, Spec, StopAfter};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -35,7 +35,7 @@ fn entry(egress: u32, number: u8, family: Family) -> Adjacency {
     Adjacency::incomplete(egress, 1500, None).ready([number & 0xfe; 6], [number; 6], family)
 }
 
-/// The address beside those that change keeps its way at any moment; memory is used again meanwhile. An entry that changes is never
+/// An address beside the ones that change keeps its way at any moment; memory is used again meanwhile. An entry that changes is never
 /// seen half.
 #[test]
 fn a_program_never_sees_a_change_half_made() {
@@ -89,7 +89,7 @@ fn a_program_never_sees_a_change_half_made() {
             });
             for round in 0..ROUNDS {
                 let number = 1 + (round % 200) as u16;
-                // Neighbours of the address that is looked up, longer and shorter prefixes, so that its forms are made anew.
+                // Neighbours of the address that is looked up, longer and shorter prefixes, so that its forms are made again.
                 let beside: Vec<(Prefix4, _)> = (0..16)
                     .map(|i| {
                         (
@@ -229,14 +229,14 @@ fn programs_load_for_tables_of_all_sizes() {
                 assert_eq!(trial.run(&frame([1, 2, 3, 4])).0, Outcome::Forwarded);
                 assert_eq!(trial.run(&frame6(0x2001 << 112)).0, Outcome::Local);
             }
-            for cut in [Cut::Received, Cut::Checked, Cut::Found, Cut::Written] {
+            for stop in [StopAfter::Received, StopAfter::Checked, StopAfter::Found, StopAfter::Written] {
                 let trial = {
-                    let of = Identity { index: lan, cut, ..Identity::default() };
+                    let of = Identity { index: lan, stop, ..Identity::default() };
                     Trial::of(&control, Path::Xdp, of, (&[lan, wan], &[]))
                 };
                 trial.set(&Interface { mac: MAC, forwards4: true, ..Interface::default() });
                 control.heartbeat(true).unwrap();
-                assert_eq!(trial.run_only(&frame([1, 2, 3, 4])).0, 1, "{cut:?}");
+                assert_eq!(trial.run_only(&frame([1, 2, 3, 4])).0, 1, "{stop:?}");
             }
         }
     });

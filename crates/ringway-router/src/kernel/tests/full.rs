@@ -2,7 +2,7 @@
 
 use ringway_fib::{Limits, Prefix4};
 use ringway_fwd::control::event::{Mode, Path, Route};
-use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Resolver, State, Via};
+use ringway_fwd::control::{Changes, Event, Family, Kind, MAIN, Net, Pulse, Resolver, State, Via};
 
 use super::trial::Trial;
 use super::{Made, in_namespace};
@@ -30,7 +30,7 @@ fn frame(n: u32) -> Vec<u8> {
 }
 
 /// While a route has no place, packets to it would take another way: the process says so by its heartbeat, and all are the host's.
-/// Routes that leave make room for those that wait.
+/// Routes that leave make room for routes that wait.
 #[test]
 fn routes_without_room_are_the_hosts_until_there_is_some() {
     in_namespace(|[lan, wan, _]| {
@@ -39,7 +39,7 @@ fn routes_without_room_are_the_hosts_until_there_is_some() {
         let mut resolver = Resolver::new(&mut control);
         let (mut state, mut changes) = (State::default(), Changes::default());
         for n in 0..1000 {
-            state.apply(Event::Route(hole(n), Mode::New), &mut changes);
+            state.apply(Event::Route(hole(n), Mode::New), &mut changes, &mut Pulse::none());
         }
         let full = resolver.update(&state, std::mem::take(&mut changes), &mut control).unwrap_err();
         assert!(full.to_string().contains("table full"), "{full}");
@@ -52,11 +52,14 @@ fn routes_without_room_are_the_hosts_until_there_is_some() {
         assert_eq!(outcomes(), [Outcome::NotReady; 2]);
 
         for n in 0..990 {
-            state.apply(Event::RouteGone(hole(n)), &mut changes);
+            state.apply(Event::RouteGone(hole(n)), &mut changes, &mut Pulse::none());
         }
         control.settle().unwrap();
         resolver.update(&state, changes, &mut control).unwrap();
-        assert_eq!((resolver.unplaced(), resolver.pending(), resolver.audit(&state)), (0, 0, 0));
+        assert_eq!(
+            (resolver.unplaced(), resolver.pending(), resolver.audit(&state, &mut Pulse::none())),
+            (0, 0, 0)
+        );
         control.heartbeat(resolver.unplaced() == 0).unwrap();
         assert_eq!(outcomes(), [Outcome::Unreachable, Outcome::Blackhole]);
     });

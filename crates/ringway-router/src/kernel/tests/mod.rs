@@ -4,7 +4,7 @@
 
 mod changes;
 mod full;
-mod inherit;
+mod handover;
 mod left;
 mod reference;
 mod rules;

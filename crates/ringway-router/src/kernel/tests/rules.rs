@@ -298,7 +298,7 @@ fn what_leaves_is_rewritten_and_cut() {
         let (packets, bytes) = bed.control.counters(n(WAN));
         assert!(packets >= 4 && bytes == packets * 48, "{packets} {bytes}");
         assert_eq!(bed.control.counters(n(GROUP)), (0, 0));
-        bed.control.begins(n(WAN));
+        bed.control.reset_counters_for(n(WAN));
         assert_eq!(bed.control.counters(n(WAN)), (0, 0), "the number is another next hop's now");
         bed.leaves(&to("10.0.0.1"));
         assert_eq!(bed.control.counters(n(WAN)), (1, 48));

@@ -9,9 +9,9 @@ use ringway::run_program;
 
 use crate::kernel::control::Control;
 use crate::kernel::layout::{COUNTS, MEMBERS, member as at};
-use crate::kernel::maps::{Maps, Shared};
+use crate::kernel::maps::Shared;
 use crate::kernel::program::{Code, Identity};
-use crate::kernel::{Cut, Interface, Kind, Outcome, Path};
+use crate::kernel::{Interface, Kind, Outcome, Path, StopAfter};
 use crate::sys::Mapping;
 
 /// Its number: any.
@@ -29,17 +29,17 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// With the tables of a control process, but members, budgets and counters of its own. `members`: by XDP those that the program of
-    /// that kind sends to.
+    /// With the tables of a control process, but members, budgets and counters of its own. `members`: by XDP, the ones that the program
+    /// of that kind sends to.
     pub(super) fn new(control: &Control, path: Path, index: u32, software: bool, members: &[u32]) -> Self {
-        let of = Identity { number: NUMBER, index, software, cut: Cut::Whole, behind: false };
+        let of = Identity { number: NUMBER, index, software, stop: StopAfter::Whole, behind: false };
         Self::of(control, path, of, (members, &[]))
     }
 
     /// The same with members by traffic control, and any identity.
     pub(super) fn of(control: &Control, path: Path, of: Identity, (xdp, tc): (&[u32], &[u32])) -> Self {
         let router = control.router();
-        let shared = Maps::shared(router.cpus, "trial").unwrap();
+        let shared = Shared::new(router.cpus, "trial").unwrap();
         for index in xdp {
             let key = index.to_ne_bytes();
             shared.get("devs").update(&key, &key, MapFlags::ANY).unwrap();

@@ -1,0 +1,16 @@
+//! Names of the files and directories that a router has among the pinned objects.
+
+/// The file that tells a router from a switch.
+pub(super) const MARK: &str = "router";
+
+/// The directory of the tables published last.
+pub(super) const TABLES: &str = "tables";
+
+/// The directory of what attaches programs to members.
+pub(super) const MEMBER: &str = "member";
+
+/// The directory of what attaches the programs that count taken frames.
+pub(super) const LINKS: &str = "taken";
+
+/// The directory that the control process has locked.
+pub(super) const CLAIM: &str = "control";

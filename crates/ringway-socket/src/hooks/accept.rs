@@ -1,0 +1,66 @@
+//! Accepting connections that are not there.
+//!
+//! The kernel makes a socket and a file for a connection before it looks whether there is one, and undoes both: some 3 us for
+//! nothing. Switches and monitors that ask their control sockets on each turn of their loop (Open vSwitch: three) pay that for each
+//! burst of frames. A look first, with the same answer, takes three short calls.
+
+use std::ffi::c_int;
+
+use libc::{pollfd, sockaddr, socklen_t};
+
+use crate::inlet;
+use crate::report::{self, Call};
+use crate::sys::guard::set_errno;
+use crate::sys::real;
+
+/// Whether the kernel would answer `EAGAIN`: a socket that listens, does not block, and nobody connects. All else is left to the kernel.
+fn nobody(fd: c_int) -> bool {
+    if inlet::receiving() == 0 {
+        return false;
+    }
+    let mut look = pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one descriptor, which lives across the call.
+    if unsafe { real::poll(&raw mut look, 1, 0) } != 0 {
+        return false;
+    }
+    let (mut listens, mut len) = (0 as c_int, size_of::<c_int>() as socklen_t);
+    let value = (&raw mut listens).cast();
+    // SAFETY: a number and its length.
+    let asked = unsafe { real::getsockopt(fd, libc::SOL_SOCKET, libc::SO_ACCEPTCONN, value, &raw mut len) };
+    // SAFETY: no memory is involved.
+    asked == 0 && listens != 0 && unsafe { real::fcntl(fd, libc::F_GETFL, 0) } & libc::O_NONBLOCK != 0
+}
+
+fn try_again() -> c_int {
+    report::served(Call::Accept);
+    set_errno(libc::EAGAIN);
+    -1
+}
+
+/// # Safety
+/// As accept(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn accept(fd: c_int, from: *mut sockaddr, len: *mut socklen_t) -> c_int {
+    if nobody(fd) {
+        return try_again();
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::accept(fd, from, len) }
+}
+
+/// # Safety
+/// As accept4(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn accept4(
+    fd: c_int,
+    from: *mut sockaddr,
+    len: *mut socklen_t,
+    flags: c_int,
+) -> c_int {
+    // Flags that there are not are the kernel's to refuse.
+    if flags & !(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK) == 0 && nobody(fd) {
+        return try_again();
+    }
+    // SAFETY: the caller's arguments.
+    unsafe { real::accept4(fd, from, len, flags) }
+}

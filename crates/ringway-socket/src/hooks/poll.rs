@@ -1,0 +1,168 @@
+//! Calls that wait for descriptors: a socket that receives from a port is looked at, and slept on, by another descriptor.
+
+use std::ffi::{c_int, c_short};
+use std::time::{Duration, Instant};
+
+use libc::{nfds_t, pollfd, sigset_t, timespec};
+
+use super::epoll::prepare;
+use super::look::{arm, has, ours};
+use super::time::{of_ms, of_timespec, to_timespec};
+use crate::inlet;
+use crate::link::{self, SleeperGuard};
+use crate::report::{self, Call};
+use crate::sys::guard::ReentryGuard;
+use crate::sys::{real, table};
+
+pub(super) const IN: c_short = libc::POLLIN | libc::POLLRDNORM;
+pub(super) const OUT: c_short = libc::POLLOUT | libc::POLLWRNORM;
+
+/// `ppoll`, with sockets that are served here among the descriptors; `None` when there are none.
+pub(super) fn wait(fds: &mut [pollfd], timeout: Option<Duration>, mask: *const sigset_t) -> Option<c_int> {
+    if inlet::receiving() == 0 || !fds.iter().any(|p| ours(p.fd).is_some()) {
+        return None;
+    }
+    let until = timeout.and_then(|t| Instant::now().checked_add(t));
+    let mut asked: Vec<pollfd> = fds.to_vec();
+    loop {
+        let guard = ReentryGuard::enter()?;
+        let mut asleep = Vec::new();
+        let mut ready = look(fds, &mut asked);
+        if !ready && timeout != Some(Duration::ZERO) {
+            ready = !fall_asleep(fds, &mut asked, &mut asleep);
+        }
+        link::flush_all();
+        drop(guard);
+        let left = until.map(|t| t.saturating_duration_since(Instant::now()));
+        let left = if ready { Some(Duration::ZERO) } else { left };
+        let t = left.map(to_timespec);
+        let t = t.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        // SAFETY: as many descriptors as there are; all live across the call.
+        let n = unsafe { real::ppoll(asked.as_mut_ptr(), asked.len() as nfds_t, t, mask) };
+        drop(asleep);
+        if n < 0 && !ready {
+            return Some(n);
+        }
+        let guard = ReentryGuard::enter()?;
+        for (a, p) in asked.iter().zip(fds.iter_mut()) {
+            match ours(p.fd) {
+                None => p.revents = if n < 0 { 0 } else { a.revents },
+                // It woke, but a filter may have refused what came.
+                Some(socket) if a.fd >= 0 && a.revents != 0 && has(socket) => p.revents |= p.events & IN,
+                Some(_) => {}
+            }
+        }
+        drop(guard);
+        let found = fds.iter().filter(|p| p.revents != 0).count();
+        if found > 0 || until.is_some_and(|t| Instant::now() >= t) {
+            report::served(Call::Poll);
+            return Some(found as c_int);
+        }
+    }
+}
+
+/// Looks at the sockets that are served here; `asked`, for the kernel, leaves them out. Whether one is ready.
+fn look(fds: &mut [pollfd], asked: &mut [pollfd]) -> bool {
+    let mut ready = false;
+    for (a, p) in asked.iter_mut().zip(fds.iter_mut()) {
+        (*a, p.revents) = (*p, 0);
+        let Some(socket) = ours(p.fd) else { continue };
+        // Room to send there always is, as far as the program can know.
+        p.revents = p.events & OUT;
+        if p.events & IN != 0 && has(socket) {
+            p.revents |= p.events & IN;
+        }
+        ready |= p.revents != 0;
+        a.fd = -1;
+    }
+    ready
+}
+
+/// Replaces the sockets that are served here by descriptors that wake a sleeper; false when a frame has come meanwhile.
+fn fall_asleep(fds: &[pollfd], asked: &mut [pollfd], asleep: &mut Vec<SleeperGuard>) -> bool {
+    for (a, p) in asked.iter_mut().zip(fds) {
+        let Some(socket) = ours(p.fd).filter(|_| p.events & IN != 0) else { continue };
+        let Some((watch, guard)) = arm(socket) else { return false };
+        (a.fd, a.events) = (watch, libc::POLLIN);
+        asleep.push(guard);
+    }
+    true
+}
+
+/// Descriptors of a call, unless there are more than any program may have: the kernel has the error for that.
+///
+/// # Safety
+/// As poll(2).
+unsafe fn descriptors<'a>(fds: *mut pollfd, n: nfds_t) -> Option<&'a mut [pollfd]> {
+    let ours = !fds.is_null() && (1..=table::FDS as nfds_t).contains(&n) && inlet::receiving() > 0;
+    // SAFETY: by the contract.
+    ours.then(|| unsafe { std::slice::from_raw_parts_mut(fds, n as usize) })
+}
+
+/// # Safety
+/// As poll(2); the others of this file as theirs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn poll(fds: *mut pollfd, n: nfds_t, ms: c_int) -> c_int {
+    // SAFETY: the caller's descriptors.
+    if let Some(fds) = unsafe { descriptors(fds, n) }
+        && let Some(done) = wait(fds, of_ms(ms), std::ptr::null())
+    {
+        return done;
+    }
+    let _asleep = (ms != 0).then(prepare);
+    // SAFETY: the caller's arguments.
+    unsafe { real::poll(fds, n, ms) }
+}
+
+/// # Safety
+/// As ppoll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ppoll(
+    fds: *mut pollfd,
+    n: nfds_t,
+    t: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's descriptors and time.
+    if let (Some(fds), Ok(limit)) = unsafe { (descriptors(fds, n), of_timespec(t)) }
+        && let Some(done) = wait(fds, limit, mask)
+    {
+        return done;
+    }
+    let _asleep = prepare();
+    // SAFETY: the caller's arguments.
+    unsafe { real::ppoll(fds, n, t, mask) }
+}
+
+/// `poll` as programs call it that were compiled with checks of buffer sizes.
+///
+/// # Safety
+/// As poll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __poll_chk(fds: *mut pollfd, n: nfds_t, ms: c_int, room: usize) -> c_int {
+    check(n, room);
+    // SAFETY: the caller's arguments.
+    unsafe { poll(fds, n, ms) }
+}
+
+/// # Safety
+/// As ppoll(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __ppoll_chk(
+    fds: *mut pollfd,
+    n: nfds_t,
+    t: *const timespec,
+    mask: *const sigset_t,
+    room: usize,
+) -> c_int {
+    check(n, room);
+    // SAFETY: the caller's arguments.
+    unsafe { ppoll(fds, n, t, mask) }
+}
+
+fn check(n: nfds_t, room: usize) {
+    if room / size_of::<pollfd>() < n as usize {
+        report::say("buffer overflow detected");
+        std::process::abort();
+    }
+}
