@@ -15,7 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway_bench::peers::testpmd::{self, Driver};
-use ringway_bench::peers::{LinuxBridge, MemifPair, OvsUserspace, Peer, PeerError, PeerKind, Traffic};
+use ringway_bench::peers::{LinuxBridge, MemifPair, OvsUserspace, Peer, PeerKind, Traffic};
+use ringway_lab::program::ProgramError;
 
 /// Seconds of each sender and generator; 0.2 s of warm-up come on top.
 const SECONDS: &str = "0.2";
@@ -128,7 +129,7 @@ fn testpmd_forwards() {
         });
         let error = testpmd::spawn(driver, "a1", "absent", Some(&net.name), None).unwrap_err();
         eprintln!("with an absent interface: {error}");
-        assert!(error.is_unavailable() || matches!(error, PeerError::Failed { .. }), "{error}");
+        assert!(error.is_unavailable() || matches!(error, ProgramError::Failed { .. }), "{error}");
     }
 }
 
@@ -298,7 +299,7 @@ fn tried(test: impl Fn()) {
 }
 
 /// A peer, or none with a loud skip.
-fn available<T>(peer: Result<T, PeerError>) -> Option<T> {
+fn available<T>(peer: Result<T, ProgramError>) -> Option<T> {
     match peer {
         Err(error) if error.is_unavailable() => {
             eprintln!("SKIP: {error}");

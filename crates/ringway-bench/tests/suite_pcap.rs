@@ -8,10 +8,10 @@
 use std::{env, fs, process};
 
 use ringway::switch::switches;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, pcap, run};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.

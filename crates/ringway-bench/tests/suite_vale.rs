@@ -16,11 +16,11 @@ use std::{env, fs, thread};
 
 use again::again;
 use ringway::switch::switches;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{Bed, Options, run, vale};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, LabError, is_root, labs};
 
 /// On a busy machine neither end may get to run in much less.

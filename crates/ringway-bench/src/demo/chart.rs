@@ -49,7 +49,8 @@ fn bar(out: &mut String, row: &Row, top: f64, scale: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Case, Options, Sample, Unit, conditions::Conditions, run};
+    use crate::suite::{Case, Options, Sample, Unit, run};
+    use ringway_lab::Conditions;
 
     #[test]
     fn bars_fit_and_scale() {

@@ -12,9 +12,9 @@ use super::frames::Frames;
 use super::{Carrier, Event, Options, Outcome, check, flood, gently};
 use crate::peers::{LinuxBridge, Peer, PeerKind};
 use crate::suite::Bed;
-use crate::suite::conditions::Conditions;
 use crate::suite::io::{Kind, forward};
 use crate::suite::{Case, Fault, Unit};
+use ringway_lab::Conditions;
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{Lab, LabError};
 

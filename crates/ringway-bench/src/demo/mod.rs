@@ -21,12 +21,12 @@ use std::time::Duration;
 use ringway::{Counters, DropReason, PortCounters};
 use serde::Serialize;
 
-use crate::suite::conditions::Conditions;
 use crate::suite::report::{Missing, Report, Row};
 use crate::suite::{self, Case, Fault, Options as SuiteOptions, Step};
 use compare::Integrity;
 use frames::Frames;
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, LabError, is_root};
 
 /// Frames between two pauses of a millisecond when replaying.

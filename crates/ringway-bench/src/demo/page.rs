@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::demo::{Drops, Frames, Passage, compare::Integrity};
     use crate::page::tests::check;
-    use crate::suite::conditions::Conditions;
+    use ringway_lab::Conditions;
 
     fn outcome() -> Outcome {
         Outcome {

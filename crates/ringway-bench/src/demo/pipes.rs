@@ -8,9 +8,9 @@ use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 use super::compare::Integrity;
 use super::frames::Frames;
 use super::{Carrier, Event, Options, Outcome, check, flood, gently};
-use crate::suite::conditions::Conditions;
 use crate::suite::{Case, Fault, Sample, Unit};
 use ringway_engine::{Bridge, Signals};
+use ringway_lab::Conditions;
 
 pub(super) const STORY: &str = "\
 Not root, so no namespaces and no interfaces. Two pipes instead, and Ringway's bridge between them:

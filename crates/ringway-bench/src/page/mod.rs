@@ -11,7 +11,7 @@ pub(crate) mod scale;
 
 use std::fmt::Write;
 
-use crate::suite::conditions::Conditions;
+use ringway_lab::Conditions;
 
 const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("plot.css")];
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::Command;
 
-use super::PeerError;
+use ringway_lab::program::ProgramError;
 
 const NAME: &str = "linux-bridge";
 
@@ -21,8 +21,8 @@ impl LinuxBridge {
     ///
     /// # Errors
     ///
-    /// [`PeerError::Unavailable`] without the `ip` tool, [`PeerError::Failed`] with what it said.
-    pub fn create(netns: Option<&str>, name: &str, members: &[&str]) -> Result<Self, PeerError> {
+    /// [`ProgramError::Unavailable`] without the `ip` tool, [`ProgramError::Failed`] with what it said.
+    pub fn create(netns: Option<&str>, name: &str, members: &[&str]) -> Result<Self, ProgramError> {
         let options = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0";
         ip(netns, &format!("link add {name} {options}"))?;
         let bridge = Self { netns: netns.map(str::to_owned), name: name.to_owned() };
@@ -41,21 +41,21 @@ impl Drop for LinuxBridge {
     }
 }
 
-fn ip(netns: Option<&str>, arguments: &str) -> Result<(), PeerError> {
+fn ip(netns: Option<&str>, arguments: &str) -> Result<(), ProgramError> {
     let mut command = Command::new("ip");
     if let Some(netns) = netns {
         command.args(["-n", netns]);
     }
     let output = command.args(arguments.split(' ')).output().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => {
-            PeerError::Unavailable { peer: NAME.into(), reason: "no ip tool (package iproute2)".into() }
+            ProgramError::Unavailable { program: NAME.into(), reason: "no ip tool (package iproute2)".into() }
         }
-        _ => PeerError::Os { action: "start of ip", source },
+        _ => ProgramError::Os { action: "start of ip", source },
     })?;
     if output.status.success() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
     let message = format!("ip {arguments}: {}", words.lines().next().unwrap_or("no reason given"));
-    Err(PeerError::Failed { peer: NAME.into(), message })
+    Err(ProgramError::Failed { program: NAME.into(), message })
 }

@@ -38,29 +38,26 @@
 //! sender over the sink that suits it, or all over both.
 
 mod bridge;
-mod error;
 mod fib;
-mod folder;
 mod image;
 mod memif;
 mod ovs;
-mod process;
+mod peer;
 mod result;
 mod sys;
 pub mod testpmd;
 
 pub use bridge::LinuxBridge;
-pub use error::PeerError;
 pub use fib::FibPeer;
-pub(crate) use folder::OwnFolder;
 pub use memif::{Count, MemifPair};
 pub use ovs::OvsUserspace;
-pub use process::Peer;
+pub use peer::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::process::Command;
+
+use ringway_lab::program::ProgramError;
 
 /// A program by the API it uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,14 +94,14 @@ impl Peer {
     ///
     /// # Errors
     ///
-    /// [`PeerError::Unavailable`] if the peer can't run here, for want of a library for instance; otherwise why it
+    /// [`ProgramError::Unavailable`] if the peer can't run here, for want of a library for instance; otherwise why it
     /// could not be set up.
     pub fn spawn(
         kind: PeerKind,
         args: impl IntoIterator<Item: AsRef<OsStr>>,
         netns: Option<&str>,
         cpu: Option<usize>,
-    ) -> Result<Self, PeerError> {
+    ) -> Result<Self, ProgramError> {
         Self::spawn_with(kind, args, netns, cpu, &[])
     }
 
@@ -115,18 +112,13 @@ impl Peer {
         netns: Option<&str>,
         cpu: Option<usize>,
         environment: &[(&str, OsString)],
-    ) -> Result<Self, PeerError> {
+    ) -> Result<Self, ProgramError> {
         // The file must stay open until the child has executed it, which `start` waits for.
         let (mut command, _file) = image::command(kind)?;
         command.args(args).envs(environment.iter().cloned());
         if let Some(cpu) = cpu {
             command.env("PEER_CPU", cpu.to_string());
         }
-        Self::start(kind.to_string(), command, netns, process::OWN_PROTOCOL)
-    }
-
-    /// Starts any program that says `ready` and prints its result as the peers do, and waits until it is set up.
-    pub(crate) fn of_command(name: &str, command: Command) -> Result<Self, PeerError> {
-        Self::start(name.to_owned(), command, None, process::OWN_PROTOCOL)
+        Self::start(&kind.to_string(), command, netns, peer::OWN_PROTOCOL)
     }
 }

@@ -10,9 +10,8 @@ use std::ffi::OsString;
 use std::io;
 use std::process::Command;
 
-use super::folder::OwnFolder;
-use super::process::Protocol;
-use super::{Peer, PeerError};
+use ringway_lab::TemporaryFolder;
+use ringway_lab::program::{Program, ProgramError, Signs};
 
 const NAME: &str = "ovs-userspace";
 const PACKAGE: &str = "Debian package openvswitch-switch";
@@ -21,8 +20,8 @@ const PACKAGE: &str = "Debian package openvswitch-switch";
 #[derive(Debug)]
 pub struct OvsUserspace {
     // In this order: a daemon without its database has nothing to do, one of the other order complains.
-    _daemon: Peer,
-    _database: Peer,
+    _daemon: Program,
+    _database: Program,
     _taps: Taps,
 }
 
@@ -44,8 +43,8 @@ impl OvsUserspace {
     ///
     /// # Errors
     ///
-    /// [`PeerError::Unavailable`] if it is not installed, [`PeerError::Failed`] with its words.
-    pub fn create(netns: &str, members: &[&str], cpu: usize) -> Result<Self, PeerError> {
+    /// [`ProgramError::Unavailable`] if it is not installed, [`ProgramError::Failed`] with its words.
+    pub fn create(netns: &str, members: &[&str], cpu: usize) -> Result<Self, ProgramError> {
         Self::create_with(netns, members, cpu, &[])
     }
 
@@ -55,9 +54,9 @@ impl OvsUserspace {
         members: &[&str],
         cpu: usize,
         environment: &[(&str, OsString)],
-    ) -> Result<Self, PeerError> {
-        let folder = OwnFolder::create(&env::temp_dir())
-            .map_err(|source| PeerError::Os { action: "making a folder", source })?;
+    ) -> Result<Self, ProgramError> {
+        let folder = TemporaryFolder::create(&env::temp_dir())
+            .map_err(|source| ProgramError::Os { action: "making a folder", source })?;
         let file = folder.path().join("conf.db").display().to_string();
         let socket = folder.path().join("db.sock").display().to_string();
         run(program("ovsdb-tool", &folder).args(["create", &file]))?;
@@ -73,7 +72,7 @@ impl OvsUserspace {
         let daemon = start(daemon, Some(netns), |line| line.contains("ovs-vswitchd (Open vSwitch)"))?;
         match daemon.heard("could not open network device") {
             // It goes on with the ports that it could open.
-            Some(line) => Err(PeerError::Failed { peer: NAME.into(), message: line.to_owned() }),
+            Some(line) => Err(ProgramError::Failed { program: NAME.into(), message: line.to_owned() }),
             None => Ok(Self { _daemon: daemon, _database: database, _taps: taps }),
         }
     }
@@ -88,7 +87,7 @@ fn configure<'a>(vsctl: &'a mut Command, socket: &str, members: &[&str]) -> &'a 
 }
 
 /// A program that keeps all its files in `folder`.
-fn program(name: &str, folder: &OwnFolder) -> Command {
+fn program(name: &str, folder: &TemporaryFolder) -> Command {
     let mut command = Command::new(name);
     for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR"] {
         command.env(variable, folder.path());
@@ -97,31 +96,33 @@ fn program(name: &str, folder: &OwnFolder) -> Command {
 }
 
 /// Starts a program that stays and logs to standard error only.
-fn start(mut command: Command, netns: Option<&str>, ready: fn(&str) -> bool) -> Result<Peer, PeerError> {
+fn start(
+    mut command: Command,
+    netns: Option<&str>,
+    ready: fn(&str) -> bool,
+) -> Result<Program, ProgramError> {
     let complaint = |line: &str| line.contains("|ERR|") || line.contains("|EMER|");
     command.args(["-vsyslog:off", "-vconsole:info"]);
-    Peer::start(NAME.into(), command, netns, Protocol { ready, result: |_| None, complaint }).map_err(|e| {
-        match e {
-            PeerError::Os { source, .. } if source.kind() == io::ErrorKind::NotFound => not_installed(),
-            other => other,
-        }
+    Program::start(NAME, command, netns, Signs { ready, complaint }).map_err(|e| match e {
+        ProgramError::Os { source, .. } if source.kind() == io::ErrorKind::NotFound => not_installed(),
+        other => other,
     })
 }
 
 /// Runs a program to its end.
-fn run(command: &mut Command) -> Result<(), PeerError> {
+fn run(command: &mut Command) -> Result<(), ProgramError> {
     let output = command.output().map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => not_installed(),
-        _ => PeerError::Os { action: "start of a tool", source },
+        _ => ProgramError::Os { action: "start of a tool", source },
     })?;
     if output.status.success() {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
     let message = words.lines().last().unwrap_or("no reason given").to_owned();
-    Err(PeerError::Failed { peer: NAME.into(), message })
+    Err(ProgramError::Failed { program: NAME.into(), message })
 }
 
-fn not_installed() -> PeerError {
-    PeerError::Unavailable { peer: NAME.into(), reason: format!("it is not installed ({PACKAGE})") }
+fn not_installed() -> ProgramError {
+    ProgramError::Unavailable { program: NAME.into(), reason: format!("it is not installed ({PACKAGE})") }
 }

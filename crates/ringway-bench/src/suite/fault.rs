@@ -2,8 +2,8 @@
 
 use std::{error, fmt};
 
-use crate::peers::PeerError;
 use ringway_lab::LabError;
+use ringway_lab::program::ProgramError;
 
 /// Why a system gave no number.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,10 +24,10 @@ impl fmt::Display for Fault {
 
 impl error::Error for Fault {}
 
-impl From<PeerError> for Fault {
-    fn from(e: PeerError) -> Self {
+impl From<ProgramError> for Fault {
+    fn from(e: ProgramError) -> Self {
         match e {
-            PeerError::Unavailable { reason, .. } => Self::Unavailable(reason),
+            ProgramError::Unavailable { reason, .. } => Self::Unavailable(reason),
             other => Self::Failed(with_source(&other)),
         }
     }

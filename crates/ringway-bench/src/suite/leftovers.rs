@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 
 use super::bed::MEMORY;
 use crate::own;
-use crate::peers::OwnFolder;
+use ringway_lab::TemporaryFolder;
 
 /// Keeps Ctrl-C and SIGTERM from the calling thread and from the programs that it starts, also from one that takes its place.
 ///
@@ -36,7 +36,7 @@ pub fn delete() {
     own::delete_of(own); // before the namespaces, whose end keeps interfaces busy
     ringway_lab::delete_of(own);
     for parent in [&*env::temp_dir(), Path::new(MEMORY)] {
-        OwnFolder::delete_of(parent, own);
+        TemporaryFolder::delete_of(parent, own);
     }
 }
 

@@ -13,19 +13,17 @@
 //! | [`leftovers`] | how a process that was cut short goes away without a trace |
 //! | [`sides`] | sender and receiver as processes |
 //! | [`table`] | the results as text |
-//! | [`conditions`] | the machine, and whether it is quiet |
 //!
 //! ```
-//! use ringway_bench::suite::{Case, Options, Sample, System, Unit, conditions::Conditions, run};
+//! use ringway_bench::suite::{Case, Options, Sample, System, Unit, run};
+//! use ringway_lab::Conditions;
 //! let case = Case::new("sum", Unit::Ns).system("ringway-sum", || Ok(Sample::of(2.0)));
 //! let report = run("demo", vec![case], &Options::default(), Conditions::read(), |_| ());
 //! assert_eq!(report.rows[0].median, 2.0);
 //! ```
 
 mod bed;
-pub mod conditions;
 pub mod containers;
-mod date;
 mod duo;
 mod fault;
 pub mod fib;
@@ -48,10 +46,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use bed::Bed;
-use conditions::Conditions;
 pub use fault::Fault;
 use report::{Missing, Report, Row};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,8 +16,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::conditions::Conditions;
 use super::{Case, Fault, Sample, Unit, statistics};
+use ringway_lab::Conditions;
 
 /// What a suite found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

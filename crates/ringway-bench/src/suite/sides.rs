@@ -19,7 +19,8 @@ use ringway::monotonic_ns;
 use super::bed::{MEMORY, SENDER, receiver};
 use super::meter::WARM_UP;
 use super::{Bed, Fault, Sample};
-use crate::peers::{OwnFolder, Peer};
+use crate::peers::Peer;
+use ringway_lab::TemporaryFolder;
 
 /// How soon a benchmark that is told to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -105,7 +106,7 @@ impl Window {
 /// From a process on CPU 0 that sends on the first port to one on CPU 1 that receives on the second. Counts the frames taken.
 pub(super) fn between(bed: Bed<'_>, ports: [&str; 2]) -> Result<Sample, Fault> {
     let command = bed.sides()?;
-    let folder = OwnFolder::create(Path::new(MEMORY))
+    let folder = TemporaryFolder::create(Path::new(MEMORY))
         .map_err(|e| Fault::Failed(format!("{MEMORY}: no folder can be made there: {e}")))?;
     let mut taker = command.start(Role::Receive, ports[1], receiver(), folder.path())?;
     let mut sender = command.start(Role::Send, ports[0], SENDER, folder.path())?;

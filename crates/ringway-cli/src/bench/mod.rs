@@ -8,10 +8,10 @@ mod progress;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{self, Bed, Case, Options};
+use ringway_lab::Conditions;
 use ringway_lab::Lab;
 
 use crate::console::note;

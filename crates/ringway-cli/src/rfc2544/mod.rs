@@ -26,8 +26,8 @@ use ringway_bench::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
 use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
 use ringway_bench::rfc2544::trial::{Order, Trial};
 use ringway_bench::rfc2544::variant::Variant;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
 

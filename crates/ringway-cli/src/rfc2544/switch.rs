@@ -14,8 +14,8 @@ use ringway_bench::rfc2889::real::{RealRig, RigSpec};
 use ringway_bench::rfc2889::report::{Report, SCHEMA, csv, page, text};
 use ringway_bench::rfc2889::session::{Event, Record, Rig, Session};
 use ringway_bench::rfc2889::settings::Settings;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use serde_json::Value;
 
 use super::switch_args::SwitchArgs;

@@ -13,7 +13,7 @@ use super::record::Record;
 use super::selftest::SelfTest;
 use super::settings::Settings;
 use super::variant::Variant;
-use crate::suite::conditions::Conditions;
+use ringway_lab::Conditions;
 use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].

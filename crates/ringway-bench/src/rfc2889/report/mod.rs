@@ -10,7 +10,7 @@ use super::measure::Results;
 use super::session::Record;
 use super::settings::Settings;
 use crate::rfc2544::report::TimeKind;
-use crate::suite::conditions::Conditions;
+use ringway_lab::Conditions;
 use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].

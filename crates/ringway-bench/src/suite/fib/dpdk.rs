@@ -11,9 +11,10 @@ use ringway_fib::{NextHop, Prefix};
 
 use super::engine::{Engine, Family};
 use super::stream::Stream;
-use crate::peers::{FibPeer, OwnFolder};
+use crate::peers::FibPeer;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
+use ringway_lab::TemporaryFolder;
 
 /// The largest next hop in entries of 2 bytes.
 const MAX_NEXT_HOP: u16 = 32_767;
@@ -21,12 +22,13 @@ const MAX_NEXT_HOP: u16 = 32_767;
 /// `rte_fib` or `rte_fib6`.
 pub(super) struct Dpdk {
     peer: FibPeer,
-    folder: OwnFolder,
+    folder: TemporaryFolder,
 }
 
 impl Dpdk {
     pub(super) fn start<A: Family>(avx512: bool) -> Result<Self, Fault> {
-        let folder = OwnFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for DPDK", &e))?;
+        let folder =
+            TemporaryFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for DPDK", &e))?;
         Ok(Self { peer: FibPeer::start(A::BITS > 32, avx512, receiver())?, folder })
     }
 

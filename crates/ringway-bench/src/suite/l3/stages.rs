@@ -136,7 +136,8 @@ fn compared(rate: &Row, clock: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Options, conditions::Conditions, run};
+    use crate::suite::{Options, run};
+    use ringway_lab::Conditions;
 
     #[test]
     fn stages_are_compared() {

@@ -11,9 +11,9 @@ use super::flows::Flows;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
 use super::xdp;
 use crate::own::router::OwnRouter;
-use crate::peers::OwnFolder;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
+use ringway_lab::TemporaryFolder;
 use ringway_lab::{Lab, LabError};
 
 /// What is made once.
@@ -106,12 +106,12 @@ pub(super) struct Place {
     pub(super) outside: Lab,
     /// The router.
     pub(super) router: Lab,
-    folder: OwnFolder,
+    folder: TemporaryFolder,
 }
 
 impl Place {
     fn new(routes: &[(Prefix<u32>, NextHop)]) -> Result<Self, Fault> {
-        let folder = OwnFolder::create(&std::env::temp_dir())
+        let folder = TemporaryFolder::create(&std::env::temp_dir())
             .map_err(|e| Fault::Failed(format!("no folder can be made for the flows: {e}")))?;
         let place = Self { ours: OnceCell::new(), outside: Lab::new()?, router: Lab::new()?, folder };
         place.router.exec("sysctl", &ROUTER)?;

@@ -1,4 +1,4 @@
-//! Folders of a peer that go away with their owner, or with the next one if it was killed.
+//! Folders that go away with their owner, or with the next one if it was killed.
 
 use std::fs;
 use std::io;
@@ -10,21 +10,25 @@ const PREFIX: &str = "ringway-";
 
 /// The name and place of a folder that holds the owner's process id: `ringway-PID-N`. Dropping it deletes the folder.
 #[derive(Debug)]
-pub(crate) struct OwnFolder {
+pub struct TemporaryFolder {
     path: PathBuf,
 }
 
-impl OwnFolder {
+impl TemporaryFolder {
     /// Chooses a name in `parent` that nobody has, after deleting the folders of owners that are dead. Makes nothing.
-    pub(super) fn reserve(parent: &Path) -> Self {
+    pub fn reserve(parent: &Path) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         Self::delete_of(parent, |pid| !Path::new("/proc").join(pid.to_string()).exists());
         let number = NUMBER.fetch_add(1, Ordering::Relaxed); // only has to differ from the others
         Self { path: parent.join(format!("{PREFIX}{}-{number}", process::id())) }
     }
 
-    /// The same, and makes it, for its owner alone.
-    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
+    /// Makes a folder in `parent` for its owner alone, after deleting the folders of owners that are dead.
+    ///
+    /// # Errors
+    ///
+    /// What the system said.
+    pub fn create(parent: &Path) -> io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
         let folder = Self::reserve(parent);
         fs::DirBuilder::new().mode(0o700).create(&folder.path)?;
@@ -32,7 +36,7 @@ impl OwnFolder {
     }
 
     /// Deletes the folders of such owners in `parent`.
-    pub(crate) fn delete_of(parent: &Path, owned_by: impl Fn(u32) -> bool) {
+    pub fn delete_of(parent: &Path, owned_by: impl Fn(u32) -> bool) {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
             if entry.file_name().to_str().and_then(owner).is_some_and(&owned_by) {
                 let _ = fs::remove_dir_all(entry.path()); // of another user, or gone by now
@@ -40,17 +44,18 @@ impl OwnFolder {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The last part of the path.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 }
 
-impl Drop for OwnFolder {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path); // absent if nobody made it
     }
@@ -77,12 +82,12 @@ mod tests {
 
     #[test]
     fn a_folder_and_those_of_the_dead_go_away() {
-        let parent = OwnFolder::create(&std::env::temp_dir()).unwrap();
+        let parent = TemporaryFolder::create(&std::env::temp_dir()).unwrap();
         let dead = parent.path().join("ringway-4194305-0"); // above the largest process id
         fs::create_dir(&dead).unwrap();
-        let folder = OwnFolder::create(parent.path()).unwrap();
+        let folder = TemporaryFolder::create(parent.path()).unwrap();
         assert!(!dead.exists() && folder.path().is_dir());
-        let other = OwnFolder::reserve(parent.path());
+        let other = TemporaryFolder::reserve(parent.path());
         assert!(folder.path().exists() && !other.path().exists());
         let path = folder.path().to_owned();
         drop(folder);

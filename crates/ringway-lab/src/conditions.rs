@@ -6,7 +6,7 @@ use std::thread;
 
 use serde::{Deserialize, Serialize};
 
-use super::date;
+use crate::date;
 
 /// Above this load the machine has other work, and numbers scatter.
 pub const QUIET_LOAD: f64 = 0.5;
