@@ -15,8 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway_bench::peers::testpmd::{self, Driver};
-use ringway_bench::peers::{LinuxBridge, MemifPair, OvsUserspace, Peer, PeerKind, Traffic};
+use ringway_bench::peers::{MemifPair, Peer, PeerKind, Traffic};
 use ringway_lab::program::ProgramError;
+use ringway_tester::dut::{LinuxBridge, OvsUserspace};
 
 /// Seconds of each sender and generator; 0.2 s of warm-up come on top.
 const SECONDS: &str = "0.2";

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::page::escape;
 use crate::suite::report::Row;
 use crate::suite::table::number;
+use ringway_tester::report::page::escape;
 
 const WIDTH: f64 = 640.0;
 /// Room for the end of the longest line.

@@ -21,8 +21,8 @@ use std::time::Duration;
 use ringway::{Counters, DropReason, PortCounters};
 use serde::Serialize;
 
-use crate::suite::report::{Missing, Report, Row};
-use crate::suite::{self, Case, Fault, Options as SuiteOptions, Step};
+use super::suite::report::{Missing, Report, Row};
+use super::suite::{self, Case, Fault, Options as SuiteOptions, Step};
 use compare::Integrity;
 use frames::Frames;
 use ringway_engine::Signals;

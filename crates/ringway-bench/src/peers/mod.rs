@@ -14,8 +14,6 @@
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
-//! | [`LinuxBridge`] | the kernel's bridge; not a program |
-//! | [`OvsUserspace`] | Open vSwitch with its datapath in user space |
 //!
 //! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as fast
 //! as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up (a receiver's time starts with the
@@ -37,20 +35,16 @@
 //! 6.6), costs those that send XDP frames the making of a socket buffer, and does not turn NAPI on. Compare each
 //! sender over the sink that suits it, or all over both.
 
-mod bridge;
 mod fib;
 mod image;
 mod memif;
-mod ovs;
 mod peer;
 mod result;
 mod sys;
 pub mod testpmd;
 
-pub use bridge::LinuxBridge;
 pub use fib::FibPeer;
 pub use memif::{Count, MemifPair};
-pub use ovs::OvsUserspace;
 pub use peer::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 

@@ -14,8 +14,8 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
 use super::bed::MEMORY;
-use crate::own;
 use ringway_lab::TemporaryFolder;
+use ringway_tester::temporary as own;
 
 /// Keeps Ctrl-C and SIGTERM from the calling thread and from the programs that it starts, also from one that takes its place.
 ///

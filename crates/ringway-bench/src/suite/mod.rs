@@ -25,7 +25,6 @@
 mod bed;
 pub mod containers;
 mod duo;
-mod fault;
 pub mod fib;
 pub mod io;
 pub mod l3;
@@ -46,10 +45,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use bed::Bed;
-pub use fault::Fault;
 use report::{Missing, Report, Row};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+pub use ringway_tester::Fault;
 
 /// What a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

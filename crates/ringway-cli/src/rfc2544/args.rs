@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_bench::rfc2544::flow::FlowOrder;
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::schedule::CATCH_UP;
-use ringway_bench::rfc2544::search::{Preset, SearchKind};
-use ringway_bench::rfc2544::settings::Test;
+use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
+use ringway_tester::rfc2544::settings::Test;
+use ringway_tester::trial::flow::FlowOrder;
+use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::schedule::CATCH_UP;
+use ringway_tester::trial::search::{Preset, SearchKind};
 use ringway_traffic::number;
 
 use super::dut::DutArgs;
@@ -387,7 +387,7 @@ pub(super) struct Sizes(pub(super) Vec<u32>);
 pub(super) struct Tests(pub(super) Vec<Test>);
 
 pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
-    let rfc = ringway_bench::rfc2544::settings::SIZES;
+    let rfc = ringway_tester::rfc2544::settings::SIZES;
     let mut all = Vec::new();
     for word in text.split(',') {
         match word.trim() {
@@ -442,7 +442,7 @@ fn mix(text: &str) -> Result<Mix, String> {
 }
 
 fn flows(text: &str) -> Result<u32, String> {
-    let most = ringway_bench::rfc2544::flow::MAX_FLOWS;
+    let most = ringway_tester::trial::flow::MAX_FLOWS;
     // 16M is meant as 2^24.
     let n = if text == "16M" { most.into() } else { number::count(text)? };
     u32::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| "accepted: 1 to 16M".into())

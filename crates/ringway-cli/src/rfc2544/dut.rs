@@ -1,10 +1,10 @@
 //! Devices under test by name: their options, and what these ask for.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use ringway_bench::dut::{Backend, Dut, DutKind, DutSpec};
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::real::RigSpec;
-use ringway_bench::suite::Fault;
+use ringway_tester::Fault;
+use ringway_tester::dut::{Backend, Dut, DutKind, DutSpec};
+use ringway_tester::rfc2544::bed::RigSpec;
+use ringway_tester::trial::mix::Mix;
 
 use super::args::PORTS;
 use crate::failure::Failure;

@@ -1,18 +1,18 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
-use ringway_bench::dut::DutKind;
-use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_bench::rfc2544::flow::Flows;
-use ringway_bench::rfc2544::format::Format;
-use ringway_bench::rfc2544::frame::Writer;
-use ringway_bench::rfc2544::lanes::Cpus;
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::rate::Load;
-use ringway_bench::rfc2544::real::RigSpec;
-use ringway_bench::rfc2544::search::{Preset, SearchKind, SearchPlan};
-use ringway_bench::rfc2544::settings::{Maximum, Settings, Test};
-use ringway_bench::rfc2544::trial::from_seconds;
-use ringway_bench::rfc2544::variant::{Modifier, Variant};
+use ringway_tester::dut::DutKind;
+use ringway_tester::rfc2544::bed::RigSpec;
+use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
+use ringway_tester::rfc2544::settings::{Maximum, Settings, Test};
+use ringway_tester::trial::flow::Flows;
+use ringway_tester::trial::format::Format;
+use ringway_tester::trial::frame::Writer;
+use ringway_tester::trial::loops::Cpus;
+use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::rate::Load;
+use ringway_tester::trial::result::from_seconds;
+use ringway_tester::trial::search::{Preset, SearchKind, SearchPlan};
+use ringway_tester::trial::variant::{Modifier, Variant};
 
 use super::args::{Args, InnerDevice, ModifierName, PresetName, SearchName};
 use super::dut::{self, Device};

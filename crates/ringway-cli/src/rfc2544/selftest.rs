@@ -1,12 +1,12 @@
 //! `--self-test`: the tester measured first, over ports of the kind that the device has.
 
 use ringway::PortName;
-use ringway_bench::dut::{Backend, DutKind, DutSpec};
-use ringway_bench::rfc2544::real::{RealRig, RigSpec};
-use ringway_bench::rfc2544::selftest::{self, SelfTest};
-use ringway_bench::rfc2544::session::Stop;
-use ringway_bench::rfc2544::settings::Settings;
 use ringway_engine::Signals;
+use ringway_tester::dut::{Backend, DutKind, DutSpec};
+use ringway_tester::rfc2544::bed::{RealRig, RigSpec};
+use ringway_tester::rfc2544::selftest::{self, SelfTest};
+use ringway_tester::rfc2544::session::Stop;
+use ringway_tester::rfc2544::settings::Settings;
 
 use super::dut::{Device, between};
 use crate::console::note;

@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use ringway_bench::rfc2544::measure::estimate;
-use ringway_bench::rfc2544::rate::SECOND;
-use ringway_bench::rfc2544::record::Record;
-use ringway_bench::rfc2544::session::Event;
-use ringway_bench::rfc2544::settings::Settings;
+use ringway_tester::rfc2544::measure::estimate;
+use ringway_tester::rfc2544::record::Record;
+use ringway_tester::rfc2544::session::Event;
+use ringway_tester::rfc2544::settings::Settings;
+use ringway_tester::trial::rate::SECOND;
 
 use crate::console::note;
 use crate::units::short;

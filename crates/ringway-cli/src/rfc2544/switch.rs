@@ -4,18 +4,18 @@ use std::cell::RefCell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use ringway_bench::rfc2544::real::{RealClock, refuse};
-use ringway_bench::rfc2544::report::TimeKind;
-use ringway_bench::rfc2544::session::Stop;
-use ringway_bench::rfc2889::measure::{self, Results};
-use ringway_bench::rfc2889::model::ModelRig;
-use ringway_bench::rfc2889::pattern::MOST_PORTS;
-use ringway_bench::rfc2889::real::{RealRig, RigSpec};
-use ringway_bench::rfc2889::report::{Report, SCHEMA, csv, page, text};
-use ringway_bench::rfc2889::session::{Event, Record, Rig, Session};
-use ringway_bench::rfc2889::settings::Settings;
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
+use ringway_tester::ports::{RealClock, refuse};
+use ringway_tester::rfc2544::report::TimeKind;
+use ringway_tester::rfc2544::session::Stop;
+use ringway_tester::rfc2889::bed::{RealRig, RigSpec};
+use ringway_tester::rfc2889::measure::{self, Results};
+use ringway_tester::rfc2889::model::ModelRig;
+use ringway_tester::rfc2889::pattern::MOST_PORTS;
+use ringway_tester::rfc2889::report::{Report, SCHEMA, csv, page, text};
+use ringway_tester::rfc2889::session::{Event, Record, Rig, Session};
+use ringway_tester::rfc2889::settings::Settings;
 use serde_json::Value;
 
 use super::switch_args::SwitchArgs;

@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use ringway_bench::dut::{Backend, DutKind};
-use ringway_bench::rfc2544::schedule::CATCH_UP;
-use ringway_bench::rfc2889::model::SwitchSpec;
-use ringway_bench::rfc2889::pattern::Pattern;
-use ringway_bench::rfc2889::settings::Test;
+use ringway_tester::dut::{Backend, DutKind};
+use ringway_tester::rfc2889::model::SwitchSpec;
+use ringway_tester::rfc2889::pattern::Pattern;
+use ringway_tester::rfc2889::settings::Test;
+use ringway_tester::trial::schedule::CATCH_UP;
 use ringway_traffic::number;
 
 use super::args::{

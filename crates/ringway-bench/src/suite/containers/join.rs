@@ -11,12 +11,12 @@ use ringway_router::kernel::{Outcome, Path, Router};
 
 use super::ping::Pinger;
 use super::place::{MEMBERS, Place};
-use crate::own::router::OwnRouter;
-use crate::own::switch::OwnSwitch;
-use crate::peers::{LinuxBridge, OvsUserspace};
 use crate::suite::bed::SENDER;
 use crate::suite::{Bed, Fault};
 use ringway_lab::Lab;
+use ringway_tester::dut::{LinuxBridge, OvsUserspace};
+use ringway_tester::temporary::TemporaryRouter;
+use ringway_tester::temporary::TemporarySwitch;
 
 /// How long a system may take until the containers reach each other.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -129,7 +129,7 @@ impl System {
             }
             Self::Switch(way) => {
                 way.prepare(place)?;
-                let switch = OwnSwitch::with_ports(0, 0)?;
+                let switch = TemporarySwitch::with_ports(0, 0)?;
                 switch.add_nics_with(middle, &MEMBERS, &way.nic_options())?;
                 way.check(place)?;
                 Joined::by(switch)
@@ -137,7 +137,7 @@ impl System {
             Self::LinuxForward => Joined::by(()),
             Self::Router(way) => {
                 way.prepare(place)?;
-                let router = OwnRouter::following(middle, way.router_options())?;
+                let router = TemporaryRouter::following(middle, way.router_options())?;
                 way.check(place)?;
                 Joined { router: Some(router.name().to_owned()), _keeps: Box::new(router) }
             }

@@ -10,11 +10,11 @@ use ringway_wire::MacAddr;
 use super::flows::Flows;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
 use super::xdp;
-use crate::own::router::OwnRouter;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
 use ringway_lab::TemporaryFolder;
 use ringway_lab::{Lab, LabError};
+use ringway_tester::temporary::TemporaryRouter;
 
 /// What is made once.
 type Once<T> = OnceCell<Result<T, Fault>>;
@@ -101,7 +101,7 @@ const ROUTER: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Place {
     /// First, so that it goes before its namespace.
-    ours: Once<OwnRouter>,
+    ours: Once<TemporaryRouter>,
     /// Generator and sinks.
     pub(super) outside: Lab,
     /// The router.
@@ -124,7 +124,7 @@ impl Place {
     }
 
     /// Our router in the kernel, whose tables are filled.
-    pub(super) fn ours(&self) -> Result<&OwnRouter, Fault> {
+    pub(super) fn ours(&self) -> Result<&TemporaryRouter, Fault> {
         get(&self.ours, || xdp::create(&self.router))
     }
 

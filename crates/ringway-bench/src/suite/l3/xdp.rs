@@ -8,13 +8,13 @@ use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec};
 use super::plan::{EGRESS, INGRESS};
 use super::run;
 use super::world::Place;
-use crate::own::router::{Keeper, OwnRouter, refused};
 use crate::suite::Fault;
 use ringway_lab::{Lab, LabError};
+use ringway_tester::temporary::{Keeper, TemporaryRouter, refused};
 
 /// Makes one in a lab without members, and fills its tables.
-pub(super) fn create(lab: &Lab) -> Result<OwnRouter, Fault> {
-    OwnRouter::start(lab, |name| {
+pub(super) fn create(lab: &Lab) -> Result<TemporaryRouter, Fault> {
+    TemporaryRouter::start(lab, |name| {
         let router = Router::create(name, &Spec::default()).map_err(refused)?;
         let tables = Tables::new(router.take_control()?)?;
         Ok(Kept { router, tables })
@@ -22,7 +22,7 @@ pub(super) fn create(lab: &Lab) -> Result<OwnRouter, Fault> {
 }
 
 /// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `cut`.
-pub(super) fn attach<'a>(own: &'a OwnRouter, place: &'a Place, cut: Cut) -> Result<Members<'a>, Fault> {
+pub(super) fn attach<'a>(own: &'a TemporaryRouter, place: &'a Place, cut: Cut) -> Result<Members<'a>, Fault> {
     let members = Members { own, place };
     members.with(|router| {
         [INGRESS, EGRESS[0], EGRESS[1]].into_iter().try_for_each(|link| {
@@ -76,7 +76,7 @@ impl Tables {
 
 /// A router at work.
 pub(super) struct Members<'a> {
-    own: &'a OwnRouter,
+    own: &'a TemporaryRouter,
     place: &'a Place,
 }
 

@@ -1,18 +1,18 @@
 //! Where trials take place, and how they are run there.
 
-use crate::own;
-use crate::own::switch::OwnSwitch;
-use crate::rfc2544::flow::{FlowOrder, Flows};
-use crate::rfc2544::format::Format;
-use crate::rfc2544::lanes::Cpus;
-use crate::rfc2544::mix::Mix;
-use crate::rfc2544::rate::{MILLISECOND, Rate};
-use crate::rfc2544::real::{RealRig, RigSpec};
-use crate::rfc2544::session::Rig;
-use crate::rfc2544::trial::{Order, Trial, from_seconds};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample};
 use ringway_lab::LabError;
+use ringway_tester::rfc2544::bed::{RealRig, RigSpec};
+use ringway_tester::rfc2544::session::Rig;
+use ringway_tester::temporary;
+use ringway_tester::temporary::TemporarySwitch;
+use ringway_tester::trial::flow::{FlowOrder, Flows};
+use ringway_tester::trial::format::Format;
+use ringway_tester::trial::loops::Cpus;
+use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::rate::{MILLISECOND, Rate};
+use ringway_tester::trial::result::{Order, Trial, from_seconds};
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;
@@ -53,7 +53,7 @@ impl Place {
         match self {
             Self::Pipe => opened(pipe_ends(), job),
             Self::Vale => {
-                let switch = OwnSwitch::with_ports(2, 0)?;
+                let switch = TemporarySwitch::with_ports(2, 0)?;
                 opened(["p0", "p1"].map(|port| switch.port_name(port)), job)
             }
             Self::Ebpf => nic("ebpf"),
@@ -84,7 +84,7 @@ pub(super) fn over<'a>(
 
 /// Names of the ends of a new pipe.
 pub(super) fn pipe_ends() -> [String; 2] {
-    let name = own::name("tester");
+    let name = temporary::name("tester");
     ['{', '}'].map(|end| format!("pipe:{name}{end}1"))
 }
 

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::place::{Job, Place, at, everywhere, exactly, over, trial};
-use crate::rfc2544::real::{RealClock, RealRig};
-use crate::rfc2544::trial::Trial;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_tester::ports::RealClock;
+use ringway_tester::rfc2544::bed::RealRig;
+use ringway_tester::trial::result::Trial;
 
 /// Trials in a row that may be disturbed.
 const ATTEMPTS: u32 = 20;
@@ -88,8 +89,8 @@ fn undisturbed(bed: Bed<'_>, rig: &mut RealRig, pps: u64) -> Result<Trial, Fault
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::tried;
     use super::*;
+    use crate::suite::tester::place::tried;
     use ringway_engine::Signals;
     use ringway_lab::LabError;
 

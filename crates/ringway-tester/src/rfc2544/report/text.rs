@@ -1,0 +1,395 @@
+//! Tables for the terminal.
+
+use super::Report;
+use crate::rfc2544::measure::{
+    BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput, Varied,
+};
+use crate::rfc2544::selftest::SelfTestAt;
+use crate::trial::pauses::Pauses;
+use crate::trial::variant::Modifier;
+use ringway_traffic::units::many;
+
+/// A table: columns are as wide as their longest cell, the first to the left and the others to the right.
+pub(crate) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |k: usize| {
+        rows.iter().map(|row| row[k].chars().count()).chain([heads[k].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..heads.len()).map(width).collect();
+    let line = |cells: &mut dyn Iterator<Item = &str>| {
+        let cells = cells.zip(&widths).enumerate().map(|(k, (cell, &w))| match k {
+            0 => format!("{cell:<w$}"),
+            _ => format!("{cell:>w$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    let mut out = line(&mut heads.iter().copied());
+    rows.iter().for_each(|row| out += &line(&mut row.iter().map(String::as_str)));
+    out
+}
+
+/// 1234567 as "1,234,567".
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|g| std::str::from_utf8(g).unwrap_or_default());
+    groups.collect::<Vec<_>>().join(",")
+}
+
+/// Nanoseconds with a unit, four digits.
+pub(crate) fn short_time(ns: f64) -> String {
+    let (value, unit) = match ns {
+        n if n < 1e3 => (n, "ns"),
+        n if n < 1e6 => (n / 1e3, "us"),
+        n if n < 1e9 => (n / 1e6, "ms"),
+        n => (n / 1e9, "s"),
+    };
+    let digits = if value >= 100.0 { 1 } else { 3 };
+    format!("{value:.digits$} {unit}")
+}
+
+/// The whole report, for a terminal.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    let mut out = format!("{}: {}\n", report.title(), report.device);
+    report.labels().iter().for_each(|label| out += &format!("  {label}\n"));
+    out += &tables(&report.results);
+    for varied in &report.varied {
+        let heading = heading(varied);
+        out += &format!("\n{heading}\n{}\n{}", "=".repeat(heading.chars().count()), tables(&varied.results));
+    }
+    if let Some(found) = &report.self_test {
+        out += &section("Self-test: the tester with no device between", &found.sizes, SELF_TEST, self_test);
+        out += &format!("  senders {}\n  receivers {}\n", held(&found.tx_pauses), held(&found.rx_pauses));
+    }
+    report.notes.iter().for_each(|note| out += &format!("Note: {note}\n"));
+    if report.trials.is_empty() {
+        return out;
+    }
+    let invalid = report.trials.iter().filter(|t| !t.trial.faults.is_empty()).count();
+    out + &format!("\n{}, {invalid} of them invalid\n", many(report.trials.len() as u64, "trial"))
+}
+
+/// A condition, and what became of its own frames.
+pub(super) fn heading(varied: &Varied) -> String {
+    let came = if matches!(varied.variant.modifier, Some(Modifier::Management(_))) {
+        ("queries", "answered")
+    } else {
+        ("broadcasts", "received")
+    };
+    let extra = varied.extra.map(|x| {
+        let (sent, received) = (grouped(x.sent), grouped(x.received));
+        format!(": {sent} {}, {received} {}", came.0, came.1)
+    });
+    format!("{}{}", varied.variant, extra.unwrap_or_default())
+}
+
+/// All tests of a run.
+fn tables(r: &Results) -> String {
+    let parts = [
+        section("Throughput (RFC 2544, 26.1)", &r.throughput, THROUGHPUT, throughput),
+        section("The device alone: frames over the CPU time of its thread", &r.throughput, ALONE, alone),
+        section("Latency, first bit to first bit (26.2)", &r.latency, LATENCY, latency),
+        section("Latency at the throughput, over repeats (26.2; RFC 8219, 7)", &r.latency, REPEATS, repeats),
+        section("Frame loss (26.3)", &r.loss, LOSS, loss),
+        section("Back-to-back (26.4, RFC 9004)", &r.back_to_back, BACK_TO_BACK, back_to_back),
+        section("Bursts", &r.burst, BURST, burst),
+        section("System recovery (26.5)", &r.recovery, RECOVERY, recovery),
+        section("Reset (26.6, RFC 6201)", &r.reset, RESET, reset),
+    ];
+    let mut out = parts.concat();
+    if !r.missing.is_empty() {
+        out += "\nWithout a result\n";
+        r.missing.iter().for_each(|m| out += &format!("  {}, size {}: {}\n", m.test, m.size, m.reason));
+    }
+    out
+}
+
+/// How often and how long loops stood still.
+fn held(pauses: &Pauses) -> String {
+    let times: u64 = pauses.by_power_of_two_us.iter().sum();
+    let longest = short_time(pauses.longest_ns as f64);
+    format!("stood still {} times for more than 1 us, {longest} at most", grouped(times))
+}
+
+fn section<T>(title: &str, results: &[T], heads: &[&str], rows: fn(&T) -> Vec<Vec<String>>) -> String {
+    let rows: Vec<_> = results.iter().flat_map(rows).collect();
+    if rows.is_empty() { String::new() } else { format!("\n{title}\n{}", table(heads, &rows)) }
+}
+
+pub(super) const THROUGHPUT: &[&str] = &[
+    "size",
+    "frames/s",
+    "line rate",
+    "kpps",
+    "% of line",
+    "layer 1 Mbit/s",
+    "layer 2 Mbit/s",
+    "trials",
+    "ended by",
+];
+
+pub(super) fn throughput(t: &Throughput) -> Vec<Vec<String>> {
+    let goals = t.found.goals.iter();
+    let rows = goals.map(|goal| {
+        let share = goal.conditional / 1e6;
+        let fps = t.line_fps * share;
+        let ended = serde_json::to_value(goal.reason)
+            .ok()
+            .and_then(|v| v.as_str().map(str::to_owned))
+            .unwrap_or_default();
+        let at_least = if t.limited { ">= " } else { "" };
+        vec![
+            if goal.loss_ppm == 0 {
+                t.size.to_string()
+            } else {
+                format!("{} ({} % loss)", t.size, goal.loss_ppm as f64 / 1e4)
+            },
+            format!("{at_least}{fps:.2}"),
+            format!("{:.2}", t.line_fps),
+            grouped((fps / 1e3) as u64),
+            format!("{:.4}", share * 100.0),
+            format!("{:.3}", fps * 8.0 * (t.size.mean() + 20.0) / 1e6),
+            format!("{:.3}", fps * 8.0 * t.size.mean() / 1e6),
+            t.trials.to_string(),
+            ended,
+        ]
+    });
+    rows.collect()
+}
+
+pub(super) const ALONE: &[&str] = &["size", "frames/s", "measured", "ns a frame"];
+
+/// No row for a device without a thread of this process.
+pub(super) fn alone(t: &Throughput) -> Vec<Vec<String>> {
+    let row = |fps: f64| {
+        vec![t.size.to_string(), format!("{fps:.0}"), format!("{:.0}", t.fps), format!("{:.1}", 1e9 / fps)]
+    };
+    t.device_fps.map(row).into_iter().collect()
+}
+
+pub(super) const LATENCY: &[&str] = &[
+    "size",
+    "% of throughput",
+    "min",
+    "mean",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "variation",
+    "jitter",
+];
+
+pub(super) fn latency(l: &Latency) -> Vec<Vec<String>> {
+    let rows = l.loads.iter().map(|at| {
+        let ns = |n: u64| short_time(n as f64);
+        let a = &at.all;
+        vec![
+            l.size.to_string(),
+            format!("{:.1}{}", at.share.as_percent(), if at.limited { " (tester's limit)" } else { "" }),
+            ns(a.min_ns),
+            short_time(a.mean_ns),
+            ns(a.p50_ns),
+            ns(a.p90_ns),
+            ns(a.p99_ns),
+            ns(a.p99_9_ns),
+            ns(a.p99_99_ns),
+            ns(a.max_ns),
+            ns(at.variation_ns),
+            short_time(at.jitter_ns),
+        ]
+    });
+    rows.collect()
+}
+
+pub(super) const REPEATS: &[&str] = &[
+    "size",
+    "repeats",
+    "mean",
+    "mean, last bit in",
+    "p50: median",
+    "1 %",
+    "99 %",
+    "p99.9: median",
+    "1 %",
+    "99 %",
+];
+
+pub(super) fn repeats(l: &Latency) -> Vec<Vec<String>> {
+    let of_repeats = l.typical_ns.iter().chain(&l.worst_ns).map(|&ns| short_time(ns as f64));
+    let stored = l.stored_mean_ns.map_or("-".into(), short_time);
+    let row = [l.size.to_string(), l.repeated.to_string(), short_time(l.mean_ns), stored];
+    vec![row.into_iter().chain(of_repeats).collect()]
+}
+
+pub(super) const LOSS: &[&str] = &["size", "% of line", "sent", "lost", "loss %", "offered/s", "forwarded/s"];
+
+pub(super) fn loss(l: &Loss) -> Vec<Vec<String>> {
+    let rows = l.loads.iter().map(|at| {
+        vec![
+            l.size.to_string(),
+            format!("{:.2}{}", at.load.as_percent(), if at.limited { " (tester's limit)" } else { "" }),
+            grouped(at.tx),
+            grouped(at.lost),
+            format!("{:.6}", at.percent),
+            format!("{:.0}", at.offered_fps),
+            format!("{:.0}", at.forwarded_fps),
+        ]
+    });
+    rows.collect()
+}
+
+pub(super) const BACK_TO_BACK: &[&str] =
+    &["size", "frames", "min", "max", "deviation", "repeats", "buffer", "corrected"];
+
+pub(super) fn back_to_back(b: &BackToBack) -> Vec<Vec<String>> {
+    if let Some(why) = &b.not_applicable {
+        let mut row = vec![String::new(); BACK_TO_BACK.len()];
+        (row[0], row[1]) = (b.size.to_string(), format!("not applicable: {why}"));
+        return vec![row];
+    }
+    let f = b.frames;
+    vec![vec![
+        b.size.to_string(),
+        format!("{:.1}", f.mean),
+        format!("{:.0}", f.min),
+        format!("{:.0}", f.max),
+        format!("{:.2}", f.deviation),
+        b.repeats.to_string(),
+        short_time(b.implied_buffer_s * 1e9),
+        short_time(b.corrected_buffer_s * 1e9),
+    ]]
+}
+
+pub(super) const BURST: &[&str] = &["size", "seconds", "frames", "sent", "received", "lost"];
+
+pub(super) fn burst(b: &Burst) -> Vec<Vec<String>> {
+    let seconds = format!("{}", crate::trial::ledger::seconds(b.length_ps));
+    vec![vec![
+        b.size.to_string(),
+        seconds,
+        grouped(b.scheduled),
+        grouped(b.tx),
+        grouped(b.rx),
+        grouped(b.lost),
+    ]]
+}
+
+pub(super) const RECOVERY: &[&str] =
+    &["size", "overload %", "then %", "mean", "min", "max", "repeats", "resolution", "overloaded"];
+
+pub(super) fn recovery(r: &Recovery) -> Vec<Vec<String>> {
+    let s = |s: f64| short_time(s * 1e9);
+    let yes = if r.overloaded { "yes" } else { "no" };
+    vec![vec![
+        r.size.to_string(),
+        format!("{:.2}", r.overload.as_percent()),
+        format!("{:.2}", r.relief.as_percent()),
+        s(r.seconds.mean),
+        s(r.seconds.min),
+        s(r.seconds.max),
+        r.values_s.len().to_string(),
+        s(r.resolution_s),
+        yes.into(),
+    ]]
+}
+
+pub(super) const RESET: &[&str] = &["size", "reset", "by time", "by loss", "lost", "resolution"];
+
+pub(super) fn reset(r: &Reset) -> Vec<Vec<String>> {
+    let s = |s: f64| short_time(s * 1e9);
+    vec![vec![
+        r.size.to_string(),
+        r.kind.clone(),
+        s(r.by_time_s),
+        s(r.by_loss_s),
+        grouped(r.lost),
+        s(r.resolution_s),
+    ]]
+}
+
+pub(super) const SELF_TEST: &[&str] =
+    &["size", "sent/s", "received/s", "latency at/s", "min", "p50", "p99", "p99.9", "max", "device at"];
+
+pub(super) fn self_test(at: &SelfTestAt) -> Vec<Vec<String>> {
+    let (fps, ns, l) = (|fps: f64| grouped(fps as u64), |ns: u64| short_time(ns as f64), &at.latency);
+    let flag = if at.near_limit { "!" } else { "" };
+    vec![vec![
+        at.size.to_string(),
+        fps(at.sent_fps),
+        fps(at.received_fps),
+        fps(at.latency_fps),
+        ns(l.min_ns),
+        ns(l.p50_ns),
+        ns(l.p99_ns),
+        ns(l.p99_9_ns),
+        ns(l.max_ns),
+        at.throughput_share.map_or("-".into(), |share| format!("{:.0} %{flag}", 100.0 * share)),
+    ]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rfc2544::report::tests::self_test as self_test_of;
+    use crate::rfc2544::report::tests::{report, report_of};
+    use crate::trial::variant::Variant;
+
+    #[test]
+    fn the_self_test_stands_beside_the_results() {
+        let mut report = report("1M");
+        report.self_test = Some(self_test_of(&report.results));
+        let text = text(&report);
+        assert!(text.contains("Self-test") && text.contains("1,100,000") && text.contains("91 %!"), "{text}");
+        assert!(
+            text.contains("receivers stood still 1 times for more than 1 us, 3.000 ms at most"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn all_sections_have_their_rows() {
+        let text = text(&report("1M"));
+        for part in [
+            "Throughput (",
+            "Latency, ",
+            "Frame loss (",
+            "Back-to-back (",
+            "Bursts",
+            "System recovery (",
+            "Reset (",
+            "virtual time",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        assert!(
+            text.contains("29,761,905") && text.contains("not applicable: the throughput is line rate"),
+            "{text}"
+        );
+        assert!(text.contains("Note: a & b") && text.contains("0 of them invalid"));
+    }
+
+    #[test]
+    fn each_variant_has_tables_of_its_own() {
+        let report = report_of("1M", vec![Variant::flows(256), Variant::flows(9)]);
+        let text = text(&report);
+        assert!(
+            text.contains("\n256 flows\n=========\n\nThroughput") && text.contains("\n9 flows\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("Throughput (").count(), 3);
+        // A model sees no flows.
+        assert_eq!(report.varied[0].results, report.results);
+        assert_eq!(report.trials.len() % 3, 0);
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!([0, 999, 1000, 29_761_905].map(grouped), ["0", "999", "1,000", "29,761,905"]);
+        assert_eq!(
+            [0.5, 1500.0, 2.5e6, 120e9].map(short_time),
+            ["0.500 ns", "1.500 us", "2.500 ms", "120.0 s"]
+        );
+    }
+}

@@ -1,0 +1,35 @@
+//! A trial: frames of known times and numbers go through a device, and the tester counts which of them come back, and when.
+//!
+//! Clock and ports are parameters ([`port`]). So a trial runs in real time or under a virtual clock, and both benchmarks use the same loops.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`rate`], [`mix`], [`schedule`] | exact arithmetic: rates, sizes, due times |
+//! | [`flow`], [`format`](mod@format), [`frame`], [`marks`] | what frames carry, what a received frame is, frames that take the place of others |
+//! | [`variant`] | what a trial is repeated with: modifiers, numbers of flows |
+//! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
+//! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
+//! | [`polled`] | devices of this process, which the tester polls |
+//! | [`result`] | what is asked, what was counted, and the verdict: pass, fail or invalid |
+//! | [`search`] | the highest load that a device carries: state machines |
+
+pub(crate) mod collect;
+pub(crate) mod command;
+pub mod flow;
+pub mod format;
+pub mod frame;
+pub(crate) mod frames;
+pub mod ledger;
+pub mod loops;
+pub mod marks;
+pub mod mix;
+pub mod pauses;
+pub mod polled;
+pub mod port;
+pub mod rate;
+pub mod result;
+pub mod schedule;
+pub mod search;
+mod template;
+pub(crate) mod transmit;
+pub mod variant;
