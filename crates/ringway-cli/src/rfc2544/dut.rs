@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ringway_tester::Fault;
 use ringway_tester::dut::{Backend, Dut, DutKind, DutSpec};
-use ringway_tester::rfc2544::bed::RigSpec;
+use ringway_tester::rfc2544::bed::TestBedSpec;
 use ringway_tester::trial::mix::Mix;
 
 use super::args::PORTS;
@@ -114,7 +114,7 @@ impl Device {
 }
 
 /// The same between the ports of a device.
-pub(super) fn between(spec: &RigSpec, dut: &Dut) -> RigSpec {
+pub(super) fn between(spec: &TestBedSpec, dut: &Dut) -> TestBedSpec {
     let mut spec = spec.clone();
     for (port, name) in spec.ports.iter_mut().zip(dut.ports()) {
         port.clone_from(name);

@@ -17,17 +17,17 @@ use std::path::Path;
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
 use ringway_tester::ports::{MOST_ANNOUNCED, RealClock, refuse};
-use ringway_tester::rfc2544::bed::{RealRig, RigSpec};
-use ringway_tester::rfc2544::device::{Router, VirtualRig};
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::device::{Router, VirtualTestBed};
 use ringway_tester::rfc2544::journal::Journal;
 use ringway_tester::rfc2544::measure::{self, Loss, Results, Varied, estimate};
 use ringway_tester::rfc2544::record::Record;
 use ringway_tester::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
 use ringway_tester::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
-use ringway_tester::rfc2544::session::{Event, Rig, Session, Stop};
+use ringway_tester::rfc2544::session::{Event, Session, Stop, TestBed};
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::rate::{Rate, SECOND};
-use ringway_tester::trial::result::{Order, Trial};
+use ringway_tester::trial::result::{TrialResult, TrialSpec};
 use ringway_tester::trial::variant::Variant;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
         return Err(Failure::Other(why));
     }
     let conditions = Conditions::read();
-    let self_test = match (&plan.self_test, plan.target.rig()) {
+    let self_test = match (&plan.self_test, plan.target.bed()) {
         (Some(joined), Some(spec)) => Some(joined.measure(spec, &plan.settings, &signals)?),
         _ => None,
     };
@@ -107,23 +107,23 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     match &plan.target {
         _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
-            let mut rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
-            run.trials(&mut rig, Vec::new(), &plan.format)
+            let mut bed = VirtualTestBed::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            run.trials(&mut bed, Vec::new(), &plan.format)
         }
-        Target::Ports(spec) => run.over_ports(RealRig::open(spec)?, &spec.format),
+        Target::Ports(spec) => run.over_ports(RealTestBed::open(spec)?, &spec.format),
         Target::Router(router, spec) => {
             let mac = |side: usize| {
                 let text = &spec.format.macs[side];
                 text.parse().map_err(|e| Failure::Usage(format!("MAC address '{text}': {e}")))
             };
             let router = Router::open(router, [mac(0)?, mac(1)?])?;
-            let spec = RigSpec { ports: router.ports(), ..spec.clone() };
-            run.over_ports(RealRig::open(&spec)?.with_device(Box::new(router)), &spec.format)
+            let spec = TestBedSpec { ports: router.ports(), ..spec.clone() };
+            run.over_ports(RealTestBed::open(&spec)?.with_device(Box::new(router)), &spec.format)
         }
         Target::Dut(device, spec) => {
             let dut = device.start()?;
             let spec = dut::between(spec, &dut);
-            dut.run(|| run.over_ports(RealRig::open(&spec)?, &spec.format))
+            dut.run(|| run.over_ports(RealTestBed::open(&spec)?, &spec.format))
         }
     }
 }
@@ -158,15 +158,15 @@ impl Done {
 
 impl Run<'_> {
     /// Sees whether frames get through at all, and runs the trials.
-    fn over_ports(self, mut rig: RealRig, format: &Format) -> Result<(), Failure> {
-        self.plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-        probe(&mut rig, self.plan)?;
-        let ports = rig.describe();
-        self.trials(&mut rig, ports, format)
+    fn over_ports(self, mut bed: RealTestBed, format: &Format) -> Result<(), Failure> {
+        self.plan.check_sizes(bed.max_frame()).map_err(Failure::Usage)?;
+        probe(&mut bed, self.plan)?;
+        let ports = bed.describe();
+        self.trials(&mut bed, ports, format)
     }
 
     /// Runs all trials, and reports.
-    fn trials(self, rig: &mut dyn Rig, ports: Served, format: &Format) -> Result<(), Failure> {
+    fn trials(self, bed: &mut dyn TestBed, ports: Served, format: &Format) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let mut journal = match &args.journal {
             Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
@@ -181,7 +181,7 @@ impl Run<'_> {
             !self.signals.stopped()
         };
         let (mut results, mut varied) = (Results::default(), Vec::new());
-        let mut session = Session::new(rig, &plan.settings, &mut journal, &mut listener);
+        let mut session = Session::new(bed, &plan.settings, &mut journal, &mut listener);
         let ended = measure::run_all(&mut session, &mut results, &mut varied);
         let trials = session.into_records();
         show.borrow_mut().clear();
@@ -235,7 +235,7 @@ impl Run<'_> {
 }
 
 /// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.
-fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
+fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
     let plain = Variant::default();
     for variant in std::iter::once(&plain).chain(&plan.settings.variants) {
         let Some(Ok(size)) = variant.sizes(&plan.settings.sizes).into_iter().find(Result::is_ok) else {
@@ -244,14 +244,14 @@ fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
         let most = plan.settings.maximum.rate(&size);
         let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
         let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
-        let burst = Order::burst(&size, rate, PROBE, SECOND / 2);
-        let order = Order { variant: variant.clone(), ..burst };
-        let mut trial = rig.run(&order, &mut |_| true)?;
+        let burst = TrialSpec::burst(&size, rate, PROBE, SECOND / 2);
+        let order = TrialSpec { variant: variant.clone(), ..burst };
+        let mut trial = bed.run(&order, &mut |_| true)?;
         for _ in 1..PROBE_TRIES {
             if trial.rx > 0 {
                 break;
             }
-            trial = rig.run(&order, &mut |_| true)?;
+            trial = bed.run(&order, &mut |_| true)?;
         }
         if trial.rx == 0 {
             let why = nothing_came(&trial);
@@ -264,7 +264,7 @@ fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-fn nothing_came(trial: &Trial) -> String {
+fn nothing_came(trial: &TrialResult) -> String {
     match (trial.received.foreign, trial.received.corrupted) {
         (0, 0) => "is there a path between the ports?".to_owned(),
         (f, c) => format!("{f} foreign and {c} damaged frames came instead"),

@@ -1,7 +1,7 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
 use ringway_tester::dut::DutKind;
-use ringway_tester::rfc2544::bed::RigSpec;
+use ringway_tester::rfc2544::bed::TestBedSpec;
 use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
 use ringway_tester::rfc2544::settings::{Maximum, Settings, Test};
 use ringway_tester::trial::flow::Flows;
@@ -30,16 +30,16 @@ pub(super) enum Target {
     /// A modelled device.
     Model(DeviceSpec),
     /// Two ports.
-    Ports(RigSpec),
+    Ports(TestBedSpec),
     /// A device that is to be set up, and the ports to it, which have no names yet.
-    Dut(Device, RigSpec),
+    Dut(Device, TestBedSpec),
     /// Ringway's router in this process; its ports are made with it.
-    Router(RouterSpec, RigSpec),
+    Router(RouterSpec, TestBedSpec),
 }
 
 impl Target {
     /// How ports are used, if there are any.
-    pub(super) fn rig(&self) -> Option<&RigSpec> {
+    pub(super) fn bed(&self) -> Option<&TestBedSpec> {
         match self {
             Self::Model(_) => None,
             Self::Ports(spec) | Self::Dut(_, spec) | Self::Router(_, spec) => Some(spec),
@@ -72,7 +72,7 @@ impl Plan {
         }
         let self_test = self_test(args, &target, &settings)?;
         let plan = Self { settings, format, target, self_test };
-        let stepped = plan.target.rig().is_some_and(|rig| rig.virtual_time);
+        let stepped = plan.target.bed().is_some_and(|bed| bed.virtual_time);
         if stepped && plan.settings.tests.contains(&Test::Latency) {
             return Err("in virtual time with ports frames have no age: leave latency out of --test, or measure in real time".into());
         }
@@ -118,7 +118,7 @@ impl Plan {
 }
 
 /// How ports are used.
-fn over(s: &RigSpec) -> String {
+fn over(s: &TestBedSpec) -> String {
     let time = if s.virtual_time { "in lock step" } else { "in real time" };
     format!("{time} with {:?} slots on CPUs {:?}", s.slots, s.cpus)
 }
@@ -129,7 +129,7 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
                     restarts by itself with --device switch:outage=10s+1s"
             .into());
     }
-    let rig = |ports: [&str; 2]| RigSpec {
+    let bed = |ports: [&str; 2]| TestBedSpec {
         ports: ports.map(str::to_owned),
         format: format.clone(),
         bidirectional: args.bidir,
@@ -143,16 +143,16 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
         if both && device.spec.filters > 0 {
             return Err("--dut-filters are of one protocol; leave --modifier protocols out".into());
         }
-        return Ok(Target::Dut(device, rig([""; 2])));
+        return Ok(Target::Dut(device, bed([""; 2])));
     }
     if args.is_alone() {
-        return Ok(Target::Dut(args.dut.links(args.ipv6), rig([""; 2])));
+        return Ok(Target::Dut(args.dut.links(args.ipv6), bed([""; 2])));
     }
     match (&args.tx, &args.rx) {
-        (Some(tx), Some(rx)) => Ok(Target::Ports(rig([tx, rx]))),
+        (Some(tx), Some(rx)) => Ok(Target::Ports(bed([tx, rx]))),
         _ if let Some(InnerDevice::Router(router)) = &args.device => {
             if args.vlan.is_empty() && !args.modifiers.contains(&ModifierName::Management) {
-                return Ok(Target::Router(*router, rig([""; 2])));
+                return Ok(Target::Router(*router, bed([""; 2])));
             }
             Err(format!(
                 "{} in this process has no VLANs, and no host that answers queries",

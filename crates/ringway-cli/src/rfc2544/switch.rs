@@ -9,12 +9,12 @@ use ringway_lab::Conditions;
 use ringway_tester::ports::{RealClock, refuse};
 use ringway_tester::rfc2544::report::TimeKind;
 use ringway_tester::rfc2544::session::Stop;
-use ringway_tester::rfc2889::bed::{RealRig, RigSpec};
+use ringway_tester::rfc2889::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::rfc2889::measure::{self, Results};
-use ringway_tester::rfc2889::model::ModelRig;
+use ringway_tester::rfc2889::model::ModelTestBed;
 use ringway_tester::rfc2889::pattern::MOST_PORTS;
 use ringway_tester::rfc2889::report::{Report, SCHEMA, csv, page, text};
-use ringway_tester::rfc2889::session::{Event, Record, Rig, Session};
+use ringway_tester::rfc2889::session::{Event, Record, Session, TestBed};
 use ringway_tester::rfc2889::settings::Settings;
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Failure> {
     let s = &plan.settings;
     match &plan.target {
         Target::Model(device) => {
-            let mut rig = ModelRig::new(device, s.maximum.bits(), s.seed);
-            trials(args, &plan, s, &signals, &mut rig, Vec::new())
+            let mut bed = ModelTestBed::new(device, s.maximum.bits(), s.seed);
+            trials(args, &plan, s, &signals, &mut bed, Vec::new())
         }
         Target::Ports(spec) => {
             if spec.ports.len() > MOST_PORTS {
@@ -51,7 +51,7 @@ pub(super) fn run(args: &SwitchArgs) -> Result<(), Failure> {
         }
         Target::Dut(device, spec) => {
             let dut = device.start()?;
-            let spec = RigSpec { ports: dut.ports().to_vec(), ..spec.clone() };
+            let spec = TestBedSpec { ports: dut.ports().to_vec(), ..spec.clone() };
             let settings = Settings { flush: s.flush.clone().or_else(|| flush(&dut)), ..s.clone() };
             dut.run(|| over_ports(args, &plan, &settings, &signals, &spec))
         }
@@ -64,12 +64,12 @@ fn over_ports(
     plan: &Plan,
     settings: &Settings,
     signals: &Signals,
-    spec: &RigSpec,
+    spec: &TestBedSpec,
 ) -> Result<(), Failure> {
-    let mut rig = RealRig::open(spec)?;
-    plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-    let ports = rig.describe();
-    trials(args, plan, settings, signals, &mut rig, ports)
+    let mut bed = RealTestBed::open(spec)?;
+    plan.check_sizes(bed.max_frame()).map_err(Failure::Usage)?;
+    let ports = bed.describe();
+    trials(args, plan, settings, signals, &mut bed, ports)
 }
 
 /// Runs all trials, and reports.
@@ -78,7 +78,7 @@ fn trials(
     plan: &Plan,
     settings: &Settings,
     signals: &Signals,
-    rig: &mut dyn Rig,
+    bed: &mut dyn TestBed,
     ports: Served,
 ) -> Result<(), Failure> {
     let conditions = Conditions::read();
@@ -88,7 +88,7 @@ fn trials(
         !signals.stopped()
     };
     let mut results = Results::default();
-    let mut session = Session::new(rig, settings, &mut listener);
+    let mut session = Session::new(bed, settings, &mut listener);
     let ended = measure::run(&mut session, &mut results);
     let trials = session.into_records();
     show.borrow_mut().clear();

@@ -2,7 +2,7 @@
 
 use ringway_tester::dut::{Dut, DutKind, DutSpec};
 use ringway_tester::rfc2544::settings::Maximum;
-use ringway_tester::rfc2889::bed::RigSpec;
+use ringway_tester::rfc2889::bed::TestBedSpec;
 use ringway_tester::rfc2889::model::SwitchSpec;
 use ringway_tester::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::trial::flow::{FlowOrder, Flows};
@@ -24,9 +24,9 @@ pub(super) enum Target {
     /// A modelled switch.
     Model(SwitchSpec),
     /// What lies between ports.
-    Ports(RigSpec),
+    Ports(TestBedSpec),
     /// A device that is set up, and how trials run over its ports.
-    Dut(Device, RigSpec),
+    Dut(Device, TestBedSpec),
 }
 
 /// What is to be done.
@@ -99,7 +99,7 @@ fn device(kind: DutKind, args: &SwitchArgs) -> Result<Device, String> {
 }
 
 fn target(args: &SwitchArgs) -> Result<Target, String> {
-    let rig = |ports| RigSpec {
+    let bed = |ports| TestBedSpec {
         ports,
         slots: args.slots,
         cpus: Cpus(args.cpus.clone()),
@@ -107,10 +107,10 @@ fn target(args: &SwitchArgs) -> Result<Target, String> {
         seed: args.seed,
     };
     if let Some(kind) = args.dut {
-        return device(kind, args).map(|device| Target::Dut(device, rig(Vec::new())));
+        return device(kind, args).map(|device| Target::Dut(device, bed(Vec::new())));
     }
     if !args.ports.is_empty() {
-        return Ok(Target::Ports(rig(args.ports.clone())));
+        return Ok(Target::Ports(bed(args.ports.clone())));
     }
     if !args.virtual_time {
         return Err(

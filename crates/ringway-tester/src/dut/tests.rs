@@ -3,14 +3,14 @@
 use ringway_router::kernel::routers;
 
 use super::*;
-use crate::rfc2544::bed::{RealRig, RigSpec};
-use crate::rfc2544::session::Rig;
+use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
+use crate::rfc2544::session::TestBed;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;
 use crate::trial::loops::Cpus;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{MILLISECOND, Rate};
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 use ringway_lab::{is_root, labs};
 
 /// Jumbo frames of 9216 bytes.
@@ -27,7 +27,7 @@ fn forwarded(dut: &Dut, ipv6: bool, size: u32, tries: u32) -> (u64, u64) {
     let mut format = Format::new(Flows::new(300, FlowOrder::Sequential, 1));
     format.ipv6 = ipv6;
     format.gateways = dut.macs().map(|macs| [macs[0].to_string(), macs[1].to_string()]);
-    let spec = RigSpec {
+    let spec = TestBedSpec {
         ports: [dut.ports()[0].clone(), dut.ports()[1].clone()],
         format,
         bidirectional: true,
@@ -35,14 +35,14 @@ fn forwarded(dut: &Dut, ipv6: bool, size: u32, tries: u32) -> (u64, u64) {
         cpus: Cpus::default(),
         virtual_time: false,
     };
-    let burst = Order::burst(&Mix::fixed(size), Rate::new(5000, 1), 300, 200 * MILLISECOND);
-    let order = Order { catch_up: 300, ..burst };
+    let burst = TrialSpec::burst(&Mix::fixed(size), Rate::new(5000, 1), 300, 200 * MILLISECOND);
+    let order = TrialSpec { catch_up: 300, ..burst };
     let kind = dut.kind();
     let trials = || {
-        let mut rig = RealRig::open(&spec)?;
+        let mut bed = RealTestBed::open(&spec)?;
         let mut last = (0, 0);
         for _ in 0..tries {
-            let trial = rig.run(&order, &mut |_| true)?;
+            let trial = bed.run(&order, &mut |_| true)?;
             assert_eq!((trial.received.corrupted, trial.received.misdirected), (0, 0), "{trial:?}");
             last = (trial.rx, trial.tx);
             if trial.tx > 0

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::Record;
 use super::settings::{Settings, Test};
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 
 /// First line of a journal.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,13 @@ impl Journal {
     }
 
     /// The record of this trial, if it was run earlier.
-    pub(super) fn replay(&mut self, number: u64, test: Test, order: &Order, attempt: u32) -> Option<Record> {
+    pub(super) fn replay(
+        &mut self,
+        number: u64,
+        test: Test,
+        order: &TrialSpec,
+        attempt: u32,
+    ) -> Option<Record> {
         let first = self.known.front()?;
         if (first.number, first.test, &first.order, first.attempt) == (number, test, order, attempt) {
             return self.known.pop_front();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::{Order, Trial};
+use crate::trial::result::{TrialResult, TrialSpec};
 
 /// A trial and what it was for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct Record {
     /// Repeats of an invalid trial count up from 0.
     pub attempt: u32,
     /// What was asked.
-    pub order: Order,
+    pub order: TrialSpec,
     /// What was found.
-    pub trial: Trial,
+    pub trial: TrialResult,
 }

@@ -6,12 +6,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Results;
-use super::session::{Rig, Stop};
+use super::session::{Stop, TestBed};
 use super::settings::Settings;
 use crate::trial::mix::Mix;
 use crate::trial::pauses::Pauses;
 use crate::trial::rate::{MILLISECOND, Rate, SECOND};
-use crate::trial::result::{Fault, Order, Trial};
+use crate::trial::result::{Fault, TrialResult, TrialSpec};
 use ringway_traffic::latency::LatencySummary;
 
 /// Share of the tester's own limit above which a result is flagged.
@@ -68,12 +68,12 @@ pub struct SelfTestAt {
     pub near_limit: bool,
 }
 
-/// Measures the tester over a rig without a device. `go_on` is asked meanwhile; when it says no, it is over.
+/// Measures the tester over a bed without a device. `go_on` is asked meanwhile; when it says no, it is over.
 ///
 /// # Errors
 /// When it was ended, or a port failed.
 pub fn run(
-    rig: &mut dyn Rig,
+    bed: &mut dyn TestBed,
     ports: Vec<(String, String)>,
     settings: &Settings,
     go_on: &mut dyn FnMut() -> bool,
@@ -82,10 +82,10 @@ pub fn run(
     let mut found = SelfTest { ports, sizes, tx_pauses, rx_pauses };
     for size in &settings.sizes {
         let floods = (0..FLOODS)
-            .map(|_| found.trial(rig, &Order::at(size, size.line(FLOOD_BITS), FLOOD_PS, WAIT_PS), go_on))
+            .map(|_| found.trial(bed, &TrialSpec::at(size, size.line(FLOOD_BITS), FLOOD_PS, WAIT_PS), go_on))
             .collect::<Result<Vec<_>, _>>()?;
         let (sent_fps, received_fps) = median(&floods);
-        let (slow, latency_fps) = found.slow(rig, size, (received_fps, settings.catch_up), go_on)?;
+        let (slow, latency_fps) = found.slow(bed, size, (received_fps, settings.catch_up), go_on)?;
         found.sizes.push(SelfTestAt {
             size: size.clone(),
             sent_fps,
@@ -108,8 +108,8 @@ pub fn seconds(settings: &Settings) -> f64 {
 }
 
 /// Frames a second of each direction, sent and received, of the flood in the middle.
-fn median(floods: &[Trial]) -> (f64, f64) {
-    let each = |t: &Trial, fps: f64| fps / t.streams.len().max(1) as f64;
+fn median(floods: &[TrialResult]) -> (f64, f64) {
+    let each = |t: &TrialResult, fps: f64| fps / t.streams.len().max(1) as f64;
     let mut rates: Vec<_> =
         floods.iter().map(|t| (each(t, t.offered_fps), each(t, t.forwarded_fps))).collect();
     rates.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -119,11 +119,11 @@ fn median(floods: &[Trial]) -> (f64, f64) {
 impl SelfTest {
     fn trial(
         &mut self,
-        rig: &mut dyn Rig,
-        order: &Order,
+        bed: &mut dyn TestBed,
+        order: &TrialSpec,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Trial, Stop> {
-        let trial = rig.run(order, &mut |_| go_on())?;
+    ) -> Result<TrialResult, Stop> {
+        let trial = bed.run(order, &mut |_| go_on())?;
         if trial.interrupted() {
             return Err(Stop::Interrupted);
         }
@@ -135,20 +135,20 @@ impl SelfTest {
     /// The slow stream and its rate; again while the tester itself stood still.
     fn slow(
         &mut self,
-        rig: &mut dyn Rig,
+        bed: &mut dyn TestBed,
         size: &Mix,
         (limit_fps, catch_up): (f64, u64),
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<(Trial, f64), Stop> {
+    ) -> Result<(TrialResult, f64), Stop> {
         let fps = ((limit_fps / 10.0) as u64).clamp(1, SLOW_FPS);
         let rate = if size.is_fixed() { Rate::new(fps, 1) } else { size.pps(fps) };
-        let order = Order { catch_up, ..Order::at(size, rate, SLOW_PS, WAIT_PS).with_latency() };
-        let mut trial = self.trial(rig, &order, go_on)?;
+        let order = TrialSpec { catch_up, ..TrialSpec::at(size, rate, SLOW_PS, WAIT_PS).with_latency() };
+        let mut trial = self.trial(bed, &order, go_on)?;
         for _ in 1..SLOW_TRIES {
             if trial.faults.is_empty() {
                 break;
             }
-            trial = self.trial(rig, &order, go_on)?;
+            trial = self.trial(bed, &order, go_on)?;
         }
         Ok((trial, fps as f64))
     }
@@ -180,17 +180,17 @@ impl SelfTest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rfc2544::device::VirtualRig;
+    use crate::rfc2544::device::VirtualTestBed;
     use crate::rfc2544::report::tests::report;
     use crate::rfc2544::settings::Maximum;
     use crate::trial::loops::{Live, Watch};
 
     /// A modelled device that listens to who wants it to end.
     #[derive(Debug)]
-    struct Modelled(VirtualRig);
+    struct Modelled(VirtualTestBed);
 
-    impl Rig for Modelled {
-        fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> ringway::Result<Trial> {
+    impl TestBed for Modelled {
+        fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> ringway::Result<TrialResult> {
             let mut trial = self.0.run(order, watch)?;
             if !watch(Live::default()) {
                 trial.faults.push(Fault::Interrupted);
@@ -206,8 +206,8 @@ mod tests {
     fn measured(device: &str, mut go_on: impl FnMut() -> bool) -> Result<SelfTest, Stop> {
         let sizes = vec![Mix::fixed(64), Mix::fixed(256)];
         let settings = Settings { sizes, ..Settings::new(Maximum::Link(1_000_000_000)) };
-        let mut rig = Modelled(VirtualRig::new(device.parse().unwrap(), None, true));
-        run(&mut rig, Vec::new(), &settings, &mut go_on)
+        let mut bed = Modelled(VirtualTestBed::new(device.parse().unwrap(), None, true));
+        run(&mut bed, Vec::new(), &settings, &mut go_on)
     }
 
     fn self_test(device: &str) -> SelfTest {

@@ -11,16 +11,16 @@ use super::updates::{SETTLE_PS, Updates};
 use crate::trial::loops::{Live, Watch};
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::{Fault, Order, Trial};
+use crate::trial::result::{Fault, TrialResult, TrialSpec};
 use crate::trial::variant::{Modifier, Variant};
 
 /// What trials run on: ports or a model.
-pub trait Rig: fmt::Debug {
+pub trait TestBed: fmt::Debug {
     /// Runs one trial. `watch` is told live numbers; when it says no, the trial ends.
     ///
     /// # Errors
     /// When a port is gone or refuses.
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial>;
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult>;
 
     /// Lets time pass; false when `go_on` said no meanwhile.
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
@@ -84,7 +84,7 @@ impl From<Error> for Stop {
 
 /// Runs the trials of a benchmark.
 pub struct Session<'a> {
-    rig: &'a mut dyn Rig,
+    bed: &'a mut dyn TestBed,
     settings: &'a Settings,
     journal: &'a mut Journal,
     listener: &'a mut Listener<'a>,
@@ -96,22 +96,22 @@ pub struct Session<'a> {
 impl fmt::Debug for Session<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("rig", &self.rig)
+            .field("bed", &self.bed)
             .field("trials", &self.records.len())
             .finish_non_exhaustive()
     }
 }
 
 impl<'a> Session<'a> {
-    /// A session of trials on `rig`. Trials that the journal knows are not run again.
+    /// A session of trials on `bed`. Trials that the journal knows are not run again.
     pub fn new(
-        rig: &'a mut dyn Rig,
+        bed: &'a mut dyn TestBed,
         settings: &'a Settings,
         journal: &'a mut Journal,
         listener: &'a mut Listener<'a>,
     ) -> Self {
         let (records, variant) = (Vec::new(), Variant::default());
-        Self { rig, settings, journal, listener, records, variant, updates: None }
+        Self { bed, settings, journal, listener, records, variant, updates: None }
     }
 
     /// What the benchmark is to do.
@@ -161,8 +161,8 @@ impl<'a> Session<'a> {
         &mut self,
         test: Test,
         load: Option<Load>,
-        order: &Order,
-    ) -> std::result::Result<Trial, Stop> {
+        order: &TrialSpec,
+    ) -> std::result::Result<TrialResult, Stop> {
         self.repeated(test, load, order, None, matches!(test, Test::Throughput | Test::Loss))
     }
 
@@ -174,8 +174,8 @@ impl<'a> Session<'a> {
         &mut self,
         test: Test,
         load: Option<Load>,
-        order: &Order,
-    ) -> std::result::Result<Trial, Stop> {
+        order: &TrialSpec,
+    ) -> std::result::Result<TrialResult, Stop> {
         self.repeated(test, load, order, None, true)
     }
 
@@ -187,9 +187,9 @@ impl<'a> Session<'a> {
         &mut self,
         test: Test,
         load: Option<Load>,
-        order: &Order,
+        order: &TrialSpec,
         hook: Option<(u64, &mut dyn FnMut())>,
-    ) -> std::result::Result<Trial, Stop> {
+    ) -> std::result::Result<TrialResult, Stop> {
         self.repeated(test, load, order, hook, false)
     }
 
@@ -197,12 +197,12 @@ impl<'a> Session<'a> {
         &mut self,
         test: Test,
         load: Option<Load>,
-        order: &Order,
+        order: &TrialSpec,
         mut hook: Option<(u64, &mut dyn FnMut())>,
         may_be_short: bool,
-    ) -> std::result::Result<Trial, Stop> {
+    ) -> std::result::Result<TrialResult, Stop> {
         let order =
-            &Order { variant: self.variant.clone(), catch_up: self.settings.catch_up, ..order.clone() };
+            &TrialSpec { variant: self.variant.clone(), catch_up: self.settings.catch_up, ..order.clone() };
         let (mut short, mut limit) = (may_be_short, None);
         for attempt in 0..=self.settings.retries {
             let record = self.once(test, load, order, attempt, &mut hook)?;
@@ -233,7 +233,7 @@ impl<'a> Session<'a> {
         &mut self,
         test: Test,
         load: Option<Load>,
-        order: &Order,
+        order: &TrialSpec,
         attempt: u32,
         hook: &mut Option<(u64, &mut dyn FnMut())>,
     ) -> std::result::Result<Record, Stop> {
@@ -250,12 +250,12 @@ impl<'a> Session<'a> {
         let mut fired = false;
         if let Some(updates) = &mut self.updates {
             updates.before().map_err(Stop::Unreliable)?;
-            if !self.rig.pause(SETTLE_PS, &mut || listener(&Event::Live(Live::default()))) {
+            if !self.bed.pause(SETTLE_PS, &mut || listener(&Event::Live(Live::default()))) {
                 return Err(Stop::Interrupted);
             }
         }
         let updates = &mut self.updates;
-        let trial = self.rig.run(order, &mut |live| {
+        let trial = self.bed.run(order, &mut |live| {
             updates.iter_mut().for_each(|updates| updates.during(live.since_ps));
             if let Some((at, act)) = hook
                 && !fired
@@ -277,7 +277,7 @@ impl<'a> Session<'a> {
             return Ok(record);
         }
         let idle = Live::default();
-        if !go_on || !self.rig.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))) {
+        if !go_on || !self.bed.pause(self.settings.pause_ps, &mut || listener(&Event::Live(idle))) {
             self.records.push(record);
             return Err(Stop::Interrupted);
         }

@@ -5,26 +5,26 @@ use std::path::PathBuf;
 
 use ringway::Result;
 
-use super::device::{DeviceSpec, VirtualRig};
+use super::device::{DeviceSpec, VirtualTestBed};
 use super::journal::Journal;
 use super::measure::{self, Results};
-use super::session::{Event, Rig, Session, Stop};
+use super::session::{Event, Session, Stop, TestBed};
 use super::settings::{Maximum, Settings, Test};
 use crate::trial::loops::Watch;
 use crate::trial::mix::Mix;
 use crate::trial::rate::SECOND;
-use crate::trial::result::{Fault, Order, Trial};
+use crate::trial::result::{Fault, TrialResult, TrialSpec};
 
-/// A rig that counts its trials and spoils some.
+/// A bed that counts its trials and spoils some.
 #[derive(Debug)]
 struct Spoilt {
-    inner: VirtualRig,
+    inner: VirtualTestBed,
     runs: u64,
     faults: Vec<(u64, Fault)>,
 }
 
-impl Rig for Spoilt {
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
+impl TestBed for Spoilt {
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult> {
         self.runs += 1;
         let mut trial = self.inner.run(order, watch)?;
         let faults = self.faults.iter().filter(|(run, _)| *run == self.runs).map(|(_, fault)| fault.clone());
@@ -37,9 +37,9 @@ impl Rig for Spoilt {
     }
 }
 
-fn rig(faults: Vec<(u64, Fault)>) -> Spoilt {
+fn bed(faults: Vec<(u64, Fault)>) -> Spoilt {
     let device: DeviceSpec = "switch:pps=700k,buffer=50".parse().unwrap();
-    Spoilt { inner: VirtualRig::new(device, Some(1_000_000_000), false), runs: 0, faults }
+    Spoilt { inner: VirtualTestBed::new(device, Some(1_000_000_000), false), runs: 0, faults }
 }
 
 fn settings() -> Settings {
@@ -50,7 +50,7 @@ fn settings() -> Settings {
 
 /// Runs; the listener says no after so many trials.
 fn run(
-    rig: &mut Spoilt,
+    bed: &mut Spoilt,
     settings: &Settings,
     journal: &mut Journal,
     stop_after: u64,
@@ -61,7 +61,7 @@ fn run(
         ended += u64::from(matches!(event, Event::Ended(_)));
         ended < stop_after
     };
-    let mut session = Session::new(rig, settings, journal, &mut listener);
+    let mut session = Session::new(bed, settings, journal, &mut listener);
     let end = measure::run(&mut session, &mut results);
     let records = session.into_records().len();
     (results, end, records)
@@ -71,7 +71,7 @@ const STALL: Fault = Fault::Stalled { times: 1, longest_ns: 5_000_000, allowed_n
 
 #[test]
 fn invalid_trials_are_repeated_and_change_nothing() {
-    let (clean, end, trials) = run(&mut rig(Vec::new()), &settings(), &mut Journal::none(), u64::MAX);
+    let (clean, end, trials) = run(&mut bed(Vec::new()), &settings(), &mut Journal::none(), u64::MAX);
     assert!(end.is_ok());
     let faults = vec![
         (1, STALL),
@@ -79,7 +79,7 @@ fn invalid_trials_are_repeated_and_change_nothing() {
         (5, Fault::Overrun { frames: 3 }),
         (9, Fault::Short { frames: 9, allowed: 0 }),
     ];
-    let (disturbed, end, more) = run(&mut rig(faults), &settings(), &mut Journal::none(), u64::MAX);
+    let (disturbed, end, more) = run(&mut bed(faults), &settings(), &mut Journal::none(), u64::MAX);
     assert!(end.is_ok());
     assert_eq!((disturbed, more), (clean, trials + 4));
 }
@@ -87,7 +87,7 @@ fn invalid_trials_are_repeated_and_change_nothing() {
 #[test]
 fn a_tester_that_stays_disturbed_gives_no_result() {
     let faults = (1..=4).map(|n| (n, STALL)).collect();
-    let (results, end, _) = run(&mut rig(faults), &settings(), &mut Journal::none(), u64::MAX);
+    let (results, end, _) = run(&mut bed(faults), &settings(), &mut Journal::none(), u64::MAX);
     assert!(end.is_ok());
     let missing = &results.missing[0];
     assert_eq!((missing.test, &missing.size), (Test::Loss, &Mix::fixed(64)));
@@ -108,7 +108,7 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     let short = |n| (n, Fault::Short { frames: 9, allowed: 0 });
     let trials = |tests: Vec<Test>, faults: Vec<(u64, Fault)>| {
         let settings = Settings { tests, ..settings.clone() };
-        run(&mut rig(faults), &settings, &mut Journal::none(), u64::MAX).0
+        run(&mut bed(faults), &settings, &mut Journal::none(), u64::MAX).0
     };
     let all: Vec<_> = (1..=4).map(short).collect();
     assert!(trials(vec![Test::Throughput], all.clone()).missing.is_empty());
@@ -123,7 +123,7 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     assert_eq!(trials(vec![Test::Loss], never_only_short).missing.len(), 1);
 
     let (_, _, searched) = run(
-        &mut rig(Vec::new()),
+        &mut bed(Vec::new()),
         &Settings { sizes: vec![Mix::fixed(64)], tests: vec![Test::Throughput], ..settings.clone() },
         &mut Journal::none(),
         u64::MAX,
@@ -131,7 +131,7 @@ fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     let first = searched as u64 + 1;
     let after_the_search: Vec<_> = (first..first + 4).map(short).collect();
     let settings = Settings { sizes: vec![Mix::fixed(64)], ..settings };
-    let (results, ..) = run(&mut rig(after_the_search), &settings, &mut Journal::none(), u64::MAX);
+    let (results, ..) = run(&mut bed(after_the_search), &settings, &mut Journal::none(), u64::MAX);
     assert!(results.missing.iter().any(|m| m.test == Test::Latency), "{:?}", results.missing);
 }
 
@@ -145,22 +145,22 @@ fn journal(name: &str) -> (PathBuf, PathBuf) {
 fn a_run_that_was_stopped_goes_on_with_the_next_trial() {
     let (path, directory) = journal("resume");
     let settings = settings();
-    let mut all = rig(vec![(3, STALL)]);
+    let mut all = bed(vec![(3, STALL)]);
     let (expected, _, records) = run(&mut all, &settings, &mut Journal::none(), u64::MAX);
     let mut runs = 0;
     for stop_after in [1, 5, 11, u64::MAX] {
         // The third trial of all is the one that is spoilt.
-        let mut rig = rig(vec![(3u64.wrapping_sub(runs), STALL)]);
+        let mut bed = bed(vec![(3u64.wrapping_sub(runs), STALL)]);
         let mut journal = Journal::open(&path, "x", &settings).unwrap();
         assert_eq!(journal.left() as u64, runs);
-        let (results, end, kept) = run(&mut rig, &settings, &mut journal, stop_after);
-        runs += rig.runs;
+        let (results, end, kept) = run(&mut bed, &settings, &mut journal, stop_after);
+        runs += bed.runs;
         if stop_after == u64::MAX {
             assert!(end.is_ok());
             assert_eq!((&results, kept, runs), (&expected, records, all.runs));
         } else {
             assert!(matches!(end, Err(Stop::Interrupted)), "{end:?}");
-            assert_eq!(rig.runs, stop_after);
+            assert_eq!(bed.runs, stop_after);
         }
         // As a kill in the middle of a line leaves it.
         let mut bytes = fs::read(&path).unwrap();

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ringway::Result;
 
-use super::traffic::{Numbers, Order};
+use super::traffic::{Numbers, TrialSpec};
 use crate::trial::collect::Collected;
 use crate::trial::ledger::{Ledger, seconds};
 use crate::trial::pauses::Pauses;
@@ -16,7 +16,7 @@ use crate::trial::transmit::Flight;
 /// What all loops of a trial know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting<'a> {
-    pub(super) order: &'a Order,
+    pub(super) order: &'a TrialSpec,
     pub(super) numbers: Numbers,
     /// Frames sent and received so far, by port.
     pub(super) flights: &'a [Flight],

@@ -7,8 +7,8 @@ use std::thread;
 use ringway::Result;
 
 use super::receive::{Receiver, Setting};
-use super::traffic::{Numbers, Order};
-use super::trial::{Sent, Trial, conclude};
+use super::traffic::{Numbers, TrialSpec};
+use super::trial::{Sent, TrialResult, conclude};
 use crate::trial::collect::Collected;
 use crate::trial::loops::{Cpus, HEAD_START_PS, Live, VirtualClock, Watch, joined, watched};
 use crate::trial::port::{Clock, RxPort, Train, TxPort};
@@ -53,7 +53,7 @@ impl<T: TxPort> TxPort for Counting<'_, T> {
 /// The two halves of all stations: those that send in the order of the senders, and all that receive.
 fn halves<'a, T, R>(
     stations: &'a mut [Station<T, R>],
-    order: &Order,
+    order: &TrialSpec,
 ) -> (Vec<Counting<'a, T>>, Vec<&'a mut R>) {
     let (txs, rxs): (Vec<_>, Vec<_>) = stations.iter_mut().map(|s| (Some(&mut s.tx), &mut s.rx)).unzip();
     let mut txs = txs;
@@ -91,11 +91,11 @@ fn live(setting: &Setting<'_>, now_ps: u64) -> Live {
 /// Those of the ports.
 pub fn lock_step<T: TxPort, R: RxPort>(
     stations: &mut [Station<T, R>],
-    order: &Order,
+    order: &TrialSpec,
     numbers: Numbers,
     clock: &VirtualClock,
     watch: &mut Watch<'_>,
-) -> Result<Trial> {
+) -> Result<TrialResult> {
     let schedules: Vec<Schedule> = order.senders.iter().map(|s| order.schedule(s)).collect();
     let flights: Vec<Flight> = stations.iter().map(|_| Flight::default()).collect();
     let start_ps = clock.now_ps();
@@ -143,12 +143,12 @@ pub fn lock_step<T: TxPort, R: RxPort>(
 /// Those of the ports, and when a thread can't be kept on its CPU.
 pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     stations: &mut [Station<T, R>],
-    order: &Order,
+    order: &TrialSpec,
     numbers: Numbers,
     clock: &C,
     cpus: &Cpus,
     watch: &mut Watch<'_>,
-) -> Result<Trial> {
+) -> Result<TrialResult> {
     let schedules: Vec<Schedule> = order.senders.iter().map(|s| order.schedule(s)).collect();
     let flights: Vec<Flight> = stations.iter().map(|_| Flight::default()).collect();
     let start_ps = clock.now_ps() + HEAD_START_PS;

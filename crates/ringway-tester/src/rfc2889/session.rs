@@ -8,8 +8,8 @@ use ringway::Result;
 use serde::{Deserialize, Serialize};
 
 use super::settings::{Settings, Test};
-use super::traffic::{Flaw, Order};
-use super::trial::Trial;
+use super::traffic::{Flaw, TrialSpec};
+use super::trial::TrialResult;
 use crate::rfc2544::session::Stop;
 use crate::trial::loops::{Live, Watch};
 use crate::trial::rate::{Load, SECOND};
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BEYOND_PS: u64 = 2 * SECOND;
 
 /// What trials run on: ports or a model.
-pub trait Rig: fmt::Debug {
+pub trait TestBed: fmt::Debug {
     /// Number of ports.
     fn ports(&self) -> usize;
 
@@ -29,7 +29,7 @@ pub trait Rig: fmt::Debug {
     ///
     /// # Errors
     /// When a port is gone or refuses.
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial>;
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult>;
 
     /// Lets time pass; false when `go_on` said no meanwhile.
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
@@ -55,9 +55,9 @@ pub struct Record {
     /// Repeats of an invalid trial count up from 0.
     pub attempt: u32,
     /// What was asked.
-    pub order: Order,
+    pub order: TrialSpec,
     /// What was found.
-    pub trial: Trial,
+    pub trial: TrialResult,
 }
 
 /// What a trial is for.
@@ -96,7 +96,7 @@ pub type Listener<'a> = dyn FnMut(&Event<'_>) -> bool + 'a;
 
 /// Runs the trials of a benchmark.
 pub struct Session<'a> {
-    rig: &'a mut dyn Rig,
+    bed: &'a mut dyn TestBed,
     settings: &'a Settings,
     listener: &'a mut Listener<'a>,
     records: Vec<Record>,
@@ -105,16 +105,16 @@ pub struct Session<'a> {
 impl fmt::Debug for Session<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("rig", &self.rig)
+            .field("bed", &self.bed)
             .field("trials", &self.records.len())
             .finish_non_exhaustive()
     }
 }
 
 impl<'a> Session<'a> {
-    /// A session of trials on `rig`.
-    pub fn new(rig: &'a mut dyn Rig, settings: &'a Settings, listener: &'a mut Listener<'a>) -> Self {
-        Self { rig, settings, listener, records: Vec::new() }
+    /// A session of trials on `bed`.
+    pub fn new(bed: &'a mut dyn TestBed, settings: &'a Settings, listener: &'a mut Listener<'a>) -> Self {
+        Self { bed, settings, listener, records: Vec::new() }
     }
 
     /// What the benchmark is to do.
@@ -125,8 +125,8 @@ impl<'a> Session<'a> {
 
     /// What trials run on.
     #[must_use]
-    pub fn rig(&self) -> &dyn Rig {
-        self.rig
+    pub fn bed(&self) -> &dyn TestBed {
+        self.bed
     }
 
     /// Trials so far.
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When the user ends it, a port fails, or all repeats are invalid.
-    pub fn trial(&mut self, purpose: &Purpose, order: &Order) -> std::result::Result<Trial, Stop> {
+    pub fn trial(&mut self, purpose: &Purpose, order: &TrialSpec) -> std::result::Result<TrialResult, Stop> {
         let mut short = true;
         for attempt in 0..=self.settings.retries {
             let record = self.once(purpose, order, attempt)?;
@@ -168,20 +168,25 @@ impl<'a> Session<'a> {
         Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}")))
     }
 
-    fn once(&mut self, purpose: &Purpose, order: &Order, attempt: u32) -> std::result::Result<Record, Stop> {
+    fn once(
+        &mut self,
+        purpose: &Purpose,
+        order: &TrialSpec,
+        attempt: u32,
+    ) -> std::result::Result<Record, Stop> {
         let number = self.trials() + 1;
         let listener = &mut *self.listener;
         if !listener(&Event::Begins { number, purpose, size: order.size }) {
             return Err(Stop::Interrupted);
         }
-        let trial = self.rig.run(order, &mut |live| listener(&Event::Live(live)))?;
+        let trial = self.bed.run(order, &mut |live| listener(&Event::Live(live)))?;
         let Purpose { test, what, load } = purpose.clone();
         Ok(Record { number, test, what, load, attempt, order: order.clone(), trial })
     }
 
     fn pause(&mut self, ps: u64) -> bool {
         let listener = &mut *self.listener;
-        self.rig.pause(ps, &mut || listener(&Event::Live(Live::default())))
+        self.bed.pause(ps, &mut || listener(&Event::Live(Live::default())))
     }
 
     /// Has the device forget the addresses that it learned: by the user's command, or by waiting until they are too old.

@@ -98,7 +98,7 @@ pub struct Sender {
 
 /// What a trial is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct TrialSpec {
     /// Bytes of each frame, FCS included.
     pub size: u32,
     /// Ports that send, each once.
@@ -123,7 +123,7 @@ pub struct Order {
     pub flaw: Option<Flaw>,
 }
 
-impl Order {
+impl TrialSpec {
     /// The due times of a sender's frames.
     #[must_use]
     pub fn schedule(&self, sender: &Sender) -> Schedule {
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn streams_tell_both_ends() {
         let numbers = Numbers::new(4, 1);
-        let order = |route: Route| Order {
+        let order = |route: Route| TrialSpec {
             size: 64,
             senders: vec![Sender { port: 1, rate: Rate::new(1, 1), length: Length::Frames(1), route }],
             burst: 1,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::traffic::{Numbers, Order};
+use super::traffic::{Numbers, TrialSpec};
 use crate::trial::collect::Collected;
 use crate::trial::ledger::{Ledger, Received, seconds};
 use crate::trial::pauses::Pauses;
@@ -60,7 +60,7 @@ impl fmt::Display for PortFault {
 
 /// What a trial found. Rates are frames a second over all ports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct TrialResult {
     /// Rate asked for.
     pub intended_fps: f64,
     /// Rate at which frames left, measured.
@@ -95,7 +95,7 @@ pub struct Trial {
     pub ports: Vec<PortCounts>,
 }
 
-impl Trial {
+impl TrialResult {
     /// The verdict for a goal of `goal_ppm` millionths of loss.
     #[must_use]
     pub fn verdict(&self, goal_ppm: u64) -> Verdict {
@@ -131,15 +131,15 @@ pub(super) struct Sent {
 
 /// Adds the ports up and judges the tester. `sent` belongs to the order's senders, `collected` to the ports.
 pub(super) fn conclude(
-    order: &Order,
+    order: &TrialSpec,
     numbers: Numbers,
     sent: &[Sent],
     collected: &[Collected],
     interrupted: bool,
-) -> Trial {
+) -> TrialResult {
     let length_ps = order.length_ps();
     let over = seconds(length_ps).max(1e-12);
-    let mut trial = Trial { length_ps, ..Trial::default() };
+    let mut trial = TrialResult { length_ps, ..TrialResult::default() };
     let mut latencies = Latencies::new();
     for (port, c) in collected.iter().enumerate() {
         let mut p = PortCounts { port, ..PortCounts::default() };
@@ -190,7 +190,7 @@ impl PortCounts {
     }
 }
 
-impl Trial {
+impl TrialResult {
     fn add(&mut self, p: PortCounts) {
         self.scheduled += p.scheduled;
         self.tx += p.tx;
@@ -224,7 +224,7 @@ fn faults(p: &PortCounts, c: &Collected) -> Vec<Fault> {
 
 /// Latencies of all streams that were meant for a port; they are added to `all` too.
 fn latency(
-    order: &Order,
+    order: &TrialSpec,
     numbers: Numbers,
     port: usize,
     ledger: &Ledger,

@@ -12,7 +12,7 @@ use ringway::Result;
 use super::collect::{Collector, Span};
 use super::port::{Clock, RxPort, TxPort};
 use super::rate::MILLISECOND;
-use super::result::{Ends, Order, Trial, conclude};
+use super::result::{LoopEnds, TrialResult, TrialSpec, conclude};
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
 use crate::trial::polled::{Polled, Work};
@@ -20,7 +20,7 @@ use ringway_engine::affinity;
 
 /// One direction: frames of a stream go from `tx` to `rx`.
 #[derive(Debug)]
-pub struct Lane<T, R> {
+pub struct Direction<T, R> {
     /// Where they are sent.
     pub tx: T,
     /// Where they arrive.
@@ -84,33 +84,33 @@ fn flights(n: usize) -> Vec<Flight> {
 /// # Errors
 /// Those of the ports.
 pub fn lock_step<T: TxPort, R: RxPort>(
-    lanes: &mut [Lane<T, R>],
-    order: &Order,
+    directions: &mut [Direction<T, R>],
+    order: &TrialSpec,
     clock: &VirtualClock,
     watch: &mut Watch<'_>,
-) -> Result<Trial> {
-    lock_step_with(lanes, None, order, clock, watch)
+) -> Result<TrialResult> {
+    lock_step_with(directions, None, order, clock, watch)
 }
 
-/// The same with a device of this process between the lanes' ends, which has a turn before theirs.
+/// The same with a device of this process between the directions' ends, which has a turn before theirs.
 ///
 /// # Errors
 /// Those of the ports and of the device.
 pub fn lock_step_with<T: TxPort, R: RxPort>(
-    lanes: &mut [Lane<T, R>],
+    directions: &mut [Direction<T, R>],
     mut device: Option<&mut (dyn Polled + '_)>,
-    order: &Order,
+    order: &TrialSpec,
     clock: &VirtualClock,
     watch: &mut Watch<'_>,
-) -> Result<Trial> {
+) -> Result<TrialResult> {
     let schedule = order.schedule();
     let mut work = device.as_ref().map(|_| Work::default());
-    let (start, flights) = (clock.now_ps(), flights(lanes.len()));
+    let (start, flights) = (clock.now_ps(), flights(directions.len()));
     let close = start + schedule.end_ps() + order.wait_ps;
-    let mut loops: Vec<_> = lanes
+    let mut loops: Vec<_> = directions
         .iter_mut()
         .zip(&flights)
-        .map(|(lane, flight)| ends(lane, flight, &schedule, (start, close), order))
+        .map(|(direction, flight)| ends(direction, flight, &schedule, (start, close), order))
         .collect();
     let mut going = true;
     let mut turns = 0u64;
@@ -137,8 +137,8 @@ pub fn lock_step_with<T: TxPort, R: RxPort>(
     // All left when they were due.
     loops.iter_mut().try_for_each(|(transmitter, _)| transmitter.finish(start))?;
     let interrupted = going;
-    let ends: Vec<Ends> = loops.into_iter().map(|(t, c)| finished(t, c)).collect();
-    Ok(Trial { device: work, ..conclude(order, &schedule, &ends, interrupted) })
+    let ends: Vec<LoopEnds> = loops.into_iter().map(|(t, c)| finished(t, c)).collect();
+    Ok(TrialResult { device: work, ..conclude(order, &schedule, &ends, interrupted) })
 }
 
 /// CPUs that the loops of a trial are kept on.
@@ -157,14 +157,14 @@ impl Cpus {
 /// # Errors
 /// Those of the ports, and when a thread can't be kept on its CPU.
 pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
-    lanes: &mut [Lane<T, R>],
-    order: &Order,
+    directions: &mut [Direction<T, R>],
+    order: &TrialSpec,
     clock: &C,
     cpus: &Cpus,
     watch: &mut Watch<'_>,
-) -> Result<Trial> {
+) -> Result<TrialResult> {
     let schedule = order.schedule();
-    let flights = flights(lanes.len());
+    let flights = flights(directions.len());
     let start = clock.now_ps() + HEAD_START_PS;
     let close = start + schedule.end_ps() + order.wait_ps;
     let stop = AtomicBool::new(false);
@@ -172,8 +172,8 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
         let mut running = Vec::new();
         // Closed when the last thread has dropped its end.
         let (working, over) = mpsc::channel::<()>();
-        for (k, (lane, flight)) in lanes.iter_mut().zip(&flights).enumerate() {
-            let (mut transmitter, mut collector) = ends(lane, flight, &schedule, (start, close), order);
+        for (k, (direction, flight)) in directions.iter_mut().zip(&flights).enumerate() {
+            let (mut transmitter, mut collector) = ends(direction, flight, &schedule, (start, close), order);
             let (stop, senders, receivers) = (&stop, working.clone(), working.clone());
             let sending = scope.spawn(move || {
                 let _working = senders;
@@ -207,7 +207,7 @@ pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
             let (transmitter, collector) = (joined(s), joined(r));
             Ok(finished(transmitter?, collector?))
         });
-        let ends = ends.collect::<Result<Vec<Ends>>>();
+        let ends = ends.collect::<Result<Vec<LoopEnds>>>();
         (ends, interrupted)
     });
     Ok(conclude(order, &schedule, &ends?, interrupted))
@@ -234,22 +234,30 @@ pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: im
 }
 
 fn ends<'a, T: TxPort, R: RxPort>(
-    lane: &'a mut Lane<T, R>,
+    direction: &'a mut Direction<T, R>,
     flight: &'a Flight,
     schedule: &'a Schedule,
     (start_ps, close_ps): (u64, u64),
-    order: &Order,
+    order: &TrialSpec,
 ) -> (Transmitter<'a, T>, Collector<'a, R>) {
     let wait_ps = close_ps - start_ps - schedule.end_ps();
-    let transmitter = Transmitter::new(&mut lane.tx, schedule, flight, lane.stream, start_ps, wait_ps);
+    let transmitter =
+        Transmitter::new(&mut direction.tx, schedule, flight, direction.stream, start_ps, wait_ps);
     let span = Span { start_ps, close_ps };
     let marks = order.variant.marks(schedule);
-    let collector =
-        Collector::new(&mut lane.rx, flight, lane.stream, schedule.peak(), span, order.latency, marks);
+    let collector = Collector::new(
+        &mut direction.rx,
+        flight,
+        direction.stream,
+        schedule.peak(),
+        span,
+        order.latency,
+        marks,
+    );
     (transmitter, collector)
 }
 
-fn finished<T: TxPort, R: RxPort>(transmitter: Transmitter<'_, T>, collector: Collector<'_, R>) -> Ends {
+fn finished<T: TxPort, R: RxPort>(transmitter: Transmitter<'_, T>, collector: Collector<'_, R>) -> LoopEnds {
     let stream = collector.stream();
-    Ends { stream, departures: transmitter.into_report(), collected: collector.into_report() }
+    LoopEnds { stream, departures: transmitter.into_report(), collected: collector.into_report() }
 }

@@ -41,7 +41,7 @@ pub struct Leg {
 
 /// What a trial is to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
+pub struct TrialSpec {
     /// Sizes of the frames.
     pub mix: Mix,
     /// Rates, one after the other.
@@ -67,7 +67,7 @@ fn catch_up() -> u64 {
     CATCH_UP
 }
 
-impl Order {
+impl TrialSpec {
     /// A trial at one rate for a time.
     #[must_use]
     pub fn at(mix: &Mix, rate: Rate, length_ps: u64, wait_ps: u64) -> Self {
@@ -240,7 +240,7 @@ pub struct StreamCounts {
 
 /// What a trial found. Rates are frames a second over all streams.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
+pub struct TrialResult {
     /// Rate asked for.
     pub intended_fps: f64,
     /// Rate at which frames left, measured.
@@ -323,7 +323,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-impl Trial {
+impl TrialResult {
     /// The verdict for a goal of `goal_ppm` millionths of loss.
     #[must_use]
     pub fn verdict(&self, goal_ppm: u64) -> Verdict {
@@ -356,23 +356,28 @@ impl Trial {
 }
 
 /// A stream's two ends when its loops have ended.
-pub(super) struct Ends {
+pub(super) struct LoopEnds {
     pub(super) stream: u16,
     pub(super) departures: Departures,
     pub(super) collected: Collected,
 }
 
 /// Adds the streams up and judges the tester.
-pub(super) fn conclude(order: &Order, schedule: &Schedule, ends: &[Ends], interrupted: bool) -> Trial {
+pub(super) fn conclude(
+    order: &TrialSpec,
+    schedule: &Schedule,
+    ends: &[LoopEnds],
+    interrupted: bool,
+) -> TrialResult {
     let length_ps = schedule.end_ps();
     let over = seconds(length_ps).max(1e-12);
     let marks = order.variant.marks(schedule);
-    let mut t = Trial {
+    let mut t = TrialResult {
         intended_fps: schedule.frames() as f64 * ends.len() as f64 / over,
         scheduled: (schedule.frames() - marks.below(schedule.frames())) * ends.len() as u64,
         length_ps,
         extra: (!marks.is_empty()).then(Extra::default),
-        ..Trial::nothing()
+        ..TrialResult::nothing()
     };
     let (mut latencies, mut lateness) = (Latencies::new(), Latencies::new());
     for e in ends {
@@ -405,7 +410,13 @@ pub(crate) fn offered(d: &Departures, schedule: &Schedule) -> f64 {
     d.sent as f64 / seconds(spaced + last.max(1))
 }
 
-fn faults(order: &Order, schedule: &Schedule, marks: &Marks, e: &Ends, interrupted: bool) -> Vec<Fault> {
+fn faults(
+    order: &TrialSpec,
+    schedule: &Schedule,
+    marks: &Marks,
+    e: &LoopEnds,
+    interrupted: bool,
+) -> Vec<Fault> {
     let allowed = if order.exact { 0 } else { (schedule.peak() * seconds(10 * MICROSECOND)) as u64 };
     let mut faults = Vec::new();
     if e.departures.short > allowed && !interrupted {
@@ -431,7 +442,7 @@ fn faults(order: &Order, schedule: &Schedule, marks: &Marks, e: &Ends, interrupt
     faults
 }
 
-impl Trial {
+impl TrialResult {
     fn nothing() -> Self {
         Self {
             intended_fps: 0.0,
@@ -461,7 +472,7 @@ impl Trial {
 
     fn add(
         &mut self,
-        e: &Ends,
+        e: &LoopEnds,
         schedule: &Schedule,
         marks: &Marks,
         latencies: &mut Latencies,

@@ -3,8 +3,8 @@
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample};
 use ringway_lab::LabError;
-use ringway_tester::rfc2544::bed::{RealRig, RigSpec};
-use ringway_tester::rfc2544::session::Rig;
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::session::TestBed;
 use ringway_tester::temporary;
 use ringway_tester::temporary::TemporarySwitch;
 use ringway_tester::trial::flow::{FlowOrder, Flows};
@@ -12,7 +12,7 @@ use ringway_tester::trial::format::Format;
 use ringway_tester::trial::loops::Cpus;
 use ringway_tester::trial::mix::Mix;
 use ringway_tester::trial::rate::{MILLISECOND, Rate};
-use ringway_tester::trial::result::{Order, Trial, from_seconds};
+use ringway_tester::trial::result::{TrialResult, TrialSpec, from_seconds};
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;
@@ -63,7 +63,7 @@ impl Place {
 }
 
 /// What is done with open ports.
-pub(super) type Job<'a, T> = &'a (dyn Fn(&mut RealRig) -> Result<T, Fault> + Sync);
+pub(super) type Job<'a, T> = &'a (dyn Fn(&mut RealTestBed) -> Result<T, Fault> + Sync);
 
 /// Adds each place to a case.
 pub(super) fn everywhere<'a>(
@@ -90,12 +90,12 @@ pub(super) fn pipe_ends() -> [String; 2] {
 
 /// Opens these ports and hands them to `job`.
 pub(super) fn opened<T>(ports: [String; 2], job: Job<'_, T>) -> Result<T, Fault> {
-    job(&mut RealRig::open(&spec(ports))?)
+    job(&mut RealTestBed::open(&spec(ports))?)
 }
 
 /// Frames of one flow from the first port to the second.
-pub(super) fn spec(ports: [String; 2]) -> RigSpec {
-    RigSpec {
+pub(super) fn spec(ports: [String; 2]) -> TestBedSpec {
+    TestBedSpec {
         ports,
         format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
         bidirectional: false,
@@ -106,18 +106,18 @@ pub(super) fn spec(ports: [String; 2]) -> RigSpec {
 }
 
 /// A trial at `pps` frames a second.
-pub(super) fn at(pps: u64, seconds: f64) -> Order {
-    Order::at(&Mix::fixed(SIZE), Rate::new(pps, 1), from_seconds(seconds), WAIT)
+pub(super) fn at(pps: u64, seconds: f64) -> TrialSpec {
+    TrialSpec::at(&Mix::fixed(SIZE), Rate::new(pps, 1), from_seconds(seconds), WAIT)
 }
 
 /// The same, of which no frame may be missing.
-pub(super) fn exactly(pps: u64, seconds: f64) -> Order {
+pub(super) fn exactly(pps: u64, seconds: f64) -> TrialSpec {
     let frames = ((pps as f64 * seconds) as u64).max(2);
-    Order::burst(&Mix::fixed(SIZE), Rate::new(pps, 1), frames, WAIT)
+    TrialSpec::burst(&Mix::fixed(SIZE), Rate::new(pps, 1), frames, WAIT)
 }
 
 /// Runs a trial, good or not.
-pub(super) fn trial(bed: Bed<'_>, rig: &mut RealRig, order: &Order) -> Result<Trial, Fault> {
+pub(super) fn trial(bed: Bed<'_>, rig: &mut RealTestBed, order: &TrialSpec) -> Result<TrialResult, Fault> {
     let trial = rig.run(order, &mut |_| !bed.signals.stopped())?;
     match trial.rx {
         0 => Err(Fault::Failed("nothing was received".into())),

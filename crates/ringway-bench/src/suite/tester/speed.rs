@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::place::{Job, Place, at, everywhere, exactly, opened, pipe_ends, spec, trial};
 use crate::suite::{Bed, Case, Fault, Sample, Unit, io, vale};
-use ringway_tester::rfc2544::bed::{RealRig, RigSpec};
-use ringway_tester::rfc2544::session::Rig;
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::session::TestBed;
 
 /// More than any sender can do.
 const FLOOD: u64 = 100_000_000;
@@ -59,7 +59,7 @@ fn generated(bed: Bed<'_>) -> Result<Sample, Fault> {
 
 fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
     let ports = ["loop:", "loop:"].map(String::from);
-    let mut rig = RealRig::open(&RigSpec { virtual_time: true, ..spec(ports) })?;
+    let mut rig = RealTestBed::open(&TestBedSpec { virtual_time: true, ..spec(ports) })?;
     let order = exactly(1_000_000, 0.1);
     let (start, mut frames) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs_f64(bed.seconds) && !bed.signals.stopped() {

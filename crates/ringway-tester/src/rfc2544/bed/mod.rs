@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
 
-use super::session::Rig;
+use super::session::TestBed;
 use crate::ports::announce::announce;
 use crate::ports::management::Back;
 use crate::ports::neighbour::Side;
@@ -18,17 +18,17 @@ use crate::ports::rings::{RealRx, RealTx, own_drops};
 use crate::ports::tsc::RealClock;
 use crate::trial::format::{FCS, Format};
 use crate::trial::frames::{Frames, Query};
-use crate::trial::loops::{Cpus, Lane, VirtualClock, Watch, lock_step_with, threads};
+use crate::trial::loops::{Cpus, Direction, VirtualClock, Watch, lock_step_with, threads};
 use crate::trial::polled::{Polled, beside};
 use crate::trial::port::{Clock, RxPort};
 use crate::trial::rate::SECOND;
-use crate::trial::result::{Fault, Order, Trial};
+use crate::trial::result::{Fault, TrialResult, TrialSpec};
 use crate::trial::schedule::BURST;
 use crate::trial::variant::{Modifier, Variant};
 
 /// Ports and what is sent over them.
 #[derive(Clone, Debug)]
-pub struct RigSpec {
+pub struct TestBedSpec {
     /// Port that sends, and the one that receives; the same name for `loop:`.
     pub ports: [String; 2],
     /// Frames.
@@ -45,16 +45,16 @@ pub struct RigSpec {
 
 /// Trials over two ports.
 #[derive(Debug)]
-pub struct RealRig {
-    /// Kept for their counters and links; their rings are in the lanes.
+pub struct RealTestBed {
+    /// Kept for their counters and links; their rings are in the directions.
     ports: Vec<Port>,
-    lanes: Lanes,
+    directions: Lanes,
     cpus: Cpus,
     max_frame: u32,
     buf_size: u32,
     /// What plain frames look like.
     format: Format,
-    /// What the lanes send now.
+    /// What the directions send now.
     variant: Variant,
     query: Option<Query>,
     /// A device of this process between the ports.
@@ -70,8 +70,8 @@ enum Lanes {
 /// Syncs in which old frames are taken out of a ring at most.
 const DRAINS: u32 = 64;
 
-/// One lane, or two.
-type Directions<C> = Vec<Lane<RealTx, RealRx<C>>>;
+/// One direction, or two.
+type Directions<C> = Vec<Direction<RealTx, RealRx<C>>>;
 
 /// What a side is made of.
 struct Half {
@@ -82,12 +82,12 @@ struct Half {
     outbox: Arc<Outbox>,
 }
 
-impl RealRig {
+impl RealTestBed {
     /// Opens the ports.
     ///
     /// # Errors
     /// When one can't be opened, has no ring to send or to receive on, or both are the same.
-    pub fn open(spec: &RigSpec) -> Result<Self> {
+    pub fn open(spec: &TestBedSpec) -> Result<Self> {
         let [tx, rx] = &spec.ports;
         let one = tx == rx;
         if one && !tx.ends_with("loop:") {
@@ -118,16 +118,16 @@ impl RealRig {
         }
         let max_frame = ports.iter().map(|p| p.info().max_frame).min().unwrap_or(0);
         let buf_size = ports.iter().map(|p| p.info().buf_size).min().unwrap_or(2048);
-        let lanes = if spec.virtual_time {
+        let directions = if spec.virtual_time {
             let clock = VirtualClock::default();
-            Lanes::Virtual(lanes(spec, halves, &clock)?, clock)
+            Lanes::Virtual(directions(spec, halves, &clock)?, clock)
         } else {
             let clock = RealClock::new();
-            Lanes::Real(lanes(spec, halves, &clock)?, clock)
+            Lanes::Real(directions(spec, halves, &clock)?, clock)
         };
         let (cpus, format) = (spec.cpus.clone(), spec.format.clone());
         let variant = Variant::default();
-        Ok(Self { ports, lanes, cpus, max_frame, buf_size, format, variant, query: None, device: None })
+        Ok(Self { ports, directions, cpus, max_frame, buf_size, format, variant, query: None, device: None })
     }
 
     /// The same with a device between its ports that is polled: by the tester itself in lock step, by a thread of its own in real time.
@@ -148,15 +148,15 @@ impl RealRig {
         self.ports.iter().map(|p| (p.info().name.clone(), p.info().backend.clone())).collect()
     }
 
-    /// Makes the lanes send what a variant asks for.
+    /// Makes the directions send what a variant asks for.
     fn vary(&mut self, variant: &Variant) -> Result<()> {
         if self.variant == *variant {
             return Ok(());
         }
         let format = variant.format(&self.format);
-        self.query = match &mut self.lanes {
-            Lanes::Real(lanes, _) => change(lanes, &format, variant),
-            Lanes::Virtual(lanes, _) => change(lanes, &format, variant),
+        self.query = match &mut self.directions {
+            Lanes::Real(directions, _) => change(directions, &format, variant),
+            Lanes::Virtual(directions, _) => change(directions, &format, variant),
         }?;
         self.variant = variant.clone();
         Ok(())
@@ -168,17 +168,17 @@ impl RealRig {
     }
 
     #[cfg(test)]
-    pub(super) fn into_real_lanes(self) -> Option<(Directions<RealClock>, RealClock)> {
-        match self.lanes {
-            Lanes::Real(lanes, clock) => Some((lanes, clock)),
+    pub(super) fn into_real_directions(self) -> Option<(Directions<RealClock>, RealClock)> {
+        match self.directions {
+            Lanes::Real(directions, clock) => Some((directions, clock)),
             Lanes::Virtual(..) => None,
         }
     }
 
     #[cfg(test)]
-    pub(super) fn into_virtual_lanes(self) -> Option<(Directions<VirtualClock>, VirtualClock)> {
-        match self.lanes {
-            Lanes::Virtual(lanes, clock) => Some((lanes, clock)),
+    pub(super) fn into_virtual_directions(self) -> Option<(Directions<VirtualClock>, VirtualClock)> {
+        match self.directions {
+            Lanes::Virtual(directions, clock) => Some((directions, clock)),
             Lanes::Real(..) => None,
         }
     }
@@ -208,11 +208,15 @@ fn downed(ports: &[Port]) -> Result<Option<String>> {
 }
 
 /// Puts the halves together: side 0 sends to side 1, and back if wanted.
-fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> Result<Directions<C>> {
+fn directions<C: Clock + Clone>(
+    spec: &TestBedSpec,
+    mut halves: Vec<Half>,
+    clock: &C,
+) -> Result<Directions<C>> {
     let refuse = |port: usize, what: &str| Error::new(ErrorKind::Invalid, &spec.ports[port], what);
-    let directions: &[(usize, usize)] = if spec.bidirectional { &[(0, 1), (1, 0)] } else { &[(0, 1)] };
-    let mut lanes = Vec::new();
-    for (stream, &(from, to)) in directions.iter().enumerate() {
+    let sides: &[(usize, usize)] = if spec.bidirectional { &[(0, 1), (1, 0)] } else { &[(0, 1)] };
+    let mut directions = Vec::new();
+    for (stream, &(from, to)) in sides.iter().enumerate() {
         let stream = stream as u16;
         let frames = Frames::new(&spec.format, stream, from).map_err(|e| refuse(from, &e))?;
         let ring = halves[from].tx.take().ok_or_else(|| refuse(from, "nothing can be sent on this port"))?;
@@ -243,45 +247,47 @@ fn lanes<C: Clock + Clone>(spec: &RigSpec, mut halves: Vec<Half>, clock: &C) -> 
             slots_per_frame: 1,
             own: spec.ports[0] == spec.ports[1],
         };
-        lanes.push(Lane { tx, rx, stream });
+        directions.push(Direction { tx, rx, stream });
     }
-    Ok(lanes)
+    Ok(directions)
 }
 
-/// New frames for the lanes; a device that is to be asked is found.
+/// New frames for the directions; a device that is to be asked is found.
 fn change<C>(
-    lanes: &mut [Lane<RealTx, RealRx<C>>],
+    directions: &mut [Direction<RealTx, RealRx<C>>],
     format: &Format,
     variant: &Variant,
 ) -> Result<Option<Query>> {
     let mut query = None;
-    for lane in lanes {
+    for direction in directions {
         let bad = |why: String| Error::new(ErrorKind::Invalid, "test frames", why);
-        lane.tx.frames = Frames::new(format, lane.stream, lane.stream.into()).map_err(bad)?;
-        lane.tx.back.iter_mut().for_each(Back::rest);
+        direction.tx.frames = Frames::new(format, direction.stream, direction.stream.into()).map_err(bad)?;
+        direction.tx.back.iter_mut().for_each(Back::rest);
         if let Some(Modifier::Management(address)) = variant.modifier {
             let blind = "queries need one direction, and a port that also receives";
-            let back = lane.tx.back.as_mut().ok_or_else(|| bad(blind.into()))?;
-            query = Some(back.find(&mut lane.tx.ring, &format.vlans, address)?);
+            let back = direction.tx.back.as_mut().ok_or_else(|| bad(blind.into()))?;
+            query = Some(back.find(&mut direction.tx.ring, &format.vlans, address)?);
         }
     }
     Ok(query)
 }
 
 /// Queries that were answered, if any are sent.
-fn answers<C>(lanes: &mut [Lane<RealTx, RealRx<C>>]) -> Result<Option<u64>> {
-    let first = lanes.first_mut();
-    first.and_then(|lane| Some(lane.tx.back.as_mut()?.answers(&lane.tx.outbox))).unwrap_or(Ok(None))
+fn answers<C>(directions: &mut [Direction<RealTx, RealRx<C>>]) -> Result<Option<u64>> {
+    let first = directions.first_mut();
+    first
+        .and_then(|direction| Some(direction.tx.back.as_mut()?.answers(&direction.tx.outbox)))
+        .unwrap_or(Ok(None))
 }
 
 /// Announces the hosts that frames are sent to, each on its own side.
-fn announce_all<C>(lanes: &mut [Lane<RealTx, RealRx<C>>], format: &Format) -> Result<()> {
-    for k in 0..lanes.len() {
-        let side = lanes[k].rx.side;
+fn announce_all<C>(directions: &mut [Direction<RealTx, RealRx<C>>], format: &Format) -> Result<()> {
+    for k in 0..directions.len() {
+        let side = directions[k].rx.side;
         // The ring that sends there is with the receiver, or with the sender of the other direction.
-        let ring = match (lanes.len(), lanes[k].rx.replies.is_some()) {
-            (_, true) => lanes[k].rx.replies.as_mut(),
-            (2, false) => Some(&mut lanes[k ^ 1].tx.ring),
+        let ring = match (directions.len(), directions[k].rx.replies.is_some()) {
+            (_, true) => directions[k].rx.replies.as_mut(),
+            (2, false) => Some(&mut directions[k ^ 1].tx.ring),
             _ => None,
         };
         ring.map_or(Ok(()), |ring| announce(ring, side, format))?;
@@ -291,8 +297,8 @@ fn announce_all<C>(lanes: &mut [Lane<RealTx, RealRx<C>>], format: &Format) -> Re
 
 /// What has to be right before a trial: counters noted, old frames out of the rings, hosts announced.
 fn prepare<C: Clock>(
-    lanes: &mut [Lane<RealTx, RealRx<C>>],
-    order: &Order,
+    directions: &mut [Direction<RealTx, RealRx<C>>],
+    order: &TrialSpec,
     buf_size: u32,
     virtual_time: bool,
     plain: &Format,
@@ -301,18 +307,18 @@ fn prepare<C: Clock>(
     let longest = order.mix.range().1 - FCS;
     let schedule = order.schedule();
     let (peak, marks) = (schedule.peak(), order.variant.marks(&schedule));
-    announce_all(lanes, &order.variant.format(plain))?;
-    for lane in lanes {
-        lane.tx.frames.begin(marks.clone(), query.cloned());
-        lane.tx.back.iter_mut().for_each(Back::begin);
-        lane.tx.lost_before = own_drops(&lane.tx.counters.counters().tx);
-        lane.tx.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
-        lane.rx.slots_per_frame = longest.div_ceil(buf_size);
+    announce_all(directions, &order.variant.format(plain))?;
+    for direction in directions {
+        direction.tx.frames.begin(marks.clone(), query.cloned());
+        direction.tx.back.iter_mut().for_each(Back::begin);
+        direction.tx.lost_before = own_drops(&direction.tx.counters.counters().tx);
+        direction.tx.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
+        direction.rx.slots_per_frame = longest.div_ceil(buf_size);
         if virtual_time {
-            let burst = BURST.min(lane.rx.capacity() / 2).max(1);
-            lane.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
+            let burst = BURST.min(direction.rx.capacity() / 2).max(1);
+            direction.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
         }
-        for ring in &mut lane.rx.rings {
+        for ring in &mut direction.rx.rings {
             // An endless source is never empty.
             for _ in 0..DRAINS {
                 if ring.sync()? == 0 {
@@ -325,8 +331,8 @@ fn prepare<C: Clock>(
     Ok(())
 }
 
-impl Rig for RealRig {
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
+impl TestBed for RealTestBed {
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult> {
         if let Some(port) = downed(&self.ports)? {
             return Err(
                 Error::new(ErrorKind::LinkDown, port, "the link is down").cure("set it up and start again")
@@ -338,22 +344,22 @@ impl Rig for RealRig {
         let (ports, may_fall) = (&self.ports, order.link_may_fall);
         let watch: &mut Watch<'_> =
             &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
-        let mut trial = match &mut self.lanes {
-            Lanes::Real(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, false, format, query)?;
-                let (cpus, place) = (&self.cpus, 2 * lanes.len());
-                let job = || threads(lanes, order, clock, cpus, watch);
+        let mut trial = match &mut self.directions {
+            Lanes::Real(directions, clock) => {
+                prepare(directions, order, self.buf_size, false, format, query)?;
+                let (cpus, place) = (&self.cpus, 2 * directions.len());
+                let job = || threads(directions, order, clock, cpus, watch);
                 let (trial, work) = beside(self.device.as_deref_mut(), place, || cpus.pin(place), job)?;
-                Trial { device: work, ..trial }
+                TrialResult { device: work, ..trial }
             }
-            Lanes::Virtual(lanes, clock) => {
-                prepare(lanes, order, self.buf_size, true, format, query)?;
-                lock_step_with(lanes, self.device.as_deref_mut(), order, clock, watch)?
+            Lanes::Virtual(directions, clock) => {
+                prepare(directions, order, self.buf_size, true, format, query)?;
+                lock_step_with(directions, self.device.as_deref_mut(), order, clock, watch)?
             }
         };
-        let answers = match &mut self.lanes {
-            Lanes::Real(lanes, _) => answers(lanes),
-            Lanes::Virtual(lanes, _) => answers(lanes),
+        let answers = match &mut self.directions {
+            Lanes::Real(directions, _) => answers(directions),
+            Lanes::Virtual(directions, _) => answers(directions),
         }?;
         if let (Some(extra), Some(answers)) = (&mut trial.extra, answers) {
             extra.received = answers;
@@ -366,7 +372,7 @@ impl Rig for RealRig {
     }
 
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
-        if let Lanes::Virtual(_, clock) = &self.lanes {
+        if let Lanes::Virtual(_, clock) = &self.directions {
             clock.advance(ps);
             return go_on();
         }

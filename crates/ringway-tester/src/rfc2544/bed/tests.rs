@@ -6,22 +6,22 @@ use std::time::Duration;
 use proptest::prelude::*;
 use ringway::{DropReason, Result};
 
-use super::{RealRig, RigSpec};
-use crate::rfc2544::device::{DeviceSpec, lane};
-use crate::rfc2544::session::Rig;
+use super::{RealTestBed, TestBedSpec};
+use crate::rfc2544::device::{DeviceSpec, direction};
+use crate::rfc2544::session::TestBed;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;
 use crate::trial::ledger::Ledger;
-use crate::trial::loops::{Cpus, Lane, VirtualClock, lock_step, threads};
+use crate::trial::loops::{Cpus, Direction, VirtualClock, lock_step, threads};
 use crate::trial::mix::Mix;
 use crate::trial::port::{Clock, RxPort, Train, TxPort};
 use crate::trial::rate::{MICROSECOND, MILLISECOND, Rate};
-use crate::trial::result::{Extra, Fault, Order, Trial, Verdict};
+use crate::trial::result::{Extra, Fault, TrialResult, TrialSpec, Verdict};
 use crate::trial::schedule::BURST;
 use crate::trial::variant::{Modifier, Variant};
 
-fn rig(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut RigSpec)) -> RealRig {
-    let mut spec = RigSpec {
+fn bed(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut TestBedSpec)) -> RealTestBed {
+    let mut spec = TestBedSpec {
         ports: [tx.into(), rx.into()],
         format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
         bidirectional: false,
@@ -30,27 +30,27 @@ fn rig(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut RigSpec)) ->
         virtual_time,
     };
     change(&mut spec);
-    RealRig::open(&spec).unwrap()
+    RealTestBed::open(&spec).unwrap()
 }
 
-fn burst(size: u32, frames: u64) -> Order {
-    Order::burst(&Mix::fixed(size), Rate::line(1_000_000_000, size), frames, 10 * MILLISECOND)
+fn burst(size: u32, frames: u64) -> TrialSpec {
+    TrialSpec::burst(&Mix::fixed(size), Rate::line(1_000_000_000, size), frames, 10 * MILLISECOND)
 }
 
-fn run(rig: &mut RealRig, order: &Order) -> Trial {
-    rig.run(order, &mut |_| true).unwrap()
+fn run(bed: &mut RealTestBed, order: &TrialSpec) -> TrialResult {
+    bed.run(order, &mut |_| true).unwrap()
 }
 
 #[test]
 fn bursts_in_lock_step_are_exact_at_every_size() {
     for (ipv6, vlans) in [(false, vec![]), (true, vec![]), (false, vec![5]), (true, vec![5, 6])] {
-        let change = |spec: &mut RigSpec| {
+        let change = |spec: &mut TestBedSpec| {
             (spec.format.ipv6, spec.format.vlans) = (ipv6, vlans.clone());
             spec.format.flows = Flows::new(1000, FlowOrder::Random, 3);
         };
-        let mut rig = rig("loop:", "loop:", true, change);
+        let mut bed = bed("loop:", "loop:", true, change);
         for size in [86, 128, 1518, 9000] {
-            let trial = run(&mut rig, &burst(size, 2501));
+            let trial = run(&mut bed, &burst(size, 2501));
             assert_eq!((trial.tx, trial.rx, trial.lost), (2501, 2501, 0), "{size} {trial:?}");
             assert_eq!((&trial.faults[..], trial.received.foreign), (&[][..], 0), "{size}");
         }
@@ -60,7 +60,7 @@ fn bursts_in_lock_step_are_exact_at_every_size() {
 /// What variants change is seen on the wire, and the counts stay exact; the plain frames come back afterwards.
 #[test]
 fn variants_in_lock_step_are_exact() {
-    let mut rig = rig("loop:", "loop:", true, |_| ());
+    let mut bed = bed("loop:", "loop:", true, |_| ());
     let format = Format::new(Flows::new(1, FlowOrder::Sequential, 1));
     let variants = [
         (Variant::default(), None),
@@ -70,8 +70,8 @@ fn variants_in_lock_step_are_exact() {
         (Variant::default(), None),
     ];
     for (variant, extra) in variants {
-        let order = Order { variant: variant.clone(), ..burst(78, 2501) };
-        let trial = run(&mut rig, &order);
+        let order = TrialSpec { variant: variant.clone(), ..burst(78, 2501) };
+        let trial = run(&mut bed, &order);
         let test = 2501 - extra.map_or(0, |x| x.sent);
         assert_eq!(
             (trial.scheduled, trial.tx, trial.rx, trial.lost),
@@ -86,8 +86,8 @@ fn variants_in_lock_step_are_exact() {
     }
     // Nobody is there to be asked.
     let query = Variant::modified(Modifier::Management([198, 18, 0, 1].into()), &format);
-    let order = Order { variant: query, ..burst(78, 10) };
-    assert!(rig.run(&order, &mut |_| true).unwrap_err().to_string().contains("queries need"));
+    let order = TrialSpec { variant: query, ..burst(78, 10) };
+    assert!(bed.run(&order, &mut |_| true).unwrap_err().to_string().contains("queries need"));
 }
 
 /// Each kind of fault alone, against the account of the port that makes it.
@@ -95,9 +95,9 @@ fn variants_in_lock_step_are_exact() {
 fn impairments_in_lock_step_are_counted_exactly() {
     for (fault, size) in [("drop=2%", 128), ("dup=3%", 64), ("corrupt=1%", 1518), ("reorder=2%,by=3", 256)] {
         let port = format!("fault:{fault},seed=5,dir=tx,port=loop:");
-        let mut rig = rig(&port, &port, true, |_| ());
-        let trial = run(&mut rig, &burst(size, 20_000));
-        let (r, tx) = (trial.received, rig.counters().tx);
+        let mut bed = bed(&port, &port, true, |_| ());
+        let trial = run(&mut bed, &burst(size, 20_000));
+        let (r, tx) = (trial.received, bed.counters().tx);
         assert_eq!((trial.tx, &trial.faults[..]), (20_000, &[][..]), "{fault}");
         let exact = |n: u64, expected: u64| n > 100 && n == expected;
         match &fault[..3] {
@@ -115,16 +115,16 @@ fn impairments_in_lock_step_are_counted_exactly() {
 #[test]
 fn both_directions_of_a_pipe() {
     let name = format!("rfc{}", std::process::id());
-    let mut rig =
-        rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), true, |spec| spec.bidirectional = true);
-    let trial = run(&mut rig, &burst(64, 3000));
+    let mut bed =
+        bed(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), true, |spec| spec.bidirectional = true);
+    let trial = run(&mut bed, &burst(64, 3000));
     assert_eq!((trial.tx, trial.rx, trial.streams.len()), (6000, 6000, 2), "{trial:?}");
     assert!(trial.streams.iter().all(|s| s.lost == 0 && s.tx == 3000));
 }
 
 #[test]
 fn ports_that_make_no_sense_are_refused() {
-    let spec = |tx: &str, rx: &str| RigSpec {
+    let spec = |tx: &str, rx: &str| TestBedSpec {
         ports: [tx.into(), rx.into()],
         format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
         bidirectional: false,
@@ -132,18 +132,18 @@ fn ports_that_make_no_sense_are_refused() {
         cpus: Cpus::default(),
         virtual_time: true,
     };
-    let refused = |tx, rx| RealRig::open(&spec(tx, rx)).unwrap_err().to_string();
+    let refused = |tx, rx| RealTestBed::open(&spec(tx, rx)).unwrap_err().to_string();
     assert!(refused("null:", "null:").contains("can't send to itself"));
     assert!(refused("nonsense", "loop:").contains("nonsense"));
 }
 
 #[test]
 fn a_trial_in_real_time_counts_and_stamps() {
-    let mut rig = rig("loop:", "loop:", false, |_| ());
-    let order =
-        Order::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 10 * MILLISECOND).with_latency();
+    let mut bed = bed("loop:", "loop:", false, |_| ());
+    let order = TrialSpec::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 10 * MILLISECOND)
+        .with_latency();
     // On a busy machine a thread may not get to run in so short a time.
-    let trial = (0..100).map(|_| run(&mut rig, &order)).find(|trial| trial.rx > 0).unwrap();
+    let trial = (0..100).map(|_| run(&mut bed, &order)).find(|trial| trial.rx > 0).unwrap();
     assert_eq!(trial.scheduled, 1000);
     // More than is known to have left may come when the sender was held up at the very end.
     let excess = trial.faults.iter().any(|f| matches!(f, Fault::Excess { .. }));
@@ -153,7 +153,7 @@ fn a_trial_in_real_time_counts_and_stamps() {
     // Disturbed or not, this is never a pass with frames missing.
     assert!(trial.verdict(0) != Verdict::Pass || trial.rx == 1000);
     // An interrupted one is no result.
-    let trial = rig.run(&order, &mut |_| false).unwrap();
+    let trial = bed.run(&order, &mut |_| false).unwrap();
     assert!(trial.interrupted() && trial.verdict(1_000_000) == Verdict::Invalid);
 }
 
@@ -217,24 +217,24 @@ enum Thread {
 
 /// A trial of 50 ms over a pipe of 1024 slots. From a moment `at_us` after the start on, a thread stands still. `None` when it did not
 /// run at that moment.
-fn stalled(which: Thread, pps: u64, at_us: u64, pause: Duration, before: bool) -> Option<Trial> {
+fn stalled(which: Thread, pps: u64, at_us: u64, pause: Duration, before: bool) -> Option<TrialResult> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("stall{}n{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
-    let rig = rig(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
-    let (mut lanes, clock) = rig.into_real_lanes().unwrap();
-    let Lane { tx, rx, stream } = lanes.remove(0);
+    let bed = bed(&format!("pipe:{name}{{1"), &format!("pipe:{name}}}1"), false, |_| ());
+    let (mut directions, clock) = bed.into_real_directions().unwrap();
+    let Direction { tx, rx, stream } = directions.remove(0);
     // Threads are started 5 ms before.
     let hit = clock.now_ps() + (5000 + at_us) * MICROSECOND;
     let at = |thread| if which == thread { hit } else { u64::MAX };
     let tx = Lazy { inner: tx, clock, at_ps: at(Thread::Sender), pause, before, paused: false };
     let rx = Lazy { inner: rx, clock, at_ps: at(Thread::Receiver), pause, before, paused: false };
-    let order = Order::at(&Mix::fixed(64), Rate::new(pps, 1), 50 * MILLISECOND, 5 * MILLISECOND);
-    let mut lanes = [Lane { tx, rx, stream }];
-    let trial = threads(&mut lanes, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
-    (lanes[0].tx.paused || lanes[0].rx.paused).then_some(trial)
+    let order = TrialSpec::at(&Mix::fixed(64), Rate::new(pps, 1), 50 * MILLISECOND, 5 * MILLISECOND);
+    let mut directions = [Direction { tx, rx, stream }];
+    let trial = threads(&mut directions, &order, &clock, &Cpus::default(), &mut |_| true).unwrap();
+    (directions[0].tx.paused || directions[0].rx.paused).then_some(trial)
 }
 
-fn has(trial: &Trial, of: impl Fn(&Fault) -> bool) -> bool {
+fn has(trial: &TrialResult, of: impl Fn(&Fault) -> bool) -> bool {
     trial.faults.iter().any(of)
 }
 
@@ -318,11 +318,11 @@ proptest! {
     fn a_pause_is_a_fault_when_the_ring_does_not_last(pps in 10_000u64..2_000_000, pause_us in 1u64..3000, slots in 64u64..2000) {
         let clock = VirtualClock::default();
         let mix = Mix::fixed(64);
-        let Lane { tx, rx, stream } = lane(DeviceSpec::link().build(None), &mix, 0);
+        let Direction { tx, rx, stream } = direction(DeviceSpec::link().build(None), &mix, 0);
         let tx = Ahead { inner: tx, ahead_ps: Rate::new(pps, 1).offset_ps(8) };
         let rx = SmallRing { inner: rx, slots, next: 0, clock: clock.clone(), at_ps: 3 * MILLISECOND, pause_ps: pause_us * 1_000_000 };
-        let order = Order::at(&mix, Rate::new(pps, 1), 10 * MILLISECOND, MILLISECOND);
-        let trial = lock_step(&mut [Lane { tx, rx, stream }], &order, &clock, &mut |_| true).unwrap();
+        let order = TrialSpec::at(&mix, Rate::new(pps, 1), 10 * MILLISECOND, MILLISECOND);
+        let trial = lock_step(&mut [Direction { tx, rx, stream }], &order, &clock, &mut |_| true).unwrap();
         let held = (pause_us * pps).div_ceil(1_000_000) + 16;
         if trial.lost > 0 {
             prop_assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{:?}", trial);
@@ -335,14 +335,14 @@ proptest! {
     /// A sender that is held up is short, unless it can catch up within 64 frames.
     #[test]
     fn a_sender_that_was_held_up_is_short(pps in 100_000u64..1_000_000, hold_us in 0u64..2000) {
-        let rig = rig("loop:", "loop:", true, |_| ());
-        let (mut lanes, clock) = rig.into_virtual_lanes().unwrap();
-        let Lane { tx, rx, stream } = lanes.remove(0);
+        let bed = bed("loop:", "loop:", true, |_| ());
+        let (mut directions, clock) = bed.into_virtual_directions().unwrap();
+        let Direction { tx, rx, stream } = directions.remove(0);
         let tx = Blocked { inner: tx, until_ps: hold_us * 1_000_000 };
-        let order = Order::burst(&Mix::fixed(64), Rate::new(pps, 1), 3000, MILLISECOND);
+        let order = TrialSpec::burst(&Mix::fixed(64), Rate::new(pps, 1), 3000, MILLISECOND);
         let step = Rate::new(pps, 1).offset_ps(1);
-        let mut lanes = [Lane { tx: Stepped { inner: tx, clock: clock.clone(), step }, rx, stream }];
-        let trial = lock_step(&mut lanes, &order, &clock, &mut |_| true).unwrap();
+        let mut directions = [Direction { tx: Stepped { inner: tx, clock: clock.clone(), step }, rx, stream }];
+        let trial = lock_step(&mut directions, &order, &clock, &mut |_| true).unwrap();
         let behind = hold_us * pps / 1_000_000;
         prop_assert_eq!(trial.faults.is_empty(), trial.tx == 3000, "{:?}", trial.faults);
         if behind < 60 {

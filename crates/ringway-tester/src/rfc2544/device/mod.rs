@@ -5,9 +5,9 @@
 //! which of them arrive, and when. That is exact, not an approximation: tests compare it with a queue that is simulated frame by
 //! frame.
 
+mod bed;
 mod inbox;
 mod link;
-mod rig;
 mod router;
 mod spec;
 mod switch;
@@ -20,16 +20,16 @@ use std::rc::Rc;
 
 use ringway::Result;
 
+pub use bed::VirtualTestBed;
 pub use inbox::Inbox;
 pub use link::Link;
-pub use rig::VirtualRig;
 pub use router::{Router, RouterSpec};
 pub(crate) use spec::positive;
 pub use spec::{DeviceSpec, time};
 pub use switch::{Switch, SwitchSpec};
 
 use crate::trial::ledger::Ledger;
-use crate::trial::loops::Lane;
+use crate::trial::loops::Direction;
 use crate::trial::mix::Mix;
 use crate::trial::port::{RxPort, Train, TxPort};
 use crate::trial::rate::{MILLISECOND, SECOND};
@@ -69,22 +69,22 @@ pub struct VirtualRx {
 /// A direction through `device`, for frames of `mix`.
 ///
 /// ```
-/// use ringway_tester::rfc2544::device::{Link, lane};
+/// use ringway_tester::rfc2544::device::{Link, direction};
 /// use ringway_tester::trial::loops::{VirtualClock, lock_step};
-/// use ringway_tester::rfc2544::{mix::Mix, rate::{Rate, SECOND}, trial::Order};
+/// use ringway_tester::rfc2544::{mix::Mix, rate::{Rate, SECOND}, trial::TrialSpec};
 ///
 /// let mix = Mix::fixed(64);
-/// let mut lanes = [lane(Box::new(Link::new(1_000_000)), &mix, 0)];
-/// let order = Order::at(&mix, Rate::line(1_000_000_000, 64), 20 * SECOND, 2 * SECOND);
-/// let trial = lock_step(&mut lanes, &order, &VirtualClock::default(), &mut |_| true)?;
+/// let mut directions = [direction(Box::new(Link::new(1_000_000)), &mix, 0)];
+/// let order = TrialSpec::at(&mix, Rate::line(1_000_000_000, 64), 20 * SECOND, 2 * SECOND);
+/// let trial = lock_step(&mut directions, &order, &VirtualClock::default(), &mut |_| true)?;
 /// assert_eq!((trial.tx, trial.rx), (29_761_905, 29_761_905));
 /// # Ok::<(), ringway::Error>(())
 /// ```
 #[must_use]
-pub fn lane(device: Box<dyn Device>, mix: &Mix, stream: u16) -> Lane<VirtualTx, VirtualRx> {
+pub fn direction(device: Box<dyn Device>, mix: &Mix, stream: u16) -> Direction<VirtualTx, VirtualRx> {
     let path = Rc::new(RefCell::new(Path { device, inbox: Inbox::default() }));
     let ahead_ps = if mix.is_fixed() { AHEAD_PS } else { AHEAD_MIXED_PS };
-    Lane { tx: VirtualTx { path: path.clone(), ahead_ps }, rx: VirtualRx { path }, stream }
+    Direction { tx: VirtualTx { path: path.clone(), ahead_ps }, rx: VirtualRx { path }, stream }
 }
 
 impl TxPort for VirtualTx {

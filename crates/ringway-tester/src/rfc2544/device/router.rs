@@ -227,14 +227,14 @@ fn others(count: usize, tables: &Tables) -> Vec<(Prefix4, Option<NextHop>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rfc2544::bed::{RealRig, RigSpec};
-    use crate::rfc2544::session::Rig;
+    use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
+    use crate::rfc2544::session::TestBed;
     use crate::trial::flow::{FlowOrder, Flows};
     use crate::trial::format::Format;
     use crate::trial::loops::Cpus;
     use crate::trial::mix::Mix;
     use crate::trial::rate::{MILLISECOND, Rate};
-    use crate::trial::result::{Extra, Fault, Order, Trial};
+    use crate::trial::result::{Extra, Fault, TrialResult, TrialSpec};
     use crate::trial::variant::{Modifier, Variant};
 
     const TESTER: [MacAddr; 2] = [MacAddr([2, 0x52, 0x57, 0, 0, 1]), MacAddr([2, 0x52, 0x57, 0, 0, 2])];
@@ -243,11 +243,11 @@ mod tests {
         Router::open(&RouterSpec { routes: 1000 }, TESTER).unwrap()
     }
 
-    fn rig(virtual_time: bool, change: impl Fn(&mut RigSpec)) -> RealRig {
+    fn bed(virtual_time: bool, change: impl Fn(&mut TestBedSpec)) -> RealTestBed {
         let router = router();
         let mut format = Format::new(Flows::new(1000, FlowOrder::Random, 1));
         format.gateways = Some(RouterSpec::macs().map(|mac| mac.to_string()));
-        let mut spec = RigSpec {
+        let mut spec = TestBedSpec {
             ports: router.ports(),
             format,
             bidirectional: false,
@@ -256,22 +256,23 @@ mod tests {
             virtual_time,
         };
         change(&mut spec);
-        RealRig::open(&spec).unwrap().with_device(Box::new(router))
+        RealTestBed::open(&spec).unwrap().with_device(Box::new(router))
     }
 
-    fn burst(rig: &mut RealRig, size: u32, variant: Variant) -> Trial {
+    fn burst(bed: &mut RealTestBed, size: u32, variant: Variant) -> TrialResult {
         let rate = Rate::line(1_000_000_000, size);
-        let order = Order { variant, ..Order::burst(&Mix::fixed(size), rate, 5000, 10 * MILLISECOND) };
-        rig.run(&order, &mut |_| true).unwrap()
+        let order =
+            TrialSpec { variant, ..TrialSpec::burst(&Mix::fixed(size), rate, 5000, 10 * MILLISECOND) };
+        bed.run(&order, &mut |_| true).unwrap()
     }
 
     #[test]
     fn all_frames_are_forwarded_in_both_families_and_directions() {
         for (ipv6, bidirectional) in [(false, false), (true, true)] {
-            let mut rig = rig(true, |spec| (spec.format.ipv6, spec.bidirectional) = (ipv6, bidirectional));
+            let mut bed = bed(true, |spec| (spec.format.ipv6, spec.bidirectional) = (ipv6, bidirectional));
             for size in [78, 1518] {
                 let frames = if bidirectional { 10_000 } else { 5000 };
-                let trial = burst(&mut rig, size, Variant::default());
+                let trial = burst(&mut bed, size, Variant::default());
                 assert_eq!((trial.tx, trial.rx, trial.received.foreign), (frames, frames, 0), "{trial:?}");
                 assert_eq!(trial.faults, [], "{size}");
                 // The announcements are frames too.
@@ -284,12 +285,12 @@ mod tests {
     /// A router drops frames to the broadcast address: no loss, but not received either.
     #[test]
     fn broadcasts_are_dropped_and_no_loss() {
-        let mut rig = rig(true, |_| ());
+        let mut bed = bed(true, |_| ());
         let format = Format::new(Flows::new(1, FlowOrder::Sequential, 1));
-        let trial = burst(&mut rig, 64, Variant::modified(Modifier::Broadcast, &format));
+        let trial = burst(&mut bed, 64, Variant::modified(Modifier::Broadcast, &format));
         assert_eq!((trial.tx, trial.rx, trial.lost, trial.last_lost_ps), (4950, 4950, 0, None), "{trial:?}");
         assert_eq!((trial.extra, &trial.faults[..]), (Some(Extra { sent: 50, received: 0 }), &[][..]));
-        let both = burst(&mut rig, 128, Variant::modified(Modifier::Protocols, &format));
+        let both = burst(&mut bed, 128, Variant::modified(Modifier::Protocols, &format));
         assert_eq!((both.tx, both.rx), (5000, 5000), "{both:?}");
     }
 
@@ -329,9 +330,9 @@ mod tests {
 
     #[test]
     fn in_real_time_the_device_tells_its_own_speed() {
-        let order = Order::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 20 * MILLISECOND);
+        let order = TrialSpec::at(&Mix::fixed(64), Rate::new(20_000, 1), 50 * MILLISECOND, 20 * MILLISECOND);
         // On a busy machine it may not get to run in so short a time.
-        let mut trials = (0..100).map(|_| rig(false, |_| ()).run(&order, &mut |_| true).unwrap());
+        let mut trials = (0..100).map(|_| bed(false, |_| ()).run(&order, &mut |_| true).unwrap());
         let trial = trials.find(|trial| trial.device.is_some_and(|device| device.frames > 0)).unwrap();
         let device = trial.device.unwrap();
         assert!(device.frames > 0 && device.frames <= 1001 && device.busy_ns > 0, "{device:?}");

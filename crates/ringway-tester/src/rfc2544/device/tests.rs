@@ -9,7 +9,7 @@ use crate::trial::ledger::Ledger;
 use crate::trial::loops::{VirtualClock, lock_step};
 use crate::trial::mix::Mix;
 use crate::trial::rate::{MICROSECOND, MILLISECOND, Rate, SECOND};
-use crate::trial::result::{Leg, Length, Order, Trial};
+use crate::trial::result::{Leg, Length, TrialResult, TrialSpec};
 use crate::trial::schedule::{CATCH_UP, Schedule};
 use crate::trial::variant::Variant;
 
@@ -56,9 +56,9 @@ fn spec() -> impl Strategy<Value = SwitchSpec> {
 }
 
 /// Two legs, so that queues fill in the one and drain in the other; some at exactly the speed of the device.
-fn order(mix: Mix, rates: [Rate; 2]) -> Order {
+fn order(mix: Mix, rates: [Rate; 2]) -> TrialSpec {
     let legs = rates.map(|rate| Leg { rate, length: Length::Time(2 * MILLISECOND) });
-    Order {
+    TrialSpec {
         mix,
         legs: legs.into(),
         wait_ps: SECOND,
@@ -70,7 +70,7 @@ fn order(mix: Mix, rates: [Rate; 2]) -> Order {
     }
 }
 
-fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseError> {
+fn compare(spec: SwitchSpec, order: &TrialSpec) -> std::result::Result<(), TestCaseError> {
     let schedule: Schedule = order.schedule();
     let mut naive = Naive { spec, inside: VecDeque::new(), closed: 0, out: 0 };
     let mut ledger = Ledger::new(0, 1).with_latencies();
@@ -88,8 +88,8 @@ fn compare(spec: SwitchSpec, order: &Order) -> std::result::Result<(), TestCaseE
             None => last_lost = Some(t),
         }
     }
-    let trial: Trial = lock_step(
-        &mut [lane(Box::new(Switch::new(spec)), &order.mix, 0)],
+    let trial: TrialResult = lock_step(
+        &mut [direction(Box::new(Switch::new(spec)), &order.mix, 0)],
         order,
         &VirtualClock::default(),
         &mut |_| true,
@@ -179,9 +179,10 @@ fn an_ideal_link_carries_the_bursts_of_the_hardware_tester() {
         (1024, 2_394_637),
         (1518, 1_625_488),
     ] {
-        let order = Order::at(&Mix::fixed(size), Rate::line(1_000_000_000, size), 20 * SECOND, 2 * SECOND);
+        let order =
+            TrialSpec::at(&Mix::fixed(size), Rate::line(1_000_000_000, size), 20 * SECOND, 2 * SECOND);
         let trial = lock_step(
-            &mut [lane(DeviceSpec::link().build(None), &order.mix, 0)],
+            &mut [direction(DeviceSpec::link().build(None), &order.mix, 0)],
             &order,
             &VirtualClock::default(),
             &mut |_| true,

@@ -8,7 +8,7 @@ use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 
 /// Longest burst of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ fn longest(session: &mut Session<'_>, size: &Mix, limit: u64) -> Result<u64, Sto
     let settings = session.settings();
     let (mut good, mut bad, mut next) = (0, limit + 1, limit);
     while bad - good > settings.burst_step.max(1) {
-        let order = Order::burst(size, settings.maximum.rate(size), next, settings.wait_ps);
+        let order = TrialSpec::burst(size, settings.maximum.rate(size), next, settings.wait_ps);
         let trial = session.trial(Test::BackToBack, None, &order)?;
         if !trial.faults.is_empty() {
             let why = trial.faults.first().map(ToString::to_string).unwrap_or_default();

@@ -6,7 +6,7 @@ use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 
 /// A burst of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +30,10 @@ pub struct Burst {
 pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Burst, Stop> {
     let settings = session.settings();
     let length_ps = settings.burst_ps;
-    let order =
-        Order { exact: true, ..Order::at(size, settings.maximum.rate(size), length_ps, settings.wait_ps) };
+    let order = TrialSpec {
+        exact: true,
+        ..TrialSpec::at(size, settings.maximum.rate(size), length_ps, settings.wait_ps)
+    };
     let trial = session.trial(Test::Burst, Some(Load::MAX), &order)?;
     if trial.only_short() {
         let reason = trial.faults.first().map(ToString::to_string).unwrap_or_default();

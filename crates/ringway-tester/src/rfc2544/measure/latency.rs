@@ -7,7 +7,7 @@ use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, Rate};
-use crate::trial::result::{Order, StreamCounts, Trial};
+use crate::trial::result::{StreamCounts, TrialResult, TrialSpec};
 use ringway_traffic::latency::LatencySummary;
 
 /// Latency of one frame size. Times are from first bit to first bit unless said otherwise.
@@ -64,8 +64,8 @@ pub(super) fn run(
     let settings = session.settings();
     let max = settings.maximum.rate(size);
     let mut loads = Vec::new();
-    let trial_at = |session: &mut Session<'_>, load: Load| -> Result<Trial, Stop> {
-        let order = Order::at(size, max.at(load), settings.latency_ps, settings.wait_ps).with_latency();
+    let trial_at = |session: &mut Session<'_>, load: Load| -> Result<TrialResult, Stop> {
+        let order = TrialSpec::at(size, max.at(load), settings.latency_ps, settings.wait_ps).with_latency();
         if limited {
             session.trial_at_limit(Test::Latency, Some(load), &order)
         } else {
@@ -88,11 +88,11 @@ pub(super) fn run(
 }
 
 impl Latency {
-    fn of(size: &Mix, repeats: &[Trial], loads: Vec<LatencyAt>, bits: Option<u64>) -> Self {
+    fn of(size: &Mix, repeats: &[TrialResult], loads: Vec<LatencyAt>, bits: Option<u64>) -> Self {
         let means = Spread::of(&repeats.iter().map(|t| t.latency.mean_ns).collect::<Vec<_>>());
         let frame_ns = |bits: u64| Rate::line(bits, size.size(0)).offset_ps(1) as f64 / 1000.0;
         let stored = bits.filter(|_| size.is_fixed()).map(|bits| (means.mean - frame_ns(bits)).max(0.0));
-        let of = |value: fn(&Trial) -> u64| {
+        let of = |value: fn(&TrialResult) -> u64| {
             let mut values: Vec<u64> = repeats.iter().map(value).collect();
             values.sort_unstable();
             let at = |percent: usize| values.get((values.len().saturating_sub(1)) * percent / 100).copied();
@@ -112,7 +112,7 @@ impl Latency {
 }
 
 impl LatencyAt {
-    fn of(share: Load, load: Load, trial: &Trial) -> Self {
+    fn of(share: Load, load: Load, trial: &TrialResult) -> Self {
         let latency = |s: &StreamCounts| s.latency.clone();
         Self {
             share,

@@ -6,7 +6,7 @@ use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 
 /// Loss of one frame size at several loads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Loss, Stop> {
     let mut load = Load::MAX;
     loop {
         let order =
-            Order::at(size, settings.maximum.rate(size).at(load), settings.trial_ps, settings.wait_ps);
+            TrialSpec::at(size, settings.maximum.rate(size).at(load), settings.trial_ps, settings.wait_ps);
         let trial = session.trial(Test::Loss, Some(load), &order)?;
         loads.push(LossAt {
             load,

@@ -7,7 +7,7 @@ use crate::rfc2544::session::{Session, Stop};
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
-use crate::trial::result::{Leg, Length, Order};
+use crate::trial::result::{Leg, Length, TrialSpec};
 
 /// Recovery at one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, throughput: Load) -> Re
     let max = settings.maximum.rate(size);
     let length = Length::Time(settings.trial_ps);
     let legs = [overload, relief].map(|load| Leg { rate: max.at(load), length });
-    let order = Order {
+    let order = TrialSpec {
         mix: size.clone(),
         legs: legs.into(),
         wait_ps: settings.wait_ps,

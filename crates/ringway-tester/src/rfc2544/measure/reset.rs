@@ -7,7 +7,7 @@ use crate::rfc2544::settings::Test;
 use crate::trial::command::Running;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
-use crate::trial::result::Order;
+use crate::trial::result::TrialSpec;
 
 /// A restart under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Reset {
 pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<Reset, Stop> {
     let settings = session.settings();
     let rate = settings.maximum.rate(size).at(load);
-    let mut order = Order::at(size, rate, settings.reset_ps, settings.wait_ps);
+    let mut order = TrialSpec::at(size, rate, settings.reset_ps, settings.wait_ps);
     order.link_may_fall = true;
     let mut started = Vec::new();
     let restart = |command| Running::start("reset command", command, &[]);
@@ -68,7 +68,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix, load: Load) -> Result<R
 }
 
 /// When the last frame is due.
-fn last_due(order: &Order) -> Option<u64> {
+fn last_due(order: &TrialSpec) -> Option<u64> {
     let schedule = order.schedule();
     schedule.frames().checked_sub(1).map(|last| schedule.due_ps(last))
 }

@@ -1,21 +1,21 @@
 //! The tests against modelled devices whose answers are known.
 
 use super::*;
-use crate::rfc2544::device::{DeviceSpec, VirtualRig};
+use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
 use crate::rfc2544::journal::Journal;
-use crate::rfc2544::session::Rig;
+use crate::rfc2544::session::TestBed;
 use crate::rfc2544::settings::{Maximum, SIZES};
 use crate::trial::loops::{Live, Watch};
 use crate::trial::rate::{MICROSECOND, Rate, SECOND};
-use crate::trial::result::{Order, Trial};
+use crate::trial::result::{TrialResult, TrialSpec};
 use crate::trial::search::{Preset, SearchKind, SearchPlan};
 
 fn measure(device: &str, settings: &Settings) -> Results {
     let device: DeviceSpec = device.parse().unwrap();
-    let mut rig = VirtualRig::new(device, settings.maximum.bits(), settings.bidirectional);
+    let mut bed = VirtualTestBed::new(device, settings.maximum.bits(), settings.bidirectional);
     let (mut journal, mut results) = (Journal::none(), Results::default());
     let mut listener = |_: &crate::rfc2544::session::Event<'_>| true;
-    let mut session = Session::new(&mut rig, settings, &mut journal, &mut listener);
+    let mut session = Session::new(&mut bed, settings, &mut journal, &mut listener);
     run(&mut session, &mut results).unwrap();
     results
 }
@@ -213,11 +213,11 @@ fn the_command_that_restarts_is_run_once_in_its_time() {
     let results = measure("switch:pps=1M,buffer=100", &settings);
     assert!(results.missing[0].reason.contains("before the reset command"), "{:?}", results.missing);
 
-    let mut rig = Watched(VirtualRig::new(DeviceSpec::link(), Some(G), false));
+    let mut bed = Watched(VirtualTestBed::new(DeviceSpec::link(), Some(G), false));
     let mut restart = |settings: &Settings| {
         let (mut journal, mut results) = (Journal::none(), Results::default());
         let mut listener = |_: &crate::rfc2544::session::Event<'_>| true;
-        run(&mut Session::new(&mut rig, settings, &mut journal, &mut listener), &mut results).unwrap();
+        run(&mut Session::new(&mut bed, settings, &mut journal, &mut listener), &mut results).unwrap();
         results
     };
     let results = restart(&settings);
@@ -230,12 +230,12 @@ fn the_command_that_restarts_is_run_once_in_its_time() {
     assert!(results.missing[0].reason.contains("'exit 7' failed"), "{:?}", results.missing);
 }
 
-/// A rig that shows live numbers in each second of a trial, as rigs in real time do.
+/// A bed that shows live numbers in each second of a trial, as rigs in real time do.
 #[derive(Debug)]
-struct Watched(VirtualRig);
+struct Watched(VirtualTestBed);
 
-impl Rig for Watched {
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> ringway::Result<Trial> {
+impl TestBed for Watched {
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> ringway::Result<TrialResult> {
         for second in 1..order.duration_ps() / SECOND {
             assert!(watch(Live { since_ps: second * SECOND, ..Live::default() }));
         }

@@ -7,7 +7,7 @@ use crate::rfc2544::settings::{Settings, Test};
 use crate::trial::mix::Mix;
 use crate::trial::polled::Work;
 use crate::trial::rate::Load;
-use crate::trial::result::{Order, Trial};
+use crate::trial::result::{TrialResult, TrialSpec};
 use crate::trial::search::{Found, Measured, Reason, Step};
 
 /// Throughput of one frame size.
@@ -46,7 +46,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Throughput, S
             Step::Done(found) => break found,
             Step::Try { load, length_ps } => {
                 let order =
-                    Order::at(size, settings.maximum.rate(size).at(load), length_ps, settings.wait_ps);
+                    TrialSpec::at(size, settings.maximum.rate(size).at(load), length_ps, settings.wait_ps);
                 let trial = session.trial(Test::Throughput, Some(load), &order)?;
                 search.learn(&measured(load, length_ps, &trial));
                 trials += 1;
@@ -58,7 +58,7 @@ pub(super) fn run(session: &mut Session<'_>, size: &Mix) -> Result<Throughput, S
 }
 
 /// What a search learns of a trial; in integers, so that a journal that is read again says the same.
-fn measured(load: Load, length_ps: u64, trial: &Trial) -> Measured {
+fn measured(load: Load, length_ps: u64, trial: &TrialResult) -> Measured {
     let share = |frames: u64| {
         let part = u128::from(load.0) * u128::from(frames) / u128::from(trial.scheduled.max(1));
         Load((part as u32).max(1))

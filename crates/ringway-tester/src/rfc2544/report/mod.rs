@@ -157,7 +157,7 @@ impl Report {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rfc2544::device::{DeviceSpec, VirtualRig};
+    use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
     use crate::rfc2544::journal::Journal;
     use crate::rfc2544::measure;
     use crate::rfc2544::selftest::SelfTestAt;
@@ -202,10 +202,10 @@ pub(crate) mod tests {
         settings.sizes = vec![Mix::fixed(64), Mix::fixed(1518)];
         (settings.burst_repeats, settings.latency_repeats) = (2, 2);
         let device: DeviceSpec = format!("switch:pps={pps},buffer=100,latency=3us").parse().unwrap();
-        let mut rig = VirtualRig::new(device.clone(), settings.maximum.bits(), false);
+        let mut bed = VirtualTestBed::new(device.clone(), settings.maximum.bits(), false);
         let (mut results, mut journal) = (Results::default(), Journal::none());
         let mut listener = |_: &super::super::session::Event<'_>| true;
-        let mut session = Session::new(&mut rig, &settings, &mut journal, &mut listener);
+        let mut session = Session::new(&mut bed, &settings, &mut journal, &mut listener);
         let mut varied = Vec::new();
         measure::run_all(&mut session, &mut results, &mut varied).unwrap();
         let trials = session.into_records();

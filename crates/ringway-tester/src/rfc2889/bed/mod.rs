@@ -6,9 +6,9 @@ use std::time::Duration;
 use ringway::{Error, ErrorKind, OpenOptions, Port, Result};
 
 use super::run::{Station, lock_step, threads};
-use super::session::Rig;
-use super::traffic::{Flaw, Numbers, Order};
-use super::trial::{PortFault, Trial};
+use super::session::TestBed;
+use super::traffic::{Flaw, Numbers, TrialSpec};
+use super::trial::{PortFault, TrialResult};
 mod stations;
 use crate::ports::RealClock;
 use crate::rfc2544::bed::slept;
@@ -25,7 +25,7 @@ const SETTLE: Duration = Duration::from_millis(20);
 
 /// Ports, and how trials run over them.
 #[derive(Clone, Debug)]
-pub struct RigSpec {
+pub struct TestBedSpec {
     /// Their names.
     pub ports: Vec<String>,
     /// Slots of each ring; `None` for the backend's default.
@@ -40,7 +40,7 @@ pub struct RigSpec {
 
 /// Trials over several ports.
 #[derive(Debug)]
-pub struct RealRig {
+pub struct RealTestBed {
     /// Kept for their counters and links; their rings are in the stations.
     ports: Vec<Port>,
     stations: Stations,
@@ -55,12 +55,12 @@ enum Stations {
     Virtual(Vec<Station<Tx, Rx<VirtualClock>>>, VirtualClock),
 }
 
-impl RealRig {
+impl RealTestBed {
     /// Opens the ports.
     ///
     /// # Errors
     /// When one can't be opened, is named twice, or has no ring to send or to receive on.
-    pub fn open(spec: &RigSpec) -> Result<Self> {
+    pub fn open(spec: &TestBedSpec) -> Result<Self> {
         for (k, name) in spec.ports.iter().enumerate() {
             if spec.ports[..k].contains(name) {
                 return Err(Error::new(ErrorKind::Invalid, name, "the port is named twice")
@@ -132,7 +132,7 @@ fn downed(ports: &[Port]) -> Result<Option<usize>> {
 /// What has to be right before a trial: routes set, counters noted, ports announced, old frames out of the rings.
 fn prepare<C: Clock>(
     stations: &mut [Station<Tx, Rx<C>>],
-    order: &Order,
+    order: &TrialSpec,
     buf_size: u32,
     virtual_time: bool,
 ) -> Result<()> {
@@ -159,12 +159,12 @@ fn prepare<C: Clock>(
     Ok(())
 }
 
-impl Rig for RealRig {
+impl TestBed for RealTestBed {
     fn ports(&self) -> usize {
         self.ports.len()
     }
 
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult> {
         if let Some(k) = downed(&self.ports)? {
             let name = &self.ports[k].info().name;
             let e = Error::new(ErrorKind::LinkDown, name, "the link is down");

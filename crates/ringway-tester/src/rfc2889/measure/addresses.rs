@@ -11,7 +11,7 @@ use crate::rfc2544::session::Stop;
 use crate::rfc2889::bisect::Bisect;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::{Settings, Test};
-use crate::rfc2889::traffic::{Order, Route, Sender};
+use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Rate;
 use crate::trial::result::Length;
 
@@ -156,7 +156,7 @@ fn taught(session: &mut Session<'_>, test: Test, what: &str, n: u64, learning: R
 }
 
 /// `n` frames from one port; only the test port makes itself known before.
-fn frames(settings: &Settings, port: usize, route: Route, n: u64, rate: Rate) -> Order {
+fn frames(settings: &Settings, port: usize, route: Route, n: u64, rate: Rate) -> TrialSpec {
     let senders = vec![Sender { port, rate, length: Length::Frames(n), route }];
-    Order { announce: vec![TEST], exact: true, burst: 1, ..order(settings, SIZE, senders) }
+    TrialSpec { announce: vec![TEST], exact: true, burst: 1, ..order(settings, SIZE, senders) }
 }

@@ -6,7 +6,7 @@ use super::{ForwardingAt, at, line, order, rate, search};
 use crate::rfc2544::session::Stop;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
-use crate::rfc2889::traffic::{Order, Route, Sender};
+use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Load;
 use crate::trial::result::Length;
 use crate::trial::search::{Found, Reason};
@@ -57,7 +57,7 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Broadcast, Sto
     let full = session.trial(&at(Test::Broadcast, what, Load::MAX), &make(Load::MAX, settings.trial_ps))?;
     let (mut latency, mut ports) = (None, Vec::new());
     if let Some(load) = throughput {
-        let order = Order { latency: true, ..make(load, settings.trial_ps) };
+        let order = TrialSpec { latency: true, ..make(load, settings.trial_ps) };
         let trial = session.trial(&at(Test::Broadcast, "latency", load), &order)?;
         let receivers = trial.ports.iter().filter(|p| p.expected > 0);
         ports = receivers.map(|p| PortLatency { port: p.port, latency: p.latency.clone() }).collect();
@@ -78,7 +78,7 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Broadcast, Sto
     })
 }
 
-fn traffic(settings: &Settings, size: u32, load: Load, length_ps: u64) -> Order {
+fn traffic(settings: &Settings, size: u32, load: Load, length_ps: u64) -> TrialSpec {
     let sender = Sender {
         port: 0,
         rate: rate(settings, size, load),

@@ -11,7 +11,7 @@ use crate::rfc2544::session::Stop;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::Test;
 use crate::rfc2889::traffic::{Route, Sender};
-use crate::rfc2889::trial::{PortCounts, Trial};
+use crate::rfc2889::trial::{PortCounts, TrialResult};
 use crate::trial::rate::Load;
 use crate::trial::result::Length;
 
@@ -81,7 +81,7 @@ pub(super) fn run(session: &mut Session<'_>, size: u32) -> Result<Congestion, St
 }
 
 impl Congestion {
-    fn of(size: u32, trial: &Trial) -> Self {
+    fn of(size: u32, trial: &TrialResult) -> Self {
         let [uncongested, congested] = [UNCONGESTED, CONGESTED].map(|p| Destination::of(&trial.ports[p]));
         let held = trial.ports.iter().filter(|p| p.refused > 0).map(|p| p.scheduled - p.tx).sum();
         Self {

@@ -33,7 +33,7 @@ pub struct Errored {
 pub(super) fn run(session: &mut Session<'_>, flaw: Flaw) -> Result<Errored, Stop> {
     let settings = session.settings();
     let nothing = Errored { flaw, size: flaw.size(), impossible: None, sent: 0, forwarded: 0, right: false };
-    if let Err(why) = session.rig().can(flaw) {
+    if let Err(why) = session.bed().can(flaw) {
         return Ok(Errored { impossible: Some(why), ..nothing });
     }
     let load = Load(LOAD);

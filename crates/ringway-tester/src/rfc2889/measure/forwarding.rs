@@ -7,8 +7,8 @@ use crate::rfc2544::session::Stop;
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
-use crate::rfc2889::traffic::{Order, Route, Sender};
-use crate::rfc2889::trial::Trial;
+use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
+use crate::rfc2889::trial::TrialResult;
 use crate::trial::rate::Load;
 use crate::trial::result::Length;
 use crate::trial::search::{Found, Reason};
@@ -33,7 +33,7 @@ pub struct ForwardingAt {
 }
 
 impl ForwardingAt {
-    pub(super) fn of(load: Load, trial: &Trial) -> Self {
+    pub(super) fn of(load: Load, trial: &TrialResult) -> Self {
         Self {
             load,
             offered_fps: trial.offered_fps,
@@ -115,7 +115,7 @@ pub(super) fn run(session: &mut Session<'_>, pattern: Pattern, size: u32) -> Res
 }
 
 /// What all ports of a pattern send at a load.
-fn traffic(settings: &Settings, pattern: Pattern, size: u32, load: Load, length_ps: u64) -> Order {
+fn traffic(settings: &Settings, pattern: Pattern, size: u32, load: Load, length_ps: u64) -> TrialSpec {
     let rate = super::rate(settings, size, load).shared(pattern.sharing(settings.ports));
     let senders = pattern.senders(settings.ports).into_iter().map(|(port, to)| Sender {
         port,

@@ -18,8 +18,8 @@ pub use forwarding::{Forwarding, ForwardingAt};
 
 use super::session::{Purpose, Session};
 use super::settings::{Settings, Test};
-use super::traffic::{Order, Sender};
-use super::trial::Trial;
+use super::traffic::{Sender, TrialSpec};
+use super::trial::TrialResult;
 use crate::rfc2544::session::Stop;
 use crate::trial::rate::{Load, Rate};
 use crate::trial::search::{Found, Measured, Step};
@@ -130,8 +130,8 @@ fn line(settings: &Settings, size: u32) -> Rate {
 }
 
 /// A trial of these senders, with the settings' waits and bursts. All ports announce themselves.
-fn order(settings: &Settings, size: u32, senders: Vec<Sender>) -> Order {
-    Order {
+fn order(settings: &Settings, size: u32, senders: Vec<Sender>) -> TrialSpec {
+    TrialSpec {
         size,
         senders,
         burst: settings.burst,
@@ -156,7 +156,7 @@ fn search(
     session: &mut Session<'_>,
     test: Test,
     what: &str,
-    order: &dyn Fn(Load, u64) -> Order,
+    order: &dyn Fn(Load, u64) -> TrialSpec,
 ) -> Result<(Found, u64), Stop> {
     let before = session.trials();
     let mut search = session.settings().search.start();
@@ -172,7 +172,7 @@ fn search(
 }
 
 /// What a search learns of a trial, in integers.
-fn measured(load: Load, length_ps: u64, trial: &Trial) -> Measured {
+fn measured(load: Load, length_ps: u64, trial: &TrialResult) -> Measured {
     let share = |part: u64, whole: u64, of: Load| {
         Load(((u128::from(of.0) * u128::from(part) / u128::from(whole.max(1))) as u32).max(1))
     };

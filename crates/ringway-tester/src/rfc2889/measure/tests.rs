@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::rfc2544::settings::Maximum;
-use crate::rfc2889::model::{ModelRig, SwitchSpec};
+use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Event;
 use crate::rfc2889::traffic::Flaw;
@@ -32,10 +32,10 @@ fn measure(settings: &Settings, device: &str) -> Results {
     settings.check().unwrap();
     let spec: SwitchSpec = device.parse().unwrap();
     assert_eq!(spec.model().ports, settings.ports);
-    let mut rig = ModelRig::new(&spec, settings.maximum.bits(), settings.seed);
+    let mut bed = ModelTestBed::new(&spec, settings.maximum.bits(), settings.seed);
     let mut results = Results::default();
     let mut listener = |_: &Event<'_>| true;
-    let mut session = Session::new(&mut rig, settings, &mut listener);
+    let mut session = Session::new(&mut bed, settings, &mut listener);
     run(&mut session, &mut results).unwrap();
     results
 }
@@ -230,13 +230,13 @@ fn a_device_that_remembers_has_no_capacity() {
 #[test]
 fn the_user_can_end_it() {
     let settings = settings(&Test::ALL, 4);
-    let mut rig = ModelRig::new(&SwitchSpec::default(), Some(LINK), 1);
+    let mut bed = ModelTestBed::new(&SwitchSpec::default(), Some(LINK), 1);
     let (mut results, mut trials) = (Results::default(), 0);
     let mut listener = |event: &Event<'_>| {
         trials += u64::from(matches!(event, Event::Ended(_)));
         trials < 3
     };
-    let mut session = Session::new(&mut rig, &settings, &mut listener);
+    let mut session = Session::new(&mut bed, &settings, &mut listener);
     assert!(matches!(run(&mut session, &mut results), Err(Stop::Interrupted)));
     assert_eq!((session.trials(), results.forwarding.len(), results.congestion.len()), (3, 1, 0));
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::spec::{Model, Queueing};
 use super::table::Table;
-use crate::rfc2889::traffic::{Hop, Numbers, Order, Route};
+use crate::rfc2889::traffic::{Hop, Numbers, Route, TrialSpec};
 
 /// A frame on its way through the device.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ impl Switch {
     }
 
     /// A trial begins: nothing waits, but addresses are known.
-    pub(super) fn begin(&mut self, order: &Order, now_ps: u64) {
+    pub(super) fn begin(&mut self, order: &TrialSpec, now_ps: u64) {
         self.ports.fill(Port { link_ps: now_ps, busy_ps: now_ps, ..Port::default() });
         self.routes.fill(None);
         for sender in &order.senders {

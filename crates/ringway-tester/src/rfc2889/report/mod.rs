@@ -108,7 +108,7 @@ pub(super) mod tests {
     use super::*;
     use crate::rfc2544::settings::Maximum;
     use crate::rfc2889::measure;
-    use crate::rfc2889::model::{ModelRig, SwitchSpec};
+    use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
     use crate::rfc2889::session::Session;
     use crate::rfc2889::settings::Test;
     use crate::trial::rate::{MILLISECOND, SECOND};
@@ -129,10 +129,10 @@ pub(super) mod tests {
         };
         settings.search.goals[0].final_ps = 20 * MILLISECOND;
         settings.search.short_ps = 20 * MILLISECOND;
-        let mut rig = ModelRig::new(&spec, Some(100_000_000), 1);
+        let mut bed = ModelTestBed::new(&spec, Some(100_000_000), 1);
         let mut results = Results::default();
         let mut listener = |_: &crate::rfc2889::session::Event<'_>| true;
-        let mut session = Session::new(&mut rig, &settings, &mut listener);
+        let mut session = Session::new(&mut bed, &settings, &mut listener);
         measure::run(&mut session, &mut results).unwrap();
         let trials = session.into_records();
         Report {

@@ -8,9 +8,9 @@ use ringway::Result;
 use super::spec::SwitchSpec;
 use super::switch::Switch;
 use crate::rfc2889::run::{Station, lock_step};
-use crate::rfc2889::session::Rig;
-use crate::rfc2889::traffic::{Flaw, Numbers, Order};
-use crate::rfc2889::trial::Trial;
+use crate::rfc2889::session::TestBed;
+use crate::rfc2889::traffic::{Flaw, Numbers, TrialSpec};
+use crate::rfc2889::trial::TrialResult;
 use crate::trial::ledger::Ledger;
 use crate::trial::loops::{VirtualClock, Watch};
 use crate::trial::port::{RxPort, Train, TxPort};
@@ -63,14 +63,14 @@ impl RxPort for Rx {
 /// A modelled switch between the ports of a tester. What it learned stays from trial to trial, until it is too old by the virtual
 /// clock, on which pauses are over at once.
 #[derive(Debug)]
-pub struct ModelRig {
+pub struct ModelTestBed {
     switch: Rc<RefCell<Switch>>,
     stations: Vec<Station<Tx, Rx>>,
     numbers: Numbers,
     clock: VirtualClock,
 }
 
-impl ModelRig {
+impl ModelTestBed {
     /// Links of `bits` per second at all ports, or such that take no time.
     #[must_use]
     pub fn new(spec: &SwitchSpec, bits: Option<u64>, seed: u64) -> Self {
@@ -86,12 +86,12 @@ impl ModelRig {
     }
 }
 
-impl Rig for ModelRig {
+impl TestBed for ModelTestBed {
     fn ports(&self) -> usize {
         self.numbers.ports()
     }
 
-    fn run(&mut self, order: &Order, watch: &mut Watch<'_>) -> Result<Trial> {
+    fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> Result<TrialResult> {
         let peak = order.senders.iter().map(|s| order.schedule(s).peak()).fold(1e-3, f64::max);
         let fastest = if order.burst > 1 { peak.max(order.line.as_f64()) } else { peak };
         for station in &mut self.stations {
