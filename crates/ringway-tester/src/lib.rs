@@ -21,3 +21,8 @@ pub mod temporary;
 pub mod trial;
 
 pub use fault::Fault;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -387,7 +387,7 @@ pub(super) struct Sizes(pub(super) Vec<u32>);
 pub(super) struct Tests(pub(super) Vec<Test>);
 
 pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
-    let rfc = ringway_tester::rfc2544::settings::SIZES;
+    let rfc = ringway_tester::trial::maximum::SIZES;
     let mut all = Vec::new();
     for word in text.split(',') {
         match word.trim() {

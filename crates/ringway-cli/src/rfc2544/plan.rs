@@ -3,15 +3,16 @@
 use ringway_tester::dut::DutKind;
 use ringway_tester::rfc2544::bed::TestBedSpec;
 use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_tester::rfc2544::settings::{Maximum, Settings, Test};
+use ringway_tester::rfc2544::settings::{Settings, Test};
 use ringway_tester::trial::flow::Flows;
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::frame::Writer;
 use ringway_tester::trial::loops::Cpus;
+use ringway_tester::trial::maximum::Maximum;
 use ringway_tester::trial::mix::Mix;
 use ringway_tester::trial::rate::Load;
-use ringway_tester::trial::result::from_seconds;
 use ringway_tester::trial::search::{Preset, SearchKind, SearchPlan};
+use ringway_tester::trial::spec::from_seconds;
 use ringway_tester::trial::variant::{Modifier, Variant};
 
 use super::args::{Args, InnerDevice, ModifierName, PresetName, SearchName};

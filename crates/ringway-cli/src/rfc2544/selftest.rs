@@ -5,8 +5,8 @@ use ringway_engine::Signals;
 use ringway_tester::dut::{Backend, DutKind, DutSpec};
 use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::rfc2544::selftest::{self, SelfTest};
-use ringway_tester::rfc2544::session::Stop;
 use ringway_tester::rfc2544::settings::Settings;
+use ringway_tester::trial::stop::Stop;
 
 use super::dut::{Device, between};
 use crate::console::note;

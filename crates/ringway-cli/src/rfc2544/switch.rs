@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use ringway_engine::Signals;
 use ringway_lab::Conditions;
 use ringway_tester::ports::{RealClock, refuse};
-use ringway_tester::rfc2544::report::TimeKind;
-use ringway_tester::rfc2544::session::Stop;
+use ringway_tester::report::time::TimeKind;
 use ringway_tester::rfc2889::bed::{RealTestBed, TestBedSpec};
 use ringway_tester::rfc2889::measure::{self, Results};
 use ringway_tester::rfc2889::model::ModelTestBed;
@@ -16,6 +15,7 @@ use ringway_tester::rfc2889::pattern::MOST_PORTS;
 use ringway_tester::rfc2889::report::{Report, SCHEMA, csv, page, text};
 use ringway_tester::rfc2889::session::{Event, Record, Session, TestBed};
 use ringway_tester::rfc2889::settings::Settings;
+use ringway_tester::trial::stop::Stop;
 use serde_json::Value;
 
 use super::switch_args::SwitchArgs;

@@ -1,17 +1,17 @@
 //! Options of `ringway rfc2544 switch`, checked against each other.
 
 use ringway_tester::dut::{Dut, DutKind, DutSpec};
-use ringway_tester::rfc2544::settings::Maximum;
 use ringway_tester::rfc2889::bed::TestBedSpec;
 use ringway_tester::rfc2889::model::SwitchSpec;
 use ringway_tester::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::trial::flow::{FlowOrder, Flows};
 use ringway_tester::trial::format::Format;
 use ringway_tester::trial::loops::Cpus;
+use ringway_tester::trial::maximum::Maximum;
 use ringway_tester::trial::mix::Mix;
 use ringway_tester::trial::rate::{Load, SECOND};
-use ringway_tester::trial::result::from_seconds;
 use ringway_tester::trial::search::{SearchKind, SearchPlan};
+use ringway_tester::trial::spec::from_seconds;
 
 use super::args::PresetName;
 use super::dut::{self, Device};

@@ -4,12 +4,10 @@
 use std::env;
 use std::fmt::Write;
 
+use super::kind::DutKind;
 use super::place::Place;
-use super::{DutKind, DutSpec};
+use super::spec::DutSpec;
 use crate::Fault;
-
-/// Most filters of a device.
-pub const MOST_FILTERS: u32 = 1000;
 
 /// Installs the filters that were asked for, if any.
 pub(super) fn install(kind: DutKind, spec: &DutSpec, place: &Place) -> Result<(), Fault> {

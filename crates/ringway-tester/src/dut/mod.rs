@@ -15,12 +15,14 @@
 //!
 //! Everything goes away with the [`Dut`]. What a killed owner left is removed when the next one is started.
 
+mod backend;
 mod bridge;
 mod filters;
 mod kind;
 mod openvswitch;
 mod place;
 mod router;
+mod spec;
 #[cfg(test)]
 mod tests;
 
@@ -35,38 +37,12 @@ use super::temporary::TemporarySwitch;
 use crate::Fault;
 use ringway_lab::LabError;
 
+pub use backend::Backend;
 pub use bridge::LinuxBridge;
-pub use filters::MOST_FILTERS;
-pub use kind::{Backend, DutKind};
+pub use kind::DutKind;
 pub use openvswitch::OvsUserspace;
 use place::Place;
-
-/// Most ports of a device.
-pub const MOST_PORTS: usize = 8;
-
-/// How a device is set up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DutSpec {
-    /// Ports: 2 to [`MOST_PORTS`] of bridges and switches, 2 of all others.
-    pub ports: usize,
-    /// How the tester attaches to its ends of the links.
-    pub backend: Backend,
-    /// Routers forward IPv6 too; filters are those of IPv6.
-    pub ipv6: bool,
-    /// Longest packet that the links carry, bytes without Ethernet header.
-    pub mtu: u32,
-    /// Packet filters that each frame has to pass, of which the last matches (RFC 2544, 11.4): 0 to [`MOST_FILTERS`].
-    pub filters: u32,
-    /// CPU of devices that are processes; `None` for the last one.
-    pub cpu: Option<usize>,
-}
-
-impl Default for DutSpec {
-    /// Two ports on `ebpf:`, packets of 1500 bytes, IPv4, no filters.
-    fn default() -> Self {
-        Self { ports: 2, backend: Backend::Ebpf, ipv6: false, mtu: 1500, filters: 0, cpu: None }
-    }
-}
+pub use spec::{DutSpec, MOST_FILTERS, MOST_PORTS};
 
 /// A device at work, with the links that lead to it.
 ///
@@ -74,7 +50,7 @@ impl Default for DutSpec {
 ///
 /// ```no_run
 /// use ringway_tester::dut::{Dut, DutKind, DutSpec};
-/// use crate::Fault;
+/// use ringway_tester::Fault;
 /// let dut = Dut::start(DutKind::LinuxBridge, &DutSpec { ports: 4, ..DutSpec::default() })?;
 /// let names: Vec<&str> = dut.ports().iter().map(String::as_str).collect();
 /// let ports = dut.run(|| Ok::<_, Fault>(ringway::OpenOptions::new().open_all(&names)?))?;

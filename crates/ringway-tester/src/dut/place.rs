@@ -2,8 +2,10 @@
 
 use ringway_wire::MacAddr;
 
+use super::backend::Backend;
+use super::kind::DutKind;
 use super::router;
-use super::{Backend, DutKind, DutSpec};
+use super::spec::DutSpec;
 use crate::Fault;
 use ringway_lab::Lab;
 

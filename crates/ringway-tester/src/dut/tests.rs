@@ -10,7 +10,7 @@ use crate::trial::format::Format;
 use crate::trial::loops::Cpus;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{MILLISECOND, Rate};
-use crate::trial::result::TrialSpec;
+use crate::trial::spec::TrialSpec;
 use ringway_lab::{is_root, labs};
 
 /// Jumbo frames of 9216 bytes.

@@ -6,6 +6,7 @@ pub(crate) mod management;
 pub(crate) mod neighbour;
 pub(crate) mod outbox;
 pub(crate) mod rings;
+pub(crate) mod sleep;
 pub(crate) mod tsc;
 
 pub use announce::MOST_ANNOUNCED;

@@ -11,3 +11,5 @@ pub mod check;
 pub mod page;
 pub(crate) mod plot;
 pub(crate) mod scale;
+pub(crate) mod text;
+pub mod time;

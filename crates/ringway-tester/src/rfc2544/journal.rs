@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::Record;
 use super::settings::{Settings, Test};
-use crate::trial::result::TrialSpec;
+use crate::trial::spec::TrialSpec;
 
 /// First line of a journal.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

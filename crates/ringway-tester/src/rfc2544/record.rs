@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::{TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
+use crate::trial::spec::TrialSpec;
 
 /// A trial and what it was for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,12 +6,15 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Results;
-use super::session::{Stop, TestBed};
+use super::session::TestBed;
 use super::settings::Settings;
+use crate::trial::fault::TesterFault;
 use crate::trial::mix::Mix;
 use crate::trial::pauses::Pauses;
 use crate::trial::rate::{MILLISECOND, Rate, SECOND};
-use crate::trial::result::{Fault, TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
+use crate::trial::spec::TrialSpec;
+use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Share of the tester's own limit above which a result is flagged.
@@ -61,7 +64,7 @@ pub struct SelfTestAt {
     /// Its latency, first bit to first bit: nothing shorter can be told.
     pub latency: LatencySummary,
     /// What was wrong with the slow stream each time that it was tried; nothing when it is sound.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<TesterFault>,
     /// The device's throughput as a share of the limit, if there is one.
     pub throughput_share: Option<f64>,
     /// The share is above [`NEAR`].
@@ -182,8 +185,8 @@ mod tests {
     use super::*;
     use crate::rfc2544::device::VirtualTestBed;
     use crate::rfc2544::report::tests::report;
-    use crate::rfc2544::settings::Maximum;
     use crate::trial::loops::{Live, Watch};
+    use crate::trial::maximum::Maximum;
 
     /// A modelled device that listens to who wants it to end.
     #[derive(Debug)]
@@ -193,7 +196,7 @@ mod tests {
         fn run(&mut self, order: &TrialSpec, watch: &mut Watch<'_>) -> ringway::Result<TrialResult> {
             let mut trial = self.0.run(order, watch)?;
             if !watch(Live::default()) {
-                trial.faults.push(Fault::Interrupted);
+                trial.faults.push(TesterFault::Interrupted);
             }
             Ok(trial)
         }

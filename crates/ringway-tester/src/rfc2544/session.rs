@@ -1,17 +1,20 @@
 //! Running trials one after the other: repeats of invalid ones, pauses, the journal, events.
 
+use crate::trial::stop::Stop;
 use std::fmt;
 
-use ringway::{Error, Result};
+use ringway::Result;
 
 use super::journal::Journal;
 use super::record::Record;
 use super::settings::{Settings, Test};
 use super::updates::{SETTLE_PS, Updates};
+use crate::trial::fault::TesterFault;
 use crate::trial::loops::{Live, Watch};
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
-use crate::trial::result::{Fault, TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
+use crate::trial::spec::TrialSpec;
 use crate::trial::variant::{Modifier, Variant};
 
 /// What trials run on: ports or a model.
@@ -52,35 +55,6 @@ pub enum Event<'a> {
 
 /// Called with events; false ends the benchmark.
 pub type Listener<'a> = dyn FnMut(&Event<'_>) -> bool + 'a;
-
-/// Why a benchmark ended early.
-#[derive(Debug)]
-pub enum Stop {
-    /// The user ended it.
-    Interrupted,
-    /// A port failed.
-    Port(Error),
-    /// Trials stayed invalid.
-    Unreliable(String),
-    /// The journal can't be written.
-    Journal(String),
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interrupted => f.write_str("interrupted"),
-            Self::Port(e) => e.fmt(f),
-            Self::Unreliable(why) | Self::Journal(why) => f.write_str(why),
-        }
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(e: Error) -> Self {
-        Self::Port(e)
-    }
-}
 
 /// Runs the trials of a benchmark.
 pub struct Session<'a> {
@@ -224,7 +198,7 @@ impl<'a> Session<'a> {
         }
         let fault = self.records.last().and_then(|r| r.trial.faults.first());
         let why = fault.map(ToString::to_string).unwrap_or_default();
-        let cure = fault.and_then(Fault::cure).map_or_else(String::new, |cure| format!("; {cure}"));
+        let cure = fault.and_then(TesterFault::cure).map_or_else(String::new, |cure| format!("; {cure}"));
         let times = self.settings.retries + 1;
         Err(Stop::Unreliable(format!("{times} trials in a row were invalid: {why}{cure}")))
     }

@@ -8,19 +8,23 @@ use ringway::Result;
 use super::device::{DeviceSpec, VirtualTestBed};
 use super::journal::Journal;
 use super::measure::{self, Results};
-use super::session::{Event, Session, Stop, TestBed};
-use super::settings::{Maximum, Settings, Test};
+use super::session::{Event, Session, TestBed};
+use super::settings::{Settings, Test};
+use crate::trial::fault::TesterFault;
 use crate::trial::loops::Watch;
+use crate::trial::maximum::Maximum;
 use crate::trial::mix::Mix;
 use crate::trial::rate::SECOND;
-use crate::trial::result::{Fault, TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
+use crate::trial::spec::TrialSpec;
+use crate::trial::stop::Stop;
 
 /// A bed that counts its trials and spoils some.
 #[derive(Debug)]
 struct Spoilt {
     inner: VirtualTestBed,
     runs: u64,
-    faults: Vec<(u64, Fault)>,
+    faults: Vec<(u64, TesterFault)>,
 }
 
 impl TestBed for Spoilt {
@@ -37,7 +41,7 @@ impl TestBed for Spoilt {
     }
 }
 
-fn bed(faults: Vec<(u64, Fault)>) -> Spoilt {
+fn bed(faults: Vec<(u64, TesterFault)>) -> Spoilt {
     let device: DeviceSpec = "switch:pps=700k,buffer=50".parse().unwrap();
     Spoilt { inner: VirtualTestBed::new(device, Some(1_000_000_000), false), runs: 0, faults }
 }
@@ -67,7 +71,7 @@ fn run(
     (results, end, records)
 }
 
-const STALL: Fault = Fault::Stalled { times: 1, longest_ns: 5_000_000, allowed_ns: 1_000_000 };
+const STALL: TesterFault = TesterFault::Stalled { times: 1, longest_ns: 5_000_000, allowed_ns: 1_000_000 };
 
 #[test]
 fn invalid_trials_are_repeated_and_change_nothing() {
@@ -76,8 +80,8 @@ fn invalid_trials_are_repeated_and_change_nothing() {
     let faults = vec![
         (1, STALL),
         (4, STALL),
-        (5, Fault::Overrun { frames: 3 }),
-        (9, Fault::Short { frames: 9, allowed: 0 }),
+        (5, TesterFault::Overrun { frames: 3 }),
+        (9, TesterFault::Short { frames: 9, allowed: 0 }),
     ];
     let (disturbed, end, more) = run(&mut bed(faults), &settings(), &mut Journal::none(), u64::MAX);
     assert!(end.is_ok());
@@ -105,8 +109,8 @@ fn a_tester_that_stays_disturbed_gives_no_result() {
 fn trials_that_stay_short_are_used_where_what_was_sent_counts() {
     let settings =
         Settings { tests: vec![Test::Latency], latency_ps: SECOND, latency_repeats: 1, ..settings() };
-    let short = |n| (n, Fault::Short { frames: 9, allowed: 0 });
-    let trials = |tests: Vec<Test>, faults: Vec<(u64, Fault)>| {
+    let short = |n| (n, TesterFault::Short { frames: 9, allowed: 0 });
+    let trials = |tests: Vec<Test>, faults: Vec<(u64, TesterFault)>| {
         let settings = Settings { tests, ..settings.clone() };
         run(&mut bed(faults), &settings, &mut Journal::none(), u64::MAX).0
     };

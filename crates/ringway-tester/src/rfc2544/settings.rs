@@ -1,11 +1,13 @@
 //! What a benchmark is to do, as plain data: from the command line, from a file, in the report.
 
+use crate::trial::maximum::Maximum;
+use crate::trial::maximum::SIZES;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::trial::mix::Mix;
-use crate::trial::rate::{Load, Rate, SECOND};
+use crate::trial::rate::{Load, SECOND};
 use crate::trial::schedule::CATCH_UP;
 use crate::trial::search::{Preset, SearchKind, SearchPlan};
 use crate::trial::variant::Variant;
@@ -60,42 +62,6 @@ impl Test {
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// The rate that loads are shares of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Maximum {
-    /// Line rate of a link of so many bits a second.
-    Link(u64),
-    /// Frames a second, for ports without a speed.
-    Pps(u64),
-}
-
-impl Maximum {
-    /// Units of the mix a second.
-    #[must_use]
-    pub fn rate(self, mix: &Mix) -> Rate {
-        match self {
-            Self::Link(bits) => mix.line(bits),
-            Self::Pps(pps) => mix.pps(pps),
-        }
-    }
-
-    /// Frames a second.
-    #[must_use]
-    pub fn fps(self, mix: &Mix) -> f64 {
-        self.rate(mix).as_f64() / mix.units_per_frame()
-    }
-
-    /// Speed of the link, if there is one.
-    #[must_use]
-    pub fn bits(self) -> Option<u64> {
-        match self {
-            Self::Link(bits) => Some(bits),
-            Self::Pps(_) => None,
-        }
     }
 }
 
@@ -154,9 +120,6 @@ pub struct Settings {
     /// Start of all that is drawn at random.
     pub seed: u64,
 }
-
-/// Frame sizes of RFC 2544, 9.1.
-pub const SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
 
 impl Settings {
     /// What RFC 2544 asks for, with ports of this maximum rate.

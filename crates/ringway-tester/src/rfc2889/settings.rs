@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::pattern::Pattern;
 use super::traffic::MOST_HOSTS;
-use crate::rfc2544::settings::{Maximum, SIZES};
 use crate::trial::ledger::seconds;
+use crate::trial::maximum::{Maximum, SIZES};
 use crate::trial::rate::{Load, SECOND};
 use crate::trial::schedule::CATCH_UP;
 use crate::trial::search::{Preset, SearchKind, SearchPlan};

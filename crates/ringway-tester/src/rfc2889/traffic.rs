@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::trial::flow::{FlowOrder, Flows, MAX_FLOWS};
 use crate::trial::mix::Mix;
 use crate::trial::rate::Rate;
-use crate::trial::result::Length;
 use crate::trial::schedule::Schedule;
+use crate::trial::spec::Length;
 
 /// Bytes of a MAC address.
 pub type Mac = [u8; 6];

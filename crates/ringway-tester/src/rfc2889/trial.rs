@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::traffic::{Numbers, TrialSpec};
 use crate::trial::collect::Collected;
+use crate::trial::conclude::offered;
+use crate::trial::fault::TesterFault;
 use crate::trial::ledger::{Ledger, Received, seconds};
 use crate::trial::pauses::Pauses;
 use crate::trial::rate::{MICROSECOND, loss_ppm};
-use crate::trial::result::{Fault, Verdict, offered};
+use crate::trial::result::Verdict;
 use crate::trial::transmit::Departures;
 use ringway_traffic::latency::{Latencies, LatencySummary};
 
@@ -46,7 +48,7 @@ pub struct PortFault {
     /// Port, from 0; none for all.
     pub port: Option<usize>,
     /// What.
-    pub fault: Fault,
+    pub fault: TesterFault,
 }
 
 impl fmt::Display for PortFault {
@@ -111,13 +113,13 @@ impl TrialResult {
     /// Whether the only fault is that fewer frames left than asked for: the tester is at its limit.
     #[must_use]
     pub fn only_short(&self) -> bool {
-        !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f.fault, Fault::Short { .. }))
+        !self.faults.is_empty() && self.faults.iter().all(|f| matches!(f.fault, TesterFault::Short { .. }))
     }
 
     /// Whether the user ended it.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        self.faults.iter().any(|f| f.fault == Fault::Interrupted)
+        self.faults.iter().any(|f| f.fault == TesterFault::Interrupted)
     }
 }
 
@@ -155,7 +157,7 @@ pub(super) fn conclude(
             // With flow control a port that did not take frames says something about the device.
             let held = order.held && s.refused > 0;
             if s.departures.short > allowed && !interrupted && !held {
-                let fault = Fault::Short { frames: s.departures.short, allowed };
+                let fault = TesterFault::Short { frames: s.departures.short, allowed };
                 trial.faults.push(PortFault { port: Some(port), fault });
             }
         }
@@ -171,7 +173,7 @@ pub(super) fn conclude(
         trial.add(p);
     }
     if interrupted {
-        trial.faults.push(PortFault { port: None, fault: Fault::Interrupted });
+        trial.faults.push(PortFault { port: None, fault: TesterFault::Interrupted });
     }
     trial.intended_fps = trial.scheduled as f64 / over;
     trial.forwarded_fps = trial.rx as f64 / over;
@@ -204,20 +206,20 @@ impl TrialResult {
 }
 
 /// Faults of the tester where a port received.
-fn faults(p: &PortCounts, c: &Collected) -> Vec<Fault> {
+fn faults(p: &PortCounts, c: &Collected) -> Vec<TesterFault> {
     let mut faults = Vec::new();
     if c.pauses.too_long > 0 {
         let (longest_ns, allowed_ns) = (c.pauses.longest_ns, c.slack_ps / 1000);
-        faults.push(Fault::Stalled { times: c.pauses.too_long, longest_ns, allowed_ns });
+        faults.push(TesterFault::Stalled { times: c.pauses.too_long, longest_ns, allowed_ns });
     }
     if p.received.late > 0 {
-        faults.push(Fault::Late { frames: p.received.late });
+        faults.push(TesterFault::Late { frames: p.received.late });
     }
     if c.dropped > 0 {
-        faults.push(Fault::Overrun { frames: c.dropped });
+        faults.push(TesterFault::Overrun { frames: c.dropped });
     }
     if p.rx > p.expected {
-        faults.push(Fault::Excess { frames: p.rx - p.expected });
+        faults.push(TesterFault::Excess { frames: p.rx - p.expected });
     }
     faults
 }

@@ -12,10 +12,12 @@ use ringway::Result;
 use super::collect::{Collector, Span};
 use super::port::{Clock, RxPort, TxPort};
 use super::rate::MILLISECOND;
-use super::result::{LoopEnds, TrialResult, TrialSpec, conclude};
+use super::result::TrialResult;
 use super::schedule::Schedule;
 use super::transmit::{Flight, Transmitter};
+use crate::trial::conclude::{LoopEnds, conclude};
 use crate::trial::polled::{Polled, Work};
+use crate::trial::spec::TrialSpec;
 use ringway_engine::affinity;
 
 /// One direction: frames of a stream go from `tx` to `rx`.

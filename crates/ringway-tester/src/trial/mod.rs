@@ -10,11 +10,14 @@
 //! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
 //! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
 //! | [`polled`] | devices of this process, which the tester polls |
-//! | [`result`] | what is asked, what was counted, and the verdict: pass, fail or invalid |
+//! | [`spec`], [`result`], [`fault`] | what a trial is to do, what it counted, and why it says nothing about the device |
+//! | [`maximum`], [`stop`] | the rate that loads are shares of; why a benchmark ended early |
 //! | [`search`] | the highest load that a device carries: state machines |
 
 pub(crate) mod collect;
 pub(crate) mod command;
+pub(crate) mod conclude;
+pub mod fault;
 pub mod flow;
 pub mod format;
 pub mod frame;
@@ -22,6 +25,7 @@ pub(crate) mod frames;
 pub mod ledger;
 pub mod loops;
 pub mod marks;
+pub mod maximum;
 pub mod mix;
 pub mod pauses;
 pub mod polled;
@@ -30,6 +34,9 @@ pub mod rate;
 pub mod result;
 pub mod schedule;
 pub mod search;
+pub mod spec;
+pub mod stop;
 mod template;
 pub(crate) mod transmit;
 pub mod variant;
+pub(crate) mod words;

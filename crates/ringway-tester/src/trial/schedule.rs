@@ -22,7 +22,7 @@ struct Stretch {
 /// the recovery test has two.
 ///
 /// ```
-/// use ringway_tester::rfc2544::{mix::Mix, rate::{Rate, SECOND}, schedule::Schedule};
+/// use ringway_tester::trial::{mix::Mix, rate::{Rate, SECOND}, schedule::Schedule};
 /// let mut schedule = Schedule::new(Mix::fixed(64));
 /// schedule.push(Rate::line(1_000_000_000, 64), SECOND / 1000);
 /// assert_eq!(schedule.frames(), 1489); // ceil(1488.09...)

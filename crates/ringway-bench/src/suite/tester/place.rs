@@ -12,7 +12,8 @@ use ringway_tester::trial::format::Format;
 use ringway_tester::trial::loops::Cpus;
 use ringway_tester::trial::mix::Mix;
 use ringway_tester::trial::rate::{MILLISECOND, Rate};
-use ringway_tester::trial::result::{TrialResult, TrialSpec, from_seconds};
+use ringway_tester::trial::result::TrialResult;
+use ringway_tester::trial::spec::{TrialSpec, from_seconds};
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;

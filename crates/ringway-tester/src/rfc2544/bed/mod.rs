@@ -3,9 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use crate::ports::sleep::slept;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
 
@@ -16,14 +15,16 @@ use crate::ports::neighbour::Side;
 use crate::ports::outbox::Outbox;
 use crate::ports::rings::{RealRx, RealTx, own_drops};
 use crate::ports::tsc::RealClock;
+use crate::trial::fault::TesterFault;
 use crate::trial::format::{FCS, Format};
 use crate::trial::frames::{Frames, Query};
 use crate::trial::loops::{Cpus, Direction, VirtualClock, Watch, lock_step_with, threads};
 use crate::trial::polled::{Polled, beside};
 use crate::trial::port::{Clock, RxPort};
 use crate::trial::rate::SECOND;
-use crate::trial::result::{Fault, TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
 use crate::trial::schedule::BURST;
+use crate::trial::spec::TrialSpec;
 use crate::trial::variant::{Modifier, Variant};
 
 /// Ports and what is sent over them.
@@ -182,19 +183,6 @@ impl RealTestBed {
             Lanes::Real(..) => None,
         }
     }
-}
-
-/// Sleeps for `ps`; false when `go_on` said no meanwhile.
-pub(crate) fn slept(ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
-    let end = Instant::now() + Duration::from_nanos(ps / 1000);
-    while go_on() {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return true;
-        }
-        thread::sleep(left.min(Duration::from_millis(50)));
-    }
-    false
 }
 
 /// The first port whose link is down.
@@ -365,8 +353,8 @@ impl TestBed for RealTestBed {
             extra.received = answers;
         }
         if let Some(port) = downed(&self.ports)?.filter(|_| !may_fall) {
-            trial.faults.retain(|fault| *fault != Fault::Interrupted);
-            trial.faults.push(Fault::LinkDown { port });
+            trial.faults.retain(|fault| *fault != TesterFault::Interrupted);
+            trial.faults.push(TesterFault::LinkDown { port });
         }
         Ok(trial)
     }

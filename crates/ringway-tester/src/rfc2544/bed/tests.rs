@@ -9,6 +9,7 @@ use ringway::{DropReason, Result};
 use super::{RealTestBed, TestBedSpec};
 use crate::rfc2544::device::{DeviceSpec, direction};
 use crate::rfc2544::session::TestBed;
+use crate::trial::fault::TesterFault;
 use crate::trial::flow::{FlowOrder, Flows};
 use crate::trial::format::Format;
 use crate::trial::ledger::Ledger;
@@ -16,8 +17,9 @@ use crate::trial::loops::{Cpus, Direction, VirtualClock, lock_step, threads};
 use crate::trial::mix::Mix;
 use crate::trial::port::{Clock, RxPort, Train, TxPort};
 use crate::trial::rate::{MICROSECOND, MILLISECOND, Rate};
-use crate::trial::result::{Extra, Fault, TrialResult, TrialSpec, Verdict};
+use crate::trial::result::{Extra, TrialResult, Verdict};
 use crate::trial::schedule::BURST;
+use crate::trial::spec::TrialSpec;
 use crate::trial::variant::{Modifier, Variant};
 
 fn bed(tx: &str, rx: &str, virtual_time: bool, change: impl Fn(&mut TestBedSpec)) -> RealTestBed {
@@ -146,7 +148,7 @@ fn a_trial_in_real_time_counts_and_stamps() {
     let trial = (0..100).map(|_| run(&mut bed, &order)).find(|trial| trial.rx > 0).unwrap();
     assert_eq!(trial.scheduled, 1000);
     // More than is known to have left may come when the sender was held up at the very end.
-    let excess = trial.faults.iter().any(|f| matches!(f, Fault::Excess { .. }));
+    let excess = trial.faults.iter().any(|f| matches!(f, TesterFault::Excess { .. }));
     assert!(trial.tx == trial.rx + trial.lost || excess, "{trial:?}");
     assert_eq!(trial.received.negative, 0);
     assert!(trial.latency.count == trial.rx && trial.latency.min_ns > 0, "{trial:?}");
@@ -234,7 +236,7 @@ fn stalled(which: Thread, pps: u64, at_us: u64, pause: Duration, before: bool) -
     (directions[0].tx.paused || directions[0].rx.paused).then_some(trial)
 }
 
-fn has(trial: &TrialResult, of: impl Fn(&Fault) -> bool) -> bool {
+fn has(trial: &TrialResult, of: impl Fn(&TesterFault) -> bool) -> bool {
     trial.faults.iter().any(of)
 }
 
@@ -249,7 +251,7 @@ proptest! {
         let Some(trial) = stalled(Thread::Receiver, 300_000, at_us, STALL, before) else { return Ok(()) };
         prop_assert_eq!(trial.verdict(1_000_000), Verdict::Invalid, "{:?}", trial);
         // Unless the sender was held up for so long that nothing was left to be lost.
-        let known = has(&trial, |f| matches!(f, Fault::Short { .. } | Fault::Stalled { .. }));
+        let known = has(&trial, |f| matches!(f, TesterFault::Short { .. } | TesterFault::Stalled { .. }));
         prop_assert!(known, "{:?}", trial.faults);
     }
 
@@ -257,7 +259,7 @@ proptest! {
     #[test]
     fn stalls_of_the_sending_thread_are_always_noticed(at_us in 0u64..44_000, before: bool) {
         let Some(trial) = stalled(Thread::Sender, 300_000, at_us, STALL, before) else { return Ok(()) };
-        prop_assert!(has(&trial, |f| matches!(f, Fault::Short { .. })), "{:?}", trial);
+        prop_assert!(has(&trial, |f| matches!(f, TesterFault::Short { .. })), "{:?}", trial);
     }
 
     /// At 10,000 frames a second a sender makes up for the 50 that were due, and a ring has room for them: that alone is no fault,
@@ -269,7 +271,7 @@ proptest! {
         let pauses = if sender { &trial.tx_pauses } else { &trial.rx_pauses };
         prop_assert!(pauses.longest_ns >= 5_000_000, "{:?}", trial);
         // Unless the machine held the receiver up for longer than its ring lasts.
-        let stood_still = has(&trial, |f| matches!(f, Fault::Stalled { .. }));
+        let stood_still = has(&trial, |f| matches!(f, TesterFault::Stalled { .. }));
         prop_assert!(!stood_still || trial.rx_pauses.longest_ns > 100_000_000, "{:?}", trial);
         if trial.faults.is_empty() {
             prop_assert_eq!((trial.tx, trial.lost), (500, 0));

@@ -5,7 +5,8 @@ use ringway::{Error, ErrorKind, Result};
 use super::{DeviceSpec, direction};
 use crate::rfc2544::session::TestBed;
 use crate::trial::loops::{VirtualClock, Watch, lock_step};
-use crate::trial::result::{TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
+use crate::trial::spec::TrialSpec;
 
 /// A modelled device between two virtual ports, anew for each trial: pauses are over at once, and results depend on nothing but
 /// the order.

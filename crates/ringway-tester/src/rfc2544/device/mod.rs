@@ -24,8 +24,7 @@ pub use bed::VirtualTestBed;
 pub use inbox::Inbox;
 pub use link::Link;
 pub use router::{Router, RouterSpec};
-pub(crate) use spec::positive;
-pub use spec::{DeviceSpec, time};
+pub use spec::DeviceSpec;
 pub use switch::{Switch, SwitchSpec};
 
 use crate::trial::ledger::Ledger;
@@ -71,7 +70,7 @@ pub struct VirtualRx {
 /// ```
 /// use ringway_tester::rfc2544::device::{Link, direction};
 /// use ringway_tester::trial::loops::{VirtualClock, lock_step};
-/// use ringway_tester::rfc2544::{mix::Mix, rate::{Rate, SECOND}, trial::TrialSpec};
+/// use ringway_tester::trial::{mix::Mix, rate::{Rate, SECOND}, spec::TrialSpec};
 ///
 /// let mix = Mix::fixed(64);
 /// let mut directions = [direction(Box::new(Link::new(1_000_000)), &mix, 0)];

@@ -16,9 +16,9 @@ use ringway_fwd::router::{Engine, Heartbeat, Interface, Interfaces, Readers};
 use ringway_router::user::Path as Loop;
 use ringway_wire::MacAddr;
 
-use super::spec::positive;
 use crate::trial::format::{v4, v6};
 use crate::trial::polled::Polled;
+use crate::trial::words::positive;
 use ringway_traffic::number::count;
 
 /// Most routes beside those of the test blocks.
@@ -229,12 +229,14 @@ mod tests {
     use super::*;
     use crate::rfc2544::bed::{RealTestBed, TestBedSpec};
     use crate::rfc2544::session::TestBed;
+    use crate::trial::fault::TesterFault;
     use crate::trial::flow::{FlowOrder, Flows};
     use crate::trial::format::Format;
     use crate::trial::loops::Cpus;
     use crate::trial::mix::Mix;
     use crate::trial::rate::{MILLISECOND, Rate};
-    use crate::trial::result::{Extra, Fault, TrialResult, TrialSpec};
+    use crate::trial::result::{Extra, TrialResult};
+    use crate::trial::spec::TrialSpec;
     use crate::trial::variant::{Modifier, Variant};
 
     const TESTER: [MacAddr; 2] = [MacAddr([2, 0x52, 0x57, 0, 0, 1]), MacAddr([2, 0x52, 0x57, 0, 0, 2])];
@@ -337,7 +339,7 @@ mod tests {
         let device = trial.device.unwrap();
         assert!(device.frames > 0 && device.frames <= 1001 && device.busy_ns > 0, "{device:?}");
         // More than is known to have left may come when the sender was held up at the very end.
-        let excess = trial.faults.iter().any(|f| matches!(f, Fault::Excess { .. }));
+        let excess = trial.faults.iter().any(|f| matches!(f, TesterFault::Excess { .. }));
         assert!(trial.tx == trial.rx + trial.lost || excess, "{trial:?}");
         if trial.faults.is_empty() {
             assert_eq!(device.frames, 1001, "with the announcement");

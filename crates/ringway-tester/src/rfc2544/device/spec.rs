@@ -1,12 +1,14 @@
 //! Modelled devices by name.
 
+use crate::trial::words::positive;
+use crate::trial::words::time;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Device, Link, Switch, SwitchSpec};
-use crate::trial::rate::{MICROSECOND, MILLISECOND, SECOND};
+use crate::trial::rate::{MICROSECOND, SECOND};
 use ringway_traffic::number::{bits, count, frames};
 
 /// A modelled device, written `link[:delay=1us]` or
@@ -146,34 +148,4 @@ fn switch(options: &[(&str, &str)]) -> Result<Kind, String> {
         }
     }
     Ok(Kind::Switch(spec))
-}
-
-/// A number above 0 that a model can work with, read by `read`.
-pub(crate) fn positive(text: &str, read: impl Fn(&str) -> Result<u64, String>) -> Result<u64, String> {
-    let n = read(text).map_err(|accepted| format!("'{text}' is no number; {accepted}"))?;
-    if (1..=MOST).contains(&n) { Ok(n) } else { Err(format!("'{text}' is not between 1 and 1000G")) }
-}
-
-/// Largest number in the description of a model.
-const MOST: u64 = 1_000_000_000_000;
-
-/// A time with its unit, in picoseconds: `5us`, `1.5ms`, `20s`.
-///
-/// # Errors
-/// When it is no number with a unit, or longer than a day.
-pub fn time(text: &str) -> Result<u64, String> {
-    let at = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
-    let unit = match &text[at..] {
-        "ns" => 1000,
-        "us" => MICROSECOND,
-        "ms" => MILLISECOND,
-        "s" => SECOND,
-        _ => 0,
-    };
-    match text[..at].parse::<f64>() {
-        Ok(n) if unit > 0 && (0.0..=86_400.0 * SECOND as f64).contains(&(n * unit as f64)) => {
-            Ok((n * unit as f64).round() as u64)
-        }
-        _ => Err(format!("'{text}' is no time; accepted: NUMBER and ns, us, ms or s")),
-    }
 }

@@ -9,8 +9,9 @@ use crate::trial::ledger::Ledger;
 use crate::trial::loops::{VirtualClock, lock_step};
 use crate::trial::mix::Mix;
 use crate::trial::rate::{MICROSECOND, MILLISECOND, Rate, SECOND};
-use crate::trial::result::{Leg, Length, TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
 use crate::trial::schedule::{CATCH_UP, Schedule};
+use crate::trial::spec::{Leg, Length, TrialSpec};
 use crate::trial::variant::Variant;
 
 /// The obvious device: a list of the frames that are in it.

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spread;
-use crate::rfc2544::session::{Session, Stop};
+use super::spread::Spread;
+use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, Rate};
-use crate::trial::result::{StreamCounts, TrialResult, TrialSpec};
+use crate::trial::result::{StreamCounts, TrialResult};
+use crate::trial::spec::TrialSpec;
+use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Latency of one frame size. Times are from first bit to first bit unless said otherwise.

@@ -6,6 +6,7 @@ mod latency;
 mod loss;
 mod recovery;
 mod reset;
+mod spread;
 #[cfg(test)]
 mod tests;
 mod throughput;
@@ -19,14 +20,16 @@ pub use latency::{Latency, LatencyAt};
 pub use loss::{Loss, LossAt};
 pub use recovery::Recovery;
 pub use reset::Reset;
+pub use spread::Spread;
 pub use throughput::Throughput;
 pub use variants::{Varied, run_all};
 
-use super::session::{Session, Stop};
+use super::session::Session;
 use super::settings::{Settings, Test};
 use super::updates::SETTLE_PS;
 use crate::trial::mix::Mix;
 use crate::trial::rate::Load;
+use crate::trial::stop::Stop;
 use crate::trial::variant::{Modifier, Variant};
 
 /// A frame size whose result is not there, and why.
@@ -212,30 +215,4 @@ pub fn estimate(settings: &Settings) -> (u64, u64) {
     let settle_ps = SETTLE_PS * settings.variants.iter().filter(settling).count() as u64;
     let runs = 1 + settings.variants.len() as u64;
     (trials * runs, time * runs + trials * settle_ps)
-}
-
-/// Mean, smallest, largest and standard deviation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// Mean.
-    pub mean: f64,
-    /// Smallest.
-    pub min: f64,
-    /// Largest.
-    pub max: f64,
-    /// Standard deviation.
-    pub deviation: f64,
-}
-
-impl Spread {
-    fn of(values: &[f64]) -> Self {
-        if values.is_empty() {
-            return Self::default();
-        }
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
-        let min = values.iter().copied().fold(f64::INFINITY, f64::min);
-        Self { mean, min, max: values.iter().copied().fold(0.0, f64::max), deviation }
-    }
 }

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Spread;
-use crate::rfc2544::session::{Session, Stop};
+use super::spread::Spread;
+use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::Test;
 use crate::trial::mix::Mix;
 use crate::trial::rate::{Load, SECOND};
-use crate::trial::result::{Leg, Length, TrialSpec};
+use crate::trial::spec::{Leg, Length, TrialSpec};
+use crate::trial::stop::Stop;
 
 /// Recovery at one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

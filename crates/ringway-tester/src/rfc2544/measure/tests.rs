@@ -4,11 +4,12 @@ use super::*;
 use crate::rfc2544::device::{DeviceSpec, VirtualTestBed};
 use crate::rfc2544::journal::Journal;
 use crate::rfc2544::session::TestBed;
-use crate::rfc2544::settings::{Maximum, SIZES};
 use crate::trial::loops::{Live, Watch};
+use crate::trial::maximum::{Maximum, SIZES};
 use crate::trial::rate::{MICROSECOND, Rate, SECOND};
-use crate::trial::result::{TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
 use crate::trial::search::{Preset, SearchKind, SearchPlan};
+use crate::trial::spec::TrialSpec;
 
 fn measure(device: &str, settings: &Settings) -> Results {
     let device: DeviceSpec = device.parse().unwrap();

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rfc2544::session::{Session, Stop};
+use crate::rfc2544::session::Session;
 use crate::rfc2544::settings::{Settings, Test};
 use crate::trial::mix::Mix;
 use crate::trial::polled::Work;
 use crate::trial::rate::Load;
-use crate::trial::result::{TrialResult, TrialSpec};
+use crate::trial::result::TrialResult;
 use crate::trial::search::{Found, Measured, Reason, Step};
+use crate::trial::spec::TrialSpec;
+use crate::trial::stop::Stop;
 
 /// Throughput of one frame size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ pub mod diff;
 pub mod page;
 pub mod text;
 
+use crate::report::time::TimeKind;
 use serde::{Deserialize, Serialize};
 
 use super::measure::{Results, Varied};
@@ -18,18 +19,6 @@ use ringway_traffic::units::link_speed;
 
 /// Version of the format of [`Report`].
 pub const SCHEMA: u32 = 2;
-
-/// Whose time a benchmark ran in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TimeKind {
-    /// The real clock.
-    Real,
-    /// A virtual clock, a modelled device: exact, and nothing to do with speed.
-    Virtual,
-    /// A virtual clock, real ports in lock step with it: counts are exact, rates are those asked for.
-    LockStep,
-}
 
 /// Everything about a benchmark, as the JSON file has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -162,8 +151,9 @@ pub(crate) mod tests {
     use crate::rfc2544::measure;
     use crate::rfc2544::selftest::SelfTestAt;
     use crate::rfc2544::session::Session;
-    use crate::rfc2544::settings::{Maximum, Test};
+    use crate::rfc2544::settings::Test;
     use crate::trial::flow::{FlowOrder, Flows};
+    use crate::trial::maximum::Maximum;
     use crate::trial::mix::Mix;
     use crate::trial::pauses::Pauses;
     use crate::trial::rate::MILLISECOND;

@@ -1,9 +1,15 @@
 //! The report as a page of its own: no script, no font, no request to anywhere.
 
 use super::{Report, text};
+use crate::report::page::head;
+use crate::report::page::part;
+use crate::report::page::section;
 use crate::report::page::{escape, folded, origin, table, whole};
 use crate::report::plot::{Chart, Mark, Series};
 use crate::report::scale::{log_ticks, percents, short, short_ns, ticks};
+use crate::report::text::grouped;
+use crate::report::text::short_time;
+use crate::report::time::TimeKind;
 use crate::rfc2544::measure::{LatencyAt, Loss, Results, Throughput};
 use crate::rfc2544::record::Record;
 use crate::rfc2544::selftest::NEAR;
@@ -16,7 +22,7 @@ use crate::trial::result::Verdict;
 #[must_use]
 pub fn html(report: &Report) -> String {
     let mut out = head(&report.title(), &report.device, &report.labels());
-    out += &origin(&report.conditions, &report.command, report.time == super::TimeKind::Real);
+    out += &origin(&report.conditions, &report.command, report.time == TimeKind::Real);
     out += "</header>\n";
     let plain = Run { heading: None, results: &report.results };
     let varied = report.varied.iter().map(|v| Run { heading: Some(text::heading(v)), results: &v.results });
@@ -25,16 +31,6 @@ pub fn html(report: &Report) -> String {
         [self_test(report), missing(report), trace(report), pauses(report), trials(report), footer(report)];
     out += &parts.concat();
     whole(&report.title(), &out)
-}
-
-/// The beginning of a header, which stays open: what was measured, and what has to stand next to every number of it.
-pub(crate) fn head(title: &str, device: &str, labels: &[String]) -> String {
-    let labels: String = labels.iter().map(|label| format!("<li>{}</li>\n", escape(label))).collect();
-    format!(
-        "<header>\n<h1>{}</h1>\n<p class=\"lead\"><code>{}</code></p>\n<ul>\n{labels}</ul>\n",
-        escape(title),
-        escape(device)
-    )
 }
 
 /// The results of a run, with what it differs in from the plain one.
@@ -91,18 +87,6 @@ fn latencies(title: &str, results: &Results) -> String {
         false => String::new(),
     };
     section(title, latency(results), text::LATENCY, last, &more)
-}
-
-pub(crate) fn part(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>) -> String {
-    section(title, plot, heads, rows, "")
-}
-
-/// A chart, a table and what comes behind; nothing without rows.
-fn section(title: &str, plot: String, heads: &[&str], rows: Vec<Vec<String>>, more: &str) -> String {
-    if rows.is_empty() {
-        return String::new();
-    }
-    format!("<section>\n<h2>{}</h2>\n{plot}{}{more}</section>\n", escape(title), table(heads, &rows))
 }
 
 /// Sizes at even distances.
@@ -248,7 +232,7 @@ fn pauses(report: &Report) -> String {
         tx.merge(&record.trial.tx_pauses);
         rx.merge(&record.trial.rx_pauses);
     }
-    if report.time != super::TimeKind::Real {
+    if report.time != TimeKind::Real {
         return String::new();
     }
     let mut columns = vec![("senders", &tx), ("receivers", &rx)];
@@ -272,9 +256,7 @@ fn histogram(columns: &[(&str, &Pauses)]) -> String {
     let count = |of: &Pauses, k: usize| of.by_power_of_two_us.get(k).copied().unwrap_or(0);
     let heads: Vec<&str> = std::iter::once("gap").chain(columns.iter().map(|c| c.0)).collect();
     let row = |k| {
-        std::iter::once(text::short_time(gap_ns(k)))
-            .chain(columns.iter().map(|c| text::grouped(count(c.1, k))))
-            .collect()
+        std::iter::once(short_time(gap_ns(k))).chain(columns.iter().map(|c| grouped(count(c.1, k)))).collect()
     };
     let table = table(&heads, &(0..len).map(row).collect::<Vec<_>>());
     if len == 0 {
@@ -319,7 +301,7 @@ fn trials(report: &Report) -> String {
             format!("{:.0}", t.intended_fps),
             format!("{:.0}", t.offered_fps),
             format!("{:.0}", t.forwarded_fps),
-            text::grouped(t.lost),
+            grouped(t.lost),
             format!("{}{fault}", t.verdict(0)),
             r.order.variant.to_string(),
         ]
@@ -356,7 +338,7 @@ mod tests {
     #[test]
     fn the_self_test_and_its_pauses_are_shown() {
         let mut report = report("1M");
-        report.time = super::super::TimeKind::Real;
+        report.time = TimeKind::Real;
         assert!(!html(&report).contains("self-test"));
         report.self_test = Some(super::super::tests::self_test(&report.results));
         let page = html(&report);

@@ -11,12 +11,12 @@ use super::traffic::{Flaw, Numbers, TrialSpec};
 use super::trial::{PortFault, TrialResult};
 mod stations;
 use crate::ports::RealClock;
-use crate::rfc2544::bed::slept;
+use crate::ports::sleep::slept;
+use crate::trial::fault::TesterFault;
 use crate::trial::format::FCS;
 use crate::trial::loops::{Cpus, VirtualClock, Watch};
 use crate::trial::port::{Clock, RxPort};
 use crate::trial::rate::SECOND;
-use crate::trial::result::Fault;
 use crate::trial::schedule::BURST;
 use stations::{Rx, Tx};
 
@@ -183,9 +183,9 @@ impl TestBed for RealTestBed {
             }
         };
         if let Some(k) = downed(&self.ports)? {
-            trial.faults.retain(|f| f.fault != Fault::Interrupted);
+            trial.faults.retain(|f| f.fault != TesterFault::Interrupted);
             let port = self.ports[k].info().name.clone();
-            trial.faults.push(PortFault { port: None, fault: Fault::LinkDown { port } });
+            trial.faults.push(PortFault { port: None, fault: TesterFault::LinkDown { port } });
         }
         Ok(trial)
     }

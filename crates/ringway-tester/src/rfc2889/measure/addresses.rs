@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::order;
-use crate::rfc2544::session::Stop;
+use super::plan::{line, order};
 use crate::rfc2889::bisect::Bisect;
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Rate;
-use crate::trial::result::Length;
+use crate::trial::spec::Length;
+use crate::trial::stop::Stop;
 
 /// Port at which the hosts are, and the one that looks for them; all others watch.
 const LEARNING: usize = 0;
@@ -106,7 +106,7 @@ pub(super) fn learning(session: &mut Session<'_>, capacity: Option<u64>) -> Resu
     let settings = session.settings();
     let before = session.trials();
     let addresses = settings.learning_addresses.or(capacity).unwrap_or(ADDRESSES.min(settings.addresses));
-    let fastest = super::line(settings, SIZE).as_f64() as u64;
+    let fastest = line(settings, SIZE).as_f64() as u64;
     let mut search = Bisect::new(fastest, settings.learning_step);
     let mut limited = false;
     while let Some(fps) = search.next() {

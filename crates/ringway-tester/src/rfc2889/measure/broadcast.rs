@@ -2,14 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ForwardingAt, at, line, order, rate, search};
-use crate::rfc2544::session::Stop;
+use super::ForwardingAt;
+use super::plan::{at, line, order, rate, search};
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::Load;
-use crate::trial::result::Length;
 use crate::trial::search::{Found, Reason};
+use crate::trial::spec::Length;
+use crate::trial::stop::Stop;
 use ringway_traffic::latency::LatencySummary;
 
 /// Latency of what came to one port.

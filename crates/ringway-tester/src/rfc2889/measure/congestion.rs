@@ -6,14 +6,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{order, rate};
-use crate::rfc2544::session::Stop;
+use super::plan::{order, rate};
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::Test;
 use crate::rfc2889::traffic::{Route, Sender};
 use crate::rfc2889::trial::{PortCounts, TrialResult};
 use crate::trial::rate::Load;
-use crate::trial::result::Length;
+use crate::trial::spec::Length;
+use crate::trial::stop::Stop;
 
 /// The two ports that receive.
 const UNCONGESTED: usize = 2;

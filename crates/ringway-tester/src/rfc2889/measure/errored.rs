@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{order, rate};
-use crate::rfc2544::session::Stop;
+use super::plan::{order, rate};
 use crate::rfc2889::session::{Purpose, Session};
 use crate::rfc2889::settings::Test;
 use crate::rfc2889::traffic::{Flaw, Route, Sender};
 use crate::trial::rate::Load;
-use crate::trial::result::Length;
+use crate::trial::spec::Length;
+use crate::trial::stop::Stop;
 
 /// Load at which they are sent: that of the frames is not the question.
 const LOAD: u32 = 100_000;

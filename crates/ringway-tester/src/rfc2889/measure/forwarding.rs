@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{at, line, order, search};
-use crate::rfc2544::session::Stop;
+use super::plan::{at, line, order, rate, search};
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Session;
 use crate::rfc2889::settings::{Settings, Test};
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::rfc2889::trial::TrialResult;
 use crate::trial::rate::Load;
-use crate::trial::result::Length;
 use crate::trial::search::{Found, Reason};
+use crate::trial::spec::Length;
+use crate::trial::stop::Stop;
 
 /// What a pattern gets through at one load. Rates are frames a second over all ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ pub(super) fn run(session: &mut Session<'_>, pattern: Pattern, size: u32) -> Res
 
 /// What all ports of a pattern send at a load.
 fn traffic(settings: &Settings, pattern: Pattern, size: u32, load: Load, length_ps: u64) -> TrialSpec {
-    let rate = super::rate(settings, size, load).shared(pattern.sharing(settings.ports));
+    let rate = rate(settings, size, load).shared(pattern.sharing(settings.ports));
     let senders = pattern.senders(settings.ports).into_iter().map(|(port, to)| Sender {
         port,
         rate,

@@ -1,13 +1,15 @@
 //! Modelled switches of known properties: the tests find just these.
 
+use crate::rfc2889::settings::Settings;
+use crate::trial::rate::Load;
 use proptest::prelude::*;
 
 use super::*;
-use crate::rfc2544::settings::Maximum;
 use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
 use crate::rfc2889::pattern::Pattern;
 use crate::rfc2889::session::Event;
 use crate::rfc2889::traffic::Flaw;
+use crate::trial::maximum::Maximum;
 use crate::trial::rate::{MICROSECOND, MILLISECOND, SECOND};
 use crate::trial::search::Reason;
 

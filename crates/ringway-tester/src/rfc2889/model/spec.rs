@@ -6,10 +6,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::table::TableSpec;
-use crate::rfc2544::device::{positive, time};
 use crate::rfc2889::pattern::MOST_PORTS;
 use crate::rfc2889::traffic::Flaw;
 use crate::trial::rate::{MICROSECOND, SECOND};
+use crate::trial::words::{positive, time};
 use ringway_traffic::number::{count, frames};
 
 /// What a switch does with a frame that its output has no room for.

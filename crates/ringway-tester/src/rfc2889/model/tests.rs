@@ -4,7 +4,7 @@ use super::{ModelTestBed, SwitchSpec};
 use crate::rfc2889::session::TestBed;
 use crate::rfc2889::traffic::{Route, Sender, TrialSpec};
 use crate::trial::rate::{MICROSECOND, MILLISECOND, Rate};
-use crate::trial::result::Length;
+use crate::trial::spec::Length;
 
 fn order(senders: Vec<(usize, Route)>, frames: u64, announce: Vec<usize>) -> TrialSpec {
     let rate = Rate::line(1_000_000_000, 64);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::measure::Results;
 use super::session::Record;
 use super::settings::Settings;
-use crate::rfc2544::report::TimeKind;
+use crate::report::time::TimeKind;
 use ringway_lab::Conditions;
 use ringway_traffic::units::link_speed;
 
@@ -106,11 +106,11 @@ impl Report {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::rfc2544::settings::Maximum;
     use crate::rfc2889::measure;
     use crate::rfc2889::model::{ModelTestBed, SwitchSpec};
     use crate::rfc2889::session::Session;
     use crate::rfc2889::settings::Test;
+    use crate::trial::maximum::Maximum;
     use crate::trial::rate::{MILLISECOND, SECOND};
 
     /// All tests over a modelled switch.

@@ -2,10 +2,10 @@
 
 use super::{Report, text};
 use crate::report::page::{escape, origin, whole};
+use crate::report::page::{head, part};
 use crate::report::plot::{Chart, Mark, Series};
 use crate::report::scale::{percents, short, ticks};
-use crate::rfc2544::report::TimeKind;
-use crate::rfc2544::report::page::{head, part};
+use crate::report::time::TimeKind;
 use crate::rfc2889::measure::Forwarding;
 use crate::trial::ledger::seconds;
 use crate::trial::rate::Load;

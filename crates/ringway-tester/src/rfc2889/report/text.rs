@@ -1,7 +1,7 @@
 //! Tables for the terminal.
 
 use super::Report;
-use crate::rfc2544::report::text::{grouped, short_time, table};
+use crate::report::text::{grouped, short_time, table};
 use crate::rfc2889::measure::{Broadcast, Capacity, Congestion, Errored, Forwarding, ForwardingAt, Learning};
 use ringway_traffic::units::many;
 
