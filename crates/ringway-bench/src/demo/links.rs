@@ -9,7 +9,8 @@ use ringway::PortCounters;
 
 use super::compare::Integrity;
 use super::frames::Frames;
-use super::{Carrier, Event, Options, Outcome, check, flood, gently};
+use super::outcome::Outcome;
+use super::stage::{Carrier, Event, Options, check, flood, gently};
 use crate::peers::{Peer, PeerKind};
 use crate::suite::Bed;
 use crate::suite::io::{Kind, forward};

@@ -7,7 +7,8 @@ use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
 use super::compare::Integrity;
 use super::frames::Frames;
-use super::{Carrier, Event, Options, Outcome, check, flood, gently};
+use super::outcome::Outcome;
+use super::stage::{Carrier, Event, Options, check, flood, gently};
 use crate::suite::{Case, Fault, Sample, Unit};
 use ringway_engine::{Bridge, Signals};
 use ringway_lab::Conditions;

@@ -37,6 +37,7 @@
 
 mod fib;
 mod image;
+mod kind;
 mod memif;
 mod peer;
 mod result;
@@ -44,44 +45,14 @@ mod sys;
 pub mod testpmd;
 
 pub use fib::FibPeer;
+pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
 pub use peer::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 
 use ringway_lab::program::ProgramError;
-
-/// A program by the API it uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PeerKind {
-    /// libpcap.
-    Pcap,
-    /// AF_PACKET with sendmmsg and recvmmsg.
-    Socket,
-    /// AF_XDP in copy mode.
-    AfXdp,
-    /// XDP in the kernel: redirect, sink, and the generator `flood`.
-    Xdp,
-    /// Layer 3 in XDP: a generator of many flows, a router by the kernel's routes.
-    L3,
-    /// DPDK's route lookup; only [`FibPeer`] speaks with it.
-    Fib,
-}
-
-impl fmt::Display for PeerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pcap => "peer-pcap",
-            Self::Socket => "peer-socket",
-            Self::AfXdp => "peer-afxdp",
-            Self::Xdp => "peer-xdp",
-            Self::L3 => "peer-l3",
-            Self::Fib => "peer-fib",
-        })
-    }
-}
 
 impl Peer {
     /// Starts a peer in a named network namespace (`ip netns`), on one CPU, and waits until it is set up.

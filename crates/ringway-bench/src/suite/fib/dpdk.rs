@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use ringway_fib::text::Update;
 use ringway_fib::{NextHop, Prefix};
 
-use super::engine::{Engine, Family};
+use super::engine::Engine;
+use super::family::Family;
 use super::stream::Stream;
 use crate::peers::FibPeer;
 use crate::suite::Fault;

@@ -25,6 +25,7 @@
 mod data;
 mod dpdk;
 mod engine;
+mod family;
 mod lookups;
 mod rust;
 mod stream;
@@ -36,10 +37,7 @@ pub use data::Source;
 
 use super::{Bed, Case};
 use data::World;
-use engine::Family;
-
-/// Keys looked up at a time.
-const BURST: usize = 64;
+use rust::Crates;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
@@ -48,7 +46,7 @@ pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     cases
 }
 
-fn of_family<'a, A: Family>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
+fn of_family<'a, A: Crates>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     let world = Arc::new(World::<A>::new(source.clone()));
     let mut cases = lookups::cases(bed, &world);
     cases.extend(updates::cases(bed, &world));

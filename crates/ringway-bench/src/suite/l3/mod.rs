@@ -25,7 +25,9 @@
 
 mod check;
 mod flows;
+mod kept;
 mod plan;
+mod router;
 mod run;
 mod stages;
 mod user;
@@ -39,15 +41,13 @@ use super::{Bed, Case, Fault, Unit};
 use crate::peers::{Peer, PeerKind};
 use ringway_router::kernel::Cut;
 
+use plan::BURST;
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
 pub use stages::agreement;
 use user::UserRouter;
 use world::{FLOWS, Place, Size, World};
 use xdp::Members;
-
-/// Live frames that the generator hands over at a time.
-const BURST: u32 = 64;
 
 const NOTE: &str = "flood of live frames on CPU 0, routers in its softirq (rate of generator, router and sink together, see case bed), ringway-user-router a thread on CPU 1; counted behind \
                     two egress interfaces by an XDP sink, for socket buffers (linux-ip_forward) by a tc sink; flows take turns, uniform; every \

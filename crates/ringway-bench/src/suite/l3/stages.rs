@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ringway_router::kernel::Cut;
 
-use super::plan::{EGRESS, INGRESS};
+use super::plan::{BURST, EGRESS, INGRESS};
 use super::run::{flood, spawn};
 use super::world::{Place, World};
 use super::xdp;
@@ -46,7 +46,7 @@ pub(super) fn cases<'a>(
     flows: usize,
     variant: &'static str,
 ) -> [Case<'a>; 2] {
-    let new = |name, note| Case::new(name, Unit::Ns).variant(variant).burst(super::BURST).note(note);
+    let new = |name, note| Case::new(name, Unit::Ns).variant(variant).burst(BURST).note(note);
     let stage = |case: Case<'a>, (name, from, to): Stage, by: By| {
         let world = Rc::clone(world);
         case.system(name, move || {

@@ -8,8 +8,8 @@ use ringway_fib::{NextHop, Prefix, Reference};
 use ringway_wire::MacAddr;
 
 use super::flows::Flows;
+use super::kept;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
-use super::xdp;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
 use ringway_lab::TemporaryFolder;
@@ -125,7 +125,7 @@ impl Place {
 
     /// Our router in the kernel, whose tables are filled.
     pub(super) fn ours(&self) -> Result<&TemporaryRouter, Fault> {
-        get(&self.ours, || xdp::create(&self.router))
+        get(&self.ours, || kept::create(&self.router))
     }
 
     fn batch(&self, commands: &str) -> Result<(), Fault> {

@@ -1,25 +1,13 @@
-//! Our router in the kernel: made once for a bed, with tables that follow the kernel's, attached for each run.
+//! Ringway's router in the kernel, attached for each run.
 
-use std::time::Instant;
-
-use ringway_fwd::control::{ControlError, Follower, Options, Resolver};
-use ringway_router::kernel::{Control, Cut, Interface, Outcome, Router, Spec};
+use ringway_router::kernel::{Cut, Interface, Outcome, Router};
 
 use super::plan::{EGRESS, INGRESS};
-use super::run;
+use super::router::Router as Measured;
 use super::world::Place;
 use crate::suite::Fault;
-use ringway_lab::{Lab, LabError};
-use ringway_tester::temporary::{Keeper, TemporaryRouter, refused};
-
-/// Makes one in a lab without members, and fills its tables.
-pub(super) fn create(lab: &Lab) -> Result<TemporaryRouter, Fault> {
-    TemporaryRouter::start(lab, |name| {
-        let router = Router::create(name, &Spec::default()).map_err(refused)?;
-        let tables = Tables::new(router.take_control()?)?;
-        Ok(Kept { router, tables })
-    })
-}
+use ringway_lab::LabError;
+use ringway_tester::temporary::TemporaryRouter;
 
 /// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `cut`.
 pub(super) fn attach<'a>(own: &'a TemporaryRouter, place: &'a Place, cut: Cut) -> Result<Members<'a>, Fault> {
@@ -31,47 +19,6 @@ pub(super) fn attach<'a>(own: &'a TemporaryRouter, place: &'a Place, cut: Cut) -
         })
     })?;
     Ok(members)
-}
-
-/// A router with its tables.
-struct Kept {
-    router: Router,
-    tables: Tables,
-}
-
-impl Keeper for Kept {
-    fn turn(&mut self) -> Result<(), Fault> {
-        self.tables.follow()
-    }
-
-    fn delete(self) -> Result<(), Fault> {
-        drop(self.tables);
-        Ok(self.router.delete()?)
-    }
-}
-
-/// What the router's tables are made from.
-struct Tables {
-    control: Control,
-    follower: Follower,
-    resolver: Resolver,
-}
-
-impl Tables {
-    fn new(mut control: Control) -> Result<Self, Fault> {
-        let follower = Follower::open(Options::default()).map_err(broken)?;
-        let resolver = Resolver::new(&mut control);
-        let mut tables = Self { control, follower, resolver };
-        tables.follow()?;
-        tables.control.publish()?;
-        Ok(tables)
-    }
-
-    fn follow(&mut self) -> Result<(), Fault> {
-        let changes = self.follower.poll(Instant::now()).map_err(broken)?;
-        self.resolver.update(self.follower.state(), changes, &mut self.control).map_err(broken)?;
-        Ok(self.control.heartbeat(true)?)
-    }
 }
 
 /// A router at work.
@@ -87,7 +34,7 @@ impl Members<'_> {
     }
 }
 
-impl run::Router for Members<'_> {
+impl Measured for Members<'_> {
     /// What went to the host or was dropped. What egress interfaces did not take, their links count.
     fn lost(&mut self) -> Result<u64, Fault> {
         let stats = self.with(|router| Ok(router.stats()))?;
@@ -101,23 +48,5 @@ impl Drop for Members<'_> {
             [INGRESS, EGRESS[0], EGRESS[1]].iter().for_each(|link| _ = router.remove_member(link.router));
             Ok(())
         });
-    }
-}
-
-fn broken(e: ControlError) -> Fault {
-    Fault::Failed(e.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_router_is_ready_when_it_is_made() {
-        let Ok(lab) = Lab::new() else {
-            return eprintln!("SKIP: labs need root (namespaces); run these tests with sudo");
-        };
-        let own = create(&lab).unwrap();
-        assert!(Router::open(own.name()).unwrap().health().ready);
     }
 }

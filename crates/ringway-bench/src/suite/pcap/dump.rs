@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BURST;
 use super::launch::{Under, program};
+use super::wires::BURST;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::duo::alone;
 use crate::suite::io::forward::flood;

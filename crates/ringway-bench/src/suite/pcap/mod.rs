@@ -25,9 +25,6 @@ mod wires;
 
 use super::{Bed, Case};
 
-/// Frames that the flood, or the forwarder, handles at a time.
-const BURST: u32 = 256;
-
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     vec![

@@ -1,8 +1,8 @@
 //! `ovs`: Open vSwitch with its datapath in user space, on packet sockets.
 
-use super::BURST;
 use super::bridge::TAKEN;
 use super::launch::Under;
+use super::wires::BURST;
 use super::wires::Wires;
 use crate::suite::bed::receiver;
 use crate::suite::io::forward::{links, through};

@@ -1,11 +1,13 @@
 //! Two switches in place of the links of a program: what is sent into one comes out of the other.
 
-use super::BURST;
 use crate::suite::bed::SENDER;
 use crate::suite::duo::alone;
 use crate::suite::loops::{FRAME_LEN, drain, fill, timed};
 use crate::suite::{Bed, Fault, Sample};
 use ringway_tester::temporary::TemporarySwitch;
+
+/// Frames that the flood, or the forwarder, handles at a time.
+pub(super) const BURST: u32 = 256;
 
 /// The program has `p1` of both switches, this process `p0`.
 #[derive(Debug)]

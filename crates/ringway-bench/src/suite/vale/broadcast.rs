@@ -4,8 +4,8 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BURST;
 use super::exchange::in_turn;
+use super::frames::BURST;
 use super::frames::{Frames, To};
 use crate::peers::{Peer, PeerKind};
 use crate::suite::bed::SENDER;

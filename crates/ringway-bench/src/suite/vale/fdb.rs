@@ -2,8 +2,8 @@
 
 use ringway::Port;
 
-use super::BURST;
 use super::exchange::in_turn;
+use super::frames::BURST;
 use super::frames::{Frames, To, hello};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 use ringway_tester::temporary::TemporarySwitch;

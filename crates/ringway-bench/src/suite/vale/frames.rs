@@ -3,6 +3,9 @@
 use ringway::TxRing;
 
 /// Address of the sender.
+/// Frames handled per iteration where a case says nothing else.
+pub(super) const BURST: u32 = 256;
+
 const SENDER: [u8; 6] = [2, 1, 0, 0, 0, 0];
 
 /// First two bytes of the addresses of the receiver; its number is in the other four.

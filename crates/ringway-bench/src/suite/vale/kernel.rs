@@ -6,8 +6,8 @@ use crate::suite::{Bed, Fault, Sample};
 use ringway_lab::Lab;
 use ringway_tester::dut::{LinuxBridge, OvsUserspace};
 
-use super::BURST;
 use super::exchange::need_two_cpus;
+use super::frames::BURST;
 
 /// How much longer the receiver listens than the sender runs.
 const AFTER: f64 = 0.5;

@@ -31,9 +31,6 @@ pub use side::side;
 
 use super::{Bed, Case};
 
-/// Frames handled per iteration where a case says nothing else.
-const BURST: u32 = 256;
-
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     let mut cases = programs::unicast(bed);

@@ -2,8 +2,8 @@
 
 use ringway::{Port, TxRing};
 
-use super::BURST;
 use super::exchange::{in_turn, need_two_cpus};
+use super::frames::BURST;
 use super::frames::{Frames, To};
 use crate::suite::bed::SENDER;
 use crate::suite::duo::{Control, beside};

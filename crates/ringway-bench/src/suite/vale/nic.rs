@@ -1,5 +1,6 @@
 //! `nic`: from one interface to another, through a switch that both are members of.
 
+use super::frames::BURST;
 use super::kernel;
 use crate::suite::io::forward::{through, xdp_redirect};
 use crate::suite::{Bed, Case, Fault, Unit};
@@ -11,7 +12,7 @@ const NOTE: &str = "as case forward of suite io: flood on CPU 0 into a veth, cou
 
 pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
     Case::new("nic", Unit::Mpps)
-        .burst(super::BURST)
+        .burst(BURST)
         .note(NOTE)
         .system("ringway-vale", move || through(bed, "sink", members))
         .system("xdp-redirect", move || xdp_redirect(bed))

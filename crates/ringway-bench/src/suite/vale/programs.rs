@@ -8,8 +8,9 @@ use ringway::switch::SwitchSpec;
 use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
 
 use super::exchange::{in_turn, need_two_cpus};
+use super::frames::BURST;
 use super::frames::{Frames, To};
-use super::{BURST, kernel};
+use super::kernel;
 use crate::peers::MemifPair;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::meter::WARM_UP;

@@ -4,7 +4,7 @@ use std::io;
 
 use ringway::{Port, Waiter, monotonic_ns};
 
-use super::BURST;
+use super::frames::BURST;
 use super::frames::{Frames, To};
 use crate::peers::Traffic;
 use crate::suite::Fault;
