@@ -23,6 +23,7 @@ mod pkt_gen;
 mod rates;
 mod refusal;
 mod rfc2544;
+mod rfc2889;
 mod route;
 mod routers;
 mod run;
@@ -30,6 +31,7 @@ mod selection;
 mod stats;
 mod stop;
 mod switches;
+mod tester;
 mod top;
 mod units;
 mod vale;
@@ -68,6 +70,7 @@ enum Command {
     Bench(bench::Args),
     Fib(fib::Args),
     Rfc2544(Box<rfc2544::Args>),
+    Rfc2889(Box<rfc2889::Args>),
     Demo(demo::Args),
     Doctor(doctor::Args),
 }
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
         Command::Rfc2544(args) => rfc2544::run(args),
+        Command::Rfc2889(args) => rfc2889::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
     };

@@ -35,7 +35,7 @@ fn many_options_have_headings() {
             &["Ports and devices", "Frames and flows", "Trials and search", "Single tests", "Reports"],
         ),
         (
-            &["rfc2544", "switch", "--help"],
+            &["rfc2889", "--help"],
             &["Ports and devices", "Trials and search", "Addresses", "Reports"],
         ),
     ] {
@@ -51,9 +51,9 @@ fn many_options_have_headings() {
 
 #[test]
 fn help_fits_the_terminal() {
-    let names = "pkt-gen bridge capture run vale route stats exporter top bench fib rfc2544 demo doctor";
+    let names = "pkt-gen bridge capture run vale route stats exporter top bench fib rfc2544 rfc2889 demo doctor";
     let below =
-        ["", "vale add", "route run", "route show", "bench l3", "fib load", "rfc2544 switch", "rfc2544 diff"];
+        ["", "vale add", "route run", "route show", "bench l3", "fib load", "rfc2889", "rfc2544 diff"];
     for words in names.split(' ').chain(below) {
         for columns in [80, 120] {
             let mut help = command(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());
@@ -154,7 +154,7 @@ fn keys_of_reports_are_in_the_pages_that_the_help_names() {
         (format!("rfc2544 diff {file} {again} --json"), 1),
         (
             format!(
-                "rfc2544 switch {short} --device switch:table=64,learn=20k --test all --pattern pairs --addresses 64 --json"
+                "rfc2889 {short} --device switch:table=64,learn=20k --test all --pattern pairs --addresses 64 --json"
             ),
             2,
         ),
@@ -167,7 +167,7 @@ fn keys_of_reports_are_in_the_pages_that_the_help_names() {
         }
     }
     for (words, page) in
-        [(&["rfc2544", "--help"][..], pages[0].0), (&["rfc2544", "switch", "--help"], pages[1].0)]
+        [(&["rfc2544", "--help"][..], pages[0].0), (&["rfc2889", "--help"], pages[1].0)]
     {
         assert!(
             run(words).stdout.contains(&format!("Keys of --json and --save: {page}, under JSON.")),

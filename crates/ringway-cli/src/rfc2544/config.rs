@@ -114,7 +114,7 @@ mod tests {
         let file = parse("tx = ebpf:a\nrx = ebpf:b\nlink=10G\nipv6 = true\nbidir = false\nseconds = 3\nreset-command = echo a = b\nvlan = 9").unwrap();
         let args = merged(file, ["--link".to_owned(), "1G".into(), "--vlan=3,4".into()].into_iter()).unwrap();
         assert_eq!(
-            (args.link, args.seconds, args.ipv6, args.bidir),
+            (args.shared.link, args.shared.seconds, args.ipv6, args.bidir),
             (Some(1_000_000_000), Some(3.0), true, false)
         );
         assert_eq!((args.tx.as_deref(), args.vlan), (Some("ebpf:a"), vec![3, 4]));

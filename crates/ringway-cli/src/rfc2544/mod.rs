@@ -6,9 +6,6 @@ mod dut;
 mod plan;
 mod selftest;
 mod show;
-mod switch;
-mod switch_args;
-mod switch_plan;
 
 use std::cell::RefCell;
 use std::fs;
@@ -37,7 +34,9 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
+use crate::rfc2889;
 use crate::stop;
+use crate::tester::files::{Files, Served};
 use crate::words;
 
 pub(crate) use args::Args;
@@ -52,13 +51,10 @@ const PROBE_PPS: u64 = 1000;
 /// How often that is done before nothing comes back: on a busy machine a thread may not run at all in so short a time.
 const PROBE_TRIES: u32 = 3;
 
-/// Ports by name, and what serves them.
-type Served = Vec<(String, String)>;
-
 pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     match &given.command {
         Some(Command::Diff { before, after, json }) => return compare(before, after, *json),
-        Some(Command::Switch(args)) => return switch::run(args),
+        Some(Command::Switch(args)) => return rfc2889::run(args),
         None => {}
     }
     let with_file;
@@ -74,7 +70,7 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     };
     let plan = Plan::new(args).map_err(Failure::Usage)?;
     if args.plan {
-        return tell(&plan, args.json);
+        return tell(&plan, args.shared.json);
     }
     measure(args, &plan)
 }
@@ -97,7 +93,8 @@ fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
 fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     let signals = stop::signals()?;
     if let Target::Ports(spec) = &plan.target
-        && let Some(why) = spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
+        && let Some(why) =
+            spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.shared.allow_production)
     {
         return Err(Failure::Other(why));
     }
@@ -178,7 +175,7 @@ impl Run<'_> {
         if journal.left() > 0 {
             note(&format!("{} trials of an earlier run are taken over", journal.left()));
         }
-        let show = RefCell::new(Show::new(&plan.settings, args.verbose, !args.virtual_time));
+        let show = RefCell::new(Show::new(&plan.settings, args.shared.verbose, !args.shared.virtual_time));
         let mut listener = |event: &Event<'_>| {
             show.borrow_mut().event(event);
             !self.signals.stopped()
@@ -194,7 +191,7 @@ impl Run<'_> {
     /// Prints what was found, and writes the files that were asked for.
     fn report(self, done: Done) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
-        let real = !args.virtual_time;
+        let real = !args.shared.virtual_time;
         let mut self_test = self.self_test.cloned();
         if let Some(found) = &mut self_test {
             found.compare(&done.results);
@@ -205,7 +202,7 @@ impl Run<'_> {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             command: words::line(),
-            time: match (&plan.target, args.virtual_time) {
+            time: match (&plan.target, args.shared.virtual_time) {
                 (Target::Model(_), _) => TimeKind::Virtual,
                 (_, true) => TimeKind::LockStep,
                 (_, false) => TimeKind::Real,
@@ -224,14 +221,13 @@ impl Run<'_> {
             varied: done.varied,
             trials: done.trials,
         };
-        let files =
-            Files { save: args.save.as_deref(), page: args.page.as_deref(), csv: args.csv.as_deref() };
-        let written = files.write(&report.to_json(), || page::html(&report), || csv::files(&report));
+        let written =
+            Files::of(&args.shared).write(&report.to_json(), || page::html(&report), || csv::files(&report));
         if let Err(e) = &written {
             note(&e.to_string());
         }
         let object = serde_json::to_value(&report).unwrap_or(Value::Null);
-        Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
+        Console { json: args.shared.json }.result(text::text(&report).trim_end(), &object)?;
         verdict(done.ended, &report, self.signals)?;
         written
     }
@@ -305,45 +301,6 @@ fn limits(results: &Results, of: &str) -> Vec<String> {
     let sizes = results.loss.iter().filter(short).map(|l| l.size.to_string());
     let loss = list(sizes.collect(), "at some loads of the loss test the tester sent less: see offered/s");
     throughput.into_iter().chain(loss).collect()
-}
-
-/// Files that a report is written to.
-struct Files<'a> {
-    save: Option<&'a Path>,
-    page: Option<&'a Path>,
-    csv: Option<&'a Path>,
-}
-
-impl Files<'_> {
-    /// Writes all files that were asked for, also when one of them can't be written.
-    fn write<N: AsRef<Path>>(
-        &self,
-        json: &str,
-        page: impl FnOnce() -> String,
-        csv: impl FnOnce() -> Vec<(N, String)>,
-    ) -> Result<(), Failure> {
-        let mut failed = Vec::new();
-        let mut put = |path: &Path, text: &str| {
-            failed.extend(fs::write(path, text).err().map(|e| format!("{}: {e}", path.display())));
-        };
-        if let Some(path) = self.save {
-            put(path, json);
-        }
-        if let Some(path) = self.page {
-            put(path, &page());
-        }
-        if let Some(directory) = self.csv {
-            // Where that fails, so does each file.
-            let _ = fs::create_dir_all(directory);
-            for (name, text) in csv() {
-                put(&directory.join(name).with_extension("csv"), &text);
-            }
-        }
-        if failed.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
-    }
 }
 
 fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Result<(), Failure> {

@@ -8,9 +8,10 @@ use ringway_tester::rfc2544::selftest::{self, SelfTest};
 use ringway_tester::rfc2544::settings::Settings;
 use ringway_tester::trial::stop::Stop;
 
-use super::dut::{Device, between};
+use super::dut::between;
 use crate::console::note;
 use crate::failure::Failure;
+use crate::tester::device::Device;
 
 /// What joins sender and receiver in the place of a device.
 #[derive(Debug, Clone, PartialEq)]

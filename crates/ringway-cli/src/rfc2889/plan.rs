@@ -1,4 +1,4 @@
-//! Options of `ringway rfc2544 switch`, checked against each other.
+//! Options of `ringway rfc2889`, checked against each other.
 
 use ringway_tester::dut::{Dut, DutKind, DutSpec};
 use ringway_tester::rfc2889::bed::TestBedSpec;
@@ -6,17 +6,13 @@ use ringway_tester::rfc2889::model::SwitchSpec;
 use ringway_tester::rfc2889::settings::{Settings, TRIAL_PS};
 use ringway_tester::trial::flow::{FlowOrder, Flows};
 use ringway_tester::trial::format::Format;
-use ringway_tester::trial::loops::Cpus;
 use ringway_tester::trial::maximum::Maximum;
 use ringway_tester::trial::mix::Mix;
 use ringway_tester::trial::rate::{Load, SECOND};
-use ringway_tester::trial::search::{SearchKind, SearchPlan};
 use ringway_tester::trial::spec::from_seconds;
 
-use super::args::PresetName;
-use super::dut::{self, Device};
-use super::plan::MAX_LINK;
-use super::switch_args::SwitchArgs;
+use super::args::Args;
+use crate::tester::device::{self, Device};
 
 /// What is measured.
 #[derive(Debug)]
@@ -38,12 +34,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Checks options against each other.
-    pub(super) fn new(args: &SwitchArgs) -> Result<Self, String> {
+    pub(super) fn new(args: &Args) -> Result<Self, String> {
         let mut target = target(args)?;
         let settings = settings(args, &target)?;
         if let Target::Dut(device, _) = &mut target {
             let sizes: Vec<Mix> = settings.sizes.iter().map(|&size| Mix::fixed(size)).collect();
-            device.spec.mtu = dut::mtu(&sizes);
+            device.spec.mtu = device::mtu(&sizes);
         }
         settings.check()?;
         Ok(Self { settings, target })
@@ -80,7 +76,7 @@ pub(super) fn flush(dut: &Dut) -> Option<String> {
 }
 
 /// A device by name with so many ports, if it is a switch.
-fn device(kind: DutKind, args: &SwitchArgs) -> Result<Device, String> {
+fn device(kind: DutKind, args: &Args) -> Result<Device, String> {
     if kind.is_router() {
         return Err(format!(
             "--dut {kind} is no switch; choose linux-bridge, ringway-switch, ringway-ports or openvswitch"
@@ -89,7 +85,7 @@ fn device(kind: DutKind, args: &SwitchArgs) -> Result<Device, String> {
     if args.dut_backend.is_some() && !kind.has_links() {
         return Err(format!("--dut-backend is for links, and {kind} has none"));
     }
-    if args.virtual_time && kind.has_links() {
+    if args.shared.virtual_time && kind.has_links() {
         return Err(format!("--virtual-time is for --dut ringway-ports: {kind} works in its own time"));
     }
     let backend = args.dut_backend.unwrap_or_default();
@@ -98,13 +94,13 @@ fn device(kind: DutKind, args: &SwitchArgs) -> Result<Device, String> {
     Ok(Device { kind, spec })
 }
 
-fn target(args: &SwitchArgs) -> Result<Target, String> {
+fn target(args: &Args) -> Result<Target, String> {
     let bed = |ports| TestBedSpec {
         ports,
-        slots: args.slots,
-        cpus: Cpus(args.cpus.clone()),
-        virtual_time: args.virtual_time,
-        seed: args.seed,
+        slots: args.shared.slots,
+        cpus: args.shared.cpus(),
+        virtual_time: args.shared.virtual_time,
+        seed: args.shared.seed,
     };
     if let Some(kind) = args.dut {
         return device(kind, args).map(|device| Target::Dut(device, bed(Vec::new())));
@@ -112,13 +108,12 @@ fn target(args: &SwitchArgs) -> Result<Target, String> {
     if !args.ports.is_empty() {
         return Ok(Target::Ports(bed(args.ports.clone())));
     }
-    if !args.virtual_time {
+    if !args.shared.virtual_time {
         return Err(
             "there are no ports; name them with --ports, a device with --dut, or use --virtual-time for a modelled switch".into(),
         );
     }
-    let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
-    if let Some((option, _)) = given.iter().find(|(_, given)| *given) {
+    if let Some(option) = args.shared.needs_ports() {
         return Err(format!(
             "{option} is for ports, and there are none: a modelled switch has no rings and no threads"
         ));
@@ -132,21 +127,20 @@ fn target(args: &SwitchArgs) -> Result<Target, String> {
     Ok(Target::Model(args.device.clone().unwrap_or_default()))
 }
 
-fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
+fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
     let modelled = matches!(target, Target::Model(_));
-    let maximum = match (args.link, args.pps) {
-        (Some(bits), _) if bits > MAX_LINK => return Err("--link is above 10000G".into()),
-        (Some(bits), _) if bits >= 1_000_000 => Maximum::Link(bits),
-        (Some(_), _) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
-        (None, Some(pps)) if (1..=Mix::fixed(64).max_pps()).contains(&pps) => Maximum::Pps(pps),
-        (None, Some(_)) => return Err("--pps is out of range".into()),
-        (None, None) if modelled => Maximum::Link(1_000_000_000),
-        (None, None) if args.dut.is_some() => Maximum::Link(10_000_000_000),
-        (None, None) => {
+    let maximum = match args.shared.maximum()? {
+        Some(Maximum::Pps(pps)) if pps > Mix::fixed(64).max_pps() => {
+            return Err("--pps is out of range".into());
+        }
+        Some(given) => given,
+        None if modelled => Maximum::Link(1_000_000_000),
+        None if args.dut.is_some() => Maximum::Link(10_000_000_000),
+        None => {
             return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
         }
     };
-    if args.sizes.0.is_empty() {
+    if args.shared.sizes.0.is_empty() {
         return Err("there is no size to measure; give --sizes".into());
     }
     if args.learning_pps == 0 || args.addresses == 0 || args.learning_addresses == Some(0) {
@@ -157,17 +151,17 @@ fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
         Target::Ports(spec) => spec.ports.len(),
         Target::Dut(device, _) => device.spec.ports,
     };
-    let trial_ps = args.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
+    let trial_ps = args.shared.seconds.map_or(if modelled { SECOND } else { TRIAL_PS }, from_seconds);
     Ok(Settings {
         tests: args.tests.0.clone(),
         patterns: args.patterns.0.clone(),
-        sizes: args.sizes.0.clone(),
-        search: search(args, trial_ps),
+        sizes: args.shared.sizes.0.clone(),
+        search: args.shared.search_plan(&[args.preset], Some(trial_ps)),
         trial_ps,
-        wait_ps: from_seconds(args.wait),
-        pause_ps: from_seconds(args.pause),
-        retries: args.retries,
-        catch_up: args.catch_up,
+        wait_ps: from_seconds(args.shared.wait),
+        pause_ps: from_seconds(args.shared.pause),
+        retries: args.shared.retries,
+        catch_up: args.shared.catch_up,
         burst: args.burst,
         step: Load::percent(args.step),
         addresses: args.addresses,
@@ -177,25 +171,7 @@ fn settings(args: &SwitchArgs, target: &Target) -> Result<Settings, String> {
         learning_step: args.learning_step,
         age_ps: from_seconds(args.age),
         flush: args.flush.clone(),
-        seed: args.seed,
+        seed: args.shared.seed,
         ..Settings::new(ports, maximum)
     })
-}
-
-fn search(args: &SwitchArgs, trial_ps: u64) -> SearchPlan {
-    let preset = args.preset.into();
-    let mut plan = SearchPlan::new(SearchKind::from(args.search), &[preset], Load::percent(args.resolution));
-    // The presets of CSIT have lengths of their own.
-    if !matches!(args.preset, PresetName::Ndr | PresetName::Pdr) {
-        for goal in &mut plan.goals {
-            let sums = goal.sum_ps / goal.final_ps.max(1);
-            goal.final_ps = trial_ps;
-            goal.sum_ps = sums * trial_ps;
-        }
-        plan.short_ps = trial_ps;
-    }
-    if let Some(seconds) = args.search_seconds {
-        plan.short_ps = from_seconds(seconds);
-    }
-    plan
 }

@@ -1,26 +1,22 @@
-//! The command line of `ringway rfc2544 switch`.
+//! The command line of `ringway rfc2889`.
 
 // clap shows these texts as they stand, so brackets in them are no links.
-#![allow(rustdoc::broken_intra_doc_links)]
-
-use std::path::PathBuf;
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts are for clap")]
 
 use ringway_tester::dut::{Backend, DutKind};
 use ringway_tester::rfc2889::model::SwitchSpec;
 use ringway_tester::rfc2889::pattern::Pattern;
 use ringway_tester::rfc2889::settings::Test;
-use ringway_tester::trial::schedule::CATCH_UP;
 use ringway_traffic::number;
 
-use super::args::{
-    PORTS, PresetName, REPORTS, SearchName, Sizes, TRIALS, named, percent, seconds, sizes, waiting,
-};
-use super::dut::{backends, kinds};
+use crate::tester::device::{backends, kinds};
+use crate::tester::options::{PORTS, SharedArgs, TRIALS};
+use crate::tester::values::{PresetName, named, percent};
 
 /// Benchmark a switch with several ports by RFC 2889: forwarding, congestion, addresses, wrong frames, broadcast
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct SwitchArgs {
+pub(crate) struct Args {
     /// Ports of the tester, separated by commas [default in virtual time: a modelled switch]
     #[arg(long, value_name = "PORTS", value_delimiter = ',', help_heading = PORTS)]
     pub(super) ports: Vec<String>,
@@ -37,6 +33,9 @@ pub(crate) struct SwitchArgs {
     #[arg(long, value_name = "BACKEND", requires = "dut", value_parser = backends(), help_heading = PORTS)]
     pub(super) dut_backend: Option<Backend>,
 
+    #[command(flatten)]
+    pub(super) shared: SharedArgs,
+
     /// Tests: forwarding, congestion, capacity, learning, errored, broadcast, or all
     #[arg(long = "test", value_name = "LIST", default_value = "forwarding", value_parser = tests)]
     pub(super) tests: Tests,
@@ -45,61 +44,17 @@ pub(crate) struct SwitchArgs {
     #[arg(long = "pattern", value_name = "LIST", default_value = "mesh", value_parser = patterns)]
     pub(super) patterns: Patterns,
 
-    /// Speed of the links, which senders keep to: 1G, 10Gbit, 100mbit
-    #[arg(long, value_name = "BITS", value_parser = number::bits, conflicts_with = "pps")]
-    pub(super) link: Option<u64>,
-
-    /// Highest rate of each port in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = number::frames)]
-    pub(super) pps: Option<u64>,
-
-    /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
-    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes)]
-    pub(super) sizes: Sizes,
-
     /// Frames that leave back to back; the pause after them makes up the load
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=930), help_heading = TRIALS)]
     pub(super) burst: u64,
-
-    /// How throughputs are searched
-    #[arg(long, value_enum, default_value_t = SearchName::Binary, help_heading = TRIALS)]
-    pub(super) search: SearchName,
 
     /// What a load has to meet
     #[arg(long, value_enum, default_value = "rfc2544", help_heading = TRIALS)]
     pub(super) preset: PresetName,
 
-    /// Resolution of searches for a load in percent of the maximum rate
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent, help_heading = TRIALS)]
-    pub(super) resolution: f64,
-
     /// Step of loads from full load to the throughput, for the maximum forwarding rate, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent, help_heading = TRIALS)]
     pub(super) step: f64,
-
-    /// Length of a trial [default: 30; 1 with a modelled switch]
-    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
-    pub(super) seconds: Option<f64>,
-
-    /// Length of the trials of a binary search before the last one [default: as --seconds]
-    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
-    pub(super) search_seconds: Option<f64>,
-
-    /// Wait for stragglers after each trial
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting, help_heading = TRIALS)]
-    pub(super) wait: f64,
-
-    /// Pause between trials
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting, help_heading = TRIALS)]
-    pub(super) pause: f64,
-
-    /// Repeats of a trial in which the tester itself stood still
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = TRIALS)]
-    pub(super) retries: u32,
-
-    /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
-    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = TRIALS)]
-    pub(super) catch_up: u64,
 
     /// Most addresses that the capacity test tries
     #[arg(long, value_name = "N", default_value = "8192", value_parser = number::count, help_heading = ADDRESSES)]
@@ -129,50 +84,10 @@ pub(crate) struct SwitchArgs {
     #[arg(long, value_name = "COMMAND", help_heading = ADDRESSES)]
     pub(super) flush: Option<String>,
 
-    /// Start of all that is drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = ADDRESSES)]
-    pub(super) seed: u64,
-
-    /// Virtual clock: exact on any machine, no statement about speed
-    #[arg(long)]
-    pub(super) virtual_time: bool,
-
     /// Modelled switch of virtual time without ports, switch[:KEY[=VALUE],...] with ports=4, port-pps=1M, fabric=8M, buffer=64, latency=5us,
     /// table=8192, learn=10k, age=300s, hol, pressure, forwards=bad-fcs+oversize
     #[arg(long, value_name = "DEVICE", conflicts_with = "ports", help_heading = PORTS)]
     pub(super) device: Option<SwitchSpec>,
-
-    /// Slots of each ring
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536), help_heading = PORTS)]
-    pub(super) slots: Option<u32>,
-
-    /// CPUs of the sending and of the receiving thread
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = PORTS)]
-    pub(super) cpus: Vec<usize>,
-
-    /// Send although an interface holds a default route or an address of a production network
-    #[arg(long, help_heading = PORTS)]
-    pub(super) allow_production: bool,
-
-    /// Write the report as a page
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
-    pub(super) page: Option<PathBuf>,
-
-    /// Write the report as JSON
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
-    pub(super) save: Option<PathBuf>,
-
-    /// Write a CSV file for each test into a directory
-    #[arg(long, value_name = "DIR", help_heading = REPORTS)]
-    pub(super) csv: Option<PathBuf>,
-
-    /// Print a line for each trial on standard error
-    #[arg(short, long, help_heading = REPORTS)]
-    pub(super) verbose: bool,
-
-    /// Print the report as one JSON object
-    #[arg(long, help_heading = REPORTS)]
-    pub(super) json: bool,
 }
 
 /// Heading of the options of capacity and learning.
@@ -185,11 +100,11 @@ two ports to the third and fourth. Two threads poll, one for all senders and one
 Keys of --json and --save: docs/rfc2889.md, under JSON.
 
 Examples:
-  ringway rfc2544 switch --virtual-time --link 1G --device switch:ports=8,port-pps=1M --pattern all --sizes 64,1518
-  ringway rfc2544 switch --virtual-time --link 1G --device switch:table=4096,learn=20k,hol --test all --sizes 64
-  sudo ringway rfc2544 switch --ports ebpf:eth1,ebpf:eth2,ebpf:eth3,ebpf:eth4 --link 1G --test all --page switch.html
-  sudo ringway rfc2544 switch --dut linux-bridge --pps 100k --test all --sizes 64,1518 --seconds 1 --slots 65536
-  sudo ringway rfc2544 switch --virtual-time --ports vale0:p1,vale0:p2,vale0:p3 --link 1G --test capacity \\
+  ringway rfc2889 --virtual-time --link 1G --device switch:ports=8,port-pps=1M --pattern all --sizes 64,1518
+  ringway rfc2889 --virtual-time --link 1G --device switch:table=4096,learn=20k,hol --test all --sizes 64
+  sudo ringway rfc2889 --ports ebpf:eth1,ebpf:eth2,ebpf:eth3,ebpf:eth4 --link 1G --test all --page switch.html
+  sudo ringway rfc2889 --dut linux-bridge --pps 100k --test all --sizes 64,1518 --seconds 1 --slots 65536
+  sudo ringway rfc2889 --virtual-time --ports vale0:p1,vale0:p2,vale0:p3 --link 1G --test capacity \\
     --flush 'ringway vale fdb flush vale0'";
 
 /// A list that clap takes for one value.

@@ -1,4 +1,4 @@
-//! `ringway rfc2544 switch`, end to end: over modelled switches, Ringway's own in lock step, and a bridge of the kernel.
+//! `ringway rfc2889`, end to end: over modelled switches, Ringway's own in lock step, and a bridge of the kernel.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -13,12 +13,22 @@ use serde_json::Value;
 use support::{file, run, start};
 
 fn args(words: &str) -> Vec<&str> {
-    ["rfc2544", "switch"].into_iter().chain(words.split(' ').filter(|w| !w.is_empty())).collect()
+    ["rfc2889"].into_iter().chain(words.split(' ').filter(|w| !w.is_empty())).collect()
 }
 
 /// Runs with `words`, split at spaces.
 fn switch(words: &str) -> support::Ended {
     run(&args(words))
+}
+
+/// The name that the command had first.
+#[test]
+fn the_former_name_is_understood() {
+    let words = "rfc2544 switch --virtual-time --link 100M --sizes 64 --seconds 0.01";
+    let ended = run(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("Forwarding"), "{ended:?}");
+    assert!(!run(&["rfc2544", "--help"]).stdout.contains("switch  "));
 }
 
 #[test]
