@@ -15,6 +15,7 @@ use ringway_lab::Conditions;
 use ringway_lab::Lab;
 
 use crate::console::note;
+use crate::durations::seconds;
 use crate::failure::Failure;
 use help::{ALL, CONTAINERS, IO, L3, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
@@ -92,14 +93,6 @@ pub(crate) struct FibArgs {
     /// Routes to measure with, plain or .xz: a prefix and a next hop (1 to 65535) on each line
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
-}
-
-/// A positive number of seconds.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(s) if (0.01..=3600.0).contains(&s) => Ok(s),
-        _ => Err("accepted: 0.01 to 3600 seconds".into()),
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

@@ -47,17 +47,24 @@ fn ports_and_files_of_rfc2544() {
 }
 
 #[test]
-fn tables_suites_and_the_demonstration() {
+fn tables_of_routes() {
     check(&[
-        ("bench nosuch", 2, "unrecognized subcommand 'nosuch'"),
-        ("bench io --runs 0", 2, "1..=1000"),
-        ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
-        ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
         ("fib lookup", 2, "<FILE> <ADDRESS>"),
         ("fib lookup /dev/null x", 2, "invalid IP address"),
         ("fib lookup /nowhere/x 1.1.1.1", 1, "/nowhere/x can't be read"),
         ("fib load /nowhere/x", 1, "/nowhere/x can't be read"),
         ("fib load /dev/null", 1, "has no routes"),
+    ]);
+}
+
+#[cfg(feature = "bench")]
+#[test]
+fn suites_and_the_demonstration() {
+    check(&[
+        ("bench nosuch", 2, "unrecognized subcommand 'nosuch'"),
+        ("bench io --runs 0", 2, "1..=1000"),
+        ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
+        ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
         ("demo --runs x", 2, "accepted: a whole number"),
         ("demo --seconds 0", 2, "0.01 to 3600 seconds"),
         ("demo --out", 2, "a value is required for '--out"),
