@@ -271,8 +271,8 @@ fn set_up_errors_are_one_clear_line() {
     assert!(error.to_string().contains("must run NAPI"), "{error}");
 }
 
-/// What arrived lies between what was sent without and with what the sender saw dropped. Those that a sender
-/// counts as dropped are partly in its own count (lost behind the API), partly not (refused by it).
+/// What arrived lies between what was sent without and with what the sender saw dropped. A sender's drops are
+/// partly in its own count (lost behind the API), partly not (refused by it).
 fn assert_delivered(sent: &Traffic, arrived: &Traffic, what: &str) {
     assert!(arrived.total_packets <= sent.total_packets + sent.drops, "{what}: more arrived than was sent");
     assert!(

@@ -1,7 +1,8 @@
 //! The systems of `ringway bench pcap`, in short runs. They need root; says so and checks the rest without.
 //!
-//! Objective: each program moves frames with Ringway under it and without, each result has all that the contract promises, what is not
-//! installed is named, and no switch, namespace, folder or process stays. Nothing here depends on speed.
+//! Objective: each program moves frames with Ringway under it and without, and each result has all that the
+//! contract promises. Programs that are not installed are named. No switch, namespace, folder or process
+//! stays. Nothing here depends on speed.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 

@@ -30,7 +30,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// Those of now. What can't be read stays empty.
+    /// The conditions of now. What can't be read stays empty.
     pub fn read() -> Self {
         let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let load = line("/proc/loadavg");

@@ -70,7 +70,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Makes an empty namespace, after deleting those of owners that are dead.
+    /// Makes an empty namespace, after deleting the namespaces of owners that are dead.
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ impl Lab {
         self.raise(a, other, b)
     }
 
-    /// A pair of links as `ip link add` makes it when it is told nothing, the second end in another namespace: with as many queues as the
-    /// kernel gives. Brings both up.
+    /// A pair of links as `ip link add` makes it without options, the second end in another namespace: with
+    /// as many queues as the kernel gives. Brings both up.
     ///
     /// # Errors
     ///

@@ -63,8 +63,8 @@ impl FibPeer {
         self.ask(&format!("load {}", routes.display()))
     }
 
-    /// Looks all keys of a file up, again and again for so many seconds; returns those of the fastest pass. The next hops go to
-    /// another file, 16 bits each.
+    /// Looks all keys of a file up, again and again for so many seconds; returns the seconds of the fastest
+    /// pass. The next hops go to another file, 16 bits each.
     ///
     /// # Errors
     /// What the program says.

@@ -1,8 +1,8 @@
 //! The programs that Ringway is measured against, each written as its API is meant to be used.
 //!
-//! They are separate executables, embedded in this crate and run from memory: the program that embeds them links
-//! neither libpcap nor libbpf through them, and nothing has to be installed but the shared libraries they load.
-//! Sources: `peers/*.c` of this crate.
+//! They are separate executables, embedded in this crate and run from memory. So the program that embeds them
+//! links neither libpcap nor libbpf through them. Only the shared libraries that they load have to be
+//! installed. Sources: `peers/*.c` of this crate.
 //!
 //! | peer | arguments |
 //! | --- | --- |
@@ -15,25 +15,25 @@
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
 //!
-//! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as fast
-//! as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up (a receiver's time starts with the
-//! first packet, at the latest 2 s after it is ready) and are [`finish`](Peer::finish)ed; the others run until they
-//! are [`stop`](Peer::stop)ped.
+//! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as
+//! fast as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up, and are
+//! [`finish`](Peer::finish)ed. A receiver's time starts with the first packet, at the latest 2 s after it is
+//! ready. The others run until they are [`stop`](Peer::stop)ped.
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
 //!
-//! `FLOWS` is a file: a frame of 60 bytes with an IPv4 packet, whose checksum and addresses are 0, and behind it source and
-//! destination of each flow, in network order. Flows are a power of two, sent one after the other, again and again. `forward`
-//! sends what it gets by the kernel's own routes (`bpf_fib_lookup`) out of the others, in XDP. `clock` tells how often an XDP
-//! program ran and for how long.
+//! `FLOWS` is a file. It begins with a frame of 60 bytes with an IPv4 packet, whose checksum and addresses
+//! are 0. Source and destination of each flow follow, in network order. Flows are a power of two, sent one
+//! after the other, again and again. `forward` sends what it gets by the kernel's own routes
+//! (`bpf_fib_lookup`) out of the others, in XDP. `clock` says how often an XDP program ran and for how long.
 //!
 //! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
 //!
-//! There are two sinks because neither suits all senders. On a veth an XDP program costs those that send socket
-//! buffers (libpcap, AF_PACKET, AF_XDP in copy mode, the bridge) a copy per packet; `sink-skb`, a tc program (Linux
-//! 6.6), costs those that send XDP frames the making of a socket buffer, and does not turn NAPI on. Compare each
-//! sender over the sink that suits it, or all over both.
+//! There are two sinks because neither suits all senders. On a veth an XDP program makes a copy of each
+//! packet of libpcap, AF_PACKET, AF_XDP in copy mode and the bridge: they send socket buffers. `sink-skb`, a
+//! tc program (Linux 6.6), has the kernel make a socket buffer of each XDP frame, and does not turn NAPI on.
+//! Compare each sender over the sink that suits it, or all over both.
 
 mod fib;
 mod image;

@@ -149,7 +149,7 @@ impl<'a> Case<'a> {
         Self { note, ..self }
     }
 
-    /// Adds a system. Names of ours start with `ringway`, all others are peers.
+    /// Adds a system. Names of Ringway's start with `ringway`, all others are peers.
     #[must_use]
     pub fn system(mut self, name: &'static str, measure: impl FnMut() -> Result<Sample, Fault> + 'a) -> Self {
         self.systems.push(System { name, measure: Box::new(measure) });

@@ -1,7 +1,8 @@
 //! How a process that was cut short in a suite goes away without a trace.
 //!
-//! Whatever a suite makes outside its process has a name that holds the process id. So it is known also to those that did not make it: to the
-//! next benchmark, when the process was killed, and to a process that executed itself, which keeps its id.
+//! Everything that a suite makes outside its process has a name that holds the process id. So two others know
+//! it too: the next benchmark, when the process was killed, and a process that executed itself, which keeps
+//! its id.
 
 use std::env;
 use std::fs;
@@ -47,7 +48,7 @@ fn kill_children() {
     }
 }
 
-/// The processes that a process started, and those that it took over.
+/// The processes that a process started or took over.
 fn children(pid: u32) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -111,7 +111,7 @@ pub enum Event<'a> {
     },
 }
 
-/// The names of all cases, and those of all systems.
+/// The names of all cases, and of all systems.
 pub fn names(cases: &[Case<'_>]) -> (Vec<&'static str>, Vec<&'static str>) {
     let unique = |names: &mut dyn Iterator<Item = &'static str>| {
         let mut seen = BTreeSet::new();

@@ -1,11 +1,13 @@
 //! Sender and receiver as two processes: how they are started, and the time in which they measure.
 //!
-//! The benchmark starts a program of its caller twice, as a [`SideCommand`] says, with three words more: `send` or `receive`,
-//! the port, the CPU. Each side opens its port and says `ready`. Then both are told the same window of the monotonic clock, which
-//! all processes share, and the receiver counts in it. A side prints its result as a peer does.
+//! The benchmark starts a program of its caller twice, as a [`SideCommand`] says, with three words more:
+//! `send` or `receive`, the port, the CPU. Each side opens its port and says `ready`. Then the benchmark
+//! names both the same window of the monotonic clock, which all processes share, and the receiver counts in
+//! it. A side prints its result as a peer does.
 //!
-//! A side does not outlive the benchmark: it gets SIGTERM when that ends, and the end of its standard input before it has been
-//! told a window. What sides of a killed benchmark shared is in a folder that the next benchmark deletes.
+//! A side does not outlive the benchmark: it gets SIGTERM when that ends, and the end of its standard input
+//! before it has a window. What sides of a killed benchmark shared is in a folder that the next benchmark
+//! deletes.
 
 use std::env;
 use std::io;
@@ -22,7 +24,7 @@ use super::{Bed, Fault, Sample};
 use crate::peers::Peer;
 use ringway_lab::TemporaryFolder;
 
-/// How soon a benchmark that is told to end does so.
+/// How soon a benchmark that is to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How to start the program that calls the library as a sender or a receiver.
@@ -96,7 +98,7 @@ impl Window {
         format!("{} {}", self.start, self.end)
     }
 
-    /// Of the line that a side is told.
+    /// Of the line that a side reads.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (start, end) = line.trim_end().split_once(' ')?;
         Some(Self { start: start.parse().ok()?, end: end.parse().ok()? })

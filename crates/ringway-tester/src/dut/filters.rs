@@ -1,5 +1,5 @@
-//! Packet filters of the kernel's devices, by nftables (RFC 2544, 11.4): all but the last name addresses that no test frame has, the
-//! last one permits the test frames, and nothing else of their protocol passes.
+//! Packet filters of the kernel's devices, by nftables (RFC 2544, 11.4). All but the last name addresses that
+//! no test frame has. The last one permits the test frames, and nothing else of their protocol passes.
 
 use std::env;
 use std::fmt::Write;

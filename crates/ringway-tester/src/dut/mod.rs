@@ -87,7 +87,7 @@ enum Device {
 }
 
 impl Dut {
-    /// Sets a device up, after removing those of owners that are dead.
+    /// Sets a device up, after removing the devices of owners that are dead.
     ///
     /// # Errors
     /// [`Fault::Unavailable`] when this machine or this user can't have it, with the cure; [`Fault::Failed`] when it has no such

@@ -70,7 +70,8 @@ impl Place {
     }
 }
 
-/// Has an end of a link take frames up to the longest, also those that XDP redirects, whatever is attached there.
+/// Has an end of a link take frames up to the longest, also frames that XDP redirects, whatever is attached
+/// there.
 fn ready(lab: &Lab, end: &str, mtu: u32) -> Result<(), Fault> {
     lab.ip(&format!("link set {end} mtu {mtu}"))?;
     Ok(lab.run_napi(end)?)

@@ -15,7 +15,7 @@ pub struct DutSpec {
     pub ports: usize,
     /// How the tester attaches to its ends of the links.
     pub backend: Backend,
-    /// Routers forward IPv6 too; filters are those of IPv6.
+    /// Routers forward IPv6 too, and filters look at IPv6.
     pub ipv6: bool,
     /// Longest packet that the links carry, bytes without Ethernet header.
     pub mtu: u32,

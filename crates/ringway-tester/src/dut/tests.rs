@@ -21,8 +21,8 @@ fn enough(kind: DutKind, tx: u64) -> u64 {
     if kind == DutKind::OpenVSwitch { tx / 2 } else { tx }
 }
 
-/// Sends bursts both ways, until enough of one comes through or there were `tries`: frames that arrived of those that were sent in the last
-/// one. A busy machine may leave out some of a burst.
+/// Sends bursts both ways, until enough of one comes through or there were `tries`. Returns how many frames
+/// of the last one arrived, and how many were sent. A busy machine may leave out some of a burst.
 fn forwarded(dut: &Dut, ipv6: bool, size: u32, tries: u32) -> (u64, u64) {
     let mut format = Format::new(Flows::new(300, FlowOrder::Sequential, 1));
     format.ipv6 = ipv6;

@@ -17,12 +17,12 @@ use crate::trial::schedule::BURST;
 /// How long frames in a ring may take to leave when all are written.
 const DRAIN_NS: u64 = 50_000_000;
 
-/// Frames that a port lost by itself; those of a `fault:` port are the device's.
+/// Frames that a port lost by itself; the drops of a `fault:` port are the device's.
 pub(crate) fn own_drops(counters: &Counters) -> u64 {
     counters.dropped() - counters.drops(DropReason::Injected)
 }
 
-/// Frames in a ring that nobody takes, and those that its port itself dropped after the first `lost_before`.
+/// Frames in a ring that nobody takes, and frames that its port itself dropped after the first `lost_before`.
 pub(crate) fn held(ring: &mut TxRing, counters: &CounterWatch, lost_before: u64) -> Result<u64> {
     let start = monotonic_ns();
     while ring.pending() > 0 && monotonic_ns() - start < DRAIN_NS {
@@ -84,7 +84,7 @@ impl TxPort for RealTx {
         self.ahead_ps
     }
 
-    /// Frames in the ring that nobody takes, and those that the port itself dropped.
+    /// Frames in the ring that nobody takes, and frames that the port itself dropped.
     fn pending(&mut self) -> Result<u64> {
         held(&mut self.ring, &self.counters, self.lost_before)
     }

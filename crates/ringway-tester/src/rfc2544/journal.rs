@@ -94,7 +94,7 @@ impl Journal {
                 file.set_len(kept).map_err(fail)?;
             }
         }
-        // A trial that the user ended is run anew.
+        // A trial that the user ended is run again.
         known.retain(|r: &Record| !r.trial.interrupted());
         Ok(Self { known, file: Some((path.into(), file)) })
     }

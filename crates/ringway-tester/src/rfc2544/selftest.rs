@@ -61,7 +61,7 @@ pub struct SelfTestAt {
     pub received_fps: f64,
     /// Rate of the slow stream.
     pub latency_fps: f64,
-    /// Its latency, first bit to first bit: nothing shorter can be told.
+    /// Its latency, first bit to first bit: it measures nothing shorter.
     pub latency: LatencySummary,
     /// What was wrong with the slow stream each time that it was tried; nothing when it is sound.
     pub faults: Vec<TesterFault>,

@@ -19,7 +19,7 @@ use crate::trial::variant::{Modifier, Variant};
 
 /// What trials run on: ports or a model.
 pub trait TestBed: fmt::Debug {
-    /// Runs one trial. `watch` is told live numbers; when it says no, the trial ends.
+    /// Runs one trial. `watch` gets live numbers; when it says no, the trial ends.
     ///
     /// # Errors
     /// When a port is gone or refuses.
@@ -29,7 +29,7 @@ pub trait TestBed: fmt::Debug {
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool;
 }
 
-/// What happens, for whoever shows it.
+/// What happens, for the caller to show.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
     /// A trial begins.
@@ -49,7 +49,7 @@ pub enum Event<'a> {
     Live(Live),
     /// A trial ended.
     Ended(&'a Record),
-    /// Something to be told.
+    /// Something to be said.
     Note(String),
 }
 
@@ -126,8 +126,9 @@ impl<'a> Session<'a> {
         (self.listener)(&Event::Note(text));
     }
 
-    /// Runs a trial, and again while it is invalid. For throughput and loss, where what was sent is what counts, the tester is at its
-    /// limit when all were short of frames: then the last one with no other fault is used.
+    /// Runs a trial, and again while it is invalid. For throughput and loss the frames sent are what counts.
+    /// So the tester is at its limit when all trials were short of frames: then the last one with no other
+    /// fault is used.
     ///
     /// # Errors
     /// When the user ends it, a port fails, the journal can't be written, or all repeats are invalid.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Most ports of a tester.
 pub const MOST_PORTS: usize = 64;
 
-/// A traffic pattern. Ports that send to several take them in turn, frame by frame, each sender with another one first, so that as
-/// long as all keep time no port gets two frames at once.
+/// A traffic pattern. Ports that send to several take them in turn, frame by frame, each sender with another
+/// one first. So as long as all keep time, no port gets two frames at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -57,7 +57,7 @@ impl Pattern {
         }
     }
 
-    /// Ports that send, each with those that it sends to, in their order.
+    /// Ports that send, each with the ports that it sends to, in their order.
     ///
     /// ```
     /// use ringway_tester::rfc2889::pattern::Pattern;

@@ -27,7 +27,7 @@ pub(super) struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// Frames meant for a port of those that have left so far.
+    /// Frames meant for a port, of all frames that have left so far.
     fn expected(&self, port: usize) -> u64 {
         let meant = self.order.senders.iter().map(|s| {
             let sent = self.flights[s.port].sent.load(Relaxed);

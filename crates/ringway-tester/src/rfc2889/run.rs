@@ -50,7 +50,7 @@ impl<T: TxPort> TxPort for Counting<'_, T> {
     }
 }
 
-/// The two halves of all stations: those that send in the order of the senders, and all that receive.
+/// The two halves of all stations: the stations that send in the order of the senders, and all that receive.
 fn halves<'a, T, R>(
     stations: &'a mut [Station<T, R>],
     order: &TrialSpec,
@@ -88,7 +88,7 @@ fn live(setting: &Setting<'_>, now_ps: u64) -> Live {
 /// result does not depend on the machine.
 ///
 /// # Errors
-/// Those of the ports.
+/// When a port is gone or refuses.
 pub fn lock_step<T: TxPort, R: RxPort>(
     stations: &mut [Station<T, R>],
     order: &TrialSpec,
@@ -140,7 +140,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
 /// Runs a trial in real time: one thread polls all senders and one all receivers. They share the start.
 ///
 /// # Errors
-/// Those of the ports, and when a thread can't be kept on its CPU.
+/// When a port is gone or refuses, and when a thread can't be kept on its CPU.
 pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     stations: &mut [Station<T, R>],
     order: &TrialSpec,

@@ -25,7 +25,7 @@ pub trait TestBed: fmt::Debug {
     /// Number of ports.
     fn ports(&self) -> usize;
 
-    /// Runs one trial. `watch` is told live numbers; when it says no, the trial ends.
+    /// Runs one trial. `watch` gets live numbers; when it says no, the trial ends.
     ///
     /// # Errors
     /// When a port is gone or refuses.
@@ -71,7 +71,7 @@ pub struct Purpose {
     pub load: Option<Load>,
 }
 
-/// What happens, for whoever shows it.
+/// What happens, for the caller to show.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A trial begins.

@@ -98,7 +98,7 @@ pub struct Settings {
     pub addresses: u64,
     /// Resolution of the search for the number of addresses.
     pub address_step: u64,
-    /// Frames a second with new addresses while their number is searched, and of those that look for them.
+    /// Frames a second with new addresses while their number is searched, and of frames that look for them.
     pub learning_pps: u64,
     /// Addresses of the learning rate's test; none for the capacity found, or 1000.
     pub learning_addresses: Option<u64>,

@@ -271,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        /// Counts by formula are those of looking at each frame, and numbers of a stream have no holes.
+        /// Counts by formula equal a count of each frame, and numbers of a stream have no holes.
         #[test]
         fn frames_are_counted_by_formula(which in 0usize..5, n in 0u64..200, seed: u64) {
             let (numbers, route) = (Numbers::new(4, seed), &routes()[which]);

@@ -32,7 +32,7 @@ pub struct PortCounts {
     pub expected: u64,
     /// Different ones of them that came.
     pub rx: u64,
-    /// Those that never came.
+    /// Frames that never came.
     pub lost: u64,
     /// Frames that came and were meant for another port.
     pub flooded: u64,
@@ -77,7 +77,7 @@ pub struct TrialResult {
     pub expected: u64,
     /// Different ones of them that came.
     pub rx: u64,
-    /// Those that never came.
+    /// Frames that never came.
     pub lost: u64,
     /// Frames that came to ports which they were not meant for.
     pub flooded: u64,

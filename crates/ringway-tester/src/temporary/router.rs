@@ -1,4 +1,4 @@
-//! Routers for measurements, each with a thread that keeps its tables those of the kernel.
+//! Routers for measurements, each with a thread that keeps its tables equal to the kernel's.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -99,7 +99,7 @@ impl Drop for TemporaryRouter {
     }
 }
 
-/// A router whose tables are always those of the kernel.
+/// A router whose tables always follow the kernel's.
 struct Followed(Engine);
 
 impl Keeper for Followed {

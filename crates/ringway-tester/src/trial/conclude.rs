@@ -12,7 +12,7 @@ use super::spec::TrialSpec;
 use super::transmit::Departures;
 use ringway_traffic::latency::{Latencies, LatencySummary};
 
-/// Shares of frames at which latencies are told, for a plot.
+/// Shares of frames whose latencies a plot has.
 const CURVE: [f64; 14] =
     [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999, 0.99999, 1.0];
 

@@ -1,6 +1,6 @@
 //! Test frames: Ethernet, up to two VLAN tags, IPv4 or IPv6, UDP, a tag, a fixed pattern.
 //!
-//! Addresses are those of RFC 2544, C.2.2 (198.18.0.0/15, each side its half) and of RFC 5180 (2001:2::/48). The tag is
+//! Addresses come from RFC 2544, C.2.2 (198.18.0.0/15, each side its half) and of RFC 5180 (2001:2::/48). The tag is
 //! [`Tag`] where the payload has 18 bytes (IPv4 from 64 bytes, with FCS), else a compact one of 12:
 //!
 //! ```text
@@ -77,7 +77,7 @@ pub(crate) fn varied(mac: [u8; 6], side: usize, flow: &Flow) -> [u8; 6] {
 /// What a received frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One of ours.
+    /// A test frame.
     Test {
         /// Stream.
         stream: u16,
@@ -86,7 +86,7 @@ pub enum Kind {
         /// When it was sent, nanoseconds modulo 2^48.
         time_ns: u64,
     },
-    /// One of ours that was changed on the way.
+    /// A test frame that was changed on the way.
     Corrupted,
     /// Of somebody else.
     Foreign,
@@ -199,7 +199,8 @@ mod tests {
             prop_assert_eq!(classify(&buf[..len], seq + 9), Kind::Test { stream: 3, seq, time_ns: time });
         }
 
-        /// No changed bit behind the Ethernet header goes unnoticed; those of hop limit and header checksum may change.
+        /// No changed bit behind the Ethernet header goes unnoticed; only hop limit and header checksum may
+        /// change.
         #[test]
         fn changed_payloads_are_noticed(which in 0usize..6, more in 0u32..300, bit: prop::sample::Index) {
             let format = &formats()[which];

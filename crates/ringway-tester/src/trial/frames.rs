@@ -20,7 +20,7 @@ const HOPS: u8 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Frames {
     writer: Writer,
-    /// IPv6 frames that take turns with those of the writer.
+    /// IPv6 frames that take turns with the writer's.
     other: Option<Writer>,
     marks: Marks,
     /// The next frame whose place another takes.
@@ -68,8 +68,8 @@ impl Frames {
         self.special = query.map_or(Special::Broadcast, Special::Query);
     }
 
-    /// Writes frame `seq` of `size` bytes, FCS included but not written, and returns its length. Numbers rise, but for those that are
-    /// written again.
+    /// Writes frame `seq` of `size` bytes, FCS included but not written, and returns its length. Numbers
+    /// rise, unless a frame is written again.
     ///
     /// # Panics
     /// If `buf` is shorter than that, or the size was not [checked](Format::check).

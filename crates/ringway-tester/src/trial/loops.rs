@@ -84,7 +84,7 @@ fn flights(n: usize) -> Vec<Flight> {
 /// over ahead. The result does not depend on the machine.
 ///
 /// # Errors
-/// Those of the ports.
+/// When a port is gone or refuses.
 pub fn lock_step<T: TxPort, R: RxPort>(
     directions: &mut [Direction<T, R>],
     order: &TrialSpec,
@@ -97,7 +97,7 @@ pub fn lock_step<T: TxPort, R: RxPort>(
 /// The same with a device of this process between the directions' ends, which has a turn before theirs.
 ///
 /// # Errors
-/// Those of the ports and of the device.
+/// When a port or the device is gone or refuses.
 pub fn lock_step_with<T: TxPort, R: RxPort>(
     directions: &mut [Direction<T, R>],
     mut device: Option<&mut (dyn Polled + '_)>,
@@ -157,7 +157,7 @@ impl Cpus {
 /// Runs a trial in real time: each sender and each receiver polls in a thread of its own. All share the start.
 ///
 /// # Errors
-/// Those of the ports, and when a thread can't be kept on its CPU.
+/// When a port is gone or refuses, and when a thread can't be kept on its CPU.
 pub fn threads<T: TxPort + Send, R: RxPort + Send, C: Clock + Sync>(
     directions: &mut [Direction<T, R>],
     order: &TrialSpec,
@@ -220,8 +220,8 @@ pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. Whoever wakes up here takes a CPU
-/// from a thread that polls: seldom.
+/// Tells live numbers until the threads are `over`; returns whether `tell` ended them by saying no. A thread
+/// that wakes up here takes a CPU from a thread that polls, so it does seldom.
 pub(crate) fn watched(over: &mpsc::Receiver<()>, stop: &AtomicBool, mut tell: impl FnMut() -> bool) -> bool {
     let mut interrupted = false;
     loop {

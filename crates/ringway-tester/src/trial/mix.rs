@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rate::{OVERHEAD, Rate};
 
-/// Millionths, in which loads are told.
+/// Millionths, the unit of loads.
 const MILLION: u64 = 1_000_000;
 
 /// Longest cycle of a mix, in frames.

@@ -7,7 +7,7 @@ use super::rate::MICROSECOND;
 /// Shorter gaps between two turns of a loop are not noted.
 const LEAST_PS: u64 = MICROSECOND;
 
-/// Powers of two of microseconds that are told apart.
+/// Powers of two of microseconds that a histogram tells apart.
 const BUCKETS: usize = 32;
 
 /// Gaps between two turns of a polling loop, by length.
@@ -49,7 +49,7 @@ impl Pauses {
         too_long
     }
 
-    /// Adds those of another loop.
+    /// Adds the pauses of another loop.
     pub fn merge(&mut self, other: &Self) {
         let len = self.by_power_of_two_us.len().max(other.by_power_of_two_us.len());
         self.by_power_of_two_us.resize(len, 0);

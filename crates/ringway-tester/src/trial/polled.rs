@@ -1,4 +1,4 @@
-//! Devices of this process that work when they are told to.
+//! Devices of this process that work when the tester polls them.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -50,7 +50,7 @@ const NAP: Duration = Duration::from_micros(20);
 /// Polls `device`, if there is one, in a thread beside the `threads` of `job`, until that is done.
 ///
 /// # Errors
-/// Those of the job, else those of the device.
+/// The error of the job, else of the device.
 pub(crate) fn beside<T>(
     device: Option<&mut (dyn Polled + '_)>,
     threads: usize,

@@ -11,7 +11,7 @@ use super::rate::loss_ppm;
 use crate::trial::polled::Work;
 use ringway_traffic::latency::LatencySummary;
 
-/// Frames in the place of test frames, which are no loss when they do not come back.
+/// Frames sent instead of test frames, which are no loss when they do not come back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extra {
     /// Sent: broadcasts, or queries.
@@ -85,7 +85,7 @@ pub struct TrialResult {
     pub rx_pauses: Pauses,
     /// Each stream.
     pub streams: Vec<StreamCounts>,
-    /// Frames in the place of test frames, if the variant has any: rates count them, losses do not.
+    /// Frames sent instead of test frames, if the variant has any: rates count them, losses do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Extra>,
     /// What a device of this process did.

@@ -55,7 +55,7 @@ impl Schedule {
         Self { bursts, ..self }
     }
 
-    /// The same for a sender that makes up for a delay of `frames`, in the place of [`CATCH_UP`].
+    /// The same for a sender that makes up for a delay of `frames` instead of [`CATCH_UP`].
     #[must_use]
     pub fn with_catch_up(self, frames: u64) -> Self {
         Self { catch_up: frames, ..self }

@@ -13,7 +13,7 @@ use ringway_traffic::latency::Latencies;
 /// How long after the end of the schedule the last frames may leave at most.
 const GRACE_PS: u64 = 20 * MILLISECOND;
 
-/// What sender and receiver of a stream, and whoever shows live numbers, know of each other.
+/// What sender and receiver of a stream know of each other, and what live numbers show.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     /// Frames that left.
@@ -125,7 +125,7 @@ impl<'a, T: TxPort> Transmitter<'a, T> {
         self.report
     }
 
-    /// Hands frames over, those of one rate; returns whether the port took them all.
+    /// Hands frames of one rate over; returns whether the port took them all.
     fn send(&mut self, due: u64, since_ps: u64, now_ps: Option<u64>) -> Result<bool> {
         let place = self.cursor.place();
         let count = due.min(self.schedule.stretch_end(place) - place);

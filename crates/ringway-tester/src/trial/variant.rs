@@ -1,7 +1,7 @@
 //! What a benchmark is repeated with: numbers of flows, and the modifiers of RFC 2544, section 11.
 //!
-//! The tests run without any of them first, then anew under each alone, so that results can be compared. A modifier's own frames
-//! take the place of test frames: the load stays what it was.
+//! The tests run without any of them first, then again under each alone, so that results can be compared. A
+//! modifier's own frames take the place of test frames: the load stays what it was.
 
 use std::fmt;
 use std::net::Ipv4Addr;

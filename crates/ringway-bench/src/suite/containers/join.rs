@@ -148,7 +148,7 @@ impl System {
 /// A system at work, until it is dropped.
 struct Joined {
     _keeps: Box<dyn Any>,
-    /// The name of a router of ours.
+    /// The name of Ringway's router.
     router: Option<String>,
 }
 
@@ -157,7 +157,8 @@ impl Joined {
         Self { _keeps: Box::new(keeps), router: None }
     }
 
-    /// Whether a router of ours has forwarded something: until it is ready the kernel does. Others have no such time.
+    /// Whether Ringway's router has forwarded something: until it is ready the kernel does. Others have no
+    /// such time.
     fn works(&self, middle: &Lab) -> Result<bool, Fault> {
         let Some(name) = &self.router else { return Ok(true) };
         let stats = middle.run(|| Ok::<_, Fault>(Router::open(name)?.stats()))?;

@@ -1,7 +1,8 @@
 //! DPDK's tables as engines: they run in a process of their own and are given files.
 //!
-//! Entries of `rte_fib` have 2 bytes here, its fastest form that holds more than 127 next hops; one bit tells what they are, so next
-//! hops end at 32,767. Tables with larger ones can't be compared with it. Those of `rte_fib6` have 4 bytes.
+//! Entries of `rte_fib` have 2 bytes here, its fastest form that holds more than 127 next hops. One bit tells
+//! what an entry is, so next hops end at 32,767. Tables with larger ones can't be compared with it. Entries
+//! of `rte_fib6` have 4 bytes.
 
 use std::fs;
 use std::path::PathBuf;

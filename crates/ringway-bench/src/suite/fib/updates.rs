@@ -177,8 +177,6 @@ fn look<A: Crates>(
     black_box(&found);
     match wrong {
         0 => Ok(lookups as f64 / start.elapsed().as_secs_f64()),
-        n => Err(Fault::Failed(format!(
-            "{n} answers were neither those of before nor those of after a change"
-        ))),
+        n => Err(Fault::Failed(format!("{n} answers were right neither before nor after a change"))),
     }
 }

@@ -53,7 +53,7 @@ pub fn ringway(bed: Bed<'_>, kind: Kind) -> Result<(Sample, [PortCounters; 2]), 
 ///
 /// # Errors
 ///
-/// Those of the ports, or else those of `meanwhile`.
+/// The errors of the ports, or else of `meanwhile`.
 pub fn bridging<T>(
     lab: &Lab,
     kind: Kind,

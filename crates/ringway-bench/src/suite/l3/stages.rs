@@ -107,8 +107,8 @@ fn undisturbed(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, Fault
 
 /// Whether both ways tell the same of each stage: one line for each that both have measured.
 ///
-/// Stages of a few nanoseconds are no longer than what rates scatter by: what differs more than it should, but not more than the runs
-/// of each do among themselves, is called so.
+/// Stages of a few nanoseconds are no longer than the scatter of rates. So a stage may differ more than it
+/// should, but no more than the runs of each do among themselves: the text says so.
 pub fn agreement(report: &Report) -> Vec<String> {
     let clock = |row: &Row| {
         let same = |r: &&Row| r.case == "stages-clock" && r.variant == row.variant && r.system == row.system;

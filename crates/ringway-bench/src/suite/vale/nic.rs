@@ -20,7 +20,7 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
         .system("ovs-userspace", move || through(bed, "sink-skb", kernel::open_vswitch))
 }
 
-/// A switch of ours with `a1` and `b0` as members.
+/// Ringway's switch with `a1` and `b0` as members.
 fn members(lab: &Lab) -> Result<TemporarySwitch, Fault> {
     let switch = TemporarySwitch::with_ports(0, 0)?;
     switch.add_nics(lab, &["a1", "b0"])?;

@@ -262,8 +262,8 @@ proptest! {
         prop_assert!(has(&trial, |f| matches!(f, TesterFault::Short { .. })), "{:?}", trial);
     }
 
-    /// At 10,000 frames a second a sender makes up for the 50 that were due, and a ring has room for them: that alone is no fault,
-    /// and the report tells of it.
+    /// At 10,000 frames a second a sender makes up for the 50 that were due, and a ring has room for them.
+    /// That alone is no fault, and the report says so.
     #[test]
     fn stalls_that_can_be_made_up_for_are_told(at_us in 0u64..44_000, before: bool, sender: bool) {
         let which = if sender { Thread::Sender } else { Thread::Receiver };
@@ -279,8 +279,8 @@ proptest! {
     }
 }
 
-/// A thread that stands still when a trial ends, for longer than stragglers are waited for: what lies in the ring is neither lost
-/// nor received, and what would leave late is not sent.
+/// A thread that stands still when a trial ends, for longer than the wait for stragglers. What lies in the
+/// ring is neither lost nor received, and what would leave late is not sent.
 #[test]
 fn stalls_at_the_end_are_noticed() {
     let long = Duration::from_millis(40);
@@ -314,8 +314,8 @@ impl<T: TxPort> TxPort for Blocked<T> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Under a virtual clock, at any rate and over a ring that loses what it can't hold: no trial with a loss that the pause made
-    /// passes or fails, and a pause that the ring outlasts is no fault.
+    /// Under a virtual clock, at any rate and over a ring that loses what it can't hold. No trial with a loss
+    /// that the pause made passes or fails, and a pause that the ring outlasts is no fault.
     #[test]
     fn a_pause_is_a_fault_when_the_ring_does_not_last(pps in 10_000u64..2_000_000, pause_us in 1u64..3000, slots in 64u64..2000) {
         let clock = VirtualClock::default();

@@ -8,8 +8,8 @@ use crate::trial::loops::{VirtualClock, Watch, lock_step};
 use crate::trial::result::TrialResult;
 use crate::trial::spec::TrialSpec;
 
-/// A modelled device between two virtual ports, anew for each trial: pauses are over at once, and results depend on nothing but
-/// the order.
+/// A modelled device between two virtual ports, a new one for each trial: pauses are over at once, and
+/// results depend on nothing but the spec.
 #[derive(Clone, Debug)]
 pub struct VirtualTestBed {
     device: DeviceSpec,

@@ -23,8 +23,8 @@ impl Event {
 
 /// What is on its way to the receiver.
 ///
-/// Frames that are told at once arrive at once, when the last of them does: in a trial whose stragglers come after the end of
-/// counting, a run that begins before it is late as a whole.
+/// Frames of one entry arrive at once, when the last of them does. So in a trial whose stragglers come after
+/// the end of counting, a run that begins before it is late as a whole.
 #[derive(Debug, Default)]
 pub struct Inbox {
     events: Vec<Event>,
@@ -33,7 +33,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// A train begins: its frames are not joined with those of earlier ones.
+    /// A train begins: its frames are not joined with frames of earlier ones.
     pub(super) fn begin(&mut self) {
         self.train = self.events.len();
     }

@@ -1,9 +1,9 @@
-//! Modelled devices: what lies between the two ports of a tester in virtual time; and devices of this process ([`Polled`]), which
-//! work on the bytes of frames in virtual or in real time.
+//! Devices between the two ports of a tester. Modelled devices work in virtual time. Devices of this process
+//! ([`Polled`](crate::trial::polled::Polled)) work on the bytes of frames, in virtual or in real time.
 //!
-//! Frames are not carried byte by byte: a device is told of a train of evenly spaced frames at once and works out in integers
-//! which of them arrive, and when. That is exact, not an approximation: tests compare it with a queue that is simulated frame by
-//! frame.
+//! Frames are not carried byte by byte. A device takes a train of evenly spaced frames at once, and works out
+//! in integers which of them arrive, and when. That is exact, not an approximation: tests compare it with a
+//! queue that is simulated frame by frame.
 
 mod bed;
 mod inbox;

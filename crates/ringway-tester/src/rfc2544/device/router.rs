@@ -21,7 +21,7 @@ use crate::trial::polled::Polled;
 use crate::trial::words::positive;
 use ringway_traffic::number::count;
 
-/// Most routes beside those of the test blocks.
+/// Most routes beside the routes of the test blocks.
 const MOST_ROUTES: u64 = 4_000_000;
 
 /// Routes that are brought to the tables at once.
@@ -40,7 +40,7 @@ const BLOCK: (u32, u8) = (0xc612_0000, 15);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouterSpec {
-    /// Routes beside those of the test blocks: prefix lengths as in the tables of the Internet.
+    /// Routes beside the routes of the test blocks: prefix lengths as in the tables of the Internet.
     pub routes: usize,
 }
 
@@ -213,7 +213,7 @@ fn route(net: Net, hop: Hop) -> Route {
     Route { table: MAIN, net, path, dead: Vec::new() }
 }
 
-/// Routes beside those of the test blocks, to the same next hops.
+/// Routes beside the routes of the test blocks, to the same next hops.
 fn others(count: usize, tables: &Tables) -> Vec<(Prefix4, Option<NextHop>)> {
     let hop = |side| tables.find4(v4(side, 0).to_bits(), 0).map(|found| found.0);
     let hops = [0, 1].map(hop);

@@ -238,8 +238,9 @@ impl<'a, 'b> Even<'a, 'b> {
         until
     }
 
-    /// Frames come faster than they go, or as fast: of the frames `k..=k + i` as many are accepted as were started until the last
-    /// of them came and as the buffer holds, `A(i) = min(i + 1, floor((t(i) - last) / s) + buffer)`.
+    /// Frames come faster than they go, or as fast. Of the frames `k..=k + i` as many are accepted as were
+    /// started until the last of them came and as the buffer holds: `A(i) = min(i + 1, floor((t(i) - last) /
+    /// s) + buffer)`.
     fn fill(&mut self, k: u64, end: u64, inbox: &mut Inbox) -> u64 {
         let (last, service, buffer) =
             (i128::from(self.last()), i128::from(self.service), i128::from(self.switch.spec.buffer));

@@ -169,7 +169,8 @@ fn keep<T>(
     Ok(())
 }
 
-/// Trials that a benchmark is expected to run, those of variants too, and how long they take with waits and pauses, picoseconds.
+/// Trials that a benchmark is expected to run, also for variants, and how long they take with waits and
+/// pauses, picoseconds.
 #[must_use]
 pub fn estimate(settings: &Settings) -> (u64, u64) {
     let each = settings.wait_ps + settings.pause_ps;

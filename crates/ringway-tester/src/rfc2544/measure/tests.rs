@@ -94,8 +94,8 @@ fn known(seed: u64) -> Known {
     Known { text, size, bits, service: SECOND / pps, buffer, latency: latency * MICROSECOND }
 }
 
-/// Frames of `rate` until one is lost, by the definition of the device: work on frame `n` starts when that on the one before is
-/// over, and `buffer` frames may wait.
+/// Frames of `rate` until one is lost, by the definition of the device. Work on frame `n` starts when the
+/// work on the one before is over, and `buffer` frames may wait.
 fn first_lost(rate: Rate, service: u64, buffer: u64, most: u64) -> u64 {
     let lost = |n: u64| {
         // Without loss before, frame n would start at n * service.

@@ -1,4 +1,4 @@
-//! All tests, plain and then anew under each condition.
+//! All tests, plain and then again under each condition.
 
 use serde::{Deserialize, Serialize};
 

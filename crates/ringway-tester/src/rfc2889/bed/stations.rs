@@ -56,7 +56,7 @@ impl Tx {
         numbers: Numbers,
     ) -> std::result::Result<Self, String> {
         let ports = numbers.ports();
-        // Addresses are written over: the format's are those of RFC 2544.
+        // Addresses are written over: the format has the addresses of RFC 2544.
         let format = Format::new(Flows::new(1, FlowOrder::Sequential, 0));
         let streams = (0..=ports).map(|to| (to * ports + number) as u16).chain([ANNOUNCEMENT]);
         let writers =
@@ -132,7 +132,7 @@ impl TxPort for Tx {
         self.ahead_ps
     }
 
-    /// Frames in the ring that nobody takes, and those that the port itself dropped.
+    /// Frames in the ring that nobody takes, and frames that the port itself dropped.
     fn pending(&mut self) -> Result<u64> {
         held(&mut self.ring, &self.counters, self.lost_before)
     }

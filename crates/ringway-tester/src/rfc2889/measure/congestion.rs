@@ -1,8 +1,8 @@
 //! Congestion control (RFC 2889, 5.5): does a port that is overloaded slow down what goes to another one, and do senders have to
 //! wait?
 //!
-//! Port 1 sends half of its frames to port 3 and half to port 4, port 2 all to port 4: that one is offered 150 %, port 3 half of
-//! what it carries.
+//! Port 1 sends half of its frames to port 3 and half to port 4, port 2 all to port 4. So port 4 is offered
+//! 150 %, and port 3 half of what it carries.
 
 use serde::{Deserialize, Serialize};
 

@@ -26,7 +26,7 @@ pub struct Errored {
     pub sent: u64,
     /// Frames that came out of any port.
     pub forwarded: u64,
-    /// None came, or, for those that are to be repaired, all.
+    /// None came, or all, of frames that are to be repaired.
     pub right: bool,
 }
 

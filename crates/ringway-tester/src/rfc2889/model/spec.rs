@@ -47,8 +47,8 @@ pub struct Model {
 /// A modelled switch, written
 /// `switch[:ports=4,port-pps=1M,fabric=8M,buffer=64,latency=5us,table=8192,learn=10k,age=300s,hol,pressure,forwards=bad-fcs+oversize]`.
 ///
-/// `port-pps` limits each output, `fabric` all of them together; `hol` has queues at the inputs, `pressure` too and holds senders
-/// back; `forwards` names wrong frames that it should drop and does not.
+/// `port-pps` limits each output, `fabric` all of them together. `hol` has queues at the inputs, `pressure`
+/// too and holds senders back. `forwards` names wrong frames that it should drop and does not.
 ///
 /// ```
 /// use ringway_tester::rfc2889::model::SwitchSpec;

@@ -74,7 +74,7 @@ impl Table {
         (entry.seen_ps + self.spec.age_ps > now_ps).then_some(entry.port)
     }
 
-    /// Whether there is no room, when those that are too old are gone.
+    /// Whether there is no room, when the addresses that are too old are gone.
     fn is_full(&mut self, now_ps: u64) -> bool {
         let full = |of: &Self| of.entries.len() as u64 >= of.spec.capacity;
         if full(self) && now_ps >= self.sweep_ps {

@@ -69,9 +69,9 @@ impl std::ops::AddAssign for Received {
 
 /// Frames of one stream that arrived in order, told at once: `received` of the numbers `first..first + span`.
 ///
-/// `first` is above every number of the stream that arrived before. Which numbers are missing is not told, so their order and
-/// doubles can't be found out later: a source tells at least the last [`WINDOW`] frames of a stretch that has holes one by
-/// one, or in pieces without holes.
+/// `first` is above every number of the stream that arrived before. The entry does not say which numbers are
+/// missing, so their order and doubles can't be found out later. So a source enters the last [`WINDOW`]
+/// frames, at least, of a stretch that has holes one by one, or in pieces without holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
     /// Stream.
@@ -210,12 +210,12 @@ impl Ledger {
         }
     }
 
-    /// A frame that is not one of ours.
+    /// A frame that is no test frame.
     pub fn foreign(&mut self) {
         self.other.foreign += 1;
     }
 
-    /// A frame of ours that was changed on the way.
+    /// A test frame that was changed on the way.
     pub fn corrupted(&mut self) {
         self.other.corrupted += 1;
     }
@@ -408,8 +408,8 @@ impl Stream {
         self.next = seq + 1;
     }
 
-    /// Clears the bits of the numbers from `next` up to and including `seq`, which come into the window. Those that leave it
-    /// without having been seen are missing for good.
+    /// Clears the bits of the numbers from `next` up to and including `seq`, which come into the window.
+    /// Numbers that leave it without having been seen are missing for good.
     fn slide(&mut self, seq: u64) {
         if seq - self.next >= WINDOW {
             self.older_missing = self.last_missing();

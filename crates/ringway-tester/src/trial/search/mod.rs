@@ -1,7 +1,7 @@
 //! Searches for the highest load that a device carries, as state machines without clocks or ports.
 //!
-//! A search says which load to try next and for how long, and is told what was lost. It never sees a trial that is invalid: those
-//! are repeated by whoever runs them.
+//! A search says which load to try next and for how long, and learns what was lost. It never sees a trial
+//! that is invalid: its caller repeats such trials.
 //!
 //! ```
 //! use ringway_tester::trial::rate::{Load, SECOND};
