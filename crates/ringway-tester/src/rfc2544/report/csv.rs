@@ -3,12 +3,15 @@
 use std::fmt::Write;
 
 use super::Report;
-use crate::rfc2544::measure::Results;
+use crate::rfc2544::measure::{BackToBack, Burst, Latency, Loss, Recovery, Reset, Results, Throughput};
 use crate::rfc2544::selftest::SelfTest;
 use crate::rfc2544::settings::Test;
+use crate::trial::ledger::seconds;
+use crate::trial::mix::Mix;
+use crate::trial::rate::Load;
 
-/// Files: name of the test, with that of the variant behind it if there is one, or `trials`, and contents. Tests without results have
-/// none.
+/// Files: name of the test, or `trials`, and contents. The name of a variant stands behind the test's. Tests without results have no
+/// file.
 #[must_use]
 pub fn files(report: &Report) -> Vec<(String, String)> {
     let mut files = Vec::new();
@@ -25,15 +28,41 @@ pub fn files(report: &Report) -> Vec<(String, String)> {
 
 /// The tests of a run.
 fn tests(r: &Results) -> Vec<(&'static str, String)> {
-    let mut files = Vec::new();
-    let mut add_named = |name: &'static str, head: &str, rows: Vec<String>| {
-        if !rows.is_empty() {
-            files.push((name, format!("{head}\n{}\n", rows.join("\n"))));
-        }
-    };
-    let size = |size: &crate::trial::mix::Mix| quoted(&size.to_string());
-    let rows = r.throughput.iter().map(|t| {
-        let load = t.load.map_or(0.0, crate::trial::rate::Load::as_percent);
+    let all = [
+        throughput(&r.throughput),
+        latency(&r.latency),
+        latency_repeats(&r.latency),
+        loss(&r.loss),
+        back_to_back(&r.back_to_back),
+        burst(&r.burst),
+        recovery(&r.recovery),
+        reset(&r.reset),
+    ];
+    let with_rows = all.into_iter().filter(|table| !table.rows.is_empty());
+    with_rows.map(|table| (table.name, format!("{}\n{}\n", table.head, table.rows.join("\n")))).collect()
+}
+
+/// The file of a test.
+struct Table {
+    name: &'static str,
+    head: &'static str,
+    rows: Vec<String>,
+}
+
+impl Table {
+    fn of(test: Test, head: &'static str, rows: impl Iterator<Item = String>) -> Self {
+        Self { name: test.name(), head, rows: rows.collect() }
+    }
+}
+
+fn size(size: &Mix) -> String {
+    quoted(&size.to_string())
+}
+
+fn throughput(results: &[Throughput]) -> Table {
+    let head = "size,load_percent,fps,line_fps,layer1_bps,layer2_bps,limited_by_tester,device_fps";
+    let rows = results.iter().map(|t| {
+        let load = t.load.map_or(0.0, Load::as_percent);
         let alone = t.device_fps.map_or(String::new(), |fps| fps.to_string());
         format!(
             "{},{load},{},{},{},{},{},{alone}",
@@ -45,12 +74,12 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
             t.limited
         )
     });
-    add_named(
-        Test::Throughput.name(),
-        "size,load_percent,fps,line_fps,layer1_bps,layer2_bps,limited_by_tester,device_fps",
-        rows.collect(),
-    );
-    let rows = r.latency.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
+    Table::of(Test::Throughput, head, rows)
+}
+
+fn latency(results: &[Latency]) -> Table {
+    let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns,limited_by_tester";
+    let rows = results.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
         let (s, a) = (size(&l.size), &at.all);
         let percentiles = format!("{},{},{},{},{}", a.p50_ns, a.p90_ns, a.p99_ns, a.p99_9_ns, a.p99_99_ns);
         let share = at.share.as_percent();
@@ -59,17 +88,22 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
             a.count, a.min_ns, a.mean_ns, a.max_ns, at.variation_ns, at.jitter_ns, at.limited
         )
     });
-    let head = "size,percent_of_throughput,frames,min_ns,mean_ns,p50_ns,p90_ns,p99_ns,p99_9_ns,p99_99_ns,max_ns,variation_ns,jitter_ns,limited_by_tester";
-    add_named(Test::Latency.name(), head, rows.collect());
-    let rows = r.latency.iter().map(|l| {
+    Table::of(Test::Latency, head, rows)
+}
+
+fn latency_repeats(results: &[Latency]) -> Table {
+    let head = "size,repeats,mean_ns,mean_from_last_bit_ns,p50_median_ns,p50_low_ns,p50_high_ns,p99_9_median_ns,p99_9_low_ns,p99_9_high_ns";
+    let rows = results.iter().map(|l| {
         let of_repeats: Vec<String> = l.typical_ns.iter().chain(&l.worst_ns).map(u64::to_string).collect();
         let stored = l.stored_mean_ns.map_or(String::new(), |ns| ns.to_string());
         format!("{},{},{},{stored},{}", size(&l.size), l.repeated, l.mean_ns, of_repeats.join(","))
     });
-    let head = "size,repeats,mean_ns,mean_from_last_bit_ns,p50_median_ns,p50_low_ns,p50_high_ns,p99_9_median_ns,p99_9_low_ns,p99_9_high_ns";
-    add_named("latency-repeats", head, rows.collect());
-    let mut add = |test: Test, head: &str, rows: Vec<String>| add_named(test.name(), head, rows);
-    let rows = r.loss.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
+    Table { name: "latency-repeats", head, rows: rows.collect() }
+}
+
+fn loss(results: &[Loss]) -> Table {
+    let head = "size,load_percent,sent,lost,loss_percent,offered_fps,forwarded_fps,limited_by_tester";
+    let rows = results.iter().flat_map(|l| l.loads.iter().map(move |at| (l, at))).map(|(l, at)| {
         format!(
             "{},{},{},{},{},{},{},{}",
             size(&l.size),
@@ -82,12 +116,13 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
             at.limited
         )
     });
-    add(
-        Test::Loss,
-        "size,load_percent,sent,lost,loss_percent,offered_fps,forwarded_fps,limited_by_tester",
-        rows.collect(),
-    );
-    let rows = r.back_to_back.iter().map(|b| {
+    Table::of(Test::Loss, head, rows)
+}
+
+fn back_to_back(results: &[BackToBack]) -> Table {
+    let head =
+        "size,mean_frames,min,max,deviation,repeats,step,implied_buffer_s,corrected_buffer_s,not_applicable";
+    let rows = results.iter().map(|b| {
         let (f, why) = (b.frames, quoted(b.not_applicable.as_deref().unwrap_or_default()));
         let buffers = format!("{},{}", b.implied_buffer_s, b.corrected_buffer_s);
         format!(
@@ -101,38 +136,30 @@ fn tests(r: &Results) -> Vec<(&'static str, String)> {
             b.step
         )
     });
-    let head =
-        "size,mean_frames,min,max,deviation,repeats,step,implied_buffer_s,corrected_buffer_s,not_applicable";
-    add(Test::BackToBack, head, rows.collect());
-    let seconds = crate::trial::ledger::seconds;
-    let rows = r.burst.iter().map(|b| {
+    Table::of(Test::BackToBack, head, rows)
+}
+
+fn burst(results: &[Burst]) -> Table {
+    let rows = results.iter().map(|b| {
         format!("{},{},{},{},{},{}", size(&b.size), seconds(b.length_ps), b.scheduled, b.tx, b.rx, b.lost)
     });
-    add(Test::Burst, "size,seconds,frames,sent,received,lost", rows.collect());
-    let rows = r.recovery.iter().flat_map(|r| r.values_s.iter().map(move |v| (r, v)));
-    let rows = rows.map(|(r, v)| {
-        format!(
-            "{},{},{},{v},{}",
-            size(&r.size),
-            r.overload.as_percent(),
-            r.relief.as_percent(),
-            r.resolution_s
-        )
+    Table::of(Test::Burst, "size,seconds,frames,sent,received,lost", rows)
+}
+
+fn recovery(results: &[Recovery]) -> Table {
+    let rows = results.iter().flat_map(|r| r.values_s.iter().map(move |v| (r, v))).map(|(r, v)| {
+        let (overload, relief) = (r.overload.as_percent(), r.relief.as_percent());
+        format!("{},{overload},{relief},{v},{}", size(&r.size), r.resolution_s)
     });
-    add(Test::Recovery, "size,overload_percent,relief_percent,seconds,resolution_s", rows.collect());
-    let rows = r.reset.iter().map(|r| {
-        format!(
-            "{},{},{},{},{},{}",
-            size(&r.size),
-            quoted(&r.kind),
-            r.by_time_s,
-            r.by_loss_s,
-            r.lost,
-            r.resolution_s
-        )
+    Table::of(Test::Recovery, "size,overload_percent,relief_percent,seconds,resolution_s", rows)
+}
+
+fn reset(results: &[Reset]) -> Table {
+    let rows = results.iter().map(|r| {
+        let (size, kind) = (size(&r.size), quoted(&r.kind));
+        format!("{size},{kind},{},{},{},{}", r.by_time_s, r.by_loss_s, r.lost, r.resolution_s)
     });
-    add(Test::Reset, "size,reset,by_time_s,by_loss_s,lost,resolution_s", rows.collect());
-    files
+    Table::of(Test::Reset, "size,reset,by_time_s,by_loss_s,lost,resolution_s", rows)
 }
 
 fn self_test(found: &SelfTest) -> String {
@@ -193,7 +220,7 @@ fn trials(report: &Report) -> String {
             r.corrupted,
             r.misdirected,
             r.foreign,
-            crate::trial::ledger::seconds(t.length_ps),
+            seconds(t.length_ps),
             t.verdict(0),
             quoted(&faults),
             record.order.variant.name(),
