@@ -1,55 +1,35 @@
 //! Ports on both sides of a device.
 
+mod directions;
+mod spec;
 #[cfg(test)]
 mod tests;
 
 use crate::ports::sleep::slept;
+use directions::{Directions, Half, answers, change, directions, prepare};
+pub use spec::TestBedSpec;
 use std::sync::Arc;
 
-use ringway::{CounterWatch, Error, ErrorKind, OpenOptions, Port, Result, RxRing, TxRing};
+use ringway::{Error, ErrorKind, OpenOptions, Port, Result};
 
 use super::session::TestBed;
-use crate::ports::announce::announce;
-use crate::ports::management::Back;
 use crate::ports::neighbour::Side;
-use crate::ports::outbox::Outbox;
-use crate::ports::rings::{RealRx, RealTx, own_drops};
 use crate::ports::tsc::RealClock;
 use crate::trial::fault::TesterFault;
-use crate::trial::format::{FCS, Format};
-use crate::trial::frames::{Frames, Query};
-use crate::trial::loops::{Cpus, Direction, VirtualClock, Watch, lock_step_with, threads};
+use crate::trial::format::Format;
+use crate::trial::frames::Query;
+use crate::trial::loops::{Cpus, VirtualClock, Watch, lock_step_with, threads};
 use crate::trial::polled::{Polled, beside};
-use crate::trial::port::{Clock, RxPort};
-use crate::trial::rate::SECOND;
 use crate::trial::result::TrialResult;
-use crate::trial::schedule::BURST;
 use crate::trial::spec::TrialSpec;
-use crate::trial::variant::{Modifier, Variant};
-
-/// Ports and what is sent over them.
-#[derive(Clone, Debug)]
-pub struct TestBedSpec {
-    /// Port that sends, and the one that receives; the same name for `loop:`.
-    pub ports: [String; 2],
-    /// Frames.
-    pub format: Format,
-    /// Both directions at once.
-    pub bidirectional: bool,
-    /// Slots of each ring; `None` for the backend's default.
-    pub slots: Option<u32>,
-    /// CPUs of the polling threads.
-    pub cpus: Cpus,
-    /// Lock step under a virtual clock: results do not depend on the machine, and tell nothing of speed.
-    pub virtual_time: bool,
-}
+use crate::trial::variant::Variant;
 
 /// Trials over two ports.
 #[derive(Debug)]
 pub struct RealTestBed {
     /// Kept for their counters and links; their rings are in the directions.
     ports: Vec<Port>,
-    directions: Lanes,
+    directions: Clocked,
     cpus: Cpus,
     max_frame: u32,
     buf_size: u32,
@@ -63,24 +43,9 @@ pub struct RealTestBed {
 }
 
 #[derive(Debug)]
-enum Lanes {
+enum Clocked {
     Real(Directions<RealClock>, RealClock),
     Virtual(Directions<VirtualClock>, VirtualClock),
-}
-
-/// Syncs in which old frames are taken out of a ring at most.
-const DRAINS: u32 = 64;
-
-/// One direction, or two.
-type Directions<C> = Vec<Direction<RealTx, RealRx<C>>>;
-
-/// What a side is made of.
-struct Half {
-    tx: Option<TxRing>,
-    rx: Option<Vec<RxRing>>,
-    counters: CounterWatch,
-    side: Side,
-    outbox: Arc<Outbox>,
 }
 
 impl RealTestBed {
@@ -121,10 +86,10 @@ impl RealTestBed {
         let buf_size = ports.iter().map(|p| p.info().buf_size).min().unwrap_or(2048);
         let directions = if spec.virtual_time {
             let clock = VirtualClock::default();
-            Lanes::Virtual(directions(spec, halves, &clock)?, clock)
+            Clocked::Virtual(directions(spec, halves, &clock)?, clock)
         } else {
             let clock = RealClock::new();
-            Lanes::Real(directions(spec, halves, &clock)?, clock)
+            Clocked::Real(directions(spec, halves, &clock)?, clock)
         };
         let (cpus, format) = (spec.cpus.clone(), spec.format.clone());
         let variant = Variant::default();
@@ -156,8 +121,8 @@ impl RealTestBed {
         }
         let format = variant.format(&self.format);
         self.query = match &mut self.directions {
-            Lanes::Real(directions, _) => change(directions, &format, variant),
-            Lanes::Virtual(directions, _) => change(directions, &format, variant),
+            Clocked::Real(directions, _) => change(directions, &format, variant),
+            Clocked::Virtual(directions, _) => change(directions, &format, variant),
         }?;
         self.variant = variant.clone();
         Ok(())
@@ -171,16 +136,16 @@ impl RealTestBed {
     #[cfg(test)]
     pub(super) fn into_real_directions(self) -> Option<(Directions<RealClock>, RealClock)> {
         match self.directions {
-            Lanes::Real(directions, clock) => Some((directions, clock)),
-            Lanes::Virtual(..) => None,
+            Clocked::Real(directions, clock) => Some((directions, clock)),
+            Clocked::Virtual(..) => None,
         }
     }
 
     #[cfg(test)]
     pub(super) fn into_virtual_directions(self) -> Option<(Directions<VirtualClock>, VirtualClock)> {
         match self.directions {
-            Lanes::Virtual(directions, clock) => Some((directions, clock)),
-            Lanes::Real(..) => None,
+            Clocked::Virtual(directions, clock) => Some((directions, clock)),
+            Clocked::Real(..) => None,
         }
     }
 }
@@ -193,130 +158,6 @@ fn downed(ports: &[Port]) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-/// Puts the halves together: side 0 sends to side 1, and back if wanted.
-fn directions<C: Clock + Clone>(
-    spec: &TestBedSpec,
-    mut halves: Vec<Half>,
-    clock: &C,
-) -> Result<Directions<C>> {
-    let refuse = |port: usize, what: &str| Error::new(ErrorKind::Invalid, &spec.ports[port], what);
-    let sides: &[(usize, usize)] = if spec.bidirectional { &[(0, 1), (1, 0)] } else { &[(0, 1)] };
-    let mut directions = Vec::new();
-    for (stream, &(from, to)) in sides.iter().enumerate() {
-        let stream = stream as u16;
-        let frames = Frames::new(&spec.format, stream, from).map_err(|e| refuse(from, &e))?;
-        let ring = halves[from].tx.take().ok_or_else(|| refuse(from, "nothing can be sent on this port"))?;
-        let rings = halves[to].rx.take().filter(|rings| !rings.is_empty());
-        let rings = rings.ok_or_else(|| refuse(to, "nothing can be received on this port"))?;
-        // The rings of a side that receives nothing else.
-        let back = (!spec.bidirectional).then(|| halves[from].rx.take()).flatten();
-        let back = back.map(|rings| Back::new(rings, halves[from].side));
-        let tx = RealTx {
-            ring,
-            frames,
-            back,
-            outbox: halves[from].outbox.clone(),
-            counters: halves[from].counters.clone(),
-            ahead_ps: 0,
-            lost_before: 0,
-            long: Vec::new(),
-        };
-        let rx = RealRx {
-            rings,
-            replies: if spec.bidirectional { None } else { halves[to].tx.take() },
-            outbox: halves[to].outbox.clone(),
-            side: halves[to].side,
-            clock: clock.clone(),
-            counters: halves[to].counters.clone(),
-            stream,
-            ageless: spec.virtual_time,
-            slots_per_frame: 1,
-            own: spec.ports[0] == spec.ports[1],
-        };
-        directions.push(Direction { tx, rx, stream });
-    }
-    Ok(directions)
-}
-
-/// New frames for the directions; a device that is to be asked is found.
-fn change<C>(
-    directions: &mut [Direction<RealTx, RealRx<C>>],
-    format: &Format,
-    variant: &Variant,
-) -> Result<Option<Query>> {
-    let mut query = None;
-    for direction in directions {
-        let bad = |why: String| Error::new(ErrorKind::Invalid, "test frames", why);
-        direction.tx.frames = Frames::new(format, direction.stream, direction.stream.into()).map_err(bad)?;
-        direction.tx.back.iter_mut().for_each(Back::rest);
-        if let Some(Modifier::Management(address)) = variant.modifier {
-            let blind = "queries need one direction, and a port that also receives";
-            let back = direction.tx.back.as_mut().ok_or_else(|| bad(blind.into()))?;
-            query = Some(back.find(&mut direction.tx.ring, &format.vlans, address)?);
-        }
-    }
-    Ok(query)
-}
-
-/// Queries that were answered, if any are sent.
-fn answers<C>(directions: &mut [Direction<RealTx, RealRx<C>>]) -> Result<Option<u64>> {
-    let first = directions.first_mut();
-    first
-        .and_then(|direction| Some(direction.tx.back.as_mut()?.answers(&direction.tx.outbox)))
-        .unwrap_or(Ok(None))
-}
-
-/// Announces the hosts that frames are sent to, each on its own side.
-fn announce_all<C>(directions: &mut [Direction<RealTx, RealRx<C>>], format: &Format) -> Result<()> {
-    for k in 0..directions.len() {
-        let side = directions[k].rx.side;
-        // The ring that sends there is with the receiver, or with the sender of the other direction.
-        let ring = match (directions.len(), directions[k].rx.replies.is_some()) {
-            (_, true) => directions[k].rx.replies.as_mut(),
-            (2, false) => Some(&mut directions[k ^ 1].tx.ring),
-            _ => None,
-        };
-        ring.map_or(Ok(()), |ring| announce(ring, side, format))?;
-    }
-    Ok(())
-}
-
-/// What has to be right before a trial: counters noted, old frames out of the rings, hosts announced.
-fn prepare<C: Clock>(
-    directions: &mut [Direction<RealTx, RealRx<C>>],
-    order: &TrialSpec,
-    buf_size: u32,
-    virtual_time: bool,
-    plain: &Format,
-    query: Option<&Query>,
-) -> Result<()> {
-    let longest = order.mix.range().1 - FCS;
-    let schedule = order.schedule();
-    let (peak, marks) = (schedule.peak(), order.variant.marks(&schedule));
-    announce_all(directions, &order.variant.format(plain))?;
-    for direction in directions {
-        direction.tx.frames.begin(marks.clone(), query.cloned());
-        direction.tx.back.iter_mut().for_each(Back::begin);
-        direction.tx.lost_before = own_drops(&direction.tx.counters.counters().tx);
-        direction.tx.long.resize(if longest > buf_size { longest as usize } else { 0 }, 0);
-        direction.rx.slots_per_frame = longest.div_ceil(buf_size);
-        if virtual_time {
-            let burst = BURST.min(direction.rx.capacity() / 2).max(1);
-            direction.tx.ahead_ps = ((burst as f64 / peak * SECOND as f64) as u64).max(1);
-        }
-        for ring in &mut direction.rx.rings {
-            // An endless source is never empty.
-            for _ in 0..DRAINS {
-                if ring.sync()? == 0 {
-                    break;
-                }
-                ring.burst(u32::MAX).for_each(drop);
-            }
-        }
-    }
-    Ok(())
 }
 
 impl TestBed for RealTestBed {
@@ -333,21 +174,21 @@ impl TestBed for RealTestBed {
         let watch: &mut Watch<'_> =
             &mut |live| (may_fall || matches!(downed(ports), Ok(None))) && watch(live);
         let mut trial = match &mut self.directions {
-            Lanes::Real(directions, clock) => {
+            Clocked::Real(directions, clock) => {
                 prepare(directions, order, self.buf_size, false, format, query)?;
                 let (cpus, place) = (&self.cpus, 2 * directions.len());
                 let job = || threads(directions, order, clock, cpus, watch);
                 let (trial, work) = beside(self.device.as_deref_mut(), place, || cpus.pin(place), job)?;
                 TrialResult { device: work, ..trial }
             }
-            Lanes::Virtual(directions, clock) => {
+            Clocked::Virtual(directions, clock) => {
                 prepare(directions, order, self.buf_size, true, format, query)?;
                 lock_step_with(directions, self.device.as_deref_mut(), order, clock, watch)?
             }
         };
         let answers = match &mut self.directions {
-            Lanes::Real(directions, _) => answers(directions),
-            Lanes::Virtual(directions, _) => answers(directions),
+            Clocked::Real(directions, _) => answers(directions),
+            Clocked::Virtual(directions, _) => answers(directions),
         }?;
         if let (Some(extra), Some(answers)) = (&mut trial.extra, answers) {
             extra.received = answers;
@@ -360,7 +201,7 @@ impl TestBed for RealTestBed {
     }
 
     fn pause(&mut self, ps: u64, go_on: &mut dyn FnMut() -> bool) -> bool {
-        if let Lanes::Virtual(_, clock) = &self.directions {
+        if let Clocked::Virtual(_, clock) = &self.directions {
             clock.advance(ps);
             return go_on();
         }

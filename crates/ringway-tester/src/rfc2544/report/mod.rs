@@ -1,8 +1,10 @@
 //! What a benchmark found: as data, as tables, as a page.
 
+mod charts;
 pub mod csv;
 pub mod diff;
 pub mod page;
+mod rows;
 pub mod text;
 
 use crate::report::time::TimeKind;

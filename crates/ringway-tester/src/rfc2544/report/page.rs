@@ -1,20 +1,19 @@
 //! The report as a page of its own: no script, no font, no request to anywhere.
 
-use super::{Report, text};
+use super::{Report, charts, rows, text};
 use crate::report::page::head;
 use crate::report::page::part;
 use crate::report::page::section;
 use crate::report::page::{escape, folded, origin, table, whole};
 use crate::report::plot::{Chart, Mark, Series};
-use crate::report::scale::{log_ticks, percents, short, short_ns, ticks};
+use crate::report::scale::{percents, short, short_ns, ticks};
 use crate::report::text::grouped;
 use crate::report::text::short_time;
 use crate::report::time::TimeKind;
-use crate::rfc2544::measure::{LatencyAt, Loss, Results, Throughput};
+use crate::rfc2544::measure::Results;
 use crate::rfc2544::record::Record;
 use crate::rfc2544::selftest::NEAR;
 use crate::rfc2544::settings::Test;
-use crate::trial::mix::Mix;
 use crate::trial::pauses::Pauses;
 use crate::trial::result::Verdict;
 
@@ -47,27 +46,27 @@ impl Run<'_> {
             None => test.to_owned(),
         };
         // The graph of the plain run has the throughputs of all.
-        let graph = if self.heading.is_none() { throughput(report) } else { String::new() };
+        let graph = if self.heading.is_none() { charts::throughput(report) } else { String::new() };
         let parts = [
-            part(&name("Throughput"), graph, text::THROUGHPUT, rows(&r.throughput, text::throughput)),
-            part(&name("The device alone"), String::new(), text::ALONE, rows(&r.throughput, text::alone)),
+            part(&name("Throughput"), graph, rows::THROUGHPUT, rows(&r.throughput, rows::throughput)),
+            part(&name("The device alone"), String::new(), rows::ALONE, rows(&r.throughput, rows::alone)),
             latencies(&name("Latency"), r),
             part(
                 &name("Latency over repeats"),
                 String::new(),
-                text::REPEATS,
-                rows(&r.latency, text::repeats),
+                rows::REPEATS,
+                rows(&r.latency, rows::repeats),
             ),
-            part(&name("Frame loss"), loss(r), text::LOSS, rows(&r.loss, text::loss)),
+            part(&name("Frame loss"), charts::loss(r), rows::LOSS, rows(&r.loss, rows::loss)),
             part(
                 &name("Back-to-back"),
-                back_to_back(r),
-                text::BACK_TO_BACK,
-                rows(&r.back_to_back, text::back_to_back),
+                charts::back_to_back(r),
+                rows::BACK_TO_BACK,
+                rows(&r.back_to_back, rows::back_to_back),
             ),
-            part(&name("Bursts"), String::new(), text::BURST, rows(&r.burst, text::burst)),
-            part(&name("System recovery"), String::new(), text::RECOVERY, rows(&r.recovery, text::recovery)),
-            part(&name("Reset"), String::new(), text::RESET, rows(&r.reset, text::reset)),
+            part(&name("Bursts"), String::new(), rows::BURST, rows(&r.burst, rows::burst)),
+            part(&name("System recovery"), String::new(), rows::RECOVERY, rows(&r.recovery, rows::recovery)),
+            part(&name("Reset"), String::new(), rows::RESET, rows(&r.reset, rows::reset)),
         ];
         parts.concat()
     }
@@ -79,99 +78,14 @@ fn rows<T>(results: &[T], of: fn(&T) -> Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 /// The chart, the table at the throughput, and the loads below it behind a line.
 fn latencies(title: &str, results: &Results) -> String {
-    let all: Vec<_> = results.latency.iter().map(text::latency).collect();
+    let all: Vec<_> = results.latency.iter().map(rows::latency).collect();
     let last = all.iter().filter_map(|rows| rows.last().cloned()).collect();
     let count: usize = all.iter().map(Vec::len).sum();
     let more = match count > all.len() {
-        true => folded(&format!("All {count} loads"), &table(text::LATENCY, &all.concat())),
+        true => folded(&format!("All {count} loads"), &table(rows::LATENCY, &all.concat())),
         false => String::new(),
     };
-    section(title, latency(results), text::LATENCY, last, &more)
-}
-
-/// Sizes at even distances.
-fn sizes<'a>(sizes: impl Iterator<Item = &'a Mix>) -> Vec<(f64, String)> {
-    sizes
-        .enumerate()
-        .map(|(k, size)| (k as f64, if size.is_fixed() { size.to_string() } else { "mix".into() }))
-        .collect()
-}
-
-/// The graph of RFC 2544, 26.1: frame size, theoretical and measured frame rate, that of each run.
-fn throughput(report: &Report) -> String {
-    let t = &report.results.throughput;
-    let most = t.iter().map(|t| t.line_fps).fold(0.0, f64::max);
-    let line = |of: &[Throughput], value: fn(&Throughput) -> f64| {
-        of.iter().enumerate().map(|(k, t)| (k as f64, value(t))).collect()
-    };
-    let measured = report.runs().filter(|(_, r)| r.throughput.len() == t.len()).map(|(variant, r)| {
-        let name = if variant.is_plain() { "measured".into() } else { variant.to_string() };
-        Series::line(name, line(&r.throughput, |t| t.fps))
-    });
-    let theoretical = Series::line("theoretical", line(t, |t| t.line_fps)).marked(Mark::Theory);
-    let chart = Chart {
-        label: "Frames per second by frame size".into(),
-        x_ticks: sizes(t.iter().map(|t| &t.size)),
-        y_ticks: ticks(most, short),
-        series: measured.chain([theoretical]).collect(),
-    };
-    chart.figure()
-}
-
-/// Percentiles at the throughput, both axes logarithmic.
-fn latency(results: &Results) -> String {
-    let nines = |share: f64| -(1.0 - share.min(0.999_999)).log10();
-    let log = |ns: u64| (ns.max(1) as f64).log10();
-    let at_throughput = || results.latency.iter().filter_map(|l| Some((&l.size, l.loads.last()?)));
-    let curve = |at: &LatencyAt| at.curve.iter().map(|&(share, ns)| (nines(share), log(ns))).collect();
-    let values = || at_throughput().flat_map(|(_, at)| at.curve.iter().map(|c| c.1));
-    let (Some(low), Some(high)) = (values().min(), values().max()) else { return String::new() };
-    let x_ticks = [
-        (0.0, "0"),
-        (0.9, "90 %"),
-        (0.99, "99 %"),
-        (0.999, "99.9 %"),
-        (0.9999, "99.99 %"),
-        (0.99999, "99.999 %"),
-        (1.0, "all"),
-    ];
-    let chart = Chart {
-        label: "Latency that a share of the frames does not exceed, at the throughput".into(),
-        x_ticks: x_ticks.map(|(share, text)| (nines(share), text.to_owned())).to_vec(),
-        y_ticks: log_ticks(low as f64, high as f64, short_ns),
-        series: at_throughput().map(|(size, at)| Series::line(size.to_string(), curve(at))).collect(),
-    };
-    chart.figure()
-}
-
-/// The graph of 26.3: load and loss, both in percent.
-fn loss(results: &Results) -> String {
-    let line = |l: &Loss| {
-        Series::line(
-            l.size.to_string(),
-            l.loads.iter().rev().map(|at| (at.load.as_percent(), at.percent)).collect(),
-        )
-    };
-    let series = results.loss.iter().map(line).collect();
-    Chart { label: "Loss by load".into(), x_ticks: percents(), y_ticks: percents(), series }.figure()
-}
-
-/// A bar for each size; none where bursts can't be lost.
-fn back_to_back(results: &Results) -> String {
-    let all = &results.back_to_back;
-    let measured = || all.iter().enumerate().filter(|(_, b)| b.not_applicable.is_none());
-    let most = measured().map(|(_, b)| b.frames.max).fold(0.0, f64::max);
-    if measured().next().is_none() {
-        return String::new();
-    }
-    let points = measured().map(|(k, b)| (k as f64, b.frames.mean)).collect();
-    let chart = Chart {
-        label: "Longest burst without loss, frames by frame size".into(),
-        x_ticks: sizes(all.iter().map(|b| &b.size)),
-        y_ticks: ticks(most, short),
-        series: vec![Series::line("frames", points).marked(Mark::Bars)],
-    };
-    chart.figure()
+    section(title, charts::latency(results), rows::LATENCY, last, &more)
 }
 
 fn missing(report: &Report) -> String {
@@ -221,7 +135,7 @@ fn self_test(report: &Report) -> String {
          slow stream. Results above {:.0} % of what was received then are marked.</p>\n{}</section>\n",
         escape(&ports.join(" to ")),
         100.0 * NEAR,
-        table(text::SELF_TEST, &rows(&found.sizes, text::self_test))
+        table(rows::SELF_TEST, &rows(&found.sizes, rows::self_test))
     )
 }
 
@@ -405,13 +319,13 @@ mod tests {
     #[test]
     fn bursts_have_a_bar_for_each_size_and_none_where_they_do_not_apply() {
         let mut report = report("1M");
-        let bars = |report: &Report| back_to_back(&report.results).matches("<rect ").count();
-        let words = |report: &Report| back_to_back(&report.results).matches("\"middle\"").count();
+        let bars = |report: &Report| charts::back_to_back(&report.results).matches("<rect ").count();
+        let words = |report: &Report| charts::back_to_back(&report.results).matches("\"middle\"").count();
         report.results.back_to_back.iter_mut().for_each(|b| b.not_applicable = None);
         assert_eq!((bars(&report), words(&report)), (2, 2));
         report.results.back_to_back[1].not_applicable = Some("line rate".into());
         assert_eq!((bars(&report), words(&report)), (1, 2));
         report.results.back_to_back[0].not_applicable = Some("line rate".into());
-        assert_eq!(back_to_back(&report.results), "");
+        assert_eq!(charts::back_to_back(&report.results), "");
     }
 }
