@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ringway::Counters;
-use ringway::switch::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, check_visible, root, switches};
+use ringway::pinned::{check_visible, root};
+use ringway::switch::{Switch, SwitchPortStats, SwitchSpec, SwitchTotals, switches};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;

@@ -66,7 +66,7 @@ Examples:
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(dir) = &args.bpffs {
-        ringway::switch::set_root(dir)?;
+        ringway::pinned::set_root(dir)?;
     }
     let console = Console { json: args.json };
     match &args.command {

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use ringway::ErrorKind;
-use ringway::switch::is_router;
+use ringway::pinned::is_router;
 use ringway_router::follow::{Engine, Files, Options, Server};
 use ringway_router::kernel::{Router, Spec};
 use rustix::stdio;
@@ -154,7 +154,7 @@ fn keep(files: &Files) -> Result<(), Failure> {
     let arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let own: Vec<_> = arguments.filter(|arg| !CHILD.contains(&arg.as_str())).collect();
     let setup =
-        json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::switch::root() });
+        json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::pinned::root() });
     Ok(files.write_setup(&format!("{setup}\n"))?)
 }
 

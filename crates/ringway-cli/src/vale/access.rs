@@ -46,7 +46,7 @@ pub(super) fn group_name(gid: u32) -> String {
 /// Why those who are to use a port can't get to it, with the cure: a directory above the switches that they may not search, as
 /// systemd mounts the BPF file system.
 pub(super) fn barrier(access: &PortAccess) -> Option<String> {
-    let root = ringway::switch::root();
+    let root = ringway::pinned::root();
     let above: Vec<&Path> = root.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
     let closed = above.into_iter().rev().find_map(|dir| {
         let meta = fs::metadata(dir).ok()?;

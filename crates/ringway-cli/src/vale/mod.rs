@@ -16,7 +16,8 @@ mod switch;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ringway::switch::{Switch, is_router, set_root, switches};
+use ringway::pinned::{is_router, set_root};
+use ringway::switch::{Switch, switches};
 use ringway_traffic::units::many;
 
 use crate::console::Console;

@@ -203,14 +203,14 @@ pub(super) fn clear(name: &str) -> Result<bool, Failure> {
     let files = Files::of(name).ok(); // some users have no place for them
     let noted = files.as_ref().is_some_and(|files| files.read_setup().is_ok());
     files.iter().for_each(Files::remove);
-    Ok(ringway::switch::clear(name)? || noted)
+    Ok(ringway::pinned::clear(name)? || noted)
 }
 
 /// The router of that name, or all; none for the name of a switch.
 pub(super) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
     match name {
         None => Ok(routers::readable()),
-        Some(name) if ringway::switch::is_router(name) => Ok(vec![Reading::of(&Router::open(name)?)]),
+        Some(name) if ringway::pinned::is_router(name) => Ok(vec![Reading::of(&Router::open(name)?)]),
         Some(_) => Ok(Vec::new()),
     }
 }
