@@ -1,5 +1,5 @@
 //! System calls that `std` does not have. The only unsafe code of the lab: packet sockets, and children that end with their parent.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls that std lacks")]
 
 use std::fs::File;
 use std::io;

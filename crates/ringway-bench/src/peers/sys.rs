@@ -1,5 +1,5 @@
 //! System calls that `std` does not have. The only unsafe code of this crate.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "system calls that std lacks")]
 
 use std::ffi::CStr;
 use std::fs::File;

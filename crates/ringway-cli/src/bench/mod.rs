@@ -144,7 +144,7 @@ fn measure(
     let options = Options { runs: args.runs, case, only, signals: signals.clone() };
     let lab = Lab::new();
     let sides = SideCommand::this_program(&["bench", "side"])
-        .map_err(|e| Failure::Other(format!("where this program is can't be told: {e}")))?;
+        .map_err(|e| Failure::Other(format!("this program's own place is unknown: {e}")))?;
     let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
     let report = suite::run_told(name, cases, &options, conditions, |event| output.hear(event));

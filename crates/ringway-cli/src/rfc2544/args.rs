@@ -156,12 +156,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND", help_heading = CONDITIONS)]
     pub(super) filter_remove: Option<String>,
 
-    /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process; in virtual time also a modelled
-    /// one, link[:delay=1us] or switch[:KEY=VALUE,...] with pps=1M, bps=8Gbit, buffer=64, latency=5us, recovery=10ms, outage=10s+1s
+    /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process. In virtual time
+    /// also a modelled one, link[:delay=1us] or switch[:KEY=VALUE,...] with pps=1M, bps=8Gbit, buffer=64, latency=5us,
+    /// recovery=10ms, outage=10s+1s
     #[arg(long, value_name = "DEVICE", conflicts_with = "tx", help_heading = PORTS)]
     pub(super) device: Option<InnerDevice>,
 
-    /// Read options from a file, one `name = value` a line; those of the command line count more
+    /// Read options from a file, one `name = value` a line; options of the command line count more
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
 

@@ -64,7 +64,7 @@ fn word(line: &str) -> Result<(String, Option<String>), String> {
     Ok((name.to_owned(), word))
 }
 
-/// The options of a file but those that the command line gives too, and those of the command line.
+/// The options of the command line, and the options of a file that the command line does not give.
 pub(super) fn merged(file: Vec<String>, given: impl Iterator<Item = String>) -> Result<Args, String> {
     let given: Vec<String> = given.collect();
     let name = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();

@@ -8,7 +8,7 @@ use crate::tester::options::PORTS;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct DutArgs {
-    /// Device, set up for the run in namespaces of its own, in place of --tx and --rx; its links have 10G unless told otherwise
+    /// Device, set up for the run in namespaces of its own, instead of --tx and --rx; its links have 10G by default
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["tx", "rx", "device"], value_parser = kinds(), help_heading = PORTS)]
     pub(super) dut: Option<DutKind>,
 

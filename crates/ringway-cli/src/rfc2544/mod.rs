@@ -233,7 +233,7 @@ impl Run<'_> {
     }
 }
 
-/// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.
+/// Sends a few frames of each variant slowly: when none comes back there is nothing to measure.
 fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
     let plain = Variant::default();
     for variant in std::iter::once(&plain).chain(&plan.settings.variants) {
@@ -283,9 +283,7 @@ fn notes(results: &Results, varied: &[Varied], plan: &Plan, real: bool) -> Vec<S
         ));
     }
     if real {
-        notes.push(
-            "gaps between frames are those of a thread that polls: see the pauses of the tester".into(),
-        );
+        notes.push("a thread that polls makes the gaps between frames: see the pauses of the tester".into());
     }
     notes
 }

@@ -13,7 +13,7 @@ use crate::console::note;
 use crate::failure::Failure;
 use crate::tester::device::Device;
 
-/// What joins sender and receiver in the place of a device.
+/// What joins sender and receiver instead of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Joined {
     /// A veth pair, with these ports on its ends.

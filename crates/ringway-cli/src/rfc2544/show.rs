@@ -18,7 +18,7 @@ const BAR: usize = 20;
 pub(super) struct Show {
     line: StatusLine,
     verbose: bool,
-    /// Whether time passes as on a clock, so that the rest can be told.
+    /// Whether time passes as on a clock, so that the rest is known.
     real: bool,
     trials: u64,
     total_ps: u64,

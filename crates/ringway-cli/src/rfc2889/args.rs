@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORTS", value_delimiter = ',', help_heading = PORTS)]
     pub(super) ports: Vec<String>,
 
-    /// Device, set up for the run in namespaces of its own, in place of --ports; its links have 10G unless told otherwise
+    /// Device, set up for the run in namespaces of its own, instead of --ports; its links have 10G by default
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["ports", "device"], value_parser = kinds(), help_heading = PORTS)]
     pub(super) dut: Option<DutKind>,
 

@@ -146,7 +146,7 @@ fn notes(results: &Results, real: bool) -> Vec<String> {
         );
     }
     if real {
-        notes.push("gaps between frames are those of one thread that polls all senders".into());
+        notes.push("one thread that polls all senders makes the gaps between frames".into());
     }
     notes
 }

@@ -76,7 +76,7 @@ pub(crate) fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes(all))
 }
 
-/// Those of a list that a text names, in their order.
+/// The items of a list that a text names, in their order.
 pub(crate) fn named<T: Copy + Ord>(
     text: &str,
     all: &[T],
