@@ -37,9 +37,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(super) dut: DutArgs,
 
-    #[command(flatten)]
-    pub(super) shared: SharedArgs,
-
     /// Measure the tester first, sender and receiver joined by a veth pair or a pipe; without a device or ports nothing else
     #[arg(long)]
     pub(super) self_test: bool,
@@ -173,6 +170,9 @@ pub(crate) struct Args {
     /// Say how long it will take, and send nothing
     #[arg(long)]
     pub(super) plan: bool,
+
+    #[command(flatten)]
+    pub(super) shared: SharedArgs,
 }
 
 impl Args {

@@ -33,9 +33,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BACKEND", requires = "dut", value_parser = backends(), help_heading = PORTS)]
     pub(super) dut_backend: Option<Backend>,
 
-    #[command(flatten)]
-    pub(super) shared: SharedArgs,
-
     /// Tests: forwarding, congestion, capacity, learning, errored, broadcast, or all
     #[arg(long = "test", value_name = "LIST", default_value = "forwarding", value_parser = tests)]
     pub(super) tests: Tests,
@@ -88,6 +85,9 @@ pub(crate) struct Args {
     /// table=8192, learn=10k, age=300s, hol, pressure, forwards=bad-fcs+oversize
     #[arg(long, value_name = "DEVICE", conflicts_with = "ports", help_heading = PORTS)]
     pub(super) device: Option<SwitchSpec>,
+
+    #[command(flatten)]
+    pub(super) shared: SharedArgs,
 }
 
 /// Heading of the options of capacity and learning.
