@@ -15,7 +15,7 @@ pub enum PeerKind {
     Xdp,
     /// Layer 3 in XDP: a generator of many flows, a router by the kernel's routes.
     L3,
-    /// DPDK's route lookup; only [`FibPeer`] speaks with it.
+    /// DPDK's route lookup; only [`FibPeer`](super::FibPeer) speaks with it.
     Fib,
 }
 

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | [`page`] | what all pages share: frame, origin, tables |
 //! | [`check`] | whether a page is whole |
-//! | [`plot`] | charts |
-//! | [`scale`] | ticks of their axes |
+//! | `plot` | charts |
+//! | `scale` | ticks of their axes |
 
 pub mod check;
 pub mod page;

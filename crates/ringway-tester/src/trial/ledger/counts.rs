@@ -15,7 +15,7 @@ pub struct Received {
     pub duplicated: u64,
     /// Frames with a number lower than the highest seen (RFC 4737).
     pub reordered: u64,
-    /// Frames more than [`WINDOW`] behind: late or doubled, not known which.
+    /// Frames more than [`WINDOW`](super::WINDOW) behind: late or doubled, not known which.
     pub stale: u64,
     /// Frames whose tag or payload was changed on the way.
     pub corrupted: u64,
@@ -51,7 +51,7 @@ impl std::ops::AddAssign for Received {
 /// Frames of one stream that arrived in order, told at once: `received` of the numbers `first..first + span`.
 ///
 /// `first` is above every number of the stream that arrived before. The entry does not say which numbers are
-/// missing, so their order and doubles can't be found out later. So a source enters the last [`WINDOW`]
+/// missing, so their order and doubles can't be found out later. So a source enters the last [`WINDOW`](super::WINDOW)
 /// frames, at least, of a stretch that has holes one by one, or in pieces without holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
