@@ -5,8 +5,12 @@ CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
 PREFIX ?= /usr/local
 
+# The command without benchmarks, and the library, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
-	$(CARGO) build --release --workspace
+	$(CARGO) build --release -p ringway-cli --no-default-features
+	$(CARGO) build --release -p ringway-preload
+	@install -d $(TARGET)/install
+	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/install/
 
 setup:
 	@scripts/setup
@@ -41,6 +45,7 @@ lint:
 	scripts/check-prose
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p ringway-cli --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	CARGO="$(CARGO)" scripts/fuzz --lint
 	scripts/check-layers
@@ -83,8 +88,8 @@ bench-report:
 # The command, and where it looks for it the library that `ringway run` puts under programs. Build with `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
-	install -m 755 $(TARGET)/ringway $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(TARGET)/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
+	install -m 755 $(TARGET)/install/ringway $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(TARGET)/install/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done

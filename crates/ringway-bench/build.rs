@@ -1,7 +1,7 @@
 //! Compiles the peer programs of `peers/` into executables that `src/peers/image.rs` embeds.
 //!
-//! A peer whose build packages are missing is left out with a warning and is a named skip at run time; a peer
-//! that does not compile although they are there fails the build.
+//! A peer whose build packages are missing is left out with a warning, and is a named skip at run time. A
+//! peer that does not compile although they are there fails the build.
 
 use std::env;
 use std::fs;

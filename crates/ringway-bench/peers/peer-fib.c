@@ -6,9 +6,9 @@
 //
 // Reads commands from stdin, one a line, and answers each with one line of JSON:
 //
-//   load ROUTES                   a new table; "seconds" it took
-//   lookup KEYS ANSWERS SECONDS   passes over all keys; "seconds" of the fastest one; the answers of the first go to a file
-//   update ROUTES                 adds routes, next hop 0 withdraws; "seconds" for all
+//   load ROUTES                   a new table; "seconds" it took.
+//   lookup KEYS ANSWERS SECONDS   passes over all keys; "seconds" of the fastest one; the answers of the first go to a file.
+//   update ROUTES                 adds routes, next hop 0 withdraws; "seconds" for all.
 //
 // Files are arrays: routes as struct route, keys as 32 bits in host order or 16 bytes in network order, answers as 16 bits.
 //

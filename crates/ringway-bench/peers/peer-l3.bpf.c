@@ -32,7 +32,7 @@ struct {
 
 static __always_inline __u32 halves(__u32 sum) { return (sum & 0xffff) + (sum >> 16); }
 
-// Run once per live frame, a recycled page that a receiver may have written to: all of it is written anew.
+// Run once per live frame, a recycled page that a receiver may have written to: the program writes all of it.
 SEC("xdp") int flood(struct xdp_md *ctx)
 {
 	__u8 *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

@@ -63,8 +63,8 @@ SEC("xdp") int second_to_first(struct xdp_md *ctx)
 	return bpf_redirect_map(&ports, 0, 0);
 }
 
-// Run once per live frame. Live frames are recycled pages that a receiver may have written to: the head is
-// written anew each time. What follows it is the caller's data.
+// Run once per live frame. Live frames are recycled pages that a receiver may have written to: the program
+// writes the head each time. The caller's data follows it.
 SEC("xdp") int flood(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

@@ -2,8 +2,9 @@
 //
 // What every peer shares: signals, clock, the frame, the meter and the last line.
 //
-// A peer prints "ready" on stderr once it is set up, one line of JSON on stdout when it ends, and one line on
-// stderr with exit code 1 (EXIT_UNAVAILABLE when the kernel lacks the feature) when it cannot start.
+// A peer prints "ready" on stderr once it is set up, and one line of JSON on stdout when it ends. A peer that
+// cannot start prints one line on stderr. Its exit code is 1, or EXIT_UNAVAILABLE when the kernel lacks the
+// feature.
 //
 // The first 200 ms, counted from the first packet, are warm-up: "packets", "bytes" and "seconds" leave them out
 // and run up to the last packet seen. "total_packets" and "drops" cover the whole run.

@@ -15,7 +15,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway_bench::peers::testpmd::{self, Driver};
-use ringway_bench::peers::{LinuxBridge, MemifPair, OvsUserspace, Peer, PeerError, PeerKind, Traffic};
+use ringway_bench::peers::{MemifPair, Peer, PeerKind, Traffic};
+use ringway_lab::program::ProgramError;
+use ringway_tester::dut::{LinuxBridge, OvsUserspace};
 
 /// Seconds of each sender and generator; 0.2 s of warm-up come on top.
 const SECONDS: &str = "0.2";
@@ -128,7 +130,7 @@ fn testpmd_forwards() {
         });
         let error = testpmd::spawn(driver, "a1", "absent", Some(&net.name), None).unwrap_err();
         eprintln!("with an absent interface: {error}");
-        assert!(error.is_unavailable() || matches!(error, PeerError::Failed { .. }), "{error}");
+        assert!(error.is_unavailable() || matches!(error, ProgramError::Failed { .. }), "{error}");
     }
 }
 
@@ -269,8 +271,8 @@ fn set_up_errors_are_one_clear_line() {
     assert!(error.to_string().contains("must run NAPI"), "{error}");
 }
 
-/// What arrived lies between what was sent without and with what the sender saw dropped. Those that a sender
-/// counts as dropped are partly in its own count (lost behind the API), partly not (refused by it).
+/// What arrived lies between what was sent without and with what the sender saw dropped. A sender's drops are
+/// partly in its own count (lost behind the API), partly not (refused by it).
 fn assert_delivered(sent: &Traffic, arrived: &Traffic, what: &str) {
     assert!(arrived.total_packets <= sent.total_packets + sent.drops, "{what}: more arrived than was sent");
     assert!(
@@ -298,7 +300,7 @@ fn tried(test: impl Fn()) {
 }
 
 /// A peer, or none with a loud skip.
-fn available<T>(peer: Result<T, PeerError>) -> Option<T> {
+fn available<T>(peer: Result<T, ProgramError>) -> Option<T> {
     match peer {
         Err(error) if error.is_unavailable() => {
             eprintln!("SKIP: {error}");

@@ -13,10 +13,10 @@ use std::process;
 
 use again::again;
 use ringway::switch::switches;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::{Report, Row};
 use ringway_bench::suite::{Bed, Options, Unit, containers, run};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, LabError, is_root, labs};
 use ringway_router::kernel::routers;
 

@@ -11,10 +11,10 @@ mod again;
 use std::process;
 
 use again::again;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::fib::Source;
 use ringway_bench::suite::{Bed, Options, l3, names, run};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, is_root, labs};
 use ringway_router::kernel::routers;
 

@@ -1,17 +1,18 @@
 //! The systems of `ringway bench pcap`, in short runs. They need root; says so and checks the rest without.
 //!
-//! Objective: each program moves frames with Ringway under it and without, each result has all that the contract promises, what is not
-//! installed is named, and no switch, namespace, folder or process stays. Nothing here depends on speed.
+//! Objective: each program moves frames with Ringway under it and without, and each result has all that the
+//! contract promises. Programs that are not installed are named. No switch, namespace, folder or process
+//! stays. Nothing here depends on speed.
 
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
 
 use std::{env, fs, process};
 
 use ringway::switch::switches;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::{Bed, Options, pcap, run};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, is_root, labs};
 
 /// On a busy machine a program may not get to run for so long, so each has two runs, and one may be spoilt.

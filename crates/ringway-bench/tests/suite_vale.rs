@@ -1,5 +1,5 @@
-//! The systems of `ringway bench vale`, in short runs of all cases but those that differ from others only in a number. Switches, links and peers need root; says so and checks the
-//! rest without.
+//! The systems of `ringway bench vale`, in short runs of all cases, unless a case differs from others only in
+//! a number. Switches, links and peers need root; says so and checks the rest without.
 //!
 //! Objective: each system moves frames and its result has all that the contract promises, what is not installed is named, and
 //! no switch, namespace or process stays. Nothing here depends on speed.
@@ -16,11 +16,11 @@ use std::{env, fs, thread};
 
 use again::again;
 use ringway::switch::switches;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{Bed, Options, run, vale};
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
 use ringway_lab::{Lab, LabError, is_root, labs};
 
 /// On a busy machine neither end may get to run in much less.
@@ -169,7 +169,7 @@ impl Drop for Killed {
     }
 }
 
-/// Whether a process has used a tenth of a second of a CPU: it has been told its window then.
+/// Whether a process has used a tenth of a second of a CPU: it knows its window then.
 fn spins(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let ticks = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);

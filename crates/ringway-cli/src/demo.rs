@@ -8,8 +8,9 @@ use ringway_bench::demo::{self, Event, Options, Outcome, page};
 use ringway_bench::suite::table::number;
 use serde_json::json;
 
-use crate::bench::{ProgressLine, seconds};
+use crate::bench::ProgressLine;
 use crate::console::{Console, note};
+use crate::durations::seconds;
 use crate::failure::Failure;
 use crate::stop;
 use crate::words;

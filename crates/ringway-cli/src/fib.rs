@@ -10,6 +10,7 @@ use ringway_fib::{Fib, FibError, Limits, NextHop, Prefix, Walk, text};
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
+#[cfg(feature = "bench")]
 use crate::bench;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -24,6 +25,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// The benchmark of route lookup; the same as ringway bench fib
+    #[cfg(feature = "bench")]
     #[command(after_help = bench::with_keys(bench::FIB))]
     Bench(bench::FibArgs),
     /// Look addresses up in a table
@@ -82,6 +84,7 @@ Examples:
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
+        #[cfg(feature = "bench")]
         Command::Bench(args) => bench::fib(args),
         Command::Lookup(args) => lookup(args),
         Command::Load(args) => load(args),

@@ -6,23 +6,29 @@
 //! it is named for.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "bench")]
 mod bench;
 mod bridge;
 mod capture;
 mod console;
 mod counters;
+#[cfg(feature = "bench")]
 mod demo;
 mod doctor;
+mod durations;
 mod exporter;
 mod failure;
 mod fib;
 mod help;
+#[cfg(not(feature = "bench"))]
+mod left_out;
 mod link;
 mod metrics;
 mod pkt_gen;
 mod rates;
 mod refusal;
 mod rfc2544;
+mod rfc2889;
 mod route;
 mod routers;
 mod run;
@@ -30,6 +36,7 @@ mod selection;
 mod stats;
 mod stop;
 mod switches;
+mod tester;
 mod top;
 mod units;
 mod vale;
@@ -65,10 +72,16 @@ enum Command {
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
+    #[cfg(feature = "bench")]
     Bench(bench::Args),
     Fib(fib::Args),
     Rfc2544(Box<rfc2544::Args>),
+    Rfc2889(Box<rfc2889::Args>),
+    #[cfg(feature = "bench")]
     Demo(demo::Args),
+    #[cfg(not(feature = "bench"))]
+    #[command(flatten)]
+    LeftOut(left_out::Command),
     Doctor(doctor::Args),
 }
 
@@ -87,7 +100,7 @@ Ports:
 Examples:
   ringway pkt-gen -i 'pipe:x}1' -f rx        # receive in one terminal
   ringway pkt-gen -i 'pipe:x{1' -f tx -n 1M  # send in another
-  sudo ringway demo                          # forward real traffic, write a report
+  ringway top                                # the rates of all ports, live
   ringway doctor                             # what works here, and the cure for what does not
   ringway pkt-gen --help                     # options and examples of a command";
 
@@ -113,10 +126,15 @@ fn main() -> ExitCode {
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),
+        #[cfg(feature = "bench")]
         Command::Bench(args) => bench::run(args),
         Command::Fib(args) => fib::run(args),
         Command::Rfc2544(args) => rfc2544::run(args),
+        Command::Rfc2889(args) => rfc2889::run(args),
+        #[cfg(feature = "bench")]
         Command::Demo(args) => demo::run(args),
+        #[cfg(not(feature = "bench"))]
+        Command::LeftOut(_) => left_out::run(),
         Command::Doctor(args) => doctor::run(args),
     };
     match done {

@@ -3,6 +3,7 @@
 //! Objective: a suite is interrupted in a step that does not look for the signal. It ends, says so, prints what it has, and no namespace,
 //! router, switch, folder, list of ports or process stays. Most of it needs root, and says so without.
 
+#![cfg(feature = "bench")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

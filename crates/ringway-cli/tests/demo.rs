@@ -1,5 +1,6 @@
 //! `ringway demo` and `ringway bench`, end to end. As root: over veth pairs; nothing here depends on speed.
 
+#![cfg(feature = "bench")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

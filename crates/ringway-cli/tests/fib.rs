@@ -86,6 +86,7 @@ fn standard_input_and_repeated_prefixes() {
     assert!(text.contains("\n  1 line more with a prefix that was there: the last counts\n"), "{text}");
 }
 
+#[cfg(feature = "bench")]
 #[test]
 fn the_benchmark_takes_any_table() {
     // Without short prefixes, which take long to withdraw and announce so often.

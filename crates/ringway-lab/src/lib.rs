@@ -4,12 +4,23 @@
 //! (`rwb-PID-N`). Dropping the [`Lab`] deletes the namespace and with it all links. What a killed owner left behind
 //! is deleted when the next lab is made.
 //!
-//! [`raw`] holds raw packet sockets: an independent witness of what is on a link. [`counting`] holds an allocator that counts.
+//! | module | holds |
+//! | --- | --- |
+//! | [`raw`] | raw packet sockets: an independent witness of the frames on a link |
+//! | [`program`] | programs that run in a lab, and end with the thread that started them |
+//! | [`counting`] | an allocator that counts |
+//!
+//! [`TemporaryFolder`] is to files what a lab is to links. [`Conditions`] says for which machine, at which load, a
+//! measurement holds.
 
 #![deny(unsafe_code)]
 
+mod conditions;
 pub mod counting;
+mod date;
 mod error;
+mod folder;
+pub mod program;
 pub mod raw;
 mod sys;
 
@@ -22,7 +33,9 @@ use std::time::Duration;
 
 use nix::sched::{CloneFlags, setns};
 
+pub use conditions::{Conditions, QUIET_LOAD};
 pub use error::{AnyError, LabError};
+pub use folder::TemporaryFolder;
 
 const PREFIX: &str = "rwb-";
 const NAMES: &str = "/run/netns";

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::page::escape;
 use crate::suite::report::Row;
 use crate::suite::table::number;
+use ringway_tester::report::page::escape;
 
 const WIDTH: f64 = 640.0;
 /// Room for the end of the longest line.
@@ -49,7 +49,8 @@ fn bar(out: &mut String, row: &Row, top: f64, scale: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Case, Options, Sample, Unit, conditions::Conditions, run};
+    use crate::suite::{Case, Options, Sample, Unit, run};
+    use ringway_lab::Conditions;
 
     #[test]
     fn bars_fit_and_scale() {

@@ -20,7 +20,7 @@ pub struct Integrity {
 }
 
 impl Integrity {
-    /// Compares byte by byte. Frames that are alike are told apart by their order only.
+    /// Compares byte by byte. Only their order tells equal frames apart.
     pub fn of(sent: &[Vec<u8>], received: &[Vec<u8>]) -> Self {
         let mut places: HashMap<&[u8], VecDeque<usize>> = HashMap::new();
         for (place, frame) in sent.iter().enumerate() {

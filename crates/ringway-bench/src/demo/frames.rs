@@ -41,7 +41,7 @@ pub struct Skipped {
 }
 
 impl Frames {
-    /// Those of the first folder that has captures: `$RINGWAY_DATA/pcap/real`, `../shared/data/pcap/real`,
+    /// The captures of the first folder that has some: `$RINGWAY_DATA/pcap/real`, `../shared/data/pcap/real`,
     /// `./data`. Without one, 5000 frames made here.
     pub fn find() -> Self {
         let data = ringway::environment("RINGWAY_DATA").map(|d| PathBuf::from(d).join("pcap/real"));

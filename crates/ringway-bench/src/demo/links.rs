@@ -9,14 +9,16 @@ use ringway::PortCounters;
 
 use super::compare::Integrity;
 use super::frames::Frames;
-use super::{Carrier, Event, Options, Outcome, check, flood, gently};
-use crate::peers::{LinuxBridge, Peer, PeerKind};
+use super::outcome::Outcome;
+use super::stage::{Carrier, Event, Options, check, flood, gently};
+use crate::peers::{Peer, PeerKind};
 use crate::suite::Bed;
-use crate::suite::conditions::Conditions;
 use crate::suite::io::{Kind, forward};
 use crate::suite::{Case, Fault, Unit};
+use ringway_lab::Conditions;
 use ringway_lab::raw::{RawReceiver, RawSender};
 use ringway_lab::{Lab, LabError};
+use ringway_tester::dut::LinuxBridge;
 
 pub(super) const STORY: &str = "\
 A namespace with two pairs of virtual links, and a forwarder between them:

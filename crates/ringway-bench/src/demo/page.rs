@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::{Outcome, chart};
-use crate::page::{escape, origin, table, whole};
 use crate::suite::report::Row;
 use crate::suite::table::number;
+use ringway_tester::report::page::{escape, origin, table, whole};
 
 /// The whole page. `command` is what made it.
 pub fn html(outcome: &Outcome, command: &str) -> String {
@@ -135,9 +135,10 @@ fn thousands(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::{Drops, Frames, Passage, compare::Integrity};
-    use crate::page::tests::check;
-    use crate::suite::conditions::Conditions;
+    use crate::demo::compare::Integrity;
+    use crate::demo::{Drops, Frames, Passage};
+    use ringway_lab::Conditions;
+    use ringway_tester::report::check::faults;
 
     fn outcome() -> Outcome {
         Outcome {
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn the_page_is_whole_and_asks_nobody() {
         let page = html(&outcome(), "ringway demo --runs 2");
-        check(&page);
+        assert_eq!(faults(&page), Vec::<String>::new());
         assert!(!page.contains("& that"));
         let (header, rest) = page.split_once("</header>").unwrap();
         for part in

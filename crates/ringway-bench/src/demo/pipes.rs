@@ -10,10 +10,11 @@ use ringway::{
 
 use super::compare::Integrity;
 use super::frames::Frames;
-use super::{Carrier, Event, Options, Outcome, check, flood, gently};
-use crate::suite::conditions::Conditions;
+use super::outcome::Outcome;
+use super::stage::{Carrier, Event, Options, check, flood, gently};
 use crate::suite::{Case, Fault, Sample, Unit};
 use ringway_engine::{Bridge, Signals};
+use ringway_lab::Conditions;
 
 pub(super) const STORY: &str = "\
 Not root, so no namespaces and no interfaces. Two pipes instead, and Ringway's bridge between them:

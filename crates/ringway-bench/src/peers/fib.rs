@@ -7,7 +7,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde::Deserialize;
 
-use super::{PeerError, PeerKind, image, sys};
+use super::{PeerKind, image};
+use nix::sys::signal::Signal;
+use ringway_lab::program::{ProgramError, confine, signal};
 
 /// Exit codes that mean that something is missing: of our programs (`peer.h`), and of the dynamic loader.
 const UNAVAILABLE: [i32; 2] = [77, 127];
@@ -36,17 +38,17 @@ impl FibPeer {
     /// Starts the program on a CPU, for IPv6 or IPv4, with AVX-512 or without.
     ///
     /// # Errors
-    /// [`PeerError::Unavailable`] when it was built without DPDK, or does not run here.
-    pub fn start(v6: bool, avx512: bool, cpu: usize) -> Result<Self, PeerError> {
+    /// [`ProgramError::Unavailable`] when it was built without DPDK, or does not run here.
+    pub fn start(v6: bool, avx512: bool, cpu: usize) -> Result<Self, ProgramError> {
         // The file must stay open until the child has executed it: until it answers for the first time.
         let (mut command, file) = image::command(PeerKind::Fib)?;
         command.args([if v6 { "6" } else { "4" }, if avx512 { "avx512" } else { "scalar" }]);
         command.env("PEER_CPU", cpu.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        sys::confine(&mut command, None);
+        confine(&mut command, None);
         let spawned = command.spawn();
         drop(file);
-        let mut child = spawned.map_err(|source| PeerError::Os { action: "start of a peer", source })?;
+        let mut child = spawned.map_err(|source| ProgramError::Os { action: "start of a peer", source })?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(commands), Some(out)) => Ok(Self { child, commands, answers: BufReader::new(out) }),
             _ => Err(failed("it has no pipes".into())),
@@ -57,16 +59,16 @@ impl FibPeer {
     ///
     /// # Errors
     /// What the program says.
-    pub fn load(&mut self, routes: &Path) -> Result<f64, PeerError> {
+    pub fn load(&mut self, routes: &Path) -> Result<f64, ProgramError> {
         self.ask(&format!("load {}", routes.display()))
     }
 
-    /// Looks all keys of a file up, again and again for so many seconds; returns those of the fastest pass. The next hops go to
-    /// another file, 16 bits each.
+    /// Looks all keys of a file up, again and again for so many seconds; returns the seconds of the fastest
+    /// pass. The next hops go to another file, 16 bits each.
     ///
     /// # Errors
     /// What the program says.
-    pub fn lookup(&mut self, keys: &Path, answers: &Path, seconds: f64) -> Result<f64, PeerError> {
+    pub fn lookup(&mut self, keys: &Path, answers: &Path, seconds: f64) -> Result<f64, ProgramError> {
         self.ask(&format!("lookup {} {} {seconds}", keys.display(), answers.display()))
     }
 
@@ -74,11 +76,11 @@ impl FibPeer {
     ///
     /// # Errors
     /// What the program says.
-    pub fn update(&mut self, changes: &Path) -> Result<f64, PeerError> {
+    pub fn update(&mut self, changes: &Path) -> Result<f64, ProgramError> {
         self.ask(&format!("update {}", changes.display()))
     }
 
-    fn ask(&mut self, command: &str) -> Result<f64, PeerError> {
+    fn ask(&mut self, command: &str) -> Result<f64, ProgramError> {
         let sent = writeln!(self.commands, "{command}").and_then(|()| self.commands.flush());
         let mut line = String::new();
         let read = sent.and_then(|()| self.answers.read_line(&mut line));
@@ -90,8 +92,8 @@ impl FibPeer {
     }
 
     /// The last words of a program that broke off.
-    fn why(&mut self) -> PeerError {
-        let _ = sys::signal(&mut self.child, libc::SIGTERM); // it has ended, or is to
+    fn why(&mut self) -> ProgramError {
+        let _ = signal(&mut self.child, Signal::SIGTERM); // it has ended, or is to
         let code = self.child.wait().ok().and_then(|status| status.code());
         let mut words = String::new();
         if let Some(mut err) = self.child.stderr.take() {
@@ -100,7 +102,7 @@ impl FibPeer {
         let last = words.lines().rev().find(|l| !l.trim().is_empty() && *l != "ready");
         let message = last.unwrap_or("it ended without a word").to_owned();
         if code.is_some_and(|c| UNAVAILABLE.contains(&c)) {
-            return PeerError::Unavailable { peer: PeerKind::Fib.to_string(), reason: message };
+            return ProgramError::Unavailable { program: PeerKind::Fib.to_string(), reason: message };
         }
         failed(message)
     }
@@ -113,6 +115,6 @@ impl Drop for FibPeer {
     }
 }
 
-fn failed(message: String) -> PeerError {
-    PeerError::Failed { peer: PeerKind::Fib.to_string(), message }
+fn failed(message: String) -> ProgramError {
+    ProgramError::Failed { program: PeerKind::Fib.to_string(), message }
 }

@@ -5,7 +5,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::{PeerError, PeerKind, sys};
+use super::{PeerKind, sys};
+use ringway_lab::program::ProgramError;
 
 /// An executable that the build script made of `peers/peer-NAME.c`.
 struct Image {
@@ -33,7 +34,7 @@ static L3: Image = image!(c"peer-l3", "peer-l3", "PEER_L3_MISSING");
 static FIB: Image = image!(c"peer-fib", "peer-fib", "PEER_FIB_MISSING");
 
 /// A program as a command. The file behind it is anonymous and must stay open until the child has executed it.
-pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), PeerError> {
+pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), ProgramError> {
     let image = match kind {
         PeerKind::Pcap => &PCAP,
         PeerKind::Socket => &SOCKET,
@@ -44,10 +45,10 @@ pub(super) fn command(kind: PeerKind) -> Result<(Command, std::fs::File), PeerEr
     };
     if image.bytes.is_empty() {
         let reason = format!("built without {}", image.missing);
-        return Err(PeerError::Unavailable { peer: kind.to_string(), reason });
+        return Err(ProgramError::Unavailable { program: kind.to_string(), reason });
     }
     let file = sys::executable(image.name, image.bytes)
-        .map_err(|source| PeerError::Os { action: "memfd_create", source })?;
+        .map_err(|source| ProgramError::Os { action: "memfd_create", source })?;
     let mut command = Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
     command.arg0(kind.to_string());
     Ok((command, file))

@@ -6,10 +6,9 @@
 
 use std::time::Instant;
 
-use super::folder::OwnFolder;
-use super::process::Protocol;
 use super::testpmd::{self, name_missing_driver};
-use super::{Peer, PeerError};
+use ringway_lab::TemporaryFolder;
+use ringway_lab::program::{Program, ProgramError, Signs};
 
 const NAME: &str = "dpdk-memif";
 
@@ -33,9 +32,9 @@ impl Count {
 /// A sender and a receiver at work. Dropping the pair kills both.
 #[derive(Debug)]
 pub struct MemifPair {
-    sender: Peer,
-    receiver: Peer,
-    _folders: [OwnFolder; 2],
+    sender: Program,
+    receiver: Program,
+    _folders: [TemporaryFolder; 2],
 }
 
 impl MemifPair {
@@ -43,8 +42,8 @@ impl MemifPair {
     ///
     /// # Errors
     ///
-    /// [`PeerError::Unavailable`] if testpmd or its driver is not installed.
-    pub fn spawn(len: u32, sender_cpu: usize, receiver_cpu: usize) -> Result<Self, PeerError> {
+    /// [`ProgramError::Unavailable`] if testpmd or its driver is not installed.
+    pub fn spawn(len: u32, sender_cpu: usize, receiver_cpu: usize) -> Result<Self, ProgramError> {
         let folders = [testpmd::run_time_folder(), testpmd::run_time_folder()];
         let socket = format!("memif-{}", folders[0].name());
         let receiver = end(&folders[0], receiver_cpu, "server", &socket, &["--forward-mode=rxonly"])?;
@@ -58,7 +57,7 @@ impl MemifPair {
     /// # Errors
     ///
     /// When the receiver has ended or does not answer.
-    pub fn received(&mut self) -> Result<Count, PeerError> {
+    pub fn received(&mut self) -> Result<Count, ProgramError> {
         let packets = self.receiver.ask("show port stats 0", |line| {
             line.trim_start().strip_prefix("RX-packets: ")?.split(' ').next()?.parse().ok()
         })?;
@@ -70,7 +69,7 @@ impl MemifPair {
     /// # Errors
     ///
     /// When one has ended before or does not answer.
-    pub fn stop(mut self) -> Result<(), PeerError> {
+    pub fn stop(mut self) -> Result<(), ProgramError> {
         let resting = |line: &str| line.starts_with("Done.").then_some(());
         self.sender.ask("stop", resting)?;
         self.receiver.ask("stop", resting)
@@ -78,16 +77,21 @@ impl MemifPair {
 }
 
 /// One end at work: it spins on `cpu`.
-fn end(folder: &OwnFolder, cpu: usize, role: &str, socket: &str, mode: &[&str]) -> Result<Peer, PeerError> {
+fn end(
+    folder: &TemporaryFolder,
+    cpu: usize,
+    role: &str,
+    socket: &str,
+    mode: &[&str],
+) -> Result<Program, ProgramError> {
     let device = format!("net_memif0,role={role},id=0,socket={socket},socket-abstract=yes");
     let mut command = testpmd::command(NAME, folder, Some(cpu), &[device])?;
     command.args(["--burst=256", "-i"]).args(mode);
-    let protocol = Protocol {
+    let signs = Signs {
         ready: |line| line == "Done", // the last line before it prompts
-        result: |_| None,
         complaint: |line| line.contains("rror"),
     };
-    let mut end = Peer::start(NAME.into(), command, None, protocol).map_err(name_missing_driver)?;
+    let mut end = Program::start(NAME, command, None, signs).map_err(name_missing_driver)?;
     end.ask("start", |line| line.contains("packet forwarding - ports=1").then_some(()))?;
     Ok(end)
 }

@@ -1,8 +1,8 @@
 //! The programs that Ringway is measured against, each written as its API is meant to be used.
 //!
-//! They are separate executables, embedded in this crate and run from memory: the program that embeds them links
-//! neither libpcap nor libbpf through them, and nothing has to be installed but the shared libraries they load.
-//! Sources: `peers/*.c` of this crate.
+//! They are separate executables, embedded in this crate and run from memory. So the program that embeds them
+//! links neither libpcap nor libbpf through them. Only the shared libraries that they load have to be
+//! installed. Sources: `peers/*.c` of this crate.
 //!
 //! | peer | arguments |
 //! | --- | --- |
@@ -14,97 +14,59 @@
 //! | [`FibPeer`] | DPDK's route lookup, by commands |
 //! | [`testpmd::spawn`] | DPDK's own forwarder |
 //! | [`MemifPair`] | two of DPDK's testpmd over shared memory: sender and receiver |
-//! | [`LinuxBridge`] | the kernel's bridge; not a program |
-//! | [`OvsUserspace`] | Open vSwitch with its datapath in user space |
 //!
-//! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as fast
-//! as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up (a receiver's time starts with the
-//! first packet, at the latest 2 s after it is ready) and are [`finish`](Peer::finish)ed; the others run until they
-//! are [`stop`](Peer::stop)ped.
+//! `LEN` is without frame check sequence, 60 to 1514. `forward1` forwards from A to B only. A rate of 0 is as
+//! fast as it goes. Senders and receivers run for `SECONDS` after 200 ms of warm-up, and are
+//! [`finish`](Peer::finish)ed. A receiver's time starts with the first packet, at the latest 2 s after it is
+//! ready. The others run until they are [`stop`](Peer::stop)ped.
 //!
 //! A veth takes frames that XDP redirects to it (`flood`, `redirect`, Ringway's own transmit) only if its other end
 //! runs NAPI: an XDP program is attached there, or `ethtool -K PEER gro on`. `flood` fails when nothing arrives.
 //!
-//! `FLOWS` is a file: a frame of 60 bytes with an IPv4 packet, whose checksum and addresses are 0, and behind it source and
-//! destination of each flow, in network order. Flows are a power of two, sent one after the other, again and again. `forward`
-//! sends what it gets by the kernel's own routes (`bpf_fib_lookup`) out of the others, in XDP. `clock` tells how often an XDP
-//! program ran and for how long.
+//! `FLOWS` is a file. It begins with a frame of 60 bytes with an IPv4 packet, whose checksum and addresses
+//! are 0. Source and destination of each flow follow, in network order. Flows are a power of two, sent one
+//! after the other, again and again. `forward` sends what it gets by the kernel's own routes
+//! (`bpf_fib_lookup`) out of the others, in XDP. `clock` says how often an XDP program ran and for how long.
 //!
 //! `pass` counts frames and leaves them to the host: it has a veth run NAPI without GRO, which may reorder.
 //!
-//! There are two sinks because neither suits all senders. On a veth an XDP program costs those that send socket
-//! buffers (libpcap, AF_PACKET, AF_XDP in copy mode, the bridge) a copy per packet; `sink-skb`, a tc program (Linux
-//! 6.6), costs those that send XDP frames the making of a socket buffer, and does not turn NAPI on. Compare each
-//! sender over the sink that suits it, or all over both.
+//! There are two sinks because neither suits all senders. On a veth an XDP program makes a copy of each
+//! packet of libpcap, AF_PACKET, AF_XDP in copy mode and the bridge: they send socket buffers. `sink-skb`, a
+//! tc program (Linux 6.6), has the kernel make a socket buffer of each XDP frame, and does not turn NAPI on.
+//! Compare each sender over the sink that suits it, or all over both.
 
-mod bridge;
-mod error;
 mod fib;
-mod folder;
 mod image;
+mod kind;
 mod memif;
-mod ovs;
-mod process;
+mod peer;
 mod result;
 mod sys;
 pub mod testpmd;
 
-pub use bridge::LinuxBridge;
-pub use error::PeerError;
 pub use fib::FibPeer;
-pub(crate) use folder::OwnFolder;
+pub use kind::PeerKind;
 pub use memif::{Count, MemifPair};
-pub use ovs::OvsUserspace;
-pub use process::Peer;
+pub use peer::Peer;
 pub use result::{PeerResult, RoundTrip, Traffic};
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::process::Command;
 
-/// A program by the API it uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PeerKind {
-    /// libpcap.
-    Pcap,
-    /// AF_PACKET with sendmmsg and recvmmsg.
-    Socket,
-    /// AF_XDP in copy mode.
-    AfXdp,
-    /// XDP in the kernel: redirect, sink, and the generator `flood`.
-    Xdp,
-    /// Layer 3 in XDP: a generator of many flows, a router by the kernel's routes.
-    L3,
-    /// DPDK's route lookup; only [`FibPeer`] speaks with it.
-    Fib,
-}
-
-impl fmt::Display for PeerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pcap => "peer-pcap",
-            Self::Socket => "peer-socket",
-            Self::AfXdp => "peer-afxdp",
-            Self::Xdp => "peer-xdp",
-            Self::L3 => "peer-l3",
-            Self::Fib => "peer-fib",
-        })
-    }
-}
+use ringway_lab::program::ProgramError;
 
 impl Peer {
     /// Starts a peer in a named network namespace (`ip netns`), on one CPU, and waits until it is set up.
     ///
     /// # Errors
     ///
-    /// [`PeerError::Unavailable`] if the peer can't run here, for want of a library for instance; otherwise why it
+    /// [`ProgramError::Unavailable`] if the peer can't run here, for want of a library for instance; otherwise why it
     /// could not be set up.
     pub fn spawn(
         kind: PeerKind,
         args: impl IntoIterator<Item: AsRef<OsStr>>,
         netns: Option<&str>,
         cpu: Option<usize>,
-    ) -> Result<Self, PeerError> {
+    ) -> Result<Self, ProgramError> {
         Self::spawn_with(kind, args, netns, cpu, &[])
     }
 
@@ -115,18 +77,13 @@ impl Peer {
         netns: Option<&str>,
         cpu: Option<usize>,
         environment: &[(&str, OsString)],
-    ) -> Result<Self, PeerError> {
+    ) -> Result<Self, ProgramError> {
         // The file must stay open until the child has executed it, which `start` waits for.
         let (mut command, _file) = image::command(kind)?;
         command.args(args).envs(environment.iter().cloned());
         if let Some(cpu) = cpu {
             command.env("PEER_CPU", cpu.to_string());
         }
-        Self::start(kind.to_string(), command, netns, process::OWN_PROTOCOL)
-    }
-
-    /// Starts any program that says `ready` and prints its result as the peers do, and waits until it is set up.
-    pub(crate) fn of_command(name: &str, command: Command) -> Result<Self, PeerError> {
-        Self::start(name.to_owned(), command, None, process::OWN_PROTOCOL)
+        Self::start(&kind.to_string(), command, netns, peer::OWN_PROTOCOL)
     }
 }

@@ -42,8 +42,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// The measured time by the monotonic clock.
     pub seconds: f64,
-    /// Packets lost where the peer can see it: refused by the API, dropped by the interface it sends to, or by
-    /// the kernel because the peer did not receive fast enough.
+    /// Packets lost where the peer can see it. The API refused them, the interface that it sends to dropped
+    /// them, or the kernel did because the peer received too slowly.
     pub drops: u64,
     /// Packets of the whole run.
     pub total_packets: u64,

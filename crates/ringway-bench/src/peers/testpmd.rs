@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use super::folder::OwnFolder;
-use super::process::Protocol;
-use super::{Peer, PeerError, PeerResult, Traffic};
+use super::peer::Protocol;
+use super::{Peer, PeerResult, Traffic};
+use ringway_lab::TemporaryFolder;
+use ringway_lab::program::{ProgramError, Signs};
 
 const PROGRAM: &str = "dpdk-testpmd";
 const PACKAGE: &str = "Debian package dpdk-dev";
@@ -48,7 +49,7 @@ impl fmt::Display for Driver {
 #[derive(Debug)]
 pub struct Testpmd {
     peer: Peer,
-    _run_time: OwnFolder,
+    _run_time: TemporaryFolder,
 }
 
 impl Testpmd {
@@ -57,7 +58,7 @@ impl Testpmd {
     /// # Errors
     ///
     /// As [`Peer::stop`].
-    pub fn stop(self) -> Result<Traffic, PeerError> {
+    pub fn stop(self) -> Result<Traffic, ProgramError> {
         Ok(self.peer.stop()?.traffic().copied().unwrap_or_default())
     }
 }
@@ -66,23 +67,23 @@ impl Testpmd {
 ///
 /// # Errors
 ///
-/// [`PeerError::Unavailable`] if the program or the driver is not installed.
+/// [`ProgramError::Unavailable`] if the program or the driver is not installed.
 pub fn spawn(
     driver: Driver,
     a: &str,
     b: &str,
     netns: Option<&str>,
     cpu: Option<usize>,
-) -> Result<Testpmd, PeerError> {
+) -> Result<Testpmd, ProgramError> {
     let run_time = run_time_folder();
     let devices = [driver.device(0, a), driver.device(1, b)];
     let mut command = command(&driver.to_string(), &run_time, cpu, &devices)?;
     command.args(["--forward-mode=io", "--auto-start"]).env("LIBXDP_SKIP_DISPATCHER", "1"); // else it pins programs in bpffs
-    let peer = Peer::start(driver.to_string(), command, netns, PROTOCOL).map_err(name_missing_driver)?;
+    let peer = Peer::start(&driver.to_string(), command, netns, PROTOCOL).map_err(name_missing_driver)?;
     if !peer.said("ports=2") {
         // It goes on with the ports that it could open.
         let message = peer.complaint().unwrap_or("did not open both interfaces").to_owned();
-        return Err(PeerError::Failed { peer: driver.to_string(), message });
+        return Err(ProgramError::Failed { program: driver.to_string(), message });
     }
     Ok(Testpmd { peer, _run_time: run_time })
 }
@@ -90,13 +91,13 @@ pub fn spawn(
 /// The program with `devices` as its ports and one forwarding core, or that it is missing. Forwarding modes can be appended.
 pub(super) fn command(
     peer: &str,
-    run_time: &OwnFolder,
+    run_time: &TemporaryFolder,
     cpu: Option<usize>,
     devices: &[String],
-) -> Result<Command, PeerError> {
+) -> Result<Command, ProgramError> {
     let Some(program) = find_program() else {
         let reason = format!("{PROGRAM} is not installed ({PACKAGE})");
-        return Err(PeerError::Unavailable { peer: peer.into(), reason });
+        return Err(ProgramError::Unavailable { program: peer.into(), reason });
     };
     let mut command = Command::new("stdbuf"); // else it says that it is ready when it ends
     command
@@ -112,21 +113,23 @@ pub(super) fn command(
 }
 
 /// The folder that DPDK makes for a process and leaves behind.
-pub(super) fn run_time_folder() -> OwnFolder {
-    OwnFolder::reserve(Path::new("/run/dpdk"))
+pub(super) fn run_time_folder() -> TemporaryFolder {
+    TemporaryFolder::reserve(Path::new("/run/dpdk"))
 }
 
 const PROTOCOL: Protocol = Protocol {
-    ready: |line| line.starts_with("Press enter to exit"),
+    signs: Signs {
+        ready: |line| line.starts_with("Press enter to exit"),
+        complaint: |line| line.contains("failed"),
+    },
     result,
-    complaint: |line| line.contains("failed"),
 };
 
-pub(super) fn name_missing_driver(error: PeerError) -> PeerError {
+pub(super) fn name_missing_driver(error: ProgramError) -> ProgramError {
     match error {
-        PeerError::Failed { peer, message } if message.contains("failed to parse device") => {
+        ProgramError::Failed { program, message } if message.contains("failed to parse device") => {
             let reason = format!("{PROGRAM} lacks the driver ({PACKAGE} has it)");
-            PeerError::Unavailable { peer, reason }
+            ProgramError::Unavailable { program, reason }
         }
         other => other,
     }
@@ -171,7 +174,7 @@ mod tests {
         let script = "echo 'EAL: failed to parse device \"net_x0\"' >&2; echo 'EAL: Error' >&2; exit 1";
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let error = Peer::start("dpdk-x".into(), command, None, PROTOCOL).map_err(name_missing_driver);
+        let error = Peer::start("dpdk-x", command, None, PROTOCOL).map_err(name_missing_driver);
         assert!(error.unwrap_err().is_unavailable());
     }
 

@@ -29,7 +29,7 @@ pub struct Bed<'a> {
 
 impl<'a> Bed<'a> {
     /// Measures in `lab` for `seconds` each time. Without a lab, cases that need links are skipped by name.
-    /// Loops of ours end early when `signals` says so.
+    /// Ringway's loops end early when `signals` says so.
     pub fn new(lab: &'a Result<Lab, LabError>, seconds: f64, signals: &'a Signals) -> Self {
         Self::of(lab.as_ref(), seconds, signals)
     }

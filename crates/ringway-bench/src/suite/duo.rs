@@ -5,7 +5,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::suite::Fault;
+use super::Fault;
 use ringway_engine::Signals;
 use ringway_engine::affinity::pin;
 use ringway_lab::Lab;

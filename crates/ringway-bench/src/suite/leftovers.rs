@@ -1,7 +1,8 @@
 //! How a process that was cut short in a suite goes away without a trace.
 //!
-//! Whatever a suite makes outside its process has a name that holds the process id. So it is known also to those that did not make it: to the
-//! next benchmark, when the process was killed, and to a process that executed itself, which keeps its id.
+//! Everything that a suite makes outside its process has a name that holds the process id. So two others know
+//! it too: the next benchmark, when the process was killed, and a process that executed itself, which keeps
+//! its id.
 
 use std::env;
 use std::fs;
@@ -14,8 +15,8 @@ use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
 
 use super::bed::MEMORY;
-use crate::own;
-use crate::peers::OwnFolder;
+use ringway_lab::TemporaryFolder;
+use ringway_tester::temporary as own;
 
 /// Keeps Ctrl-C and SIGTERM from the calling thread and from the programs that it starts, also from one that takes its place.
 ///
@@ -36,7 +37,7 @@ pub fn delete() {
     own::delete_of(own); // before the namespaces, whose end keeps interfaces busy
     ringway_lab::delete_of(own);
     for parent in [&*env::temp_dir(), Path::new(MEMORY)] {
-        OwnFolder::delete_of(parent, own);
+        TemporaryFolder::delete_of(parent, own);
     }
 }
 
@@ -47,7 +48,7 @@ fn kill_children() {
     }
 }
 
-/// The processes that a process started, and those that it took over.
+/// The processes that a process started or took over.
 fn children(pid: u32) -> Vec<Pid> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -104,7 +104,7 @@ pub(super) fn transmit(
     Ok(())
 }
 
-/// Receives until it is told to end.
+/// Receives until `control` ends it.
 pub(super) fn receive(port: &mut Port, control: &Control<'_>) -> ringway::Result<Meter> {
     let mut meter = Meter::default();
     let mut waiter = Waiter::new(SPIN)?;

@@ -9,15 +9,22 @@
 //!  "interrupted":false}
 //! ```
 //!
-//! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer, and 0 a case without frames. `samples` are the single runs in order,
-//! `note` is there when a reader must know more, `variant` when the case has several (`"32 ports"`), `gbit`, the median in
-//! Gbit/s with FCS, in cases over frame sizes, `lost`, the sum of all runs, in cases that allow no loss, `memory`, the
-//! most bytes of a run, in cases that ask for it, and `cpu`, the median of what a Gbit took, in seconds of CPUs, in cases of TCP.
+//! `frame` counts the frame check sequence: 64 is 60 bytes in a buffer, and 0 a case without frames. `samples` are the
+//! single runs in order. These keys are there only where they say something:
+//!
+//! | key | what it is | where |
+//! | --- | --- | --- |
+//! | `note` | what a reader must know more | |
+//! | `variant` | `"32 ports"` | cases with several variants |
+//! | `gbit` | the median in Gbit/s with FCS | cases over frame sizes |
+//! | `lost` | the sum of all runs | cases that allow no loss |
+//! | `memory` | the most bytes of a run | cases that ask for it |
+//! | `cpu` | the median of what a Gbit took, in seconds of CPUs | cases of TCP |
 
 use serde::{Deserialize, Serialize};
 
-use super::conditions::Conditions;
 use super::{Case, Fault, Sample, Unit, statistics};
+use ringway_lab::Conditions;
 
 /// What a suite found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,11 +1,13 @@
 //! Sender and receiver as two processes: how they are started, and the time in which they measure.
 //!
-//! The benchmark starts a program of its caller twice, as a [`SideCommand`] says, with three words more: `send` or `receive`,
-//! the port, the CPU. Each side opens its port and says `ready`. Then both are told the same window of the monotonic clock, which
-//! all processes share, and the receiver counts in it. A side prints its result as a peer does.
+//! The benchmark starts a program of its caller twice, as a [`SideCommand`] says, with three words more:
+//! `send` or `receive`, the port, the CPU. Each side opens its port and says `ready`. Then the benchmark
+//! names both the same window of the monotonic clock, which all processes share, and the receiver counts in
+//! it. A side prints its result as a peer does.
 //!
-//! A side does not outlive the benchmark: it gets SIGTERM when that ends, and the end of its standard input before it has been
-//! told a window. What sides of a killed benchmark shared is in a folder that the next benchmark deletes.
+//! A side does not outlive the benchmark: it gets SIGTERM when that ends, and the end of its standard input
+//! before it has a window. What sides of a killed benchmark shared is in a folder that the next benchmark
+//! deletes.
 
 use std::env;
 use std::io;
@@ -19,9 +21,10 @@ use ringway::time::monotonic_ns;
 use super::bed::{MEMORY, SENDER, receiver};
 use super::meter::WARM_UP;
 use super::{Bed, Fault, Sample};
-use crate::peers::{OwnFolder, Peer};
+use crate::peers::Peer;
+use ringway_lab::TemporaryFolder;
 
-/// How soon a benchmark that is told to end does so.
+/// How soon a benchmark that is to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How to start the program that calls the library as a sender or a receiver.
@@ -95,7 +98,7 @@ impl Window {
         format!("{} {}", self.start, self.end)
     }
 
-    /// Of the line that a side is told.
+    /// Of the line that a side reads.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let (start, end) = line.trim_end().split_once(' ')?;
         Some(Self { start: start.parse().ok()?, end: end.parse().ok()? })
@@ -105,7 +108,7 @@ impl Window {
 /// From a process on CPU 0 that sends on the first port to one on CPU 1 that receives on the second. Counts the frames taken.
 pub(super) fn between(bed: Bed<'_>, ports: [&str; 2]) -> Result<Sample, Fault> {
     let command = bed.sides()?;
-    let folder = OwnFolder::create(Path::new(MEMORY))
+    let folder = TemporaryFolder::create(Path::new(MEMORY))
         .map_err(|e| Fault::Failed(format!("{MEMORY}: no folder can be made there: {e}")))?;
     let mut taker = command.start(Role::Receive, ports[1], receiver(), folder.path())?;
     let mut sender = command.start(Role::Send, ports[0], SENDER, folder.path())?;

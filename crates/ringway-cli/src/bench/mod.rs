@@ -8,13 +8,14 @@ mod progress;
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_bench::suite::report::Report;
 use ringway_bench::suite::sides::SideCommand;
 use ringway_bench::suite::{self, Bed, Case, Options};
+use ringway_lab::Conditions;
 use ringway_lab::Lab;
 
 use crate::console::note;
+use crate::durations::seconds;
 use crate::failure::Failure;
 use help::{ALL, CONTAINERS, IO, L3, PCAP, TESTER, VALE};
 pub(crate) use help::{FIB, with_keys};
@@ -94,14 +95,6 @@ pub(crate) struct FibArgs {
     table: Option<PathBuf>,
 }
 
-/// A positive number of seconds.
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(s) if (0.01..=3600.0).contains(&s) => Ok(s),
-        _ => Err("accepted: 0.01 to 3600 seconds".into()),
-    }
-}
-
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.suite {
         Suite::Fib(args) => fib(args),
@@ -151,7 +144,7 @@ fn measure(
     let options = Options { runs: args.runs, case, only, signals: signals.clone() };
     let lab = Lab::new();
     let sides = SideCommand::this_program(&["bench", "side"])
-        .map_err(|e| Failure::Other(format!("where this program is can't be told: {e}")))?;
+        .map_err(|e| Failure::Other(format!("this program's own place is unknown: {e}")))?;
     let cases = cases(Bed::new(&lab, args.seconds, &signals).with_sides(&sides));
     check_names(&options, &cases)?;
     let report = suite::run_told(name, cases, &options, conditions, |event| output.hear(event));

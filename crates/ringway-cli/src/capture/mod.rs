@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::console::{note, served};
 use crate::failure::Failure;
-use crate::{bench, counters, link, stop};
+use crate::{counters, durations, link, stop};
 
 use file::Recording;
 use live::Live;
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     snaplen: u32,
 
     /// Stop after so long
-    #[arg(long, value_name = "S", value_parser = bench::seconds)]
+    #[arg(long, value_name = "S", value_parser = durations::seconds)]
     seconds: Option<f64>,
 
     /// Only frames that match, in the language of tcpdump (pcap-filter(7)); the others are counted and forgotten

@@ -1,22 +1,23 @@
 //! The command line.
 
 // clap shows these texts as they stand, so brackets in them are no links.
-#![allow(rustdoc::broken_intra_doc_links)]
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts are for clap")]
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Subcommand, ValueEnum};
-use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_bench::rfc2544::flow::FlowOrder;
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::schedule::CATCH_UP;
-use ringway_bench::rfc2544::search::{Preset, SearchKind};
-use ringway_bench::rfc2544::settings::Test;
+use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
+use ringway_tester::rfc2544::settings::Test;
+use ringway_tester::trial::flow::FlowOrder;
+use ringway_tester::trial::mix::Mix;
 use ringway_traffic::number;
 
 use super::dut::DutArgs;
+use crate::rfc2889;
+use crate::tester::options::{FRAMES, PORTS, REPORTS, SharedArgs, TRIALS};
+use crate::tester::values::{PresetName, named, percent, seconds};
 
 /// Benchmark a device by RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
 #[derive(Debug, Clone, clap::Args)]
@@ -40,18 +41,6 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) self_test: bool,
 
-    /// Speed of the link, which the sender keeps to: 1G, 10Gbit, 100mbit
-    #[arg(long, value_name = "BITS", value_parser = number::bits, conflicts_with = "pps")]
-    pub(super) link: Option<u64>,
-
-    /// Highest rate in frames per second, for ports without a speed
-    #[arg(long, value_name = "RATE", value_parser = number::frames)]
-    pub(super) pps: Option<u64>,
-
-    /// Frame sizes with FCS, separated by commas; rfc is 64,128,256,512,1024,1280,1518, jumbo adds 2048,4096,9000,9216
-    #[arg(long, value_name = "LIST", default_value = "rfc", value_parser = sizes, help_heading = FRAMES)]
-    pub(super) sizes: Sizes,
-
     /// A mix of sizes besides, as WEIGHTxSIZE,...; imix is 7x64,4x570,1x1518
     #[arg(long, value_name = "MIX", value_parser = mix, help_heading = FRAMES)]
     pub(super) imix: Option<Mix>,
@@ -60,41 +49,9 @@ pub(crate) struct Args {
     #[arg(long = "test", value_name = "LIST", default_value = "throughput", value_parser = tests)]
     pub(super) tests: Tests,
 
-    /// How the throughput is searched
-    #[arg(long, value_enum, default_value_t = SearchName::Binary, help_heading = TRIALS)]
-    pub(super) search: SearchName,
-
     /// What a load has to meet; mlr takes several, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", default_value = "rfc2544", help_heading = TRIALS)]
     pub(super) preset: Vec<PresetName>,
-
-    /// Resolution of the search in percent of the maximum rate
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent, help_heading = TRIALS)]
-    pub(super) resolution: f64,
-
-    /// Length of a trial [default: 60]
-    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
-    pub(super) seconds: Option<f64>,
-
-    /// Length of the trials of a binary search before the last one [default: as --seconds]
-    #[arg(long, value_name = "S", value_parser = seconds, help_heading = TRIALS)]
-    pub(super) search_seconds: Option<f64>,
-
-    /// Wait for stragglers after each trial
-    #[arg(long, value_name = "S", default_value_t = 2.0, value_parser = waiting, help_heading = TRIALS)]
-    pub(super) wait: f64,
-
-    /// Pause between trials
-    #[arg(long, value_name = "S", default_value_t = 5.0, value_parser = waiting, help_heading = TRIALS)]
-    pub(super) pause: f64,
-
-    /// Repeats of a trial in which the tester itself stood still
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = TRIALS)]
-    pub(super) retries: u32,
-
-    /// Frames that a late sender makes up for, back to back; the rest is not sent, and the trial invalid
-    #[arg(long, value_name = "N", default_value_t = CATCH_UP, value_parser = clap::value_parser!(u64).range(1..=65536), help_heading = TRIALS)]
-    pub(super) catch_up: u64,
 
     /// Length of the trials of the latency test [default: 120]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = TESTS)]
@@ -196,32 +153,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND", help_heading = CONDITIONS)]
     pub(super) filter_remove: Option<String>,
 
-    /// Start of all that is drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = FRAMES)]
-    pub(super) seed: u64,
-
-    /// Virtual clock: exact on any machine, no statement about speed
-    #[arg(long)]
-    pub(super) virtual_time: bool,
-
-    /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process; in virtual time also a modelled
-    /// one, link[:delay=1us] or switch[:KEY=VALUE,...] with pps=1M, bps=8Gbit, buffer=64, latency=5us, recovery=10ms, outage=10s+1s
+    /// Device without ports of its own: ringway-router[:routes=N], the router of Ringway in this process. In virtual time
+    /// also a modelled one, link[:delay=1us] or switch[:KEY=VALUE,...] with pps=1M, bps=8Gbit, buffer=64, latency=5us,
+    /// recovery=10ms, outage=10s+1s
     #[arg(long, value_name = "DEVICE", conflicts_with = "tx", help_heading = PORTS)]
     pub(super) device: Option<InnerDevice>,
 
-    /// Slots of each ring
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=65536), help_heading = PORTS)]
-    pub(super) slots: Option<u32>,
-
-    /// CPUs of the polling threads: sender, receiver, and so on
-    #[arg(long, value_name = "LIST", value_delimiter = ',', help_heading = PORTS)]
-    pub(super) cpus: Vec<usize>,
-
-    /// Send although an interface holds a default route or an address of a production network
-    #[arg(long, help_heading = PORTS)]
-    pub(super) allow_production: bool,
-
-    /// Read options from a file, one `name = value` a line; those of the command line count more
+    /// Read options from a file, one `name = value` a line; options of the command line count more
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
 
@@ -229,29 +167,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = REPORTS)]
     pub(super) journal: Option<PathBuf>,
 
-    /// Write the report as a page
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
-    pub(super) page: Option<PathBuf>,
-
-    /// Write the report as JSON, for diff
-    #[arg(long, value_name = "FILE", help_heading = REPORTS)]
-    pub(super) save: Option<PathBuf>,
-
-    /// Write a CSV file for each test into a directory
-    #[arg(long, value_name = "DIR", help_heading = REPORTS)]
-    pub(super) csv: Option<PathBuf>,
-
     /// Say how long it will take, and send nothing
     #[arg(long)]
     pub(super) plan: bool,
 
-    /// Print a line for each trial on standard error
-    #[arg(short, long, help_heading = REPORTS)]
-    pub(super) verbose: bool,
-
-    /// Print the report as one JSON object
-    #[arg(long, help_heading = REPORTS)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) shared: SharedArgs,
 }
 
 impl Args {
@@ -261,7 +182,7 @@ impl Args {
             && self.dut.dut.is_none()
             && self.tx.is_none()
             && self.device.is_none()
-            && !self.virtual_time
+            && !self.shared.virtual_time
     }
 }
 
@@ -277,17 +198,13 @@ pub(super) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Benchmark a switch with several ports by RFC 2889
-    Switch(Box<super::switch_args::SwitchArgs>),
+    /// The former name of rfc2889
+    #[command(hide = true)]
+    Switch(Box<rfc2889::Args>),
 }
 
-// Headings of the options that are not for every run.
-pub(super) const PORTS: &str = "Ports and devices";
-pub(super) const TRIALS: &str = "Trials and search";
 const TESTS: &str = "Single tests";
-const FRAMES: &str = "Frames and flows";
 const CONDITIONS: &str = "Conditions (RFC 2544, 11)";
-pub(super) const REPORTS: &str = "Reports";
 
 const EXAMPLES: &str = "\
 Sizes count the FCS. A trial in which the tester itself stood still or fell short is invalid and repeated. In virtual time without
@@ -325,44 +242,6 @@ impl FromStr for InnerDevice {
     }
 }
 
-/// Names of searches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum SearchName {
-    Binary,
-    BinaryVerify,
-    Mlr,
-}
-
-impl From<SearchName> for SearchKind {
-    fn from(name: SearchName) -> Self {
-        match name {
-            SearchName::Binary => Self::Binary,
-            SearchName::BinaryVerify => Self::BinaryVerify,
-            SearchName::Mlr => Self::Mlr,
-        }
-    }
-}
-
-/// Names of goals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum PresetName {
-    Rfc2544,
-    Tst009,
-    Ndr,
-    Pdr,
-}
-
-impl From<PresetName> for Preset {
-    fn from(name: PresetName) -> Self {
-        match name {
-            PresetName::Rfc2544 => Self::Rfc2544,
-            PresetName::Tst009 => Self::Tst009,
-            PresetName::Ndr => Self::Ndr,
-            PresetName::Pdr => Self::Pdr,
-        }
-    }
-}
-
 /// Names of modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum ModifierName {
@@ -380,61 +259,10 @@ pub(super) enum ModifierName {
 
 /// A list that clap takes for one value.
 #[derive(Debug, Clone)]
-pub(super) struct Sizes(pub(super) Vec<u32>);
-
-/// A list that clap takes for one value.
-#[derive(Debug, Clone)]
 pub(super) struct Tests(pub(super) Vec<Test>);
-
-pub(super) fn sizes(text: &str) -> Result<Sizes, String> {
-    let rfc = ringway_bench::rfc2544::settings::SIZES;
-    let mut all = Vec::new();
-    for word in text.split(',') {
-        match word.trim() {
-            "rfc" => all.extend(rfc),
-            "jumbo" => all.extend(rfc.into_iter().chain([2048, 4096, 9000, 9216])),
-            "none" => {}
-            number => {
-                let size: u32 = number
-                    .parse()
-                    .map_err(|_| format!("'{number}' is no size; accepted: 64,128,..., rfc, jumbo, none"))?;
-                if !(64..=9216).contains(&size) {
-                    return Err(format!("size {size} is not between 64 and 9216 bytes, FCS included"));
-                }
-                all.push(size);
-            }
-        }
-    }
-    all.sort_unstable();
-    all.dedup();
-    Ok(Sizes(all))
-}
 
 fn tests(text: &str) -> Result<Tests, String> {
     named(text, &Test::ALL, Test::name, "test").map(Tests)
-}
-
-/// Those of a list that a text names, in their order.
-pub(super) fn named<T: Copy + Ord>(
-    text: &str,
-    all: &[T],
-    name: fn(T) -> &'static str,
-    what: &str,
-) -> Result<Vec<T>, String> {
-    let mut found = Vec::new();
-    for word in text.split(',').map(str::trim) {
-        match all.iter().find(|t| name(**t) == word) {
-            Some(t) => found.push(*t),
-            None if word == "all" => found.extend(all),
-            None => {
-                let names = all.iter().map(|t| name(*t)).collect::<Vec<_>>().join(", ");
-                return Err(format!("'{word}' is no {what}; accepted: {names}, all"));
-            }
-        }
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
 }
 
 fn mix(text: &str) -> Result<Mix, String> {
@@ -442,29 +270,8 @@ fn mix(text: &str) -> Result<Mix, String> {
 }
 
 fn flows(text: &str) -> Result<u32, String> {
-    let most = ringway_bench::rfc2544::flow::MAX_FLOWS;
+    let most = ringway_tester::trial::flow::MAX_FLOWS;
     // 16M is meant as 2^24.
     let n = if text == "16M" { most.into() } else { number::count(text)? };
     u32::try_from(n).ok().filter(|n| (1..=most).contains(n)).ok_or_else(|| "accepted: 1 to 16M".into())
-}
-
-pub(super) fn percent(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(p) if (0.0001..=100.0).contains(&p) => Ok(p),
-        _ => Err("accepted: a percentage from 0.0001 to 100".into()),
-    }
-}
-
-pub(super) fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(s) if (0.001..=86_400.0).contains(&s) => Ok(s),
-        _ => Err("accepted: seconds from 0.001 to 86400".into()),
-    }
-}
-
-pub(super) fn waiting(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(s) if (0.0..=3600.0).contains(&s) => Ok(s),
-        _ => Err("accepted: seconds from 0 to 3600".into()),
-    }
 }

@@ -64,7 +64,7 @@ fn word(line: &str) -> Result<(String, Option<String>), String> {
     Ok((name.to_owned(), word))
 }
 
-/// The options of a file but those that the command line gives too, and those of the command line.
+/// The options of the command line, and the options of a file that the command line does not give.
 pub(super) fn merged(file: Vec<String>, given: impl Iterator<Item = String>) -> Result<Args, String> {
     let given: Vec<String> = given.collect();
     let name = |word: &str| word.split_once('=').map_or(word, |(name, _)| name).to_owned();
@@ -114,7 +114,7 @@ mod tests {
         let file = parse("tx = ebpf:a\nrx = ebpf:b\nlink=10G\nipv6 = true\nbidir = false\nseconds = 3\nreset-command = echo a = b\nvlan = 9").unwrap();
         let args = merged(file, ["--link".to_owned(), "1G".into(), "--vlan=3,4".into()].into_iter()).unwrap();
         assert_eq!(
-            (args.link, args.seconds, args.ipv6, args.bidir),
+            (args.shared.link, args.shared.seconds, args.ipv6, args.bidir),
             (Some(1_000_000_000), Some(3.0), true, false)
         );
         assert_eq!((args.tx.as_deref(), args.vlan), (Some("ebpf:a"), vec![3, 4]));

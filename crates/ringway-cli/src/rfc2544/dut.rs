@@ -1,23 +1,14 @@
 //! Devices under test by name: their options, and what these ask for.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use ringway_bench::dut::{Backend, Dut, DutKind, DutSpec};
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::real::RigSpec;
-use ringway_bench::suite::Fault;
+use ringway_tester::dut::{Backend, Dut, DutKind, DutSpec};
+use ringway_tester::rfc2544::bed::TestBedSpec;
 
-use super::args::PORTS;
-use crate::failure::Failure;
-
-/// Longest packet of a link of the kernel.
-const MOST_MTU: u32 = 65_535;
-
-/// Bytes of a frame that are no part of its packet: Ethernet header and FCS.
-const AROUND: u32 = 18;
+use crate::tester::device::{Device, backends, kinds};
+use crate::tester::options::PORTS;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct DutArgs {
-    /// Device, set up for the run in namespaces of its own, in place of --tx and --rx; its links have 10G unless told otherwise
+    /// Device, set up for the run in namespaces of its own, instead of --tx and --rx; its links have 10G by default
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["tx", "rx", "device"], value_parser = kinds(), help_heading = PORTS)]
     pub(super) dut: Option<DutKind>,
 
@@ -32,22 +23,6 @@ pub(super) struct DutArgs {
     /// CPU of the process of --dut openvswitch [default: the last one]
     #[arg(long, value_name = "CPU", help_heading = PORTS)]
     pub(super) dut_cpu: Option<usize>,
-}
-
-pub(super) fn kinds() -> impl TypedValueParser<Value = DutKind> {
-    let value = |kind: DutKind| PossibleValue::new(kind.name()).help(kind.about());
-    PossibleValuesParser::new(DutKind::ALL.map(value)).try_map(|name| name.parse::<DutKind>())
-}
-
-pub(super) fn backends() -> impl TypedValueParser<Value = Backend> {
-    PossibleValuesParser::new(Backend::ALL.map(Backend::name)).try_map(|name| name.parse::<Backend>())
-}
-
-/// A device that is to be set up.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Device {
-    pub(super) kind: DutKind,
-    pub(super) spec: DutSpec,
 }
 
 impl DutArgs {
@@ -87,34 +62,8 @@ impl DutArgs {
     }
 }
 
-/// The packet size that links have to carry for frames of these sizes.
-pub(super) fn mtu(sizes: &[Mix]) -> u32 {
-    let longest = sizes.iter().map(|mix| mix.range().1).max().unwrap_or(0);
-    longest.saturating_sub(AROUND).clamp(1500, MOST_MTU)
-}
-
-impl Device {
-    /// Sets it up.
-    pub(super) fn start(&self) -> Result<Dut, Failure> {
-        Dut::start(self.kind, &self.spec).map_err(|e| match e {
-            Fault::Unavailable(why) => Failure::Other(format!("{} can't be had here: {why}", self.kind)),
-            Fault::Failed(why) => Failure::Other(format!("{}: {why}", self.kind)),
-        })
-    }
-
-    /// What it is, for the report.
-    pub(super) fn describe(&self) -> String {
-        let filters = match self.spec.filters {
-            0 => String::new(),
-            1 => ", 1 filter".into(),
-            n => format!(", {n} filters"),
-        };
-        format!("{}: {}{filters}", self.kind, self.kind.about())
-    }
-}
-
 /// The same between the ports of a device.
-pub(super) fn between(spec: &RigSpec, dut: &Dut) -> RigSpec {
+pub(super) fn between(spec: &TestBedSpec, dut: &Dut) -> TestBedSpec {
     let mut spec = spec.clone();
     for (port, name) in spec.ports.iter_mut().zip(dut.ports()) {
         port.clone_from(name);
@@ -148,9 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn links_carry_all_sizes() {
-        assert_eq!(mtu(&[Mix::fixed(64), Mix::fixed(9216)]), 9198);
-        assert_eq!(mtu(&[Mix::fixed(64)]), 1500);
+    fn devices_are_described() {
         let device = DutArgs { dut_filters: 25, ..args(Some(DutKind::LinuxBridge)) }.device(true, false);
         let device = device.unwrap().unwrap();
         assert!(device.spec.ipv6);

@@ -6,34 +6,37 @@ mod dut;
 mod plan;
 mod selftest;
 mod show;
-mod switch;
-mod switch_args;
-mod switch_plan;
 
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
-use ringway_bench::rfc2544::device::{Router, VirtualRig};
-use ringway_bench::rfc2544::format::Format;
-use ringway_bench::rfc2544::journal::Journal;
-use ringway_bench::rfc2544::measure::{self, Loss, Results, Varied, estimate};
-use ringway_bench::rfc2544::rate::{Rate, SECOND};
-use ringway_bench::rfc2544::real::{MOST_ANNOUNCED, RealClock, RealRig, RigSpec, refuse};
-use ringway_bench::rfc2544::record::Record;
-use ringway_bench::rfc2544::report::{Report, SCHEMA, TimeKind, csv, diff, page, text};
-use ringway_bench::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
-use ringway_bench::rfc2544::session::{Event, Rig, Session, Stop};
-use ringway_bench::rfc2544::trial::{Order, Trial};
-use ringway_bench::rfc2544::variant::Variant;
-use ringway_bench::suite::conditions::Conditions;
 use ringway_engine::Signals;
+use ringway_lab::Conditions;
+use ringway_tester::ports::{MOST_ANNOUNCED, RealClock, refuse};
+use ringway_tester::report::time::TimeKind;
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::device::{Router, VirtualTestBed};
+use ringway_tester::rfc2544::journal::Journal;
+use ringway_tester::rfc2544::measure::{self, Loss, Results, Varied, estimate};
+use ringway_tester::rfc2544::record::Record;
+use ringway_tester::rfc2544::report::{Report, SCHEMA, csv, diff, page, text};
+use ringway_tester::rfc2544::selftest::{SelfTest, seconds as selftest_seconds};
+use ringway_tester::rfc2544::session::{Event, Session, TestBed};
+use ringway_tester::trial::format::Format;
+use ringway_tester::trial::rate::{Rate, SECOND};
+use ringway_tester::trial::result::TrialResult;
+use ringway_tester::trial::spec::TrialSpec;
+use ringway_tester::trial::stop::Stop;
+use ringway_tester::trial::variant::Variant;
 use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
+use crate::rfc2889;
 use crate::stop;
+use crate::tester::files::{Files, Served};
 use crate::words;
 
 pub(crate) use args::Args;
@@ -48,13 +51,10 @@ const PROBE_PPS: u64 = 1000;
 /// How often that is done before nothing comes back: on a busy machine a thread may not run at all in so short a time.
 const PROBE_TRIES: u32 = 3;
 
-/// Ports by name, and what serves them.
-type Served = Vec<(String, String)>;
-
 pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     match &given.command {
         Some(Command::Diff { before, after, json }) => return compare(before, after, *json),
-        Some(Command::Switch(args)) => return switch::run(args),
+        Some(Command::Switch(args)) => return rfc2889::run(args),
         None => {}
     }
     let with_file;
@@ -70,7 +70,7 @@ pub(crate) fn run(given: &Args) -> Result<(), Failure> {
     };
     let plan = Plan::new(args).map_err(Failure::Usage)?;
     if args.plan {
-        return tell(&plan, args.json);
+        return tell(&plan, args.shared.json);
     }
     measure(args, &plan)
 }
@@ -93,12 +93,13 @@ fn tell(plan: &Plan, json: bool) -> Result<(), Failure> {
 fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     let signals = stop::signals()?;
     if let Target::Ports(spec) = &plan.target
-        && let Some(why) = spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.allow_production)
+        && let Some(why) =
+            spec.ports.iter().find_map(|port| refuse(port)).filter(|_| !args.shared.allow_production)
     {
         return Err(Failure::Other(why));
     }
     let conditions = Conditions::read();
-    let self_test = match (&plan.self_test, plan.target.rig()) {
+    let self_test = match (&plan.self_test, plan.target.bed()) {
         (Some(joined), Some(spec)) => Some(joined.measure(spec, &plan.settings, &signals)?),
         _ => None,
     };
@@ -106,23 +107,23 @@ fn measure(args: &Args, plan: &Plan) -> Result<(), Failure> {
     match &plan.target {
         _ if args.is_alone() => run.report(Done::nothing(plan)),
         Target::Model(device) => {
-            let mut rig = VirtualRig::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
-            run.trials(&mut rig, Vec::new(), &plan.format)
+            let mut bed = VirtualTestBed::new(device.clone(), plan.settings.maximum.bits(), args.bidir);
+            run.trials(&mut bed, Vec::new(), &plan.format)
         }
-        Target::Ports(spec) => run.over_ports(RealRig::open(spec)?, &spec.format),
+        Target::Ports(spec) => run.over_ports(RealTestBed::open(spec)?, &spec.format),
         Target::Router(router, spec) => {
             let mac = |side: usize| {
                 let text = &spec.format.macs[side];
                 text.parse().map_err(|e| Failure::Usage(format!("MAC address '{text}': {e}")))
             };
             let router = Router::open(router, [mac(0)?, mac(1)?])?;
-            let spec = RigSpec { ports: router.ports(), ..spec.clone() };
-            run.over_ports(RealRig::open(&spec)?.with_device(Box::new(router)), &spec.format)
+            let spec = TestBedSpec { ports: router.ports(), ..spec.clone() };
+            run.over_ports(RealTestBed::open(&spec)?.with_device(Box::new(router)), &spec.format)
         }
         Target::Dut(device, spec) => {
             let dut = device.start()?;
             let spec = dut::between(spec, &dut);
-            dut.run(|| run.over_ports(RealRig::open(&spec)?, &spec.format))
+            dut.run(|| run.over_ports(RealTestBed::open(&spec)?, &spec.format))
         }
     }
 }
@@ -157,15 +158,15 @@ impl Done {
 
 impl Run<'_> {
     /// Sees whether frames get through at all, and runs the trials.
-    fn over_ports(self, mut rig: RealRig, format: &Format) -> Result<(), Failure> {
-        self.plan.check_sizes(rig.max_frame()).map_err(Failure::Usage)?;
-        probe(&mut rig, self.plan)?;
-        let ports = rig.describe();
-        self.trials(&mut rig, ports, format)
+    fn over_ports(self, mut bed: RealTestBed, format: &Format) -> Result<(), Failure> {
+        self.plan.check_sizes(bed.max_frame()).map_err(Failure::Usage)?;
+        probe(&mut bed, self.plan)?;
+        let ports = bed.describe();
+        self.trials(&mut bed, ports, format)
     }
 
     /// Runs all trials, and reports.
-    fn trials(self, rig: &mut dyn Rig, ports: Served, format: &Format) -> Result<(), Failure> {
+    fn trials(self, bed: &mut dyn TestBed, ports: Served, format: &Format) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
         let mut journal = match &args.journal {
             Some(path) => Journal::open(path, &plan.identity(), &plan.settings).map_err(Failure::Other)?,
@@ -174,13 +175,13 @@ impl Run<'_> {
         if journal.left() > 0 {
             note(&format!("{} trials of an earlier run are taken over", journal.left()));
         }
-        let show = RefCell::new(Show::new(&plan.settings, args.verbose, !args.virtual_time));
+        let show = RefCell::new(Show::new(&plan.settings, args.shared.verbose, !args.shared.virtual_time));
         let mut listener = |event: &Event<'_>| {
             show.borrow_mut().event(event);
             !self.signals.stopped()
         };
         let (mut results, mut varied) = (Results::default(), Vec::new());
-        let mut session = Session::new(rig, &plan.settings, &mut journal, &mut listener);
+        let mut session = Session::new(bed, &plan.settings, &mut journal, &mut listener);
         let ended = measure::run_all(&mut session, &mut results, &mut varied);
         let trials = session.into_records();
         show.borrow_mut().clear();
@@ -190,7 +191,7 @@ impl Run<'_> {
     /// Prints what was found, and writes the files that were asked for.
     fn report(self, done: Done) -> Result<(), Failure> {
         let (args, plan) = (self.args, self.plan);
-        let real = !args.virtual_time;
+        let real = !args.shared.virtual_time;
         let mut self_test = self.self_test.cloned();
         if let Some(found) = &mut self_test {
             found.compare(&done.results);
@@ -201,7 +202,7 @@ impl Run<'_> {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").into(),
             command: words::line(),
-            time: match (&plan.target, args.virtual_time) {
+            time: match (&plan.target, args.shared.virtual_time) {
                 (Target::Model(_), _) => TimeKind::Virtual,
                 (_, true) => TimeKind::LockStep,
                 (_, false) => TimeKind::Real,
@@ -220,21 +221,20 @@ impl Run<'_> {
             varied: done.varied,
             trials: done.trials,
         };
-        let files =
-            Files { save: args.save.as_deref(), page: args.page.as_deref(), csv: args.csv.as_deref() };
-        let written = files.write(&report.to_json(), || page::html(&report), || csv::files(&report));
+        let written =
+            Files::of(&args.shared).write(&report.to_json(), || page::html(&report), || csv::files(&report));
         if let Err(e) = &written {
             note(&e.to_string());
         }
         let object = serde_json::to_value(&report).unwrap_or(Value::Null);
-        Console { json: args.json }.result(text::text(&report).trim_end(), &object)?;
+        Console { json: args.shared.json }.result(text::text(&report).trim_end(), &object)?;
         verdict(done.ended, &report, self.signals)?;
         written
     }
 }
 
-/// Sends a few frames slowly, those of each variant: when none comes back there is nothing to measure.
-fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
+/// Sends a few frames of each variant slowly: when none comes back there is nothing to measure.
+fn probe(bed: &mut dyn TestBed, plan: &Plan) -> Result<(), Failure> {
     let plain = Variant::default();
     for variant in std::iter::once(&plain).chain(&plan.settings.variants) {
         let Some(Ok(size)) = variant.sizes(&plan.settings.sizes).into_iter().find(Result::is_ok) else {
@@ -243,14 +243,14 @@ fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
         let most = plan.settings.maximum.rate(&size);
         let slow = if size.is_fixed() { Rate::new(PROBE_PPS, 1) } else { size.pps(PROBE_PPS) };
         let rate = if most.as_f64() < slow.as_f64() { most } else { slow };
-        let burst = Order::burst(&size, rate, PROBE, SECOND / 2);
-        let order = Order { variant: variant.clone(), ..burst };
-        let mut trial = rig.run(&order, &mut |_| true)?;
+        let burst = TrialSpec::burst(&size, rate, PROBE, SECOND / 2);
+        let order = TrialSpec { variant: variant.clone(), ..burst };
+        let mut trial = bed.run(&order, &mut |_| true)?;
         for _ in 1..PROBE_TRIES {
             if trial.rx > 0 {
                 break;
             }
-            trial = rig.run(&order, &mut |_| true)?;
+            trial = bed.run(&order, &mut |_| true)?;
         }
         if trial.rx == 0 {
             let why = nothing_came(&trial);
@@ -263,7 +263,7 @@ fn probe(rig: &mut dyn Rig, plan: &Plan) -> Result<(), Failure> {
     Ok(())
 }
 
-fn nothing_came(trial: &Trial) -> String {
+fn nothing_came(trial: &TrialResult) -> String {
     match (trial.received.foreign, trial.received.corrupted) {
         (0, 0) => "is there a path between the ports?".to_owned(),
         (f, c) => format!("{f} foreign and {c} damaged frames came instead"),
@@ -283,9 +283,7 @@ fn notes(results: &Results, varied: &[Varied], plan: &Plan, real: bool) -> Vec<S
         ));
     }
     if real {
-        notes.push(
-            "gaps between frames are those of a thread that polls: see the pauses of the tester".into(),
-        );
+        notes.push("a thread that polls makes the gaps between frames: see the pauses of the tester".into());
     }
     notes
 }
@@ -301,45 +299,6 @@ fn limits(results: &Results, of: &str) -> Vec<String> {
     let sizes = results.loss.iter().filter(short).map(|l| l.size.to_string());
     let loss = list(sizes.collect(), "at some loads of the loss test the tester sent less: see offered/s");
     throughput.into_iter().chain(loss).collect()
-}
-
-/// Files that a report is written to.
-struct Files<'a> {
-    save: Option<&'a Path>,
-    page: Option<&'a Path>,
-    csv: Option<&'a Path>,
-}
-
-impl Files<'_> {
-    /// Writes all files that were asked for, also when one of them can't be written.
-    fn write<N: AsRef<Path>>(
-        &self,
-        json: &str,
-        page: impl FnOnce() -> String,
-        csv: impl FnOnce() -> Vec<(N, String)>,
-    ) -> Result<(), Failure> {
-        let mut failed = Vec::new();
-        let mut put = |path: &Path, text: &str| {
-            failed.extend(fs::write(path, text).err().map(|e| format!("{}: {e}", path.display())));
-        };
-        if let Some(path) = self.save {
-            put(path, json);
-        }
-        if let Some(path) = self.page {
-            put(path, &page());
-        }
-        if let Some(directory) = self.csv {
-            // Where that fails, so does each file.
-            let _ = fs::create_dir_all(directory);
-            for (name, text) in csv() {
-                put(&directory.join(name).with_extension("csv"), &text);
-            }
-        }
-        if failed.is_empty() {
-            return Ok(());
-        }
-        Err(Failure::Other(format!("{}; the report on standard output has the results", failed.join("; "))))
-    }
 }
 
 fn verdict(ended: Result<(), Stop>, report: &Report, signals: &Signals) -> Result<(), Failure> {

@@ -1,28 +1,26 @@
 //! From the command line to what is to be done, with everything checked that can be before a frame is sent.
 
-use ringway_bench::dut::DutKind;
-use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_bench::rfc2544::flow::Flows;
-use ringway_bench::rfc2544::format::Format;
-use ringway_bench::rfc2544::frame::Writer;
-use ringway_bench::rfc2544::lanes::Cpus;
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2544::rate::Load;
-use ringway_bench::rfc2544::real::RigSpec;
-use ringway_bench::rfc2544::search::{Preset, SearchKind, SearchPlan};
-use ringway_bench::rfc2544::settings::{Maximum, Settings, Test};
-use ringway_bench::rfc2544::trial::from_seconds;
-use ringway_bench::rfc2544::variant::{Modifier, Variant};
+use ringway_tester::dut::DutKind;
+use ringway_tester::rfc2544::bed::TestBedSpec;
+use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
+use ringway_tester::rfc2544::settings::{Settings, Test};
+use ringway_tester::trial::flow::Flows;
+use ringway_tester::trial::format::Format;
+use ringway_tester::trial::frame::Writer;
+use ringway_tester::trial::maximum::Maximum;
+use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::rate::Load;
+use ringway_tester::trial::search::SearchPlan;
+use ringway_tester::trial::spec::from_seconds;
+use ringway_tester::trial::variant::{Modifier, Variant};
 
-use super::args::{Args, InnerDevice, ModifierName, PresetName, SearchName};
-use super::dut::{self, Device};
+use super::args::{Args, InnerDevice, ModifierName};
 use super::selftest::Joined;
+use crate::tester::device::{Device, mtu};
+use crate::tester::values::SearchName;
 
 /// Longest frame of a modelled device, without FCS.
 const VIRTUAL_MTU: u32 = 65_531;
-
-/// Fastest link, bits a second: its rates are exact in 64 bits.
-pub(super) const MAX_LINK: u64 = 10_000_000_000_000;
 
 /// What is measured.
 #[derive(Debug)]
@@ -30,16 +28,16 @@ pub(super) enum Target {
     /// A modelled device.
     Model(DeviceSpec),
     /// Two ports.
-    Ports(RigSpec),
+    Ports(TestBedSpec),
     /// A device that is to be set up, and the ports to it, which have no names yet.
-    Dut(Device, RigSpec),
+    Dut(Device, TestBedSpec),
     /// Ringway's router in this process; its ports are made with it.
-    Router(RouterSpec, RigSpec),
+    Router(RouterSpec, TestBedSpec),
 }
 
 impl Target {
     /// How ports are used, if there are any.
-    pub(super) fn rig(&self) -> Option<&RigSpec> {
+    pub(super) fn bed(&self) -> Option<&TestBedSpec> {
         match self {
             Self::Model(_) => None,
             Self::Ports(spec) | Self::Dut(_, spec) | Self::Router(_, spec) => Some(spec),
@@ -65,14 +63,14 @@ impl Plan {
         let mut settings = settings(args, &target)?;
         settings.variants = variants(args, &format, &target)?;
         if let Target::Dut(device, _) = &mut target {
-            device.spec.mtu = dut::mtu(&settings.sizes);
+            device.spec.mtu = mtu(&settings.sizes);
         }
         if args.is_alone() {
             settings.tests.clear();
         }
         let self_test = self_test(args, &target, &settings)?;
         let plan = Self { settings, format, target, self_test };
-        let stepped = plan.target.rig().is_some_and(|rig| rig.virtual_time);
+        let stepped = plan.target.bed().is_some_and(|bed| bed.virtual_time);
         if stepped && plan.settings.tests.contains(&Test::Latency) {
             return Err("in virtual time with ports frames have no age: leave latency out of --test, or measure in real time".into());
         }
@@ -118,24 +116,24 @@ impl Plan {
 }
 
 /// How ports are used.
-fn over(s: &RigSpec) -> String {
+fn over(s: &TestBedSpec) -> String {
     let time = if s.virtual_time { "in lock step" } else { "in real time" };
     format!("{time} with {:?} slots on CPUs {:?}", s.slots, s.cpus)
 }
 
 fn target(args: &Args, format: &Format) -> Result<Target, String> {
-    if args.virtual_time && args.reset_command.is_some() {
+    if args.shared.virtual_time && args.reset_command.is_some() {
         return Err("--reset-command needs real time: under --virtual-time no time passes while a device restarts; a modelled one \
                     restarts by itself with --device switch:outage=10s+1s"
             .into());
     }
-    let rig = |ports: [&str; 2]| RigSpec {
+    let bed = |ports: [&str; 2]| TestBedSpec {
         ports: ports.map(str::to_owned),
         format: format.clone(),
         bidirectional: args.bidir,
-        slots: args.slots,
-        cpus: Cpus(args.cpus.clone()),
-        virtual_time: args.virtual_time,
+        slots: args.shared.slots,
+        cpus: args.shared.cpus(),
+        virtual_time: args.shared.virtual_time,
     };
     let both = args.modifiers.contains(&ModifierName::Protocols);
     if let Some(device) = args.dut.device(args.ipv6 || both, args.is_alone())? {
@@ -143,37 +141,32 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
         if both && device.spec.filters > 0 {
             return Err("--dut-filters are of one protocol; leave --modifier protocols out".into());
         }
-        return Ok(Target::Dut(device, rig([""; 2])));
+        return Ok(Target::Dut(device, bed([""; 2])));
     }
     if args.is_alone() {
-        return Ok(Target::Dut(args.dut.links(args.ipv6), rig([""; 2])));
+        return Ok(Target::Dut(args.dut.links(args.ipv6), bed([""; 2])));
     }
     match (&args.tx, &args.rx) {
-        (Some(tx), Some(rx)) => Ok(Target::Ports(rig([tx, rx]))),
+        (Some(tx), Some(rx)) => Ok(Target::Ports(bed([tx, rx]))),
         _ if let Some(InnerDevice::Router(router)) = &args.device => {
             if args.vlan.is_empty() && !args.modifiers.contains(&ModifierName::Management) {
-                return Ok(Target::Router(*router, rig([""; 2])));
+                return Ok(Target::Router(*router, bed([""; 2])));
             }
             Err(format!(
                 "{} in this process has no VLANs, and no host that answers queries",
                 RouterSpec::NAME
             ))
         }
-        _ if !args.virtual_time => Err("there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for \
+        _ if !args.shared.virtual_time => Err("there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for \
                                         a modelled device"
             .into()),
-        _ => {
-            let given = [("--slots", args.slots.is_some()), ("--cpus", !args.cpus.is_empty())];
-            match given.iter().find(|(_, given)| *given) {
-                Some((option, _)) => Err(format!(
-                    "{option} is for ports, and there are none: a modelled device has no rings and no threads"
-                )),
-                None => match &args.device {
-                    Some(InnerDevice::Model(device)) => Ok(Target::Model(device.clone())),
-                    _ => Ok(Target::Model(DeviceSpec::link())),
-                },
-            }
-        }
+        _ => match (args.shared.needs_ports(), &args.device) {
+            (Some(option), _) => Err(format!(
+                "{option} is for ports, and there are none: a modelled device has no rings and no threads"
+            )),
+            (None, Some(InnerDevice::Model(device))) => Ok(Target::Model(device.clone())),
+            (None, _) => Ok(Target::Model(DeviceSpec::link())),
+        },
     }
 }
 
@@ -183,12 +176,12 @@ fn self_test(args: &Args, target: &Target, settings: &Settings) -> Result<Option
         return Ok(None);
     }
     match target {
-        _ if args.virtual_time => {
+        _ if args.shared.virtual_time => {
             Err("--self-test tells how fast the tester is, and --virtual-time has no speed; leave one out"
                 .into())
         }
         Target::Dut(device, _) => Ok(Some(Joined::like(device))),
-        Target::Ports(spec) => Joined::like_ports(&spec.ports, dut::mtu(&settings.sizes)).map(Some),
+        Target::Ports(spec) => Joined::like_ports(&spec.ports, mtu(&settings.sizes)).map(Some),
         Target::Router(..) => Ok(Some(Joined::Pipe)),
         Target::Model(_) => Ok(None),
     }
@@ -196,7 +189,7 @@ fn self_test(args: &Args, target: &Target, settings: &Settings) -> Result<Option
 
 /// Checks what a device by name can't do.
 fn check_device(args: &Args, kind: DutKind) -> Result<(), String> {
-    if args.virtual_time && kind.has_links() {
+    if args.shared.virtual_time && kind.has_links() {
         return Err(format!(
             "{kind} forwards in its own time, which --virtual-time can't stop; of the devices only ringway-ports goes with it"
         ));
@@ -211,7 +204,8 @@ fn format(args: &Args) -> Result<Format, String> {
     if args.vlan.len() > 2 {
         return Err("--vlan takes two tags at most".into());
     }
-    let mut format = Format::new(Flows::new(args.flows.first().copied().unwrap_or(1), args.order, args.seed));
+    let mut format =
+        Format::new(Flows::new(args.flows.first().copied().unwrap_or(1), args.order, args.shared.seed));
     (format.ipv6, format.vlans, format.vary_macs) = (args.ipv6, args.vlan.clone(), args.vary_macs);
     format.no_checksum = args.no_udp_checksum;
     for (mac, given) in format.macs.iter_mut().zip([&args.src_mac, &args.dst_mac]) {
@@ -277,7 +271,7 @@ fn modifier(args: &Args, name: ModifierName) -> Result<Modifier, String> {
         ModifierName::Management => {
             args.management.map(Modifier::Management).ok_or_else(|| needs("management", "--management ADDRESS"))
         }
-        ModifierName::Routes if args.virtual_time => {
+        ModifierName::Routes if args.shared.virtual_time => {
             Err("--modifier routes needs real time: under --virtual-time no time passes while a device takes routes in".into())
         }
         ModifierName::Routes => {
@@ -291,20 +285,22 @@ fn modifier(args: &Args, name: ModifierName) -> Result<Modifier, String> {
     }
 }
 
-fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
-    let maximum = match (args.link, args.pps, target) {
-        (Some(bits), ..) if bits > MAX_LINK => return Err("--link is above 10000G".into()),
-        (Some(bits), ..) if bits >= 1_000_000 => Maximum::Link(bits),
-        (Some(_), ..) => return Err("--link is below 1M, one Mbit/s; did you mean 1G?".into()),
-        (_, Some(pps), _) if pps > 0 => Maximum::Pps(pps),
-        (_, Some(_), _) => return Err("--pps must be above 0".into()),
-        (None, None, Target::Model(_) | Target::Dut(..)) => Maximum::Link(10_000_000_000),
-        (None, None, Target::Router(..)) if args.virtual_time => Maximum::Link(10_000_000_000),
-        (None, None, _) => {
-            return Err("the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps".into());
-        }
-    };
-    let mut sizes: Vec<Mix> = args.sizes.0.iter().copied().map(Mix::fixed).collect();
+/// What loads are shares of.
+fn maximum(args: &Args, target: &Target) -> Result<Maximum, String> {
+    match (args.shared.maximum()?, target) {
+        (Some(given), _) => Ok(given),
+        (None, Target::Model(_) | Target::Dut(..)) => Ok(Maximum::Link(10_000_000_000)),
+        (None, Target::Router(..)) if args.shared.virtual_time => Ok(Maximum::Link(10_000_000_000)),
+        (None, _) => Err(
+            "the ports have no speed of their own; give one with --link 10G, or the highest rate with --pps"
+                .into(),
+        ),
+    }
+}
+
+/// The sizes and the mix, which the maximum has to suit.
+fn all_sizes(args: &Args, maximum: Maximum) -> Result<Vec<Mix>, String> {
+    let mut sizes: Vec<Mix> = args.shared.sizes.0.iter().copied().map(Mix::fixed).collect();
     if args.ipv6 {
         // The smallest frame of IPv6 with a tag takes the place of 64.
         let least = format(args)?.least();
@@ -319,17 +315,23 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
     {
         return Err(format!("--pps is above {most}, the most for these sizes"));
     }
+    Ok(sizes)
+}
+
+fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
+    let maximum = maximum(args, target)?;
+    let sizes = all_sizes(args, maximum)?;
     let mut settings = Settings::new(maximum);
-    let trial_ps = args.seconds.map_or(settings.trial_ps, from_seconds);
+    let trial_ps = args.shared.seconds.map_or(settings.trial_ps, from_seconds);
     settings.search = search(args)?;
     settings.tests.clone_from(&args.tests.0);
     Ok(Settings {
         sizes,
         trial_ps,
-        wait_ps: from_seconds(args.wait),
-        pause_ps: from_seconds(args.pause),
-        retries: args.retries,
-        catch_up: args.catch_up,
+        wait_ps: from_seconds(args.shared.wait),
+        pause_ps: from_seconds(args.shared.pause),
+        retries: args.shared.retries,
+        catch_up: args.shared.catch_up,
         latency_ps: args.latency_seconds.map_or(settings.latency_ps, from_seconds),
         latency_repeats: args.latency_repeat.max(1),
         loss_step: Load::percent(args.loss_step),
@@ -343,29 +345,14 @@ fn settings(args: &Args, target: &Target) -> Result<Settings, String> {
         reset_command: args.reset_command.clone(),
         reset_kind: args.reset_kind.clone(),
         bidirectional: args.bidir,
-        seed: args.seed,
+        seed: args.shared.seed,
         ..settings
     })
 }
 
 fn search(args: &Args) -> Result<SearchPlan, String> {
-    let presets: Vec<Preset> = args.preset.iter().map(|&p| p.into()).collect();
-    if presets.len() > 1 && args.search != SearchName::Mlr {
+    if args.preset.len() > 1 && args.shared.search != SearchName::Mlr {
         return Err("several presets need --search mlr".into());
     }
-    let mut plan = SearchPlan::new(SearchKind::from(args.search), &presets, Load::percent(args.resolution));
-    // The presets of CSIT have lengths of their own.
-    let own = |p: &PresetName| matches!(p, PresetName::Ndr | PresetName::Pdr);
-    if let Some(seconds) = args.seconds {
-        for (goal, _) in plan.goals.iter_mut().zip(&args.preset).filter(|(_, p)| !own(p)) {
-            let sums = goal.sum_ps / goal.final_ps.max(1);
-            goal.final_ps = from_seconds(seconds);
-            goal.sum_ps = sums * goal.final_ps;
-        }
-        plan.short_ps = plan.goals.first().map_or(plan.short_ps, |goal| goal.final_ps);
-    }
-    if let Some(seconds) = args.search_seconds {
-        plan.short_ps = from_seconds(seconds);
-    }
-    Ok(plan)
+    Ok(args.shared.search_plan(&args.preset, args.shared.seconds.map(from_seconds)))
 }

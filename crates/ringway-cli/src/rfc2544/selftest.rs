@@ -1,18 +1,19 @@
 //! `--self-test`: the tester measured first, over ports of the kind that the device has.
 
 use ringway::PortName;
-use ringway_bench::dut::{Backend, DutKind, DutSpec};
-use ringway_bench::rfc2544::real::{RealRig, RigSpec};
-use ringway_bench::rfc2544::selftest::{self, SelfTest};
-use ringway_bench::rfc2544::session::Stop;
-use ringway_bench::rfc2544::settings::Settings;
 use ringway_engine::Signals;
+use ringway_tester::dut::{Backend, DutKind, DutSpec};
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::selftest::{self, SelfTest};
+use ringway_tester::rfc2544::settings::Settings;
+use ringway_tester::trial::stop::Stop;
 
-use super::dut::{Device, between};
+use super::dut::between;
 use crate::console::note;
 use crate::failure::Failure;
+use crate::tester::device::Device;
 
-/// What joins sender and receiver in the place of a device.
+/// What joins sender and receiver instead of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Joined {
     /// A veth pair, with these ports on its ends.
@@ -52,7 +53,7 @@ impl Joined {
     /// Measures the tester.
     pub(super) fn measure(
         &self,
-        spec: &RigSpec,
+        spec: &TestBedSpec,
         settings: &Settings,
         signals: &Signals,
     ) -> Result<SelfTest, Failure> {
@@ -62,7 +63,7 @@ impl Joined {
             Self::Pipe => {
                 let own = std::process::id();
                 let ports = [format!("pipe:self{own}{{1"), format!("pipe:self{own}}}1")];
-                over(&RigSpec { ports, ..spec.clone() }, settings, signals)
+                over(&TestBedSpec { ports, ..spec.clone() }, settings, signals)
             }
             Self::Links(of) => {
                 let dut = Device { kind: DutKind::Veth, spec: of.clone() }.start()?;
@@ -73,10 +74,10 @@ impl Joined {
     }
 }
 
-fn over(spec: &RigSpec, settings: &Settings, signals: &Signals) -> Result<SelfTest, Failure> {
-    let mut rig = RealRig::open(spec)?;
-    let ports = rig.describe();
-    selftest::run(&mut rig, ports, settings, &mut || !signals.stopped()).map_err(|stop| match stop {
+fn over(spec: &TestBedSpec, settings: &Settings, signals: &Signals) -> Result<SelfTest, Failure> {
+    let mut bed = RealTestBed::open(spec)?;
+    let ports = bed.describe();
+    selftest::run(&mut bed, ports, settings, &mut || !signals.stopped()).map_err(|stop| match stop {
         Stop::Port(e) => e.into(),
         stop => Failure::Other(format!("self-test: {stop}")),
     })

@@ -1,19 +1,14 @@
 //! Progress: a bar with an estimate and live numbers on a terminal, a line for each trial on demand.
 
-use std::io::{self, IsTerminal, Write};
-use std::time::{Duration, Instant};
-
-use ringway_bench::rfc2544::measure::estimate;
-use ringway_bench::rfc2544::rate::SECOND;
-use ringway_bench::rfc2544::record::Record;
-use ringway_bench::rfc2544::session::Event;
-use ringway_bench::rfc2544::settings::Settings;
+use ringway_tester::rfc2544::measure::estimate;
+use ringway_tester::rfc2544::record::Record;
+use ringway_tester::rfc2544::session::Event;
+use ringway_tester::rfc2544::settings::Settings;
+use ringway_tester::trial::rate::SECOND;
 
 use crate::console::note;
+use crate::tester::line::StatusLine;
 use crate::units::short;
-
-/// How often the line is drawn.
-const EVERY: Duration = Duration::from_millis(100);
 
 /// Characters of the bar.
 const BAR: usize = 20;
@@ -21,9 +16,9 @@ const BAR: usize = 20;
 /// The line at the bottom.
 #[derive(Debug)]
 pub(super) struct Show {
-    terminal: bool,
+    line: StatusLine,
     verbose: bool,
-    /// Whether time passes as on a clock, so that the rest can be told.
+    /// Whether time passes as on a clock, so that the rest is known.
     real: bool,
     trials: u64,
     total_ps: u64,
@@ -31,14 +26,13 @@ pub(super) struct Show {
     pause_ps: u64,
     number: u64,
     what: String,
-    drawn: Option<Instant>,
 }
 
 impl Show {
     pub(super) fn new(settings: &Settings, verbose: bool, real: bool) -> Self {
         let (trials, total_ps) = estimate(settings);
         Self {
-            terminal: io::stderr().is_terminal(),
+            line: StatusLine::new(),
             verbose,
             real,
             trials,
@@ -47,7 +41,6 @@ impl Show {
             pause_ps: settings.pause_ps,
             number: 0,
             what: String::new(),
-            drawn: None,
         }
     }
 
@@ -57,13 +50,13 @@ impl Show {
                 self.number = *number;
                 let load = load.map_or(String::new(), |load| format!(" at {:.2} %", load.as_percent()));
                 self.what = format!("{test} {size}{load}");
-                self.draw("", false);
+                self.draw("");
             }
             Event::Live(live) if live.sent > 0 => {
                 let (sent, received) = (short(live.sent as f64), short(live.received as f64));
-                self.draw(&format!(": {sent} sent, {received} received"), false);
+                self.draw(&format!(": {sent} sent, {received} received"));
             }
-            Event::Live(_) => self.draw("", false),
+            Event::Live(_) => self.draw(""),
             Event::Ended(record) => {
                 self.done_ps += record.order.duration_ps() + self.pause_ps;
                 self.ended(record);
@@ -89,31 +82,21 @@ impl Show {
         ));
     }
 
-    fn draw(&mut self, live: &str, force: bool) {
-        if !self.terminal || (!force && self.drawn.is_some_and(|at| at.elapsed() < EVERY)) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
-        let share = self.done_ps as f64 / self.total_ps.max(1) as f64;
-        let full = ((share * BAR as f64) as usize).min(BAR);
-        let (bar, rest) = ("#".repeat(full), "-".repeat(BAR - full));
-        let left = self.total_ps.saturating_sub(self.done_ps) / SECOND;
-        let left = if self.real { format!(", about {} left", clock(left)) } else { String::new() };
-        let _ = write!(
-            io::stderr(),
-            "\r\x1b[K[{bar}{rest}] trial {} of about {}, {}{live}{left}",
-            self.number,
-            self.trials,
-            self.what
-        );
-        let _ = io::stderr().flush();
+    fn draw(&mut self, live: &str) {
+        self.line.draw(|| {
+            let share = self.done_ps as f64 / self.total_ps.max(1) as f64;
+            let full = ((share * BAR as f64) as usize).min(BAR);
+            let (bar, rest) = ("#".repeat(full), "-".repeat(BAR - full));
+            let left = self.total_ps.saturating_sub(self.done_ps) / SECOND;
+            let left = if self.real { format!(", about {} left", clock(left)) } else { String::new() };
+            let (number, trials, what) = (self.number, self.trials, &self.what);
+            format!("[{bar}{rest}] trial {number} of about {trials}, {what}{live}{left}")
+        });
     }
 
     /// Takes the line away.
     pub(super) fn clear(&mut self) {
-        if self.terminal && self.drawn.take().is_some() {
-            let _ = write!(io::stderr(), "\r\x1b[K");
-        }
+        self.line.clear();
     }
 }
 

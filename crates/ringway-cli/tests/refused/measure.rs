@@ -37,8 +37,8 @@ fn ports_and_files_of_rfc2544() {
         ("rfc2544 --tx null: --rx null:", 2, "give one with --link 10G"),
         ("rfc2544 --tx null: --rx null: --pps 1k", 2, "a port can't send to itself"),
         ("rfc2544 --tx bad: --rx null: --pps 1k", 2, "port names start with"),
-        ("rfc2544 switch", 2, "name them with --ports"),
-        ("rfc2544 switch --ports null:", 2, "give one with --link 10G"),
+        ("rfc2889", 2, "name them with --ports"),
+        ("rfc2889 --ports null:", 2, "give one with --link 10G"),
         ("rfc2544 --tx nosuchif0 --rx null: --pps 1k", 1, "there is no interface nosuchif0"),
         ("rfc2544 --config /nowhere/x", 1, "--config /nowhere/x"),
         ("rfc2544 diff", 2, "<BEFORE> <AFTER>"),
@@ -47,17 +47,24 @@ fn ports_and_files_of_rfc2544() {
 }
 
 #[test]
-fn tables_suites_and_the_demonstration() {
+fn tables_of_routes() {
     check(&[
-        ("bench nosuch", 2, "unrecognized subcommand 'nosuch'"),
-        ("bench io --runs 0", 2, "1..=1000"),
-        ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
-        ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
         ("fib lookup", 2, "<FILE> <ADDRESS>"),
         ("fib lookup /dev/null x", 2, "invalid IP address"),
         ("fib lookup /nowhere/x 1.1.1.1", 1, "/nowhere/x can't be read"),
         ("fib load /nowhere/x", 1, "/nowhere/x can't be read"),
         ("fib load /dev/null", 1, "has no routes"),
+    ]);
+}
+
+#[cfg(feature = "bench")]
+#[test]
+fn suites_and_the_demonstration() {
+    check(&[
+        ("bench nosuch", 2, "unrecognized subcommand 'nosuch'"),
+        ("bench io --runs 0", 2, "1..=1000"),
+        ("bench io --seconds 0", 2, "0.01 to 3600 seconds"),
+        ("bench io --seconds x", 2, "0.01 to 3600 seconds"),
         ("demo --runs x", 2, "accepted: a whole number"),
         ("demo --seconds 0", 2, "0.01 to 3600 seconds"),
         ("demo --out", 2, "a value is required for '--out"),

@@ -7,7 +7,7 @@ use crate::suite::Fault;
 /// Ticks of a second in /proc/stat: the same on all architectures that Ringway runs on.
 const TICKS: f64 = 100.0;
 
-/// Seconds that all CPUs together have worked since the machine started, whoever for.
+/// Seconds that all CPUs together have worked since the machine started, for all processes.
 pub(super) fn busy() -> Result<f64, Fault> {
     let failed = |why: String| Fault::Failed(format!("/proc/stat: {why}"));
     let stat = fs::read_to_string("/proc/stat").map_err(|e| failed(e.to_string()))?;

@@ -11,12 +11,12 @@ use ringway_router::kernel::{Outcome, Path, Router};
 
 use super::ping::Pinger;
 use super::place::{MEMBERS, Place};
-use crate::own::router::OwnRouter;
-use crate::own::switch::OwnSwitch;
-use crate::peers::{LinuxBridge, OvsUserspace};
 use crate::suite::bed::SENDER;
 use crate::suite::{Bed, Fault};
 use ringway_lab::Lab;
+use ringway_tester::dut::{LinuxBridge, OvsUserspace};
+use ringway_tester::temporary::TemporaryRouter;
+use ringway_tester::temporary::TemporarySwitch;
 
 /// How long a system may take until the containers reach each other.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -129,7 +129,7 @@ impl System {
             }
             Self::Switch(way) => {
                 way.prepare(place)?;
-                let switch = OwnSwitch::with_ports(0, 0)?;
+                let switch = TemporarySwitch::with_ports(0, 0)?;
                 switch.add_nics_with(middle, &MEMBERS, &way.nic_options())?;
                 way.check(place)?;
                 Joined::by(switch)
@@ -137,7 +137,7 @@ impl System {
             Self::LinuxForward => Joined::by(()),
             Self::Router(way) => {
                 way.prepare(place)?;
-                let router = OwnRouter::following(middle, way.router_options())?;
+                let router = TemporaryRouter::following(middle, way.router_options())?;
                 way.check(place)?;
                 Joined { router: Some(router.name().to_owned()), _keeps: Box::new(router) }
             }
@@ -148,7 +148,7 @@ impl System {
 /// A system at work, until it is dropped.
 struct Joined {
     _keeps: Box<dyn Any>,
-    /// The name of a router of ours.
+    /// The name of Ringway's router.
     router: Option<String>,
 }
 
@@ -157,7 +157,8 @@ impl Joined {
         Self { _keeps: Box::new(keeps), router: None }
     }
 
-    /// Whether a router of ours has forwarded something: until it is ready the kernel does. Others have no such time.
+    /// Whether Ringway's router has forwarded something: until it is ready the kernel does. Others have no
+    /// such time.
     fn works(&self, middle: &Lab) -> Result<bool, Fault> {
         let Some(name) = &self.router else { return Ok(true) };
         let stats = middle.run(|| Ok::<_, Fault>(Router::open(name)?.stats()))?;

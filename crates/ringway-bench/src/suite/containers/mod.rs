@@ -24,6 +24,7 @@ mod frames;
 mod join;
 mod ping;
 mod place;
+mod round_trip;
 mod tcp;
 mod udp;
 
@@ -58,7 +59,7 @@ pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     cases.push(small(bed, "udp-small", &SWITCHES));
     cases.push(bare(bed, "frames-small", &SWITCHES));
     let ping = Case::new("ping", Unit::Us).frame(102).note(PING);
-    cases.push(compared(bed, ping, MTUS[0].0, ping::round_trip, &SWITCHES));
+    cases.push(compared(bed, ping, MTUS[0].0, round_trip::median, &SWITCHES));
     cases.extend(streams(bed, ["route-tcp-1", "route-tcp-4"], &ROUTERS));
     cases.push(small(bed, "route-udp-small", &ROUTERS));
     cases.push(bare(bed, "route-frames-small", &ROUTERS));

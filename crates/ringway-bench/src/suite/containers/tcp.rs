@@ -19,7 +19,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// Until windows have grown.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// How soon a benchmark that is told to end does so.
+/// How soon a benchmark that is to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Gbit/s that arrive by all streams together, and seconds of CPUs for each Gbit.
@@ -77,7 +77,7 @@ fn receive(mut from: &TcpStream, arrived: &AtomicU64) {
     }
 }
 
-/// Sleeps, unless the benchmark is told to end.
+/// Sleeps, unless the benchmark is to end.
 fn rest(bed: Bed<'_>, time: Duration) -> Result<(), Fault> {
     let end = Instant::now() + time;
     while !bed.signals.stopped() {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use ringway_fib::{NextHop, Prefix, Reference, generate, text};
 
-use super::engine::Family;
+use super::family::Family;
 use super::stream::{Kind, Stream};
 use crate::suite::Fault;
 

@@ -1,7 +1,8 @@
 //! DPDK's tables as engines: they run in a process of their own and are given files.
 //!
-//! Entries of `rte_fib` have 2 bytes here, its fastest form that holds more than 127 next hops; one bit tells what they are, so next
-//! hops end at 32,767. Tables with larger ones can't be compared with it. Those of `rte_fib6` have 4 bytes.
+//! Entries of `rte_fib` have 2 bytes here, its fastest form that holds more than 127 next hops. One bit tells
+//! what an entry is, so next hops end at 32,767. Tables with larger ones can't be compared with it. Entries
+//! of `rte_fib6` have 4 bytes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,11 +10,13 @@ use std::path::PathBuf;
 use ringway_fib::text::Update;
 use ringway_fib::{NextHop, Prefix};
 
-use super::engine::{Engine, Family};
+use super::engine::Engine;
+use super::family::Family;
 use super::stream::Stream;
-use crate::peers::{FibPeer, OwnFolder};
+use crate::peers::FibPeer;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
+use ringway_lab::TemporaryFolder;
 
 /// The largest next hop in entries of 2 bytes.
 const MAX_NEXT_HOP: u16 = 32_767;
@@ -21,12 +24,13 @@ const MAX_NEXT_HOP: u16 = 32_767;
 /// `rte_fib` or `rte_fib6`.
 pub(super) struct Dpdk {
     peer: FibPeer,
-    folder: OwnFolder,
+    folder: TemporaryFolder,
 }
 
 impl Dpdk {
     pub(super) fn start<A: Family>(avx512: bool) -> Result<Self, Fault> {
-        let folder = OwnFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for DPDK", &e))?;
+        let folder =
+            TemporaryFolder::create(&std::env::temp_dir()).map_err(|e| at("a folder for DPDK", &e))?;
         Ok(Self { peer: FibPeer::start(A::BITS > 32, avx512, receiver())?, folder })
     }
 

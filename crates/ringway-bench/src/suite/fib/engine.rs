@@ -4,26 +4,11 @@ use ringway_fib::text::Update;
 use ringway_fib::{Fib, Isa, Limits, NextHop, Prefix, Reader, Walk};
 
 use super::data::broken;
+use super::family::Family;
 use super::stream::Stream;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
 use crate::suite::duo::alone;
-
-/// IPv4 or IPv6.
-pub(super) trait Family: Walk {
-    /// Name of the family.
-    const NAME: &'static str;
-    /// Names of the cases: the streams, latency, build, updates, meanwhile.
-    const CASES: [&'static str; 10];
-    /// Its table among the data.
-    const FILE: &'static str;
-    /// An address of the uniform stream.
-    fn anywhere(bits: u128) -> Self;
-    /// The key as DPDK takes it.
-    fn dpdk(self) -> Vec<u8>;
-    /// Tables of Rust crates.
-    fn crates() -> Vec<(&'static str, MakeEngine<Self>)>;
-}
 
 /// An engine, or why there is none.
 pub(super) type Made<A> = Result<Box<dyn Engine<A>>, Fault>;

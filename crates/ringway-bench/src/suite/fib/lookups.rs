@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use ringway_fib::Isa;
 
-use super::BURST;
 use super::data::World;
 use super::dpdk::Dpdk;
-use super::engine::{Engine, Family, Made, MakeEngine, Ours};
-use super::rust::reference;
+use super::engine::{Engine, Made, MakeEngine, Ours};
+use super::rust::{Crates, reference};
+use super::stream::BURST;
 use super::stream::Kind;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 
@@ -21,7 +21,7 @@ const REFERENCE_NOTE: &str =
 const BUILD_NOTE: &str =
     "routes of a whole table, made at once; covered keys were looked up and compared after it";
 
-pub(super) fn cases<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<Case<'a>> {
+pub(super) fn cases<'a, A: Crates>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<Case<'a>> {
     let engines = all::<A>();
     let mut cases: Vec<Case<'a>> = Kind::ALL.map(|kind| of_kind(bed, world, kind, &engines)).into();
     cases.push(latency(world));
@@ -37,7 +37,7 @@ pub(super) struct Lazy<A> {
     made: Option<Made<A>>,
 }
 
-impl<A: Family> Lazy<A> {
+impl<A: Crates> Lazy<A> {
     fn new(make: impl Fn() -> Made<A> + 'static) -> Shared<A> {
         Rc::new(RefCell::new(Self { make: Box::new(make), made: None }))
     }
@@ -65,7 +65,7 @@ impl<A: Family> Lazy<A> {
 }
 
 /// All systems, ours first.
-fn all<A: Family>() -> Vec<(&'static str, Shared<A>)> {
+fn all<A: Crates>() -> Vec<(&'static str, Shared<A>)> {
     let v4 = A::BITS == 32;
     let dpdk = |avx512| Lazy::new(move || Ok(Box::new(Dpdk::start::<A>(avx512)?) as Box<dyn Engine<A>>));
     let ours = |isa: Option<Isa>| Lazy::new(move || Ok(Box::new(Ours::<A>::new(isa)) as Box<dyn Engine<A>>));
@@ -80,7 +80,7 @@ fn all<A: Family>() -> Vec<(&'static str, Shared<A>)> {
     all
 }
 
-fn of_kind<'a, A: Family>(
+fn of_kind<'a, A: Crates>(
     bed: Bed<'a>,
     world: &Arc<World<A>>,
     kind: Kind,
@@ -100,7 +100,7 @@ fn of_kind<'a, A: Family>(
     })
 }
 
-fn latency<'a, A: Family>(world: &Arc<World<A>>) -> Case<'a> {
+fn latency<'a, A: Crates>(world: &Arc<World<A>>) -> Case<'a> {
     let note = "covered keys, one by one: which key is next depends on the answer before; the fastest of 20 passes; every answer was compared";
     let world = world.clone();
     let mut ours: Option<Ours<A>> = None;
@@ -116,7 +116,7 @@ fn latency<'a, A: Family>(world: &Arc<World<A>>) -> Case<'a> {
     })
 }
 
-fn build<'a, A: Family>(world: &Arc<World<A>>, engines: &[(&'static str, Shared<A>)]) -> Case<'a> {
+fn build<'a, A: Crates>(world: &Arc<World<A>>, engines: &[(&'static str, Shared<A>)]) -> Case<'a> {
     let case = Case::new(A::CASES[6], Unit::Mupdates).frame(0).note(BUILD_NOTE);
     let measured = engines.iter().filter(|e| !e.0.ends_with("scalar"));
     measured.fold(case, |case, (name, engine)| {

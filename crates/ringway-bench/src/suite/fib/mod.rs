@@ -13,10 +13,11 @@
 //! | `ipv4-update-random` | withdraw and announce again, one random route after the other |
 //! | `ipv4-meanwhile` | lookups while another core does that, in hundredths of the lookups without |
 //!
-//! and the same for `ipv6-`. Streams have 1,048,576 keys, looked up in bursts of 64 on CPU 1; a run is the fastest pass in its time,
-//! since other work on the machine only ever slows one down. Every answer of every run is compared with a hash table for each prefix
-//! length ([`Reference`](ringway_fib::Reference)), also after updates, and during them (`meanwhile`), where it must be that of the
-//! table before or after the change. All systems ask for large pages. `linear-reference` is that hash table itself.
+//! and the same for `ipv6-`. Streams have 1,048,576 keys, looked up in bursts of 64 on CPU 1. A run is the
+//! fastest pass in its time, since other work on the machine only ever slows one down. Every answer of every
+//! run is compared with a hash table for each prefix length ([`Reference`](ringway_fib::Reference)), also
+//! after updates. During updates (`meanwhile`) it must be the answer before or after the change. All systems
+//! ask for large pages. `linear-reference` is that hash table itself.
 //!
 //! Tables: the file that `--table` names, or `fib/*.xz` in `$RINGWAY_DATA` or `./data`; else they are
 //! [made](ringway_fib::generate). DPDK's `rte_fib` is left out of IPv4 tables with next hops above 32,767, where its entries of 2
@@ -25,6 +26,7 @@
 mod data;
 mod dpdk;
 mod engine;
+mod family;
 mod lookups;
 mod rust;
 mod stream;
@@ -36,10 +38,7 @@ pub use data::Source;
 
 use super::{Bed, Case};
 use data::World;
-use engine::Family;
-
-/// Keys looked up at a time.
-const BURST: usize = 64;
+use rust::Crates;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
@@ -48,7 +47,7 @@ pub fn cases<'a>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     cases
 }
 
-fn of_family<'a, A: Family>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
+fn of_family<'a, A: Crates>(bed: Bed<'a>, source: &Source) -> Vec<Case<'a>> {
     let world = Arc::new(World::<A>::new(source.clone()));
     let mut cases = lookups::cases(bed, &world);
     cases.extend(updates::cases(bed, &world));

@@ -9,7 +9,8 @@ use ringway_fib::text::Update;
 use ringway_fib::{NextHop, Prefix, Reference, Walk};
 use treebitmap::IpLookupTable;
 
-use super::engine::{Engine, Family, MakeEngine};
+use super::engine::{Engine, MakeEngine};
+use super::family::Family;
 use super::stream::Stream;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
@@ -138,30 +139,13 @@ fn make<A: Family, M: Map<A> + Sync>() -> Result<Box<dyn Engine<A>>, Fault> {
     Ok(Box::new(Maps(M::default())))
 }
 
-impl Family for u32 {
-    const NAME: &'static str = "IPv4";
-    const CASES: [&'static str; 10] = [
-        "ipv4-uniform",
-        "ipv4-covered",
-        "ipv4-sorted",
-        "ipv4-repeat",
-        "ipv4-zipf",
-        "ipv4-latency",
-        "ipv4-build",
-        "ipv4-update-trace",
-        "ipv4-update-random",
-        "ipv4-meanwhile",
-    ];
-    const FILE: &'static str = "v4-2026-06-19.txt.xz";
+/// A family of addresses with tables of Rust crates.
+pub(super) trait Crates: Family {
+    /// The tables, by name.
+    fn crates() -> Vec<(&'static str, MakeEngine<Self>)>;
+}
 
-    fn anywhere(bits: u128) -> Self {
-        bits as Self
-    }
-
-    fn dpdk(self) -> Vec<u8> {
-        self.to_ne_bytes().into()
-    }
-
+impl Crates for u32 {
     fn crates() -> Vec<(&'static str, MakeEngine<Self>)> {
         vec![
             ("prefix-trie", make::<Self, PrefixMap<(Self, u8), u16>>),
@@ -170,30 +154,7 @@ impl Family for u32 {
     }
 }
 
-impl Family for u128 {
-    const NAME: &'static str = "IPv6";
-    const CASES: [&'static str; 10] = [
-        "ipv6-uniform",
-        "ipv6-covered",
-        "ipv6-sorted",
-        "ipv6-repeat",
-        "ipv6-zipf",
-        "ipv6-latency",
-        "ipv6-build",
-        "ipv6-update-trace",
-        "ipv6-update-random",
-        "ipv6-meanwhile",
-    ];
-    const FILE: &'static str = "v6-2026-06-19.txt.xz";
-
-    fn anywhere(bits: u128) -> Self {
-        1 << 125 | bits >> 3
-    }
-
-    fn dpdk(self) -> Vec<u8> {
-        self.to_be_bytes().into()
-    }
-
+impl Crates for u128 {
     fn crates() -> Vec<(&'static str, MakeEngine<Self>)> {
         vec![
             ("prefix-trie", make::<Self, PrefixMap<(Self, u8), u16>>),

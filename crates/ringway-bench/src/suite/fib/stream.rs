@@ -5,9 +5,11 @@ use std::time::Instant;
 use ringway_fib::generate::{Random, Zipf};
 use ringway_fib::{NextHop, Prefix, Reference};
 
-use super::BURST;
-use super::engine::Family;
+use super::family::Family;
 use crate::suite::Fault;
+
+/// Keys looked up at a time.
+pub(super) const BURST: usize = 64;
 
 /// Keys of a stream.
 pub(super) const KEYS: usize = 1 << 20;

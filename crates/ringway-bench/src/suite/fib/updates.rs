@@ -11,10 +11,11 @@ use ringway_fib::generate::Random;
 use ringway_fib::text::Update;
 use ringway_fib::{Fib, NextHop, Reader, Reference};
 
-use super::BURST;
 use super::data::{World, broken};
 use super::dpdk::Dpdk;
-use super::engine::{Engine, Family, MakeEngine, Ours};
+use super::engine::{Engine, MakeEngine, Ours};
+use super::rust::Crates;
+use super::stream::BURST;
 use super::stream::{Kind, Stream};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
@@ -29,7 +30,7 @@ const NOTE: &str = "on a full table made for each run; covered keys were looked 
 const MEANWHILE: &str = "covered keys on CPU 1 while CPU 0 withdraws and announces random routes, against none; each answer was that of \
                          before or after the change";
 
-pub(super) fn cases<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<Case<'a>> {
+pub(super) fn cases<'a, A: Crates>(bed: Bed<'a>, world: &Arc<World<A>>) -> Vec<Case<'a>> {
     vec![
         updates(world, A::CASES[7], after_trace),
         updates(world, A::CASES[8], after_random),
@@ -42,7 +43,7 @@ type Changes<A> = fn(&World<A>) -> Prepared<A>;
 
 type Prepared<A> = Result<(Vec<Update<A>>, Stream<A>), Fault>;
 
-fn after_trace<A: Family>(world: &World<A>) -> Prepared<A> {
+fn after_trace<A: Crates>(world: &World<A>) -> Prepared<A> {
     let updates = world.updates()?.to_vec();
     let mut reference = world.reference()?.clone();
     for &(prefix, next_hop) in &updates {
@@ -54,11 +55,11 @@ fn after_trace<A: Family>(world: &World<A>) -> Prepared<A> {
     Ok((updates, world.stream(Kind::Covered)?.after(&reference)))
 }
 
-fn after_random<A: Family>(world: &World<A>) -> Prepared<A> {
+fn after_random<A: Crates>(world: &World<A>) -> Prepared<A> {
     Ok((random(world)?, world.stream(Kind::Covered)?.clone()))
 }
 
-fn random<A: Family>(world: &World<A>) -> Result<Vec<Update<A>>, Fault> {
+fn random<A: Crates>(world: &World<A>) -> Result<Vec<Update<A>>, Fault> {
     let (routes, mut random) = (world.routes()?, Random::new(SEED));
     let pick = |_| {
         let (prefix, next_hop) = routes[random.below(routes.len())];
@@ -67,7 +68,7 @@ fn random<A: Family>(world: &World<A>) -> Result<Vec<Update<A>>, Fault> {
     Ok((0..RANDOM).flat_map(pick).collect())
 }
 
-fn updates<'a, A: Family>(world: &Arc<World<A>>, name: &'static str, changes: Changes<A>) -> Case<'a> {
+fn updates<'a, A: Crates>(world: &Arc<World<A>>, name: &'static str, changes: Changes<A>) -> Case<'a> {
     let dpdk = if A::BITS == 32 { "dpdk-rte_fib" } else { "dpdk-rte_fib6" };
     let ours: MakeEngine<A> = || Ok(Box::new(Ours::new(None)));
     let peer: MakeEngine<A> = || Ok(Box::new(Dpdk::start::<A>(true)?));
@@ -93,7 +94,7 @@ fn updates<'a, A: Family>(world: &Arc<World<A>>, name: &'static str, changes: Ch
     })
 }
 
-fn meanwhile<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Case<'a> {
+fn meanwhile<'a, A: Crates>(bed: Bed<'a>, world: &Arc<World<A>>) -> Case<'a> {
     let world = world.clone();
     let case = Case::new(A::CASES[9], Unit::Percent).frame(0).burst(BURST as u32).cores(2).note(MEANWHILE);
     case.system("ringway", move || {
@@ -114,12 +115,12 @@ fn meanwhile<'a, A: Family>(bed: Bed<'a>, world: &Arc<World<A>>) -> Case<'a> {
 }
 
 /// What each key leads to without the route that it leads to.
-fn second_best<A: Family>(stream: &Stream<A>, reference: &Reference<A>) -> Vec<u16> {
+fn second_best<A: Crates>(stream: &Stream<A>, reference: &Reference<A>) -> Vec<u16> {
     stream.keys.iter().map(|&key| reference.second(key).map_or(0, NextHop::get)).collect()
 }
 
 /// Looks up on one CPU while another one makes the changes, again and again; returns the lookups per second.
-fn beside<A: Family>(
+fn beside<A: Crates>(
     fib: &mut Fib<A>,
     reader: &mut Reader<A>,
     changes: &[Update<A>],
@@ -155,7 +156,7 @@ fn beside<A: Family>(
     })
 }
 
-fn look<A: Family>(
+fn look<A: Crates>(
     reader: &mut Reader<A>,
     stream: &Stream<A>,
     second: &[u16],
@@ -176,8 +177,6 @@ fn look<A: Family>(
     black_box(&found);
     match wrong {
         0 => Ok(lookups as f64 / start.elapsed().as_secs_f64()),
-        n => Err(Fault::Failed(format!(
-            "{n} answers were neither those of before nor those of after a change"
-        ))),
+        n => Err(Fault::Failed(format!("{n} answers were right neither before nor after a change"))),
     }
 }

@@ -12,12 +12,13 @@ use ringway::{OpenOptions, Port, PortCounters};
 use super::kind::{Kind, with_all};
 use super::{Bed, Links, SENDER, receiver, tx};
 use crate::peers::testpmd::{self, Driver};
-use crate::peers::{LinuxBridge, Peer, PeerKind, Traffic};
+use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Case, Fault, Sample, Unit};
 use ringway_engine::Bridge;
 use ringway_lab::Lab;
 use ringway_lab::raw::RawSender;
+use ringway_tester::dut::LinuxBridge;
 
 /// Frames forwarded in one direction before the other gets its turn.
 const BURST: u32 = 256;
@@ -52,7 +53,7 @@ pub fn ringway(bed: Bed<'_>, kind: Kind) -> Result<(Sample, [PortCounters; 2]), 
 ///
 /// # Errors
 ///
-/// Those of the ports, or else those of `meanwhile`.
+/// The errors of the ports, or else of `meanwhile`.
 pub fn bridging<T>(
     lab: &Lab,
     kind: Kind,

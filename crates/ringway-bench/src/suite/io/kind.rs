@@ -1,4 +1,4 @@
-//! The backends of ours that are measured.
+//! The backends of Ringway that are measured.
 
 use crate::suite::{Case, Fault, Sample};
 

@@ -77,7 +77,7 @@ fn ringway(bed: Bed<'_>, kind: Kind, spin: Duration) -> Result<Sample, Fault> {
     statistics::median(&times).map(Sample::of).ok_or_else(|| Fault::Failed("no reply came".into()))
 }
 
-/// Sends every request back until it is told to end; returns how many.
+/// Sends every request back until `control` ends it; returns how many.
 fn pong(control: &Control<'_>, kind: Kind, spin: Duration) -> Result<u64, Fault> {
     let mut port = Port::open(&kind.port("a1"))?;
     let mut waiter = Waiter::new(spin)?;

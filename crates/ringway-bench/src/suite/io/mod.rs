@@ -10,10 +10,10 @@
 //! | `ring` | cost of a slot, without moving anything | |
 //! | `latency`, `idle-cpu` | round trips of single frames; cost of waiting | |
 //!
-//! Senders and generators run on CPU 0, receivers and forwarders on CPU 1. Every run starts with links of its own
-//! and 200 ms of warm-up. On a veth, an XDP program at the far end costs senders of socket buffers a copy per
-//! frame, and a tc program costs senders of XDP frames the making of a socket buffer: each system sends to the
-//! sink that suits it.
+//! Senders and generators run on CPU 0, receivers and forwarders on CPU 1. Every run starts with links of its
+//! own and 200 ms of warm-up. On a veth, an XDP program at the far end costs senders of socket buffers a copy
+//! per frame. A tc program costs senders of XDP frames the making of a socket buffer. So each system sends to
+//! the sink that suits it.
 
 pub mod forward;
 mod kind;

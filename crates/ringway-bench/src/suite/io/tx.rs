@@ -13,8 +13,9 @@ use crate::suite::meter::WARM_UP;
 use crate::suite::{Case, Fault, Sample, Unit};
 use ringway_lab::Lab;
 
-/// A veth makes a private copy of each socket buffer for an XDP program, and a socket buffer of each live frame for a
-/// tc program, so one sink would favour one way of sending. `ebpf:` ports send bursts up to 16 as socket buffers.
+/// A veth makes a private copy of each socket buffer for an XDP program, and a socket buffer of each live
+/// frame for a tc program. So one sink would favour one way of sending. `ebpf:` ports send bursts up to 16 as
+/// socket buffers.
 const NOTE: &str = "counted at the far end by tc for senders of socket buffers (ringway-ebpf up to burst 16 among them), by XDP \
                     for live frames: each the better one for it";
 

@@ -97,14 +97,14 @@ fn template() -> [u8; FRAME] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::OwnFolder;
+    use ringway_lab::TemporaryFolder;
 
     #[test]
     fn a_trip_is_one_hop() {
         let routes = [("10.0.0.0/8".parse().unwrap(), NextHop::new(2).unwrap())];
         let mut reference = Reference::new();
         reference.extend(routes);
-        let folder = OwnFolder::create(&std::env::temp_dir()).unwrap();
+        let folder = TemporaryFolder::create(&std::env::temp_dir()).unwrap();
         let flows = Flows::new(&routes, 1024, folder.path()).unwrap();
         assert_eq!(fs::read(&flows.file).unwrap().len(), 60 + 8 * 1024);
         let sample = flows.sample(&reference).unwrap();

@@ -10,22 +10,26 @@
 //! | `bed` | the bed without a router: dropped where the router would be, or redirected from there | by the sink there |
 //! | `routes-8` | 8 routes | by sinks behind both egress interfaces |
 //! | `routes-1m` | the routes of the real table, or one that is made | by the same |
-//! | `stages` | ns for each stage of ours in the kernel, by vantage points: two rates, with packets that end before it and behind it | by the generator |
-//! | `stages-clock` | the same stages by the time that the kernel sees our program run ([`agreement`] of both) | by the kernel |
+//! | `stages` | ns for each stage of Ringway in the kernel, by vantage points: two rates, with packets that end before it and behind it | by the generator |
+//! | `stages-clock` | the same stages by the time that the kernel sees the program run ([`agreement`] of both) | by the kernel |
 //!
 //! Frames of 64 bytes with FCS; 1, 256, 16,384 and 1,048,576 flows. A flow is a source, a random route and a random host of it; flows take
 //! turns, in random order of routes, all as often (uniform). Routes lead to 8 next hops behind two interfaces, with permanent neighbours.
 //!
-//! Routers in the kernel have no core of their own: they run in the generator's softirq on CPU 0, so that the rate is that of the
-//! generator, the router and the sink together, none is faster than another, and nothing is lost. What generator and sink take is case `bed`.
-//! The router in a process has CPU 1 for itself; frames that find its ring full are lost.
+//! Routers in the kernel have no core of their own: they run in the generator's softirq on CPU 0. So the rate
+//! is that of the generator, the router and the sink together, none is faster than another, and nothing is
+//! lost. Case `bed` has the share of generator and sink. The router in a process has CPU 1 for itself; frames
+//! that find its ring full are lost.
 //!
-//! Before each run up to 256 frames of all flows are sent one burst after the other, and compared byte by byte with what must come out
-//! (TTL, checksum, link addresses) on the right interface. After it, frames sent must be those that arrived and those counted as lost by name.
+//! Before each run up to 256 frames of all flows are sent one burst after the other. Each is compared byte by
+//! byte with what must come out (TTL, checksum, link addresses) on the right interface. After it, each frame
+//! sent must have arrived, or be counted as lost by name.
 
 mod check;
 mod flows;
+mod kept;
 mod plan;
+mod router;
 mod run;
 mod stages;
 mod user;
@@ -39,15 +43,13 @@ use super::{Bed, Case, Fault, Unit};
 use crate::peers::{Peer, PeerKind};
 use ringway_router::kernel::StopAfter;
 
+use plan::BURST;
 use plan::{EGRESS, INGRESS};
 use run::{Sink, forwarded};
 pub use stages::agreement;
 use user::UserRouter;
 use world::{FLOWS, Place, Size, World};
 use xdp::Members;
-
-/// Live frames that the generator hands over at a time.
-const BURST: u32 = 64;
 
 const NOTE: &str = "flood of live frames on CPU 0, routers in its softirq (rate of generator, router and sink together, see case bed), ringway-user-router a thread on CPU 1; counted behind \
                     two egress interfaces by an XDP sink, for socket buffers (linux-ip_forward) by a tc sink; flows take turns, uniform; every \

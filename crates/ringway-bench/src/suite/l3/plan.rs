@@ -14,6 +14,9 @@ use std::net::Ipv4Addr;
 use ringway_fib::{NextHop, Prefix};
 
 /// Neighbours that routes lead to.
+/// Live frames that the generator hands over at a time.
+pub(super) const BURST: u32 = 64;
+
 pub(super) const NEXT_HOPS: u16 = 8;
 
 /// First source address; flows have it and those behind.

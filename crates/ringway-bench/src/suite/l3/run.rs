@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::check;
 use super::plan::{EGRESS, INGRESS};
+use super::router::Router;
 use super::world::{Place, World};
 use crate::peers::{Peer, PeerKind, Traffic};
 use crate::suite::bed::{SENDER, receiver};
@@ -15,19 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// From one look at the counters to the next.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// A router that is set up; dropping it takes it away.
-pub(super) trait Router {
-    /// Frames that it has lost and counted so far.
-    fn lost(&mut self) -> Result<u64, Fault> {
-        Ok(0)
-    }
-}
-
-/// The kernel's own.
-impl Router for () {}
-
-impl Router for Peer {}
 
 /// Which sink counts what comes out: one that takes live frames, or one that takes socket buffers.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ringway_router::kernel::StopAfter;
 
-use super::plan::{EGRESS, INGRESS};
+use super::plan::{BURST, EGRESS, INGRESS};
 use super::run::{flood, spawn};
 use super::world::{Place, World};
 use super::xdp;
@@ -46,7 +46,7 @@ pub(super) fn cases<'a>(
     flows: usize,
     variant: &'static str,
 ) -> [Case<'a>; 2] {
-    let new = |name, note| Case::new(name, Unit::Ns).variant(variant).burst(super::BURST).note(note);
+    let new = |name, note| Case::new(name, Unit::Ns).variant(variant).burst(BURST).note(note);
     let stage = |case: Case<'a>, (name, from, to): Stage, by: By| {
         let world = Rc::clone(world);
         case.system(name, move || {
@@ -108,8 +108,8 @@ fn undisturbed(bed: Bed<'_>, place: &Place, file: &str) -> Result<Traffic, Fault
 
 /// Whether both ways tell the same of each stage: one line for each that both have measured.
 ///
-/// Stages of a few nanoseconds are no longer than what rates scatter by: what differs more than it should, but not more than the runs
-/// of each do among themselves, is called so.
+/// Stages of a few nanoseconds are no longer than the scatter of rates. So a stage may differ more than it
+/// should, but no more than the runs of each do among themselves: the text says so.
 pub fn agreement(report: &Report) -> Vec<String> {
     let clock = |row: &Row| {
         let same = |r: &&Row| r.case == "stages-clock" && r.variant == row.variant && r.system == row.system;
@@ -137,7 +137,8 @@ fn compared(rate: &Row, clock: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::{Options, conditions::Conditions, run};
+    use crate::suite::{Options, run};
+    use ringway_lab::Conditions;
 
     #[test]
     fn stages_are_compared() {

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use ringway_router::user::{Options, Router, Side, Watch};
 
 use super::plan::{EGRESS, INGRESS};
-use super::run;
+use super::router::Router as Measured;
 use super::world::Place;
 use crate::suite::Fault;
 use crate::suite::bed::receiver;
@@ -47,7 +47,7 @@ impl UserRouter {
     }
 }
 
-impl run::Router for UserRouter {
+impl Measured for UserRouter {
     /// What found a ring full, went to the host or was dropped. What egress interfaces did not take, their links count.
     fn lost(&mut self) -> Result<u64, Fault> {
         let of = |position| {

@@ -8,13 +8,13 @@ use ringway_fib::{NextHop, Prefix, Reference};
 use ringway_wire::MacAddr;
 
 use super::flows::Flows;
+use super::kept;
 use super::plan::{EGRESS, INGRESS, NEXT_HOPS, Neighbour, usable};
-use super::xdp;
-use crate::own::router::OwnRouter;
-use crate::peers::OwnFolder;
 use crate::suite::Fault;
 use crate::suite::fib::Source;
+use ringway_lab::TemporaryFolder;
 use ringway_lab::{Lab, LabError};
+use ringway_tester::temporary::TemporaryRouter;
 
 /// What is made once.
 type Once<T> = OnceCell<Result<T, Fault>>;
@@ -101,17 +101,17 @@ const ROUTER: [&str; 4] =
 #[derive(Debug)]
 pub(super) struct Place {
     /// First, so that it goes before its namespace.
-    ours: Once<OwnRouter>,
+    ours: Once<TemporaryRouter>,
     /// Generator and sinks.
     pub(super) outside: Lab,
     /// The router.
     pub(super) router: Lab,
-    folder: OwnFolder,
+    folder: TemporaryFolder,
 }
 
 impl Place {
     fn new(routes: &[(Prefix<u32>, NextHop)]) -> Result<Self, Fault> {
-        let folder = OwnFolder::create(&std::env::temp_dir())
+        let folder = TemporaryFolder::create(&std::env::temp_dir())
             .map_err(|e| Fault::Failed(format!("no folder can be made for the flows: {e}")))?;
         let place = Self { ours: OnceCell::new(), outside: Lab::new()?, router: Lab::new()?, folder };
         place.router.exec("sysctl", &ROUTER)?;
@@ -124,8 +124,8 @@ impl Place {
     }
 
     /// Our router in the kernel, whose tables are filled.
-    pub(super) fn ours(&self) -> Result<&OwnRouter, Fault> {
-        get(&self.ours, || xdp::create(&self.router))
+    pub(super) fn ours(&self) -> Result<&TemporaryRouter, Fault> {
+        get(&self.ours, || kept::create(&self.router))
     }
 
     fn batch(&self, commands: &str) -> Result<(), Fault> {

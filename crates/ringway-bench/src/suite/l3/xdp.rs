@@ -1,29 +1,17 @@
-//! Our router in the kernel: made once for a bed, with tables that follow the kernel's, attached for each run.
+//! Ringway's router in the kernel, attached for each run.
 
-use std::time::Instant;
-
-use ringway_fwd::control::{ControlError, Follower, Options, Pulse, Resolver};
-use ringway_router::kernel::{Control, Interface, Outcome, Router, Spec, StopAfter};
+use ringway_router::kernel::{Interface, Outcome, Router, StopAfter};
 
 use super::plan::{EGRESS, INGRESS};
-use super::run;
+use super::router::Router as Measured;
 use super::world::Place;
-use crate::own::router::{Keeper, OwnRouter, refused};
 use crate::suite::Fault;
-use ringway_lab::{Lab, LabError};
+use ringway_lab::LabError;
+use ringway_tester::temporary::TemporaryRouter;
 
-/// Makes one in a lab without members, and fills its tables.
-pub(super) fn create(lab: &Lab) -> Result<OwnRouter, Fault> {
-    OwnRouter::start(lab, |name| {
-        let router = Router::create(name, &Spec::default()).map_err(refused)?;
-        let tables = Tables::new(router.take_control()?)?;
-        Ok(Kept { router, tables })
-    })
-}
-
-/// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `cut`.
+/// Has all links of the place be members, until it is dropped. Packets that come in from the generator end at `stop`.
 pub(super) fn attach<'a>(
-    own: &'a OwnRouter,
+    own: &'a TemporaryRouter,
     place: &'a Place,
     stop: StopAfter,
 ) -> Result<Members<'a>, Fault> {
@@ -37,50 +25,9 @@ pub(super) fn attach<'a>(
     Ok(members)
 }
 
-/// A router with its tables.
-struct Kept {
-    router: Router,
-    tables: Tables,
-}
-
-impl Keeper for Kept {
-    fn turn(&mut self) -> Result<(), Fault> {
-        self.tables.follow()
-    }
-
-    fn delete(self) -> Result<(), Fault> {
-        drop(self.tables);
-        Ok(self.router.delete()?)
-    }
-}
-
-/// What the router's tables are made from.
-struct Tables {
-    control: Control,
-    follower: Follower,
-    resolver: Resolver,
-}
-
-impl Tables {
-    fn new(mut control: Control) -> Result<Self, Fault> {
-        let follower = Follower::open(Options::default(), &mut Pulse::none()).map_err(broken)?;
-        let resolver = Resolver::new(&mut control);
-        let mut tables = Self { control, follower, resolver };
-        tables.follow()?;
-        tables.control.publish(&mut Pulse::none())?;
-        Ok(tables)
-    }
-
-    fn follow(&mut self) -> Result<(), Fault> {
-        let changes = self.follower.poll(Instant::now(), &mut Pulse::none()).map_err(broken)?;
-        self.resolver.update(self.follower.state(), changes, &mut self.control).map_err(broken)?;
-        Ok(self.control.heartbeat(true)?)
-    }
-}
-
 /// A router at work.
 pub(super) struct Members<'a> {
-    own: &'a OwnRouter,
+    own: &'a TemporaryRouter,
     place: &'a Place,
 }
 
@@ -91,7 +38,7 @@ impl Members<'_> {
     }
 }
 
-impl run::Router for Members<'_> {
+impl Measured for Members<'_> {
     /// What went to the host or was dropped. What egress interfaces did not take, their links count.
     fn lost(&mut self) -> Result<u64, Fault> {
         let stats = self.with(|router| Ok(router.stats()))?;
@@ -105,23 +52,5 @@ impl Drop for Members<'_> {
             [INGRESS, EGRESS[0], EGRESS[1]].iter().for_each(|link| _ = router.remove_member(link.router));
             Ok(())
         });
-    }
-}
-
-fn broken(e: ControlError) -> Fault {
-    Fault::Failed(e.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_router_is_ready_when_it_is_made() {
-        let Ok(lab) = Lab::new() else {
-            return eprintln!("SKIP: labs need root (namespaces); run these tests with sudo");
-        };
-        let own = create(&lab).unwrap();
-        assert!(Router::open(own.name()).unwrap().health().ready);
     }
 }

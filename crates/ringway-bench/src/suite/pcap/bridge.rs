@@ -4,8 +4,8 @@
 //! flood, CPU 0 -> a0|a1 -> forwarder, CPU 1 -> b0|b1 -> sink
 //! ```
 
-use super::BURST;
 use super::launch::Under;
+use super::wires::BURST;
 use super::wires::Wires;
 use crate::peers::{Peer, PeerKind};
 use crate::suite::bed::{Links, receiver};

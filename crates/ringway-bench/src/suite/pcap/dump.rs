@@ -3,16 +3,16 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BURST;
 use super::launch::{Under, program};
-use crate::own::switch::OwnSwitch;
-use crate::peers::Peer;
+use super::wires::BURST;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::duo::alone;
 use crate::suite::io::forward::flood;
 use crate::suite::loops::{drain, fill, timed};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 use ringway_lab::Lab;
+use ringway_lab::program::{Program, Signs};
+use ringway_tester::temporary::TemporarySwitch;
 
 const NOTE: &str = "tcpdump -w /dev/null, on CPU 1, of a flood from CPU 0; packets that it says it captured, \
                     in the time of the flood. lost: those that it says were dropped, all runs. libpcap: on \
@@ -45,7 +45,7 @@ fn veth(bed: Bed<'_>, under: Under<'_>) -> Result<Sample, Fault> {
 /// The veth is there for its name alone.
 fn mirror(bed: Bed<'_>) -> Result<Sample, Fault> {
     let links = bed.links(&["a"])?;
-    let mut switch = OwnSwitch::with_ports(3, 2)?;
+    let mut switch = TemporarySwitch::with_ports(3, 2)?;
     switch.mirror("p0", "p2")?;
     let map = format!("a1={}", switch.port_name("p2"));
     let dump = start(links.lab, Under::Map(&map))?;
@@ -65,14 +65,17 @@ fn mirror(bed: Bed<'_>) -> Result<Sample, Fault> {
     written(dump, start.elapsed().as_secs_f64())
 }
 
-fn start(lab: &Lab, under: Under<'_>) -> Result<Peer, Fault> {
+/// Lines of tcpdump.
+const SIGNS: Signs = Signs { ready: |line| line.contains("listening on"), complaint: |_| false };
+
+fn start(lab: &Lab, under: Under<'_>) -> Result<Program, Fault> {
     let mut command = program("tcpdump", receiver(), under)?;
     command.args(["-n", "-i", "a1", "-Z", "root", "-w", "/dev/null"]);
-    Ok(Peer::program("tcpdump", command, lab.name(), Some(|line| line.contains("listening on")))?)
+    Ok(Program::start("tcpdump", command, Some(lab.name()), SIGNS)?)
 }
 
 /// Ends it and reads what it says.
-fn written(dump: Peer, seconds: f64) -> Result<Sample, Fault> {
+fn written(dump: Program, seconds: f64) -> Result<Sample, Fault> {
     thread::sleep(AFTER);
     let words = dump.end()?;
     match (count(&words, "captured"), count(&words, "dropped by")) {

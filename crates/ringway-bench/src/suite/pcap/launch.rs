@@ -76,11 +76,11 @@ fn library(dirs: &[PathBuf]) -> Result<OsString, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::OwnFolder;
+    use ringway_lab::TemporaryFolder;
 
     #[test]
     fn the_library_of_the_first_directory_that_has_it() {
-        let folder = OwnFolder::create(&env::temp_dir()).unwrap();
+        let folder = TemporaryFolder::create(&env::temp_dir()).unwrap();
         let dirs = [folder.path().join("absent"), folder.path().to_owned()];
         assert!(matches!(library(&dirs), Err(Fault::Unavailable(why)) if why.contains("make all")));
         let file = folder.path().join(LIBRARY);

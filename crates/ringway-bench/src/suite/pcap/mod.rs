@@ -9,11 +9,12 @@
 //! | `latency` | round trips of single frames through the forwarder | by a program on libpcap |
 //! | `latency-ovs` | the same through Open vSwitch | by a program on libpcap |
 //!
-//! All systems of a case are the same file with the same arguments: those of ours are started with the environment that
-//! `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with FCS.
+//! All systems of a case are the same file with the same arguments. Ringway's are started with the
+//! environment that `ringway run` sets. Generators run on CPU 0, programs on CPU 1. Frames have 64 bytes with
+//! FCS.
 //!
-//! The libraries are those that lie beside the program that runs the suite, in the directory above it, in `../lib/ringway` from there,
-//! or in the directory that `RINGWAY_LIB` names.
+//! The libraries lie beside the program that runs the suite, in the directory above it, in `../lib/ringway`
+//! from there, or in the directory that `RINGWAY_LIB` names.
 
 mod bridge;
 mod dump;
@@ -24,9 +25,6 @@ mod replay;
 mod wires;
 
 use super::{Bed, Case};
-
-/// Frames that the flood, or the forwarder, handles at a time.
-const BURST: u32 = 256;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {

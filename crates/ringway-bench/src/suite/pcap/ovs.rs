@@ -1,14 +1,14 @@
 //! `ovs`: Open vSwitch with its datapath in user space, on packet sockets.
 
-use super::BURST;
 use super::bridge::TAKEN;
 use super::launch::Under;
+use super::wires::BURST;
 use super::wires::Wires;
-use crate::peers::OvsUserspace;
 use crate::suite::bed::receiver;
 use crate::suite::io::forward::{links, through};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 use ringway_lab::Lab;
+use ringway_tester::dut::OvsUserspace;
 
 const NOTE: &str = "datapath_type=netdev, one flow between two ports, the daemon on CPU 1. kernel: packet \
                     sockets on veths, a flood on CPU 0, counted by a tc sink; ringway-default: the same \

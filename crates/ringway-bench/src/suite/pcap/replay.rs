@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use ringway::Port;
 
 use super::launch::{Under, program};
-use crate::peers::{OwnFolder, Peer};
 use crate::suite::bed::{MEMORY, SENDER};
 use crate::suite::io::tx::counted;
 use crate::suite::loops::fill;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_lab::TemporaryFolder;
+use ringway_lab::program::{Program, Signs};
 use ringway_lab::{Lab, LabError};
 
 const NOTE: &str = "tcpreplay --topspeed --preload-pcap of 1024 frames over and over, on CPU 0, into a veth. \
@@ -36,13 +37,13 @@ fn replay(bed: Bed<'_>, under: Under<'_>, sink: &str) -> Result<Sample, Fault> {
     let mut command = program("tcpreplay", SENDER, under)?;
     let links = bed.links(&["a"])?;
     // In memory, so that reading costs little.
-    let folder = OwnFolder::create(Path::new(MEMORY))
+    let folder = TemporaryFolder::create(Path::new(MEMORY))
         .map_err(|e| Fault::Failed(format!("{MEMORY}: no folder can be made there: {e}")))?;
     let file = folder.path().join("frames.pcap");
     capture(&file)?;
     command.args(["--topspeed", "--preload-pcap", "--quiet", "--loop=0", "--intf1=a0"]).arg(&file);
     counted(links.lab, sink, || {
-        let sender = Peer::program("tcpreplay", command, links.lab.name(), None)?;
+        let sender = Program::launch("tcpreplay", command, Some(links.lab.name()), Signs::NONE)?;
         await_frames(links.lab)?;
         thread::sleep(WARM_UP + Duration::from_secs_f64(bed.seconds));
         sender.end()?;

@@ -1,22 +1,24 @@
 //! Two switches in place of the links of a program: what is sent into one comes out of the other.
 
-use super::BURST;
-use crate::own::switch::OwnSwitch;
 use crate::suite::bed::SENDER;
 use crate::suite::duo::alone;
 use crate::suite::loops::{FRAME_LEN, drain, fill, timed};
 use crate::suite::{Bed, Fault, Sample};
+use ringway_tester::temporary::TemporarySwitch;
+
+/// Frames that the flood, or the forwarder, handles at a time.
+pub(super) const BURST: u32 = 256;
 
 /// The program has `p1` of both switches, this process `p0`.
 #[derive(Debug)]
 pub(super) struct Wires {
-    a: OwnSwitch,
-    b: OwnSwitch,
+    a: TemporarySwitch,
+    b: TemporarySwitch,
 }
 
 impl Wires {
     pub(super) fn new() -> Result<Self, Fault> {
-        Ok(Self { a: OwnSwitch::with_ports(2, 1)?, b: OwnSwitch::with_ports(2, 1)? })
+        Ok(Self { a: TemporarySwitch::with_ports(2, 1)?, b: TemporarySwitch::with_ports(2, 1)? })
     }
 
     /// Has the program find its ports as `a1` and `b0`.

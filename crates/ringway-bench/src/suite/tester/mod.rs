@@ -9,8 +9,9 @@
 //! | `lateness` | how late frames leave |
 //! | `latency` | the least that the benchmark ever measures |
 //!
-//! Frames have 64 bytes and one flow. Each measurement is a trial of the benchmark (`RealRig`, as `ringway rfc2544` has it), sender on CPU 0
-//! and receiver on CPU 1, over ports of its own: the ends of a pipe, two ports of a switch, a veth.
+//! Frames have 64 bytes and one flow. Each measurement is a trial of the benchmark (`RealTestBed`, as
+//! `ringway rfc2544` has it), sender on CPU 0 and receiver on CPU 1. It has ports of its own: the ends of a
+//! pipe, two ports of a switch, a veth.
 
 mod place;
 mod precision;

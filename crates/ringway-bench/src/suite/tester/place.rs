@@ -1,18 +1,19 @@
 //! Where trials take place, and how they are run there.
 
-use crate::own;
-use crate::own::switch::OwnSwitch;
-use crate::rfc2544::flow::{FlowOrder, Flows};
-use crate::rfc2544::format::Format;
-use crate::rfc2544::lanes::Cpus;
-use crate::rfc2544::mix::Mix;
-use crate::rfc2544::rate::{MILLISECOND, Rate};
-use crate::rfc2544::real::{RealRig, RigSpec};
-use crate::rfc2544::session::Rig;
-use crate::rfc2544::trial::{Order, Trial, from_seconds};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Case, Fault, Sample};
 use ringway_lab::LabError;
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::session::TestBed;
+use ringway_tester::temporary;
+use ringway_tester::temporary::TemporarySwitch;
+use ringway_tester::trial::flow::{FlowOrder, Flows};
+use ringway_tester::trial::format::Format;
+use ringway_tester::trial::loops::Cpus;
+use ringway_tester::trial::mix::Mix;
+use ringway_tester::trial::rate::{MILLISECOND, Rate};
+use ringway_tester::trial::result::TrialResult;
+use ringway_tester::trial::spec::{TrialSpec, from_seconds};
 
 /// Size of all frames, FCS included.
 const SIZE: u32 = 64;
@@ -53,7 +54,7 @@ impl Place {
         match self {
             Self::Pipe => opened(pipe_ends(), job),
             Self::Vale => {
-                let switch = OwnSwitch::with_ports(2, 0)?;
+                let switch = TemporarySwitch::with_ports(2, 0)?;
                 opened(["p0", "p1"].map(|port| switch.port_name(port)), job)
             }
             Self::Ebpf => nic("ebpf"),
@@ -63,7 +64,7 @@ impl Place {
 }
 
 /// What is done with open ports.
-pub(super) type Job<'a, T> = &'a (dyn Fn(&mut RealRig) -> Result<T, Fault> + Sync);
+pub(super) type Job<'a, T> = &'a (dyn Fn(&mut RealTestBed) -> Result<T, Fault> + Sync);
 
 /// Adds each place to a case.
 pub(super) fn everywhere<'a>(
@@ -84,18 +85,18 @@ pub(super) fn over<'a>(
 
 /// Names of the ends of a new pipe.
 pub(super) fn pipe_ends() -> [String; 2] {
-    let name = own::name("tester");
+    let name = temporary::name("tester");
     ['{', '}'].map(|end| format!("pipe:{name}{end}1"))
 }
 
 /// Opens these ports and hands them to `job`.
 pub(super) fn opened<T>(ports: [String; 2], job: Job<'_, T>) -> Result<T, Fault> {
-    job(&mut RealRig::open(&spec(ports))?)
+    job(&mut RealTestBed::open(&spec(ports))?)
 }
 
 /// Frames of one flow from the first port to the second.
-pub(super) fn spec(ports: [String; 2]) -> RigSpec {
-    RigSpec {
+pub(super) fn spec(ports: [String; 2]) -> TestBedSpec {
+    TestBedSpec {
         ports,
         format: Format::new(Flows::new(1, FlowOrder::Sequential, 1)),
         bidirectional: false,
@@ -106,18 +107,18 @@ pub(super) fn spec(ports: [String; 2]) -> RigSpec {
 }
 
 /// A trial at `pps` frames a second.
-pub(super) fn at(pps: u64, seconds: f64) -> Order {
-    Order::at(&Mix::fixed(SIZE), Rate::new(pps, 1), from_seconds(seconds), WAIT)
+pub(super) fn at(pps: u64, seconds: f64) -> TrialSpec {
+    TrialSpec::at(&Mix::fixed(SIZE), Rate::new(pps, 1), from_seconds(seconds), WAIT)
 }
 
 /// The same, of which no frame may be missing.
-pub(super) fn exactly(pps: u64, seconds: f64) -> Order {
+pub(super) fn exactly(pps: u64, seconds: f64) -> TrialSpec {
     let frames = ((pps as f64 * seconds) as u64).max(2);
-    Order::burst(&Mix::fixed(SIZE), Rate::new(pps, 1), frames, WAIT)
+    TrialSpec::burst(&Mix::fixed(SIZE), Rate::new(pps, 1), frames, WAIT)
 }
 
 /// Runs a trial, good or not.
-pub(super) fn trial(bed: Bed<'_>, rig: &mut RealRig, order: &Order) -> Result<Trial, Fault> {
+pub(super) fn trial(bed: Bed<'_>, rig: &mut RealTestBed, order: &TrialSpec) -> Result<TrialResult, Fault> {
     let trial = rig.run(order, &mut |_| !bed.signals.stopped())?;
     match trial.rx {
         0 => Err(Fault::Failed("nothing was received".into())),

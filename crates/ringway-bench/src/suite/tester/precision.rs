@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::place::{Job, Place, at, everywhere, exactly, over, trial};
-use crate::rfc2544::real::{RealClock, RealRig};
-use crate::rfc2544::trial::Trial;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_tester::ports::RealClock;
+use ringway_tester::rfc2544::bed::RealTestBed;
+use ringway_tester::trial::result::TrialResult;
 
 /// Trials in a row that may be disturbed.
 const ATTEMPTS: u32 = 20;
@@ -27,7 +28,7 @@ const LATENESS: &str =
 const LATENCY: &str = "from the stamp of departure to that of arrival at 100 kpps: what a device's latency is measured on top of";
 
 /// A figure of a trial.
-type Figure = fn(&Trial) -> u64;
+type Figure = fn(&TrialResult) -> u64;
 
 pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
     let mut cases = vec![
@@ -74,7 +75,7 @@ fn rate_error(bed: Bed<'_>, place: Place, pps: u64) -> Result<Sample, Fault> {
 }
 
 /// A trial without a fault.
-fn undisturbed(bed: Bed<'_>, rig: &mut RealRig, pps: u64) -> Result<Trial, Fault> {
+fn undisturbed(bed: Bed<'_>, rig: &mut RealTestBed, pps: u64) -> Result<TrialResult, Fault> {
     let mut seconds = bed.seconds;
     let mut why = String::new();
     for _ in 0..ATTEMPTS {
@@ -88,8 +89,8 @@ fn undisturbed(bed: Bed<'_>, rig: &mut RealRig, pps: u64) -> Result<Trial, Fault
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::tried;
     use super::*;
+    use crate::suite::tester::place::tried;
     use ringway_engine::Signals;
     use ringway_lab::LabError;
 

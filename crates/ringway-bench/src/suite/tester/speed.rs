@@ -3,15 +3,15 @@
 use std::time::{Duration, Instant};
 
 use super::place::{Job, Place, at, everywhere, exactly, opened, pipe_ends, spec, trial};
-use crate::rfc2544::real::{RealRig, RigSpec};
-use crate::rfc2544::session::Rig;
 use crate::suite::{Bed, Case, Fault, Sample, Unit, io, vale};
+use ringway_tester::rfc2544::bed::{RealTestBed, TestBedSpec};
+use ringway_tester::rfc2544::session::TestBed;
 
 /// More than any sender can do.
 const FLOOD: u64 = 100_000_000;
 
 /// Frames that leave together at most.
-const BURST: u32 = crate::rfc2544::schedule::BURST as u32;
+const BURST: u32 = ringway_tester::trial::schedule::BURST as u32;
 
 const BOTH: &str = "more is asked for than can be sent; frames received and checked count. lost: what the receiver had no room for. \
                     untagged: programs that write and read frames of a pipe, no tags, clock or books. dpdk-memif: testpmd txonly to \
@@ -59,7 +59,7 @@ fn generated(bed: Bed<'_>) -> Result<Sample, Fault> {
 
 fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
     let ports = ["loop:", "loop:"].map(String::from);
-    let mut rig = RealRig::open(&RigSpec { virtual_time: true, ..spec(ports) })?;
+    let mut rig = RealTestBed::open(&TestBedSpec { virtual_time: true, ..spec(ports) })?;
     let order = exactly(1_000_000, 0.1);
     let (start, mut frames) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs_f64(bed.seconds) && !bed.signals.stopped() {
@@ -70,8 +70,8 @@ fn in_turn(bed: Bed<'_>) -> Result<Sample, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::tried;
     use super::*;
+    use crate::suite::tester::place::tried;
     use ringway_engine::Signals;
     use ringway_lab::LabError;
 

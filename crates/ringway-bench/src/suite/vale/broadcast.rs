@@ -4,15 +4,16 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BURST;
 use super::exchange::in_turn;
+use super::frames::BURST;
 use super::frames::{Frames, To};
-use crate::own::switch::OwnSwitch;
-use crate::peers::{LinuxBridge, Peer, PeerKind};
+use crate::peers::{Peer, PeerKind};
 use crate::suite::bed::SENDER;
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
 use ringway_lab::{Lab, LabError};
+use ringway_tester::dut::LinuxBridge;
+use ringway_tester::temporary::TemporarySwitch;
 
 const NOTE: &str = "copies received by all receivers together. ringway-vale: one thread fills a burst of broadcast frames, syncs tx and has each \
                     receiver sync rx and read one byte of each frame. linux-bridge: in the kernel on CPU 0, flood of an unknown address from a \
@@ -31,7 +32,7 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 }
 
 fn switch(bed: Bed<'_>, receivers: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(receivers + 1, receivers + 1)?;
+    let mut switch = TemporarySwitch::with_ports(receivers + 1, receivers + 1)?;
     in_turn(bed, &mut switch.ports, &mut Frames::new(64, To::Broadcast), BURST)
 }
 

@@ -2,11 +2,11 @@
 
 use ringway::Port;
 
-use super::BURST;
 use super::exchange::in_turn;
+use super::frames::BURST;
 use super::frames::{Frames, To, hello};
-use crate::own::switch::OwnSwitch;
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_tester::temporary::TemporarySwitch;
 
 const NOTE: &str = "as unicast on one core; each frame goes to one of so many addresses of the receiver at random, learned from \
                     frames of the receiver before; of 65536, half of the table, some 5 % find no place among the 6 of 8 that one port \
@@ -27,7 +27,7 @@ pub(super) fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {
 }
 
 fn switch(bed: Bed<'_>, addresses: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(3, 3)?;
+    let mut switch = TemporarySwitch::with_ports(3, 3)?;
     learn(&mut switch.ports, addresses)?;
     let (sides, bystander) = switch.ports.split_at_mut(2);
     let before = bystander[0].counters().rx.frames_in;

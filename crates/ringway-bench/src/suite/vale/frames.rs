@@ -3,6 +3,9 @@
 use ringway::TxRing;
 
 /// Address of the sender.
+/// Frames handled per iteration where a case says nothing else.
+pub(super) const BURST: u32 = 256;
+
 const SENDER: [u8; 6] = [2, 1, 0, 0, 0, 0];
 
 /// First two bytes of the addresses of the receiver; its number is in the other four.
@@ -11,7 +14,7 @@ const RECEIVER: [u8; 2] = [2, 2];
 /// Local experimental: no stack takes it for its own.
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 
-/// Written anew in each frame: a whole frame of 64 with FCS.
+/// Written in each frame: a whole frame of 64 with FCS.
 const HEAD: usize = 60;
 
 const FCS: u32 = 4;
@@ -32,8 +35,8 @@ pub(super) enum To {
 
 /// A source of frames of one size.
 ///
-/// The first 60 bytes of each are written anew; the rest of a buffer stays as it is, as with most generators. Frames longer than
-/// a buffer are written whole.
+/// Each frame's first 60 bytes are written; the rest of a buffer stays as it is, as with most generators.
+/// Frames longer than a buffer are written whole.
 #[derive(Debug)]
 pub(super) struct Frames {
     bytes: Vec<u8>,

@@ -1,12 +1,13 @@
 //! The switches that are no rings: programs with packet sockets on veths between them.
 
-use crate::peers::{LinuxBridge, OvsUserspace, Peer, PeerKind};
+use crate::peers::{Peer, PeerKind};
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::{Bed, Fault, Sample};
 use ringway_lab::Lab;
+use ringway_tester::dut::{LinuxBridge, OvsUserspace};
 
-use super::BURST;
 use super::exchange::need_two_cpus;
+use super::frames::BURST;
 
 /// How much longer the receiver listens than the sender runs.
 const AFTER: f64 = 0.5;

@@ -11,10 +11,11 @@
 //! | `neighbours` | unicast beside a client that never reads, floods, or sends from random addresses | by the receiver |
 //! | `ports` | unicast in a switch of 2 to 254 ports, and their memory | by the receiver |
 //!
-//! Frames of 64 bytes with FCS and bursts of 256 where nothing else is said. Every run makes a switch of its own and has a warm-up
-//! of 200 ms. On one core, CPU 1, a program fills, syncs and drains in turn, so nothing is dropped for want of room; on two, the sender
-//! is a process on CPU 0 that runs free, the receiver one on CPU 1, and frames that find its ring full are not counted. The program
-//! that runs the suite is both, started anew ([`sides`](super::sides)): it hands the words it gets to [`side()`].
+//! Frames of 64 bytes with FCS and bursts of 256 where nothing else is said. Every run makes a switch of its
+//! own and has a warm-up of 200 ms. On one core, CPU 1, a program fills, syncs and drains in turn, so nothing
+//! is dropped for want of room. On two, the sender is a process on CPU 0 that runs free, and the receiver is
+//! one on CPU 1. Frames that find its ring full are not counted. The program that runs the suite is both: it
+//! starts itself again ([`sides`](super::sides)), and hands the words that it gets to [`side()`].
 
 mod broadcast;
 mod exchange;
@@ -30,9 +31,6 @@ pub(super) use programs::memif;
 pub use side::side;
 
 use super::{Bed, Case};
-
-/// Frames handled per iteration where a case says nothing else.
-const BURST: u32 = 256;
 
 /// All cases of the suite, in the order in which they are run.
 pub fn cases(bed: Bed<'_>) -> Vec<Case<'_>> {

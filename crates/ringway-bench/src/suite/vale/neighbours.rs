@@ -2,13 +2,13 @@
 
 use ringway::{Port, TxRing};
 
-use super::BURST;
 use super::exchange::{in_turn, need_two_cpus};
+use super::frames::BURST;
 use super::frames::{Frames, To};
-use crate::own::switch::OwnSwitch;
 use crate::suite::bed::SENDER;
 use crate::suite::duo::{Control, beside};
 use crate::suite::{Bed, Case, Fault, Sample, Unit};
+use ringway_tester::temporary::TemporarySwitch;
 
 const NOTE: &str = "two ports exchange frames as in unicast on one core, CPU 1; one frame in 256 goes to all. Beside them: nobody; a port that \
                     has a full ring and never reads; on CPU 0 a client that floods a port which nobody reads; the same from random source \
@@ -39,7 +39,7 @@ pub(super) fn case(bed: Bed<'_>) -> Case<'_> {
 
 fn measure(bed: Bed<'_>, bad: Bad) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    let mut switch = OwnSwitch::with_ports(4, 3)?;
+    let mut switch = TemporarySwitch::with_ports(4, 3)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     switch.lead(SINK, "p3")?;
     let mut client = switch.ports.split_off(2);

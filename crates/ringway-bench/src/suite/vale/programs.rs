@@ -11,13 +11,14 @@ use ringway::{
 };
 
 use super::exchange::{in_turn, need_two_cpus};
+use super::frames::BURST;
 use super::frames::{Frames, To};
-use super::{BURST, kernel};
-use crate::own::switch::OwnSwitch;
+use super::kernel;
 use crate::peers::MemifPair;
 use crate::suite::bed::{SENDER, receiver};
 use crate::suite::meter::WARM_UP;
 use crate::suite::{Bed, Case, Fault, Sample, Unit, sides};
+use ringway_tester::temporary::TemporarySwitch;
 
 const IN_TURN: &str = "one thread fills a burst, syncs tx, syncs rx and reads one byte of each frame; received frames count. The pipe has \
                        no switch and copies nothing";
@@ -95,7 +96,7 @@ fn switch_in_turn(bed: Bed<'_>, size: u32, burst: u32) -> Result<Sample, Fault> 
 
 /// Between the first two of `count` ports.
 fn among_ports(bed: Bed<'_>, count: u32, size: u32, burst: u32) -> Result<Sample, Fault> {
-    let mut switch = OwnSwitch::with_ports(count, 2)?;
+    let mut switch = TemporarySwitch::with_ports(count, 2)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     let sample = in_turn(bed, &mut switch.ports, &mut Frames::new(size, To::One), burst)?;
     Ok(Sample { memory: Some(switch.memory()), ..sample })
@@ -103,7 +104,7 @@ fn among_ports(bed: Bed<'_>, count: u32, size: u32, burst: u32) -> Result<Sample
 
 fn switch_between_processes(bed: Bed<'_>) -> Result<Sample, Fault> {
     need_two_cpus()?;
-    let mut switch = OwnSwitch::with_ports(2, 2)?;
+    let mut switch = TemporarySwitch::with_ports(2, 2)?;
     super::fdb::learn(&mut switch.ports, 1)?;
     switch.ports.clear(); // the sides open them
     let [sender, taker] = ["p0", "p1"].map(|port| switch.port_name(port));

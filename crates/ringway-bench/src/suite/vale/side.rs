@@ -4,7 +4,7 @@ use std::io;
 
 use ringway::{Port, Waiter, time::monotonic_ns};
 
-use super::BURST;
+use super::frames::BURST;
 use super::frames::{Frames, To};
 use crate::peers::Traffic;
 use crate::suite::Fault;
@@ -25,7 +25,8 @@ const AFTER_NS: u64 = 50_000_000;
 ///
 /// # Errors
 ///
-/// When the words or the line on standard input are not those of a benchmark; when the port can't be opened or breaks.
+/// When the words or the line on standard input do not come from a benchmark; when the port can't be opened
+/// or breaks.
 pub fn side(words: &[String]) -> Result<(), Fault> {
     let stranger = || Fault::Failed("only a benchmark starts this".into());
     let [role, port, cpu] = words else { return Err(stranger()) };

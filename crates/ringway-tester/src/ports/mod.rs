@@ -1,0 +1,16 @@
+//! Trials over ports: in real time with threads that poll, or in lock step under a virtual clock.
+
+pub(crate) mod announce;
+mod guard;
+pub(crate) mod management;
+pub(crate) mod neighbour;
+pub(crate) mod outbox;
+pub(crate) mod rings;
+pub(crate) mod sleep;
+pub(crate) mod tsc;
+
+pub use announce::MOST_ANNOUNCED;
+pub use guard::refuse;
+pub use rings::{RealRx, RealTx};
+pub(crate) use rings::{held, own_drops};
+pub use tsc::RealClock;

@@ -1,0 +1,42 @@
+//! A trial: frames of known times and numbers go through a device, and the tester counts which of them come back, and when.
+//!
+//! Clock and ports are parameters ([`port`]). So a trial runs in real time or under a virtual clock, and both benchmarks use the same loops.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | [`rate`], [`mix`], [`schedule`] | exact arithmetic: rates, sizes, due times |
+//! | [`flow`], [`format`](mod@format), [`frame`], [`marks`] | what frames carry, what a received frame is, frames that take the place of others |
+//! | [`variant`] | what a trial is repeated with: modifiers, numbers of flows |
+//! | [`ledger`], [`pauses`] | what arrived; when the tester itself stood still |
+//! | [`port`], [`loops`] | the world of a trial: clock, sender, receiver; lock step or threads |
+//! | [`polled`] | devices of this process, which the tester polls |
+//! | [`spec`], [`result`], [`fault`] | what a trial is to do, what it counted, and why it says nothing about the device |
+//! | [`maximum`], [`stop`] | the rate that loads are shares of; why a benchmark ended early |
+//! | [`search`] | the highest load that a device carries: state machines |
+
+pub(crate) mod collect;
+pub(crate) mod command;
+pub(crate) mod conclude;
+pub mod fault;
+pub mod flow;
+pub mod format;
+pub mod frame;
+pub(crate) mod frames;
+pub mod ledger;
+pub mod loops;
+pub mod marks;
+pub mod maximum;
+pub mod mix;
+pub mod pauses;
+pub mod polled;
+pub mod port;
+pub mod rate;
+pub mod result;
+pub mod schedule;
+pub mod search;
+pub mod spec;
+pub mod stop;
+mod template;
+pub(crate) mod transmit;
+pub mod variant;
+pub(crate) mod words;
