@@ -18,7 +18,6 @@ use serde_json::json;
 use crate::console::{note, served};
 use crate::failure::Failure;
 use crate::{bench, counters, link, stop};
-
 use file::Recording;
 use live::Live;
 use out::Out;

@@ -112,8 +112,9 @@ fn manner(b: Backend) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ringway::probe::Machine;
+
+    use super::*;
 
     fn report(check: Check) -> Report {
         let mut machine = Machine::default();

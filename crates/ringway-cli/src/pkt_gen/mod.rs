@@ -18,8 +18,9 @@ use crate::failure::Failure;
 use crate::{counters, link, stop};
 
 pub(crate) use args::Args;
-use args::Function;
 use ringway_traffic::report::Summary;
+
+use args::Function;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let signals = stop::signals()?;

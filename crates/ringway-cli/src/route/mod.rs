@@ -3,6 +3,7 @@
 //! Each command has a file: [`run`], a router in a process; of routers in the kernel [`show`], [`get`], [`sync`], [`stats`]. [`start`] makes a router and follows the kernel's tables, for
 //! `ringway vale add`; [`end`] ends that process. [`words`] has next hops in words.
 
+pub(crate) mod describe;
 pub(crate) mod end;
 mod get;
 mod lock;
@@ -17,13 +18,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
-use ringway_router::follow::{Ask, Request};
+use ringway_fwd::router::Rpf;
+use ringway_router::follow::Ask;
 use ringway_router::kernel::{Router, routers};
-use serde_json::Value;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::switches::check_seen;
+use crate::visible::check_seen;
 
 /// Route packets by the kernel's tables, faster than the kernel; show what routers forward
 #[derive(Debug, clap::Args)]
@@ -78,6 +79,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// A reverse path filter, as options have it.
+pub(crate) fn rpf(text: &str) -> Result<Rpf, String> {
+    match text {
+        "off" => Ok(Rpf::Off),
+        "loose" => Ok(Rpf::Loose),
+        "strict" => Ok(Rpf::Strict),
+        _ => Err("accepted: off, loose, strict".into()),
+    }
+}
+
 /// Which router.
 #[derive(Debug, clap::Args)]
 struct Of {
@@ -113,9 +124,4 @@ impl Of {
         let why = |e| Router::open(&name).err().unwrap_or(e);
         Ok(Ask::open(&name, PATIENCE).map_err(why)?)
     }
-}
-
-/// What the process of a router says of itself; `None` without one.
-pub(crate) fn status(name: &str) -> Option<Value> {
-    Ask::open(name, Duration::from_secs(3)).ok()?.ask(&Request::Status).ok()
 }

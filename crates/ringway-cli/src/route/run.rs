@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{counters, link, routers, stop};
+use crate::{counters, link, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ pub(super) struct Run {
     ports: Vec<Side>,
 
     /// Reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
-    #[arg(long, default_value = "off", value_parser = routers::rpf)]
+    #[arg(long, default_value = "off", value_parser = super::rpf)]
     rpf6: Rpf,
 
     /// Look for frames this long before sleeping

@@ -2,12 +2,13 @@
 
 use ringway_router::follow::Request;
 use ringway_router::kernel::{Kind, Router};
+use ringway_watch::routers;
 use serde_json::{Value, json};
 
-use super::{Of, words};
+use super::{Of, describe, words};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{link, routers, stop};
+use crate::{link, stop};
 
 /// Show packets by next hop, and what became of the others
 #[derive(Debug, clap::Args)]
@@ -56,7 +57,7 @@ impl Args {
                 format!("{n:>12} {kind}: {}", outcome.name())
             }))
             .collect();
-        let object = json!({ "name": name, "next_hops": hops, "reasons": routers::reasons(&sum) });
+        let object = json!({ "name": name, "next_hops": hops, "reasons": describe::reasons(&sum) });
         let text = if text.is_empty() { format!("{name}: no packets yet") } else { text.join("\n") };
         console.result(&text, &object)?;
         Ok(())

@@ -1,6 +1,5 @@
 //! `ringway stats`: counters of the ports that are open on this machine.
 
-mod account;
 mod check;
 mod since;
 
@@ -8,14 +7,14 @@ use std::io::Write;
 use std::time::UNIX_EPOCH;
 
 use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
+use ringway_watch::switches::Reading;
+use ringway_watch::{metrics, printable, routers, switches};
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::switches::Reading;
-use crate::units::printable;
 use crate::visible::{nobody_has_it, none_listed};
-use crate::{counters, link, metrics, routers, stop, switches};
+use crate::{counters, link, stop};
 use since::{Look, Since, words};
 
 /// Show the counters of open ports

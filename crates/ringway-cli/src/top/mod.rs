@@ -2,7 +2,8 @@
 
 mod columns;
 mod detail;
-mod reading;
+#[cfg(test)]
+mod samples;
 mod screen;
 mod state;
 mod text;
@@ -13,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
 use ringway_engine::Signals;
+use ringway_watch::ports::Reading;
 
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::stop;
-use reading::Reading;
 use screen::Screen;
 use state::{State, Wish};
 

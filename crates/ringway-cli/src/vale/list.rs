@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use ringway::switch::{Module, SwitchPortStats};
+use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
 use super::port::{access_keys, rights};
 use super::{chosen, many, router};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::routers::Reading as Routers;
-use crate::switches::{Reading, none};
+use crate::route::describe;
+use crate::visible::no_switch;
 
 /// Show switches and their ports, routers and their members
 #[derive(Debug, clap::Args)]
@@ -57,17 +58,17 @@ impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
         let routers = router::chosen(self.switch.as_deref())?;
-        let text = switches.iter().map(describe).chain(routers.iter().map(router::list));
+        let text = switches.iter().map(text_of).chain(routers.iter().map(router::list));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { none()? } else { text.join("\n") };
+        let text = if text.is_empty() { no_switch()? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
-        let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
+        let routers: Vec<Value> = routers.iter().map(describe::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
         Ok(())
     }
 }
 
-fn describe(s: &Reading) -> String {
+fn text_of(s: &Reading) -> String {
     let ageing = match s.spec.ageing {
         Duration::ZERO => "never".to_owned(),
         time => format!("after {} s", seconds(time)),

@@ -5,14 +5,14 @@ use std::time::Duration;
 use ringway::switch::NicPath;
 use ringway_router::follow::{self, Ask, Bypass, Files, Request};
 use ringway_router::kernel::{BudgetLimits, Path, Rate, Router, Rpf, Spec};
+use ringway_watch::routers::{self, Reading};
 use serde_json::json;
 
 use super::many;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::link;
-use crate::route::{end, start};
-use crate::routers::{self, Reading};
+use crate::route::{describe, end, rpf, start};
 
 /// Names of the options that only routers have.
 pub(super) const NAMES: &str =
@@ -31,7 +31,7 @@ pub(super) struct Options {
     pub(super) path: Option<Path>,
 
     /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
-    #[arg(long, default_value = "off", value_parser = routers::rpf)]
+    #[arg(long, default_value = "off", value_parser = rpf)]
     rpf6: Rpf,
 
     /// Router: room for routes, times that of a full table of the Internet: 1, 2, 4, 8
@@ -217,7 +217,7 @@ pub(super) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
 
 /// A router and its members, for `ringway vale list`.
 pub(super) fn list(r: &Reading) -> String {
-    let mut text = r.line();
+    let mut text = describe::line(r);
     for m in &r.members {
         let i = &m.member.interface;
         let families = match (m.member.gone, i.forwards4, i.forwards6) {
@@ -235,11 +235,11 @@ pub(super) fn list(r: &Reading) -> String {
 
 /// The same with counters, for `ringway vale stats`.
 pub(super) fn stats(r: &Reading) -> String {
-    let mut text = r.line() + "\n";
+    let mut text = describe::line(r) + "\n";
     for m in &r.members {
-        text += &format!("{}:{}\n  {}\n", r.name, m.member.name, routers::describe(&m.counts));
+        text += &format!("{}:{}\n  {}\n", r.name, m.member.name, describe::counters(&m.counts));
     }
-    text + &format!("{} in all\n  {}", r.name, routers::describe(&routers::sum(&r.members)))
+    text + &format!("{} in all\n  {}", r.name, describe::counters(&routers::sum(&r.members)))
 }
 
 #[cfg(test)]

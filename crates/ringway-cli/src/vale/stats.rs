@@ -2,14 +2,14 @@
 
 use ringway::PortCounters;
 use ringway::switch::{SwitchPortStats, SwitchSum};
+use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
 use super::{chosen, router};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::routers::Reading as Routers;
-use crate::switches::{Reading, none};
-
+use crate::route::describe;
+use crate::visible::no_switch;
 use crate::{counters, link, stop};
 
 /// Show what ports of switches sent and received, and what became of packets to routers
@@ -62,18 +62,17 @@ impl Args {
     fn show(&self, console: Console) -> Result<(), Failure> {
         let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
         let routers = router::chosen(self.switch.as_deref())?;
-        let text =
-            switches.iter().map(|s| describe(s, self.verbose)).chain(routers.iter().map(router::stats));
+        let text = switches.iter().map(|s| text_of(s, self.verbose)).chain(routers.iter().map(router::stats));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { none()? } else { text.join("\n") };
+        let text = if text.is_empty() { no_switch()? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
-        let routers: Vec<Value> = routers.iter().map(Routers::object).collect();
+        let routers: Vec<Value> = routers.iter().map(describe::object).collect();
         console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
         Ok(())
     }
 }
 
-fn describe(s: &Reading, verbose: bool) -> String {
+fn text_of(s: &Reading, verbose: bool) -> String {
     let mut text = String::new();
     for p in &s.ports {
         text += &format!("{}:{}\n{}", s.name, p.port.name, port_text(p));

@@ -139,7 +139,7 @@ impl Work {
             ),
             resets: counter(
                 "ringway_ring_resets",
-                "Times the ring was set up anew because its cursors were wrong",
+                "Times the ring was set up again because its cursors were wrong",
             ),
             wakeups: counter("ringway_ring_wakeups", "Times the doorbell was rung for a sleeping program"),
             withheld: counter(

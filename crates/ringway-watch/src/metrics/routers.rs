@@ -5,7 +5,7 @@ use ringway_router::kernel::Outcome;
 use super::Family;
 use crate::routers::Reading;
 
-/// Gauges that a router's process tells, their names and what they mean.
+/// Gauges that a router's process reports, their names and what they mean.
 const TOLD: [(&str, &str, &str); 3] = [
     (
         "pending",
@@ -16,11 +16,11 @@ const TOLD: [(&str, &str, &str); 3] = [
     ("next_hops", "ringway_router_next_hops", "Next hops of the fast path"),
 ];
 
-/// Counters that a router's process tells.
+/// Counters that a router's process reports.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("events", "ringway_router_events", "Changes of the kernel's tables that were taken in"),
     ("syncs", "ringway_router_syncs", "Readings of all of the kernel's tables"),
-    ("overruns", "ringway_router_overruns", "Times that changes were lost, and all tables read anew"),
+    ("overruns", "ringway_router_overruns", "Times that changes were lost, and all tables read again"),
     ("checks", "ringway_router_checks", "Comparisons with the kernel's tables"),
     ("repairs", "ringway_router_repairs", "Comparisons that found a difference, which was repaired"),
 ];
@@ -38,7 +38,7 @@ pub(super) fn families(routers: &[Reading]) -> Vec<Family> {
     );
     let mut packets = Family::counter(
         "ringway_router_packets",
-        "Packets that came in by a member, by what became of them; sent, device_full and device_refused are those that left by it",
+        "Packets that came in by a member, by what became of them; sent, device_full and device_refused left by it",
     );
     let mut told = TOLD.map(|(_, name, help)| Family::gauge(name, help));
     let mut counted = COUNTED.map(|(_, name, help)| Family::counter(name, help));

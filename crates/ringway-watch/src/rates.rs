@@ -7,26 +7,27 @@ const WIRE_OVERHEAD: u64 = 24;
 
 /// How much happened in an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Rates {
+pub struct Rates {
     /// Frames that left a second: given to the program for rx, sent for tx.
-    pub(crate) pps: f64,
+    pub pps: f64,
     /// Their bits a second, without FCS.
-    pub(crate) bps: f64,
+    pub bps: f64,
     /// The same on the wire, with FCS, preamble and gap.
-    pub(crate) wire_bps: f64,
+    pub wire_bps: f64,
     /// Frames dropped a second.
-    pub(crate) drops: f64,
+    pub drops: f64,
     /// Syncs a second.
-    pub(crate) syncs: f64,
+    pub syncs: f64,
     /// Frames a sync.
-    pub(crate) per_sync: f64,
+    pub per_sync: f64,
     /// Share of syncs that moved something, 0 to 1.
-    pub(crate) busy: f64,
+    pub busy: f64,
 }
 
 impl Rates {
     /// What happened from one reading to another, `seconds` later; `None` when no time passed.
-    pub(crate) fn between(from: &Counters, to: &Counters, seconds: f64) -> Option<Self> {
+    #[must_use]
+    pub fn between(from: &Counters, to: &Counters, seconds: f64) -> Option<Self> {
         if seconds <= 0.0 {
             return None;
         }
@@ -52,18 +53,20 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 /// How much a counter grew, also over its end. One that went back a little, because a frame counted as delivered turned
 /// out to be unusable, did not grow.
-pub(crate) fn grown(from: u64, to: u64) -> u64 {
+#[must_use]
+pub fn grown(from: u64, to: u64) -> u64 {
     let n = to.wrapping_sub(from);
     if n > u64::MAX / 2 { 0 } else { n }
 }
 
 /// Frames dropped for each reason, in the order of [`DropReason::ALL`].
-pub(crate) fn by_reason(from: &Counters, to: &Counters) -> impl Iterator<Item = (DropReason, u64)> {
+pub fn by_reason(from: &Counters, to: &Counters) -> impl Iterator<Item = (DropReason, u64)> {
     DropReason::ALL.into_iter().map(|d| (d, grown(from.drops(d), to.drops(d))))
 }
 
 /// Frames dropped for any reason.
-pub(crate) fn dropped(from: &Counters, to: &Counters) -> u64 {
+#[must_use]
+pub fn dropped(from: &Counters, to: &Counters) -> u64 {
     by_reason(from, to).map(|(_, n)| n).fold(0, u64::saturating_add)
 }
 
@@ -94,7 +97,7 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Whatever the counters stood at, what is added is what is shown.
+        /// The rates show what was added, from any start.
         #[test]
         fn counters_may_wrap(
             start: [u64; 5], frames in 0u64..1 << 40, bytes in 0u64..1 << 44, syncs in 0u64..1 << 30,

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway_engine::Signals;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -23,14 +22,24 @@ const TAKEN: usize = MAX_CONNECTIONS / 4;
 /// How long a page is as good as new: a flood of requests does not become a flood of readings.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// Longest sleep: signals are noticed within this time, mostly at once.
+/// Longest sleep: the end is noticed within this time.
 const TICK: Duration = Duration::from_millis(200);
 
 /// Rest after the machine had nothing left for another client.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// The server, and where its page comes from.
-pub(super) struct Server<P> {
+/// Serves a page to all who ask, which `page` writes.
+///
+/// ```no_run
+/// use ringway_watch::{exporter::Server, metrics, routers, switches};
+///
+/// let listener = std::net::TcpListener::bind("127.0.0.1:9788")?;
+/// let page = || metrics::page(&ringway::open_ports(), &switches::readable(), &routers::readable());
+/// Server::new(listener, page)?.serve(|| false)?; // for ever
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Server<P> {
     listener: TcpListener,
     page: P,
     /// The last page, as it is sent, and when it was read.
@@ -40,19 +49,26 @@ pub(super) struct Server<P> {
 }
 
 impl<P: Fn() -> String> Server<P> {
-    pub(super) fn new(listener: TcpListener, page: P) -> io::Result<Self> {
+    /// A server of clients that come to `listener`.
+    ///
+    /// # Errors
+    /// What the system says of the socket.
+    pub fn new(listener: TcpListener, page: P) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self { listener, page, last: None, clients: VecDeque::with_capacity(MAX_CONNECTIONS) })
     }
 
-    /// Serves until told to stop. Nothing that clients do makes it fail.
-    pub(super) fn serve(&mut self, signals: &Signals) -> io::Result<()> {
-        while !signals.stopped() {
+    /// Serves until `stopped` says so, which it asks five times a second at least. Nothing that clients do makes it fail.
+    ///
+    /// # Errors
+    /// What the system says of `poll`.
+    pub fn serve(&mut self, stopped: impl Fn() -> bool) -> io::Result<()> {
+        while !stopped() {
             let ready = self.wait()?;
             let now = Instant::now();
             let mut ready = ready.into_iter();
             let listener = ready.next().unwrap_or(false);
-            // As many as were waited for; those that are done with or too late go.
+            // As many as were waited for. Clients that are done or too late go.
             let clients: Vec<Connection> = self.clients.drain(..).collect();
             for (mut client, ready) in clients.into_iter().zip(ready) {
                 if client.deadline > now && (!ready || self.advance(&mut client)) {
@@ -90,7 +106,7 @@ impl<P: Fn() -> String> Server<P> {
         })
     }
 
-    /// The page, read anew unless that was just done.
+    /// The page, read again unless that was just done.
     fn fresh(&mut self) -> Rc<[u8]> {
         if let Some((read, bytes)) = &self.last
             && read.elapsed() < FRESH

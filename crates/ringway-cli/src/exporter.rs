@@ -1,27 +1,15 @@
-//! `ringway exporter`: the counters of all open ports and switches for Prometheus and its like, by HTTP.
-//!
-//! The server is our own, on sockets of the standard library that never block: one thread, one `poll`. What is served is one
-//! page without parameters, state or bodies. Of the small servers, `tiny_http` (last release 2022) takes a thread for each
-//! connection, has no limit to their number and no time limits, so a slow client holds memory for ever; those that have all
-//! that come with an asynchronous runtime. [`http`] parses a request and writes an answer, pure functions; [`connection`]
-//! is one client, [`server`] all of them.
-//!
-//! What clients can use up is bounded: connections ([`server::MAX_CONNECTIONS`]; the oldest gives way to a new one), bytes of a
-//! request ([`http::MAX_REQUEST`]), time ([`connection::LIMIT`] for all of it), one page in memory for each, and a page is read
-//! anew ten times a second at most.
-
-mod connection;
-mod http;
-mod server;
+//! `ringway exporter`: the counters of all open ports, switches and routers for Prometheus and its like, by HTTP.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
 use ringway::open_ports;
+use ringway_watch::exporter::Server;
+use ringway_watch::{metrics, routers, switches};
 
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::{metrics, routers, stop, switches};
+use crate::stop;
 
 /// Serve the counters of open ports as OpenMetrics, by HTTP
 #[derive(Debug, clap::Args)]
@@ -51,13 +39,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(|e| refused(args.listen, &e))?;
     if !address.ip().to_canonical().is_loopback() {
         note(&format!(
-            "ringway: {address} is not loopback: whoever reaches it reads the counters, there is no authentication"
+            "ringway: {address} is not loopback: everybody who reaches it reads the counters, there is no authentication"
         ));
     }
     Console { json: false }.line(&format!("listening on http://{address}/metrics"))?;
     let page = || metrics::page(&open_ports(), &switches::readable(), &routers::readable());
     let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
-    server::Server::new(listener, page).and_then(|mut server| server.serve(&signals)).map_err(failed)
+    Server::new(listener, page).and_then(|mut server| server.serve(|| signals.stopped())).map_err(failed)
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

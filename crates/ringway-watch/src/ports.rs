@@ -1,4 +1,4 @@
-//! What `ringway top` reads: the counters of all open ports and the CPU time of their owners.
+//! The counters of all open ports and the CPU time of their owners, read at one moment, and what changed since another one.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,57 +6,72 @@ use std::time::SystemTime;
 
 use ringway::{Counters, OpenPort, OpenRing, monotonic_ns, open_ports};
 
-use crate::units::printable;
+use crate::printable;
+use crate::rates::{Rates, dropped};
 
 /// Ticks a second of the times in /proc/PID/stat: USER_HZ, which is 100 wherever Ringway runs.
 const USER_HZ: f64 = 100.0;
 
 /// All open ports at one moment.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Reading {
+pub struct Reading {
     /// When, ns of the monotonic clock.
-    pub(super) time_ns: u64,
-    pub(super) ports: Vec<Port>,
+    pub time_ns: u64,
+    /// In the order of their names.
+    pub ports: Vec<Port>,
 }
 
 /// Tells a port from all others, also from one of the same name that the same process had open before.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) name: String,
-    pub(super) pid: u32,
-    pub(super) opened: SystemTime,
+pub struct Key {
+    /// What it was opened by, without control characters.
+    pub name: String,
+    /// The process that has it open.
+    pub pid: u32,
+    /// When it was opened.
+    pub opened: SystemTime,
 }
 
 /// One open port.
 #[derive(Debug, Clone)]
-pub(super) struct Port {
-    pub(super) key: Key,
-    pub(super) backend: String,
-    pub(super) rx: Side,
-    pub(super) tx: Side,
-    /// `None` when it can't be seen, such as that of another pid namespace.
-    pub(super) owner: Option<Process>,
+pub struct Port {
+    /// Which port it is.
+    pub key: Key,
+    /// What serves it, in words.
+    pub backend: String,
+    /// What it receives.
+    pub rx: Side,
+    /// What it sends.
+    pub tx: Side,
+    /// The process; `None` when it can't be seen, such as that of another pid namespace.
+    pub owner: Option<Process>,
 }
 
 /// One direction of a port.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Side {
-    pub(super) all: Counters,
-    pub(super) rings: Vec<Ring>,
+pub struct Side {
+    /// Of the direction as a whole.
+    pub all: Counters,
+    /// Its rings, by number.
+    pub rings: Vec<Ring>,
 }
 
 /// One ring.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Ring {
-    pub(super) counters: Counters,
-    pub(super) slots: u32,
-    pub(super) fill: u32,
+pub struct Ring {
+    /// Of this ring.
+    pub counters: Counters,
+    /// Its size; one slot stays unused.
+    pub slots: u32,
+    /// Slots in use after the last sync.
+    pub fill: u32,
 }
 
 /// A process that has ports open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Process {
-    pub(super) command: String,
+pub struct Process {
+    /// Its name, without control characters.
+    pub command: String,
     /// When it was started, in ticks since boot: tells it from another one with the same pid.
     started: u64,
     /// CPU time of all its threads, in ticks.
@@ -65,7 +80,8 @@ pub(super) struct Process {
 
 impl Reading {
     /// The ports as they are now.
-    pub(super) fn now() -> Self {
+    #[must_use]
+    pub fn now() -> Self {
         let time_ns = monotonic_ns();
         let mut owners = HashMap::new();
         let mut owner = |pid| {
@@ -78,17 +94,28 @@ impl Reading {
         Self { time_ns, ports }
     }
 
-    pub(super) fn port(&self, key: &Key) -> Option<&Port> {
+    /// The same port in this reading.
+    #[must_use]
+    pub fn port(&self, key: &Key) -> Option<&Port> {
         self.ports.iter().find(|p| p.key == *key)
     }
 
     /// Seconds since `earlier`.
-    pub(super) fn seconds_since(&self, earlier: &Self) -> f64 {
+    #[must_use]
+    pub fn seconds_since(&self, earlier: &Self) -> f64 {
         self.time_ns.saturating_sub(earlier.time_ns) as f64 / 1e9
     }
 }
 
 impl Port {
+    /// Both directions in sum.
+    #[must_use]
+    pub fn both(&self) -> Counters {
+        let mut sum = self.rx.all;
+        sum.add(&self.tx.all);
+        sum
+    }
+
     fn new(owner: Option<Process>, p: OpenPort) -> Self {
         let side = |all, rings: &[OpenRing]| {
             let ring = |r: &OpenRing| Ring { counters: r.counters, slots: r.slots, fill: r.fill };
@@ -106,7 +133,8 @@ impl Port {
 
 impl Process {
     /// From the text of /proc/PID/stat (proc_pid_stat(5)). The name, field 2, may hold anything.
-    pub(super) fn parse(stat: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(stat: &str) -> Option<Self> {
         let (before, after) = stat.rsplit_once(')')?;
         let (_, command) = before.split_once('(')?;
         let fields: Vec<&str> = after.split_whitespace().collect();
@@ -116,31 +144,68 @@ impl Process {
     }
 
     /// CPU time used since `earlier`, in processors; `None` when that was another process.
-    pub(super) fn cpus_since(&self, earlier: &Self, seconds: f64) -> Option<f64> {
+    #[must_use]
+    pub fn cpus_since(&self, earlier: &Self, seconds: f64) -> Option<f64> {
         let ticks = self.ticks.checked_sub(earlier.ticks)?;
         (self.started == earlier.started && seconds > 0.0).then(|| ticks as f64 / USER_HZ / seconds)
     }
 }
 
-#[cfg(test)]
-pub(super) mod tests {
-    use std::time::Duration;
+/// What changed at a port between two readings.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// The port now.
+    pub port: &'a Port,
+    /// The same port at the earlier reading.
+    pub before: Option<&'a Port>,
+    /// The same port when totals began to count.
+    pub base: Option<&'a Port>,
+    /// Between the two readings; 0 without an earlier one.
+    pub seconds: f64,
+    /// Rates of what it received; `None` at first sight.
+    pub rx: Option<Rates>,
+    /// Rates of what it sent.
+    pub tx: Option<Rates>,
+    /// Rates of both in sum.
+    pub both: Option<Rates>,
+    /// Processors that its process used.
+    pub cpus: Option<f64>,
+    /// Frames dropped since totals began to count.
+    pub dropped: u64,
+}
 
-    use super::*;
+/// What changed at each port of `now` since `before`. Totals count from `base`; of ports that it lacks, from when they were opened.
+#[must_use]
+pub fn changes<'a>(now: &'a Reading, before: Option<&'a Reading>, base: &'a Reading) -> Vec<Change<'a>> {
+    let seconds = before.map_or(0.0, |b| now.seconds_since(b));
+    let change = |port: &'a Port| Change::of(port, before.and_then(|b| b.port(&port.key)), base, seconds);
+    now.ports.iter().map(change).collect()
+}
 
-    /// A port with one ring a direction, which has been open for ages.
-    pub(in crate::top) fn port(name: &str, pid: u32, rx: Counters, tx: Counters) -> Port {
-        let side = |counters, fill| Side { all: counters, rings: vec![Ring { counters, slots: 1024, fill }] };
-        Port {
-            key: Key { name: name.into(), pid, opened: SystemTime::UNIX_EPOCH + Duration::from_secs(5) },
-            backend: "pipe: zero copy".into(),
-            rx: side(rx, 12),
-            tx: side(tx, 0),
-            owner: Process::parse(&stat("forwarder", 0)),
+impl<'a> Change<'a> {
+    fn of(port: &'a Port, before: Option<&'a Port>, base: &'a Reading, seconds: f64) -> Self {
+        let base = base.port(&port.key);
+        let rates = |of: fn(&Port) -> Counters| Rates::between(&of(before?), &of(port), seconds);
+        let cpus = || port.owner.as_ref()?.cpus_since(before?.owner.as_ref()?, seconds);
+        Self {
+            port,
+            before,
+            base,
+            seconds,
+            rx: rates(|p| p.rx.all),
+            tx: rates(|p| p.tx.all),
+            both: rates(Port::both),
+            cpus: cpus(),
+            dropped: dropped(&base.map(Port::both).unwrap_or_default(), &port.both()),
         }
     }
+}
 
-    pub(in crate::top) fn stat(command: &str, ticks: u64) -> String {
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(command: &str, ticks: u64) -> String {
         format!("77 ({command}) S 1 77 77 0 -1 4194560 9 8 7 6 {ticks} 3 2 1 20 0 1 0 4711 1000 50 max")
     }
 

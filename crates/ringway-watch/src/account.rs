@@ -1,7 +1,7 @@
 //! Do accounts close? Each frame that entered must have left or be a named drop.
 //!
 //! Pure functions over plain data: [`Books`] hold the [`Account`]s of a port, or of anything else that counts frames.
-//! Whoever reads them does so twice; two readings tell traffic under way from frames that nobody counted.
+//! Read them twice: two readings tell traffic under way from frames that nobody counted.
 //!
 //! A reading of counters that move is no picture of one moment. But counters grow, so at any moment between two
 //! readings what was missing lay between
@@ -16,32 +16,37 @@
 
 /// One account, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Account {
+pub struct Account {
     /// Unique within its books, such as `rx0`.
-    pub(crate) name: String,
-    pub(crate) entered: u64,
-    pub(crate) left: u64,
-    pub(crate) dropped: u64,
-    /// Most frames that may be half counted while counters move: those of one sync, which corrects what it counted.
-    pub(crate) slack: u64,
+    pub name: String,
+    /// Frames that came in.
+    pub entered: u64,
+    /// Frames that went out.
+    pub left: u64,
+    /// Frames that were lost, with a name.
+    pub dropped: u64,
+    /// Most frames that may be half counted while counters move: a sync corrects what it counted.
+    pub slack: u64,
     /// Most frames that may rest inside: entered long ago, neither left nor dropped.
-    pub(crate) holds: u64,
+    pub holds: u64,
 }
 
 /// The accounts of one port, or of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Books {
-    pub(crate) name: String,
+pub struct Books {
+    /// Of the port or switch.
+    pub name: String,
     /// The process, where there is one.
-    pub(crate) pid: Option<u32>,
+    pub pid: Option<u32>,
     /// Tells it from others of the same name and process.
-    pub(crate) number: u32,
-    pub(crate) accounts: Vec<Account>,
+    pub number: u32,
+    /// What has to close.
+    pub accounts: Vec<Account>,
 }
 
 /// What two readings of an account say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub enum State {
     /// It closes.
     Ok,
     /// Frames are under way, or counters moved.
@@ -52,21 +57,21 @@ pub(crate) enum State {
 
 /// What two readings of books say.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// As they were at the second reading.
-    pub(crate) books: Books,
+    pub books: Books,
     /// Of each account.
-    pub(crate) states: Vec<State>,
+    pub states: Vec<State>,
 }
 
 impl Account {
     /// Frames that have entered, but neither left nor were dropped: below 0 when more left than entered.
-    pub(crate) fn gap(&self) -> i64 {
+    pub fn gap(&self) -> i64 {
         difference(self.entered, self.gone())
     }
 
     /// Most frames that the gap may be now.
-    pub(crate) fn bound(&self) -> u64 {
+    pub fn bound(&self) -> u64 {
         self.slack.saturating_add(self.holds)
     }
 
@@ -79,7 +84,7 @@ impl Account {
     }
 
     /// What this reading and an earlier one say.
-    pub(crate) fn judge(&self, before: &Self) -> State {
+    pub fn judge(&self, before: &Self) -> State {
         let moved = self.moved_since(before);
         let slack = if moved { self.slack } else { 0 };
         let least = difference(before.entered, self.gone());
@@ -105,7 +110,7 @@ fn excess(n: i64, limit: u64) -> u64 {
 }
 
 /// What two readings say of all that was there both times.
-pub(crate) fn compare(before: &[Books], now: Vec<Books>) -> Vec<Verdict> {
+pub fn compare(before: &[Books], now: Vec<Books>) -> Vec<Verdict> {
     let same = |a: &Books, b: &Books| (&a.name, a.pid, a.number) == (&b.name, b.pid, b.number);
     let judge = |books: Books| {
         let earlier = before.iter().find(|b| same(b, &books))?;
@@ -121,7 +126,7 @@ pub(crate) fn compare(before: &[Books], now: Vec<Books>) -> Vec<Verdict> {
 
 impl Verdict {
     /// The worst of all accounts; frames of open ones add up.
-    pub(crate) fn state(&self) -> State {
+    pub fn state(&self) -> State {
         let add = |all, one| match (all, one) {
             (State::Open(a), State::Open(b)) => State::Open(a.saturating_add(b)),
             (State::Open(n), _) | (_, State::Open(n)) => State::Open(n),
@@ -131,7 +136,8 @@ impl Verdict {
         self.states.iter().copied().fold(State::Ok, add)
     }
 
-    pub(crate) fn is_open(&self) -> bool {
+    /// Whether an account does not close.
+    pub fn is_open(&self) -> bool {
         matches!(self.state(), State::Open(_))
     }
 }
@@ -217,8 +223,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever order frames enter and leave in, and whenever each counter is read, books that are kept right are
-        /// never called open, and with nothing moving a loss is told to the frame.
+        /// Frames may enter and leave in any order, and each counter may be read at any time: books that are kept right are
+        /// never called open. With nothing moving a loss is found to the frame.
         #[test]
         fn good_books_are_never_called_open(steps in prop::collection::vec((0u64..16, 0u64..16, 0u64..4), 4..40),
                                             reads in prop::collection::vec(0usize..40, 6)) {

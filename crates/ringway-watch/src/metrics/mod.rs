@@ -1,21 +1,23 @@
-//! Counters as OpenMetrics text 1.0, for `ringway stats --openmetrics` and `ringway exporter`.
+//! Counters as OpenMetrics text 1.0.
 //!
 //! [`Family`] is plain data: a name, what it means, and samples with labels. Each kind of thing that counts has a module
-//! that turns what was read into families, [`ports`], [`switches`] and [`routers`]; [`page`] joins them, and [`text`] writes them. For another
-//! kind, write such a module and add it to [`page`]:
+//! that turns a reading into families; [`page`] joins them, and [`text`] writes them. A program can add families of its own:
 //!
-//! ```text
-//! let mut frames = Family::counter("ringway_flow_frames", "Frames that entered and left a flow");
-//! for flow in flows {
-//!     frames.add(&[("flow", &flow.name), ("dir", "in")], flow.frames_in);
-//! }
+//! ```
+//! use ringway_watch::metrics::{Family, families, text};
+//!
+//! let mut frames = Family::counter("agent_flow_frames", "Frames that entered and left a flow");
+//! frames.add(&[("flow", "web"), ("dir", "in")], 7);
+//! let mut all = families(&ringway::open_ports(), &[], &[]);
+//! all.push(frames);
+//! assert!(text(all).contains("agent_flow_frames_total{flow=\"web\",dir=\"in\"} 7"));
 //! ```
 //!
-//! The text is written by `prometheus-client`, whose collectors are made for values that are read, not owned: it knows the
-//! order of the metadata, the suffixes of names and how labels are escaped. Keep to the rules that it does not check: a family
-//! is there once, no two of its samples have the same labels, and its help is one line without a backslash.
+//! `prometheus-client` writes the text: it knows the order of the metadata, the suffixes of names and how labels are
+//! escaped. Keep to the rules that it does not check. A family is there once, and no two of its samples have the same labels.
+//! Its help is one line without a backslash.
 
-pub(crate) mod ports;
+mod ports;
 mod routers;
 mod switches;
 
@@ -24,25 +26,31 @@ use std::fmt;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text::encode};
 use prometheus_client::metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge};
-use prometheus_client::registry::Registry;
-
-pub(crate) use prometheus_client::registry::Unit;
+use prometheus_client::registry::{self, Registry};
 
 use crate::{routers::Reading as Router, switches::Reading as Switch};
 
 /// All there is to tell: the ports that are open now, switches and routers.
-pub(crate) fn page(ports: &[ringway::OpenPort], switches: &[Switch], routers: &[Router]) -> String {
-    let mut build = Family::info("ringway_build", "Version of the ringway command that read the counters");
+#[must_use]
+pub fn page(ports: &[ringway::OpenPort], switches: &[Switch], routers: &[Router]) -> String {
+    text(families(ports, switches, routers))
+}
+
+/// The families of that page.
+#[must_use]
+pub fn families(ports: &[ringway::OpenPort], switches: &[Switch], routers: &[Router]) -> Vec<Family> {
+    let mut build = Family::info("ringway_build", "Version of Ringway that read the counters");
     build.add(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     let mut families = vec![build];
     families.extend(ports::families(ports));
     families.extend(switches::families(switches));
     families.extend(routers::families(routers));
-    text(families)
+    families
 }
 
 /// Writes `families` as a whole OpenMetrics text, up to its end mark. Those without a sample are left out.
-pub(crate) fn text(families: Vec<Family>) -> String {
+#[must_use]
+pub fn text(families: Vec<Family>) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families)));
     let mut text = String::new();
@@ -53,13 +61,22 @@ pub(crate) fn text(families: Vec<Family>) -> String {
 
 /// Samples of one meaning.
 #[derive(Debug)]
-pub(crate) struct Family {
+pub struct Family {
     /// Without the suffixes that OpenMetrics asks for: unit, `_total`, `_info`.
     name: &'static str,
     help: &'static str,
     kind: MetricType,
-    unit: Option<Unit>,
+    unit: Option<registry::Unit>,
     samples: Vec<Sample>,
+}
+
+/// What values are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
 }
 
 /// Labels, and the value.
@@ -68,27 +85,35 @@ struct Sample(Vec<(&'static str, String)>, u64);
 
 impl Family {
     /// Values that only grow while what they count exists.
-    pub(crate) fn counter(name: &'static str, help: &'static str) -> Self {
+    #[must_use]
+    pub fn counter(name: &'static str, help: &'static str) -> Self {
         Self { name, help, kind: MetricType::Counter, unit: None, samples: Vec::new() }
     }
 
     /// Values that go up and down.
-    pub(crate) fn gauge(name: &'static str, help: &'static str) -> Self {
+    #[must_use]
+    pub fn gauge(name: &'static str, help: &'static str) -> Self {
         Self { kind: MetricType::Gauge, ..Self::counter(name, help) }
     }
 
     /// Facts in words: the labels tell them, the value is always 1.
-    pub(crate) fn info(name: &'static str, help: &'static str) -> Self {
+    #[must_use]
+    pub fn info(name: &'static str, help: &'static str) -> Self {
         Self { kind: MetricType::Info, ..Self::counter(name, help) }
     }
 
     /// What the values are in. It becomes the end of the name.
-    pub(crate) fn unit(self, unit: Unit) -> Self {
+    #[must_use]
+    pub fn unit(self, unit: Unit) -> Self {
+        let unit = match unit {
+            Unit::Bytes => registry::Unit::Bytes,
+            Unit::Seconds => registry::Unit::Seconds,
+        };
         Self { unit: Some(unit), ..self }
     }
 
     /// Adds a sample. No other one of the family may have the same labels.
-    pub(crate) fn add(&mut self, labels: &[(&'static str, &str)], value: u64) {
+    pub fn add(&mut self, labels: &[(&'static str, &str)], value: u64) {
         let labels = labels.iter().map(|&(name, value)| (name, value.to_owned())).collect();
         self.samples.push(Sample(labels, value));
     }
