@@ -22,7 +22,7 @@ const FAULT_DELAYED: u64 = (16 << 20) / 64;
 /// Reads ports and switches with `read`, a few times where an account seems open, and says whether their accounts close.
 ///
 /// # Errors
-/// Those of `read`.
+/// Errors of `read`.
 pub fn check<E>(read: impl Fn() -> Result<(Vec<OpenPort>, Vec<Reading>), E>) -> Result<Vec<Verdict>, E> {
     let read = || {
         let (ports, switches) = read()?;

@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 
 use ringway::{Counters, DropReason, OpenPort};
 
-use super::{Family, Unit};
+use super::family::{Family, Unit};
 
 /// What is exported of `ports`.
 pub(super) fn families(ports: &[OpenPort]) -> Vec<Family> {

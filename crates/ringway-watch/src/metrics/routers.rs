@@ -2,7 +2,7 @@
 
 use ringway_router::kernel::Outcome;
 
-use super::Family;
+use super::family::Family;
 use crate::routers::Reading;
 
 /// Gauges that a router's process reports, their names and what they mean.

@@ -6,7 +6,7 @@
 
 use ringway::{Counters, DropReason};
 
-use super::{Family, Unit};
+use super::family::{Family, Unit};
 use crate::switches::Reading;
 
 /// What is exported of `switches`.
