@@ -21,14 +21,14 @@ mod link;
 mod pkt_gen;
 mod refusal;
 mod rfc2544;
-mod route;
+mod router;
 mod run;
 mod selection;
 mod stats;
 mod stop;
+mod switch;
 mod top;
 mod units;
-mod vale;
 mod visible;
 mod words;
 
@@ -56,8 +56,8 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Run(run::Args),
-    Vale(Box<vale::Args>),
-    Route(route::Args),
+    Vale(Box<switch::Args>),
+    Route(router::Args),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -104,8 +104,8 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Run(args) => run::run(args),
-        Command::Vale(args) => vale::run(args),
-        Command::Route(args) => route::run(args),
+        Command::Vale(args) => switch::run(args),
+        Command::Route(args) => router::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),

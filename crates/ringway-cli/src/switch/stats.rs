@@ -5,10 +5,11 @@ use ringway::switch::{SwitchPortStats, SwitchSum};
 use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
-use super::{chosen, router};
+use super::chosen;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::route::describe;
+use crate::router::add as router;
+use crate::router::describe;
 use crate::visible::no_switch;
 use crate::{counters, link, stop};
 

@@ -3,6 +3,7 @@
 //! Each command has a file: [`run`], a router in a process; of routers in the kernel [`show`], [`get`], [`sync`], [`stats`]. [`start`] makes a router and follows the kernel's tables, for
 //! `ringway vale add`; [`end`] ends that process. [`words`] has next hops in words.
 
+pub(crate) mod add;
 pub(crate) mod describe;
 pub(crate) mod end;
 mod get;

@@ -6,10 +6,11 @@ use clap::Subcommand;
 use ringway::switch::{PortAccess, Switch, SwitchPort, is_router};
 use serde_json::{Value, json};
 
-use super::conf::Conf;
-use super::{PortOf, access, router};
+use super::settings::Conf;
+use super::{PortOf, access};
 use crate::console::{Console, note};
 use crate::failure::Failure;
+use crate::router::add as router;
 
 /// Make, change and remove ports
 #[derive(Debug, Subcommand)]

@@ -5,22 +5,22 @@ use std::time::Duration;
 use ringway::switch::NicPath;
 use ringway_router::follow::{self, Ask, Bypass, Files, Request};
 use ringway_router::kernel::{BudgetLimits, Path, Rate, Router, Rpf, Spec};
+use ringway_traffic::units::many;
 use ringway_watch::routers::{self, Reading};
 use serde_json::json;
 
-use super::many;
+use super::{describe, end, rpf, start};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::link;
-use crate::route::{describe, end, rpf, start};
 
 /// Names of the options that only routers have.
-pub(super) const NAMES: &str =
+pub(crate) const NAMES: &str =
     "--nic, --path, --rpf6, --tables, --groups, --budget, --bypass, --check and --foreground";
 
 /// How a router is made.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Router: a member, and only those that are named so; may be repeated
     #[arg(long, value_name = "IF")]
     nic: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct Options {
     /// Router, or SWITCH:IF: where programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
     /// [default: tc for software interfaces and drivers without XDP, xdp for others]
     #[arg(long, value_parser = path)]
-    pub(super) path: Option<Path>,
+    pub(crate) path: Option<Path>,
 
     /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
     #[arg(long, default_value = "off", value_parser = rpf)]
@@ -87,12 +87,12 @@ struct Kept<T>(T);
 
 impl Options {
     /// Whether no other option is given than the path.
-    pub(super) fn is_path_alone(&self) -> bool {
+    pub(crate) fn is_path_alone(&self) -> bool {
         *self == Self { path: self.path, ..Self::default() }
     }
 
     /// The path for an interface in a switch.
-    pub(super) fn nic_path(&self) -> NicPath {
+    pub(crate) fn nic_path(&self) -> NicPath {
         match self.path {
             None => NicPath::Auto,
             Some(Path::Xdp) => NicPath::Xdp,
@@ -101,7 +101,7 @@ impl Options {
     }
 
     /// Makes the router, or goes on with it where its process died.
-    pub(super) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
+    pub(crate) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
         if let Some(twice) = self.nic.iter().enumerate().find(|(i, nic)| self.nic[..*i].contains(nic)) {
             return Err(Failure::Usage(format!("--nic {}: named twice; name it once", twice.1)));
         }
@@ -158,7 +158,7 @@ fn budgets(text: &str) -> Result<Kept<BudgetLimits>, String> {
 }
 
 /// Makes an interface a member.
-pub(super) fn join(name: &str, interface: &str, host: bool, console: Console) -> Result<(), Failure> {
+pub(crate) fn join(name: &str, interface: &str, host: bool, console: Console) -> Result<(), Failure> {
     if host {
         let what = "--host is for switches: the host keeps its stack on members of a router";
         return Err(Failure::Usage(what.into()));
@@ -171,7 +171,7 @@ pub(super) fn join(name: &str, interface: &str, host: bool, console: Console) ->
 }
 
 /// Gives a member back.
-pub(super) fn leave(name: &str, interface: &str, console: Console) -> Result<(), Failure> {
+pub(crate) fn leave(name: &str, interface: &str, console: Console) -> Result<(), Failure> {
     let router = Router::open(name)?;
     let number = router.members().iter().find(|m| m.name == interface).map(|m| m.number);
     match router.health().controller {
@@ -190,7 +190,7 @@ pub(super) fn leave(name: &str, interface: &str, console: Console) -> Result<(),
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Removes a router with its process.
-pub(super) fn remove(name: &str, console: Console) -> Result<(), Failure> {
+pub(crate) fn remove(name: &str, console: Console) -> Result<(), Failure> {
     let members = end::remove(name)?;
     let text = format!("{name}: removed, with {}", many(members as u64, "member"));
     console.result(&text, &json!({ "name": name, "ports": members }))?;
@@ -199,7 +199,7 @@ pub(super) fn remove(name: &str, console: Console) -> Result<(), Failure> {
 
 /// Removes what a process left that was killed while it made or removed a router or switch of that name, which is not there; whether there was
 /// anything.
-pub(super) fn clear(name: &str) -> Result<bool, Failure> {
+pub(crate) fn clear(name: &str) -> Result<bool, Failure> {
     let files = Files::of(name).ok(); // some users have no place for them
     let noted = files.as_ref().is_some_and(|files| files.read_setup().is_ok());
     files.iter().for_each(Files::remove);
@@ -207,7 +207,7 @@ pub(super) fn clear(name: &str) -> Result<bool, Failure> {
 }
 
 /// The router of that name, or all; none for the name of a switch.
-pub(super) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
+pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
     match name {
         None => Ok(routers::readable()),
         Some(name) if ringway::switch::is_router(name) => Ok(vec![Reading::of(&Router::open(name)?)]),
@@ -216,7 +216,7 @@ pub(super) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
 }
 
 /// A router and its members, for `ringway vale list`.
-pub(super) fn list(r: &Reading) -> String {
+pub(crate) fn list(r: &Reading) -> String {
     let mut text = describe::line(r);
     for m in &r.members {
         let i = &m.member.interface;
@@ -234,7 +234,7 @@ pub(super) fn list(r: &Reading) -> String {
 }
 
 /// The same with counters, for `ringway vale stats`.
-pub(super) fn stats(r: &Reading) -> String {
+pub(crate) fn stats(r: &Reading) -> String {
     let mut text = describe::line(r) + "\n";
     for m in &r.members {
         text += &format!("{}:{}\n  {}\n", r.name, m.member.name, describe::counters(&m.counts));

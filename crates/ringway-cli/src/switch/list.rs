@@ -7,10 +7,11 @@ use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
 use super::port::{access_keys, rights};
-use super::{chosen, many, router};
+use super::{chosen, many};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::route::describe;
+use crate::router::add as router;
+use crate::router::describe;
 use crate::visible::no_switch;
 
 /// Show switches and their ports, routers and their members

@@ -8,9 +8,9 @@ use ringway::switch::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router
 use serde_json::json;
 
 use super::list::{bytes, seconds};
-use super::router;
 use crate::console::{Console, note};
 use crate::failure::Failure;
+use crate::router::add as router;
 
 /// Make a switch or a router, or with SWITCH:IF make an interface a port of one
 #[derive(Debug, clap::Args)]

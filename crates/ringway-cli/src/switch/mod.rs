@@ -5,13 +5,12 @@
 //! help of each command lists.
 
 mod access;
-mod conf;
+mod add;
 mod fdb;
 mod list;
 mod port;
-mod router;
+mod settings;
 mod stats;
-mod switch;
 
 use std::path::PathBuf;
 
@@ -40,9 +39,9 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Add(Box<switch::Add>),
-    Del(switch::Del),
-    Reload(switch::Reload),
+    Add(Box<add::Add>),
+    Del(add::Del),
+    Reload(add::Reload),
     #[command(subcommand, arg_required_else_help = true)]
     Port(port::Command),
     List(list::Args),
