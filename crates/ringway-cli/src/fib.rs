@@ -11,8 +11,8 @@ use ringway_traffic::units::many;
 use serde_json::{Value, json};
 
 use crate::bench;
-use crate::console::Console;
 use crate::failure::Failure;
+use crate::options::Json;
 
 /// Load tables of routes, look addresses up in them, measure lookups
 #[derive(Debug, clap::Args)]
@@ -35,29 +35,32 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct LookupArgs {
+struct TableFile {
     /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct LookupArgs {
+    #[command(flatten)]
+    table: TableFile,
 
     /// IPv4 and IPv6 addresses
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<IpAddr>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 #[derive(Debug, clap::Args)]
 struct LoadArgs {
-    /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    table: TableFile,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 const LOOKUP: &str = "\
@@ -89,8 +92,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn lookup(args: &LookupArgs) -> Result<(), Failure> {
-    let text = text::read(&args.file).map_err(failure)?;
-    let (v4, v6) = (table::<u32>(&args.file, &text)?.fib, table::<u128>(&args.file, &text)?.fib);
+    let text = text::read(&args.table.file).map_err(failure)?;
+    let (v4, v6) = (table::<u32>(&args.table.file, &text)?.fib, table::<u128>(&args.table.file, &text)?.fib);
     let found = args.addresses.iter().map(|&address| {
         let found = match address {
             IpAddr::V4(a) => longest(&v4, a.into()).map(|(p, n)| (p.to_string(), n)),
@@ -111,7 +114,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Failure> {
         json!({ "address": address, "prefix": prefix, "next_hop": next_hop })
     };
     let objects: Vec<Value> = found.iter().map(object).collect();
-    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "lookups": objects }))?)
+    Ok(args.json.console().result(&lines.join("\n"), &json!({ "lookups": objects }))?)
 }
 
 /// The lookup tells the next hop; which prefix that was is asked length by length.
@@ -122,15 +125,16 @@ fn longest<A: Walk>(fib: &Fib<A>, addr: A) -> Option<(Prefix<A>, NextHop)> {
 }
 
 fn load(args: &LoadArgs) -> Result<(), Failure> {
-    let text = text::read(&args.file).map_err(failure)?;
-    let families = [family::<u32>("IPv4", &args.file, &text)?, family::<u128>("IPv6", &args.file, &text)?];
+    let text = text::read(&args.table.file).map_err(failure)?;
+    let families =
+        [family::<u32>("IPv4", &args.table.file, &text)?, family::<u128>("IPv6", &args.table.file, &text)?];
     let found: Vec<(String, Value)> = families.into_iter().flatten().collect();
     if found.is_empty() {
-        return Err(Failure::Other(format!("{} has no routes", args.file.display())));
+        return Err(Failure::Other(format!("{} has no routes", args.table.file.display())));
     }
     let lines: Vec<&str> = found.iter().map(|f| f.0.trim_end()).collect();
     let objects: Vec<&Value> = found.iter().map(|f| &f.1).collect();
-    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "families": objects }))?)
+    Ok(args.json.console().result(&lines.join("\n"), &json!({ "families": objects }))?)
 }
 
 /// What is to be said of the routes of one family; `None` without any.

@@ -18,6 +18,7 @@ mod failure;
 mod fib;
 mod help;
 mod link;
+mod options;
 mod pkt_gen;
 mod refusal;
 mod rfc2544;
@@ -37,6 +38,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
+use switch::Scope;
 
 /// Packet rings and buffers mapped into programs: generate, forward and count packets
 #[derive(Debug, Parser)]
@@ -56,8 +58,12 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Run(run::Args),
+    Switch(Box<switch::Args>),
+    /// The same as ringway switch, and words for routers, by the name of old
+    #[command(hide = true)]
     Vale(Box<switch::Args>),
-    Route(router::Args),
+    #[command(alias = "route")]
+    Router(Box<router::Args>),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -74,7 +80,7 @@ Ports:
   packet:eth0                  by packet sockets: any driver; copies, the host has them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
-  vale0:p1                     a port of a switch; ringway vale makes both
+  vale0:p1                     a port of a switch; ringway switch makes both
   null: null:LEN loop:         endless source and sink; what is sent comes back
   tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
   trace:port=PORT              PORT, with a line on standard error for each frame
@@ -104,8 +110,9 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Run(args) => run::run(args),
-        Command::Vale(args) => switch::run(args),
-        Command::Route(args) => router::run(args),
+        Command::Switch(args) => switch::run(args, Scope::Switches),
+        Command::Vale(args) => switch::run(args, Scope::All),
+        Command::Router(args) => router::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),

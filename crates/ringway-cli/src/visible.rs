@@ -42,10 +42,10 @@ pub(crate) fn check_seen() -> Result<(), Failure> {
     Ok(check_visible()?)
 }
 
-/// What a list says that is empty, if it can be known.
-pub(crate) fn no_switch() -> Result<String, Failure> {
+/// What a list of this kind of thing says that is empty, if it can be known.
+pub(crate) fn nothing_there(kind: &str) -> Result<String, Failure> {
     check_seen()?;
     let usual = root() == Path::new("/sys/fs/bpf/ringway");
     let place = if usual { String::new() } else { format!(" in {}", root().display()) };
-    Ok(format!("there is no switch or router{place}"))
+    Ok(format!("there is no {kind}{place}"))
 }

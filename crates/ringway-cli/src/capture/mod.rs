@@ -17,14 +17,16 @@ use serde_json::json;
 
 use crate::console::{note, served};
 use crate::failure::Failure;
-use crate::{bench, counters, link, stop};
+use crate::options::{Json, LinkWait, Raw, Verbose};
+use crate::{bench, counters, stop};
 use file::Recording;
 use live::Live;
 use out::Out;
 
 /// Print the frames that a port receives or a file holds, or write them to a file
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("wait", |wait| wait.short(None)),
+    mut_arg("verbose", |verbose| verbose.help("Say at the start all that there is to say of the port")))]
 pub(crate) struct Args {
     /// The port to receive on; frames that the interface would give to the host are taken from it
     #[arg(short = 'i', value_name = "PORT")]
@@ -67,21 +69,17 @@ pub(crate) struct Args {
     #[arg(short = 'p', long)]
     no_promiscuous_mode: bool,
 
-    /// Leave the bytes of frames alone: checksums that senders left to a software interface stay unfinished
-    #[arg(long)]
-    raw: bool,
+    #[command(flatten)]
+    raw: Raw,
 
-    /// Wait for the link to come up, at most this long
-    #[arg(long, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
-    wait: f64,
+    #[command(flatten)]
+    link: LinkWait,
 
-    /// Say at the start all that there is to say of the port
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Print the summary as one JSON object; frames are printed to standard error then
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 const EXAMPLES: &str = "\
@@ -120,18 +118,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut input = Input::open(args)?;
     let nanoseconds = matches!(&input, Input::File(file) if file.has_nanoseconds());
     let out = match &args.file {
-        None => Out::lines(args.json, nanoseconds),
+        None => Out::lines(args.json.json, nanoseconds),
         Some(_) if to_stdout => Out::to_stdout(snaplen)?,
         Some(file) => Out::create(file, snaplen)?,
     };
     if let Input::Port(live) = &input {
-        link::wait(live.port(), args.wait, &signals)?;
+        args.link.wait(live.port(), &signals)?;
     }
     let (name, what) = input.info();
     note(&format!(
         "{} {name} [{}]",
         if matches!(input, Input::Port(_)) { "capturing on" } else { "reading" },
-        served(what, args.verbose)
+        served(what, args.verbose.verbose)
     ));
     let start = Instant::now();
     let mut capture = Capture::new(filter, out, args, start);
@@ -142,7 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // What was captured before a failure is worth having.
     let flushed = capture.out.flush();
     if !matches!(ended, Err(Failure::OutputClosed)) {
-        capture.conclude(args.json, &input, start.elapsed())?;
+        capture.conclude(args.json.json, &input, start.elapsed())?;
     }
     ended.and(flushed)
 }
@@ -150,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Refuses options that do not go together.
 fn check(args: &Args, to_stdout: bool) -> Result<(), Failure> {
     let refused = |what: &str| Err(Failure::Usage(what.into()));
-    if to_stdout && args.json {
+    if to_stdout && args.json.json {
         return refused("-w - and --json both write to standard output; name a file after -w");
     }
     if to_stdout && io::stdout().is_terminal() {
@@ -221,7 +219,7 @@ impl Input {
             (Some(file), _) => Ok(Self::File(Recording::open(&file)?)),
             (None, port) => {
                 let name = port.as_deref().unwrap_or_default();
-                Ok(Self::Port(Live::open(name, args.raw, !args.no_promiscuous_mode)?))
+                Ok(Self::Port(Live::open(name, args.raw.raw, !args.no_promiscuous_mode)?))
             }
         }
     }

@@ -7,8 +7,8 @@ mod text;
 
 use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
 
-use crate::console::Console;
 use crate::failure::Failure;
+use crate::options::Json;
 use set::Set;
 
 /// Tell what packet I/O works here, what does not, why, and the cure
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(long = "loop")]
     loop_test: bool,
 
-    /// Also load each eBPF program of ports, switches and routers, and tell what the kernel's verifier says of those that it refuses
+    /// Also load each eBPF program of ports, switches and routers, and say why the kernel's verifier refuses one
     #[arg(long)]
     programs: bool,
 
@@ -35,9 +35,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "interface")]
     fix: bool,
 
-    /// Print one JSON object; see below
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 const EXAMPLES: &str = "\
@@ -129,8 +128,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         machine.checks.extend(loop_test::checks());
     }
     let report = Report { machine, interface, fixed };
-    let console = Console { json: args.json };
-    if args.json {
+    let console = args.json.console();
+    if console.json {
         console.result("", &json::object(&report))?;
     } else {
         console.line(&text::page(&report, text::Style::of_output()))?;

@@ -1,7 +1,5 @@
 //! `pkt-gen -f ping` and `pkt-gen -f pong`.
 
-use std::time::Duration;
-
 use ringway::Port;
 use ringway_engine::{Pinger, Ponger};
 use ringway_traffic::check::MAX_STREAMS;
@@ -36,13 +34,15 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
         None => PING_PPS,
         Some(rate) => rate.pps(len).ok_or_else(no_limit)?,
     };
-    session
-        .introduce(&port, &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose)))?;
+    session.introduce(
+        &port,
+        &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose.verbose)),
+    )?;
 
     let mut pinger = Pinger::new(template, stream)
         .with_count(args.limit())
         .with_rate(pps)
-        .with_spin(Duration::from_micros(args.spin_us));
+        .with_spin(args.turns.spin.time());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
     let worker = || session.work(0, || pinger.run(&mut tx[0], &mut rx, &progress[0], &session.signals));
@@ -64,10 +64,8 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let args = session.args;
     both_ways(&port)?;
     session.introduce(&port, "turning UDP frames round")?;
-    let mut ponger = Ponger::new()
-        .with_count(args.limit())
-        .with_burst(args.burst)
-        .with_spin(Duration::from_micros(args.spin_us));
+    let mut ponger =
+        Ponger::new().with_count(args.limit()).with_burst(args.turns.burst).with_spin(args.turns.spin.time());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
     let worker = || session.work(0, || ponger.run(&mut rx, &mut tx, &progress[0], &session.signals));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, note, served};
 use crate::failure::Failure;
-use crate::{counters, link, stop};
+use crate::{counters, stop};
 
 pub(crate) use args::Args;
 use ringway_traffic::report::Summary;
@@ -28,8 +28,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let of_switch = args.port.parse::<PortName>().is_ok_and(|name| name.switch_port().is_some());
     let options = OpenOptions::new().extra_bufs(u32::from(!of_switch));
     let port = args.selection.apply(options)?.open(&args.port)?;
-    link::wait(&port, args.wait, &signals)?;
-    let session = Session { args, console: Console { json: args.json }, signals };
+    args.link.wait(&port, &signals)?;
+    let session = Session { args, console: args.json.console(), signals };
     match args.function {
         Function::Tx => tx::run(&session, port),
         Function::Rx => rx::run(&session, port),
@@ -49,7 +49,7 @@ impl Session<'_> {
     /// The line at the start.
     fn introduce(&self, port: &Port, what: &str) -> Result<(), Failure> {
         let info = port.info();
-        let backend = served(&info.backend, self.args.verbose);
+        let backend = served(&info.backend, self.args.verbose.verbose);
         self.console.line(&format!("{}: {} [{backend}], {what}", self.args.function, info.name))?;
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Session<'_> {
             ("function", json!(self.args.function.to_string())),
             ("port", json!(port.info().name)),
             ("backend", json!(port.info().backend)),
-            ("burst", json!(self.args.burst)),
+            ("burst", json!(self.args.turns.burst)),
             ("counters", counters::port(&counters)),
         ] {
             object[key] = value;

@@ -26,14 +26,17 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
     let spec = frames::spec(args, 0, 0);
     let template = frames::template(&spec, &port)?;
     let pps = args.rate.and_then(|rate| rate.pps(template.len()));
-    session.introduce(&port, &format!("{}, {}", session.threads(), frames::describe(&spec, args.verbose)))?;
+    session.introduce(
+        &port,
+        &format!("{}, {}", session.threads(), frames::describe(&spec, args.verbose.verbose)),
+    )?;
 
     let mut senders = Vec::new();
     for t in 0..args.threads {
         let spec = frames::spec(args, t.into(), t as u16);
         let sender = Sender::new(frames::template(&spec, &port)?)
             .with_count(share(args.limit(), t.into(), args.threads.into()))
-            .with_burst(args.burst)
+            .with_burst(args.turns.burst)
             .with_rate(pps.map(|pps| pps / f64::from(args.threads)));
         senders.push(sender);
     }

@@ -1,61 +1,95 @@
-//! Routers by the commands of switches: make, remove, show; add and remove members.
+//! `ringway router add`.
 
 use std::time::Duration;
 
-use ringway::switch::NicPath;
-use ringway_router::follow::{self, Ask, Bypass, Files, Request};
-use ringway_router::kernel::{BudgetLimits, Path, Rate, Router, Rpf, Spec};
-use ringway_traffic::units::many;
-use ringway_watch::routers::{self, Reading};
-use serde_json::json;
+use ringway::switch::{NicPath, check_router_name};
+use ringway_fwd::router::Rpf;
+use ringway_router::follow::{self, Bypass};
+use ringway_router::kernel::{BudgetLimits, Path, Rate, Spec};
 
-use super::{describe, end, rpf, start};
+use super::rpf::Rpf6;
+use super::{background, start};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::link;
 
+/// Make a router of interfaces that forward, or go on with one whose process died
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The router takes the kernel's work over on its members: an eBPF program on each forwards IPv4 and IPv6 as the kernel's \
+routes and neighbours say. It leaves to the kernel all that it is not sure of (docs/router.md). On NICs it runs in the driver (XDP), \
+several times faster than the kernel. On veths, taps and interfaces without native XDP it runs at traffic control, where super-frames \
+stay whole. --path names one place for all.
+
+Without IF, members are all Ethernet interfaces of this network namespace that are up and forward. `ringway router port add r0:eth3` \
+adds one later.
+
+A process stays behind that follows the kernel's tables (log: /run/ringway/NAME.log). If it dies, the kernel forwards again 3 s \
+later, and `ringway router sync` or this command starts it again. With --foreground it is this process, for systemd (Type=notify). A \
+router is refused where packets would go around rules of policy routing, packet filters, IPsec policies or tc filters.
+
+Examples:
+  ringway router add r0                            # all interfaces that forward
+  ringway router add r0 eth0 eth1 --rpf6 strict
+  ringway router add r0 --bypass netfilter         # its packets need no packet filter
+  ringway router del r0")]
+pub(super) struct Add {
+    /// Its name: a letter and up to 14 letters, digits, _ or -
+    #[arg(value_name = "ROUTER")]
+    name: String,
+
+    /// The members
+    #[arg(value_name = "IF")]
+    members: Vec<String>,
+
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Add {
+    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
+        check_router_name(&self.name)?;
+        self.options.make(&self.name, &self.members, console)
+    }
+}
+
 /// Names of the options that only routers have.
 pub(crate) const NAMES: &str =
-    "--nic, --path, --rpf6, --tables, --groups, --budget, --bypass, --check and --foreground";
+    "--nic, --rpf6, --tables, --groups, --budget, --bypass, --check and --foreground";
 
 /// How a router is made.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
 pub(crate) struct Options {
-    /// Router: a member, and only those that are named so; may be repeated
-    #[arg(long, value_name = "IF")]
-    nic: Vec<String>,
-
-    /// Router, or SWITCH:IF: where programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
+    /// Where programs stand: xdp (in drivers) or tc (traffic control, on the kernel's buffers)
     /// [default: tc for software interfaces and drivers without XDP, xdp for others]
     #[arg(long, value_parser = path)]
-    pub(crate) path: Option<Path>,
+    path: Option<Path>,
 
-    /// Router: reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
-    #[arg(long, default_value = "off", value_parser = rpf)]
-    rpf6: Rpf,
+    #[command(flatten)]
+    rpf6: Rpf6,
 
-    /// Router: room for routes, times that of a full table of the Internet: 1, 2, 4, 8
+    /// Room for routes, times that of a full table of the Internet: 1, 2, 4, 8
     #[arg(long, default_value_t = 1, value_parser = tables)]
     tables: u32,
 
-    /// Router: multipath groups, a power of two up to 65536
+    /// Multipath groups, a power of two up to 65536
     #[arg(long, default_value_t = Spec::default().groups)]
     groups: u32,
 
-    /// Router: packets a second to the host from each member, and how many at once (docs/router.md): plain=RATE:BURST,costly=RATE:BURST
+    /// Packets a second to the host from each member, and how many at once (docs/router.md): plain=RATE:BURST,costly=RATE:BURST
     /// [default: plain=1000000:100000,costly=20000:2000]
     #[arg(long, default_value = "", value_parser = budgets, hide_default_value = true)]
     budget: Kept<BudgetLimits>,
 
-    /// Router: what packets may go around: rules, netfilter, xfrm, tc, separated by commas
+    /// What packets may go around: rules, netfilter, xfrm, tc, separated by commas
     #[arg(long, value_delimiter = ',', value_parser = bypass)]
     bypass: Vec<Bypass>,
 
-    /// Router: compare with the kernel's tables every SECONDS, 0.01 or more
+    /// Compare with the kernel's tables every SECONDS, 0.01 or more
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = link::period)]
     check: f64,
 
-    /// Router: stay in the foreground, follow the kernel's tables
+    /// Stay in the foreground, follow the kernel's tables
     #[arg(long)]
     foreground: bool,
 
@@ -67,9 +101,8 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            nic: Vec::new(),
             path: None,
-            rpf6: Rpf::Off,
+            rpf6: Rpf6 { rpf6: Rpf::Off },
             tables: 1,
             groups: Spec::default().groups,
             budget: Kept(BudgetLimits::default()),
@@ -86,9 +119,14 @@ impl Default for Options {
 struct Kept<T>(T);
 
 impl Options {
-    /// Whether no other option is given than the path.
-    pub(crate) fn is_path_alone(&self) -> bool {
-        *self == Self { path: self.path, ..Self::default() }
+    /// Whether a path for programs is named.
+    pub(crate) fn names_path(&self) -> bool {
+        self.path.is_some()
+    }
+
+    /// Whether an option is given that only routers have.
+    pub(crate) fn is_for_router(&self) -> bool {
+        *self != Self { path: self.path, ..Self::default() }
     }
 
     /// The path for an interface in a switch.
@@ -100,15 +138,16 @@ impl Options {
         }
     }
 
-    /// Makes the router, or goes on with it where its process died.
-    pub(crate) fn make(&self, name: &str, console: Console) -> Result<(), Failure> {
-        if let Some(twice) = self.nic.iter().enumerate().find(|(i, nic)| self.nic[..*i].contains(nic)) {
-            return Err(Failure::Usage(format!("--nic {}: named twice; name it once", twice.1)));
+    /// Makes the router of these members, or goes on with it where its process died.
+    pub(crate) fn make(&self, name: &str, members: &[String], console: Console) -> Result<(), Failure> {
+        if let Some(twice) = members.iter().enumerate().find(|(i, nic)| members[..*i].contains(nic)) {
+            return Err(Failure::Usage(format!("{}: named twice; name it once", twice.1)));
         }
         if !self.foreground {
-            return start::in_background(name, *self == Self::default(), console);
+            let plain = members.is_empty() && *self == Self::default();
+            return background::start(name, plain, console);
         }
-        let (nics, rpf6, path) = (self.nic.clone(), self.rpf6, self.path);
+        let (nics, rpf6, path) = (members.to_vec(), self.rpf6.rpf6, self.path);
         let mut options = follow::Options { nics, rpf6, path, ..Default::default() };
         options.bypass.clone_from(&self.bypass);
         options.follow.check_every = Duration::from_secs_f64(self.check);
@@ -155,91 +194,6 @@ fn budgets(text: &str) -> Result<Kept<BudgetLimits>, String> {
         *to = Rate { per_second: number(rate)?, burst: number(burst)? };
     }
     Ok(Kept(budgets))
-}
-
-/// Makes an interface a member.
-pub(crate) fn join(name: &str, interface: &str, host: bool, console: Console) -> Result<(), Failure> {
-    if host {
-        let what = "--host is for switches: the host keeps its stack on members of a router";
-        return Err(Failure::Usage(what.into()));
-    }
-    let interface = interface.to_owned();
-    let answer = Ask::open(name, PATIENCE)?.ask(&Request::Join { interface: interface.clone() })?;
-    let object = json!({ "switch": name, "port": interface, "number": answer["number"], "host": null });
-    console.result(&format!("{name}:{interface}: interface added, number {}", answer["number"]), &object)?;
-    Ok(())
-}
-
-/// Gives a member back.
-pub(crate) fn leave(name: &str, interface: &str, console: Console) -> Result<(), Failure> {
-    let router = Router::open(name)?;
-    let number = router.members().iter().find(|m| m.name == interface).map(|m| m.number);
-    match router.health().controller {
-        Some(_) => drop(Ask::open(name, PATIENCE)?.ask(&Request::Leave { interface: interface.to_owned() })?),
-        None => {
-            router.unwant(interface);
-            router.remove_member(interface)?;
-        }
-    }
-    let object = json!({ "switch": name, "port": interface, "number": number });
-    console.result(&format!("{name}:{interface}: removed"), &object)?;
-    Ok(())
-}
-
-/// The process may have to read the kernel's tables first.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Removes a router with its process.
-pub(crate) fn remove(name: &str, console: Console) -> Result<(), Failure> {
-    let members = end::remove(name)?;
-    let text = format!("{name}: removed, with {}", many(members as u64, "member"));
-    console.result(&text, &json!({ "name": name, "ports": members }))?;
-    Ok(())
-}
-
-/// Removes what a process left that was killed while it made or removed a router or switch of that name, which is not there; whether there was
-/// anything.
-pub(crate) fn clear(name: &str) -> Result<bool, Failure> {
-    let files = Files::of(name).ok(); // some users have no place for them
-    let noted = files.as_ref().is_some_and(|files| files.read_setup().is_ok());
-    files.iter().for_each(Files::remove);
-    Ok(ringway::switch::clear(name)? || noted)
-}
-
-/// The router of that name, or all; none for the name of a switch.
-pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Reading>, Failure> {
-    match name {
-        None => Ok(routers::readable()),
-        Some(name) if ringway::switch::is_router(name) => Ok(vec![Reading::of(&Router::open(name)?)]),
-        Some(_) => Ok(Vec::new()),
-    }
-}
-
-/// A router and its members, for `ringway vale list`.
-pub(crate) fn list(r: &Reading) -> String {
-    let mut text = describe::line(r);
-    for m in &r.members {
-        let i = &m.member.interface;
-        let families = match (m.member.gone, i.forwards4, i.forwards6) {
-            (true, ..) => "deleted",
-            (_, true, true) => "IPv4 and IPv6",
-            (_, true, false) => "IPv4",
-            (_, false, true) => "IPv6",
-            (..) => "forwards nothing",
-        };
-        let path = m.member.path.name();
-        text += &format!("\n  {:>3} {:<15}  {path:<3}  {families}", m.member.number, m.member.name);
-    }
-    text
-}
-
-/// The same with counters, for `ringway vale stats`.
-pub(crate) fn stats(r: &Reading) -> String {
-    let mut text = describe::line(r) + "\n";
-    for m in &r.members {
-        text += &format!("{}:{}\n  {}\n", r.name, m.member.name, describe::counters(&m.counts));
-    }
-    text + &format!("{} in all\n  {}", r.name, describe::counters(&routers::sum(&r.members)))
 }
 
 #[cfg(test)]

@@ -2,25 +2,11 @@
 
 use ringway_router::kernel::{Counts, Kind, MemberStats, Outcome};
 use ringway_traffic::units::many;
-use ringway_watch::routers::Reading;
+use ringway_watch::routers::{self, Reading};
 use serde_json::{Map, Value, json};
 
 /// A router, its members and what its process says, as keys of JSON.
 pub(crate) fn object(r: &Reading) -> Value {
-    let member = |m: &MemberStats| {
-        let mut object = json!({
-            "number": m.member.number,
-            "name": m.member.name,
-            "index": m.member.interface.index,
-            "path": m.member.path.name(),
-            "gone": m.member.gone,
-            "forwards4": m.member.interface.forwards4,
-            "forwards6": m.member.interface.forwards6,
-            "frames_in": m.counts.frames_in(),
-        });
-        object["counters"] = reasons(&m.counts);
-        object
-    };
     json!({
         "name": r.name,
         "ready": r.health.ready,
@@ -31,6 +17,27 @@ pub(crate) fn object(r: &Reading) -> Value {
         "status": r.status,
         "members": r.members.iter().map(member).collect::<Vec<_>>(),
     })
+}
+
+/// A member and its counters.
+pub(super) fn member(m: &MemberStats) -> Value {
+    let interface = &m.member.interface;
+    json!({
+        "number": m.member.number,
+        "name": m.member.name,
+        "index": interface.index,
+        "path": m.member.path.name(),
+        "gone": m.member.gone,
+        "forwards4": interface.forwards4,
+        "forwards6": interface.forwards6,
+        "frames_in": m.counts.frames_in(),
+        "counters": reasons(&m.counts),
+    })
+}
+
+/// What became of packets that came in by a member, on two lines.
+pub(super) fn member_counts(router: &str, m: &MemberStats) -> String {
+    format!("{router}:{}\n  {}", m.member.name, counters(&m.counts))
 }
 
 /// A line for people.
@@ -47,12 +54,37 @@ pub(crate) fn line(r: &Reading) -> String {
     let process = match (r.health.controller, r.health.age) {
         (Some(pid), Some(age)) => format!("process {pid}, heard {:.1} s ago", age.as_secs_f64()),
         (Some(pid), None) => format!("process {pid}, not heard yet"),
-        (None, _) => format!("no process; `ringway route sync -r {}` starts one", r.name),
+        (None, _) => format!("no process; `ringway router sync {}` starts one", r.name),
     };
     let number = |key, thing| r.number(key).map_or_else(|| format!("? {thing}s"), |n| many(n, thing));
     let pending = r.number("pending").map_or_else(|| "?".to_owned(), |n| n.to_string());
     let (routes, hops) = (number("routes", "route"), number("next_hops", "next hop"));
     format!("{}: router, {routes}, {hops}, {pending} pending, {state}, {process}", r.name)
+}
+
+/// A router and its members, in words.
+pub(crate) fn list(r: &Reading) -> String {
+    let mut text = line(r);
+    for m in &r.members {
+        let i = &m.member.interface;
+        let families = match (m.member.gone, i.forwards4, i.forwards6) {
+            (true, ..) => "deleted",
+            (_, true, true) => "IPv4 and IPv6",
+            (_, true, false) => "IPv4",
+            (_, false, true) => "IPv6",
+            (..) => "forwards nothing",
+        };
+        let path = m.member.path.name();
+        text += &format!("\n  {:>3} {:<15}  {path:<3}  {families}", m.member.number, m.member.name);
+    }
+    text
+}
+
+/// The same with counters.
+pub(crate) fn stats(r: &Reading) -> String {
+    let mut text = line(r) + "\n";
+    r.members.iter().for_each(|m| text += &(member_counts(&r.name, m) + "\n"));
+    text + &format!("{} in all\n  {}", r.name, counters(&routers::sum(&r.members)))
 }
 
 /// Counters by name.

@@ -1,11 +1,12 @@
-//! `ringway route get`.
+//! `ringway router get`.
 
 use std::net::IpAddr;
 
 use ringway_router::follow::{Flow, Request};
 use serde_json::Value;
 
-use super::{Of, words};
+use super::of::Of;
+use super::words;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,12 +18,12 @@ left out. Packets longer than the MTU that is shown, with a TTL of 1, or with op
 the member is shown that the flow gets, then all.
 
 Keys of --json: to, verdict (forward, host or drop), reason (as in docs/router.md), rule (its number), prefix, flow_hash, hindrance (why \
-the kernel forwards all for now; or null), and those of ringway route show for the next hop.
+the kernel forwards all for now; or null), and those of ringway router show for the next hop.
 
 Examples:
-  ringway route get 192.0.2.1
-  ringway route get 192.0.2.1 from 198.51.100.7 iif eth0
-  ringway route get 2001:db8::1 from 2001:db8:1::1 iif eth0 ipproto tcp sport 40000 dport 443")]
+  ringway router get 192.0.2.1
+  ringway router get 192.0.2.1 from 198.51.100.7 iif eth0
+  ringway router get 2001:db8::1 from 2001:db8:1::1 iif eth0 ipproto tcp sport 40000 dport 443")]
 pub(super) struct Args {
     /// ADDRESS [from ADDRESS] [iif IF] [ipproto tcp|udp|NUMBER] [sport PORT] [dport PORT]
     #[arg(required = true, value_name = "ADDRESS")]

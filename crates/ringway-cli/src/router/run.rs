@@ -1,17 +1,18 @@
-//! `ringway route run`: a router in this process.
+//! `ringway router run`: a router in this process.
 
 use std::time::Duration;
 
 use ringway::monotonic_ns;
 use ringway_engine::supervise;
-use ringway_fwd::router::Rpf;
 use ringway_router::user::{Options, Router, Side, Watch};
 use ringway_traffic::units::many;
 use serde_json::{Map, Value, json};
 
+use super::rpf::Rpf6;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{counters, link, stop};
+use crate::options::{Every, Spin};
+use crate::{counters, stop};
 
 /// Route between ports in this process, by the kernel's routes and neighbours
 #[derive(Debug, clap::Args)]
@@ -21,17 +22,14 @@ pub(super) struct Run {
     #[arg(short, long = "port", value_name = "IF[=PORT[,HOSTPORT]]", required = true)]
     ports: Vec<Side>,
 
-    /// Reverse path filter of IPv6 (that of IPv4 is the kernel's rp_filter): off, loose or strict
-    #[arg(long, default_value = "off", value_parser = super::rpf)]
-    rpf6: Rpf,
+    #[command(flatten)]
+    rpf6: Rpf6,
 
-    /// Look for frames this long before sleeping
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
-    spin_us: u64,
+    #[command(flatten)]
+    spin: Spin,
 
-    /// Print what was forwarded every so many seconds
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
-    watch: Option<f64>,
+    #[command(flatten)]
+    watch: Every,
 }
 
 const HELP: &str = "\
@@ -48,14 +46,14 @@ JSON keys: command, seconds, fib_in_sync, routes, next_hops, pending, trouble, a
 zero_copy, counts (frames_in, forwarded, host_* by reason, drops by name, device_full), wire and host (counters of the ports).
 
 Examples:
-  ringway route run -p eth0 -p eth1                      # between two interfaces
-  ringway route run -p eth0 -p h0=vale0:lan -w 1         # between an interface and hosts at a switch
-  ringway route run -p eth0=xdp:eth0,null: -p eth1       # AF_XDP; nothing for the host of eth0";
+  ringway router run -p eth0 -p eth1                      # between two interfaces
+  ringway router run -p eth0 -p h0=vale0:lan -w 1         # between an interface and hosts at a switch
+  ringway router run -p eth0=xdp:eth0,null: -p eth1       # AF_XDP; nothing for the host of eth0";
 
 impl Run {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         let mut options = Options::new(self.ports.clone());
-        (options.rpf6, options.spin) = (self.rpf6, Duration::from_micros(self.spin_us));
+        (options.rpf6, options.spin) = (self.rpf6.rpf6, self.spin.time());
         let signals = stop::signals()?;
         let mut router = Router::open(&options)?;
         let watch = router.watch();
@@ -65,10 +63,10 @@ impl Run {
         let start = monotonic_ns();
         let mut printed = Ok(());
         let mut last = vec![0; watch.sides().len()];
-        let every = Duration::from_secs_f64(self.watch.unwrap_or(1.0));
+        let every = Duration::from_secs_f64(self.watch.watch.unwrap_or(1.0));
         let worker = || router.run(signals.flag());
         let ended = supervise(vec![worker], every, || {
-            if self.watch.is_some() && printed.is_ok() {
+            if self.watch.watch.is_some() && printed.is_ok() {
                 printed = console.line(&interval(&watch, &mut last, every));
                 if printed.is_err() {
                     signals.stop();
@@ -113,7 +111,7 @@ fn conclude(watch: &Watch, seconds: f64, console: Console) -> Result<(), Failure
     let text: Vec<String> = sides.clone().flat_map(|i| text(watch, i)).collect();
     let interfaces: Vec<Value> = sides.map(|i| object(watch, i)).collect();
     let object = json!({
-        "command": "route run",
+        "command": "router run",
         "seconds": seconds,
         "fib_in_sync": status.in_sync,
         "routes": status.routes,

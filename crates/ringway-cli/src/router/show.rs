@@ -1,4 +1,4 @@
-//! `ringway route show`.
+//! `ringway router show`.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -8,7 +8,8 @@ use ringway_fib::{FibError, Prefix4, Prefix6};
 use ringway_router::follow::{Ask, Request};
 use serde_json::Value;
 
-use super::{Of, words};
+use super::of::Of;
+use super::words;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -25,10 +26,10 @@ also routes of type throw. Where there is no route within the prefix, the exit c
   group[]                                               members: these keys and weight
 
 Examples:
-  ringway route show
-  ringway route show 10.0.0.0/8
-  ringway route show 2001:db8::/32
-  ringway route show --json | jq -r 'select(.kind == \"incomplete\") | .prefix'")]
+  ringway router show
+  ringway router show 10.0.0.0/8
+  ringway router show 2001:db8::/32
+  ringway router show --json | jq -r 'select(.kind == \"incomplete\") | .prefix'")]
 pub(super) struct Args {
     /// Only prefixes within this one; `default` is 0.0.0.0/0, an address a prefix of all its bits
     prefix: Option<String>,
@@ -117,7 +118,7 @@ fn within(text: &str) -> Result<(u8, String), FibError> {
 fn none(prefix: &str) -> String {
     let address = prefix.split('/').next().unwrap_or(prefix);
     format!(
-        "there is no route within {prefix}; `ringway route get {address}` shows the one that packets take"
+        "there is no route within {prefix}; `ringway router get {address}` shows the one that packets take"
     )
 }
 
@@ -153,6 +154,6 @@ mod tests {
             let e = within(wrong).unwrap_err().to_string();
             assert!(e.starts_with(&format!("{wrong}: no prefix")), "{e}");
         }
-        assert!(none("10.9.2.9/32").contains("`ringway route get 10.9.2.9`"));
+        assert!(none("10.9.2.9/32").contains("`ringway router get 10.9.2.9`"));
     }
 }

@@ -1,47 +1,46 @@
-//! `ringway route stats`.
+//! `ringway router stats`.
 
 use ringway_router::follow::Request;
 use ringway_router::kernel::{Kind, Router};
 use ringway_watch::routers;
 use serde_json::{Value, json};
 
-use super::{Of, describe, words};
+use super::of::Named;
+use super::{describe, words};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{link, stop};
+use crate::options::Every;
 
 /// Show packets by next hop, and what became of the others
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Next hops that were sent packets, most first, with packets and bytes since they came into use, or since the process that follows the \
-kernel's tables was started; one that no route leads to any more is not shown. Bytes are those of packets, without link headers. Then, for \
-all members together since they became members, what was left to the host and what was dropped, by the names of docs/router.md. `ringway vale stats` shows members one by one.
-
-Keys of --json: name, next_hops[] (keys of ringway route show, packets, bytes), reasons (an object: packets by name, those that \
-did not occur with 0).
+First the next hops that were sent packets, most first: packets and bytes since they came into use, or since the process that follows the \
+kernel's tables started. A next hop that no route leads to any more is not shown. Bytes do not count link headers. Then, for \
+all members together since they became members: packets left to the host and packets dropped, by the names of docs/router.md. Last, \
+each member.
 
 Examples:
-  ringway route stats
-  ringway route stats -w 1
-  ringway route stats --json | jq '.reasons'")]
+  ringway router stats
+  ringway router stats -w 1
+  ringway router stats --json | jq '.reasons'")]
 pub(super) struct Args {
     #[command(flatten)]
-    of: Of,
+    router: Named,
 
-    /// Print again every SECONDS, until Ctrl-C
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
-    watch: Option<f64>,
+    #[command(flatten)]
+    watch: Every,
 }
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        stop::repeat(self.watch, console, || self.show(console))
+        self.watch.repeat(console, || self.show(console))
     }
 
     fn show(&self, console: Console) -> Result<(), Failure> {
-        let name = self.of.name()?;
+        let name = self.router.of().name()?;
         let hops = self.hops()?;
-        let sum = routers::sum(&Router::open(&name)?.stats());
+        let members = Router::open(&name)?.stats();
+        let sum = routers::sum(&members);
         let text: Vec<_> = hops
             .iter()
             .map(|h| {
@@ -56,16 +55,19 @@ impl Args {
                 };
                 format!("{n:>12} {kind}: {}", outcome.name())
             }))
+            .chain(members.iter().map(|m| describe::member_counts(&name, m)))
             .collect();
-        let object = json!({ "name": name, "next_hops": hops, "reasons": describe::reasons(&sum) });
-        let text = if text.is_empty() { format!("{name}: no packets yet") } else { text.join("\n") };
-        console.result(&text, &object)?;
+        let objects: Vec<Value> = members.iter().map(describe::member).collect();
+        let reasons = describe::reasons(&sum);
+        let object = json!({ "name": name, "next_hops": hops, "reasons": reasons, "members": objects });
+        let none = if sum.frames_in() == 0 { format!("{name}: no packets yet\n") } else { String::new() };
+        console.result(&format!("{none}{}", text.join("\n")), &object)?;
         Ok(())
     }
 
     /// Those with packets, most first.
     fn hops(&self) -> Result<Vec<Value>, Failure> {
-        let mut ask = self.of.ask()?;
+        let mut ask = self.router.of().ask()?;
         let (mut hops, mut after) = (Vec::new(), 0);
         loop {
             let mut page = ask.ask(&Request::Stats { after })?;

@@ -1,4 +1,4 @@
-//! `ringway route sync`.
+//! `ringway router sync`.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,8 @@ use ringway_router::follow::{Ask, Request};
 use ringway_router::kernel::Router;
 use serde_json::{Value, json};
 
-use super::{Of, start};
+use super::background;
+use super::of::Named;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -21,11 +22,11 @@ next hops of the fast path that were not as they should be, and were repaired), 
 may not go around, so that the kernel forwards; or null), started (whether a process was).
 
 Examples:
-  ringway route sync
-  ringway route sync -r vale0 --json")]
+  ringway router sync
+  ringway router sync r0 --json")]
 pub(super) struct Args {
     #[command(flatten)]
-    of: Of,
+    router: Named,
 }
 
 /// How long routes that change all the time are compared again.
@@ -33,7 +34,7 @@ const TRY: Duration = Duration::from_secs(30);
 
 impl Args {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let name = self.of.name()?;
+        let name = self.router.of().name()?;
         let (mut ask, mut answer, started) = first(&name)?;
         let end = Instant::now() + TRY;
         while answer["fib_in_sync"] != true && Instant::now() < end {
@@ -44,7 +45,7 @@ impl Args {
         console.result(&describe(&answer), &answer)?;
         match answer["fib_in_sync"].as_bool() {
             Some(true) => Ok(()),
-            _ => Err(Failure::Other(format!("{name}: not in sync; its log tells why"))),
+            _ => Err(Failure::Other(format!("{name}: not in sync; its log says why"))),
         }
     }
 }
@@ -60,7 +61,7 @@ fn first(name: &str) -> Result<(Ask, Value, bool), Failure> {
     let end = Instant::now() + DYING;
     loop {
         if Router::open(name)?.health().controller.is_none() {
-            start::again(name)?;
+            background::again(name)?;
             return asked(true);
         }
         match asked(false) {

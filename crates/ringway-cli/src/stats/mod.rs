@@ -12,29 +12,27 @@ use ringway_watch::{metrics, printable, routers, switches};
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
+use crate::counters;
 use crate::failure::Failure;
+use crate::options::{Every, Json, Verbose};
 use crate::visible::{nobody_has_it, none_listed};
-use crate::{counters, link, stop};
 use since::{Look, Since, words};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("verbose", |verbose| verbose.help(VERBOSE)))]
 pub(crate) struct Args {
     /// Only this port; exit code 1 when nobody has it open
     port: Option<String>,
 
-    /// Print again every SECONDS, until Ctrl-C; from the second time on with rates since the time before
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
-    watch: Option<f64>,
+    #[command(flatten)]
+    watch: Every,
 
-    /// Say what to do about each kind of drop; with --check, show every account
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Print one JSON object, a line; the keys are below
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 
     /// Print OpenMetrics text, as ringway exporter serves it
     #[arg(long, conflicts_with_all = ["json", "watch", "verbose", "check"])]
@@ -44,6 +42,8 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "watch")]
     check: bool,
 }
+
+const VERBOSE: &str = "Say what to do about each kind of drop; with --check, show every account";
 
 const EXAMPLES: &str = "\
 Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops. They count
@@ -93,17 +93,17 @@ Examples:
   ringway stats --json | jq -r '.ports[] | .rings[] | [.direction, .ring, .fill, .drops.ring_full] | @tsv'";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let console = Console { json: args.json };
+    let console = args.json.console();
     if args.openmetrics {
         let page = metrics::page(&selected(args)?, &all_switches(args), &all_routers(args));
         std::io::stdout().write_all(page.as_bytes())?;
         return Ok(());
     }
     if args.check {
-        return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose, console);
+        return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose.verbose, console);
     }
     let mut before = None;
-    stop::repeat(args.watch, console, || {
+    args.watch.repeat(console, || {
         before = Some(show(args, console, before.as_ref())?);
         Ok(())
     })
@@ -138,8 +138,11 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
     let look = Look::new(selected(args)?);
     let ports = &look.ports;
     let since: Vec<Option<Since>> = ports.iter().map(|p| before.and_then(|b| look.since(b, p))).collect();
-    let text: Vec<String> =
-        ports.iter().zip(&since).map(|(p, since)| describe(p, args.verbose, since.as_ref())).collect();
+    let text: Vec<String> = ports
+        .iter()
+        .zip(&since)
+        .map(|(p, since)| describe(p, args.verbose.verbose, since.as_ref()))
+        .collect();
     let text = if text.is_empty() { none_listed() } else { text.join("\n") };
     let mut totals = PortCounters::default();
     for p in ports {
@@ -147,13 +150,13 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
         totals.tx.add(&p.counters.tx);
     }
     let mut objects: Vec<Value> = ports.iter().map(object).collect();
-    if args.watch.is_some() {
+    if args.watch.watch.is_some() {
         for (object, since) in objects.iter_mut().zip(&since) {
             object["rates"] = since.as_ref().map_or(Value::Null, Since::object);
         }
     }
     console.result(&text, &json!({ "ports": objects, "totals": counters::port(&totals) }))?;
-    if args.json && ports.is_empty() {
+    if console.json && ports.is_empty() {
         note(&none_listed());
     }
     Ok(look)

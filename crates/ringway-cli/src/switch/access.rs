@@ -6,23 +6,55 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{Gid, Group, Uid, User};
 use ringway::switch::PortAccess;
+use serde_json::{Value, json};
+
+/// Who may open a port.
+#[derive(Debug, clap::Args)]
+pub(super) struct AccessOptions {
+    /// User that owns it, by name or number
+    #[arg(long, value_name = "USER", value_parser = user)]
+    owner: Option<u32>,
+
+    /// Its group, by name or number
+    #[arg(long, value_name = "GROUP", value_parser = group)]
+    group: Option<u32>,
+
+    /// Who may open it: 600 its owner, 660 its group too, 666 everybody; with --group 660 is the default
+    #[arg(long, value_parser = mode)]
+    mode: Option<u32>,
+}
+
+impl AccessOptions {
+    /// Whether one of them is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.owner.is_some() || self.group.is_some() || self.mode.is_some()
+    }
+
+    /// What is to be, given the mode that there is.
+    pub(super) fn access(&self, mode: u32) -> PortAccess {
+        let implied = if self.group.is_some() { mode | 0o060 } else { mode };
+        PortAccess { uid: self.owner, gid: self.group, mode: self.mode.unwrap_or(implied) }
+    }
+}
 
 /// A user by name or number.
 pub(super) fn user(text: &str) -> Result<u32, String> {
     let found = User::from_name(text).map_err(|e| format!("looking the user up failed: {e}"))?;
     let number = || text.parse().ok().filter(|&id| id != u32::MAX);
-    found.map(|u| u.uid.as_raw()).or_else(number).ok_or_else(|| {
-        "there is no such user; `getent passwd` lists those that exist, a number is accepted too".into()
-    })
+    found
+        .map(|u| u.uid.as_raw())
+        .or_else(number)
+        .ok_or_else(|| "there is no such user; `getent passwd` lists users, a number is accepted too".into())
 }
 
 /// A group by name or number.
 pub(super) fn group(text: &str) -> Result<u32, String> {
     let found = Group::from_name(text).map_err(|e| format!("looking the group up failed: {e}"))?;
     let number = || text.parse().ok().filter(|&id| id != u32::MAX);
-    found.map(|g| g.gid.as_raw()).or_else(number).ok_or_else(|| {
-        "there is no such group; `getent group` lists those that exist, a number is accepted too".into()
-    })
+    found
+        .map(|g| g.gid.as_raw())
+        .or_else(number)
+        .ok_or_else(|| "there is no such group; `getent group` lists groups, a number is accepted too".into())
 }
 
 /// Permission bits in octal. Using a port takes both reading and writing, so each of owner, group and others has both or none.
@@ -43,8 +75,26 @@ pub(super) fn group_name(gid: u32) -> String {
     Group::from_gid(Gid::from_raw(gid)).ok().flatten().map_or_else(|| gid.to_string(), |g| g.name)
 }
 
-/// Why those who are to use a port can't get to it, with the cure: a directory above the switches that they may not search, as
-/// systemd mounts the BPF file system.
+/// Owner, group and mode, such as `alice:netops 660`.
+pub(super) fn rights(access: &PortAccess) -> String {
+    let owner = access.uid.map_or_else(|| "?".to_owned(), user_name);
+    let group = access.gid.map_or_else(|| "?".to_owned(), group_name);
+    format!("{owner}:{group} {:03o}", access.mode)
+}
+
+/// The same as keys of JSON.
+pub(super) fn access_keys(access: &PortAccess) -> Value {
+    json!({
+        "owner": access.uid.map(user_name),
+        "uid": access.uid,
+        "group": access.gid.map(group_name),
+        "gid": access.gid,
+        "mode": format!("{:03o}", access.mode),
+    })
+}
+
+/// Why the users of a port can't get to it, with the cure: they may not search a directory above the switches. systemd mounts the BPF
+/// file system so.
 pub(super) fn barrier(access: &PortAccess) -> Option<String> {
     let root = ringway::switch::root();
     let above: Vec<&Path> = root.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();

@@ -1,22 +1,23 @@
-//! `ringway vale add`, `del` and `reload`.
+//! `ringway switch add`.
 
 use std::time::Duration;
 
-use ringway::ErrorKind;
+use clap::Arg;
 use ringway::probe::{self, Peer};
 use ringway::switch::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router};
 use serde_json::json;
 
-use super::list::{bytes, seconds};
+use super::words::{bytes, duration, seconds};
 use crate::console::{Console, note};
 use crate::failure::Failure;
-use crate::router::add as router;
+use crate::router::{add as router, port::join};
 
-/// Make a switch or a router, or with SWITCH:IF make an interface a port of one
+/// Make a switch, or with SWITCH:IF make an interface a port of one
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-An interface gives all that it receives to the switch; its host's own stack receives nothing from it any more. Frames \
-between interfaces are moved by the kernel alone, with no process at all. `ringway vale port del` gives it back.
+#[command(
+    after_help = "\
+An interface gives all that it receives to the switch: its host's own stack receives nothing from it any more. The kernel alone moves \
+frames between interfaces, with no process at all. `ringway switch port del` gives an interface back.
 
 Veths, taps and other software interfaces get in and out by tc, in the kernel's own buffers: containers need no setting, TCP keeps its \
 segmentation offload, frames of any MTU pass. NICs with native XDP get in and out by XDP. --path chooses. By XDP a veth's far end must \
@@ -26,34 +27,24 @@ Each slot of each ring has a buffer of its own: a port of the default size takes
 small: with --slots 64 --buffers 256 it takes 0.4 MiB, 254 ports less than 100 MiB. Bursts then overflow sooner.
 
 With --host the stack is a port too, called IF^: the host keeps its addresses on the interface, and reaches all ports of the \
-switch. All interfaces of the switch must then be in one network namespace. What virtual ports send to \
-the host arrives from processes in the interface's network namespace only.
+switch. All interfaces of the switch must then be in one network namespace. Frames that virtual ports send to \
+the host reach processes in the interface's network namespace only.
 
-With --module router the interfaces become members of a router: an eBPF program on each forwards IPv4 and IPv6 as the kernel's \
-routes and neighbours say, and leaves to the kernel all that it is not sure of (docs/router.md). On NICs it runs in the driver (XDP), \
-several times faster than the kernel; on veths, taps and interfaces without native XDP at traffic control, where super-frames stay whole. \
---path names one for all. Members are the \
-Ethernet interfaces of this network namespace that are up and forward, or those named with --nic; `ringway vale add vale0:eth3` adds \
-one later. A process stays behind that follows the kernel's tables (log: /run/ringway/NAME.log); if it dies, the kernel forwards again 3 s \
-later, and `ringway route sync` or this command starts it again. With --foreground it is this process, for systemd (Type=notify). A \
-router is refused where packets would go around rules of policy routing, packet filters, IPsec policies or tc filters.
-
-Keys of --json: name, slots, rings, buffers (bytes of each), ageing (seconds; 0: never), quota, module, memory (bytes of the kernel), port_memory (what each port adds); with SWITCH:IF: \
-switch, port, number, path (xdp or tc), host (number of the host's port, or null); of a router: name, pid, members, warnings, taken_over (whether \
-it was there without a process).
+A router is no switch: `ringway router add` makes one.
 
 Examples:
-  ringway vale add vale0
-  ringway vale add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
-  ringway vale add vale1 --module hub
-  ringway vale add vale3 --slots 64 --buffers 256  # small ports, for many of them
-  ringway vale add vale2 --module router           # all interfaces that forward
-  ringway vale add vale2 --module router --nic eth0 --nic eth1 --rpf6 strict
-  ringway vale add vale0:eth1                      # eth1 becomes a port
-  ringway vale add vale0:eth2 --host               # and eth2, with its host's stack as eth2^
-  ringway vale add vale0:veth7 --path xdp          # frames before the kernel makes buffers of them")]
+  ringway switch add vale0
+  ringway switch add vale-lab --rings 2 --slots 512 --ageing 1m --quota 1000
+  ringway switch add vale1 --module hub
+  ringway switch add vale3 --slots 64 --buffers 256  # small ports, for many of them
+  ringway switch add vale0:eth1                      # eth1 becomes a port
+  ringway switch add vale0:eth2 --host               # and eth2, with its host's stack as eth2^
+  ringway switch add vale0:veth7 --path xdp          # frames before the kernel makes buffers of them",
+    mut_args(only_for_switches)
+)]
 pub(super) struct Add {
     /// Its name: vale and up to 11 letters, digits, _ or -; or SWITCH:IF
+    #[arg(value_name = "SWITCH[:IF]")]
     switch: String,
 
     /// Slots of each ring of each port: a power of two, 64 to 4096
@@ -76,7 +67,7 @@ pub(super) struct Add {
     #[arg(long, default_value_t = SwitchSpec::default().quota)]
     quota: u32,
 
-    /// What decides where frames go: bridge (learns addresses), hub (all to all), router (the kernel's routes), or the file of a
+    /// What decides where frames go: bridge (learns addresses), hub (all to all), or the file of a
     /// module, a compiled eBPF object (docs/modules.md)
     #[arg(long, default_value = "bridge")]
     module: Decider,
@@ -85,8 +76,19 @@ pub(super) struct Add {
     #[arg(long)]
     host: bool,
 
+    /// A member of the router
+    #[arg(long = "nic", value_name = "IF")]
+    members: Vec<String>,
+
     #[command(flatten)]
     router: router::Options,
+}
+
+/// Hides the options of routers, which `--module router` still takes: `ringway router add` has them.
+fn only_for_switches(arg: Arg) -> Arg {
+    let shown = ["switch", "slots", "rings", "buffers", "ageing", "quota", "module", "host", "path"];
+    let hidden = !shown.contains(&arg.get_id().as_str());
+    arg.hide(hidden)
 }
 
 /// What decides where frames go.
@@ -114,10 +116,13 @@ impl Add {
                     "--slots, --rings, --buffers, --ageing, --quota and --host are for switches".into(),
                 ));
             }
-            return self.router.make(&self.switch, console);
+            return self.router.make(&self.switch, &self.members, console);
         }
-        if self.router != router::Options::default() {
-            return Err(Failure::Usage(format!("{} are for routers: add --module router", router::NAMES)));
+        if self.is_for_router() || self.router.names_path() {
+            return Err(Failure::Usage(format!(
+                "{} are for routers, --path is for SWITCH:IF: use `ringway router add` for a router",
+                router::NAMES
+            )));
         }
         if self.host {
             return Err(Failure::Usage(
@@ -147,6 +152,11 @@ impl Add {
         Ok(())
     }
 
+    /// Whether an option is given that only routers have.
+    fn is_for_router(&self) -> bool {
+        !self.members.is_empty() || self.router.is_for_router()
+    }
+
     fn spec(&self) -> SwitchSpec {
         SwitchSpec {
             slots: self.slots,
@@ -162,18 +172,13 @@ impl Add {
     }
 
     fn add_nic(&self, switch: &str, interface: &str, console: Console) -> Result<(), Failure> {
-        if self.spec() != SwitchSpec::default() || !self.router.is_path_alone() {
+        if self.spec() != SwitchSpec::default() || self.is_for_router() {
             return Err(Failure::Usage(
                 "options are for making a switch; SWITCH:IF takes --host and --path only".into(),
             ));
         }
         if is_router(switch) {
-            if self.router.path.is_some() {
-                return Err(Failure::Usage(
-                    "--path of a router is that of all its members: name it with --module router".into(),
-                ));
-            }
-            return router::join(switch, interface, self.host, console);
+            return self.add_member(switch, interface, console);
         }
         let open = Switch::open(switch)?;
         let options = NicOptions { host: self.host, path: self.router.nic_path() };
@@ -195,6 +200,22 @@ impl Add {
     }
 }
 
+impl Add {
+    /// The same with the name of a router, as `ringway vale` has it.
+    fn add_member(&self, router: &str, interface: &str, console: Console) -> Result<(), Failure> {
+        let refused = |what: &str| Err(Failure::Usage(what.into()));
+        if self.router.names_path() {
+            return refused(
+                "--path of a router is that of all its members: name it when you make the router",
+            );
+        }
+        if self.host {
+            return refused("--host is for switches: the host keeps its stack on members of a router");
+        }
+        join(router, interface, console)
+    }
+}
+
 /// What is to be said of a veth whose far end does not take what a switch sends, or may not.
 fn unsendable(is: &probe::Interface) -> Option<String> {
     let far = match &is.peer {
@@ -213,108 +234,4 @@ fn unsendable(is: &probe::Interface) -> Option<String> {
     Some(format!(
         "{what}; {when}frames to it are dropped as device_refused: `ethtool -K {far} gro on` where the far end is"
     ))
-}
-
-/// Remove a switch and its ports, or a router
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Nothing is removed while a process has a port of it open. `ringway vale port del` removes a single port. Of a router the process that \
-follows the kernel's tables is ended, and the kernel forwards all packets again; no route changes. What a command left that was killed \
-while it made or removed it goes too.
-
-Keys of --json: name, ports (how many it had).
-
-Example:
-  ringway vale del vale0")]
-pub(super) struct Del {
-    /// Name of the switch or router
-    switch: String,
-}
-
-impl Del {
-    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        if is_router(&self.switch) {
-            return router::remove(&self.switch, console);
-        }
-        let switch = match Switch::open(&self.switch) {
-            Err(e) if e.kind() == ErrorKind::NotFound && router::clear(&self.switch)? => {
-                let text = format!("{}: removed what was left of it", self.switch);
-                return Ok(console.result(&text, &json!({ "name": self.switch, "ports": 0 }))?);
-            }
-            switch => switch?,
-        };
-        let ports = switch.ports().len();
-        let stay = switch.nics_out_of_reach();
-        switch.delete()?;
-        let text = format!("{}: removed, with {}", self.switch, super::many(ports as u64, "port"));
-        console.result(&text, &json!({ "name": self.switch, "ports": ports }))?;
-        stay.iter().for_each(|nic| super::port::stays_promiscuous(&self.switch, nic));
-        Ok(())
-    }
-}
-
-/// Replace the programs of a switch by those of this version, while frames move
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-No frame is lost. A sender that gave up its right to open its port is refused at its next sync.
-
-Keys of --json: name, generation (of the new programs).
-
-Example:
-  ringway vale reload vale0")]
-pub(super) struct Reload {
-    /// Name of the switch
-    switch: String,
-}
-
-impl Reload {
-    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let generation = Switch::open(&self.switch)?.reload()?;
-        let text = format!("{}: runs programs of generation {generation}", self.switch);
-        console.result(&text, &json!({ "name": self.switch, "generation": generation }))?;
-        Ok(())
-    }
-}
-
-/// Time as a number with `ms`, `s`, `m` or `h`; without a unit it is in seconds.
-fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &text[digits.len()..] {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => f64::NAN,
-    };
-    let plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let seconds = digits.parse::<f64>().unwrap_or(f64::NAN) * unit;
-    match plain && (0.0..=MAX_SECONDS).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err("accepted: NUMBER[ms|s|m|h] up to 8760h, such as 300s or 5m".into()),
-    }
-}
-
-/// A year.
-const MAX_SECONDS: f64 = 8760.0 * 3600.0;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations() {
-        for (text, ms) in [
-            ("0", 0),
-            ("300s", 300_000),
-            ("300", 300_000),
-            ("32ms", 32),
-            ("1.5m", 90_000),
-            ("8760h", 31_536_000_000),
-        ] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for bad in ["", "s", "-1s", "1d", "1e3", "inf", "NaN", "8761h", "1 s", "+1", "1s1", "é"] {
-            assert!(duration(bad).is_err(), "{bad}");
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! `ringway vale fdb`: the forwarding table of a switch.
+//! `ringway switch fdb`: the forwarding table of a switch.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,6 +9,7 @@ use ringway::switch::{FdbEntry, Switch};
 use ringway_wire::MacAddr;
 use serde_json::{Value, json};
 
+use super::names::SwitchName;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,8 +18,8 @@ use crate::failure::Failure;
 pub(super) enum Command {
     #[command(alias = "show")]
     List(List),
-    #[command(alias = "add")]
-    Set(Set),
+    #[command(alias = "set")]
+    Add(Add),
     Blackhole(Blackhole),
     Del(Del),
     Flush(Flush),
@@ -28,7 +29,7 @@ impl Command {
     pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
         match self {
             Self::List(list) => list.run(console),
-            Self::Set(set) => set.run(console),
+            Self::Add(add) => add.run(console),
             Self::Blackhole(blackhole) => blackhole.run(console),
             Self::Del(del) => del.run(console),
             Self::Flush(flush) => flush.run(console),
@@ -36,35 +37,37 @@ impl Command {
     }
 }
 
+/// The address that a command is for.
+#[derive(Debug, clap::Args)]
+struct Address {
+    /// Address of a station, and its VLAN, 0 to 4095, if it is in one
+    #[arg(value_name = "MAC[@VLAN]")]
+    station: Station,
+}
+
 /// Show the addresses, by VLAN and address
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 An age is that of the last frame, to within a 32nd of the ageing of the switch.
 
-Keys of --json: switch, entries[] with mac, vlan (0 where ports take no notice of VLANs), port and number (null for a \
-blackhole), static (set by hand: it never ages), blackhole, age (seconds; null for static ones).
-
 Example:
-  ringway vale fdb list vale0")]
+  ringway switch fdb list vale0")]
 pub(super) struct List {
-    /// Name of the switch
-    switch: String,
+    #[command(flatten)]
+    of: SwitchName,
 }
 
 /// Put an address on a port for good
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of --json: switch, mac, vlan, port.
-
 Examples:
-  ringway vale fdb set vale0 02:00:00:00:00:01 p1
-  ringway vale fdb set vale0 02:00:00:00:00:01@20 p1     # in VLAN 20")]
-pub(super) struct Set {
-    /// Name of the switch
-    switch: String,
-    /// Address of a station, and its VLAN, 0 to 4095, if it is in one
-    #[arg(value_name = "MAC[@VLAN]")]
-    station: Station,
+  ringway switch fdb add vale0 02:00:00:00:00:01 p1
+  ringway switch fdb add vale0 02:00:00:00:00:01@20 p1     # in VLAN 20")]
+pub(super) struct Add {
+    #[command(flatten)]
+    of: SwitchName,
+    #[command(flatten)]
+    at: Address,
     /// Port of the switch
     port: String,
 }
@@ -74,96 +77,88 @@ pub(super) struct Set {
 #[command(after_help = "\
 They count as blackhole at their sender, also those for which the sender names a port in the flags of the slot (NS_PORT_SHIFT); \
 an address that is set on a port does not keep a sender from naming another one. Hubs have no table, and a module decides for \
-itself. ringway vale fdb del ends it.
-
-Keys of --json: switch, mac, vlan, port (null).
+itself. ringway switch fdb del ends it.
 
 Example:
-  ringway vale fdb blackhole vale0 02:00:00:00:00:66")]
+  ringway switch fdb blackhole vale0 02:00:00:00:00:66")]
 pub(super) struct Blackhole {
-    /// Name of the switch
-    switch: String,
-    /// Address of a station, and its VLAN if it is in one
-    #[arg(value_name = "MAC[@VLAN]")]
-    station: Station,
+    #[command(flatten)]
+    of: SwitchName,
+    #[command(flatten)]
+    at: Address,
 }
 
 /// Forget an address, learned or set by hand
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of --json: switch, mac, vlan.
-
 Example:
-  ringway vale fdb del vale0 02:00:00:00:00:66")]
+  ringway switch fdb del vale0 02:00:00:00:00:66")]
 pub(super) struct Del {
-    /// Name of the switch
-    switch: String,
-    /// Address of a station, and its VLAN if it is in one
-    #[arg(value_name = "MAC[@VLAN]")]
-    station: Station,
+    #[command(flatten)]
+    of: SwitchName,
+    #[command(flatten)]
+    at: Address,
 }
 
 /// Forget all addresses that were learned; those set by hand stay
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of --json: switch, flushed (how many).
-
 Example:
-  ringway vale fdb flush vale0")]
+  ringway switch fdb flush vale0")]
 pub(super) struct Flush {
-    /// Name of the switch
-    switch: String,
+    #[command(flatten)]
+    of: SwitchName,
 }
 
 impl List {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        let switch = Switch::open(&self.switch)?;
+        let switch = Switch::open(&self.of.switch)?;
         let names: HashMap<u32, String> = switch.ports().into_iter().map(|p| (p.number, p.name)).collect();
         let entries = switch.fdb();
         let text: Vec<String> = entries.iter().map(|e| line(e, &names)).collect();
         let text = if text.is_empty() { "no address is known".to_owned() } else { text.join("\n") };
         let entries: Vec<Value> = entries.iter().map(|e| object(e, &names)).collect();
-        console.result(&text, &json!({ "switch": self.switch, "entries": entries }))?;
+        console.result(&text, &json!({ "switch": self.of.switch, "entries": entries }))?;
         Ok(())
     }
 }
 
-impl Set {
+impl Add {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        put(&self.switch, self.station, Some(&self.port), console)
+        put(&self.of.switch, self.at.station, Some(&self.port), console)
     }
 }
 
 impl Blackhole {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        put(&self.switch, self.station, None, console)
+        put(&self.of.switch, self.at.station, None, console)
     }
 }
 
 impl Del {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        let Station { mac, vlan } = self.station;
-        if !Switch::open(&self.switch)?.fdb_del(mac, vlan) {
-            let (switch, station) = (&self.switch, self.station);
+        let Station { mac, vlan } = self.at.station;
+        if !Switch::open(&self.of.switch)?.fdb_del(mac, vlan) {
+            let (switch, station) = (&self.of.switch, self.at.station);
             let what =
-                format!("{switch}: {station} is not known; `ringway vale fdb list {switch}` shows what is");
+                format!("{switch}: {station} is not known; `ringway switch fdb list {switch}` shows what is");
             return Err(Failure::Other(what));
         }
-        let object = json!({ "switch": self.switch, "mac": mac.to_string(), "vlan": vlan });
-        console.result(&format!("{}: {} forgotten", self.switch, self.station), &object)?;
+        let object = json!({ "switch": self.of.switch, "mac": mac.to_string(), "vlan": vlan });
+        console.result(&format!("{}: {} forgotten", self.of.switch, self.at.station), &object)?;
         Ok(())
     }
 }
 
 impl Flush {
     fn run(&self, console: Console) -> Result<(), Failure> {
-        let flushed = Switch::open(&self.switch)?.fdb_flush();
+        let flushed = Switch::open(&self.of.switch)?.fdb_flush();
         let text = format!(
             "{}: {flushed} learned address{} forgotten",
-            self.switch,
+            self.of.switch,
             if flushed == 1 { "" } else { "es" }
         );
-        console.result(&text, &json!({ "switch": self.switch, "flushed": flushed }))?;
+        console.result(&text, &json!({ "switch": self.of.switch, "flushed": flushed }))?;
         Ok(())
     }
 }

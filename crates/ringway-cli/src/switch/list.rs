@@ -1,71 +1,50 @@
-//! `ringway vale list`.
+//! `ringway switch list`.
 
 use std::time::Duration;
 
 use ringway::switch::{Module, SwitchPortStats};
+use ringway_traffic::units::many;
 use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
-use super::port::{access_keys, rights};
-use super::{chosen, many};
+use super::access::{access_keys, rights};
+use super::names::{Chosen, Scope};
+use super::words::{bytes, seconds};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::router::add as router;
 use crate::router::describe;
-use crate::visible::no_switch;
+use crate::visible::nothing_there;
 
-/// Show switches and their ports, routers and their members
+/// Show switches and their ports
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Of each port: number, name, whether it stays or goes away with its last user, is an interface, the host's side of one or \
 an interface that was deleted meanwhile, who may open it, how many addresses the switch \
 learned of it, and the process that has it open.
 
-Keys of --json, which stay as they are; new ones may be added:
-  switches[]        by name
-    name, slots, rings, buffers (bytes of each), quota, module (bridge, hub, or the path of one of the user's)
-    ageing          seconds; 0: addresses are remembered for ever
-    memory          bytes of the kernel, of the switch and all its ports
-    ports[]         by number
-      number, name, addresses
-      ephemeral     whether it goes away with its last user
-      nic           index of the interface that it is, or null
-      host          whether it is the host's side of that interface
-      path          of an interface, how frames get in and out: xdp or tc
-      gone          whether that interface was deleted
-      owner, uid, group, gid, mode (octal, as text)
-      open, pid     whether a process has it open, and which;
-                    pid is null for one of another pid namespace
-  routers[]         by name
-    name, groups    (multipath groups that there is room for)
-    ready           whether members forward, rather than leave all to the kernel
-    fib_in_sync     whether the tables are known to be the kernel's
-    heartbeat_age   seconds since the process was heard; null: never
-    pid             process that follows the kernel's tables, or null
-    status          what that process says: routes, next_hops, pending, hindrance (what packets
-                    may not go around, so that the kernel forwards), events, syncs, overruns, repairs and more; or null
-    members[]       number, name, index, path (xdp or tc), gone (the interface was deleted), forwards4, forwards6, frames_in,
-                    counters (by name)
-
 Examples:
-  ringway vale list
-  ringway vale list vale0 --json | jq '.switches[0].ports[].name'")]
+  ringway switch list
+  ringway switch list vale0 --json | jq '.switches[0].ports[].name'")]
 pub(super) struct Args {
-    /// Only this switch or router
-    switch: Option<String>,
+    #[command(flatten)]
+    only: Chosen,
 }
 
 impl Args {
-    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
-        let routers = router::chosen(self.switch.as_deref())?;
-        let text = switches.iter().map(text_of).chain(routers.iter().map(router::list));
+    pub(super) fn run(&self, scope: Scope, console: Console) -> Result<(), Failure> {
+        let switches = self.only.switches(scope)?;
+        let routers = self.only.routers(scope)?;
+        let text = switches.iter().map(text_of).chain(routers.iter().map(describe::list));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { no_switch()? } else { text.join("\n") };
+        let kind = if scope == Scope::All { "switch or router" } else { "switch" };
+        let text = if text.is_empty() { nothing_there(kind)? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(describe::object).collect();
-        console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
-        Ok(())
+        let object = match scope {
+            Scope::Switches => json!({ "switches": objects }),
+            Scope::All => json!({ "switches": objects, "routers": routers }),
+        };
+        Ok(console.result(&text, &object)?)
     }
 }
 
@@ -146,14 +125,4 @@ fn port(p: &SwitchPortStats) -> Value {
         object[key] = value;
     }
     object
-}
-
-/// Seconds; ages are kept to the ns, in 32 steps.
-pub(super) fn seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1000.0).round() / 1000.0
-}
-
-/// Bytes in words.
-pub(super) fn bytes(n: usize) -> String {
-    format!("{:.1} MiB", n as f64 / f64::from(1 << 20))
 }

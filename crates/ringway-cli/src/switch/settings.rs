@@ -1,33 +1,13 @@
-//! `ringway vale port conf`: VLANs, isolation, storm limits, mirrors.
+//! VLANs, isolation, storm limits and mirrors of ports: options, words and keys.
 
-use ringway::switch::{Mirror, PortConf, StormLimits, Switch, VlanMode, VlanSet};
+use ringway::switch::{Mirror, PortConf, StormLimits, VlanMode, VlanSet};
 use serde_json::{Value, json};
 
-use super::PortOf;
-use crate::console::Console;
 use crate::failure::Failure;
 
-/// Show or change VLANs, isolation, storm limits and the mirror of a port
+/// VLANs, isolation, storm limits and the mirror of a port.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-What is not named stays as it is; without options the port is shown. Ports are transparent to VLANs unless told otherwise, and \
-then exchange frames with transparent ports only.
-
-Keys of --json: switch, port, vlan (mode, vid, allowed, native), isolated, storm (broadcast, multicast, unknown: frames a second, \
-null: no limit), mirror (to, rx, tx; null: none).
-
-Examples:
-  ringway vale port conf vale0:p1 --vlan access:10
-  ringway vale port conf vale0:up --vlan trunk:10-20,99 --native 99
-  ringway vale port conf vale0:p1 --isolated true --storm broadcast=1000,unknown=500
-  ringway vale port conf vale0:p1 --mirror monitor        # copies of both directions
-  ringway vale port conf vale0:p1 --mirror monitor:rx     # of what p1 receives; tx: of what it sends
-  ringway vale port conf vale0:p1 --vlan transparent --storm none --mirror none")]
-pub(super) struct Conf {
-    /// The port as SWITCH:PORT
-    #[arg(value_name = "SWITCH:PORT")]
-    port: PortOf,
-
+pub(super) struct Settings {
     /// transparent, access:VID, or trunk:VIDS such as trunk:10-20,30
     #[arg(long, value_parser = vlan)]
     vlan: Option<VlanMode>,
@@ -49,21 +29,18 @@ pub(super) struct Conf {
     mirror: Option<Copies>,
 }
 
-impl Conf {
-    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        let PortOf { switch: name, port } = &self.port;
-        let switch = Switch::open(name)?;
-        let was = switch.conf(port)?;
-        let conf = self.changed(&was)?;
-        if conf != was {
-            switch.set_conf(port, &conf)?;
-        }
-        let conf = switch.conf(port)?; // a native VLAN is in the set of a trunk
-        console.result(&format!("{name}:{port}: {}", describe(&conf)), &object(name, port, &conf))?;
-        Ok(())
+impl Settings {
+    /// Whether one of them is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.vlan.is_some()
+            || self.native.is_some()
+            || self.isolated.is_some()
+            || self.storm.is_some()
+            || self.mirror.is_some()
     }
 
-    fn changed(&self, was: &PortConf) -> Result<PortConf, Failure> {
+    /// What the settings become.
+    pub(super) fn changed(&self, was: &PortConf) -> Result<PortConf, Failure> {
         let mut conf = was.clone();
         if let Some(vlan) = &self.vlan {
             conf.vlan = vlan.clone();
@@ -144,7 +121,8 @@ fn mirror(text: &str) -> Result<Copies, String> {
     Ok(Copies(Some(Mirror { to: to.to_owned(), rx, tx })))
 }
 
-fn describe(conf: &PortConf) -> String {
+/// All of them in words.
+pub(super) fn describe(conf: &PortConf) -> String {
     let vlan = match &conf.vlan {
         VlanMode::Access(vid) => format!("access to VLAN {vid}"),
         VlanMode::Trunk { allowed, native: Some(vid) } => format!("trunk of VLANs {allowed}, native {vid}"),
@@ -172,23 +150,22 @@ fn describe(conf: &PortConf) -> String {
     text.join(", ")
 }
 
-fn object(switch: &str, port: &str, conf: &PortConf) -> Value {
-    let vlan = match &conf.vlan {
-        VlanMode::Access(vid) => json!({ "mode": "access", "vid": vid, "allowed": null, "native": null }),
-        VlanMode::Trunk { allowed, native } => {
-            json!({ "mode": "trunk", "vid": null, "allowed": allowed.to_string(), "native": native })
-        }
-        _ => json!({ "mode": "transparent", "vid": null, "allowed": null, "native": null }),
+/// Adds them to an object.
+pub(super) fn add_keys(object: &mut Value, conf: &PortConf) {
+    let (mode, vid, allowed, native) = match &conf.vlan {
+        VlanMode::Access(vid) => ("access", Some(*vid), None, None),
+        VlanMode::Trunk { allowed, native } => ("trunk", None, Some(allowed.to_string()), *native),
+        _ => ("transparent", None, None, None),
     };
     let s = &conf.storm;
-    json!({
-        "switch": switch,
-        "port": port,
-        "vlan": vlan,
-        "isolated": conf.isolated,
-        "storm": { "broadcast": s.broadcast, "multicast": s.multicast, "unknown": s.unknown },
-        "mirror": conf.mirror.as_ref().map(|m| json!({ "to": m.to, "rx": m.rx, "tx": m.tx })),
-    })
+    for (key, value) in [
+        ("vlan", json!({ "mode": mode, "vid": vid, "allowed": allowed, "native": native })),
+        ("isolated", json!(conf.isolated)),
+        ("storm", json!({ "broadcast": s.broadcast, "multicast": s.multicast, "unknown": s.unknown })),
+        ("mirror", json!(conf.mirror.as_ref().map(|m| json!({ "to": m.to, "rx": m.rx, "tx": m.tx })))),
+    ] {
+        object[key] = value;
+    }
 }
 
 #[cfg(test)]

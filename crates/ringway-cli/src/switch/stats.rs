@@ -1,19 +1,19 @@
-//! `ringway vale stats`.
+//! `ringway switch stats`.
 
 use ringway::PortCounters;
 use ringway::switch::{SwitchPortStats, SwitchSum};
 use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
-use super::chosen;
+use super::names::{Chosen, Scope};
 use crate::console::Console;
+use crate::counters;
 use crate::failure::Failure;
-use crate::router::add as router;
+use crate::options::{Every, Verbose};
 use crate::router::describe;
-use crate::visible::no_switch;
-use crate::{counters, link, stop};
+use crate::visible::nothing_there;
 
-/// Show what ports of switches sent and received, and what became of packets to routers
+/// Show what ports of switches sent and received
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Counters are kept by the kernel, from when a port was made; no process needs to have it open. Of each port:
@@ -26,50 +26,45 @@ Counters are kept by the kernel, from when a port was made; no process needs to 
 Of the switch: sums over all ports that it has and had. At rest in = out + dropped of both directions, and the copies that \
 senders counted are those that receivers were offered. ringway stats --check tells whether that holds.
 
-Keys of --json, which stay as they are; new ones may be added:
-  switches[]                 by name
-    name
-    ports[]                  by number
-      number, name, addresses, copies, unlearned, waiting
-      rx, tx                 as in ringway stats --help
-    totals                   rx and tx with frames_in, frames_out, dropped; copies
-                             (ports that went away are in these sums, not in ports[])
-  routers[]                  as in ringway vale list --help
-
 For a live view of open ports see also ringway top.
 
 Examples:
-  ringway vale stats
-  ringway vale stats vale0 -w 1     # every second
-  ringway vale stats vale0 --json | jq '.switches[0].ports[] | {name, waiting}'")]
+  ringway switch stats
+  ringway switch stats vale0 -w 1     # every second
+  ringway switch stats vale0 --json | jq '.switches[0].ports[] | {name, waiting}'")]
 pub(super) struct Args {
-    /// Only this switch or router
-    switch: Option<String>,
+    #[command(flatten)]
+    only: Chosen,
 
-    /// Print again every SECONDS, until Ctrl-C
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
-    watch: Option<f64>,
+    #[command(flatten)]
+    watch: Every,
 
-    /// Say what to do about each kind of drop
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 impl Args {
-    pub(super) fn run(&self, console: Console) -> Result<(), Failure> {
-        stop::repeat(self.watch, console, || self.show(console))
+    pub(super) fn run(&self, scope: Scope, console: Console) -> Result<(), Failure> {
+        self.watch.repeat(console, || self.show(scope, console))
     }
 
-    fn show(&self, console: Console) -> Result<(), Failure> {
-        let switches: Vec<Reading> = chosen(self.switch.as_deref())?.iter().map(Reading::of).collect();
-        let routers = router::chosen(self.switch.as_deref())?;
-        let text = switches.iter().map(|s| text_of(s, self.verbose)).chain(routers.iter().map(router::stats));
+    fn show(&self, scope: Scope, console: Console) -> Result<(), Failure> {
+        let switches = self.only.switches(scope)?;
+        let routers = self.only.routers(scope)?;
+        let text = switches
+            .iter()
+            .map(|s| text_of(s, self.verbose.verbose))
+            .chain(routers.iter().map(describe::stats));
         let text: Vec<String> = text.collect();
-        let text = if text.is_empty() { no_switch()? } else { text.join("\n") };
+        let kind = if scope == Scope::All { "switch or router" } else { "switch" };
+        let text = if text.is_empty() { nothing_there(kind)? } else { text.join("\n") };
         let objects: Vec<Value> = switches.iter().map(object).collect();
         let routers: Vec<Value> = routers.iter().map(describe::object).collect();
-        console.result(&text, &json!({ "switches": objects, "routers": routers }))?;
-        Ok(())
+        let object = match scope {
+            Scope::Switches => json!({ "switches": objects }),
+            Scope::All => json!({ "switches": objects, "routers": routers }),
+        };
+        Ok(console.result(&text, &object)?)
     }
 }
 

@@ -33,7 +33,7 @@ impl Files {
     /// [`ErrorKind::BadName`] for what is no name of a router, and could lead elsewhere; [`ErrorKind::Denied`] for users that have no place
     /// for such files.
     pub fn of(name: &str) -> Result<Self> {
-        ringway::switch::check_name(name)?;
+        ringway::switch::check_router_name(name)?;
         let dir = ringway::run_directory().ok_or_else(|| {
             Error::new(ErrorKind::Denied, name, "routers are made and asked by root").cure("run as root")
         })?;

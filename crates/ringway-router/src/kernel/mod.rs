@@ -114,7 +114,7 @@ pub struct Health {
 /// Names of the routers that exist.
 ///
 /// ```
-/// assert!(ringway_router::kernel::routers().iter().all(|name| name.starts_with("vale")));
+/// assert!(ringway_router::kernel::routers().iter().all(|name| ringway::switch::check_router_name(name).is_ok()));
 /// ```
 #[must_use]
 pub fn routers() -> Vec<String> {

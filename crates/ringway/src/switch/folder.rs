@@ -38,7 +38,7 @@ impl Folder {
     /// Those of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
     /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
     pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        super::name::check_name(name)?;
+        super::name::check_router_name(name)?;
         let root = pins::make_root()?;
         let _alone = lock_root(&root, name)?;
         let dir = pins::make_whole(&root, name, |making| {

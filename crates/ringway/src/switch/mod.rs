@@ -53,7 +53,7 @@ pub(crate) use find::{find, read_shape};
 pub use folder::{Folder, FolderLock};
 pub use handle::{Switch, switches};
 pub use module::Module;
-pub use name::check_name;
+pub use name::{check_name, check_router_name};
 pub use nic::{NicOptions, NicPath};
 pub use pins::{check_root, check_visible, clear, is_router, root, routers, set_root};
 pub use port::SwitchPort;

@@ -29,10 +29,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::name::check_name;
+use super::name::check_router_name;
 use super::trust;
 use crate::error::{Error, ErrorKind, Result};
-use crate::port::name::is_switch;
+use crate::port::name::{is_router as is_router_name, is_switch};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::{bpffs, dirs, is_root};
 
@@ -307,7 +307,7 @@ pub(super) fn discard(dir: &Path) -> io::Result<()> {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn clear(name: &str) -> Result<bool> {
-    check_name(name)?;
+    check_router_name(name)?;
     check_root()?;
     let (root, left) = (root(), root().join(format!("~{name}")));
     if !left.exists() {
@@ -350,12 +350,12 @@ const ROUTER: &str = "router";
 /// Whether there is a router of that name.
 #[must_use]
 pub fn is_router(name: &str) -> bool {
-    is_switch(name) && switch(name).join(ROUTER).exists()
+    is_router_name(name) && switch(name).join(ROUTER).exists()
 }
 
 /// Names of the switches that exist.
 pub(crate) fn switches() -> Vec<String> {
-    names(|name| !is_router(name))
+    names(|name| is_switch(name) && !is_router(name))
 }
 
 /// Names of the routers that exist (crate `ringway-router`).
@@ -374,7 +374,7 @@ fn names(wanted: impl Fn(&str) -> bool) -> Vec<String> {
     }
     let entries = fs::read_dir(root()).map(|d| d.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let names = entries.into_iter().filter_map(|e| e.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|n| is_switch(n) && wanted(n)).collect();
+    let mut names: Vec<String> = names.filter(|n| wanted(n)).collect();
     names.sort();
     names
 }
