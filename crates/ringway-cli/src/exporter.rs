@@ -6,9 +6,11 @@ use std::net::{SocketAddr, TcpListener};
 use ringway::open_ports;
 use ringway_watch::exporter::Server;
 use ringway_watch::{metrics, routers, switches};
+use serde_json::json;
 
-use crate::console::{Console, note};
+use crate::console::note;
 use crate::failure::Failure;
+use crate::options::Json;
 use crate::stop;
 
 /// Serve the counters of open ports as OpenMetrics, by HTTP
@@ -18,12 +20,15 @@ pub(crate) struct Args {
     /// Address and port to listen on; port 0 takes a free one
     #[arg(short, long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9788", value_parser = address)]
     listen: SocketAddr,
+
+    #[command(flatten)]
+    json: Json,
 }
 
 const EXAMPLES: &str = "\
-GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; root sees those of root,
-and switches.
-There is no authentication and no encryption: who reaches the address reads names of ports and interfaces, and counters.
+GET /metrics answers with what ringway stats --openmetrics prints: the ports that you may see; for root its ports, switches
+and routers. There is no authentication and no encryption: everybody who reaches the address reads names of ports and
+interfaces, and counters.
 Ctrl-C or SIGTERM ends it.
 
 Examples:
@@ -42,7 +47,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "ringway: {address} is not loopback: everybody who reaches it reads the counters, there is no authentication"
         ));
     }
-    Console { json: false }.line(&format!("listening on http://{address}/metrics"))?;
+    let url = format!("http://{address}/metrics");
+    let object = json!({ "command": "exporter", "url": url });
+    args.json.console().result(&format!("listening on {url}"), &object)?;
     let page = || metrics::page(&open_ports(), &switches::readable(), &routers::readable());
     let failed = |e| Failure::Other(format!("{address}: {e}; start the exporter again"));
     Server::new(listener, page).and_then(|mut server| server.serve(|| signals.stopped())).map_err(failed)

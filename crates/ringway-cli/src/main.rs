@@ -48,7 +48,7 @@ struct Cli {
     command: Command,
 
     /// Work in this network namespace: a name of `ip netns`, a process in it, or its file, as /proc/PID/ns/net
-    #[arg(long, global = true, value_name = "NAME|PID|PATH")]
+    #[arg(long, global = true, display_order = 901, value_name = "NAME|PID|PATH")]
     netns: Option<String>,
 }
 

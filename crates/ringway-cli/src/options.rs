@@ -28,7 +28,7 @@ impl Json {
 
 /// An option of a command and of all commands below it.
 pub(crate) fn global(arg: Arg) -> Arg {
-    arg.global(true)
+    arg.global(true).display_order(900)
 }
 
 /// Where switches and routers are.

@@ -19,7 +19,7 @@ pub(super) struct AccessOptions {
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Option<u32>,
 
-    /// Who may open it: 600 its owner, 660 its group too, 666 everybody; with --group 660 is the default
+    /// Who may open it: 600 its owner, 660 its group too, 666 everybody; 660 where --group is named without a mode
     #[arg(long, value_parser = mode)]
     mode: Option<u32>,
 }
