@@ -52,8 +52,17 @@ fn many_options_have_headings() {
 #[test]
 fn help_fits_the_terminal() {
     let names = "pkt-gen bridge capture run vale route stats exporter top bench fib rfc2544 demo doctor";
-    let below =
-        ["", "vale add", "route run", "route show", "bench l3", "fib load", "rfc2544 switch", "rfc2544 diff"];
+    let below = [
+        "",
+        "switch add",
+        "router add",
+        "router run",
+        "router show",
+        "bench l3",
+        "fib load",
+        "rfc2544 switch",
+        "rfc2544 diff",
+    ];
     for words in names.split(' ').chain(below) {
         for columns in [80, 120] {
             let mut help = command(&words.split_whitespace().chain(["--help"]).collect::<Vec<_>>());

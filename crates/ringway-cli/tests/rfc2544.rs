@@ -315,7 +315,7 @@ fn modifiers_have_results_of_their_own() {
     let log = fs::read_to_string(file("commands")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     // The probe runs no commands; a trial that was repeated has an update of its own.
-    assert!(lines.starts_with(&["route", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
+    assert!(lines.starts_with(&["router", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
 }
 
 /// Ringway's own router in this process: exact in virtual time, with its own speed in real time.
@@ -357,7 +357,7 @@ fn a_router_of_ringway_in_this_process() {
 #[test]
 fn a_switch_of_ringway_in_virtual_time() {
     let Some(room) = support::room::Room::new() else { return };
-    assert_eq!(room.run(&["vale", "add", "vale0"]).code, Some(0));
+    assert_eq!(room.run(&["switch", "add", "vale0"]).code, Some(0));
     let words = "--virtual-time --tx vale0:p1 --rx vale0:p2 --link 1G --sizes 64,1518 --test burst,throughput --seconds 0.02 \
                  --burst-seconds 0.02 --flows 100";
     let report = room.json(&args(words));

@@ -63,7 +63,7 @@ fn routes_until_interrupted_and_leaves_nothing() {
         (RawSender::open(&lab, "a1").unwrap(), RawReceiver::open(&lab, "b1").unwrap());
     let router = spawn(&mut inside(
         &lab,
-        &["route", "run", "-p", "a0", "-p", "b0=ebpf:b0,ebpf:b0^", "-w", "1", "--json"],
+        &["router", "run", "-p", "a0", "-p", "b0=ebpf:b0,ebpf:b0^", "-w", "1", "--json"],
     ));
     let end = Instant::now() + support::LIMIT;
     let is_there = || {
@@ -87,7 +87,7 @@ fn routes_until_interrupted_and_leaves_nothing() {
     let result = router.interrupt().json();
     assert_eq!(
         (&result["command"], &result["trouble"], &result["pending"]),
-        (&"route run".into(), &().into(), &0.into())
+        (&"router run".into(), &().into(), &0.into())
     );
     let a0 = &result["interfaces"][0];
     assert_eq!(
@@ -107,9 +107,9 @@ fn routes_until_interrupted_and_leaves_nothing() {
 #[test]
 fn refusals_are_one_line() {
     for (args, code, says) in [
-        (&["route", "run"][..], 2, "--port"),
-        (&["route", "run", "-p", "eth0=pipe:"], 2, "pipe:"),
-        (&["route", "run", "-p", "absent"], 1, "absent: there is no such interface"),
+        (&["router", "run"][..], 2, "--port"),
+        (&["router", "run", "-p", "eth0=pipe:"], 2, "pipe:"),
+        (&["router", "run", "-p", "absent"], 1, "absent: there is no such interface"),
     ] {
         let ended = run(args);
         assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -128,7 +128,7 @@ fn a_driver_that_refuses_programs_is_refused_at_once() {
     lab.ip("link add b0 numrxqueues 1 numtxqueues 1 type veth peer name b1 numrxqueues 2 numtxqueues 2")
         .unwrap();
     lab.ip("link set b0 up").unwrap();
-    for args in [&["route", "run", "-p", "b0"][..], &["bridge", "-i", "b0", "-i", "b0^"]] {
+    for args in [&["router", "run", "-p", "b0"][..], &["bridge", "-i", "b0", "-i", "b0^"]] {
         let ended = inside(&lab, args).output().unwrap();
         let says = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{args:?}: {says}");

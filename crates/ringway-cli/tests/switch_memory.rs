@@ -1,4 +1,4 @@
-//! What the kernel takes for ports of a switch is what `ringway vale add` says. Needs root and control groups for memory; says so and
+//! What the kernel takes for ports of a switch is what `ringway switch add` says. Needs root and control groups for memory; says so and
 //! passes without.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -64,26 +64,26 @@ fn a_port_takes_what_is_said() {
     let Some(room) = Room::new() else { return };
     let Some(group) = Group::new() else { return };
     for (name, sizes) in [("vale1", &["--slots", "64", "--buffers", "256"][..]), ("vale2", &[])] {
-        let made = room.json(&[&["vale", "add", name], sizes].concat());
+        let made = room.json(&[&["switch", "add", name], sizes].concat());
         let said = made["port_memory"].as_u64().unwrap();
         let before = group.bytes();
         let ports: Vec<String> = (0..PORTS).map(|n| format!("{name}:p{n}")).collect();
         let add: Vec<&str> =
-            ["vale", "port", "add"].into_iter().chain(ports.iter().map(|p| &p[..])).collect();
+            ["switch", "port", "add"].into_iter().chain(ports.iter().map(|p| &p[..])).collect();
         group.run(&room.command(&add));
         // What the verifier used goes later than the command.
         let taken = || group.bytes().saturating_sub(before) / PORTS;
         room.until(|| taken() < said + said / 8);
         assert!(taken() > said * 3 / 4, "{name}: {} a port, {said} were said", taken());
         assert_eq!(memory(&room.switch(name)), memory(&made) + PORTS * said);
-        assert!(room.run(&["vale", "del", name]).code == Some(0));
+        assert!(room.run(&["switch", "del", name]).code == Some(0));
     }
 }
 
 #[test]
 fn as_many_small_ports_as_a_switch_has_fit_into_100_mib() {
     let Some(room) = Room::new() else { return };
-    let made = room.json(&["vale", "add", "vale0", "--slots", "64", "--buffers", "256"]);
+    let made = room.json(&["switch", "add", "vale0", "--slots", "64", "--buffers", "256"]);
     let all = memory(&made) + 254 * made["port_memory"].as_u64().unwrap();
     assert!(all < 100 << 20, "{all} bytes");
 }

@@ -14,7 +14,7 @@ use support::spawn;
 fn that_there_is_none_is_said_where_it_can_be_known() {
     let Some(room) = Room::new() else { return };
     let other = format!("{}/other", room.mount_bpf("other", 0o755));
-    for words in ["vale list", "vale list --json", "vale stats", "route show"] {
+    for words in ["switch list", "switch list --json", "vale stats", "router list", "router show"] {
         let words: Vec<&str> = words.split(' ').collect();
         for (dir, said) in [
             ("/etc/passwd", "/etc/passwd: listing the directory of switches failed: Not a directory"),
@@ -28,7 +28,7 @@ fn that_there_is_none_is_said_where_it_can_be_known() {
             assert!(ended.error(1).contains(said), "{words:?}: {ended:?}");
         }
     }
-    let ended = room.run(&["vale", "list", "--bpffs", &other]);
+    let ended = room.run(&["switch", "list", "--bpffs", &other]);
     assert_eq!((ended.code, ended.stdout), (Some(0), format!("there is no switch or router in {other}\n")));
     for args in [&["stats"][..], &["stats", "--check"], &["top", "--once"]] {
         let ended = room.as_nobody(args);
@@ -47,12 +47,12 @@ fn that_there_is_none_is_said_where_it_can_be_known() {
 fn no_switch_is_made_where_nobody_else_sees_it() {
     let Some(_room) = Room::new() else { return };
     for (args, words) in [
-        (&["vale", "add", "valehidden"][..], "mount namespace"),
-        (&["vale", "add", "valehidden:eth0"], "no such switch"),
-        (&["vale", "list"], "mount namespace"),
-        (&["vale", "list", "--json"], "mount namespace"),
-        (&["vale", "stats"], "mount namespace"),
-        (&["route", "show"], "mount namespace"),
+        (&["switch", "add", "valehidden"][..], "mount namespace"),
+        (&["switch", "add", "valehidden:eth0"], "no such switch"),
+        (&["switch", "list"], "mount namespace"),
+        (&["switch", "list", "--json"], "mount namespace"),
+        (&["switch", "stats"], "mount namespace"),
+        (&["router", "show"], "mount namespace"),
     ] {
         let hidden = Command::new("unshare")
             .args(["--mount", "sh", "-c", "umount -l /sys/fs/bpf 2>/dev/null; exec \"$@\"", "sh"])
@@ -111,20 +111,20 @@ fn run(program: &str, args: &[&str]) {
 fn an_interface_of_another_namespace_is_found() {
     let Some(room) = Room::new() else { return };
     let container = Container::new();
-    room.json(&["vale", "add", "vale0"]);
+    room.json(&["switch", "add", "vale0"]);
     for namespace in [container.name.clone(), container.pid(), format!("/proc/{}/ns/net", container.pid())] {
-        let added = room.run(&["vale", "add", "vale0:a0", "--netns", &namespace]);
+        let added = room.run(&["switch", "add", "vale0:a0", "--netns", &namespace]);
         assert_eq!(added.code, Some(0), "{added:?}");
         assert_eq!(room.switch("vale0")["ports"][0]["name"], "a0");
-        assert_eq!(room.run(&["vale", "port", "del", "vale0:a0"]).code, Some(0));
+        assert_eq!(room.run(&["switch", "port", "del", "vale0:a0"]).code, Some(0));
     }
     let sent = room.run(&["--netns", &container.name, "pkt-gen", "-i", "packet:a0", "-f", "tx", "-n", "10"]);
     assert!(sent.stdout.contains("10 packets"), "{sent:?}");
-    let none = room.run(&["vale", "list", "--netns", "no-such"]);
+    let none = room.run(&["switch", "list", "--netns", "no-such"]);
     assert!(none.error(1).contains("namespace no-such: there is none; `ip netns list`"), "{none:?}");
-    let other = room.run(&["vale", "list", "--netns", "/dev/null"]);
+    let other = room.run(&["switch", "list", "--netns", "/dev/null"]);
     assert!(other.error(1).contains("stands for something else; name one as /proc/PID/ns/net"), "{other:?}");
-    room.json(&["vale", "del", "vale0"]);
+    room.json(&["switch", "del", "vale0"]);
 }
 
 /// Runs `ringway` on the system's own switches.
@@ -139,7 +139,7 @@ struct Public(String);
 
 impl Drop for Public {
     fn drop(&mut self) {
-        let _ = Command::new(env!("CARGO_BIN_EXE_ringway")).args(["vale", "del", &self.0]).output();
+        let _ = Command::new(env!("CARGO_BIN_EXE_ringway")).args(["switch", "del", &self.0]).output();
     }
 }
 
@@ -156,12 +156,12 @@ fn an_interface_outlives_the_mounts_of_its_command() {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         mounts.contains(&format!("/ringway/{}/port/a0/keep ", switch.0))
     };
-    ringway(&[], &["vale", "add", &switch.0]);
+    ringway(&[], &["switch", "add", &switch.0]);
     let port = format!("{}:a0", switch.0);
     for _ in 0..2 {
-        ringway(&["unshare", "--mount"], &["vale", "add", &port, "--netns", &container.name]);
+        ringway(&["unshare", "--mount"], &["switch", "add", &port, "--netns", &container.name]);
         assert!(kept(), "{port}");
-        ringway(&["unshare", "--mount"], &["vale", "port", "del", &port]);
+        ringway(&["unshare", "--mount"], &["switch", "port", "del", &port]);
         assert!(!kept(), "{port}");
     }
 }
@@ -171,13 +171,13 @@ fn switches_of_other_directories_are_apart() {
     let Some(room) = Room::new() else { return };
     let closed = room.mount_bpf("closed", 0o700);
     let there = format!("{closed}/switches");
-    assert_eq!(room.run(&["vale", "add", "vale0", "--bpffs", &there]).code, Some(0));
+    assert_eq!(room.run(&["switch", "add", "vale0", "--bpffs", &there]).code, Some(0));
     assert!(fs::exists(format!("{there}/vale0")).unwrap());
-    assert_eq!(room.json(&["vale", "list"]), json!({ "switches": [], "routers": [] }));
-    assert_eq!(room.json(&["vale", "list", "--bpffs", &there])["switches"][0]["name"], "vale0");
+    assert_eq!(room.json(&["switch", "list"]), json!({ "switches": [], "routers": [] }));
+    assert_eq!(room.json(&["switch", "list", "--bpffs", &there])["switches"][0]["name"], "vale0");
 
     // Another user can't get there, which is said with the cure; the cure cures.
-    let add = ["vale", "--bpffs", &there, "port", "add", "vale0:p1", "--owner", "nobody"];
+    let add = ["switch", "--bpffs", &there, "port", "add", "vale0:p1", "--owner", "nobody"];
     let warned = room.run(&add);
     assert_eq!((warned.code, warned.stderr.lines().count()), (Some(0), 1), "{warned:?}");
     let says = format!(
@@ -189,6 +189,6 @@ fn switches_of_other_directories_are_apart() {
     assert_eq!(spawn(&mut open).end().code, Some(1));
     fs::set_permissions(&closed, std::os::unix::fs::PermissionsExt::from_mode(0o701)).unwrap();
     assert_eq!(spawn(&mut open).end().code, Some(0));
-    let set = ["vale", "--bpffs", &there, "port", "set", "vale0:p1", "--owner", "nobody"];
+    let set = ["switch", "--bpffs", &there, "port", "set", "vale0:p1", "--owner", "nobody"];
     assert_eq!(room.run(&set).stderr, "");
 }

@@ -36,7 +36,18 @@ fn fault(&(words, code, phrase): &Row<'_>) -> Option<String> {
 
 #[test]
 fn groups_of_commands_show_their_help() {
-    for words in [&[][..], &["vale"], &["vale", "port"], &["vale", "fdb"], &["route"], &["bench"], &["fib"]] {
+    for words in [
+        &[][..],
+        &["switch"],
+        &["switch", "port"],
+        &["switch", "fdb"],
+        &["router"],
+        &["router", "port"],
+        &["vale"],
+        &["route"],
+        &["bench"],
+        &["fib"],
+    ] {
         let ended = run(words);
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{words:?}");
         assert!(ended.stderr.contains("Usage: ringway"), "{words:?}: {}", ended.stderr);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::bed::{B4, B6, Bed, SHORT, Source};
+use crate::support::schema::Schema;
 use crate::support::{LIMIT, openmetrics, spawn};
 
 const GAP: Duration = Duration::from_millis(1);
@@ -27,7 +28,7 @@ fn a_router_of_the_kernel_becomes_fast_and_is_given_back() {
         router["fib_in_sync"] == true && router["ready"] == true
     });
 
-    let removed = bed.room.json(&["vale", "del", "vale0"]);
+    let removed = bed.room.json(&["router", "del", "vale0"]);
     assert_eq!(removed["ports"], 2);
     assert!(!bed.has_program("ra") && !bed.has_program("rb"));
     let left: Vec<_> =
@@ -43,17 +44,17 @@ fn routes_are_shown_and_explained() {
     bed.ip("route add 192.0.2.0/24 nexthop via 10.0.2.2 nexthop via 10.0.1.2 weight 3
         route add blackhole 198.51.100.0/24\nroute add unreachable 2001:db8::/32");
     let room = &bed.room;
-    assert_eq!(room.json(&["route", "sync"])["fib_in_sync"], true);
+    assert_eq!(room.json(&["router", "sync"])["fib_in_sync"], true);
 
-    let shown = room.run(&["route", "show"]).stdout;
+    let shown = room.run(&["router", "show"]).stdout;
     for line in ["198.51.100.0/24 blackhole\n", "2001:db8::/32 unreachable\n", "10.0.1.1/32 local\n"] {
         assert!(shown.contains(line), "{line}: {shown}");
     }
     assert!(shown.contains("10.0.2.2/32 via 10.0.2.2 dev rb lladdr "), "{shown}");
     assert!(shown.contains("\tnexthop via 10.0.1.2 dev ra lladdr "), "{shown}");
-    let within = room.run(&["route", "show", "198.51.0.0/16", "-r", "vale0"]).stdout;
+    let within = room.run(&["router", "show", "198.51.0.0/16", "-r", "vale0"]).stdout;
     assert_eq!(within, "198.51.100.0/24 blackhole\n");
-    let json = room.run(&["route", "show", "--json", "192.0.2.0/24"]).stdout;
+    let json = room.run(&["router", "show", "--json", "192.0.2.0/24"]).stdout;
     let route: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&route["kind"], route["group"].as_array().unwrap().len()), (&"group".into(), 2));
 
@@ -70,7 +71,7 @@ fn routes_are_shown_and_explained() {
         ("10.0.2.2 from 127.0.0.1", ("drop", "martian_source", 8)),
         ("224.0.0.1", ("host", "local", 10)),
     ] {
-        let words: Vec<_> = ["route", "get"].into_iter().chain(question.split(' ')).collect();
+        let words: Vec<_> = ["router", "get"].into_iter().chain(question.split(' ')).collect();
         let said = room.json(&words);
         let said = (
             said["verdict"].as_str().unwrap(),
@@ -79,27 +80,27 @@ fn routes_are_shown_and_explained() {
         );
         assert_eq!(said, answer, "{question}");
     }
-    let text = room.run(&["route", "get", "192.0.2.7"]).stdout;
+    let text = room.run(&["router", "get", "192.0.2.7"]).stdout;
     assert!(text.contains("  a member; `from ADDRESS` tells which for a flow, of\n"), "{text}");
-    let text = room.run(&["route", "get", "192.0.2.7", "from", "10.0.1.2"]).stdout;
+    let text = room.run(&["router", "get", "192.0.2.7", "from", "10.0.1.2"]).stdout;
     assert!(text.contains("the member for this flow, of\n"), "{text}");
     for (what, code, says) in [
-        ("10.0.2.9", 1, "there is no route within 10.0.2.9/32; `ringway route get 10.0.2.9`"),
+        ("10.0.2.9", 1, "there is no route within 10.0.2.9/32; `ringway router get 10.0.2.9`"),
         ("10.0.2.1/24", 2, "did you mean 10.0.2.0/24?"),
         ("foo", 2, "foo: no prefix"),
     ] {
-        let said = room.run(&["route", "show", what]);
+        let said = room.run(&["router", "show", what]);
         assert!(said.error(code).contains(says), "{what}: {said:?}");
     }
-    assert!(room.run(&["route", "show", "192.0.2.0/24"]).stdout.starts_with("192.0.2.0/24\n\tnexthop via "));
+    assert!(room.run(&["router", "show", "192.0.2.0/24"]).stdout.starts_with("192.0.2.0/24\n\tnexthop via "));
     for command in ["show", "sync", "stats"] {
-        let absent = room.run(&["route", command, "-r", "valeno"]);
+        let absent = room.run(&["router", command, "-r", "valeno"]);
         assert!(
             absent.error(1).starts_with("ringway: valeno: there is no such switch or router"),
             "{absent:?}"
         );
     }
-    let wrong = room.run(&["route", "get", "10.0.2.2", "iif", "lo"]);
+    let wrong = room.run(&["router", "get", "10.0.2.2", "iif", "lo"]);
     assert!(wrong.error(1).starts_with("ringway: vale0: lo is no member"), "{wrong:?}");
 }
 
@@ -108,7 +109,7 @@ fn counters_are_shown_everywhere() {
     let Some(bed) = Bed::new() else { return };
     bed.make("vale0");
     bed.ip("route add blackhole 198.51.100.0/24");
-    assert_eq!(bed.room.json(&["route", "sync"])["fib_in_sync"], true);
+    assert_eq!(bed.room.json(&["router", "sync"])["fib_in_sync"], true);
     let dropped = Source::open(&bed.a, "198.51.100.1");
     bed.room.until(|| {
         // those that the kernel dropped meanwhile are sent again
@@ -120,16 +121,16 @@ fn counters_are_shown_everywhere() {
     });
     bed.forwards("vale0", B4, 100, GAP);
     let room = &bed.room;
-    let stats = room.json(&["route", "stats"]);
+    let stats = room.json(&["router", "stats"]);
     assert_eq!(stats["reasons"]["blackhole"], 10, "{stats}");
     let hops = stats["next_hops"].as_array().unwrap();
     let to_b = hops.iter().find(|h| h["via"] == B4).unwrap();
     assert!(to_b["packets"].as_u64() >= Some(100) && to_b["bytes"].as_u64() >= Some(3200), "{to_b}");
-    let text = room.run(&["route", "stats"]).stdout;
+    let text = room.run(&["router", "stats"]).stdout;
     assert!(text.contains("10 dropped: blackhole\n"), "{text}");
-    let text = room.run(&["vale", "stats", "vale0"]).stdout;
+    let text = room.run(&["router", "stats", "vale0"]).stdout;
     assert!(text.contains("vale0:ra\n") && text.contains("dropped: 10 blackhole;"), "{text}");
-    assert!(room.run(&["vale", "list"]).stdout.contains("vale0: router, "));
+    assert!(room.run(&["router", "list"]).stdout.contains("vale0: router, "));
 
     let page = room.run(&["stats", "--openmetrics"]).stdout;
     openmetrics::parse(&page);
@@ -145,18 +146,18 @@ fn counters_are_shown_everywhere() {
 #[test]
 fn members_come_and_go() {
     let Some(bed) = Bed::new() else { return };
-    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--nic", "ra"]);
+    let made = bed.room.json(&["router", "add", "vale0", "ra"]);
     assert_eq!(made["members"], json!(["ra"]));
     bed.room.until(|| {
         assert_eq!(bed.exchange(B4, 50, GAP), 0);
         bed.count("vale0", "kernel_route") >= 50 // the way out is no member
     });
-    assert_eq!(bed.room.json(&["vale", "add", "vale0:rb"])["number"], 1);
+    assert_eq!(bed.room.json(&["router", "port", "add", "vale0:rb"])["number"], 1);
     bed.forwards("vale0", B4, 50, GAP);
-    bed.room.json(&["vale", "port", "del", "vale0:ra"]);
+    bed.room.json(&["router", "port", "del", "vale0:ra"]);
     assert!(!bed.has_program("ra") && bed.has_program("rb"));
     assert_eq!(bed.exchange(B4, 50, GAP), 0);
-    let twice = bed.room.run(&["vale", "port", "del", "vale0:ra"]);
+    let twice = bed.room.run(&["router", "port", "del", "vale0:ra"]);
     assert!(twice.error(1).contains("ra is no member"));
 }
 
@@ -166,8 +167,7 @@ fn a_service_of_systemd() {
     let at = bed.room.path("run/notify");
     let notified = UnixDatagram::bind(&at).unwrap();
     notified.set_read_timeout(Some(LIMIT)).unwrap();
-    let mut command =
-        bed.room.command(&["vale", "add", "vale0", "--module", "router", "--foreground", "--check", "0.2"]);
+    let mut command = bed.room.command(&["router", "add", "vale0", "--foreground", "--check", "0.2"]);
     let service = spawn(command.env("NOTIFY_SOCKET", &at));
     let mut word = [0; 64];
     let len = loop {
@@ -183,9 +183,9 @@ fn a_service_of_systemd() {
     service.signal(libc::SIGTERM);
     let ended = service.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.contains("its router stays until `ringway vale del vale0`"), "{ended:?}");
+    assert!(ended.stderr.contains("its router stays until `ringway router del vale0`"), "{ended:?}");
     assert!(bed.has_program("ra"), "the next one goes on with it");
-    bed.room.json(&["vale", "del", "vale0"]);
+    bed.room.json(&["router", "del", "vale0"]);
     assert!(!bed.has_program("ra"));
 }
 
@@ -213,25 +213,71 @@ fn an_interface_that_moves_away_is_no_member() {
     bed.room.until(|| Source::open(&bed.a, B4).exchange_within(50, GAP, SHORT) == 0);
 }
 
-/// All keys of an object are named in the help of one of the commands.
-fn told(bed: &Bed, commands: &[&[&str]], object: &Value) {
-    let help: String = commands.iter().map(|c| bed.room.run(&[c, &["--help"][..]].concat()).stdout).collect();
-    for key in object.as_object().unwrap().keys() {
-        assert!(help.contains(key.as_str()), "{commands:?} tell of {key}: {help}");
+#[test]
+fn results_are_those_of_the_page() {
+    let Some(bed) = Bed::new() else { return };
+    let (room, schema) = (&bed.room, Schema::read());
+    schema.check("router add", &bed.make("vale0"));
+    bed.ip("route add 192.0.2.0/24 nexthop via 10.0.2.2 nexthop via 10.0.1.2 weight 3");
+    assert_eq!(bed.exchange(B4, 20, GAP), 0);
+    for to in [B4, "192.0.2.1", "127.0.0.1", "203.0.113.1"] {
+        schema.check("router get", &room.json(&["router", "get", to]));
     }
+    for line in room.run(&["router", "show", "--json"]).stdout.lines() {
+        schema.check("router show", &serde_json::from_str(line).unwrap());
+    }
+    schema.check("router sync", &room.json(&["router", "sync"]));
+    let stats = room.json(&["router", "stats"]);
+    assert!(!stats["next_hops"].as_array().unwrap().is_empty(), "{stats}");
+    schema.check("router stats", &stats);
+    schema.check("router list", &room.json(&["router", "list"]));
+    schema.check("switch list", &room.json(&["vale", "list"]));
+    schema.check("switch stats", &room.json(&["vale", "stats"]));
+    schema.check("router port del", &room.json(&["router", "port", "del", "vale0:ra"]));
+    schema.check("router port add", &room.json(&["router", "port", "add", "vale0:ra"]));
+    schema.check("router del", &room.json(&["router", "del", "vale0"]));
 }
 
+/// `vale` and `route` are names of old.
 #[test]
-fn keys_are_told_of_in_the_help() {
+fn names_of_old_do_the_same() {
     let Some(bed) = Bed::new() else { return };
-    told(&bed, &[&["vale", "add"]], &bed.make("vale0"));
-    let (get, show) = (&["route", "get"][..], &["route", "show"][..]);
-    told(&bed, &[get, show], &bed.room.json(&["route", "get", B4]));
-    let shown = bed.room.run(&["route", "show", "--json", B4]).stdout;
-    told(&bed, &[show], &serde_json::from_str(&shown).unwrap());
-    told(&bed, &[&["route", "sync"]], &bed.room.json(&["route", "sync"]));
-    told(&bed, &[&["route", "stats"]], &bed.room.json(&["route", "stats"]));
-    let router = bed.router("vale0");
-    told(&bed, &[&["vale", "list"]], &router);
-    told(&bed, &[&["vale", "list"]], &router["members"][0]);
+    let room = &bed.room;
+    let made = room.json(&["vale", "add", "vale7", "--module", "router", "--nic", "ra"]);
+    assert_eq!((&made["name"], &made["members"]), (&"vale7".into(), &json!(["ra"])));
+    assert_eq!(room.json(&["vale", "add", "vale7:rb"])["number"], 1);
+    assert_eq!(room.json(&["route", "sync", "-r", "vale7"])["fib_in_sync"], true);
+    assert_eq!(room.json(&["route", "get", B4])["verdict"], "forward");
+    assert!(room.run(&["route", "show"]).stdout.contains("10.0.1.1/32 local\n"));
+    assert_eq!(room.json(&["route", "stats", "-r", "vale7"])["name"], "vale7");
+    room.json(&["vale", "add", "vale8"]);
+    let listed = room.json(&["vale", "list"]);
+    let names = |key: &str| listed[key].as_array().unwrap().iter().map(|one| one["name"].clone()).collect();
+    let (switches, routers): (Vec<_>, Vec<_>) = (names("switches"), names("routers"));
+    assert_eq!((switches, routers), (vec![json!("vale8")], vec![json!("vale7")]));
+    assert!(room.json(&["switch", "list"])["routers"].is_null());
+    assert_eq!(room.json(&["vale", "stats", "vale7"])["routers"][0]["name"], "vale7");
+    room.json(&["vale", "port", "del", "vale7:rb"]);
+    assert_eq!(room.json(&["vale", "del", "vale7"])["ports"], 1);
+    room.json(&["vale", "del", "vale8"]);
+}
+
+/// A router has no ports that are opened as `NAME:PORT`, so it may be called otherwise than a switch.
+#[test]
+fn a_router_by_any_name() {
+    let Some(bed) = Bed::new() else { return };
+    let room = &bed.room;
+    assert_eq!(room.json(&["router", "add", "r0", "ra", "rb"])["members"], json!(["ra", "rb"]));
+    bed.forwards("r0", B4, 100, GAP);
+    assert_eq!(room.json(&["router", "list"])["routers"][0]["name"], "r0");
+    assert_eq!(room.json(&["router", "sync", "r0"])["fib_in_sync"], true);
+    let no_switch = room.run(&["switch", "list", "r0"]);
+    assert!(no_switch.error(1).contains("r0 is a router"), "{no_switch:?}");
+    room.json(&["router", "port", "del", "r0:rb"]);
+    assert_eq!(room.json(&["router", "del", "r0"])["ports"], 1);
+    assert!(!bed.has_program("ra"));
+    for wrong in ["lock", "0r", "r.0", "a-name-that-is-too-long"] {
+        let refused = room.run(&["router", "add", wrong]);
+        assert!(refused.error(2).contains("not the name of a router"), "{refused:?}");
+    }
 }

@@ -90,7 +90,7 @@ impl Bed {
 
     /// The same with options.
     pub(crate) fn make_with(&self, name: &str, options: &[&str]) -> Value {
-        let made = self.room.json(&[&["vale", "add", name, "--module", "router"], options].concat());
+        let made = self.room.json(&[&["router", "add", name], options].concat());
         // not to count: neighbours that are not known yet cost the first ones
         let some = |to| Source::open(&self.a, to).exchange_within(20, Duration::from_millis(5), SHORT);
         [B4, B6].into_iter().for_each(|to| _ = some(to));
@@ -112,9 +112,9 @@ impl Bed {
         Source::open(&self.a, to).exchange(count, gap)
     }
 
-    /// What `ringway vale list` says of a router.
+    /// What `ringway router list` says of a router.
     pub(crate) fn router(&self, name: &str) -> Value {
-        self.room.json(&["vale", "list", name])["routers"][0].clone()
+        self.room.json(&["router", "list", name])["routers"][0].clone()
     }
 
     /// Packets of all members by what became of them.
@@ -141,7 +141,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         drop(self.echo.take());
         for entry in std::fs::read_dir(self.room.path("bpf/ringway")).into_iter().flatten().flatten() {
-            let _ = self.room.run(&["vale", "del", &entry.file_name().to_string_lossy()]);
+            let _ = self.room.run(&["router", "del", &entry.file_name().to_string_lossy()]);
         }
     }
 }

@@ -59,8 +59,8 @@ fn routes_that_flap_cost_no_packet_of_others() {
     assert!(changes.0 >= 5_000, "{changes:?}");
     bed.ip(&flaps[1].replace("route del", "route replace"));
     bed.ip(&flaps[1]);
-    assert_eq!(bed.room.json(&["route", "sync"])["fib_in_sync"], true);
-    assert_eq!(bed.room.json(&["route", "sync"])["wrong"], 0);
+    assert_eq!(bed.room.json(&["router", "sync"])["fib_in_sync"], true);
+    assert_eq!(bed.room.json(&["router", "sync"])["wrong"], 0);
 }
 
 /// Turns until nothing is in doubt, and tells how long that took.
@@ -135,23 +135,23 @@ fn a_process_that_dies_is_replaced() {
     let router = bed.router("vale0");
     assert_eq!((&router["ready"], router["pid"].as_u64()), (&false.into(), None), "{router}");
     assert!(bed.count("vale0", "not_ready") > 100, "the kernel forwards");
-    assert!(bed.room.run(&["route", "show"]).error(1).contains("`ringway route sync -r vale0` starts one"));
+    assert!(bed.room.run(&["router", "show"]).error(1).contains("`ringway route sync -r vale0` starts one"));
 
     bed.ip("route add blackhole 198.51.100.0/24");
-    let synced = bed.room.json(&["route", "sync"]);
+    let synced = bed.room.json(&["router", "sync"]);
     assert_eq!((&synced["started"], &synced["fib_in_sync"]), (&true.into(), &true.into()), "{synced}");
-    assert_eq!(bed.room.json(&["route", "get", "198.51.100.1"])["reason"], "blackhole");
+    assert_eq!(bed.room.json(&["router", "get", "198.51.100.1"])["reason"], "blackhole");
     bed.forwards("vale0", B4, 100, GAP);
     assert_ne!(bed.pid("vale0"), Some(pid));
     kill(bed.pid("vale0").unwrap(), Signal::SIGKILL);
-    assert_eq!(bed.room.json(&["route", "sync"])["started"], true, "though it died a moment ago");
+    assert_eq!(bed.room.json(&["router", "sync"])["started"], true, "though it died a moment ago");
     // at once by another one: no packet is lost between the two
     let pid = bed.pid("vale0").unwrap();
     let lost = std::thread::scope(|scope| {
         let flow = scope.spawn(|| source.exchange(2000, GAP));
         kill(pid, Signal::SIGTERM);
         bed.room.until(|| bed.pid("vale0").is_none());
-        let again = bed.room.json(&["vale", "add", "vale0", "--module", "router"]);
+        let again = bed.room.json(&["router", "add", "vale0"]);
         assert_eq!(again["taken_over"], true);
         flow.join().unwrap()
     });
@@ -194,7 +194,7 @@ fn settings_and_link_addresses_are_followed() {
             .any(|m| m["name"] == "ra" && m["forwards4"] == true)
     };
     let get = |words: &str| {
-        let words: Vec<_> = ["route", "get"].into_iter().chain(words.split(' ')).collect();
+        let words: Vec<_> = ["router", "get"].into_iter().chain(words.split(' ')).collect();
         bed.room.json(&words)["reason"].as_str().unwrap().to_owned()
     };
     sysctl("net.ipv4.conf.ra.rp_filter=1");
@@ -227,8 +227,8 @@ fn settings_and_link_addresses_are_followed() {
 #[test]
 fn who_goes_on_goes_on_as_it_was() {
     let Some(bed) = Bed::new() else { return };
-    let add = ["vale", "add", "vale0", "--module", "router"];
-    bed.room.json(&[&add[..], &["--rpf6", "strict", "--nic", "ra", "--nic", "rb"]].concat());
+    let add = ["router", "add", "vale0"];
+    bed.room.json(&[&add[..], &["--rpf6", "strict", "ra", "rb"]].concat());
     let orphan = || {
         kill(bed.pid("vale0").unwrap(), Signal::SIGKILL);
         bed.room.until(|| bed.pid("vale0").is_none());
@@ -241,10 +241,10 @@ fn who_goes_on_goes_on_as_it_was() {
     let larger = bed.room.run(&[&add[..], &["--tables", "2"]].concat());
     assert!(larger.error(1).contains("has other sizes or budgets"), "{larger:?}");
     assert_eq!(bed.room.json(&add)["taken_over"], true);
-    let spoofed = ["route", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
+    let spoofed = ["router", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
     assert_eq!(bed.room.json(&spoofed)["reason"], "reverse_path", "its options are those of the time before");
 
-    bed.room.json(&["vale", "port", "del", "vale0:rb"]);
+    bed.room.json(&["router", "port", "del", "vale0:rb"]);
     orphan();
     assert_eq!(
         bed.room.json(&add)["members"],
@@ -253,7 +253,7 @@ fn who_goes_on_goes_on_as_it_was() {
     );
 
     orphan();
-    let named = bed.room.json(&[&add[..], &["--nic", "ra", "--nic", "rb"]].concat());
+    let named = bed.room.json(&[&add[..], &["ra", "rb"]].concat());
     let warned = named["warnings"].to_string();
     assert!(named["members"] == serde_json::json!(["ra"]) && warned.contains("port add vale0:rb"), "{named}");
 }

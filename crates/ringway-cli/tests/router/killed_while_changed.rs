@@ -1,4 +1,4 @@
-//! `vale add` and `vale del` are killed at any moment: the next command goes on, and what is removed leaves nothing.
+//! `router add` and `router del` are killed at any moment: the next command goes on, and what is removed leaves nothing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::bed::Bed;
 use crate::support::room::Room;
 
 const NAME: &str = "vale0";
-const ADD: [&str; 5] = ["vale", "add", NAME, "--module", "router"];
+const ADD: [&str; 3] = ["router", "add", NAME];
 
 /// Interfaces of the router: enough that a process is often killed between two of them.
 const ALL: [&str; 6] = ["m0", "m1", "m2", "m3", "ra", "rb"];
@@ -77,7 +77,7 @@ fn a_router_that_is_being_made() {
     let Some(bed) = wide() else { return };
     let (made, takes) = make(&bed);
     assert_eq!(members(&made), ALL);
-    bed.room.json(&["vale", "del", NAME]);
+    bed.room.json(&["router", "del", NAME]);
     nothing_is_left(&bed, made["pid"].as_u64());
     let mut partly = 0;
     for (round, after) in moments(takes).enumerate() {
@@ -97,12 +97,12 @@ fn a_router_that_is_being_made() {
             );
             assert_eq!(ALL.map(|name| bed.has_program(name)), [true; ALL.len()]);
             if begun {
-                let spoofed = ["route", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
+                let spoofed = ["router", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
                 assert_eq!(bed.room.json(&spoofed)["reason"], "reverse_path", "made as it was to be");
             }
         }
         // where it was killed very early there is nothing to remove
-        let removed = bed.room.run(&["vale", "del", NAME]);
+        let removed = bed.room.run(&["router", "del", NAME]);
         assert!(
             removed.code == Some(0) || pid.is_none() && there == 0,
             "killed after {after:?}: {removed:?}"
@@ -129,7 +129,7 @@ fn a_member_that_is_away_is_not_forgotten() {
     bed.a.ip(&format!("link set rb netns {}", bed.r.name())).unwrap();
     bed.ip("link set rb up");
     bed.room.until(|| now() == 2);
-    bed.room.json(&["vale", "del", NAME]);
+    bed.room.json(&["router", "del", NAME]);
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn a_router_that_is_being_removed() {
     let Some(bed) = wide() else { return };
     make(&bed);
     let begun = Instant::now();
-    bed.room.json(&["vale", "del", NAME]);
+    bed.room.json(&["router", "del", NAME]);
     for (round, after) in moments(begun.elapsed()).enumerate() {
         let (made, _) = make(&bed);
-        killed(&bed.room, &["vale", "del", NAME], after);
+        killed(&bed.room, &["router", "del", NAME], after);
         if round % 2 == 0 {
             let router = bed.room.path("bpf/ringway/vale0");
             // unless it goes on as it was; its process may be about to end
@@ -148,7 +148,7 @@ fn a_router_that_is_being_removed() {
                 bed.room.run(&ADD).code == Some(0) || Path::new(&router).exists() && bed.pid(NAME).is_some()
             });
         }
-        let removed = bed.room.run(&["vale", "del", NAME]);
+        let removed = bed.room.run(&["router", "del", NAME]);
         assert!(removed.code == Some(0) || round % 2 == 1, "killed after {after:?}: {removed:?}");
         nothing_is_left(&bed, made["pid"].as_u64());
     }

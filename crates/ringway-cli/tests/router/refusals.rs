@@ -9,7 +9,7 @@ use crate::bed::{B4, Bed};
 
 /// Tries to make a router; what is said, and that nothing is left.
 fn refused(bed: &Bed, more: &[&str]) -> String {
-    let tried = bed.room.run(&[&["vale", "add", "vale0", "--module", "router"], more].concat());
+    let tried = bed.room.run(&[&["router", "add", "vale0"], more].concat());
     let said = tried.error(1).to_owned();
     let pinned = fs::read_dir(bed.room.path("bpf/ringway")).into_iter().flatten().flatten();
     let pinned: Vec<_> = pinned.map(|e| e.file_name()).filter(|name| name != "lock").collect();
@@ -36,7 +36,7 @@ fn what_packets_would_go_around_is_refused() {
     bed.ip("xfrm policy add src 10.0.1.0/24 dst 10.0.2.0/24 dir fwd");
     let said = refused(&bed, &["--bypass", "rules,tc"]);
     assert!(said.contains("1 IPsec policies") && said.contains("--bypass xfrm"), "{said}");
-    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--bypass", "rules,tc,xfrm"]);
+    let made = bed.room.json(&["router", "add", "vale0", "--bypass", "rules,tc,xfrm"]);
     assert_eq!(made["taken_over"], false);
 }
 
@@ -54,10 +54,10 @@ fn programs_of_others_keep_their_places() {
     assert!(before.iter().all(|p| after.contains(p)) && after.len() == before.len() + 1, "{after:?}");
     bed.r.exec("tc", &["qdisc", "add", "dev", "ra", "clsact"]).unwrap();
     ready(false);
-    assert!(bed.room.run(&["vale", "list"]).stdout.contains("filters at the ingress of ra"));
+    assert!(bed.room.run(&["router", "list"]).stdout.contains("filters at the ingress of ra"));
     bed.r.exec("tc", &["qdisc", "del", "dev", "ra", "clsact"]).unwrap();
     ready(true);
-    bed.room.json(&["vale", "del", "vale0"]);
+    bed.room.json(&["router", "del", "vale0"]);
     assert_eq!(programs("rb"), before);
     drop(first);
     assert_eq!(bed.exchange(B4, 20, Duration::from_millis(1)), 0, "the kernel forwards");
@@ -68,16 +68,16 @@ fn interfaces_that_can_not_be_members() {
     let Some(bed) = Bed::new() else { return };
     // no NAPI at the far end: it would take no packet
     bed.b.exec("ethtool", &["-K", "b0", "gro", "off"]).unwrap();
-    let said = refused(&bed, &["--nic", "ra", "--nic", "rb", "--path", "xdp"]);
+    let said = refused(&bed, &["ra", "rb", "--path", "xdp"]);
     assert!(said.contains("vale0:rb") && said.contains("gro on"), "{said}");
-    let said = refused(&bed, &["--nic", "absent"]);
+    let said = refused(&bed, &["absent"]);
     assert!(said.contains("absent"), "{said}");
     bed.ip("link add x0 type veth peer name x1\nlink set x0 up\nlink set x1 up");
 
-    let made = bed.room.json(&["vale", "add", "vale0", "--module", "router", "--path", "xdp"]);
+    let made = bed.room.json(&["router", "add", "vale0", "--path", "xdp"]);
     assert_eq!(made["members"], serde_json::json!(["ra"]), "the others stay with the kernel");
     assert_eq!(made["warnings"].as_array().unwrap().len(), 3, "{made}");
-    let twice = bed.room.run(&["vale", "add", "vale0", "--module", "router"]);
+    let twice = bed.room.run(&["router", "add", "vale0"]);
     assert!(twice.error(1).contains("there is a"), "{twice:?}");
 }
 
@@ -86,9 +86,9 @@ fn interfaces_that_can_not_be_members() {
 fn names_that_lead_elsewhere() {
     let Some(bed) = Bed::new() else { return };
     fs::create_dir(bed.room.path("other")).unwrap();
-    for name in ["../other/esc", "eth0", "vale0/x", "vale0.x"] {
-        let said = bed.room.run(&["vale", "add", name, "--module", "router"]);
-        assert!(said.error(2).contains("not the name of a switch or router"), "{name}: {said:?}");
+    for name in ["../other/esc", "0eth", "vale0/x", "vale0.x"] {
+        let said = bed.room.run(&["router", "add", name]);
+        assert!(said.error(2).contains("not the name of a router"), "{name}: {said:?}");
         for dir in ["other", "run"] {
             assert_eq!(fs::read_dir(bed.room.path(dir)).unwrap().count(), 0, "{name} in {dir}");
         }
@@ -106,18 +106,20 @@ fn nothing_forwards() {
 #[test]
 fn options_of_routers_and_switches_do_not_mix() {
     for args in [
-        &["vale", "add", "vale0", "--nic", "ra"][..],
+        &["switch", "add", "vale0", "--nic", "ra"][..],
+        &["router", "add", "vale0", "--slots", "128"],
         &["vale", "add", "vale0", "--module", "router", "--slots", "128"],
-        &["vale", "add", "vale0", "--module", "router", "--rpf6", "maybe"],
-        &["vale", "add", "vale0", "--module", "router", "--bypass", "all"],
-        &["vale", "add", "vale0", "--module", "router", "--path", "raw"],
-        &["vale", "add", "vale0", "--path", "tc"],
         &["vale", "add", "vale0", "--module", "router", "--nic", "ra", "--nic", "ra"],
-        &["vale", "add", "vale0", "--module", "router", "--check", "0"],
-        &["route", "stats", "-w", "0"],
-        &["vale", "stats", "-w", "0"],
+        &["router", "add", "vale0", "--rpf6", "maybe"],
+        &["router", "add", "vale0", "--bypass", "all"],
+        &["router", "add", "vale0", "--path", "raw"],
+        &["switch", "add", "vale0", "--path", "tc"],
+        &["router", "add", "vale0", "ra", "ra"],
+        &["router", "add", "vale0", "--check", "0"],
+        &["router", "stats", "-w", "0"],
+        &["router", "stats", "-w", "0"],
         &["stats", "-w", "0"],
-        &["route", "run", "-p", "ra", "-w", "0"],
+        &["router", "run", "-p", "ra", "-w", "0"],
     ] {
         crate::support::run(args).error(2);
     }
@@ -147,10 +149,10 @@ fn questions_are_bounded() {
     let end = sent.and_then(|()| hear(long));
     assert!(end.as_ref().map_or_else(closed, String::is_empty), "a line without end: {end:?}");
     let silent: Vec<_> = (0..16).map(|_| open()).collect();
-    let waiting = bed.room.start(&["route", "sync", "--json"]);
+    let waiting = bed.room.start(&["router", "sync", "--json"]);
     let nobody = bed
         .room
-        .command_of_nobody(&["route", "show", "-r", "vale0"])
+        .command_of_nobody(&["router", "show", "-r", "vale0"])
         .env("RINGWAY_DIR", bed.room.path("run"))
         .output();
     assert!(!nobody.unwrap().status.success());

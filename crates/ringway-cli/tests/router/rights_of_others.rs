@@ -13,8 +13,8 @@ use crate::support::room::{NOBODY, Room};
 use crate::support::{LIMIT, spawn};
 
 const NAME: &str = "vale0";
-const ADD: [&str; 5] = ["vale", "add", NAME, "--module", "router"];
-const DEL: [&str; 3] = ["vale", "del", NAME];
+const ADD: [&str; 3] = ["router", "add", NAME];
+const DEL: [&str; 3] = ["router", "del", NAME];
 
 fn mode(path: impl AsRef<Path>) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777

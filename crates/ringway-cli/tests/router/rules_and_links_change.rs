@@ -46,7 +46,7 @@ fn rules_that_come_later_are_not_gone_around() {
         let forwarded = bed.count("vale0", "forwarded");
         assert_eq!(bed.exchange(B4, 20, GAP), 0, "the kernel forwards");
         assert_eq!(bed.count("vale0", "forwarded"), forwarded, "and nobody else");
-        for command in [&["vale", "list"][..], &["route", "sync"], &["route", "get", B4]] {
+        for command in [&["router", "list"][..], &["router", "sync"], &["router", "get", B4]] {
             bed.room.until(|| bed.room.run(command).stdout.contains(what));
         }
 

@@ -5,6 +5,7 @@
 pub(crate) mod confined;
 pub(crate) mod openmetrics;
 pub(crate) mod room;
+pub(crate) mod schema;
 
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
