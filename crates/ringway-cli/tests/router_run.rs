@@ -1,4 +1,4 @@
-//! `ringway route run` in a namespace, to its end by Ctrl-C. Needs root; says so and passes without.
+//! `ringway router run` in a namespace, to its end by Ctrl-C. Needs root; says so and passes without.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;

@@ -48,7 +48,7 @@ const VERBOSE: &str = "Say what to do about each kind of drop; with --check, sho
 const EXAMPLES: &str = "\
 Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops. They count
 from when the port was opened; those of a port of a switch from when it was made, by whomever it was open.
-ringway vale stats shows ports of switches that nobody has open, too.
+ringway switch stats shows ports of switches that nobody has open, too.
 
 Keys of --json, which stay as they are; new ones may be added:
   ports[]             the open ports, by name and pid

@@ -201,7 +201,7 @@ impl Add {
 }
 
 impl Add {
-    /// The same with the name of a router, as `ringway vale` has it.
+    /// The same with the name of a router, as `ringway vale add` has it.
     fn add_member(&self, router: &str, interface: &str, console: Console) -> Result<(), Failure> {
         let refused = |what: &str| Err(Failure::Usage(what.into()));
         if self.router.names_path() {

@@ -135,7 +135,7 @@ fn a_process_that_dies_is_replaced() {
     let router = bed.router("vale0");
     assert_eq!((&router["ready"], router["pid"].as_u64()), (&false.into(), None), "{router}");
     assert!(bed.count("vale0", "not_ready") > 100, "the kernel forwards");
-    assert!(bed.room.run(&["router", "show"]).error(1).contains("`ringway route sync -r vale0` starts one"));
+    assert!(bed.room.run(&["router", "show"]).error(1).contains("`ringway router sync -r vale0` starts one"));
 
     bed.ip("route add blackhole 198.51.100.0/24");
     let synced = bed.room.json(&["router", "sync"]);

@@ -163,7 +163,7 @@ impl Engine {
         let mut started = attach(&router, &follower, missing, options, started)?;
         let strangers = options.nics.iter().filter(|nic| !all.contains(nic));
         started.3.extend(strangers.map(|nic| {
-            let add = format!("`ringway vale port add {name}:{nic}` adds it");
+            let add = format!("`ringway router port add {name}:{nic}` adds it");
             format!("{name}: {nic} is not among the members of the router that was taken over; {add}")
         }));
         Ok(Self::with(router, follower, options, started))

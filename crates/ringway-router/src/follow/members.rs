@@ -119,7 +119,7 @@ impl Members {
             let removed = match old {
                 Some(m) if m.gone => router.remove_member(name),
                 Some(_) => Err(Error::new(ErrorKind::Busy, name, "a member that was renamed had this name")
-                    .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
+                    .cure(format!("`ringway router port del {}:{name}`, then add both", router.name()))),
                 None => Ok(()),
             };
             match removed.and_then(|()| attach(router, state, name, (self.rpf6, self.path))) {
@@ -238,7 +238,7 @@ pub(super) fn forwarding(state: &State) -> Vec<String> {
 /// Warnings about those that are not up, which people may have meant, too.
 pub(super) fn left_out(router: &str, state: &State) -> impl Iterator<Item = String> {
     able(state).filter(|l| !l.up).map(move |l| {
-        let add = format!("`ringway vale port add {router}:{}` when it is up", l.name);
+        let add = format!("`ringway router port add {router}:{}` when it is up", l.name);
         format!("{router}: {} is down, so it stays with the kernel; {add}", l.name)
     })
 }

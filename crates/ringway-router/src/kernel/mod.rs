@@ -207,7 +207,7 @@ impl Router {
     pub fn delete_after(self, before: impl FnOnce()) -> Result<()> {
         let Some(_claim) = self.folder.claim(control::CLAIM)? else {
             return Err(Error::new(ErrorKind::Busy, &self.name, "a process controls the router")
-                .cure("end it first: `ringway vale list` shows it"));
+                .cure("end it first: `ringway router list` shows it"));
         };
         self.folder.remove(|| {
             before();

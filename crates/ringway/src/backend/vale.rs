@@ -51,7 +51,7 @@ const BUSY: u32 = 2;
 const QUIET_NAP: Duration = Duration::from_millis(1);
 
 /// Cure of maps that can't be mapped.
-const FROZEN: &str = "if a user of the port froze the map: `ringway vale port set` makes the port again";
+const FROZEN: &str = "if a user of the port froze the map: `ringway switch port set` makes the port again";
 
 /// Runs without progress before a sync gives up.
 const STALLS: u32 = 1000;
@@ -193,7 +193,7 @@ fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> 
     let (lock, switch) = made.map_err(|e| match e.kind() {
         ErrorKind::Denied => {
             Error::new(ErrorKind::NotFound, name, "there is no such port, and you may not make one")
-                .cure(format!("have root make it: `ringway vale port add {name} --owner USER`"))
+                .cure(format!("have root make it: `ringway switch port add {name} --owner USER`"))
         }
         _ => e,
     })?;
@@ -306,7 +306,7 @@ impl ValeTx {
         let answer = bpf::run_syscall(self.program.as_fd(), &mut [who, self.core.ticket.word()]);
         let answer = answer.map_err(|e| {
             Error::io(&self.core.name, "running the switch program failed", e)
-                .cure("open the port again; `ringway vale list` shows whether the switch is there")
+                .cure("open the port again; `ringway switch list` shows whether the switch is there")
         })?;
         let (answer, nic, frames) = (answer & 0xff, answer >> 8 & 0xff, answer >> 16);
         if nic != 0 {

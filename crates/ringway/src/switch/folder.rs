@@ -62,7 +62,7 @@ impl Folder {
         let dir = super::find::find(name)?;
         if !dir.join(kind).exists() {
             return Err(Error::new(ErrorKind::Unfit, name, format!("it is no {kind}"))
-                .cure("`ringway vale list` shows what it is"));
+                .cure("`ringway switch list` and `ringway router list` show what there is"));
         }
         Ok(Self { name: name.to_owned(), dir })
     }

@@ -329,8 +329,9 @@ pub(crate) fn make_whole(root: &Path, name: &str, fill: impl FnOnce(&Path) -> Re
         // On a directory that is not empty, as that of a switch is, rename fails.
         fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
             Some(libc::ENOTEMPTY | libc::EEXIST) => {
-                Error::new(ErrorKind::Busy, name, "there is a switch or router of that name")
-                    .cure("`ringway vale list` shows it; `ringway vale del` removes it")
+                Error::new(ErrorKind::Busy, name, "there is a switch or router of that name").cure(format!(
+                    "`ringway switch del {name}` removes a switch, `ringway router del {name}` a router"
+                ))
             }
             _ => Error::io(name, format!("making {} failed", dir.display()), e),
         })

@@ -96,7 +96,7 @@ impl Switch {
         pins::discard(&pins::port(&self.dir, name)).map_err(|e| {
             let on = format!("{}:{name}", self.name);
             Error::io(on, "the port is gone, but removing its files failed", e)
-                .cure("`ringway vale list` tries again")
+                .cure("`ringway switch list` tries again")
         })
     }
 
@@ -108,7 +108,7 @@ impl Switch {
         let found = self.number_of(name).and_then(|number| self.port(number, &Locks::read()));
         found.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                .cure(format!("`ringway vale list {}` shows them", self.name))
+                .cure(format!("`ringway switch list {}` shows them", self.name))
         })
     }
 
@@ -274,7 +274,7 @@ impl Switch {
         }
         let number = self.choose_number().ok_or_else(|| {
             Error::new(ErrorKind::Unfit, &on, "all 254 ports are taken")
-                .cure("delete one with `ringway vale port del`")
+                .cure("delete one with `ringway switch port del`")
         })?;
         let of = Identity { ticket: Ticket::new(&on)?, ..self.identity(number) };
         let parts = Parts::make(self, of, &on)?;
@@ -305,13 +305,13 @@ impl Switch {
         match self.find_port(name) {
             Ok(p) if p.gone => {
                 refuse("there is a port of that name, whose interface was deleted").cure(format!(
-                    "`ringway vale port del {on}` removes that port, then add the interface that has its name now"
+                    "`ringway switch port del {on}` removes that port, then add the interface that has its name now"
                 ))
             }
             Ok(p) if p.nic.is_some() => refuse("the interface of that name is a port already")
-                .cure(format!("`ringway vale port del {on}` frees the name, `ringway vale port conf` changes the port")),
+                .cure(format!("`ringway switch port del {on}` frees the name, `ringway switch port set` changes the port")),
             _ => refuse("there is a port of that name")
-                .cure("choose another name, or change that one with `ringway vale port set` and `conf`"),
+                .cure("choose another name, or change that one with `ringway switch port set`"),
         }
     }
 
@@ -413,7 +413,7 @@ pub(crate) fn take(dir: &Path, on: &str) -> Result<DirLock> {
         }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
-                "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
+                "ask its owner for access: `ringway switch port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
             ))
         }
         Err(e) => Err(Error::io(on, "locking the port failed", e)),
