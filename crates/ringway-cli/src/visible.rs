@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// In a few words.
 pub(crate) fn none_open() -> &'static str {
-    if sees_all() { "no port is open" } else { "no port of yours is open" }
+    if sees_all() { "no port is open" } else { "you have no port open" }
 }
 
 /// In a sentence.
@@ -30,7 +30,7 @@ fn sees_all() -> bool {
 }
 
 fn hidden() -> &'static str {
-    if sees_all() { "" } else { "; those of other users are hidden: run as root to see them" }
+    if sees_all() { "" } else { "; ports of other users are hidden: run as root to see them" }
 }
 
 /// Refuses users who see nothing because they may not, and places from which switches can't be seen.

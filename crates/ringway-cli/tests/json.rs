@@ -55,8 +55,6 @@ fn keys_and_types_are_those_of_the_page() {
     run(&["pkt-gen", "-i", &format!("pcap:{capture}@write"), "-f", "tx", "-n", "5", "--json"]).json();
     for (command, words) in [
         ("pkt-gen", format!("pkt-gen -i {a} -f tx -n 1000 --json")),
-        ("pkt-gen", "pkt-gen -i loop: -f ping -n 3 --json".into()),
-        ("pkt-gen", "pkt-gen -i null: -f pong -n 3 --json".into()),
         ("bridge", format!("bridge -i pcap:{capture}@top -i null: --one-way --json")),
         ("capture", format!("capture -r {capture} --json")),
         ("stats", "stats --json".into()),
@@ -81,6 +79,12 @@ fn keys_and_types_are_those_of_the_page() {
     let watched = watching.interrupt();
     watched.stdout.lines().for_each(|line| schema.check("stats", &serde_json::from_str(line).unwrap()));
     schema.check("pkt-gen", &receiving.interrupt().json());
+
+    let (a, b) = pipe();
+    let answering = start(&["pkt-gen", "-i", &b, "-f", "pong", "--json"]);
+    wait_open(&b);
+    schema.check("pkt-gen", &run(&["pkt-gen", "-i", &a, "-f", "ping", "-n", "3", "--json"]).json());
+    schema.check("pkt-gen", &answering.interrupt().json());
 
     let serving = start(&["exporter", "-l", "127.0.0.1:0", "--json"]);
     serving.wait_said("url", 1);

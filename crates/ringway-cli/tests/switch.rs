@@ -97,8 +97,11 @@ fn switches_and_ports_come_and_go() {
     );
     assert!(text.contains("\n    2 p2  persistent  root:root 666  0 addresses, not open\n"), "{text}");
 
-    let conf = room.json(&["switch", "port", "set", "vale0:p1", "--vlan", "trunk:1-3", "--native", "9"]);
+    let conf = room.json(&["vale", "port", "conf", "vale0:p1", "--vlan", "trunk:1-3", "--native", "9"]);
     schema.check("switch port set", &conf);
+    let shown = room.json(&["switch", "port", "show", "vale0:p1"]);
+    assert_eq!(shown, room.json(&["switch", "port", "set", "vale0:p1", "--isolated", "false"]));
+    assert_eq!(shown, conf, "conf is the name of old");
     assert_eq!(conf["vlan"], json!({ "mode": "trunk", "vid": null, "allowed": "1-3,9", "native": 9 }));
 
     let reloaded = room.json(&["switch", "reload", "vale0"]);
@@ -113,8 +116,9 @@ fn switches_and_ports_come_and_go() {
     room.json(&["switch", "add", "vale1", "--module", "hub"]);
     assert!(room.run(&["switch", "list"]).stdout.starts_with("vale1: hub, 0 ports, "));
     room.json(&["switch", "del", "vale1"]);
-    assert!(room.run(&["switch", "list"]).stdout.starts_with("there is no switch or router in /"));
-    assert_eq!(room.json(&["switch", "stats"]), json!({ "switches": [], "routers": [] }));
+    assert!(room.run(&["switch", "list"]).stdout.starts_with("there is no switch in /"));
+    assert_eq!(room.json(&["switch", "stats"]), json!({ "switches": [] }));
+    assert_eq!(room.json(&["vale", "stats"]), json!({ "switches": [], "routers": [] }));
 }
 
 #[test]
@@ -166,7 +170,11 @@ fn what_can_not_be_done_is_told_in_a_line() {
     assert_eq!(room.run(&["switch", "add", "vale0"]).code, Some(0));
     assert_eq!(room.run(&["switch", "port", "add", "vale0:p1"]).code, Some(0));
     for (args, code, says) in [
-        ("add vale0", 1, "there is a switch or router of that name; `ringway switch list` shows it"),
+        (
+            "add vale0",
+            1,
+            "there is a switch or router of that name; `ringway switch del vale0` removes a switch",
+        ),
         ("add eth0", 2, "not the name of a switch; vale and up to 11"),
         ("add vale0123456789ab", 2, "not the name of a switch"),
         ("add vale1 --slots 100", 2, "100 slots a ring; take a power of two"),

@@ -3,7 +3,7 @@
 use ringway::probe::{Backend, Check, Interface, Peer, Rights, Trial};
 use serde_json::{Value, json};
 
-use super::Report;
+use super::report::Report;
 use super::set::Set;
 
 pub(super) fn object(report: &Report) -> Value {

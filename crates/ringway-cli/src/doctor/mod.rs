@@ -2,14 +2,15 @@
 
 mod json;
 mod loop_test;
+mod report;
 mod set;
 mod text;
 
-use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
+use ringway::probe::{self, Backend, Check, Interface, Machine};
 
 use crate::failure::Failure;
 use crate::options::Json;
-use set::Set;
+use report::Report;
 
 /// Tell what packet I/O works here, what does not, why, and the cure
 #[derive(Debug, clap::Args)]
@@ -75,40 +76,6 @@ Examples:
   sudo ringway doctor --loop             # and does it pass frames, by each backend
   sudo ringway doctor --programs         # and does the kernel take each eBPF program
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
-
-/// All that was found.
-#[derive(Debug)]
-struct Report {
-    machine: Machine,
-    interface: Option<(Interface, Vec<Check>)>,
-    fixed: Vec<Set>,
-}
-
-impl Report {
-    fn interface_checks(&self) -> &[Check] {
-        self.interface.as_ref().map_or(&[], |(_, checks)| checks)
-    }
-
-    /// What stands in the way of a backend.
-    fn obstacle(&self, backend: Backend) -> Option<&Check> {
-        backend.obstacle(&self.machine.checks, self.interface_checks())
-    }
-
-    /// What `auto:` would take, when there is an interface to choose for.
-    fn choice(&self) -> Option<Choice> {
-        self.interface.as_ref().map(|(_, checks)| probe::choose(&self.machine.checks, checks))
-    }
-
-    /// The port of a backend: with the interface's name, or just the prefix.
-    fn port(&self, backend: Backend) -> String {
-        let name = self.interface.as_ref().map_or("", |(i, _)| i.name.as_str());
-        format!("{}{name}", backend.prefix())
-    }
-
-    fn works(&self) -> bool {
-        Backend::ALL.into_iter().any(|b| self.obstacle(b).is_none())
-    }
-}
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut interface = args.interface.as_deref().map(|name| look(name, args)).transpose()?;

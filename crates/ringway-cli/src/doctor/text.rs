@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use ringway::probe::{Backend, Check, Status};
 
-use super::Report;
+use super::report::Report;
 
 /// Signs and colours, or plain ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

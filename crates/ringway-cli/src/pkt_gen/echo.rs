@@ -6,7 +6,8 @@ use ringway_traffic::check::MAX_STREAMS;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::{Session, frames, meter};
+use super::session::Session;
+use super::{frames, meter};
 use crate::failure::Failure;
 
 /// Requests per second when no rate is given.

@@ -6,7 +6,8 @@ use ringway_traffic::check::Counts;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::{Session, meter};
+use super::meter;
+use super::session::Session;
 use crate::failure::Failure;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {

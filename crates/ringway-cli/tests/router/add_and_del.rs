@@ -247,7 +247,7 @@ fn names_of_old_do_the_same() {
     assert_eq!((&made["name"], &made["members"]), (&"vale7".into(), &json!(["ra"])));
     assert_eq!(room.json(&["vale", "add", "vale7:rb"])["number"], 1);
     assert_eq!(room.json(&["route", "sync", "-r", "vale7"])["fib_in_sync"], true);
-    assert_eq!(room.json(&["route", "get", B4])["verdict"], "forward");
+    assert_eq!(room.json(&["route", "get", B4])["to"], B4);
     assert!(room.run(&["route", "show"]).stdout.contains("10.0.1.1/32 local\n"));
     assert_eq!(room.json(&["route", "stats", "-r", "vale7"])["name"], "vale7");
     room.json(&["vale", "add", "vale8"]);
