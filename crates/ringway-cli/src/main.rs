@@ -1,9 +1,13 @@
-//! The `ringway` command: it reads the command line, opens ports, starts the loops of `ringway-bench` and prints.
+//! The `ringway` command: it reads the command line, opens ports, starts loops and prints.
 //!
-//! Each command has a file or folder of its own. Results go to standard output; with `--json` they are one JSON
-//! object, and all else goes to standard error. Errors are one line. Exit codes: 0 for success, also after Ctrl-C;
-//! 1 for a failure, also of a benchmark that Ctrl-C cut short; 2 when the command line has to change: a wrong name, option or value, or a port that can't do what
-//! it is named for.
+//! Each command has a file or folder of its own, and `options` has the options that several commands share. Results go to standard
+//! output. With `--json` they are one JSON object, and all else goes to standard error. Errors are one line.
+//!
+//! | exit code | means |
+//! | --- | --- |
+//! | 0 | success, also after Ctrl-C |
+//! | 1 | a failure, also of a benchmark that Ctrl-C cut short |
+//! | 2 | the command line has to change: a wrong name, option or value, or a port that can't do what it is named for |
 #![forbid(unsafe_code)]
 
 mod bench;
@@ -123,7 +127,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
     };
     match done {
-        // Whoever read the output has seen enough.
+        // The reader of the output has seen enough.
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(e) => fail(&e),
     }

@@ -185,7 +185,7 @@ fn keys_of_reports_are_in_the_pages_that_the_help_names() {
     }
 }
 
-/// All keys of an object but those of counters, which the help of `stats` has.
+/// All keys of an object but for keys of counters.
 fn keys(value: &Value) -> Vec<String> {
     match value {
         Value::Object(object) => object

@@ -1,7 +1,7 @@
 //! The commands of docs/containers.md, as they stand there: one after the other, in one shell, which ends at the first that fails. Needs root,
 //! busybox and ping; says so without.
 //!
-//! The shell has namespaces of its own of networks, processes and mounts, so that no name of the page is the machine's, and all of it goes away
+//! The shell has namespaces of its own of networks, processes and mounts: no name of the page is the machine's. All of it goes away
 //! with the shell. There `eth0` is one end of a veth, and `docker` a function that has a process in a network namespace stand for a container.
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -545,7 +545,7 @@ fn each_program_is_loaded_when_asked_for() {
     assert!(!without.checks().any(|c| c["id"] == *ids[0]), "only when asked for");
 }
 
-/// The kernel's types are hidden from this process and those that it starts.
+/// The kernel's types are hidden from this process and its children.
 fn without_types(args: &[&str]) -> Output {
     let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\"";
     let mut command = Command::new("unshare");

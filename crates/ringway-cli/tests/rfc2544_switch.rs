@@ -106,7 +106,7 @@ fn catches_interrupts(pid: u32) -> bool {
     u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (libc::SIGINT - 1)) != 0
 }
 
-/// The address table of Ringway's switch takes as many addresses of a port as it is told to.
+/// The address table of Ringway's switch takes as many addresses of a port as its quota allows.
 #[test]
 fn a_switch_of_ringway_in_lock_step() {
     let Some(room) = support::room::Room::new() else { return };

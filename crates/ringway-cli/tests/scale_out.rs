@@ -1,8 +1,8 @@
 //! The recipe of docs/scale-out.md with its configuration files: an anycast prefix behind three routers, one of which dies. Needs root and
 //! BIRD 2; says so and passes without.
 //!
-//! Objective: all three routers carry traffic, each by Ringway and not by its kernel; when one is gone with its links, its flows move to the
-//! other two; all flows arrive again, at the servers that they had before. Prints how long flows were silent and what was lost. Nothing
+//! Objective: all three routers carry traffic, each by Ringway and not by its kernel. When one is gone with its links, its flows move to the
+//! other two. All flows arrive again, at the servers that they had before. Prints how long flows were silent and what was lost. Nothing
 //! here depends on speed.
 
 #![allow(clippy::unwrap_used, reason = "tests")]

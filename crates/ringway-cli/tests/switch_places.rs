@@ -134,7 +134,7 @@ fn ringway(program: &[&str], args: &[&str]) {
     assert!(ended.status.success(), "{words:?}: {ended:?}");
 }
 
-/// A switch among those of the system.
+/// A switch among the switches of the system.
 struct Public(String);
 
 impl Drop for Public {

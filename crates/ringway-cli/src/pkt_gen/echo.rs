@@ -16,7 +16,7 @@ const PING_PPS: f64 = 1000.0;
 pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;
     both_ways(&port)?;
-    // A stream of its own, so that late answers to an earlier run are told apart.
+    // A stream of its own: late answers to an earlier run have another one.
     let stream = (std::process::id() % u32::from(MAX_STREAMS)) as u16;
     let spec = frames::spec(args, 0, stream);
     let template = frames::template(&spec, &port)?;

@@ -50,8 +50,8 @@ fn stuck(name: &str, lock: &Path) -> Failure {
 }
 
 /// Asks the process to end, and kills it if it does not. The kernel's list of locks has the number of the
-/// process that took a lock; when that process gave its descriptor to another one and ended, any process may
-/// have the number. So a process is left alone that is not root's, or does not have the locked directory open
+/// process that took a lock. That process may have given its descriptor to another one and ended, and any process may
+/// have the number now. So this leaves a process alone that is not root's, or does not have the locked directory open
 /// itself.
 fn stop(router: &Router, pid: u32) -> Result<(), Failure> {
     let failed = |e: std::io::Error| {

@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) page: Page,
     pub(super) interval: Duration,
     pub(super) paused: bool,
-    /// Show bit rates on the wire rather than those of frames.
+    /// Show bit rates on the wire, not of frames.
     pub(super) wire: bool,
     pub(super) sort: Column,
     pub(super) inverted: bool,

@@ -333,7 +333,7 @@ mod tests {
         press(&mut state, "sss");
         assert!(
             screen(&state, 80, 24).iter().any(|l| l.starts_with(">pipe:n199{1")),
-            "also when sorted anew"
+            "also when sorted again"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Wrong command lines: what each kind of mistake ends with, and what the user is told.
+//! Wrong command lines: what each kind of mistake ends with, and what the user reads.
 //!
 //! Exit code 2 is for what the user has to write in another way: a name, a value, options that do not go together. 1 is for
 //! what was written well and failed: no such file, interface, port, switch or program. Each is one line on standard error.

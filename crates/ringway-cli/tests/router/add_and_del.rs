@@ -112,7 +112,7 @@ fn counters_are_shown_everywhere() {
     assert_eq!(bed.room.json(&["router", "sync"])["fib_in_sync"], true);
     let dropped = Source::open(&bed.a, "198.51.100.1");
     bed.room.until(|| {
-        // those that the kernel dropped meanwhile are sent again
+        // packets that the kernel dropped meanwhile are sent again
         let lacking = 10 - bed.count("vale0", "blackhole") as u32;
         if lacking > 0 {
             dropped.exchange_within(lacking, GAP, SHORT);

@@ -97,7 +97,7 @@ impl Bed {
         made
     }
 
-    /// Sends datagrams from a to b, which sends them back, until it was the fast path that forwarded all of `count` both ways: while its
+    /// Sends datagrams from a to b, which sends them back, until the fast path forwarded all of `count` both ways. While its
     /// process stands still for 3 s, the kernel forwards. None is ever lost.
     pub(crate) fn forwards(&self, name: &str, to: &str, count: u32, gap: Duration) {
         self.room.until(|| {
@@ -205,7 +205,7 @@ impl Source {
         self.exchange_within(count, gap, PATIENCE)
     }
 
-    /// The same where some may be lost: those of which nothing is heard for so long.
+    /// The same where some may be lost: datagrams without an answer for so long.
     pub(crate) fn exchange_within(&self, count: u32, gap: Duration, patience: Duration) -> u32 {
         self.0.set_nonblocking(true).unwrap();
         let (mut back, mut lost, mut heard) = (0, 0, Instant::now());

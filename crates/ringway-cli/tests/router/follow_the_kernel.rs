@@ -242,7 +242,7 @@ fn who_goes_on_goes_on_as_it_was() {
     assert!(larger.error(1).contains("has other sizes or budgets"), "{larger:?}");
     assert_eq!(bed.room.json(&add)["taken_over"], true);
     let spoofed = ["router", "get", "fd00:2::2", "from", "fd00:2::9", "iif", "ra"];
-    assert_eq!(bed.room.json(&spoofed)["reason"], "reverse_path", "its options are those of the time before");
+    assert_eq!(bed.room.json(&spoofed)["reason"], "reverse_path", "its options are as the time before");
 
     bed.room.json(&["router", "port", "del", "vale0:rb"]);
     orphan();

@@ -197,7 +197,7 @@ fn run_directories_of_others_are_refused() {
         for args in [&ADD[..], &foreground, &pipe] {
             let tried = run(args);
             assert!(tried.code == Some(1) && tried.stderr.contains(word), "{args:?}: {tried:?}");
-            assert!(tried.stderr.contains("RINGWAY_DIR"), "the cure is told: {tried:?}");
+            assert!(tried.stderr.contains("RINGWAY_DIR"), "the cure is there: {tried:?}");
         }
         let listed = run(&["stats"]);
         assert!(

@@ -46,7 +46,7 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command
 }
 
-/// The place of this test program. The first call removes those of programs that have ended.
+/// The place of this test program. The first call removes the places of programs that have ended.
 pub(crate) fn directory() -> PathBuf {
     static CLEANED: Once = Once::new();
     let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ringway-tests");
