@@ -54,12 +54,6 @@ Hosts leave the checksums of TCP and UDP to a veth, tap or bridge; Ringway finis
 frame whose checksum is the sum of its pseudo header leaves with another one. With --raw all bytes
 leave as they came.
 
-Keys of --json, which stay as they are; new ones may be added:
-  command, seconds
-  ports[]        name, backend, and rx and tx with the keys of ringway stats --json
-  directions[]   from, to, copy (false: frames were swapped), frames, bytes,
-                 held_slots (received and not forwarded), unsent_slots (forwarded and not sent)
-
 Examples:
   ringway bridge -i eth0 -i eth1                              # a wire between two interfaces
   ringway bridge -i eth0 -i ebpf:eth0^                        # between an interface and its own host stack

@@ -67,8 +67,6 @@ const LOOKUP: &str = "\
 Prints the longest prefix that covers each address, and its next hop, or that there is no route. Lines of the table that begin with # are
 skipped, as is what follows the next hop.
 
-JSON: {\"lookups\": [{\"address\", \"prefix\", \"next_hop\"}]}; prefix and next_hop are null without a route.
-
 Examples:
   ringway fib lookup routes.txt 192.0.2.1 2001:db8::1
   ringway fib lookup --json v4.txt.xz 1.1.1.1";
@@ -76,8 +74,6 @@ Examples:
 const LOAD: &str = "\
 Prints for each family the routes by prefix length, how long the lookup memory took to make, and how large it is; where a
 prefix is on several lines, the last counts, and it prints how many more there are.
-
-JSON: {\"families\": [{\"family\", \"routes\", \"next_hops\", \"build_seconds\", \"repeated\", \"bytes\", \"nodes\", \"words\", \"lengths\": {\"24\": 1}}]}
 
 Examples:
   ringway fib load routes.txt

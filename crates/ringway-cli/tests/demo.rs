@@ -100,7 +100,7 @@ fn a_benchmark_without_links_keeps_its_contract() {
 #[test]
 fn a_benchmark_of_switches_keeps_the_contract() {
     let args =
-        ["bench", "switch", "--case", "size", "--only", "ringway-pipe", "--runs", "2", "--seconds", "0.02"];
+        ["bench", "vale", "--case", "size", "--only", "ringway-pipe", "--runs", "2", "--seconds", "0.02"];
     let (output, _) = run(&[&args[..], &["--json"]].concat());
     let report = success(&output);
     assert_eq!(report["suite"], "vale");
@@ -112,7 +112,7 @@ fn a_benchmark_of_switches_keeps_the_contract() {
         let expected = mpps * 8.0 * row["frame"].as_f64().unwrap() / 1e3;
         assert!(gbit > 0.0 && (gbit / expected - 1.0).abs() < 1e-3, "{row}");
     }
-    let (output, _) = run(&["bench", "switch", "--case", "tx"]);
+    let (output, _) = run(&["bench", "vale", "--case", "tx"]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
         error.contains("no case tx; there are unicast, burst, size, fdb, broadcast, nic, neighbours, ports"),

@@ -298,7 +298,7 @@ fn a_veth_is_served_by_ebpf() {
 fn what_the_host_needs_and_what_is_down_is_told() {
     let Some(lab) = pair() else { return };
     lab.ip("addr add 10.9.8.1/24 dev a0").unwrap();
-    lab.ip("router add default via 10.9.8.2").unwrap();
+    lab.ip("route add default via 10.9.8.2").unwrap();
     inside(&lab, "a0").assert(
         "if-host",
         "warn",

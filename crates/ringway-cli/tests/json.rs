@@ -55,6 +55,8 @@ fn keys_and_types_are_those_of_the_page() {
     run(&["pkt-gen", "-i", &format!("pcap:{capture}@write"), "-f", "tx", "-n", "5", "--json"]).json();
     for (command, words) in [
         ("pkt-gen", format!("pkt-gen -i {a} -f tx -n 1000 --json")),
+        ("pkt-gen", "pkt-gen -i null: -f rx -n 10 --check --json".into()),
+        ("capture", format!("capture -i null: -c 3 -w {capture}.copy --json")),
         ("bridge", format!("bridge -i pcap:{capture}@top -i null: --one-way --json")),
         ("capture", format!("capture -r {capture} --json")),
         ("stats", "stats --json".into()),
@@ -63,7 +65,7 @@ fn keys_and_types_are_those_of_the_page() {
         ("fib lookup", format!("fib lookup --json {routes} 10.1.1.1 192.0.2.1")),
         ("fib load", format!("fib load --json {routes}")),
         ("doctor", "doctor lo --json".into()),
-        ("bench", "bench io --case ring --runs 1 --seconds 0.01 --json".into()),
+        ("bench", "bench io --case pipe --only ringway-pipe --runs 1 --seconds 0.02 --json".into()),
     ] {
         if command == "bench" && run(&["bench", "io", "--help"]).code != Some(0) {
             continue; // a build may leave benchmarks out

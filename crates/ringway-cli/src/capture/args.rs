@@ -78,12 +78,6 @@ files inside tap:, trace: or fault: are replayed: their frames get the times at 
 A port takes its frames: what is captured on ebpf:eth0 does not reach the host. To look on while the host goes on working,
 put a tap around the port of a bridge.
 
-Keys of --json, which stay as they are; new ones may be added:
-  command, port, backend, seconds
-  captured, bytes   frames that were printed or written, and their bytes
-  not_matched       frames that the filter did not want
-  counters          of the port: rx and tx, with the keys of ringway stats --json
-
 Examples:
   ringway capture -i eth0 -c 10                        # print ten frames
   ringway capture -i eth0 -f 'tcp port 443' -w a.pcap  # write what matches, until Ctrl-C

@@ -56,18 +56,6 @@ and looks again. Drivers reset the device for most of it. It is refused while a 
 Exit code: 0 when packet I/O works, at least packet: (with IF: on that interface); 1 otherwise, and when --fix was refused
 a setting.
 
-JSON keys:
-  works      whether packet I/O works, as the exit code says
-  choice     port name that auto:IF would choose; null without IF or when none works
-  backends   best first, each {backend, port, works, id, reason, cure}; id, reason and cure are null when it works
-  checks     findings on the machine, each {id, what, status, detail, cure}; cure is null when status is ok
-  rights     {euid, capabilities, locked_memory, open_files, seccomp, user_namespace, lockdown}; null means no limit or
-             not shown
-  fixed      what --fix set, each {check, command, restore, refused}; refused is null when it was done
-  interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, cpus, rx_ring, tx_ring,
-             xdp_features, native, zero_copy, programs: [{hook, id, name, link}], offloads, peer, ports: [{name, pid}],
-             addresses, default_route, users, checks}; native and zero_copy are untried, works or refused; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
-
 Examples:
   ringway doctor                         # this machine and this user
   sudo ringway doctor eth0               # and what auto:eth0 would choose

@@ -120,22 +120,6 @@ const EXAMPLES: &str = "\
 Frames are UDP in Ethernet. Those of at least 60 bytes (IPv6: 80) carry stream, sequence number and time, by which the
 receiver finds loss, duplicates and reordering, and ping measures. Ctrl-C ends with averages.
 
-Keys of --json, which stay as they are; new ones may be added:
-  command, function, label, port, backend, burst  what was done, where, with which burst
-  packets, bytes, bursts, seconds                 in all; bytes without FCS
-  pps, bps, wire_bps                              a second; wire_bps with FCS, preamble and gap
-  avg_burst, avg_length                           packets of a burst, bytes of a packet
-  intervals  of report lines: count, min_pps, max_pps, mean_pps, stdev_pps
-  counters   of the port: rx and tx, with the keys of ringway stats --json
-  tx         threads, length, unsent (the other side took no more), skipped (the rate was not
-             reached)
-  rx         threads; sequence, where it was checked: received, unique, lost, duplicated,
-             reordered, stale, foreign, corrupted
-  ping       sent, received, lost, duplicated, foreign, length; latency: count, min_ns, mean_ns,
-             stdev_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, p99_99_ns, max_ns, above_limit, buckets[]
-             (from_ns, below_ns, count)
-  pong       ignored (frames that are not UDP)
-
 Examples:
   ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1-10.1.0.255:2000
   ringway pkt-gen -i eth0 -f tx -R 10Gbit -l 1514     # line rate of a 10G link

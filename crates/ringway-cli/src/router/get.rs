@@ -17,9 +17,6 @@ Rules are those of docs/router.md, as far as they ask for addresses. Without `fr
 left out. Packets longer than the MTU that is shown, with a TTL of 1, or with options go to the kernel all the same. Of a group \
 the member is shown that the flow gets, then all.
 
-Keys of --json: to, verdict (forward, host or drop), reason (as in docs/router.md), rule (its number), prefix, flow_hash, hindrance (why \
-the kernel forwards all for now; or null), and those of ringway router show for the next hop.
-
 Examples:
   ringway router get 192.0.2.1
   ringway router get 192.0.2.1 from 198.51.100.7 iif eth0

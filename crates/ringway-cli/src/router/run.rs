@@ -42,9 +42,6 @@ An interface behind a port of a switch can be a veth whose other end nobody uses
 Frames are exchanged without a copy between ports in one region, those of ebpf: and xdp: ports. The router ends with Ctrl-C, and the kernel \
 forwards again.
 
-JSON keys: command, seconds, fib_in_sync, routes, next_hops, pending, trouble, and for each of interfaces: interface, port, host_port, \
-zero_copy, counts (frames_in, forwarded, host_* by reason, drops by name, device_full), wire and host (counters of the ports).
-
 Examples:
   ringway router run -p eth0 -p eth1                      # between two interfaces
   ringway router run -p eth0 -p h0=vale0:lan -w 1         # between an interface and hosts at a switch

@@ -20,11 +20,6 @@ Prefixes of tables local and main, and neighbours on links, each with its next h
 (or unresolved: the kernel asks for it), longest packet. `local` is for the host, `by the kernel` is what the kernel forwards, `unreachable` \
 also routes of type throw. Where there is no route within the prefix, the exit code is 1.
 
---json prints an object for each prefix, a line each. Keys:
-  prefix, next_hop (number of the next hop), kind (ready, incomplete, local, host, blackhole, unreachable, prohibit, group)
-  dev, via (null: on the link), mtu, lladdr, source     link addresses of neighbour and interface
-  group[]                                               members: these keys and weight
-
 Examples:
   ringway router show
   ringway router show 10.0.0.0/8

@@ -17,10 +17,6 @@ use crate::failure::Failure;
 Where no process looks after the router, one is started first, as it was the time before: it fills new tables and takes over, and no packet \
 is lost by that.
 
-Keys of --json: name, fib_in_sync, found (equal, differs: and was repaired, busy: routes change too fast to tell), wrong (prefixes and \
-next hops of the fast path that were not as they should be, and were repaired), pending (what does not fit), hindrance (what packets \
-may not go around, so that the kernel forwards; or null), started (whether a process was).
-
 Examples:
   ringway router sync
   ringway router sync r0 --json")]

@@ -47,36 +47,16 @@ const VERBOSE: &str = "Say what to do about each kind of drop; with --check, sho
 
 const EXAMPLES: &str = "\
 Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops. They count
-from when the port was opened; those of a port of a switch from when it was made, by whomever it was open.
+from when the port was opened; of a port of a switch from when it was made, whether open or not.
 ringway switch stats shows ports of switches that nobody has open, too.
-
-Keys of --json, which stay as they are; new ones may be added:
-  ports[]             the open ports, by name and pid
-    name, pid         of the port and of the process that has it open
-    opened            seconds since 1970
-    backend           what serves the port, in words
-    interface         null, or name (when it was opened), index, netns (inode number)
-    rx, tx            counters of a direction: what its rings have in sum, and what can't be told
-                      apart by ring
-    rings[]           the rings, rx before tx: direction (rx or tx), ring (0, 1, ...), slots,
-                      fill (slots in use after the last sync), and counters
-    rates             with -w: null at first, then seconds since the time before, and rx and tx:
-                      pps, bps, wire_bps (with FCS, preamble and gap), dropped, all a second
-  totals              rx, tx: counters of all ports
-  counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that
-                      moved something), wakeups, wakeups_withheld (a switch left the program asleep,
-                      as ringing its doorbell held senders up for too long; it looks for itself each
-                      ms), resets (wrong cursors), dropped, drops (each reason by name, also 0)
 
 --check: each ring of a port is an account, which closes when in = out + drops. A port is
   ok                nothing moved, and all its accounts close
   busy              frames are under way or counters moved, and none is missing for certain
   open by N frames  N frames at least are missing, or left without having entered; seen three
                     times in a row
-Keys of --check --json: ports[] with name, pid, state (ok, busy or open), open_by and accounts[] with name (rx0, tx1),
-frames_in, frames_out, dropped, gap (in - out - dropped), bound (what may be under way), state, open_by; and open, the
-number of open ports. Without a port, root also gets each switch there, with pid null; its accounts are `p1 rx` and `p1 tx` of
-each port p1 and, over all ports there are and were, rx, tx and copies (in: as senders counted them, out: as receivers did).
+Without a port, root also gets each switch. Its accounts are `p1 rx` and `p1 tx` of each port p1 and, over all ports
+there are and were, rx, tx and copies (in: as senders counted them, out: as receivers did).
 
 --openmetrics: ringway_port_* are the accounts of whole ports, ringway_ring_* of each ring; labels port, pid and nr (which
 of the ports of that process) name a port, side (rx, tx) or ring (rx0) the part, dir (in, out) and reason the kind.

@@ -42,8 +42,6 @@ impl Command {
 A user who has access to a port sends, receives and polls with no capability at all. Users other than root must be able to search all \
 directories above the switches; a warning names one that they may not. Either all ports are made or, when one can't be, none.
 
-Keys of --json, a line for each port: switch, port, number, owner, uid, group, gid, mode (octal, as text).
-
 Examples:
   ringway switch port add vale0:p1
   ringway switch port add vale0:p{4..99}             # as bash reads it
