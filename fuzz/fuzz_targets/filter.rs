@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ringway::fuzz::{Ebpf, to_ebpf};
-use ringway::{Filter, Insn};
+use ringway::{Filter, filter::Insn};
 use ringway_fuzz::{Input, one_line};
 
 /// All operations that Linux knows.

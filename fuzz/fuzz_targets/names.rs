@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
 use ringway::switch::{Module, VlanSet};
-use ringway::{PortMap, PortName};
+use ringway::PortName;
+use ringway_shim::PortMap;
 use ringway_fib::{NextHop, Prefix4, Prefix6};
 use ringway_fuzz::one_line;
 use ringway_router::user::Side;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::fuzz_target;
-use ringway::{ErrorKind, Pairing, PipeEnd, PipeFds, Port, forward, open_pipe_fds, pipe_fds};
+use ringway::{ErrorKind, Pairing, PipeEnd, Port, forward, pipe::{PipeFds, open_pipe_fds, pipe_fds}};
 use ringway_fuzz::Input;
 
 /// Few slots, so that rings are often full and wrap.
@@ -98,7 +98,7 @@ fn step(port: &mut Port, other: &mut Port, input: &mut Input<'_>) {
         }
         7 => {
             let pairing = Pairing::of(&port.rx[0], &other.tx[0]);
-            let moved = forward(&mut port.rx[0], &mut other.tx[0], input.u8().into(), pairing);
+            let moved = forward(&mut port.rx[0], &mut other.tx[0], input.u8().into());
             assert!(moved as u32 <= SLOTS);
         }
         _ => {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, monotonic_ns};
+use ringway::{CounterWatch, OpenOptions, Pairing, Port, PortCounters, time::monotonic_ns};
 use ringway_engine::{Bridge, Held, supervise};
 use ringway_traffic::report::{Interval, Sample};
 use ringway_traffic::units::many;
@@ -134,10 +134,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let console = args.json.console();
     // Frames that are to be passed on are for others than this host.
     let options = args.selection.apply(OpenOptions::new().promiscuous(true))?;
-    let mut ports = options.open_all(&[first, second])?.into_iter();
-    let (Some(a), Some(b)) = (ports.next(), ports.next()) else {
-        return Err(Failure::Other("two names gave fewer than two ports".into()));
-    };
+    let [a, b] = options.open_all([first, second])?;
     let mut bridge = Bridge::new(a, b)
         .with_one_way(args.one_way)
         .with_burst(args.turns.burst)

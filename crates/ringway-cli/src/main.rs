@@ -143,7 +143,7 @@ fn fail(e: &Failure) -> ExitCode {
 fn warn_unlisted(command: &Command) {
     use Command::{Bridge, Capture, Exporter, PktGen, Stats, Top};
     if matches!(command, Bridge(_) | Capture(_) | Exporter(_) | PktGen(_) | Stats(_) | Top(_))
-        && let Err(e) = ringway::check_run_directory()
+        && let Err(e) = ringway::dirs::check_run_directory()
     {
         console::note(&format!("ringway: open ports are not listed: {e}"));
     }

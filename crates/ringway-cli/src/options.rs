@@ -42,7 +42,7 @@ pub(crate) struct Bpffs {
 impl Bpffs {
     /// Has the library look there.
     pub(crate) fn apply(&self) -> Result<(), Failure> {
-        Ok(self.bpffs.as_deref().map_or(Ok(()), ringway::switch::set_root)?)
+        Ok(self.bpffs.as_deref().map_or(Ok(()), ringway::pinned::set_root)?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringway::switch::{check_visible, root};
+use ringway::pinned::{check_visible, root};
 use rustix::process::geteuid;
 
 use crate::failure::Failure;

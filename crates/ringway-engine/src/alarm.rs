@@ -1,11 +1,11 @@
 //! A moment that can be waited for beside rings, more exactly than the milliseconds of a time-out.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use ringway::{Error, Result, Wakeable, monotonic_ns};
+use ringway::{Error, Result, Wakeable, time::monotonic_ns};
 
 /// Wakes at a moment of [`monotonic_ns`].
 #[derive(Debug)]
@@ -28,22 +28,24 @@ impl Alarm {
 }
 
 impl Wakeable for Alarm {
-    fn look(&mut self) -> Result<bool> {
-        Ok(monotonic_ns() >= self.at_ns)
+    fn sync(&mut self) -> Result<u32> {
+        Ok(u32::from(monotonic_ns() >= self.at_ns))
     }
 
     /// Setting the timer also makes it unreadable until it expires.
-    fn ask(&mut self) -> Result<bool> {
+    fn arm(&mut self) -> Result<bool> {
         // At least 1 ns, for 0 would switch the timer off; at most a century, for the kernel's range is signed.
         let at = Duration::from_nanos(self.at_ns.clamp(1, 1 << 61));
         self.timer
             .set(Expiration::OneShot(TimeSpec::from_duration(at)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
             .map_err(|e| Error::io("alarm", "timerfd_settime failed", e.into()))?;
-        self.look()
+        Ok(self.sync()? > 0)
     }
+}
 
-    fn wake_fd(&self) -> RawFd {
-        self.timer.as_fd().as_raw_fd()
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.timer.as_fd()
     }
 }
 

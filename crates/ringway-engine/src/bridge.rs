@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, monotonic_ns};
+use ringway::{Error, Pairing, Port, Result, RxRing, TxRing, Wakeable, forward, time::monotonic_ns};
 
 use super::sleep::Sleeper;
 use super::{DEFAULT_SPIN, NAP, PENDING_NAP, Signals};
@@ -119,11 +119,10 @@ impl Bridge {
 
     /// One burst on each ring; returns the slots moved.
     fn round(&mut self) -> u32 {
-        let (pairings, burst) = (self.pairings(), self.burst);
+        let burst = self.burst;
         let mut failure = self.failure.take();
         let mut moved = 0;
-        for (pairing, (rx, tx)) in pairings.into_iter().zip(self.lanes()) {
-            let Some(pairing) = pairing else { continue };
+        for (rx, tx) in self.lanes() {
             let n = tx.len();
             for (i, rx) in rx.iter_mut().enumerate() {
                 let tx = &mut tx[i % n];
@@ -131,7 +130,7 @@ impl Bridge {
                 if failure.is_none() {
                     failure = rx.sync().err();
                 }
-                moved += forward(rx, tx, burst, pairing);
+                moved += forward(rx, tx, burst);
                 if tx.pending() > 0
                     && let Err(e) = tx.sync()
                 {
@@ -195,8 +194,7 @@ mod tests {
         for cut in [false, true] {
             let path = capture(if cut { "cut" } else { "whole" }, 100, cut);
             let name = format!("pcap:{}@top", path.display());
-            let ports = OpenOptions::new().open_all(&[&name, "null:"]).unwrap();
-            let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
+            let [a, b] = OpenOptions::new().open_all([&name, "null:"]).unwrap();
             let mut bridge = Bridge::new(a, b).with_burst(7);
             assert_eq!(bridge.pairings(), [Some(Pairing::Swap), None]);
             let ended = bridge.run(&Signals::new());

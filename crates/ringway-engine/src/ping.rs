@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Result, RxRing, TxRing, Wakeable, monotonic_ns};
+use ringway::{Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::alarm::Alarm;
 use super::sleep::Sleeper;
@@ -136,7 +136,7 @@ impl Run<'_> {
             slot.send(len);
             self.done.sent += 1;
         }
-        drop(burst);
+        burst.commit();
         if self.tx.pending() > 0 {
             self.tx.sync()?;
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Buf, Result, RxRing, TxRing, Wakeable, monotonic_ns};
+use ringway::{Buf, Result, RxRing, TxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
 use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, PENDING_NAP, Progress, Signals};

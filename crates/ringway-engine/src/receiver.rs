@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use ringway::{Result, RxRing, Wakeable, monotonic_ns};
+use ringway::{Result, RxRing, Wakeable, time::monotonic_ns};
 
 use super::sleep::Sleeper;
 use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, Progress, Signals};
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn two_threads_share_the_number() {
-        let ports = OpenOptions::new().open_all(&["null:", "null:"]).unwrap();
+        let ports = OpenOptions::new().open_all(["null:", "null:"]).unwrap();
         let receiver = Receiver::new(10_001);
         let threads: Vec<_> = ports
             .into_iter()

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use ringway::{Result, TxRing, Waiter, monotonic_ns};
+use ringway::{Result, TxRing, Waiter, time::monotonic_ns};
 
 use super::{DEFAULT_BURST, DEFAULT_SPIN, NAP, Progress, Signals};
 use ringway_traffic::pace::Pacer;

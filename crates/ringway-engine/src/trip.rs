@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{Port, Result, Waiter, monotonic_ns};
+use ringway::{Port, Result, Waiter, time::monotonic_ns};
 
 /// Frames on their way at once: fewer than the queue of a veth holds.
 const WINDOW: u64 = 64;

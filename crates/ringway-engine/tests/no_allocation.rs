@@ -87,8 +87,7 @@ fn sender_and_receiver_of_packet_ports() {
     let lab = Lab::new().unwrap();
     lab.veth("a0", "a1").unwrap();
     let names = ["packet:a0", "packet:a1"];
-    let ports = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
-    let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
+    let [mut a, mut b] = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(names)?)).unwrap();
     same_for_any_length(|count| {
         let (frame, count) = ([7; 60], count / 10);
         for _ in 0..count / 100 {
@@ -119,8 +118,7 @@ fn bridge_of_two_pipes() {
 }
 
 fn bridge_from_null_to_null() {
-    let ports = OpenOptions::new().open_all(&["null:", "null:"]).unwrap();
-    let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
+    let [a, b] = OpenOptions::new().open_all(["null:", "null:"]).unwrap();
     let watch = b.watch();
     let mut bridge = Bridge::new(a, b).with_one_way(true);
     same_for_any_length(|count| {

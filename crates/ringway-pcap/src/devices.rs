@@ -9,8 +9,8 @@
 
 use std::sync::OnceLock;
 
-use ringway::PortMap;
 use ringway::switch::{Switch, switches};
+use ringway_shim::PortMap;
 
 use crate::sys;
 

@@ -1,6 +1,6 @@
 //! The filter of a handle: run here, on the whole frame.
 
-use ringway::{Filter, Insn};
+use ringway::{Filter, filter::Insn};
 
 use crate::system;
 

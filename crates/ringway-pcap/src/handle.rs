@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use ringway::{ErrorKind, Insn};
+use ringway::{ErrorKind, filter::Insn};
 use ringway_shim::Inside;
 
 use crate::devices::{self, Target};

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringway::{
-    Coalesce, CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, monotonic_ns,
+    CounterWatch, Error, ErrorKind, NicRings, OpenOptions, Port, PortName, Result, time::monotonic_ns,
 };
+use ringway_shim::Coalesce;
 use ringway_shim::{Holder, Rings, Share};
 
 use crate::devices::Target;

@@ -1,6 +1,6 @@
 //! The receiving half of a handle: frames of its rings, filtered and cut, one after the other.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -174,7 +174,7 @@ impl Receiver {
         let ms = timeout.map_or(-1, |t| t.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32);
         self.waited.clear();
         self.waited.push(sys::readable(wake.breaker()));
-        self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.fd())));
+        self.waited.extend(self.sources.iter().map(|s| sys::readable(s.ring.as_fd().as_raw_fd())));
         if self.copies {
             self.waited.extend(self.share.fds().iter().map(|&fd| sys::readable(fd)));
         }
@@ -231,7 +231,7 @@ impl Receiver {
             wake.include(socket.as_raw_fd()).map_err(failed)?;
         }
         for Source { ring, .. } in &mut self.sources {
-            wake.include(ring.fd()).map_err(failed)?;
+            wake.include(ring.as_fd().as_raw_fd()).map_err(failed)?;
             if ring.arm()? {
                 return Ok(true);
             }

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ringway::{Coalesce, TxRing};
+use ringway::TxRing;
+use ringway_shim::Coalesce;
 use ringway_shim::Share;
 
 use crate::guarded::Guarded;
@@ -191,6 +192,7 @@ impl Drop for Ring {
 mod tests {
     use super::*;
     use ringway::{Port, RxRing};
+    use ringway_shim::Coalesce;
     use std::thread;
     use std::time::Duration;
 

@@ -36,11 +36,11 @@ pub(crate) struct Stat {
     pub(crate) ifdrop: u32,
 }
 
-/// `struct bpf_program`; its instructions are those of [`ringway::Insn`].
+/// `struct bpf_program`; its instructions are those of [`ringway::filter::Insn`].
 #[repr(C)]
 pub(crate) struct BpfProgram {
     pub(crate) len: u32,
-    pub(crate) insns: *mut ringway::Insn,
+    pub(crate) insns: *mut ringway::filter::Insn,
 }
 
 /// `struct pcap_if`.

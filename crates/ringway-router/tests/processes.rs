@@ -266,7 +266,7 @@ fn what_can_not_be_is_refused_with_a_cure() {
     let again = Router::create("vale3", &Spec::default());
     refused(again.map(drop), ErrorKind::Busy, "there is a switch or router of that name");
     refused(Switch::open("vale3").map(drop), ErrorKind::Unfit, "vale3 is a router");
-    assert!(!ringway::switch::switches().contains(&"vale3".into()) && ringway::switch::is_router("vale3"));
+    assert!(!ringway::switch::switches().contains(&"vale3".into()) && ringway::pinned::is_router("vale3"));
     refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such switch or router");
     refused(Router::create("eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
 

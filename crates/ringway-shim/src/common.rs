@@ -1,7 +1,7 @@
 //! A port and its users.
 
 use std::fmt;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::sync::{Mutex, Weak};
 
@@ -72,7 +72,7 @@ impl Common {
         let first = User { id: 1, queues: None, holder: None };
         let common = Self {
             name: name.to_owned(),
-            fds: rx.iter().map(RxRing::fd).collect(),
+            fds: rx.iter().map(|rx| rx.as_fd().as_raw_fd()).collect(),
             sends: tx.is_some(),
             info: port.info().clone(),
             counters: port.watch(),

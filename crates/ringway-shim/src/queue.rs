@@ -1,6 +1,6 @@
 //! Copies of frames on their way to one user of a port.
 
-use ringway::{Result, RxFrame, RxRing, TxRing, ring_pair};
+use ringway::{Result, RxFrame, RxRing, TxRing, pipe::ring_pair};
 
 /// The sending ends of a user's queues.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! One port of the process, for all that use it.
 
 use std::fmt::Debug;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::{Arc, Weak};
 
 use ringway::{CounterWatch, OpenOptions, Port, PortInfo, PortName, Result, RxRing, TxRing};
@@ -133,10 +133,10 @@ impl Share {
         self.common().ask(Port::link_up)
     }
 
-    /// As [`Port::fd`]: readable when the port has frames, once it was [asked](Self::arm) for that.
+    /// The descriptor of the port: readable when the port has frames, once it was [asked](Self::arm) for that.
     #[must_use]
     pub fn fd(&self) -> RawFd {
-        self.common().ask(Port::fd)
+        self.common().ask(|port| port.as_fd().as_raw_fd())
     }
 
     /// Those of the port's receiving rings, of which one becomes readable.

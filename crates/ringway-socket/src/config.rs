@@ -10,7 +10,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use ringway::{Coalesce, PortMap};
+use ringway_shim::{Coalesce, PortMap};
 
 /// What the environment said when it was first asked.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -31,7 +31,7 @@
 //! | a dense stream, `sendmmsg` of 32 or more, a tx ring | to the port in bursts | after 64 frames a port that only sends (`ebpf:`): past the queueing discipline, unseen by other packet sockets of the interface; then all later frames of the socket too |
 //! | mapped rings | filled and emptied here in the program's own mapping of the kernel's ring, versions 1 to 3 | rx: the kernel |
 //!
-//! In a dense stream ([`ringway::Coalesce`]) a frame waits for others: 100 us at most (`RINGWAY_BATCH_US=N`: N, 0: no frame ever
+//! In a dense stream ([`ringway_shim::Coalesce`]) a frame waits for others: 100 us at most (`RINGWAY_BATCH_US=N`: N, 0: no frame ever
 //! waits), plus what the scheduler takes to run a thread; or until the ring is half full, the program polls or sleeps in a receive,
 //! or it ends by `exit` or `_exit`. A failure of frames that waited is told by the next send. Killed, or in an exec, the process
 //! loses what waited.

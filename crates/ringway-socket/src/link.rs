@@ -5,13 +5,14 @@
 //! program, but for the [`PATIENCE`] of a full ring.
 
 use std::ffi::c_int;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::*};
 use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{Coalesce, ErrorKind, OpenOptions, TxRing};
+use ringway::{ErrorKind, OpenOptions, TxRing};
+use ringway_shim::Coalesce;
 use ringway_shim::{Holder, Rings, Share, SignalsBlocked};
 
 use crate::config::Config;
@@ -438,7 +439,7 @@ impl Inner {
     /// The descriptors that wake a receiver.
     pub(crate) fn fds(&self) -> Vec<RawFd> {
         let Some(Opened { rings, share, .. }) = &self.open else { return Vec::new() };
-        let queue = rings.rx.iter().filter(|_| rings.copies).map(ringway::RxRing::fd);
+        let queue = rings.rx.iter().filter(|_| rings.copies).map(|rx| rx.as_fd().as_raw_fd());
         std::iter::once(share.fd()).chain(queue).collect()
     }
 }

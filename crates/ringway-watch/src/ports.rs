@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::time::SystemTime;
 
-use ringway::{Counters, OpenPort, OpenRing, monotonic_ns, open_ports};
+use ringway::{Counters, OpenPort, OpenRing, open_ports, time::monotonic_ns};
 
 use crate::printable;
 use crate::rates::{Rates, dropped};

@@ -11,16 +11,13 @@ fn main() -> Result<()> {
         eprintln!("usage: forward PORT PORT");
         std::process::exit(2);
     };
-    let mut ports = OpenOptions::new().open_all(&[from, to])?;
-    let (from, to) = ports.split_at_mut(1);
-    let (from, to) = (&mut from[0], &mut to[0]);
-    let pairing = Pairing::of(&from.rx[0], &to.tx[0]);
-    println!("{pairing:?}");
+    let [mut from, mut to] = OpenOptions::new().open_all([from, to])?;
+    println!("{:?}", Pairing::of(&from.rx[0], &to.tx[0]));
     let mut waiter = Waiter::new(Duration::from_micros(50))?;
     let ctrl_c = CtrlC::catch()?;
     while !from.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut from.rx[0]], Duration::from_millis(100))?;
-        while forward(&mut from.rx[0], &mut to.tx[0], 1024, pairing) > 0 {
+        while forward(&mut from.rx[0], &mut to.tx[0], 1024) > 0 {
             to.tx[0].sync()?;
             from.rx[0].sync()?;
         }

@@ -2,18 +2,16 @@
 
 use std::time::Duration;
 
-use ringway::{CtrlC, OpenOptions, Pairing, Waiter, forward};
+use ringway::{CtrlC, OpenOptions, Waiter, forward};
 
 fn main() -> ringway::Result<()> {
-    let mut ports = OpenOptions::new().open_all(&["ebpf:eth0", "ebpf:eth1"])?;
-    let (a, b) = ports.split_at_mut(1);
-    let (from, to) = (&mut a[0], &mut b[0]);
-    let pairing = Pairing::of(&from.rx[0], &to.tx[0]); // one region: buffers are exchanged, not copied
+    // In one region: frames are forwarded by exchanging buffers, not by copying.
+    let [mut from, mut to] = OpenOptions::new().open_all(["ebpf:eth0", "ebpf:eth1"])?;
     let mut waiter = Waiter::new(Duration::from_micros(50))?;
     let ctrl_c = CtrlC::catch()?;
     while !ctrl_c.pressed() {
         waiter.wait(&mut [&mut from.rx[0]], Duration::from_millis(100))?;
-        forward(&mut from.rx[0], &mut to.tx[0], 1024, pairing);
+        forward(&mut from.rx[0], &mut to.tx[0], 1024);
         to.tx[0].sync()?;
     }
     println!("{}; {}", from.counters().rx, to.counters().tx);

@@ -17,7 +17,7 @@ fn main() -> Result<()> {
             slot.send(60);
             left -= 1;
         }
-        drop(burst);
+        burst.commit();
         port.tx[0].sync()?;
     }
     println!("{}", port.counters().tx);

@@ -34,7 +34,7 @@ fn run(burst: usize, len: usize) -> Result<f64> {
             slot.buf()[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
             slot.send(len);
         }
-        drop(slots);
+        slots.commit();
         a.tx[0].sync()?;
         b.rx[0].sync()?;
         received += b.rx[0].burst(u32::MAX).filter(|f| f.bytes()[0] == 2).count() as u64;

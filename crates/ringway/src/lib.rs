@@ -10,9 +10,11 @@
 //! | [`probe`] | what this machine and its interfaces can do |
 //! | [`Filter`] | which frames are wanted: tcpdump expressions |
 //! | [`switch`] | switches that run in their senders |
-//! | [`PortMap`], [`Coalesce`] | what the libraries under unmodified programs share |
+//! | [`pinned`] | the directory in which switches and routers have their folders |
 //! | [`enter_netns`] | other network namespaces, by name, path or process |
-//! | [`environment()`], [`PrivateDir`] | variables and directories that other users can't turn against a process |
+//! | [`pipe`] | pipes as descriptors, rings between threads |
+//! | [`environment()`], [`dirs`] | variables and directories that other users can't turn against a process |
+//! | [`time`] | the monotonic clock |
 //!
 //! ```
 //! use ringway::Port;
@@ -30,27 +32,25 @@
 mod abi;
 mod backend;
 mod count;
-mod error;
-mod filter;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzz;
 mod memory;
 mod nic;
 mod open;
+pub mod pinned;
 mod port;
 pub mod probe;
 mod ring;
 pub mod switch;
-mod sys;
+
+pub use ringway_filter as filter;
+use ringway_sys::{self as sys, error};
 
 pub use abi::layout;
-pub use backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
-pub use count::{
-    Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters, check_run_directory, run_directory,
-};
+pub use count::{Counters, DropReason, OpenInterface, OpenPort, OpenRing, PortCounters};
 pub use error::{Error, ErrorKind, Result};
-pub use filter::{Filter, Insn};
+pub use filter::Filter;
 pub use memory::{Backing, Buf, Region, RegionSpec};
 #[doc(hidden)]
 pub use nic::tc;
@@ -58,14 +58,28 @@ pub use open::open_ports;
 pub use port::name::{
     Direction, FaultOptions, NicRings, PcapMode, PipeEnd, PortName, TapOptions, TraceOptions,
 };
-pub use port::{Coalesce, CounterWatch, CtrlC, OpenOptions, Port, PortInfo, PortMap, Waiter, Wakeable};
+pub use port::{CounterWatch, CtrlC, OpenOptions, Port, PortInfo, Waiter, Wakeable};
 pub use ring::{Pairing, PortShape, RxBurst, RxFrame, RxRing, TxBurst, TxRing, TxSlot, forward};
 pub use ringway_wire::offload::Gso;
 #[doc(hidden)]
 pub use sys::bpf::run_program;
 pub use sys::environment::environment;
 pub use sys::netns::enter_netns;
-pub use sys::private_dir::{PrivateDir, make_closed_dir};
 #[doc(hidden)]
 pub use sys::program;
-pub use sys::time::monotonic_ns;
+
+/// Directories that other users can't turn against a process, and the one that its processes meet in.
+pub mod dirs {
+    pub use crate::count::{check_run_directory, run_directory};
+    pub use crate::sys::private_dir::{PrivateDir, make_closed_dir};
+}
+
+/// Pipes that are handed on as descriptors, and rings for the threads of one process.
+pub mod pipe {
+    pub use crate::backend::pipe::{PipeFds, open_pipe_fds, pipe_fds, ring_pair};
+}
+
+/// The clock that the library measures by.
+pub mod time {
+    pub use crate::sys::time::monotonic_ns;
+}

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use ringway::{OpenOptions, Pairing, Port, Waiter, forward};
+use ringway::{OpenOptions, Port, Waiter, forward};
 use ringway_lab::counting::{CountingAllocator, of_this_thread};
 
 #[global_allocator]
@@ -46,17 +46,15 @@ fn the_data_path_allocates_nothing() {
     let id = std::process::id();
     let [mut a, mut b] = ["{", "}"].map(|end| Port::open(&format!("pipe:steady-{id}{end}")).unwrap());
     cross("pipe", &mut a, &mut b, 9000);
-    let mut nulls = OpenOptions::new().open_all(&["null:", "null:"]).unwrap();
-    let mut source = nulls.pop().unwrap();
-    let mut sink = nulls.pop().unwrap();
+    let [mut sink, mut source] = OpenOptions::new().open_all(["null:", "null:"]).unwrap();
     steady("null: forwarded without a copy", || {
         source.rx[0].sync().unwrap();
-        assert!(forward(&mut source.rx[0], &mut sink.tx[0], 256, Pairing::Swap) > 0);
+        assert!(forward(&mut source.rx[0], &mut sink.tx[0], 256) > 0);
         sink.tx[0].sync().unwrap();
     });
     steady("null: forwarded with a copy", || {
         source.rx[0].sync().unwrap();
-        forward(&mut source.rx[0], &mut a.tx[0], 256, Pairing::Copy);
+        forward(&mut source.rx[0], &mut a.tx[0], 256);
         a.tx[0].sync().unwrap();
         b.rx[0].sync().unwrap();
         b.rx[0].burst(u32::MAX).count();
@@ -72,7 +70,7 @@ fn the_data_path_allocates_nothing() {
         (0..20).for_each(|_| _ = a.tx[0].push(&[0xff; 60]));
         a.tx[0].sync().unwrap();
         b.rx[0].sync().unwrap();
-        moved += forward(&mut b.rx[0], &mut c.tx[0], 256, Pairing::Swap);
+        moved += forward(&mut b.rx[0], &mut c.tx[0], 256);
         c.tx[0].sync().unwrap();
     });
     assert!(moved > 1000, "{moved}");

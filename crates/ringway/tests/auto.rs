@@ -19,7 +19,7 @@ fn a_veth_is_served_by_ebpf() {
         assert_eq!(port.info().name, name);
         assert!(about.starts_with("ebpf: ") && about.contains("not xdp-zero-copy: "), "{about}");
     }
-    assert!(a.region().is(b.region()), "chosen ports share a region too");
+    assert!(a.region().ptr_eq(b.region()), "chosen ports share a region too");
     let mut flow = Flow::new(1);
     flow.send(&mut a.tx[0], 60, 100);
     flow.take_all(&mut b.rx[0], &a);

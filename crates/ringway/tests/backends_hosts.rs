@@ -52,8 +52,7 @@ impl Net {
     fn bridged(&self, kind: &str, job: impl FnOnce()) -> [PortCounters; 2] {
         let names = ["ml", "mr"].map(|end| format!("{kind}:{end}"));
         let names = names.each_ref().map(String::as_str);
-        let ports = self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
-        let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
+        let [a, b] = self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(names)?)).unwrap();
         let mut bridge = Bridge::new(a, b);
         let before = [&self.left, &self.right].map(checksum_errors);
         bridge.during(|| (), job);

@@ -161,8 +161,7 @@ fn bridge(lab: &Lab, kind: &str) -> (Bridge, Port) {
     }
     let names = ["ml", "mr"].map(|end| format!("{kind}:{end}"));
     let names = names.each_ref().map(String::as_str);
-    let ports = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names)?)).unwrap();
-    let [left, right] = <[Port; 2]>::try_from(ports).unwrap();
+    let [left, right] = lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(names)?)).unwrap();
     (Bridge::new(left, right), open(lab, &format!("{kind}:r0")))
 }
 

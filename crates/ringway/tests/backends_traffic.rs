@@ -8,7 +8,7 @@
 mod support;
 
 use std::collections::HashMap;
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -323,7 +323,8 @@ fn doorbells_ring_for_those_that_asked() {
         for how in [Wait::Poll, Wait::Select, Wait::Epoll] {
             for whole_port in [true, false] {
                 let what = format!("{how:?}, {}", if whole_port { "Port::fd" } else { "RxRing::fd" });
-                let fd = |b: &Port| -> RawFd { if whole_port { b.fd() } else { b.rx[0].fd() } };
+                let fd =
+                    |b: &Port| if whole_port { b.as_fd().as_raw_fd() } else { b.rx[0].as_fd().as_raw_fd() };
                 for count in [1, 20] {
                     // Not asked: a frame does not wake, where the doorbell is Ringway's own and not a socket.
                     flow.send(&mut a.tx[0], 60, count);

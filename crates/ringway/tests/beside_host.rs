@@ -21,8 +21,8 @@ fn refusing_veth() -> Option<Lab> {
     Some(lab)
 }
 
-fn try_open_all(lab: &Lab, names: [&str; 2]) -> Result<Vec<Port>> {
-    lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names))).unwrap()
+fn try_open_all(lab: &Lab, names: [&str; 2]) -> Result<[Port; 2]> {
+    lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(names))).unwrap()
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn ports_without_a_host_refuse_and_others_beside_them_do_not() {
             );
         }
     }
-    assert!(take("arp").open_all(&["null:", "loop:"]).is_err());
+    assert!(take("arp").open_all(["null:", "loop:"]).is_err());
     let Some(lab) = new_pair() else { return };
     for (options, name, cure) in
         [(copy(), "xdp:a0", "use ebpf: or packet:"), (take("arp"), "packet:a0", "use ebpf: or xdp:")]
@@ -236,7 +236,7 @@ fn ports_without_a_host_refuse_and_others_beside_them_do_not() {
         assert_eq!(e.kind(), ErrorKind::Unsupported);
         assert!(e.to_string().starts_with(name) && e.to_string().contains(cure), "{e}");
     }
-    let ports = lab.run(|| Ok::<_, AnyError>(take("arp").open_all(&["null:", "ebpf:a0"]))).unwrap().unwrap();
+    let ports = lab.run(|| Ok::<_, AnyError>(take("arp").open_all(["null:", "ebpf:a0"]))).unwrap().unwrap();
     let takes = ports.iter().map(|p| p.info().backend.contains("arp"));
     assert_eq!(takes.collect::<Vec<_>>(), [false, true]);
 }

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use ringway::{CounterWatch, DropReason, OpenOptions, Pairing, Port};
+use ringway::{CounterWatch, DropReason, OpenOptions, Pairing};
 use ringway_lab::Lab;
 
 use support::bridge::Bridge;
@@ -102,8 +102,7 @@ fn a_host_streams_by_tcp_both_ways_with_default_offloads() {
 fn forwards_for_a_host() {
     let Some(words) = role() else { return };
     enter(&words[0]);
-    let ports = OpenOptions::new().open_all(&["ebpf:eth0", "ebpf:eth0^"]).unwrap();
-    let [nic, stack] = <[Port; 2]>::try_from(ports).unwrap();
+    let [nic, stack] = OpenOptions::new().open_all(["ebpf:eth0", "ebpf:eth0^"]).unwrap();
     let mut bridge = Bridge::new(nic, stack);
     thread::scope(|s| {
         s.spawn(|| bridge.run(&AtomicBool::new(false)));

@@ -16,8 +16,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::layout::{IF_SIZE, RING_HEADER, SLOT_SIZE, ring as at};
-use ringway::{Counters, DropReason, ErrorKind, Pairing, PipeEnd, Port, Region};
-use ringway::{forward, open_pipe_fds, pipe_fds};
+use ringway::{Counters, DropReason, ErrorKind, PipeEnd, Port, Region};
+use ringway::{
+    forward,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use support::whole;
 use support::{
@@ -318,8 +321,99 @@ fn wild_words_in_the_region_of_a_pipe() {
     assert_noticed([&a, &b]);
 }
 
+/// Where the buffers are that the program holds through an end: of the frames received, and of the slots free to fill.
+fn held(port: &mut Port) -> Vec<*const u8> {
+    let mut all: Vec<_> = port.rx[0].burst(u32::MAX).map(|f| f.bytes().as_ptr()).collect();
+    let mut burst = port.tx[0].burst();
+    while let Some(mut slot) = burst.next_slot() {
+        all.push(slot.buf().as_ptr());
+        slot.send(60);
+    }
+    all
+}
+
+/// Fails when a program holds one buffer twice: it could get two `&mut` to it.
+fn assert_distinct(port: &mut Port) {
+    let mut all = held(port);
+    let count = all.len();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), count, "one buffer in two slots");
+}
+
+/// The far end names one buffer in two slots that it sends, and one that this end has in its tx ring.
+#[test]
+fn a_peer_of_a_pipe_cannot_give_a_buffer_twice() {
+    const SLOTS: usize = 64;
+    let fds = pipe_fds(SLOTS as u32).unwrap();
+    let [mut a, mut b] = [PipeEnd::Open, PipeEnd::Close].map(|end| open_pipe_fds(&fds, end).unwrap());
+    let peer = Intruder::new(a.region(), 2, 4, SLOTS);
+    let word =
+        |ring: usize, k: usize| peer.u32(peer.ring_ofs + ring * peer.ring_size + RING_HEADER + k * SLOT_SIZE);
+    for _ in 0..3 {
+        assert!(b.tx[0].push(&[7; 60]));
+    }
+    b.tx[0].sync().unwrap();
+    // Rings: tx and rx of the one end, then of the other.
+    word(1, 1).store(word(1, 0).load(Relaxed), Relaxed);
+    word(1, 2).store(word(0, 5).load(Relaxed), Relaxed);
+    assert_eq!(a.rx[0].sync().unwrap(), 3);
+    // Too late: what was checked is what is used.
+    word(1, 0).store(word(0, 9).load(Relaxed), Relaxed);
+    let mut all = held(&mut a);
+    assert_eq!((all.len(), bad(&a.counters().rx)), (1 + SLOTS - 1, 2));
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), SLOTS);
+}
+
+/// The same while the far end writes indexes, cursors and all else without rest.
+#[test]
+fn no_two_slots_of_an_end_name_one_buffer() {
+    const SLOTS: usize = 64;
+    let fds = pipe_fds(SLOTS as u32).unwrap();
+    let [mut a, mut b] = [PipeEnd::Open, PipeEnd::Close].map(|end| open_pipe_fds(&fds, end).unwrap());
+    let peer = Intruder::new(a.region(), 2, 4, SLOTS);
+    let done = AtomicBool::new(false);
+    thread::scope(|s| {
+        s.spawn(|| {
+            let peer = peer; // all of it, not its parts
+            let mut random = Random(11);
+            while !done.load(Relaxed) {
+                let ring = peer.ring_ofs + random.below(4) as usize * peer.ring_size + RING_HEADER;
+                let slot = ring + random.below(SLOTS as u64) as usize * SLOT_SIZE;
+                peer.u32(slot).store(2 + random.below(4 * SLOTS as u64) as u32, Relaxed);
+            }
+        });
+        let _stop = Stop(&done);
+        let mut received = 0;
+        for _ in 0..5000 {
+            for port in [&mut a, &mut b] {
+                received += port.rx[0].sync().unwrap();
+                port.tx[0].sync().unwrap();
+                assert_distinct(port);
+                // What is sent back by exchange is held once, too.
+                port.rx[0].sync().unwrap();
+                let Port { rx, tx, .. } = port;
+                forward(&mut rx[0], &mut tx[0], 8);
+                assert_distinct(port);
+            }
+        }
+        assert!(received > 0 && bad(&a.counters().rx) > 0);
+    });
+}
+
+/// Sets a flag, also when the test panics.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// The opening end again.
-fn reopened(fds: &ringway::PipeFds) -> Port {
+fn reopened(fds: &ringway::pipe::PipeFds) -> Port {
     when_free(|| open_pipe_fds(fds, PipeEnd::Open))
 }
 
@@ -394,7 +488,7 @@ fn hostile_captures_cross_a_veth() {
                 assert!(!e.to_string().contains('\n') && e.to_string().contains(&what.to_string()), "{e}");
                 failed = true;
             }
-            forward(&mut source.rx[0], &mut a.tx[0], 100, Pairing::Copy);
+            forward(&mut source.rx[0], &mut a.tx[0], 100);
             a.tx[0].sync().unwrap();
             b.rx[0].sync().unwrap();
             let all = a.counters().tx.frames_out;

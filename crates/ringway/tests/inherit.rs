@@ -7,7 +7,10 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use ringway::{ErrorKind, PipeEnd, PipeFds, Waiter, open_pipe_fds, pipe_fds};
+use ringway::{
+    ErrorKind, PipeEnd, Waiter,
+    pipe::{PipeFds, open_pipe_fds, pipe_fds},
+};
 
 const FDS: &str = "RINGWAY_TEST_FDS";
 const FRAMES: u32 = 10_000;

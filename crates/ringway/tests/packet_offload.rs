@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Instant;
 
-use ringway::{DropReason, Gso, OpenOptions, Pairing, Port, forward};
+use ringway::{DropReason, Gso, OpenOptions, Port, forward};
 use ringway_lab::{AnyError, Lab};
 use ringway_wire::offload::SegmentKind;
 
@@ -27,7 +27,7 @@ fn take(port: &mut Port, count: usize) -> Vec<Vec<u8>> {
 }
 
 fn open(lab: &Lab, options: &OpenOptions, names: &[&str]) -> Vec<Port> {
-    lab.run(|| Ok::<_, AnyError>(options.open_all(names)?)).unwrap()
+    lab.run(|| Ok::<_, AnyError>(options.open_each(names)?)).unwrap()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_is_carried_whole_goes_to_ports_that_take_it_only() {
             assert!(start.elapsed() < LIMIT);
         }
         let tx = if to_other { &mut other.tx[0] } else { &mut b.tx[0] };
-        let moved = forward(&mut a.rx[0], tx, 1024, Pairing::Swap);
+        let moved = forward(&mut a.rx[0], tx, 1024);
         assert_eq!(moved, frame.len().div_ceil(2112) as u32, "all slots of the super-frame");
         tx.sync().unwrap();
         if !to_other {
@@ -105,7 +105,7 @@ fn what_is_carried_whole_goes_to_ports_that_take_it_only() {
     while a.rx[0].sync().unwrap() == 0 {
         assert!(start.elapsed() < LIMIT);
     }
-    forward(&mut a.rx[0], &mut b.tx[0], 1024, Pairing::Swap);
+    forward(&mut a.rx[0], &mut b.tx[0], 1024);
     b.tx[0].sync().unwrap();
     let c = b.counters().tx;
     assert_balanced(&c);

@@ -56,9 +56,8 @@ impl Net {
     /// Runs `job` while frames go through; what the two ports counted.
     fn bridged(&self, gso: Gso, job: impl FnOnce(&Self)) -> [PortCounters; 2] {
         let names = ["packet:ml", "packet:mr"];
-        let ports =
-            self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().gso(gso).open_all(&names)?)).unwrap();
-        let [a, b] = <[Port; 2]>::try_from(ports).unwrap();
+        let [a, b] =
+            self.middle.run(|| Ok::<_, AnyError>(OpenOptions::new().gso(gso).open_all(names)?)).unwrap();
         let mut bridge = Bridge::new(a, b);
         bridge.during(|| (), || job(self));
         let counters = bridge.ports().each_ref().map(Port::counters);

@@ -8,6 +8,7 @@
 mod support;
 
 use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,8 +113,7 @@ fn a_ring_that_is_not_read_drops_by_name() {
     let Some(lab) = new_pair() else { return };
     for slots in [16, 1024] {
         let options = OpenOptions::new().slots(slots);
-        let ports = lab.run(|| Ok::<_, AnyError>(options.open_all(&PORTS)?)).unwrap();
-        let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
+        let [mut a, mut b] = lab.run(|| Ok::<_, AnyError>(options.open_all(PORTS)?)).unwrap();
         let mut flow = Flow::new(1);
         flow.send(&mut a.tx[0], 60, 3000);
         let held = b.counters().rx;
@@ -180,9 +180,8 @@ fn chains_in_regions_of_both_kinds() {
     let spec = RegionSpec { interfaces: 2, rings: 4, slots: 64, buffers: 2 + 4 * 64, buf_size: 512 };
     for region in [Region::memfd(&spec).unwrap(), Region::bpf_array(&spec).unwrap()] {
         let options = OpenOptions::new().slots(64).region(&region);
-        let ports = lab.run(|| Ok::<_, AnyError>(options.open_all(&PORTS)?)).unwrap();
-        let [mut a, mut b] = <[Port; 2]>::try_from(ports).unwrap();
-        assert!(a.region().is(&region) && b.region().is(&region));
+        let [mut a, mut b] = lab.run(|| Ok::<_, AnyError>(options.open_all(PORTS)?)).unwrap();
+        assert!(a.region().ptr_eq(&region) && b.region().ptr_eq(&region));
         let (mut flow, mut random) = (Flow::new(1), Random(1));
         for _ in 0..300 {
             let len = 14 + random.below(9000) as usize;
@@ -296,7 +295,7 @@ fn a_doorbell_rings_for_a_frame_and_not_without() {
     let [mut a, mut b] = open_all(&lab, PORTS);
     for how in [Wait::Poll, Wait::Select, Wait::Epoll] {
         assert!(!b.rx[0].arm().unwrap());
-        for fd in [b.rx[0].fd(), b.fd()] {
+        for fd in [b.rx[0].as_fd().as_raw_fd(), b.as_fd().as_raw_fd()] {
             assert!(!readable(how, fd, 20), "{how:?}: nothing was sent");
         }
         let sender = thread::spawn(move || {
@@ -305,7 +304,7 @@ fn a_doorbell_rings_for_a_frame_and_not_without() {
             a.tx[0].sync().unwrap();
             a
         });
-        for fd in [b.rx[0].fd(), b.fd()] {
+        for fd in [b.rx[0].as_fd().as_raw_fd(), b.as_fd().as_raw_fd()] {
             assert!(readable(how, fd, 60_000), "{how:?}");
         }
         a = sender.join().unwrap();

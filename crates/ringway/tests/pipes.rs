@@ -111,7 +111,7 @@ fn two_threads_pass_a_million_frames_in_order() {
                 slot.send(60);
                 next += 1;
             }
-            drop(burst);
+            burst.commit();
             if a.tx[0].sync().unwrap() == 0 {
                 waiter.wait(&mut [&mut a.tx[0]], Duration::from_millis(100)).unwrap();
             }
@@ -133,9 +133,8 @@ fn two_threads_pass_a_million_frames_in_order() {
 
 #[test]
 fn forwarding_swaps_in_one_region_and_copies_between_two() {
-    let ports = OpenOptions::new().open_all(&["loop:", "loop:", "null:"]).unwrap();
+    let [mut a, mut b, _] = OpenOptions::new().open_all(["loop:", "loop:", "null:"]).unwrap();
     let other = Port::open("loop:").unwrap();
-    let [mut a, mut b, _] = <[Port; 3]>::try_from(ports).unwrap();
     let mut c = other;
     for pairing in [Pairing::Swap, Pairing::Copy] {
         for len in [60usize, 2048, 2049, 9000] {
@@ -145,7 +144,7 @@ fn forwarding_swaps_in_one_region_and_copies_between_two() {
         a.rx[0].sync().unwrap();
         let to = if pairing == Pairing::Swap { &mut b } else { &mut c };
         assert_eq!(Pairing::of(&a.rx[0], &to.tx[0]), pairing);
-        assert_eq!(forward(&mut a.rx[0], &mut to.tx[0], u32::MAX, pairing), 1 + 1 + 2 + 5);
+        assert_eq!(forward(&mut a.rx[0], &mut to.tx[0], u32::MAX), 1 + 1 + 2 + 5);
         to.tx[0].sync().unwrap();
         to.rx[0].sync().unwrap();
         let lens: Vec<_> =
@@ -156,7 +155,7 @@ fn forwarding_swaps_in_one_region_and_copies_between_two() {
 
 #[test]
 fn closing_ports_gives_their_buffers_back() {
-    let region = OpenOptions::new().open_all(&["loop:", "null:"]).unwrap().remove(0).region().clone();
+    let region = OpenOptions::new().open_all(["loop:", "null:"]).unwrap()[0].region().clone();
     let free = region.free_bufs();
     for _ in 0..3 {
         let p = OpenOptions::new().region(&region).open("loop:").unwrap();

@@ -4,7 +4,7 @@
 mod switch;
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -71,7 +71,7 @@ fn pair() -> Option<(Temporary, Port, Port)> {
 #[test]
 fn a_bell_that_holds_senders_up_is_withheld_until_it_does_not() {
     let Some((switch, mut a, mut b)) = pair() else { return };
-    let crowd = crowd(b.rx[0].fd());
+    let crowd = crowd(b.rx[0].as_fd().as_raw_fd());
     let wishes = 500;
     let asleep = (0..wishes).filter(|_| wish_and_send(&mut a, &mut b)).count();
     let [rung, withheld] = rings(&b);
@@ -97,7 +97,7 @@ fn the_next_user_of_a_port_is_told_too() {
     let mut b = switch.port("b");
     send(&mut b, &[frame(0, 2, 60, 0)]);
     receive(&mut a);
-    let crowd = crowd(b.rx[0].fd());
+    let crowd = crowd(b.rx[0].as_fd().as_raw_fd());
     let begin = Instant::now();
     while rings(&b)[1] == 0 {
         assert!(begin.elapsed() < PATIENCE);
@@ -119,7 +119,7 @@ fn the_next_user_of_a_port_is_told_too() {
 fn a_receiver_whose_bell_is_withheld_wakes_for_each_frame() {
     const FRAMES: u64 = 500;
     let Some((switch, mut a, mut b)) = pair() else { return };
-    let crowd = crowd(b.rx[0].fd());
+    let crowd = crowd(b.rx[0].as_fd().as_raw_fd());
     let got = &AtomicU64::new(0);
     let b = thread::scope(|s| {
         let receiver = s.spawn(move || {
@@ -151,7 +151,7 @@ fn a_receiver_whose_bell_is_withheld_wakes_for_each_frame() {
 #[test]
 fn a_bell_of_one_waiter_is_rung() {
     let Some((_switch, mut a, mut b)) = pair() else { return };
-    let _epoll = watch(b.rx[0].fd());
+    let _epoll = watch(b.rx[0].as_fd().as_raw_fd());
     let wishes = 20_000;
     (0..wishes).for_each(|_| _ = wish_and_send(&mut a, &mut b));
     let [rung, withheld] = rings(&b);

@@ -190,7 +190,7 @@ fn whatever_a_module_says_does_no_harm() {
         slot.buf()[..64].copy_from_slice(&order(FLOOD, [0; 4], 64));
         slot.send(len);
     }
-    drop(slots);
+    slots.commit();
     a.tx[0].sync().unwrap();
     assert_eq!(a.counters().tx.drops(DropReason::Module) - before.drops(DropReason::Module), 2);
     send(&mut b, &[order(1, [0; 4], 64)]);

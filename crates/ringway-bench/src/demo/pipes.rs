@@ -3,7 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
+use ringway::{
+    PipeEnd, Port,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use super::compare::Integrity;
 use super::frames::Frames;
@@ -109,7 +112,7 @@ fn pour(near: &mut Port, far: &mut Port, period: Duration) -> Result<Sample, Fau
             slot.buf()[..60].fill(2);
             slot.send(60);
         }
-        drop(slots);
+        slots.commit();
         near.tx[0].sync()?;
         let came = far.rx[0].sync()?;
         frames += far.rx[0].burst(u32::MAX).count() as u64;

@@ -73,7 +73,7 @@ impl Default for DutSpec {
 /// use ringway_bench::suite::Fault;
 /// let dut = Dut::start(DutKind::LinuxBridge, &DutSpec { ports: 4, ..DutSpec::default() })?;
 /// let names: Vec<&str> = dut.ports().iter().map(String::as_str).collect();
-/// let ports = dut.run(|| Ok::<_, Fault>(ringway::OpenOptions::new().open_all(&names)?))?;
+/// let ports = dut.run(|| Ok::<_, Fault>(ringway::OpenOptions::new().open_each(&names)?))?;
 /// assert_eq!(ports.len(), 4);
 /// # Ok::<(), Fault>(())
 /// ```

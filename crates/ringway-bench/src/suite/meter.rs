@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::monotonic_ns;
+use ringway::time::monotonic_ns;
 
 /// Time from the first frame that is not measured.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);

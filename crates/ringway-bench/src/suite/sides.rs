@@ -14,7 +14,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use ringway::monotonic_ns;
+use ringway::time::monotonic_ns;
 
 use super::bed::{MEMORY, SENDER, receiver};
 use super::meter::WARM_UP;

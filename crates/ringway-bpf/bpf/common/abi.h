@@ -53,14 +53,14 @@ struct counters {
 _Static_assert(sizeof(struct counters) == 256, "stats.rs");
 
 /* Rings are numbered tx rings first. */
-static __always_inline struct ctl *ctl_of(void *reg, __u32 r)
+static __always_inline struct ctl *ctl_of(void *reg, __u32 ring)
 {
-	return reg + cfg.ctl_ofs + (__u64)r * sizeof(struct ctl);
+	return reg + cfg.ctl_ofs + (__u64)ring * sizeof(struct ctl);
 }
 
-static __always_inline __u64 *slot_of(void *reg, __u32 r, __u32 i)
+static __always_inline __u64 *slot_of(void *reg, __u32 ring, __u32 i)
 {
-	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
+	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + RING_HEADER + (__u64)i * 16;
 }
 
 static __always_inline void *buf_of(void *reg, __u32 idx)

@@ -102,40 +102,40 @@ static __always_inline int look(struct __sk_buff *skb, struct super *s)
 }
 
 /* Makes the headers at the start of `buf` those of segment `nth`, a frame of `len` bytes. */
-static __always_inline void write_head(struct super *s, __u32 nth, void *buf, __u32 len, __u32 last)
+static __always_inline void write_head(struct super *super, __u32 nth, void *buf, __u32 len, __u32 last)
 {
-	__u16 *ip = buf + (s->l3 & 31);
-	void *l4 = buf + (s->l4 & 127);
-	__u32 sum = fold((__u64)s->pseudo + __builtin_bswap16(len - s->l4));
+	__u16 *ip = buf + (super->l3 & 31);
+	void *l4 = buf + (super->l4 & 127);
+	__u32 sum = fold((__u64)super->pseudo + __builtin_bswap16(len - super->l4));
 
-	if (s->v6) {
-		ip[2] = __builtin_bswap16(len - s->l3 - 40);
+	if (super->v6) {
+		ip[2] = __builtin_bswap16(len - super->l3 - 40);
 	} else {
 		/* By the change of two words (RFC 1624). */
 		__u32 check = (__u16)~ip[5] + (__u16)~ip[1] + (__u16)~ip[2];
-		ip[1] = __builtin_bswap16(len - s->l3);
+		ip[1] = __builtin_bswap16(len - super->l3);
 		ip[2] = __builtin_bswap16(__builtin_bswap16(ip[2]) + nth);
 		ip[5] = ~fold((__u64)check + ip[1] + ip[2]);
 	}
-	if (!s->tcp) {
-		*(__u16 *)(l4 + 4) = __builtin_bswap16(len - s->l4);
+	if (!super->tcp) {
+		*(__u16 *)(l4 + 4) = __builtin_bswap16(len - super->l4);
 		*(__u16 *)(l4 + 6) = sum;
 		return;
 	}
-	*(__u32 *)(l4 + 4) = __builtin_bswap32(__builtin_bswap32(*(__u32 *)(l4 + 4)) + nth * s->mss);
+	*(__u32 *)(l4 + 4) = __builtin_bswap32(__builtin_bswap32(*(__u32 *)(l4 + 4)) + nth * super->mss);
 	*(__u16 *)(l4 + 16) = sum;
 	__u8 flags = *(__u8 *)(l4 + 13);
 	if (!last)
 		flags &= ~(TCP_FIN | TCP_PSH);
-	if (nth && !(s->type & GSO_ACCECN))
+	if (nth && !(super->type & GSO_ACCECN))
 		flags &= ~TCP_CWR;
 	*(__u8 *)(l4 + 13) = flags;
 }
 
 /* How many segments there are. */
-static __always_inline __u32 segments(struct super *s)
+static __always_inline __u32 segments(struct super *super)
 {
-	return (s->len - s->head + s->mss - 1) / s->mss;
+	return (super->len - super->head + super->mss - 1) / super->mss;
 }
 
 /* Loads the headers of the super-frame to the start of `buf`. */

@@ -71,63 +71,63 @@ struct adding {
 	__u32 beyond;  /* they go on behind the end of the packet */
 };
 
-static __always_inline void added(struct adding *x, __u32 bytes)
+static __always_inline void added(struct adding *loop, __u32 bytes)
 {
-	x->at = (x->at + bytes) & NEAR;
-	x->len = (x->len - bytes) & NEAR;
-	asm volatile("" : "+r"(x->at), "+r"(x->len), "+r"(x->all));
+	loop->at = (loop->at + bytes) & NEAR;
+	loop->len = (loop->len - bytes) & NEAR;
+	asm volatile("" : "+r"(loop->at), "+r"(loop->len), "+r"(loop->all));
 }
 
-LOOP_STEP(add_32, struct adding *x)
+LOOP_STEP(add_32, struct adding *loop)
 {
-	void *p = x->pkt + (x->at & NEAR);
+	void *p = loop->pkt + (loop->at & NEAR);
 
-	if (x->len < 32)
+	if (loop->len < 32)
 		return 1;
-	if (p + 32 > x->end) {
-		x->beyond = 1;
+	if (p + 32 > loop->end) {
+		loop->beyond = 1;
 		return 1;
 	}
 #pragma unroll
 	for (int i = 0; i < 32; i += 4)
-		x->all += *(__u32 *)(p + i);
-	added(x, 32);
+		loop->all += *(__u32 *)(p + i);
+	added(loop, 32);
 	return 0;
 }
 
-LOOP_STEP(add_2, struct adding *x)
+LOOP_STEP(add_2, struct adding *loop)
 {
-	void *p = x->pkt + (x->at & NEAR);
+	void *p = loop->pkt + (loop->at & NEAR);
 
-	if (x->len < 2)
+	if (loop->len < 2)
 		return 1;
-	if (p + 2 > x->end) {
-		x->beyond = 1;
+	if (p + 2 > loop->end) {
+		loop->beyond = 1;
 		return 1;
 	}
-	x->all += *(__u16 *)p;
-	added(x, 2);
+	loop->all += *(__u16 *)p;
+	added(loop, 2);
 	return 0;
 }
 
 /* Adds up `len` bytes from `at` on, all of them or none. `zero` is 0, which the verifier does not know. */
 static __always_inline int add_up(void *pkt, void *end, __u32 at, __u32 len, __u32 zero, __u64 *sum)
 {
-	struct adding x = { .pkt = pkt, .end = end, .all = zero, .at = (at + zero) & NEAR, .len = (len + zero) & NEAR };
+	struct adding loop = { .pkt = pkt, .end = end, .all = zero, .at = (at + zero) & NEAR, .len = (len + zero) & NEAR };
 
 	if (at + len > NEAR)
 		return 0;
-	until(add_32, &x);
-	if (!x.beyond)
-		until(add_2, &x);
-	if (x.beyond)
+	until(add_32, &loop);
+	if (!loop.beyond)
+		until(add_2, &loop);
+	if (loop.beyond)
 		return 0;
-	if (x.len) {
-		void *p = pkt + (x.at & NEAR);
+	if (loop.len) {
+		void *p = pkt + (loop.at & NEAR);
 		if (p + 1 > end)
 			return 0;
-		x.all += *(__u8 *)p;
+		loop.all += *(__u8 *)p;
 	}
-	*sum = x.all;
+	*sum = loop.all;
 	return 1;
 }

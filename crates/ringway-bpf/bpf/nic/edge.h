@@ -38,11 +38,11 @@ DECLARE(edge_2, BPF_MAP_TYPE_DEVMAP, 2 * NICS, 8, 0);
 DECLARE(edge_8, BPF_MAP_TYPE_DEVMAP, 8 * NICS, 8, 0);
 
 /* The form of frames of a VLAN on a port that belongs to it. */
-static __always_inline __u32 form_on(struct port_conf *c, __u32 vid)
+static __always_inline __u32 form_on(struct port_conf *conf, __u32 vid)
 {
 	if (!vid)
 		return AS_IS;
-	return READ_ONCE(c->features) & TRUNK && vid != READ_ONCE(c->native) ? WITH_TAG : BARE;
+	return READ_ONCE(conf->features) & TRUNK && vid != READ_ONCE(conf->native) ? WITH_TAG : BARE;
 }
 
 /* Bytes that a frame of `len` has in a form. */
@@ -101,19 +101,19 @@ __noinline int shape(struct xdp_md *ctx, __u32 form, __u32 tag, __u32 tagged)
 }
 
 /* Of the frame's clones for this NIC, the form of that which comes `nth`; -1 when there are no more. */
-static __always_inline int nth_form(struct edge *e, struct port_conf *c, __u32 self, __u32 nth)
+static __always_inline int nth_form(struct edge *edge, struct port_conf *c, __u32 self, __u32 nth)
 {
-	if (e->to[self >> 6 & 3] >> (self & 63) & 1) {
+	if (edge->to[self >> 6 & 3] >> (self & 63) & 1) {
 		if (!nth)
-			return form_on(c, e->tag >> 16 & VID);
+			return form_on(c, edge->tag >> 16 & VID);
 		nth--;
 	}
 #pragma unroll
 	for (__u32 i = 0; i < EDGE_COPIES; i++) {
-		if (i >= e->copies)
+		if (i >= edge->copies)
 			break;
-		if (e->copy[i].port == self && !nth--)
-			return e->copy[i].form;
+		if (edge->copy[i].port == self && !nth--)
+			return edge->copy[i].form;
 	}
 	return -1;
 }
@@ -143,11 +143,11 @@ static __always_inline int leave(struct xdp_md *ctx, struct nic_cpu *me, struct 
 static __always_inline int pass_edge(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port;
-	struct edge *e = (void *)(long)ctx->data_meta;
-	struct nic_cpu *me = nic_of(self);
-	struct port_conf *c = conf_of(self);
+	struct edge *edge = (void *)(long)ctx->data_meta;
+	struct nic_cpu *cpu = nic_of(self);
+	struct port_conf *conf = conf_of(self);
 
-	if (!me || !c || (void *)(e + 1) > (void *)(long)ctx->data || e->mark != cfg.secret.edge)
+	if (!cpu || !conf || (void *)(edge + 1) > (void *)(long)ctx->data || edge->mark != cfg.secret.edge)
 		return XDP_PASS;
-	return leave(ctx, me, c, e, self);
+	return leave(ctx, cpu, conf, edge, self);
 }

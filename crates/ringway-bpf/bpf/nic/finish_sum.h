@@ -16,14 +16,14 @@ __noinline int finish_sum(struct xdp_md *ctx)
 	__u32 nothing = 0;
 	__u64 sum = 0;
 	struct l4 l;
-	struct info *i = bpf_map_lookup_elem(&info, &nothing);
+	struct info *sw = bpf_map_lookup_elem(&info, &nothing);
 
-	if (!i || !find_sum(pkt, end, &l) || l.field > 0xff)
+	if (!sw || !find_sum(pkt, end, &l) || l.field > 0xff)
 		return 0;
 	void *field = pkt + l.field;
 	if (field + 2 > end || *(__u16 *)field != fold(l.sum))
 		return 0;
-	if (!add_up(pkt, end, l.at, l.len, READ_ONCE(i->zero), &sum))
+	if (!add_up(pkt, end, l.at, l.len, READ_ONCE(sw->zero), &sum))
 		return -1;
 	__u32 done = ~fold(sum) & 0xffff;
 	*(__u16 *)field = done ? done : 0xffff;

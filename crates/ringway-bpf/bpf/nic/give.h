@@ -35,35 +35,35 @@ static __always_inline struct wire_run *wire_run(void)
 static __always_inline struct wire_run *begin_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 {
 	__u32 self = cfg.port;
-	struct wire_run *w = wire_run();
-	struct nic_cpu *me = nic_of(self);
+	struct wire_run *run = wire_run();
+	struct nic_cpu *cpu = nic_of(self);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 
-	if (!w || !me || pkt + ETH_HLEN > end)
+	if (!run || !cpu || pkt + ETH_HLEN > end)
 		return 0;
-	__builtin_memset(w, 0, sizeof(*w));
-	w->edge.mark = cfg.secret.edge;
-	w->edge.serial = (__u64)cfg.port << 56 | me->tx.in;
-	w->len = len;
-	w->linear = linear;
-	w->dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
-	w->src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
-	*(__u64 *)w->addresses = *(__u64 *)pkt;
-	*(__u32 *)(w->addresses + 8) = *(__u32 *)(pkt + 8);
-	w->type = __builtin_bswap16(*(__u16 *)(pkt + 12));
-	w->full = RECEIVER_FULL;
-	if (w->type == TYPE_VLAN && pkt + TAG_HLEN <= end) {
-		w->edge.tagged = 1;
-		w->tci = __builtin_bswap16(*(__u16 *)(pkt + 14));
-		w->inner = __builtin_bswap16(*(__u16 *)(pkt + 16));
+	__builtin_memset(run, 0, sizeof(*run));
+	run->edge.mark = cfg.secret.edge;
+	run->edge.serial = (__u64)cfg.port << 56 | cpu->tx.in;
+	run->len = len;
+	run->linear = linear;
+	run->dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
+	run->src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
+	*(__u64 *)run->addresses = *(__u64 *)pkt;
+	*(__u32 *)(run->addresses + 8) = *(__u32 *)(pkt + 8);
+	run->type = __builtin_bswap16(*(__u16 *)(pkt + 12));
+	run->full = RECEIVER_FULL;
+	if (run->type == TYPE_VLAN && pkt + TAG_HLEN <= end) {
+		run->edge.tagged = 1;
+		run->tci = __builtin_bswap16(*(__u16 *)(pkt + 14));
+		run->inner = __builtin_bswap16(*(__u16 *)(pkt + 16));
 	}
-	return w;
+	return run;
 }
 
 /* How much further on bytes behind the header are in the frame than in the copy. */
-static __always_inline int shift_of(struct wire_run *w)
+static __always_inline int shift_of(struct wire_run *run)
 {
-	return (int)w->len - (int)formed_len(w->len, w->form, w->edge.tagged);
+	return (int)run->len - (int)formed_len(run->len, run->form, run->edge.tagged);
 }
 
 /* Loads the first `n` bytes of the copy into a buffer. */
@@ -93,113 +93,113 @@ static __always_inline int load_first(struct xdp_md *ctx, struct wire_run *w, vo
 }
 
 /* The next `n` bytes of the copy. */
-static __always_inline int load_formed(struct slots *x, void *buf, __u32 n)
+static __always_inline int load_formed(struct slots *slots, void *buf, __u32 n)
 {
-	struct wire_run *w = wire_run();
+	struct wire_run *run = wire_run();
 
-	if (!w)
+	if (!run)
 		return -1;
-	return x->done ? bpf_xdp_load_bytes(x->ctx, x->done + shift_of(w), buf, n) : load_first(x->ctx, w, buf, n);
+	return slots->done ? bpf_xdp_load_bytes(slots->ctx, slots->done + shift_of(run), buf, n) : load_first(slots->ctx, run, buf, n);
 }
 DEFINE_FILL(fill_formed, load_formed)
 
 /* Copies the frame, which has `len` bytes in its form, into reserved slots. */
-__noinline int copy_formed(struct xdp_md *ctx, __u32 d, __u32 ring, __u32 at, __u32 len)
+__noinline int copy_formed(struct xdp_md *ctx, __u32 dest, __u32 ring, __u32 at, __u32 len)
 {
-	struct wire_run *w = wire_run();
-	void *reg = inner(&regions, d);
+	struct wire_run *run = wire_run();
+	void *reg = inner(&regions, dest);
 
 	FORGET(ring);
-	if (!w || !reg || ring >= cfg.rings)
+	if (!run || !reg || ring >= cfg.rings)
 		return 0;
 	FORGET(ring);
-	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(w->zero));
-	until(fill_formed, &x);
+	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(run->zero));
+	until(fill_formed, &slots);
 	return 0;
 }
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
-__noinline int give_virtual(struct xdp_md *ctx, __u32 d)
+__noinline int give_virtual(struct xdp_md *ctx, __u32 dest)
 {
-	void *reg = inner(&regions, d), *state = inner(&states, d);
-	struct wire_run *w = wire_run();
+	void *reg = inner(&regions, dest), *state = inner(&states, dest);
+	struct wire_run *run = wire_run();
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
 	FORGET(ring);
-	if (!reg || !state || !w || ring >= cfg.rings)
+	if (!reg || !state || !run || ring >= cfg.rings)
 		return -1;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
-	struct ctl *c = ctl_of(reg, cfg.rings + ring);
-	__u32 len = formed_len(w->len, w->form, w->edge.tagged), need = (len + cfg.buf_size - 1) / cfg.buf_size;
+	struct rx_state *rx = rx_of(state, ring);
+	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
+	__u32 len = formed_len(run->len, run->form, run->edge.tagged), need = (len + cfg.buf_size - 1) / cfg.buf_size;
 	__u64 at = 0;
-	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
-	__sync_fetch_and_add(&r->n.in, 1);
+	__u32 n = RX_RESERVE(rx, ctl, need, NOTHING, at);
+	__sync_fetch_and_add(&rx->n.in, 1);
 	if (!n) {
-		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
+		__sync_fetch_and_add(&rx->n.drops[RING_FULL], 1);
 		return 0;
 	}
-	copy_formed(ctx, d, ring, at, len);
-	pass_on(r, reg, d, ring, at, n, 1, len, nic.software);
+	copy_formed(ctx, dest, ring, at, len);
+	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
 /* Copies noted for NIC `d`. */
-static __always_inline __u32 noted(struct wire_run *w, __u32 d)
+static __always_inline __u32 noted(struct wire_run *run, __u32 dest)
 {
-	__u32 n = w->edge.to[d >> 6 & 3] >> (d & 63) & 1;
+	__u32 n = run->edge.to[dest >> 6 & 3] >> (dest & 63) & 1;
 
 #pragma unroll
 	for (__u32 i = 0; i < EDGE_COPIES; i++)
-		n += i < w->edge.copies && w->edge.copy[i].port == d;
+		n += i < run->edge.copies && run->edge.copy[i].port == dest;
 	return n;
 }
 
 /* Notes that NIC `d` gets a copy. The kernel clones only frames in one piece: a mirror gets no copy of others. */
-__noinline int give_nic(__u32 d, __u32 mirror)
+__noinline int give_nic(__u32 dest, __u32 mirror)
 {
-	struct wire_run *w = wire_run();
-	struct nic_cpu *to = nic_of(d);
+	struct wire_run *run = wire_run();
+	struct nic_cpu *to = nic_of(dest);
 
-	if (!w || !to)
+	if (!run || !to)
 		return -1;
-	__u32 n = w->edge.copies, times = noted(w, d) + 1, form = w->form;
+	__u32 n = run->edge.copies, times = noted(run, dest) + 1, form = run->form;
 	to->offered++;
-	if (mirror && (w->linear != w->len || n >= EDGE_COPIES)) {
+	if (mirror && (run->linear != run->len || n >= EDGE_COPIES)) {
 		to->edge[n >= EDGE_COPIES ? DEVICE_FULL : TOO_LONG]++;
 		return 0;
 	}
 	if (mirror) {
-		w->edge.copy[n & EDGE_COPIES].port = d;
-		w->edge.copy[n & EDGE_COPIES].form = form;
-		w->edge.copies = n + 1;
+		run->edge.copy[n & EDGE_COPIES].port = dest;
+		run->edge.copy[n & EDGE_COPIES].form = form;
+		run->edge.copies = n + 1;
 	} else {
-		w->edge.to[d >> 6 & 3] |= 1ULL << (d & 63);
-		w->own++;
+		run->edge.to[dest >> 6 & 3] |= 1ULL << (dest & 63);
+		run->own++;
 	}
-	w->nics++;
-	w->most = times > w->most ? times : w->most;
-	w->one = d;
-	w->one_form = form;
+	run->nics++;
+	run->most = times > run->most ? times : run->most;
+	run->one = dest;
+	run->one_form = form;
 	to->handed++;
-	to->bytes += formed_len(w->len, form, w->edge.tagged);
+	to->bytes += formed_len(run->len, form, run->edge.tagged);
 	return 1;
 }
 
 /* Gives port `d` a copy: its own, or with `of` as a mirror of that port. Returns as give_virtual does. */
-__noinline int give(struct xdp_md *ctx, __u32 d, __u32 form, __u32 of)
+__noinline int give(struct xdp_md *ctx, __u32 dest, __u32 form, __u32 of)
 {
-	struct wire_run *w = wire_run();
+	struct wire_run *run = wire_run();
 
-	if (!w)
+	if (!run)
 		return -1;
-	w->form = form;
-	int got = is_nic(d) ? give_nic(d, of != 0) : give_virtual(ctx, d);
+	run->form = form;
+	int got = is_nic(dest) ? give_nic(dest, of != 0) : give_virtual(ctx, dest);
 	if (got < 0)
 		return got;
 	if (!of) {
-		w->offered++;
-		w->reached += got;
+		run->offered++;
+		run->reached += got;
 		return got;
 	}
 	struct port_state *p = inner(&states, of);
@@ -209,44 +209,44 @@ __noinline int give(struct xdp_md *ctx, __u32 d, __u32 form, __u32 of)
 }
 
 /* Takes back what was noted for NIC `d`. */
-static __always_inline void take_back(struct wire_run *w, __u32 d, __u32 form, __u32 why)
+static __always_inline void take_back(struct wire_run *run, __u32 dest, __u32 form, __u32 why)
 {
-	struct nic_cpu *to = nic_of(d);
+	struct nic_cpu *to = nic_of(dest);
 
 	FORGET(why);
 	if (!to || why >= REASONS)
 		return;
 	FORGET(why);
 	to->handed--;
-	to->bytes -= formed_len(w->len, form, w->edge.tagged);
+	to->bytes -= formed_len(run->len, form, run->edge.tagged);
 	to->edge[why]++;
 }
 
-static long take_back_nth(__u32 d, struct wire *x)
+static long take_back_nth(__u32 dest, struct wire *wire)
 {
-	struct wire_run *w = wire_run();
-	struct port_conf *c = conf_of(d);
+	struct wire_run *run = wire_run();
+	struct port_conf *conf = conf_of(dest);
 
-	if (w && c && w->edge.to[d >> 6 & 3] >> (d & 63) & 1)
-		take_back(w, d, form_on(c, w->edge.tag >> 16 & VID), x->one);
+	if (run && conf && run->edge.to[dest >> 6 & 3] >> (dest & 63) & 1)
+		take_back(run, dest, form_on(conf, run->edge.tag >> 16 & VID), wire->one);
 	return 0;
 }
 
 /* The frame can't be cloned: no NIC gets it. */
 __noinline int take_all_back(__u32 why)
 {
-	struct wire_run *w = wire_run();
-	struct wire x = { .one = why };
+	struct wire_run *run = wire_run();
+	struct wire wire = { .one = why };
 
-	if (!w || why >= REASONS)
+	if (!run || why >= REASONS)
 		return 0;
-	bpf_loop(PORTS, take_back_nth, &x, 0);
+	bpf_loop(PORTS, take_back_nth, &wire, 0);
 	for (__u32 i = 0; i < EDGE_COPIES; i++)
-		if (i < w->edge.copies)
-			take_back(w, w->edge.copy[i].port, w->edge.copy[i].form, why);
-	w->reached -= w->own;
-	w->nics = 0;
-	w->full = why;
+		if (i < run->edge.copies)
+			take_back(run, run->edge.copy[i].port, run->edge.copy[i].form, why);
+	run->reached -= run->own;
+	run->nics = 0;
+	run->full = why;
 	return 0;
 }
 
@@ -255,10 +255,10 @@ static __always_inline int put_edge(struct xdp_md *ctx, struct wire_run *w)
 {
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(struct edge)))
 		return -1;
-	struct edge *e = (void *)(long)ctx->data_meta;
-	if ((void *)(e + 1) > (void *)(long)ctx->data)
+	struct edge *edge = (void *)(long)ctx->data_meta;
+	if ((void *)(edge + 1) > (void *)(long)ctx->data)
 		return -1;
-	__builtin_memcpy(e, &w->edge, sizeof(*e));
+	__builtin_memcpy(edge, &w->edge, sizeof(*edge));
 	return 0;
 }
 
@@ -281,34 +281,34 @@ static __always_inline void pack(struct xdp_md *ctx, struct wire_run *w)
 __noinline int finish_wire(struct xdp_md *ctx, __u32 why)
 {
 	__u32 self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
-	struct wire_run *w = wire_run();
+	struct nic_cpu *cpu = nic_of(self);
+	struct wire_run *run = wire_run();
 
-	if (!me || !w)
+	if (!cpu || !run)
 		return XDP_DROP;
-	pack(ctx, w);
-	me->copies += w->offered;
-	if (!why && !w->reached)
-		why = w->offered ? w->full : NO_DESTINATION;
+	pack(ctx, run);
+	cpu->copies += run->offered;
+	if (!why && !run->reached)
+		why = run->offered ? run->full : NO_DESTINATION;
 	/* The verifier is to follow the number that was checked, not a copy of it. */
 	FORGET(why);
 	if (why >= REASONS)
 		why = 0;
 	FORGET(why);
 	if (why) {
-		me->tx.drops[why]++;
+		cpu->tx.drops[why]++;
 	} else {
-		me->tx.out++;
-		me->tx.bytes += w->len;
+		cpu->tx.out++;
+		cpu->tx.bytes += run->len;
 	}
-	if (!w->nics)
+	if (!run->nics)
 		return XDP_DROP;
-	if (w->nics == 1)
-		return bpf_redirect_map(&edge_devs, w->one, XDP_DROP);
-	if (!w->edge.copies)
+	if (run->nics == 1)
+		return bpf_redirect_map(&edge_devs, run->one, XDP_DROP);
+	if (!run->edge.copies)
 		return bpf_redirect_map(&edge_1, 0, BPF_F_BROADCAST | BPF_F_EXCLUDE_INGRESS);
 	/* This NIC may be the mirror of a port that its frame went to. */
-	return w->most < 2    ? bpf_redirect_map(&edge_1, 0, BPF_F_BROADCAST)
-	       : w->most == 2 ? bpf_redirect_map(&edge_2, 0, BPF_F_BROADCAST)
+	return run->most < 2    ? bpf_redirect_map(&edge_1, 0, BPF_F_BROADCAST)
+	       : run->most == 2 ? bpf_redirect_map(&edge_2, 0, BPF_F_BROADCAST)
 			      : bpf_redirect_map(&edge_8, 0, BPF_F_BROADCAST);
 }

@@ -24,52 +24,52 @@ static __always_inline int leave_note(struct xdp_md *ctx, __u32 to)
 {
 	if (set_meta(ctx, sizeof(struct note)))
 		return -1;
-	struct note *n = (void *)(long)ctx->data_meta;
-	if ((void *)(n + 1) > (void *)(long)ctx->data)
+	struct note *note = (void *)(long)ctx->data_meta;
+	if ((void *)(note + 1) > (void *)(long)ctx->data)
 		return -1;
-	n->mark = cfg.secret.note;
-	n->from = cfg.port;
-	n->to = to;
+	note->mark = cfg.secret.note;
+	note->from = cfg.port;
+	note->to = to;
 	return 0;
 }
 
 static __always_inline __u32 beside(__u32 port)
 {
-	struct port_conf *c = conf_of(port);
+	struct port_conf *conf = conf_of(port);
 
-	return c ? READ_ONCE(c->nic[NIC_BESIDE]) : 0;
+	return conf ? READ_ONCE(conf->nic[NIC_BESIDE]) : 0;
 }
 
 /* Counts a frame of the wire that is passed on for port `d`; without a note only the own host gets it. */
-static __always_inline int count_passed(__u32 d, __u32 own, int noted, __u32 len)
+static __always_inline int count_passed(__u32 dest, __u32 own, int noted, __u32 len)
 {
-	struct nic_cpu *to = nic_of(d);
+	struct nic_cpu *to = nic_of(dest);
 
 	if (!to)
 		return 0;
-	if (!noted && d != own) {
+	if (!noted && dest != own) {
 		to->offered++;
 		to->edge[DEVICE_REFUSED]++;
 		return 0;
 	}
-	count_handed(d, len);
-	to->sent += d == own;
+	count_handed(dest, len);
+	to->sent += dest == own;
 	return 1;
 }
 
 /* A frame to one host. */
-__noinline int host_wire(struct xdp_md *ctx, __u32 d, __u32 len)
+__noinline int host_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 {
 	__u32 self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
+	struct nic_cpu *cpu = nic_of(self);
 
-	if (!me)
+	if (!cpu)
 		return XDP_DROP;
-	me->copies++;
-	if (!count_passed(d, beside(self), !leave_note(ctx, d), len))
-		return lose(me, DEVICE_REFUSED);
-	me->tx.out++;
-	me->tx.bytes += len;
+	cpu->copies++;
+	if (!count_passed(dest, beside(self), !leave_note(ctx, dest), len))
+		return lose(cpu, DEVICE_REFUSED);
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
 	return XDP_PASS;
 }
 
@@ -81,16 +81,16 @@ struct pass {
 	__u32 own, noted, len, reached;
 };
 
-static long pass_nth(__u32 i, struct pass *p)
+static long pass_nth(__u32 i, struct pass *pass)
 {
-	if (i >= p->info->nports || i >= PORTS)
+	if (i >= pass->info->nports || i >= PORTS)
 		return 1;
-	__u32 d = p->info->ports[i];
-	if (d == 0 || d == cfg.port || d == FLOOD || !is_nic(d))
+	__u32 dest = pass->info->ports[i];
+	if (dest == 0 || dest == cfg.port || dest == FLOOD || !is_nic(dest))
 		return 0;
-	p->me->copies++;
-	if (count_passed(d, p->own, p->noted, p->len))
-		p->reached = 1;
+	pass->me->copies++;
+	if (count_passed(dest, pass->own, pass->noted, pass->len))
+		pass->reached = 1;
 	return 0;
 }
 
@@ -98,38 +98,38 @@ static long pass_nth(__u32 i, struct pass *p)
 __noinline int flood_host(struct xdp_md *ctx, __u32 len, __u32 offered, __u32 reached)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
-	struct pass p = { .info = bpf_map_lookup_elem(&info, &zero), .me = me, .own = beside(self), .len = len };
+	struct nic_cpu *cpu = nic_of(self);
+	struct pass pass = { .info = bpf_map_lookup_elem(&info, &zero), .me = cpu, .own = beside(self), .len = len };
 
-	if (!p.info || !me)
+	if (!pass.info || !cpu)
 		return XDP_DROP;
-	p.noted = !leave_note(ctx, FLOOD);
-	me->copies += offered;
-	bpf_loop(PORTS, pass_nth, &p, 0);
-	if (!p.reached && !reached)
-		return lose(me, offered ? RECEIVER_FULL : DEVICE_REFUSED);
-	me->tx.out++;
-	me->tx.bytes += len;
-	return p.reached ? XDP_PASS : XDP_DROP;
+	pass.noted = !leave_note(ctx, FLOOD);
+	cpu->copies += offered;
+	bpf_loop(PORTS, pass_nth, &pass, 0);
+	if (!pass.reached && !reached)
+		return lose(cpu, offered ? RECEIVER_FULL : DEVICE_REFUSED);
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
+	return pass.reached ? XDP_PASS : XDP_DROP;
 }
 
 /* Whether a super-frame can be cut here. */
 __noinline int can_cut(struct __sk_buff *skb)
 {
-	struct super s = {};
+	struct super super = {};
 
-	return !look(skb, &s);
+	return !look(skb, &super);
 }
 
 /* Counts the frames that the kernel is to cut a super-frame of a tap's user into, which it did not do yet. */
 __noinline int count_segments(struct __sk_buff *skb)
 {
-	struct super s = {};
-	int strange = look(skb, &s);
+	struct super super = {};
+	int strange = look(skb, &super);
 
-	if (!s.mss)
+	if (!super.mss)
 		return 1;
-	return strange ? (s.len + s.mss - 1) / s.mss : segments(&s);
+	return strange ? (super.len + super.mss - 1) / super.mss : segments(&super);
 }
 
 /* Frames that the kernel cuts this one into, or put together to it. */
@@ -140,16 +140,16 @@ static __always_inline __u32 frames_of(struct __sk_buff *skb)
 
 /* Gives a clone to a NIC or to the host behind one. The kernel runs the programs at that NIC's egress before the call returns: `pass`
  * tells `vale_host` there, on this CPU, that the frame is not the host's. */
-static __always_inline void give_clone(struct __sk_buff *skb, __u32 d)
+static __always_inline void give_clone(struct __sk_buff *skb, __u32 dest)
 {
-	struct port_conf *c = conf_of(d);
-	struct nic_cpu *to = nic_of(d);
+	struct port_conf *conf = conf_of(dest);
+	struct nic_cpu *to = nic_of(dest);
 
-	if (!c || !to)
+	if (!conf || !to)
 		return;
-	__u32 ifindex = READ_ONCE(c->nic[NIC_INDEX]), frames = frames_of(skb);
+	__u32 ifindex = READ_ONCE(conf->nic[NIC_INDEX]), frames = frames_of(skb);
 	long lost;
-	if (READ_ONCE(c->flags) & PORT_HOST) {
+	if (READ_ONCE(conf->flags) & PORT_HOST) {
 		lost = bpf_clone_redirect(skb, ifindex, BPF_F_INGRESS);
 	} else {
 		WRITE_ONCE(to->pass, 1);
@@ -169,31 +169,31 @@ struct spread {
 	__u32 beside;
 };
 
-static long spread_nth(__u32 i, struct spread *s)
+static long spread_nth(__u32 i, struct spread *spread)
 {
-	if (i >= s->info->nports || i >= PORTS)
+	if (i >= spread->info->nports || i >= PORTS)
 		return 1;
-	__u32 d = s->info->ports[i];
-	if (d == 0 || d == cfg.port || d == s->beside || d == FLOOD || !is_nic(d))
+	__u32 dest = spread->info->ports[i];
+	if (dest == 0 || dest == cfg.port || dest == spread->beside || dest == FLOOD || !is_nic(dest))
 		return 0;
-	give_clone(s->skb, d);
+	give_clone(spread->skb, dest);
 	return 0;
 }
 
 static __always_inline int follow_note(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct note *n = (void *)(long)skb->data_meta;
-	struct spread s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .beside = beside(self) };
+	struct note *note = (void *)(long)skb->data_meta;
+	struct spread spread = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .beside = beside(self) };
 
-	if ((void *)(n + 1) > (void *)(long)skb->data || n->mark != cfg.secret.note || n->from != self || !s.info)
+	if ((void *)(note + 1) > (void *)(long)skb->data || note->mark != cfg.secret.note || note->from != self || !spread.info)
 		return TCX_NEXT;
-	__u32 to = n->to;
+	__u32 to = note->to;
 	if (to == FLOOD) {
-		bpf_loop(PORTS, spread_nth, &s, 0);
-		return s.beside ? TCX_NEXT : TCX_DROP;
+		bpf_loop(PORTS, spread_nth, &spread, 0);
+		return spread.beside ? TCX_NEXT : TCX_DROP;
 	}
-	if (to == s.beside)
+	if (to == spread.beside)
 		return TCX_NEXT;
 	give_clone(skb, to);
 	return TCX_DROP;

@@ -18,33 +18,33 @@ struct sent {
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns 0 when it got it, why it did not, or -1 when it is
  * gone. Its reader finishes the checksum, which the stack leaves to hardware. */
-__noinline int deliver_skb(struct __sk_buff *skb, __u32 d)
+__noinline int deliver_skb(struct __sk_buff *skb, __u32 dest)
 {
 	__u32 self = cfg.port, ring = ring_for(skb), len = frame_len(skb);
-	void *reg = inner(&regions, d), *state = inner(&states, d);
-	struct nic_cpu *me = nic_of(self);
+	void *reg = inner(&regions, dest), *state = inner(&states, dest);
+	struct nic_cpu *cpu = nic_of(self);
 
 	FORGET(ring);
-	if (!reg || !state || !me || ring >= cfg.rings)
+	if (!reg || !state || !cpu || ring >= cfg.rings)
 		return -1;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
-	struct ctl *c = ctl_of(reg, cfg.rings + ring);
-	__sync_fetch_and_add(&r->n.in, 1);
+	struct rx_state *rx = rx_of(state, ring);
+	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
+	__sync_fetch_and_add(&rx->n.in, 1);
 	if (len > MAX_FRAME) {
-		__sync_fetch_and_add(&r->n.drops[TOO_LONG], 1);
+		__sync_fetch_and_add(&rx->n.drops[TOO_LONG], 1);
 		return TOO_LONG;
 	}
 	__u32 need = slots_for(len);
 	__u64 at = 0;
-	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
+	__u32 n = RX_RESERVE(rx, ctl, need, NOTHING, at);
 	if (!n) {
-		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
+		__sync_fetch_and_add(&rx->n.drops[RING_FULL], 1);
 		return RECEIVER_FULL;
 	}
-	struct slots x = slots_at(skb, reg, ring, at, len, READ_ONCE(me->zero));
-	until(fill_from_skb, &x);
-	pass_on(r, reg, d, ring, at, n, 1, len, 1);
+	struct slots slots = slots_at(skb, reg, ring, at, len, READ_ONCE(cpu->zero));
+	until(fill_from_skb, &slots);
+	pass_on(rx, reg, dest, ring, at, n, 1, len, 1);
 	return 0;
 }
 
@@ -57,97 +57,97 @@ static __always_inline void count_direct(struct nic_cpu *to, struct sent *s)
 }
 
 /* Sends the frame to one port. The own NIC gets it when the program returns. */
-static __always_inline void send_to(struct sent *s, __u32 d)
+static __always_inline void send_to(struct sent *sent, __u32 dest)
 {
-	if (is_nic(d)) {
-		struct nic_cpu *to = nic_of(d);
+	if (is_nic(dest)) {
+		struct nic_cpu *to = nic_of(dest);
 		if (!to)
 			return;
-		count_direct(to, s);
-		if (d == s->beside)
-			to->sent += s->frames;
+		count_direct(to, sent);
+		if (dest == sent->beside)
+			to->sent += sent->frames;
 		else
-			give_clone(s->skb, d);
-		s->me->copies += s->frames;
-		s->reached = 1;
+			give_clone(sent->skb, dest);
+		sent->me->copies += sent->frames;
+		sent->reached = 1;
 		return;
 	}
-	int why = s->skb->gso_size ? deliver_super(s->skb, d, s->frames) : deliver_skb(s->skb, d);
+	int why = sent->skb->gso_size ? deliver_super(sent->skb, dest, sent->frames) : deliver_skb(sent->skb, dest);
 	if (why < 0)
 		return;
-	s->me->copies += s->frames;
+	sent->me->copies += sent->frames;
 	if (why)
-		s->short_of = why;
+		sent->short_of = why;
 	else
-		s->reached = 1;
+		sent->reached = 1;
 }
 
-static long send_nth(__u32 i, struct sent *s)
+static long send_nth(__u32 i, struct sent *sent)
 {
-	if (i >= s->info->nports || i >= PORTS)
+	if (i >= sent->info->nports || i >= PORTS)
 		return 1;
-	__u32 d = s->info->ports[i];
-	if (d != 0 && d != cfg.port && d != FLOOD)
-		send_to(s, d);
+	__u32 dest = sent->info->ports[i];
+	if (dest != 0 && dest != cfg.port && dest != FLOOD)
+		send_to(sent, dest);
 	return 0;
 }
 
 /* Counts what became of the frame, and tells the stack. */
-static __always_inline int sent_to(struct sent *s, int wire)
+static __always_inline int sent_to(struct sent *sent, int wire)
 {
-	if (!s->reached) {
-		__u32 why = READ_ONCE(s->short_of) & 31;
+	if (!sent->reached) {
+		__u32 why = READ_ONCE(sent->short_of) & 31;
 		if (why < REASONS)
-			s->me->tx.drops[why] += s->frames;
+			sent->me->tx.drops[why] += sent->frames;
 		return TCX_DROP;
 	}
-	s->me->tx.out += s->frames;
-	s->me->tx.bytes += s->bytes;
+	sent->me->tx.out += sent->frames;
+	sent->me->tx.bytes += sent->bytes;
 	/* There is no interface 0: the kernel frees the frame and tells the sender that it was sent. A drop would be congestion
 	 * to TCP. */
 	return wire ? TCX_NEXT : bpf_redirect(0, 0);
 }
 
 /* The frame is lost for a reason of its own. */
-static __always_inline int refuse(struct sent *s, __u32 why)
+static __always_inline int refuse(struct sent *sent, __u32 why)
 {
-	s->me->tx.drops[why] += s->frames;
+	sent->me->tx.drops[why] += sent->frames;
 	return TCX_DROP;
 }
 
 static __always_inline int enter_from_host(struct __sk_buff *skb)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct sent s = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .beside = beside(self),
+	struct sent sent = { .skb = skb, .info = bpf_map_lookup_elem(&info, &zero), .me = nic_of(self), .beside = beside(self),
 			  .frames = frames_of(skb), .bytes = skb->wire_len, .short_of = NO_DESTINATION };
-	struct nic_cpu *nic_me = nic_of(s.beside);
+	struct nic_cpu *nic_me = nic_of(sent.beside);
 	__u64 head[2] = {};
 
-	if (!s.info || !s.me || !nic_me)
+	if (!sent.info || !sent.me || !nic_me)
 		return TCX_NEXT;
 	if (READ_ONCE(nic_me->pass)) {
 		WRITE_ONCE(nic_me->pass, 0);
 		return TCX_NEXT;
 	}
-	s.me->tx.in += s.frames;
+	sent.me->tx.in += sent.frames;
 	if (skb->len < ETH_HLEN || bpf_skb_load_bytes(skb, 0, head, 12))
-		return refuse(&s, TOO_SHORT);
+		return refuse(&sent, TOO_SHORT);
 	__u64 dst = head[0] & 0xffffffffffffULL, src = head[0] >> 48 | head[1] << 16, jiffies = bpf_jiffies64();
-	if (jiffies != s.me->tick)
+	if (jiffies != sent.me->tick)
 		begin_tick(jiffies);
-	learn(s.me, src);
-	__u64 entry = look_up(s.me, dst);
+	learn(sent.me, src);
+	__u64 entry = look_up(sent.me, dst);
 	if (!entry) {
-		bpf_loop(PORTS, send_nth, &s, 0);
-		return sent_to(&s, 1);
+		bpf_loop(PORTS, send_nth, &sent, 0);
+		return sent_to(&sent, 1);
 	}
-	__u32 d = entry & 0xff;
+	__u32 dest = entry & 0xff;
 	if (entry & ENTRY_BLACKHOLE)
-		return refuse(&s, BLACKHOLE);
-	if (d == cfg.port)
-		return refuse(&s, SAME_PORT);
-	send_to(&s, d);
-	return sent_to(&s, d == s.beside);
+		return refuse(&sent, BLACKHOLE);
+	if (dest == cfg.port)
+		return refuse(&sent, SAME_PORT);
+	send_to(&sent, dest);
+	return sent_to(&sent, dest == sent.beside);
 }
 
 /* As vale_out, with the same caller. A run elsewhere does nothing, unless there is no interface any more: then the frames are
@@ -155,10 +155,10 @@ static __always_inline int enter_from_host(struct __sk_buff *skb)
 static __always_inline int inject_next(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port, side = beside(self);
-	struct nic_cpu *me = nic_of(self);
-	struct port_conf *c = conf_of(self);
+	struct nic_cpu *cpu = nic_of(self);
+	struct port_conf *conf = conf_of(self);
 
-	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx))
+	if (!cpu || !conf || READ_ONCE(conf->epoch) != cfg.epoch || !is_live(ctx))
 		return XDP_ABORTED;
 	int at_nic = is_at_nic(ctx);
 	if (!at_nic && bpf_map_lookup_elem(&devs, &side))
@@ -166,8 +166,8 @@ static __always_inline int inject_next(struct xdp_md *ctx)
 	/* The caller may have put a note there. */
 	if (drop_meta(ctx))
 		return XDP_ABORTED;
-	if (!take_next(ctx, me) || !at_nic)
+	if (!take_next(ctx, cpu) || !at_nic)
 		return XDP_DROP;
-	me->sent++;
+	cpu->sent++;
 	return XDP_PASS;
 }

@@ -7,41 +7,41 @@
 #include "nic/host_in.h"
 
 /* One port of those that a frame to all goes to. */
-static long flood_nth(__u32 i, struct wire *w)
+static long flood_nth(__u32 i, struct wire *wire)
 {
-	if (i >= w->info->nports || i >= PORTS)
+	if (i >= wire->info->nports || i >= PORTS)
 		return 1;
-	__u32 d = w->info->ports[i];
-	if (d == 0 || d == cfg.port || d == FLOOD)
+	__u32 dest = wire->info->ports[i];
+	if (dest == 0 || dest == cfg.port || dest == FLOOD)
 		return 0;
-	if (is_nic(d)) {
-		if (is_host(d)) {
-			w->hosts = 1;
+	if (is_nic(dest)) {
+		if (is_host(dest)) {
+			wire->hosts = 1;
 			return 0;
 		}
-		w->nics++;
-		w->one = d;
+		wire->nics++;
+		wire->one = dest;
 		return 0;
 	}
-	int got = deliver_wire(w->ctx, d, w->len);
+	int got = deliver_wire(wire->ctx, dest, wire->len);
 	if (got >= 0)
-		w->offered++;
-	w->reached += got > 0;
+		wire->offered++;
+	wire->reached += got > 0;
 	return 0;
 }
 
 /* Counts the frame for the NICs, of which there are several, or which can't be given the frame. */
-static long flood_nic(__u32 i, struct wire *w)
+static long flood_nic(__u32 i, struct wire *wire)
 {
-	if (i >= w->info->nports || i >= PORTS)
+	if (i >= wire->info->nports || i >= PORTS)
 		return 1;
-	__u32 d = w->info->ports[i];
-	if (d == 0 || d == cfg.port || d == FLOOD || !is_nic(d))
+	__u32 dest = wire->info->ports[i];
+	if (dest == 0 || dest == cfg.port || dest == FLOOD || !is_nic(dest))
 		return 0;
-	if (w->bad)
-		withhold(d, w->bad & 31);
+	if (wire->bad)
+		withhold(dest, wire->bad & 31);
 	else
-		count_handed(d, w->len);
+		count_handed(dest, wire->len);
 	return 0;
 }
 
@@ -50,60 +50,60 @@ static long flood_nic(__u32 i, struct wire *w)
 __noinline int flood_wire(struct xdp_md *ctx, __u32 len, __u32 linear)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct wire w = { .ctx = ctx, .info = bpf_map_lookup_elem(&info, &zero), .len = len, .linear = linear };
-	struct nic_cpu *me = nic_of(self);
+	struct wire wire = { .ctx = ctx, .info = bpf_map_lookup_elem(&info, &zero), .len = len, .linear = linear };
+	struct nic_cpu *cpu = nic_of(self);
 
-	if (!w.info || !me)
+	if (!wire.info || !cpu)
 		return XDP_DROP;
-	w.offered = w.reached = w.nics = READ_ONCE(w.info->zero); /* as common/loop.h says */
-	bpf_loop(PORTS, flood_nth, &w, 0);
-	if (w.hosts)
-		return flood_host(ctx, len, w.offered, w.reached);
-	me->copies += w.offered + w.nics;
-	if (w.nics > 1 && linear != len)
-		w.bad = TOO_LONG;
-	else if (w.nics && nic.software && finish_sum(ctx))
-		w.bad = BAD_OFFLOAD;
-	if (w.nics == 1 && !w.bad)
-		count_handed(w.one, len);
-	else if (w.nics)
-		bpf_loop(PORTS, flood_nic, &w, 0);
-	int given = w.nics && !w.bad;
-	if (!w.reached && !given)
-		return lose(me, w.offered ? RECEIVER_FULL : w.nics ? w.bad & 31 : NO_DESTINATION);
-	me->tx.out++;
-	me->tx.bytes += len;
+	wire.offered = wire.reached = wire.nics = READ_ONCE(wire.info->zero); /* as common/loop.h says */
+	bpf_loop(PORTS, flood_nth, &wire, 0);
+	if (wire.hosts)
+		return flood_host(ctx, len, wire.offered, wire.reached);
+	cpu->copies += wire.offered + wire.nics;
+	if (wire.nics > 1 && linear != len)
+		wire.bad = TOO_LONG;
+	else if (wire.nics && nic.software && finish_sum(ctx))
+		wire.bad = BAD_OFFLOAD;
+	if (wire.nics == 1 && !wire.bad)
+		count_handed(wire.one, len);
+	else if (wire.nics)
+		bpf_loop(PORTS, flood_nic, &wire, 0);
+	int given = wire.nics && !wire.bad;
+	if (!wire.reached && !given)
+		return lose(cpu, wire.offered ? RECEIVER_FULL : wire.nics ? wire.bad & 31 : NO_DESTINATION);
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
 	if (!given)
 		return XDP_DROP;
-	return w.nics > 1 ? hand_all() : hand(w.one);
+	return wire.nics > 1 ? hand_all() : hand(wire.one);
 }
 
 /* A frame to a port that no interface of the switch stands for. */
-__noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
+__noinline int slow_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 {
 	__u32 self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
+	struct nic_cpu *cpu = nic_of(self);
 
-	if (!me)
+	if (!cpu)
 		return XDP_DROP;
-	if (is_nic(d)) {
-		if (is_host(d))
-			return host_wire(ctx, d, len);
+	if (is_nic(dest)) {
+		if (is_host(dest))
+			return host_wire(ctx, dest, len);
 		/* The interface is gone: its counters say so. */
-		me->copies++;
-		me->tx.out++;
-		me->tx.bytes += len;
-		count_handed(d, len);
+		cpu->copies++;
+		cpu->tx.out++;
+		cpu->tx.bytes += len;
+		count_handed(dest, len);
 		return XDP_DROP;
 	}
-	int got = deliver_wire(ctx, d, len);
+	int got = deliver_wire(ctx, dest, len);
 	if (got < 0)
-		return lose(me, NO_DESTINATION);
-	me->copies++;
+		return lose(cpu, NO_DESTINATION);
+	cpu->copies++;
 	if (!got)
-		return lose(me, RECEIVER_FULL);
-	me->tx.out++;
-	me->tx.bytes += len;
+		return lose(cpu, RECEIVER_FULL);
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
 	return XDP_DROP;
 }
 
@@ -112,47 +112,47 @@ __noinline int slow_wire(struct xdp_md *ctx, __u32 d, __u32 len)
 static __always_inline int enter_from_wire(struct xdp_md *ctx)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
-	struct info *i = bpf_map_lookup_elem(&info, &zero);
+	struct nic_cpu *cpu = nic_of(self);
+	struct info *sw = bpf_map_lookup_elem(&info, &zero);
 
-	if (!me || !i)
+	if (!cpu || !sw)
 		return XDP_DROP;
-	me->tx.in++;
+	cpu->tx.in++;
 	if (drop_meta(ctx))
-		return lose(me, NO_MEMORY);
+		return lose(cpu, NO_MEMORY);
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	if (pkt + ETH_HLEN > end)
-		return lose(me, TOO_SHORT);
+		return lose(cpu, TOO_SHORT);
 	__u32 linear = end - pkt, len = wire_len(ctx, linear);
 	if (len > MAX_FRAME)
-		return lose(me, TOO_LONG);
+		return lose(cpu, TOO_LONG);
 	__u64 dst = *(__u32 *)pkt | (__u64) * (__u16 *)(pkt + 4) << 32;
 	__u64 src = *(__u16 *)(pkt + 6) | (__u64) * (__u32 *)(pkt + 8) << 16;
 	__u64 jiffies = bpf_jiffies64(); /* a load, not a call */
-	if (jiffies != me->tick)
+	if (jiffies != cpu->tick)
 		begin_tick(jiffies);
-	if (WITH_MODULE || READ_ONCE(i->wires))
+	if (WITH_MODULE || READ_ONCE(sw->wires))
 		return wire_conf(ctx, len, linear);
 	if (DECISION == HUB)
 		return flood_wire(ctx, len, linear);
-	learn(me, src);
-	__u64 entry = look_up(me, dst);
+	learn(cpu, src);
+	__u64 entry = look_up(cpu, dst);
 	if (!entry)
 		return flood_wire(ctx, len, linear);
-	__u32 d = entry & 0xff;
+	__u32 dest = entry & 0xff;
 	if (entry & ENTRY_BLACKHOLE)
-		return lose(me, BLACKHOLE);
-	if (d == cfg.port)
-		return lose(me, SAME_PORT);
-	if (hand(d) != XDP_REDIRECT)
-		return slow_wire(ctx, d, len);
-	me->copies++;
+		return lose(cpu, BLACKHOLE);
+	if (dest == cfg.port)
+		return lose(cpu, SAME_PORT);
+	if (hand(dest) != XDP_REDIRECT)
+		return slow_wire(ctx, dest, len);
+	cpu->copies++;
 	if (nic.software && finish_sum(ctx)) {
-		withhold(d, BAD_OFFLOAD);
-		return lose(me, BAD_OFFLOAD);
+		withhold(dest, BAD_OFFLOAD);
+		return lose(cpu, BAD_OFFLOAD);
 	}
-	me->tx.out++;
-	me->tx.bytes += len;
-	count_handed(d, len);
+	cpu->tx.out++;
+	cpu->tx.bytes += len;
+	count_handed(dest, len);
 	return XDP_REDIRECT;
 }

@@ -18,31 +18,31 @@ static __always_inline struct ringway_frame *wire_ask(void)
 /* Has the module choose. Returns what find_wire does; with FLOOD, `to` tells which ports. */
 __noinline int ask_wire(struct xdp_md *ctx)
 {
-	struct wire_run *w = wire_run();
-	struct ringway_frame *f = wire_ask();
+	struct wire_run *run = wire_run();
+	struct ringway_frame *frame = wire_ask();
 
-	if (!w || !f)
+	if (!run || !frame)
 		return NOWHERE + MODULE;
-	__u32 less = less_one(w->len < RINGWAY_HEAD ? w->len : RINGWAY_HEAD);
-	__builtin_memset(f, 0, sizeof(*f));
-	f->len = w->len;
-	f->port = cfg.port;
-	if (less >= RINGWAY_HEAD || bpf_xdp_load_bytes(ctx, 0, f->head, less + 1))
+	__u32 less = less_one(run->len < RINGWAY_HEAD ? run->len : RINGWAY_HEAD);
+	__builtin_memset(frame, 0, sizeof(*frame));
+	frame->len = run->len;
+	frame->port = cfg.port;
+	if (less >= RINGWAY_HEAD || bpf_xdp_load_bytes(ctx, 0, frame->head, less + 1))
 		return NOWHERE + MODULE;
-	__u32 d = ringway_module(f);
-	if (d == FLOOD)
-		f->to[0] = f->to[1] = f->to[2] = f->to[3] = ~0ULL;
-	if (d == FLOOD || d == RINGWAY_SET)
-		return f->to[0] | f->to[1] | f->to[2] | f->to[3] ? FLOOD : NOWHERE + MODULE;
-	return !d || d > FLOOD ? NOWHERE + MODULE : d == cfg.port ? NOWHERE + SAME_PORT : d;
+	__u32 dest = ringway_module(frame);
+	if (dest == FLOOD)
+		frame->to[0] = frame->to[1] = frame->to[2] = frame->to[3] = ~0ULL;
+	if (dest == FLOOD || dest == RINGWAY_SET)
+		return frame->to[0] | frame->to[1] | frame->to[2] | frame->to[3] ? FLOOD : NOWHERE + MODULE;
+	return !dest || dest > FLOOD ? NOWHERE + MODULE : dest == cfg.port ? NOWHERE + SAME_PORT : dest;
 }
 
 /* Whether a frame to several ports is for `d`. */
-static __always_inline int is_asked(__u32 d)
+static __always_inline int is_asked(__u32 dest)
 {
-	struct ringway_frame *f = wire_ask();
+	struct ringway_frame *frame = wire_ask();
 
-	return f && f->to[d >> 6 & 3] >> (d & 63) & 1;
+	return frame && frame->to[dest >> 6 & 3] >> (dest & 63) & 1;
 }
 #else
 #define ask_wire(ctx) NOWHERE

@@ -32,43 +32,43 @@ static __always_inline int is_live(struct xdp_md *ctx)
 #define CLAIM_TRIES 65536
 
 struct claiming {
-	struct rx_state *r;
+	struct rx_state *rx;
 	__u32 got;
 };
 
-LOOP_STEP(try_claim, struct claiming *x)
+LOOP_STEP(try_claim, struct claiming *loop)
 {
-	struct rx_state *r = x->r;
+	struct rx_state *rx = loop->rx;
 
-	if (READ_ONCE(r->pub) == READ_ONCE(r->taken))
+	if (READ_ONCE(rx->pub) == READ_ONCE(rx->taken))
 		return 1;
-	if (READ_ONCE(r->claim) || __sync_lock_test_and_set(&r->claim, 1))
+	if (READ_ONCE(rx->claim) || __sync_lock_test_and_set(&rx->claim, 1))
 		return 0;
-	if (READ_ONCE(r->pub) != READ_ONCE(r->taken))
-		x->got = 1;
+	if (READ_ONCE(rx->pub) != READ_ONCE(rx->taken))
+		loop->got = 1;
 	else
-		__sync_lock_test_and_set(&r->claim, 0);
+		__sync_lock_test_and_set(&rx->claim, 0);
 	return 1;
 }
 
 /* A frame waits in this ring: gets the right to take it. Of runs on several CPUs one has it at a time, for one frame. */
-static __always_inline int claim(struct rx_state *r)
+static __always_inline int claim(struct rx_state *rx)
 {
-	struct claiming x = { .r = r };
+	struct claiming loop = { .rx = rx };
 
-	repeat(CLAIM_TRIES + READ_ONCE(r->zero), 0x1ffff, try_claim, &x);
-	return x.got;
+	repeat(CLAIM_TRIES + READ_ONCE(rx->zero), 0x1ffff, try_claim, &loop);
+	return loop.got;
 }
 
 /* Takes `n` slots: senders may use them again. */
-static __always_inline void release(struct rx_state *r, struct ctl *c, __u32 n)
+static __always_inline void release(struct rx_state *rx, struct ctl *c, __u32 n)
 {
-	__u64 taken = r->taken + n;
+	__u64 taken = rx->taken + n;
 
 	WRITE_ONCE(c->head, (__u32)taken & MASK);
-	WRITE_ONCE(r->head, taken);
-	WRITE_ONCE(r->taken, taken);
-	__sync_lock_test_and_set(&r->claim, 0);
+	WRITE_ONCE(rx->head, taken);
+	WRITE_ONCE(rx->taken, taken);
+	__sync_lock_test_and_set(&rx->claim, 0);
 }
 
 /* Puts a frame of one slot into the live frame; returns why it can't. */
@@ -92,38 +92,38 @@ struct filling {
 	__u32 why; /* it can't be */
 };
 
-SELDOM_STEP(fill_part, struct filling *x)
+SELDOM_STEP(fill_part, struct filling *loop)
 {
-	__u32 ring = x->ring, done = x->done;
+	__u32 ring = loop->ring, done = loop->done;
 
-	if (done >= x->len)
+	if (done >= loop->len)
 		return 1;
 	SELDOM_BELOW(ring, cfg.rings);
-	__u64 s = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, x->pos & MASK));
+	__u64 s = READ_ONCE(*slot_of(loop->reg, cfg.rings + ring, loop->pos & MASK));
 	__u32 idx = s, n = (s >> 32) & 0xffff, less = less_one(n);
 	if (idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size) {
-		x->why = BAD_SLOT;
+		loop->why = BAD_SLOT;
 		return 1;
 	}
-	if (bpf_xdp_store_bytes(x->ctx, done, buf_of(x->reg, idx), less + 1)) {
-		x->why = NO_MEMORY;
+	if (bpf_xdp_store_bytes(loop->ctx, done, buf_of(loop->reg, idx), less + 1)) {
+		loop->why = NO_MEMORY;
 		return 1;
 	}
-	x->done = (done + n) & 0x1ffff;
-	x->pos = (x->pos + 1) & MASK;
+	loop->done = (done + n) & 0x1ffff;
+	loop->pos = (loop->pos + 1) & MASK;
 	return 0;
 }
 
 /* The same for a frame of several slots, `len` bytes in all. */
 static __always_inline __u32 fill_chain(struct xdp_md *ctx, struct nic_cpu *me, void *reg, __u32 ring, __u32 at, __u32 len)
 {
-	struct filling x = { .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = READ_ONCE(me->zero) & 0xffff,
+	struct filling loop = { .ctx = ctx, .reg = reg, .ring = ring, .pos = at & MASK, .done = READ_ONCE(me->zero) & 0xffff,
 			     .len = len };
 
 	if (bpf_xdp_adjust_tail(ctx, (int)len - (int)linear_len(ctx)))
 		return TOO_LONG;
-	until_seldom(fill_part, &x);
-	return x.why;
+	until_seldom(fill_part, &loop);
+	return loop.why;
 }
 
 /* The slots of a frame. */
@@ -133,16 +133,16 @@ struct chain {
 	__u32 ring, at, slots, waiting, len;
 };
 
-SELDOM_STEP(chain_slot, struct chain *x)
+SELDOM_STEP(chain_slot, struct chain *chain)
 {
-	__u32 ring = x->ring;
+	__u32 ring = chain->ring;
 
-	if (!(x->last >> 48 & NS_MOREFRAG) || x->slots >= x->waiting || x->slots >= MAX_CHAIN)
+	if (!(chain->last >> 48 & NS_MOREFRAG) || chain->slots >= chain->waiting || chain->slots >= MAX_CHAIN)
 		return 1;
 	SELDOM_BELOW(ring, cfg.rings);
-	x->last = READ_ONCE(*slot_of(x->reg, cfg.rings + ring, (x->at + x->slots) & MASK));
-	x->len = (x->len + ((x->last >> 32) & 0xffff)) & 0xfffff;
-	x->slots = (x->slots + 1) & 0x7f;
+	chain->last = READ_ONCE(*slot_of(chain->reg, cfg.rings + ring, (chain->at + chain->slots) & MASK));
+	chain->len = (chain->len + ((chain->last >> 32) & 0xffff)) & 0xfffff;
+	chain->slots = (chain->slots + 1) & 0x7f;
 	return 0;
 }
 
@@ -150,32 +150,32 @@ SELDOM_STEP(chain_slot, struct chain *x)
 __noinline int take(struct xdp_md *ctx, __u32 ring)
 {
 	__u32 self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
+	struct nic_cpu *cpu = nic_of(self);
 	void *reg = inner(&regions, self), *state = inner(&states, self);
 
 	FORGET(ring);
-	if (!me || !reg || !state || ring >= cfg.rings)
+	if (!cpu || !reg || !state || ring >= cfg.rings)
 		return 0;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
-	if (!claim(r))
+	struct rx_state *rx = rx_of(state, ring);
+	if (!claim(rx))
 		return 0;
-	__u32 at = r->taken, waiting = (__u32)r->pub - at;
+	__u32 at = rx->taken, waiting = (__u32)rx->pub - at;
 	__u64 s = READ_ONCE(*slot_of(reg, cfg.rings + ring, at & MASK));
 	__u32 why;
-	struct chain c = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(me->zero) & 0x3f),
+	struct chain chain = { .reg = reg, .last = s, .ring = ring, .at = at, .slots = 1 + (READ_ONCE(cpu->zero) & 0x3f),
 			   .waiting = waiting, .len = (s >> 32) & 0xffff };
 	if (!(s >> 48 & NS_MOREFRAG)) {
 		why = fill(ctx, reg, s);
 	} else {
-		until_seldom(chain_slot, &c);
-		why = c.len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, me, reg, ring, at, c.len);
+		until_seldom(chain_slot, &chain);
+		why = chain.len > LIVE_MAX ? TOO_LONG : fill_chain(ctx, cpu, reg, ring, at, chain.len);
 	}
-	release(r, ctl_of(reg, cfg.rings + ring), c.slots);
+	release(rx, ctl_of(reg, cfg.rings + ring), chain.slots);
 	if (!why)
-		return c.len;
+		return chain.len;
 	if (why < REASONS)
-		me->edge[why]++;
+		cpu->edge[why]++;
 	return 0;
 }
 
@@ -196,12 +196,12 @@ static __always_inline int take_next(struct xdp_md *ctx, struct nic_cpu *me)
 static __always_inline int send_next(struct xdp_md *ctx)
 {
 	__u32 self = cfg.port;
-	struct nic_cpu *me = nic_of(self);
-	struct port_conf *c = conf_of(self);
+	struct nic_cpu *cpu = nic_of(self);
+	struct port_conf *conf = conf_of(self);
 
-	if (!me || !c || READ_ONCE(c->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
+	if (!cpu || !conf || READ_ONCE(conf->epoch) != cfg.epoch || !is_live(ctx) || ctx->ingress_ifindex != LOOPBACK)
 		return XDP_ABORTED;
 	if (drop_meta(ctx))
 		return XDP_ABORTED;
-	return take_next(ctx, me) ? bpf_redirect_map(&devs, cfg.port, XDP_DROP) : XDP_DROP;
+	return take_next(ctx, cpu) ? bpf_redirect_map(&devs, cfg.port, XDP_DROP) : XDP_DROP;
 }

@@ -32,7 +32,7 @@ DEFINE_FILL(fill_from_skb, LOAD_SKB)
 /* A super-frame on its way into reserved slots of an rx ring. In a map, since calls on a path have little stack: programs of a NIC run
  * with softirqs off, so each CPU has one. */
 struct cutting {
-	struct super s;
+	struct super super;
 	__u32 ring, pos;
 	__u32 fit;  /* segments that have room */
 	__u32 nth;  /* number of the segment in hand */
@@ -59,80 +59,80 @@ static __always_inline long load_segment(struct __sk_buff *skb, struct cutting *
 {
 	__u32 nth = c->nth, done = c->done;
 
-	if (load_frame(skb, nth * c->s.mss + done, buf, n))
+	if (load_frame(skb, nth * c->super.mss + done, buf, n))
 		return -1;
 	if (done)
 		return 0;
-	if (nth && load_head(skb, &c->s, buf))
+	if (nth && load_head(skb, &c->super, buf))
 		return -1;
-	write_head(&c->s, nth, buf, len, last);
+	write_head(&c->super, nth, buf, len, last);
 	return 0;
 }
 
 /* Fills the next slot; one whose buffer the receiver lost is passed on empty, as by DEFINE_FILL. */
-static long cut_next(__u32 i, struct ends *e)
+static long cut_next(__u32 i, struct ends *ends)
 {
-	struct cutting *c = cutting();
+	struct cutting *work = cutting();
 
-	if (!c || i >= cfg.slots)
+	if (!work || i >= cfg.slots)
 		return 1;
-	__u32 ring = c->ring, from = c->nth * c->s.mss;
-	if (ring >= cfg.rings || c->nth >= c->fit || from >= c->s.len - c->s.head)
+	__u32 ring = work->ring, from = work->nth * work->super.mss;
+	if (ring >= cfg.rings || work->nth >= work->fit || from >= work->super.len - work->super.head)
 		return 1;
-	__u32 left = c->s.len - c->s.head - from, last = left <= c->s.mss;
-	__u32 len = (last ? left : c->s.mss) + c->s.head;
-	__u64 *slot = slot_of(e->reg, cfg.rings + ring, c->pos & MASK);
+	__u32 left = work->super.len - work->super.head - from, last = left <= work->super.mss;
+	__u32 len = (last ? left : work->super.mss) + work->super.head;
+	__u64 *slot = slot_of(ends->reg, cfg.rings + ring, work->pos & MASK);
 	__u32 idx = READ_ONCE(*slot);
-	__u32 less = len - c->done - 1; /* than one byte more: 0 is no length to copy */
+	__u32 less = len - work->done - 1; /* than one byte more: 0 is no length to copy */
 	if (less >= cfg.buf_size)
 		less = cfg.buf_size - 1;
 	FORGET(less);
-	__u64 more = c->done + less + 1 < len ? NS_MOREFRAG : 0;
+	__u64 more = work->done + less + 1 < len ? NS_MOREFRAG : 0;
 	int bad = idx < FIRST_BUF || idx >= cfg.bufs || less >= cfg.buf_size ||
-		  load_segment(e->skb, c, buf_of(e->reg, idx), less + 1, len, last);
+		  load_segment(ends->skb, work, buf_of(ends->reg, idx), less + 1, len, last);
 	WRITE_ONCE(*slot, (__u64)idx | (bad ? 0 : (__u64)(less + 1) << 32) | more << 48);
-	c->pos = (c->pos + 1) & MASK;
-	c->done = more ? c->done + less + 1 : 0;
+	work->pos = (work->pos + 1) & MASK;
+	work->done = more ? work->done + less + 1 : 0;
 	if (!more) {
-		c->nth++;
-		c->bytes += len;
+		work->nth++;
+		work->bytes += len;
 	}
 	return 0;
 }
 
 /* What is left to be done on a super-frame. */
-static __always_inline __u64 note_of(struct super *s)
+static __always_inline __u64 note_of(struct super *super)
 {
-	__u64 kind = !s->tcp ? KIND_UDP : s->v6 ? KIND_TCP6 : KIND_TCP4;
+	__u64 kind = !super->tcp ? KIND_UDP : super->v6 ? KIND_TCP6 : KIND_TCP4;
 
-	return s->l4 | (s->tcp ? 16 : 6) << NOTE_OFFSET | NOTE_SUM | (__u64)(s->type >> GSO_ECN & 1) << NOTE_ECN | kind << NOTE_KIND |
-	       (__u64)s->mss << NOTE_SIZE | (__u64)s->head << NOTE_HEAD;
+	return super->l4 | (super->tcp ? 16 : 6) << NOTE_OFFSET | NOTE_SUM | (__u64)(super->type >> GSO_ECN & 1) << NOTE_ECN | kind << NOTE_KIND |
+	       (__u64)super->mss << NOTE_SIZE | (__u64)super->head << NOTE_HEAD;
 }
 
 /* Puts the note into the first slot of a super-frame. What the receiver may have made of that word meanwhile goes back to it, unused. */
-static __always_inline void leave_offload(struct slots *x, __u64 at, __u64 note)
+static __always_inline void leave_offload(struct slots *slots, __u64 at, __u64 note)
 {
-	__u32 ring = x->ring;
+	__u32 ring = slots->ring;
 
 	if (ring >= cfg.rings)
 		return;
-	__u64 *slot = slot_of(x->reg, cfg.rings + ring, at & MASK);
+	__u64 *slot = slot_of(slots->reg, cfg.rings + ring, at & MASK);
 	WRITE_ONCE(slot[1], note);
 	WRITE_ONCE(*slot, READ_ONCE(*slot) | (__u64)NS_OFFLOAD << 48);
 }
 
 /* Copies a super-frame whole into the slots from `at` on. Returns its bytes. */
-static __always_inline __u64 give_whole(struct ends *e, struct super *s, __u32 ring, __u64 at, __u32 zero)
+static __always_inline __u64 give_whole(struct ends *ends, struct super *s, __u32 ring, __u64 at, __u32 zero)
 {
-	struct slots x = slots_at(e->skb, e->reg, ring, at, s->len, zero);
+	struct slots slots = slots_at(ends->skb, ends->reg, ring, at, s->len, zero);
 
-	until(fill_from_skb, &x);
-	leave_offload(&x, at, note_of(s));
+	until(fill_from_skb, &slots);
+	leave_offload(&slots, at, note_of(s));
 	return s->len;
 }
 
 /* Copies its first `fit` segments into the `n` slots from `at` on. Returns their bytes. */
-static __always_inline __u64 give_segments(struct ends *e, struct cutting *c, __u32 ring, __u64 at, __u32 n, __u32 fit)
+static __always_inline __u64 give_segments(struct ends *ends, struct cutting *c, __u32 ring, __u64 at, __u32 n, __u32 fit)
 {
 	c->ring = ring;
 	c->pos = at & MASK;
@@ -140,26 +140,26 @@ static __always_inline __u64 give_segments(struct ends *e, struct cutting *c, __
 	c->nth = 0;
 	c->done = 0;
 	c->bytes = 0;
-	bpf_loop(n, cut_next, e, 0);
+	bpf_loop(n, cut_next, ends, 0);
 	return c->bytes;
 }
 
 /* Finds the headers of the super-frame. Returns 0 when it can be cut. A function of its own, so that its stack is not the caller's. */
 __noinline int look_at(struct __sk_buff *skb)
 {
-	struct cutting *c = cutting();
+	struct cutting *work = cutting();
 
-	return c ? look(skb, &c->s) : -1;
+	return work ? look(skb, &work->super) : -1;
 }
 
 /* Copies a super-frame that can be cut to virtual port `d`: whole, or as many segments as have room. Returns how many do. */
-static __always_inline __u32 give_super(struct ends *e, struct cutting *c, struct rx_state *r, __u32 d, __u32 ring)
+static __always_inline __u32 give_super(struct ends *ends, struct cutting *c, struct rx_state *r, __u32 dest, __u32 ring)
 {
-	struct super *s = &c->s;
-	struct ctl *ctl = ctl_of(e->reg, cfg.rings + ring);
-	__u32 whole = READ_ONCE(ctl->whole) && s->len <= MAX_FRAME, all = segments(s);
-	__u32 each = slots_for(whole ? s->len : s->head + s->mss); /* of a segment, but for the last one */
-	__u32 need = whole ? each : (all - 1) * each + slots_for(s->len - (all - 1) * s->mss);
+	struct super *super = &c->super;
+	struct ctl *ctl = ctl_of(ends->reg, cfg.rings + ring);
+	__u32 whole = READ_ONCE(ctl->whole) && super->len <= MAX_FRAME, all = segments(super);
+	__u32 each = slots_for(whole ? super->len : super->head + super->mss); /* of a segment, but for the last one */
+	__u32 need = whole ? each : (all - 1) * each + slots_for(super->len - (all - 1) * super->mss);
 	__u64 at = 0, bytes;
 #define WHOLE_SEGMENTS(room) ((room) / each * each)
 	__u32 n = RX_RESERVE(r, ctl, need, WHOLE_SEGMENTS, at);
@@ -168,32 +168,32 @@ static __always_inline __u32 give_super(struct ends *e, struct cutting *c, struc
 		return 0;
 	__u32 fit = n == need ? all : n / each;
 	if (whole)
-		bytes = give_whole(e, s, ring, at, READ_ONCE(r->zero));
+		bytes = give_whole(ends, super, ring, at, READ_ONCE(r->zero));
 	else
-		bytes = give_segments(e, c, ring, at, n, fit);
-	pass_on(r, e->reg, d, ring, at, n, fit, bytes, !whole);
+		bytes = give_segments(ends, c, ring, at, n, fit);
+	pass_on(r, ends->reg, dest, ring, at, n, fit, bytes, !whole);
 	return fit;
 }
 
 /* Copies a super-frame of so many frames to virtual port `d`, as deliver_skb does with others. A part of it may have no room. */
-__noinline int deliver_super(struct __sk_buff *skb, __u32 d, __u32 frames)
+__noinline int deliver_super(struct __sk_buff *skb, __u32 dest, __u32 frames)
 {
-	struct ends e = { .skb = skb, .reg = inner(&regions, d) };
-	void *state = inner(&states, d);
-	struct cutting *c = cutting();
+	struct ends ends = { .skb = skb, .reg = inner(&regions, dest) };
+	void *state = inner(&states, dest);
+	struct cutting *work = cutting();
 	__u32 ring = ring_for(skb), all = frames, fit = 0;
 	int strange = look_at(skb);
 
 	FORGET(ring);
-	if (!e.reg || !state || !c || ring >= cfg.rings)
+	if (!ends.reg || !state || !work || ring >= cfg.rings)
 		return -1;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
+	struct rx_state *rx = rx_of(state, ring);
 	if (!strange) {
-		all = segments(&c->s);
-		fit = give_super(&e, c, r, d, ring);
+		all = segments(&work->super);
+		fit = give_super(&ends, work, rx, dest, ring);
 	}
-	__sync_fetch_and_add(&r->n.in, all);
-	__sync_fetch_and_add(&r->n.drops[strange ? BAD_OFFLOAD : RING_FULL], all - fit);
+	__sync_fetch_and_add(&rx->n.in, all);
+	__sync_fetch_and_add(&rx->n.drops[strange ? BAD_OFFLOAD : RING_FULL], all - fit);
 	return fit ? 0 : strange ? BAD_OFFLOAD : RECEIVER_FULL;
 }

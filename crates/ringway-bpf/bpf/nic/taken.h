@@ -25,12 +25,12 @@ static __always_inline int count_taken(__u64 *args)
 
 	if (!port)
 		return 0;
-	struct nic_cpu *n = nic_of(*port);
-	if (!n)
+	struct nic_cpu *cpu = nic_of(*port);
+	if (!cpu)
 		return 0;
-	n->sent += sent;
+	cpu->sent += sent;
 	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
 	if (error >= 0)
-		n->full += drops;
+		cpu->full += drops;
 	return 0;
 }

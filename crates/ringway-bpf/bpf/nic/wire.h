@@ -19,10 +19,10 @@ struct wire {
 	__u32 hosts;            /* not 0: the host's side of a NIC is there */
 };
 
-static __always_inline int lose(struct nic_cpu *me, __u32 why)
+static __always_inline int lose(struct nic_cpu *cpu, __u32 why)
 {
 	if (why < REASONS)
-		me->tx.drops[why]++;
+		cpu->tx.drops[why]++;
 	return XDP_DROP;
 }
 
@@ -30,58 +30,58 @@ static __always_inline int lose(struct nic_cpu *me, __u32 why)
 __noinline int begin_tick(__u64 jiffies)
 {
 	__u32 zero = 0, self = cfg.port;
-	struct info *i = bpf_map_lookup_elem(&info, &zero);
-	struct nic_cpu *me = nic_of(self);
+	struct info *sw = bpf_map_lookup_elem(&info, &zero);
+	struct nic_cpu *cpu = nic_of(self);
 
-	if (!i || !me)
+	if (!sw || !cpu)
 		return 0;
-	__u64 unit = READ_ONCE(i->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
-	me->tick = jiffies;
-	me->last_src = me->last_dst = ~0ULL;
-	if (now != me->now) {
-		me->now = now;
+	__u64 unit = READ_ONCE(sw->age_unit), now = bpf_ktime_get_ns() / (unit ? unit : 1);
+	cpu->tick = jiffies;
+	cpu->last_src = cpu->last_dst = ~0ULL;
+	if (now != cpu->now) {
+		cpu->now = now;
 		fdb_sweep(now);
 	}
 	return 0;
 }
 
 /* Notes the source. A source is looked at again in the next tick, or after a frame from another one. */
-static __always_inline void learn(struct nic_cpu *me, __u64 src)
+static __always_inline void learn(struct nic_cpu *cpu, __u64 src)
 {
 	__u32 zero = 0;
 
-	if (src == me->last_src || src & 1)
+	if (src == cpu->last_src || src & 1)
 		return;
-	struct info *i = bpf_map_lookup_elem(&info, &zero);
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
-	if (!i || !f)
+	struct info *sw = bpf_map_lookup_elem(&info, &zero);
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
+	if (!sw || !table)
 		return;
 	__u64 h = mix(src);
-	me->last_src = src;
-	if (fdb_find(f, h) == fdb_fresh(h, me->now, cfg.port))
+	cpu->last_src = src;
+	if (fdb_find(table, h) == fdb_fresh(h, cpu->now, cfg.port))
 		return;
 	/* What was looked up last may be this address. */
-	me->last_dst = ~0ULL;
-	if (!fdb_note(h, me->now, cfg.port, READ_ONCE(i->quota))) {
-		me->unlearned++;
-		me->last_src = ~0ULL;
+	cpu->last_dst = ~0ULL;
+	if (!fdb_note(h, cpu->now, cfg.port, READ_ONCE(sw->quota))) {
+		cpu->unlearned++;
+		cpu->last_src = ~0ULL;
 	}
 }
 
 /* Where frames to an address go: an entry of the table, 0 for all ports. Noted like sources: frames to a station that moved
  * follow it in the next tick. */
-static __always_inline __u64 look_up(struct nic_cpu *me, __u64 dst)
+static __always_inline __u64 look_up(struct nic_cpu *cpu, __u64 dst)
 {
 	__u32 zero = 0;
 
-	if (dst == me->last_dst)
-		return me->last;
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
-	__u64 entry = f && !(dst & 1) ? fdb_find(f, mix(dst)) : 0;
-	if (!(__u8)entry || fdb_dead(entry, me->now))
+	if (dst == cpu->last_dst)
+		return cpu->last;
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
+	__u64 entry = table && !(dst & 1) ? fdb_find(table, mix(dst)) : 0;
+	if (!(__u8)entry || fdb_dead(entry, cpu->now))
 		entry = 0;
-	me->last_dst = dst;
-	me->last = entry;
+	cpu->last_dst = dst;
+	cpu->last = entry;
 	return entry;
 }
 
@@ -138,39 +138,39 @@ static __always_inline void pass_on(struct rx_state *r, void *reg, __u32 d, __u3
 DEFINE_FILL(fill_from_wire, LOAD_WIRE)
 
 /* Copies the frame to virtual port `d`, whole or not at all. Returns whether it had room, or -1 when it is gone. */
-__noinline int deliver_wire(struct xdp_md *ctx, __u32 d, __u32 len)
+__noinline int deliver_wire(struct xdp_md *ctx, __u32 dest, __u32 len)
 {
 	__u32 self = cfg.port;
-	void *reg = inner(&regions, d), *state = inner(&states, d);
-	struct nic_cpu *me = nic_of(self);
+	void *reg = inner(&regions, dest), *state = inner(&states, dest);
+	struct nic_cpu *cpu = nic_of(self);
 	__u32 ring = (__u32)ctx->rx_queue_index % cfg.rings;
 
 	FORGET(ring);
-	if (!reg || !state || !me || len > MAX_FRAME || ring >= cfg.rings)
+	if (!reg || !state || !cpu || len > MAX_FRAME || ring >= cfg.rings)
 		return -1;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
-	struct ctl *c = ctl_of(reg, cfg.rings + ring);
+	struct rx_state *rx = rx_of(state, ring);
+	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
 	__u64 at = 0;
 #define NOTHING(room) 0
-	__u32 n = RX_RESERVE(r, c, need, NOTHING, at);
-	__sync_fetch_and_add(&r->n.in, 1);
+	__u32 n = RX_RESERVE(rx, ctl, need, NOTHING, at);
+	__sync_fetch_and_add(&rx->n.in, 1);
 	if (!n) {
-		__sync_fetch_and_add(&r->n.drops[RING_FULL], 1);
+		__sync_fetch_and_add(&rx->n.drops[RING_FULL], 1);
 		return 0;
 	}
-	struct slots x = slots_at(ctx, reg, ring, at, len, READ_ONCE(me->zero));
-	until(fill_from_wire, &x);
-	pass_on(r, reg, d, ring, at, n, 1, len, nic.software);
+	struct slots slots = slots_at(ctx, reg, ring, at, len, READ_ONCE(cpu->zero));
+	until(fill_from_wire, &slots);
+	pass_on(rx, reg, dest, ring, at, n, 1, len, nic.software);
 	return 1;
 }
 
 /* Gives the frame to a NIC, or to all others: the kernel does so when the program returns. Two functions: with one call for
  * both maps the verifier could not replace it by that of the map's own function. */
-static __always_inline int hand(__u32 d)
+static __always_inline int hand(__u32 dest)
 {
-	return bpf_redirect_map(&devs, d, XDP_DROP);
+	return bpf_redirect_map(&devs, dest, XDP_DROP);
 }
 
 static __always_inline int hand_all(void)
@@ -179,9 +179,9 @@ static __always_inline int hand_all(void)
 }
 
 /* Counts a frame for a NIC; what its driver did not take shows in the difference to `sent`. */
-static __always_inline void count_handed(__u32 d, __u32 len)
+static __always_inline void count_handed(__u32 dest, __u32 len)
 {
-	struct nic_cpu *to = nic_of(d);
+	struct nic_cpu *to = nic_of(dest);
 
 	if (!to)
 		return;
@@ -191,9 +191,9 @@ static __always_inline void count_handed(__u32 d, __u32 len)
 }
 
 /* A NIC can't be given a frame that was offered to it. */
-static __always_inline void withhold(__u32 d, __u32 why)
+static __always_inline void withhold(__u32 dest, __u32 why)
 {
-	struct nic_cpu *to = nic_of(d);
+	struct nic_cpu *to = nic_of(dest);
 
 	if (!to || why >= REASONS)
 		return;

@@ -17,45 +17,45 @@ DEFINE_LONG_FRAME(host_long, struct __sk_buff, load_frame)
 SEC("xdp.frags")
 int nic_rx(struct xdp_md *ctx)
 {
-	__u32 zero = 0, q = ctx->rx_queue_index;
+	__u32 zero = 0, queue = ctx->rx_queue_index;
 
 	if (cfg.queue != ALL_QUEUES) {
-		if (q != cfg.queue)
+		if (queue != cfg.queue)
 			return XDP_PASS;
-		q = 0;
+		queue = 0;
 	}
-	if (q >= cfg.rx_rings)
+	if (queue >= cfg.rx_rings)
 		return XDP_PASS;
-	__u32 r = cfg.tx_rings + q;
-	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	__u32 ring = cfg.tx_rings + queue;
+	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(ring));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!k || !reg)
+	if (!kring || !reg)
 		return XDP_PASS;
-	k->n.in++;
+	kring->n.in++;
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u64 len = bpf_xdp_get_buff_len(ctx);
 	if (len < ETH_HLEN) {
-		k->n.drops[TOO_SHORT]++;
+		kring->n.drops[TOO_SHORT]++;
 		return TAKEN;
 	}
-	struct ctl *c = ctl_of(reg, r);
+	struct ctl *ctl = ctl_of(reg, ring);
 	if (len > cfg.buf_size) {
-		nic_long(ctx, k, c, q, len);
+		nic_long(ctx, kring, ctl, queue, len);
 		return TAKEN;
 	}
-	__u32 tail = k->tail;
-	if (tail >= cfg.slots || !room(k, c, tail, 1)) {
-		k->n.drops[RING_FULL]++;
+	__u32 tail = kring->tail;
+	if (tail >= cfg.slots || !room(kring, ctl, tail, 1)) {
+		kring->n.drops[RING_FULL]++;
 		return TAKEN;
 	}
-	__u64 *slot = slot_of(reg, r, tail);
+	__u64 *slot = slot_of(reg, ring, tail);
 	__u32 idx = READ_ONCE(*slot);
 	if (idx < FIRST_BUF || idx >= cfg.bufs) {
 		// The client lost this slot's buffer. It is passed on empty, so that the ring keeps turning; the
 		// reader finds it bad and counts the drop in place of a delivery.
-		k->n.out++;
+		kring->n.out++;
 		WRITE_ONCE(*slot, 0);
-		publish(k, c, q, next(tail));
+		publish(kring, ctl, queue, next(tail));
 		return TAKEN;
 	}
 	void *buf = buf_of(reg, idx);
@@ -63,14 +63,14 @@ int nic_rx(struct xdp_md *ctx)
 	if (bad) {
 		// Only a frame whose first bytes lie in a fragment: the helper reads those too.
 		if (bpf_xdp_load_bytes(ctx, 0, buf, len)) {
-			k->n.drops[NO_MEMORY]++;
+			kring->n.drops[NO_MEMORY]++;
 			return TAKEN;
 		}
 	}
 	WRITE_ONCE(*slot, (__u64)idx | len << 32);
-	k->n.out++;
-	k->n.bytes += len;
-	publish(k, c, q, next(tail));
+	kring->n.out++;
+	kring->n.bytes += len;
+	publish(kring, ctl, queue, next(tail));
 	return TAKEN;
 }
 
@@ -87,26 +87,26 @@ int host_rx(struct __sk_buff *skb)
 
 	if (cpu >= cfg.rx_rings)
 		return TCX_PASS;
-	__u32 r = cfg.tx_rings + cpu;
-	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	__u32 ring = cfg.tx_rings + cpu;
+	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(ring));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!k || !reg)
+	if (!kring || !reg)
 		return TCX_PASS;
-	__u64 out = k->n.out;
+	__u64 out = kring->n.out;
 	if (skb->gso_size) {
-		cut(skb, k, ctl_of(reg, r), cpu);
+		cut(skb, kring, ctl_of(reg, ring), cpu);
 	} else {
-		k->n.in++;
+		kring->n.in++;
 		if (skb->len < ETH_HLEN)
-			k->n.drops[TOO_SHORT]++;
+			kring->n.drops[TOO_SHORT]++;
 		else
-			host_long(skb, k, ctl_of(reg, r), cpu, frame_len(skb));
+			host_long(skb, kring, ctl_of(reg, ring), cpu, frame_len(skb));
 	}
 	if (cfg.copy)
 		return TCX_NEXT;
 	/* The stack hears of a frame that is lost, as from a full queue. One that was taken is to be sent to it: there is no
 	 * interface 0, so the kernel frees the frame and tells the sender that it went out. */
-	return k->n.out == out ? TCX_DROP : bpf_redirect(0, 0);
+	return kring->n.out == out ? TCX_DROP : bpf_redirect(0, 0);
 }
 
 struct {
@@ -126,49 +126,49 @@ int tx(struct xdp_md *ctx)
 {
 	__u32 zero = 0;
 	__u64 now = (long)ctx->data_end - (long)ctx->data;
-	__u32 r = now - 64;
+	__u32 ring = now - 64;
 
-	if (r >= cfg.tx_rings)
+	if (ring >= cfg.tx_rings)
 		return XDP_ABORTED;
-	struct kring *k = bpf_map_lookup_elem(&kstate, KEY(r));
+	struct kring *kring = bpf_map_lookup_elem(&kstate, KEY(ring));
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!k || !reg)
+	if (!kring || !reg)
 		return XDP_ABORTED;
-	struct ctl *c = ctl_of(reg, r);
-	__u32 tail = k->tail, gen = READ_ONCE(c->gen);
-	if (gen != k->gen) {
-		k->gen = gen;
-		tail = READ_ONCE(c->start);
+	struct ctl *ctl = ctl_of(reg, ring);
+	__u32 tail = kring->tail, gen = READ_ONCE(ctl->gen);
+	if (gen != kring->gen) {
+		kring->gen = gen;
+		tail = READ_ONCE(ctl->start);
 	}
-	__u32 head = READ_ONCE(c->head);
+	__u32 head = READ_ONCE(ctl->head);
 	if (tail >= cfg.slots || head >= cfg.slots || tail == head)
 		return XDP_DROP;
-	__u64 s = READ_ONCE(*slot_of(reg, r, tail));
+	__u64 s = READ_ONCE(*slot_of(reg, ring, tail));
 	__u32 idx = s, len = (s >> 32) & 0xffff;
 	__u32 flags = s >> 48;
-	WRITE_ONCE(k->tail, next(tail));
-	k->n.in++;
+	WRITE_ONCE(kring->tail, next(tail));
+	kring->n.in++;
 	if (idx < FIRST_BUF || idx >= cfg.bufs || len > cfg.buf_size || flags & NS_MOREFRAG) {
-		k->n.drops[BAD_SLOT]++;
+		kring->n.drops[BAD_SLOT]++;
 		return XDP_DROP;
 	}
 	if (len < ETH_HLEN) {
-		k->n.drops[TOO_SHORT]++;
+		kring->n.drops[TOO_SHORT]++;
 		return XDP_DROP;
 	}
-	if (len > cfg.max_frame || bpf_xdp_adjust_tail(ctx, (int)len - (int)(64 + r))) {
-		k->n.drops[TOO_LONG]++;
+	if (len > cfg.max_frame || bpf_xdp_adjust_tail(ctx, (int)len - (int)(64 + ring))) {
+		kring->n.drops[TOO_LONG]++;
 		return XDP_DROP;
 	}
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	void *buf = buf_of(reg, idx);
 	int bad = len <= SHORT ? copy_short(pkt, end, buf, len, 1) : bpf_xdp_store_bytes(ctx, 0, buf, len);
 	if (bad) {
-		k->n.drops[NO_MEMORY]++;
+		kring->n.drops[NO_MEMORY]++;
 		return XDP_DROP;
 	}
-	k->n.out++;
-	k->n.bytes += len;
+	kring->n.out++;
+	kring->n.bytes += len;
 	return cfg.host ? XDP_PASS : bpf_redirect_map(&device, 0, 0);
 }
 
@@ -184,14 +184,14 @@ int taken(__u64 *args)
 
 	if (to->ifindex != cfg.ifindex || from->ifindex != 1 || to->nd_net.net->ns.inum != cfg.netns)
 		return 0;
-	__u32 r = cfg.tx_rings + cfg.rx_rings;
-	struct kring *k = bpf_map_lookup_elem(&kstate, &r);
-	if (!k)
+	__u32 ring = cfg.tx_rings + cfg.rx_rings;
+	struct kring *kring = bpf_map_lookup_elem(&kstate, &ring);
+	if (!kring)
 		return 0;
-	__sync_fetch_and_add(&k->n.out, sent);
+	__sync_fetch_and_add(&kring->n.out, sent);
 	/* A driver that can't send now refuses all; one whose queue fills up takes some. */
 	if (error >= 0)
-		__sync_fetch_and_add(&k->n.drops[DEVICE_FULL], drops);
+		__sync_fetch_and_add(&kring->n.drops[DEVICE_FULL], drops);
 	return 0;
 }
 

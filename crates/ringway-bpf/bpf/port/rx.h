@@ -15,34 +15,34 @@ struct {
 } bells SEC(".maps");
 
 /* Free slots from k->tail on. The client's head is believed only within the range handed out to it. */
-static __always_inline __u32 room(struct kring *k, struct ctl *c, __u32 tail, __u32 want)
+static __always_inline __u32 room(struct kring *kring, struct ctl *c, __u32 tail, __u32 want)
 {
-	__u32 last = k->head;
+	__u32 last = kring->head;
 	__u32 have = cfg.slots - 1 - dist(last, tail);
 
 	if (have >= want)
 		return have;
 	__u32 head = READ_ONCE(c->head);
 	if (head >= cfg.slots || dist(last, head) > dist(last, tail)) {
-		k->n.resets++;
+		kring->n.resets++;
 		return have;
 	}
-	k->head = head;
+	kring->head = head;
 	return cfg.slots - 1 - dist(head, tail);
 }
 
 /* Publishes the frames before `tail` and wakes a client that sleeps. The exchange is a full barrier: either the client
  * sees the new tail when it looks again after leaving its wish, or its wish is seen here. */
-static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __u32 tail)
+static __always_inline void publish(struct kring *kring, struct ctl *c, __u32 rx, __u32 tail)
 {
-	__sync_lock_test_and_set(&k->tail, tail);
+	__sync_lock_test_and_set(&kring->tail, tail);
 	if (!READ_ONCE(c->wish) || !__sync_lock_test_and_set(&c->wish, 0))
 		return;
 	void *bell = bpf_map_lookup_elem(&bells, &rx);
 	if (!bell)
 		return;
 	__u32 one = 1;
-	k->n.wakeups++;
+	kring->n.wakeups++;
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 }
 
@@ -51,67 +51,67 @@ static __always_inline void publish(struct kring *k, struct ctl *c, __u32 rx, __
 /* A frame on its way into several slots. */
 struct long_frame {
 	void *ctx;
-	__u32 r, tail, len, done, bad, lost;
+	__u32 ring, tail, len, done, bad, lost;
 };
 
 /* Fills the next slot. `load` copies bytes of the frame from `at` on, and is 0 when it did. When the client lost a slot's buffer, the slot
  * is passed on empty: the reader finds the frame bad and counts the drop in place of a delivery, and the ring keeps turning. */
-static __always_inline long put_part(__u32 i, struct long_frame *f, long (*load)(void *ctx, __u32 at, void *buf, __u32 n))
+static __always_inline long put_part(__u32 i, struct long_frame *frame, long (*load)(void *ctx, __u32 at, void *buf, __u32 n))
 {
-	__u32 zero = 0, n = f->len - f->done, tail = f->tail, r = f->r;
+	__u32 zero = 0, n = frame->len - frame->done, tail = frame->tail, ring = frame->ring;
 	void *reg = bpf_map_lookup_elem(&region, &zero);
-	if (!reg || r >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || f->done >= f->len || i > MAX_PARTS)
+	if (!reg || ring >= cfg.tx_rings + cfg.rx_rings || tail >= cfg.slots || frame->done >= frame->len || i > MAX_PARTS)
 		return 1;
-	__u64 *slot = slot_of(reg, r, tail);
+	__u64 *slot = slot_of(reg, ring, tail);
 	__u32 idx = READ_ONCE(*slot);
 	if (n > cfg.buf_size)
 		n = cfg.buf_size;
 	if (idx < FIRST_BUF || idx >= cfg.bufs) {
 		WRITE_ONCE(*slot, 0);
-		f->tail = next(tail);
-		f->lost = 1;
+		frame->tail = next(tail);
+		frame->lost = 1;
 		return 1;
 	}
 	__u32 less = less_one(n);
-	if (less >= cfg.buf_size || load(f->ctx, f->done, buf_of(reg, idx), less + 1)) {
-		f->bad = 1;
+	if (less >= cfg.buf_size || load(frame->ctx, frame->done, buf_of(reg, idx), less + 1)) {
+		frame->bad = 1;
 		return 1;
 	}
-	f->done += n;
-	__u64 more = f->done < f->len ? NS_MOREFRAG : 0;
+	frame->done += n;
+	__u64 more = frame->done < frame->len ? NS_MOREFRAG : 0;
 	WRITE_ONCE(*slot, (__u64)idx | (__u64)n << 32 | more << 48);
-	f->tail = next(tail);
+	frame->tail = next(tail);
 	return 0;
 }
 
 /* Puts a frame of any length into as many slots as it needs; `part` fills one. bpf_loop keeps the verifier from walking 64 iterations;
  * nothing is published before the whole frame is in. */
-static __always_inline void put_long(void *ctx, struct kring *k, struct ctl *c, __u32 rx, __u32 len, void *part)
+static __always_inline void put_long(void *ctx, struct kring *kring, struct ctl *c, __u32 rx, __u32 len, void *part)
 {
 	__u32 need = (len + cfg.buf_size - 1) / cfg.buf_size;
-	struct long_frame f = { .ctx = ctx, .r = cfg.tx_rings + rx, .tail = k->tail, .len = len, .done = READ_ONCE(k->unused[0]) };
+	struct long_frame frame = { .ctx = ctx, .ring = cfg.tx_rings + rx, .tail = kring->tail, .len = len, .done = READ_ONCE(kring->unused[0]) };
 
 	if (len > 65535 || need > MAX_PARTS || need >= cfg.slots) {
-		k->n.drops[TOO_LONG]++;
+		kring->n.drops[TOO_LONG]++;
 		return;
 	}
-	if (f.tail >= cfg.slots || room(k, c, f.tail, need) < need) {
-		k->n.drops[RING_FULL]++;
+	if (frame.tail >= cfg.slots || room(kring, c, frame.tail, need) < need) {
+		kring->n.drops[RING_FULL]++;
 		return;
 	}
-	bpf_loop(need, part, &f, 0);
-	if (f.lost) {
-		k->n.out++;
-		publish(k, c, rx, f.tail);
+	bpf_loop(need, part, &frame, 0);
+	if (frame.lost) {
+		kring->n.out++;
+		publish(kring, c, rx, frame.tail);
 		return;
 	}
-	if (f.bad || f.done != len) {
-		k->n.drops[BAD_SLOT]++;
+	if (frame.bad || frame.done != len) {
+		kring->n.drops[BAD_SLOT]++;
 		return;
 	}
-	k->n.out++;
-	k->n.bytes += len;
-	publish(k, c, rx, f.tail);
+	kring->n.out++;
+	kring->n.bytes += len;
+	publish(kring, c, rx, frame.tail);
 }
 
 /* A function that puts a frame of any length: `load_bytes` is the helper of the program type. */

@@ -34,14 +34,14 @@ static __always_inline __u32 real_length(struct __sk_buff *ctx, __u32 len, __u32
 }
 
 /* Chooses the interface that a packet leaves by. Why it can't, or 0. */
-static __always_inline __u32 why_not_out(struct __sk_buff *ctx __attribute__((unused)), struct way *w)
+static __always_inline __u32 why_not_out(struct __sk_buff *ctx __attribute__((unused)), struct way *way)
 {
-	struct nic_key key = { .ifindex = w->egress, .netns = cfg.netns };
+	struct nic_key key = { .ifindex = way->egress, .netns = cfg.netns };
 	__u32 *to = bpf_map_lookup_elem(&nics, &key);
 
 	if (!to)
 		return KERNEL_ROUTE;
-	w->member = *to;
+	way->member = *to;
 	return 0;
 }
 

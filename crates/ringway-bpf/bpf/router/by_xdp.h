@@ -68,11 +68,11 @@ static __always_inline void note_hop(struct xdp_md *ctx __attribute__((unused)))
 }
 
 /* Off it goes, with its new header. */
-static __always_inline int leave(struct xdp_md *ctx, struct way *w __attribute__((unused)), struct packet *p)
+static __always_inline int leave(struct xdp_md *ctx, struct way *w __attribute__((unused)), struct packet *packet)
 {
-	count_hop(p->number, 1, p->len);
-	if (p->trim)
-		bpf_xdp_adjust_tail(ctx, -p->trim);
+	count_hop(packet->number, 1, packet->len);
+	if (packet->trim)
+		bpf_xdp_adjust_tail(ctx, -packet->trim);
 	CUT(WRITTEN);
 	return XDP_REDIRECT;
 }

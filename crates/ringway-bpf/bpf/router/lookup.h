@@ -51,16 +51,16 @@ struct keys {
 	__u32 first, value, run, rest;
 };
 
-LOOP_STEP(halve, struct keys *x)
+LOOP_STEP(halve, struct keys *loop)
 {
-	__u32 half = (x->rest + 1) / 2, at = x->first * 2 + x->run + half - 1;
+	__u32 half = (loop->rest + 1) / 2, at = loop->first * 2 + loop->run + half - 1;
 
-	if (!x->rest)
+	if (!loop->rest)
 		return 1;
-	__u32 key = READ_ONCE(*(__u16 *)(x->fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
-	x->run += key <= x->value ? half : 0;
-	x->rest -= half;
-	asm volatile("" : "+r"(x->run), "+r"(x->rest));
+	__u32 key = READ_ONCE(*(__u16 *)(loop->fib + WORDS + (__u64)(at & (cfg.words6 * 2 + 1)) * 2));
+	loop->run += key <= loop->value ? half : 0;
+	loop->rest -= half;
+	asm volatile("" : "+r"(loop->run), "+r"(loop->rest));
 	return 0;
 }
 
@@ -68,10 +68,10 @@ LOOP_STEP(halve, struct keys *x)
 static __always_inline __u32 leaf_in(void *fib, __u32 handle, __u32 value)
 {
 	__u32 width = handle & WIDTH, keys = (handle >> 26 & 31) + 1, first = (handle >> 3 & 0x7fffff) * 2;
-	struct keys x = { .fib = fib, .first = first, .value = value, .run = OLD_KERNEL ? zero() : 0, .rest = keys };
+	struct keys loop = { .fib = fib, .first = first, .value = value, .run = OLD_KERNEL ? zero() : 0, .rest = keys };
 
-	until(halve, &x);
-	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (x.run << width), width);
+	until(halve, &loop);
+	return leaf_at(fib, cfg.words6, 4 * (first + (keys + 1) / 2) + (loop.run << width), width);
 }
 
 /* An address on its way down. */
@@ -81,24 +81,24 @@ struct descent {
 	__u32 leaf;
 };
 
-LOOP_STEP(descend, struct descent *x)
+LOOP_STEP(descend, struct descent *loop)
 {
-	__u32 leaf = x->leaf;
+	__u32 leaf = loop->leaf;
 
 	if (!(leaf & HANDLE))
 		return 1;
-	x->high = x->high << 16 | x->low >> 48;
-	x->low <<= 16;
-	__u32 value = x->high >> 48;
+	loop->high = loop->high << 16 | loop->low >> 48;
+	loop->low <<= 16;
+	__u32 value = loop->high >> 48;
 	if (leaf & BUCKET) {
-		leaf = leaf_in(x->fib, leaf, value);
+		leaf = leaf_in(loop->fib, leaf, value);
 	} else {
-		leaf = leaf_of(x->fib, cfg.words6, leaf, value >> 8);
+		leaf = leaf_of(loop->fib, cfg.words6, leaf, value >> 8);
 		if (leaf & HANDLE)
-			leaf = leaf_of(x->fib, cfg.words6, leaf, value & 0xff);
+			leaf = leaf_of(loop->fib, cfg.words6, leaf, value & 0xff);
 	}
 	FORGET(leaf);
-	x->leaf = leaf;
+	loop->leaf = leaf;
 	return 0;
 }
 
@@ -106,8 +106,8 @@ LOOP_STEP(descend, struct descent *x)
 __noinline int find6(__u64 high, __u64 low)
 {
 	void *fib = START(fib6);
-	struct descent x = { .fib = fib, .high = high, .low = low, .leaf = READ_ONCE(*(__u32 *)(fib + (high >> 48) * 4)) };
+	struct descent loop = { .fib = fib, .high = high, .low = low, .leaf = READ_ONCE(*(__u32 *)(fib + (high >> 48) * 4)) };
 
-	until(descend, &x);
-	return x.leaf & HANDLE ? 0 : x.leaf & 0xffff;
+	until(descend, &loop);
+	return loop.leaf & HANDLE ? 0 : loop.leaf & 0xffff;
 }

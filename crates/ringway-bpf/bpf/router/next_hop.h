@@ -15,7 +15,7 @@ struct way {
 
 /* Reads an entry as it was at one moment: a writer makes the version odd, writes, and makes it even. On x86-64, loads keep their
  * order. */
-static __always_inline void read_hop(__u32 number, struct way *w)
+static __always_inline void read_hop(__u32 number, struct way *way)
 {
 	struct hop *all = START(hops), *h = &all[number & 0xffff];
 
@@ -23,16 +23,16 @@ static __always_inline void read_hop(__u32 number, struct way *w)
 	for (int look = 0; look < LOOKS; look++) {
 		__u64 version = READ_ONCE(h->version);
 		__u64 first = READ_ONCE(*(__u64 *)h), second = READ_ONCE(*(__u64 *)&h->egress);
-		w->verdict = first & 0xff;
-		w->mtu = first >> 32;
-		w->egress = second;
-		w->group = second >> 32;
-		w->header[0] = READ_ONCE(h->header[0]);
-		w->header[1] = READ_ONCE(h->header[1]);
+		way->verdict = first & 0xff;
+		way->mtu = first >> 32;
+		way->egress = second;
+		way->group = second >> 32;
+		way->header[0] = READ_ONCE(h->header[0]);
+		way->header[1] = READ_ONCE(h->header[1]);
 		if (!(version & 1) && READ_ONCE(h->version) == version)
 			return;
 	}
-	w->verdict = BY_HOST;
+	way->verdict = BY_HOST;
 }
 
 /* Each bit of either reaches all of the upper half. */
@@ -110,19 +110,19 @@ __noinline int pick(FRAME *ctx, __u32 group)
 }
 
 /* What an entry says of packets that come in here from where it leads: 0, or why not. Only the kernel knows where some lead. */
-static __always_inline __u32 why_not_back(struct way *w)
+static __always_inline __u32 why_not_back(struct way *way)
 {
-	if (w->verdict == BY_HOST || w->verdict == FREE)
+	if (way->verdict == BY_HOST || way->verdict == FREE)
 		return KERNEL_ROUTE;
-	return (w->verdict == READY || w->verdict == INCOMPLETE) && w->egress == cfg.ifindex ? 0 : REVERSE_PATH;
+	return (way->verdict == READY || way->verdict == INCOMPLETE) && way->egress == cfg.ifindex ? 0 : REVERSE_PATH;
 }
 
 __noinline int why_member_not_back(__u32 number)
 {
-	struct way w;
+	struct way way;
 
-	read_hop(number, &w);
-	return why_not_back(&w);
+	read_hop(number, &way);
+	return why_not_back(&way);
 }
 
 /* A group whose members are asked. */
@@ -158,16 +158,16 @@ __noinline int why_none_back(__u32 group)
 /* Why a packet whose source has this next hop fails the reverse path filter (RFC 3704), or 0. */
 __noinline int why_reverse(__u32 number, __u32 strict)
 {
-	struct way w;
+	struct way way;
 
 	if (!(number & 0xffff))
 		return REVERSE_PATH;
-	read_hop(number, &w);
-	if (w.verdict == FOR_HOST || w.verdict == HOLE || w.verdict == NO_ROUTE || w.verdict == PROHIBITED)
+	read_hop(number, &way);
+	if (way.verdict == FOR_HOST || way.verdict == HOLE || way.verdict == NO_ROUTE || way.verdict == PROHIBITED)
 		return REVERSE_PATH;
 	if (!strict)
 		return 0;
-	return w.verdict == GROUP ? why_none_back(w.group) : (int)why_not_back(&w);
+	return way.verdict == GROUP ? why_none_back(way.group) : (int)why_not_back(&way);
 }
 
 /* Counts packets of a next hop. */

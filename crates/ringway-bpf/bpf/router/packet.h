@@ -79,13 +79,13 @@ static __always_inline __u32 why_not(__u32 verdict)
 }
 
 /* The link header, and off it goes. */
-static __always_inline int send(FRAME *ctx, void *pkt, struct way *w, struct packet *p)
+static __always_inline int send(FRAME *ctx, void *pkt, struct way *way, struct packet *p)
 {
-	*(__u64 *)pkt = w->header[0];
-	*(__u32 *)(pkt + 8) = w->header[1];
-	*(__u16 *)(pkt + 12) = w->header[1] >> 32;
+	*(__u64 *)pkt = way->header[0];
+	*(__u32 *)(pkt + 8) = way->header[1];
+	*(__u16 *)(pkt + 12) = way->header[1] >> 32;
 	count(ctx, FORWARDED);
-	return leave(ctx, w, p);
+	return leave(ctx, way, p);
 }
 
 /* Rules 12 to 20: finds the way of a packet. Returns why it has none, or 0. `reverse` is evaluated where the reverse path filter
@@ -130,8 +130,8 @@ static __always_inline int send(FRAME *ctx, void *pkt, struct way *w, struct pac
 static __always_inline int forward4(FRAME *ctx, __u64 me)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
-	struct packet p = { .strict = !!(me & STRICT4), .loose = !!(me & LOOSE4), .header = 20 };
-	struct way w;
+	struct packet packet = { .strict = !!(me & STRICT4), .loose = !!(me & LOOSE4), .header = 20 };
+	struct way way;
 
 	if (!(me & FORWARDS4))
 		return to_host(ctx, NOT_FORWARDING);
@@ -141,12 +141,12 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 	if ((first & 0xff) != 0x45)
 		return odd4(ctx, first);
 	__u32 said = __builtin_bswap16(first >> 16);
-	p.protocol = third >> 8 & 0xff;
-	p.len = real_length(ctx, said, said, p.protocol);
+	packet.protocol = third >> 8 & 0xff;
+	packet.len = real_length(ctx, said, said, packet.protocol);
 	__u64 there = end - ip;
-	if (p.len != there) {
-		p.trim = behind(ctx, p.len);
-		if (p.len < 20 || p.trim < 0)
+	if (packet.len != there) {
+		packet.trim = behind(ctx, packet.len);
+		if (packet.len < 20 || packet.trim < 0)
 			return drop(ctx, MALFORMED);
 	}
 	if (fold((__u64)first + *(__u32 *)(ip + 4) + third + from + to) != 0xffff)
@@ -158,14 +158,14 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 		if (why)
 			return finish(ctx, why);
 	}
-	p.ttl = third & 0xff;
+	packet.ttl = third & 0xff;
 	CUT(CHECKED);
-	p.number = find4(target);
+	packet.number = find4(target);
 	CUT(FOUND);
-	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find4(source), p.strict));
+	__u32 why = FIND_WAY(ctx, &packet, &way, why_reverse(find4(source), packet.strict));
 	if (why)
 		return finish(ctx, why);
-	if (!make_ready4(ctx, &p))
+	if (!make_ready4(ctx, &packet))
 		return to_host(ctx, KERNEL_ROUTE);
 	pkt = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
@@ -174,14 +174,14 @@ static __always_inline int forward4(FRAME *ctx, __u64 me)
 	/* One less in the upper byte of a word is one more in that of the sum's complement (RFC 1624, 3; here in reverse byte order). */
 	__u32 sum = (third >> 16) + 1;
 	*(__u32 *)(pkt + ETH_HLEN + 8) = ((third - 1) & 0xffff) | (sum + (sum >= 0xffff)) << 16;
-	return send(ctx, pkt, &w, &p);
+	return send(ctx, pkt, &way, &packet);
 }
 
 static __always_inline int forward6(FRAME *ctx, __u64 me)
 {
 	void *pkt = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end, *ip = pkt + ETH_HLEN;
-	struct packet p = { .strict = !!(me & STRICT6), .loose = !!(me & LOOSE6), .header = 40 };
-	struct way w;
+	struct packet packet = { .strict = !!(me & STRICT6), .loose = !!(me & LOOSE6), .header = 40 };
+	struct way way;
 
 	if (!(me & FORWARDS6))
 		return to_host(ctx, NOT_FORWARDING);
@@ -193,12 +193,12 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 	__u64 from_high = __builtin_bswap64(*(__u64 *)(ip + 8)), from_low = __builtin_bswap64(*(__u64 *)(ip + 16));
 	__u64 to_high = __builtin_bswap64(*(__u64 *)(ip + 24)), to_low = __builtin_bswap64(*(__u64 *)(ip + 32));
 	__u32 said = __builtin_bswap16(second & 0xffff);
-	p.protocol = second >> 16 & 0xff;
-	p.len = real_length(ctx, 40 + said, said, p.protocol);
+	packet.protocol = second >> 16 & 0xff;
+	packet.len = real_length(ctx, 40 + said, said, packet.protocol);
 	__u64 there = end - ip;
-	if (p.len != there) {
-		p.trim = behind(ctx, p.len);
-		if (p.trim < 0)
+	if (packet.len != there) {
+		packet.trim = behind(ctx, packet.len);
+		if (packet.trim < 0)
 			return drop(ctx, MALFORMED);
 	}
 	if ((from_high >> 48) - 1 >= 0xfe7f || (to_high >> 48) - 1 >= 0xfe7f) {
@@ -206,24 +206,24 @@ static __always_inline int forward6(FRAME *ctx, __u64 me)
 		if (why)
 			return finish(ctx, why);
 	}
-	if (!p.protocol || p.len == 40)
+	if (!packet.protocol || packet.len == 40)
 		return to_host(ctx, OPTIONS);
-	p.ttl = second >> 24;
+	packet.ttl = second >> 24;
 	CUT(CHECKED);
-	p.number = find6(to_high, to_low);
+	packet.number = find6(to_high, to_low);
 	CUT(FOUND);
-	__u32 why = FIND_WAY(ctx, &p, &w, why_reverse(find6(from_high, from_low), p.strict));
+	__u32 why = FIND_WAY(ctx, &packet, &way, why_reverse(find6(from_high, from_low), packet.strict));
 	if (why)
 		return finish(ctx, why);
-	if (!make_ready6(ctx, &p))
+	if (!make_ready6(ctx, &packet))
 		return to_host(ctx, KERNEL_ROUTE);
 	pkt = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
 	if (pkt + ETH_HLEN + 40 > end)
 		return cut_off(ctx, 40);
-	*(__u8 *)(pkt + ETH_HLEN + 7) = p.ttl - 1;
+	*(__u8 *)(pkt + ETH_HLEN + 7) = packet.ttl - 1;
 	note_hop(ctx);
-	return send(ctx, pkt, &w, &p);
+	return send(ctx, pkt, &way, &packet);
 }
 
 /* All the rules. */

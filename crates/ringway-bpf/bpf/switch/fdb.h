@@ -59,15 +59,15 @@ static __always_inline __u64 mix(__u64 key)
 	return key * 0xD6E8FEB86659FD93ULL;
 }
 
-static __always_inline __u64 *bucket(struct fdb *f, __u64 h)
+static __always_inline __u64 *bucket(struct fdb *table, __u64 h)
 {
-	return f->entry[h >> REST_BITS & (BUCKETS - 1)];
+	return table->entry[h >> REST_BITS & (BUCKETS - 1)];
 }
 
 /* The entry of a mixed key, or 0. Without a branch, so that looks for several frames overlap. */
-static __always_inline __u64 fdb_find(struct fdb *f, __u64 h)
+static __always_inline __u64 fdb_find(struct fdb *table, __u64 h)
 {
-	__u64 *e = bucket(f, h), rest = h << REST_AT >> REST_AT, found = 0;
+	__u64 *e = bucket(table, h), rest = h << REST_AT >> REST_AT, found = 0;
 
 #pragma unroll
 	for (int i = 0; i < WAYS; i++) {
@@ -88,15 +88,15 @@ static __always_inline __u64 fdb_fresh(__u64 h, __u64 now, __u32 port)
 }
 
 /* Puts `fresh` in the place of `old`, which may be free. */
-static __always_inline int fdb_replace(struct fdb *f, __u64 *place, __u64 old, __u64 fresh)
+static __always_inline int fdb_replace(struct fdb *table, __u64 *place, __u64 old, __u64 fresh)
 {
 	if (__sync_val_compare_and_swap(place, old, fresh) != old)
 		return 0;
 	if ((__u8)old != (__u8)fresh) {
 		if ((__u8)old)
-			__sync_fetch_and_add(&f->count[(__u8)old], -1);
+			__sync_fetch_and_add(&table->count[(__u8)old], -1);
 		if ((__u8)fresh)
-			__sync_fetch_and_add(&f->count[(__u8)fresh], 1);
+			__sync_fetch_and_add(&table->count[(__u8)fresh], 1);
 	}
 	return 1;
 }
@@ -113,9 +113,9 @@ enum learned { NO_PLACE, LEARNED, KNOWN, CROWDED };
 
 /* Puts `fresh` at place `at`, where `old` is; its port has `held` other entries of the bucket. CROWDED: the address is in another
  * place as well, or the port's other senders may have put more than its share there at the same moment. */
-static __always_inline int fdb_put(struct fdb *f, __u64 *e, __u32 at, __u64 old, __u64 fresh, __u32 held)
+static __always_inline int fdb_put(struct fdb *table, __u64 *e, __u32 at, __u64 old, __u64 fresh, __u32 held)
 {
-	if (!fdb_replace(f, &e[at & (WAYS - 1)], old, fresh))
+	if (!fdb_replace(table, &e[at & (WAYS - 1)], old, fresh))
 		return LEARNED;
 	for (__u32 i = 0; i < WAYS; i++) {
 		__u64 v = READ_ONCE(e[i]);
@@ -143,31 +143,31 @@ static __always_inline struct places places_of(struct fdb *f, __u64 h, __u64 now
 				.at = WAYS + zero, .own = WAYS + zero, .held = zero, .same = zero };
 }
 
-static __always_inline __u64 *place(struct places *p)
+static __always_inline __u64 *place(struct places *places)
 {
-	return &p->e[p->i & (WAYS - 1)];
+	return &places->e[places->i & (WAYS - 1)];
 }
 
-SELDOM_STEP(learn_place, struct places *p)
+SELDOM_STEP(learn_place, struct places *places)
 {
-	__u64 v = READ_ONCE(*place(p));
+	__u64 v = READ_ONCE(*place(places));
 
-	if ((__u8)v && v >> REST_AT == p->fresh >> REST_AT) {
+	if ((__u8)v && v >> REST_AT == places->fresh >> REST_AT) {
 		/* Seen again: only the time changes, so nothing is counted. */
-		p->done = LEARNED;
-		if (!(v & STATIC) && !is_held(v, p->now, p->port))
-			p->done = KNOWN;
+		places->done = LEARNED;
+		if (!(v & STATIC) && !is_held(v, places->now, places->port))
+			places->done = KNOWN;
 		else if (!(v & STATIC))
-			__sync_val_compare_and_swap(place(p), v, p->fresh);
+			__sync_val_compare_and_swap(place(places), v, places->fresh);
 		return 1;
 	}
-	if (!(__u8)v || fdb_dead(v, p->now)) {
-		p->at = p->i, p->was = v;
-	} else if ((__u8)v == p->port && !(v & STATIC)) {
-		p->own = p->i, p->mine = v;
-		p->held++;
+	if (!(__u8)v || fdb_dead(v, places->now)) {
+		places->at = places->i, places->was = v;
+	} else if ((__u8)v == places->port && !(v & STATIC)) {
+		places->own = places->i, places->mine = v;
+		places->held++;
 	}
-	p->i++;
+	places->i++;
 	return 0;
 }
 
@@ -176,31 +176,31 @@ SELDOM_STEP(learn_place, struct places *p)
 __noinline int fdb_learn(__u64 h, __u64 now, __u32 port, __u32 quota)
 {
 	__u32 zero = 0;
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 
-	if (!f)
+	if (!table)
 		return NO_PLACE;
 	port &= 0xff;
-	struct places p = places_of(f, h, now, port);
-	repeat_seldom(WAYS, WAYS, learn_place, &p);
-	if (p.done)
-		return p.done;
-	if (p.at < WAYS && p.held < SHARE && READ_ONCE(f->count[port]) < quota)
-		return fdb_put(f, p.e, p.at, p.was, p.fresh, p.held);
-	return p.own < WAYS ? fdb_put(f, p.e, p.own, p.mine, p.fresh, p.held - 1) : NO_PLACE;
+	struct places places = places_of(table, h, now, port);
+	repeat_seldom(WAYS, WAYS, learn_place, &places);
+	if (places.done)
+		return places.done;
+	if (places.at < WAYS && places.held < SHARE && READ_ONCE(table->count[port]) < quota)
+		return fdb_put(table, places.e, places.at, places.was, places.fresh, places.held);
+	return places.own < WAYS ? fdb_put(table, places.e, places.own, places.mine, places.fresh, places.held - 1) : NO_PLACE;
 }
 
-SELDOM_STEP(move_place, struct places *p)
+SELDOM_STEP(move_place, struct places *places)
 {
-	__u64 v = READ_ONCE(*place(p));
+	__u64 v = READ_ONCE(*place(places));
 
-	if ((__u8)v && v >> REST_AT == p->fresh >> REST_AT) {
-		p->at = p->i, p->was = v;
-	} else if (is_held(v, p->now, p->port)) {
-		p->own = p->i, p->mine = v;
-		p->held++;
+	if ((__u8)v && v >> REST_AT == places->fresh >> REST_AT) {
+		places->at = places->i, places->was = v;
+	} else if (is_held(v, places->now, places->port)) {
+		places->own = places->i, places->mine = v;
+		places->held++;
 	}
-	p->i++;
+	places->i++;
 	return 0;
 }
 
@@ -208,32 +208,32 @@ SELDOM_STEP(move_place, struct places *p)
 __noinline int fdb_move(__u64 h, __u64 now, __u32 port, __u32 quota)
 {
 	__u32 zero = 0;
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 
-	if (!f)
+	if (!table)
 		return NO_PLACE;
 	port &= 0xff;
-	struct places p = places_of(f, h, now, port);
-	repeat_seldom(WAYS, WAYS, move_place, &p);
+	struct places places = places_of(table, h, now, port);
+	repeat_seldom(WAYS, WAYS, move_place, &places);
 	/* Somebody may have changed it meanwhile. */
-	if (p.at >= WAYS || p.was & STATIC)
+	if (places.at >= WAYS || places.was & STATIC)
 		return LEARNED;
-	if ((__u8)p.was != port && READ_ONCE(f->count[port]) >= quota)
+	if ((__u8)places.was != port && READ_ONCE(table->count[port]) >= quota)
 		return NO_PLACE;
-	if (p.held >= SHARE && p.own < WAYS)
-		p.held -= fdb_replace(f, &p.e[p.own & (WAYS - 1)], p.mine, 0);
-	return fdb_put(f, p.e, p.at, p.was, p.fresh, p.held);
+	if (places.held >= SHARE && places.own < WAYS)
+		places.held -= fdb_replace(table, &places.e[places.own & (WAYS - 1)], places.mine, 0);
+	return fdb_put(table, places.e, places.at, places.was, places.fresh, places.held);
 }
 
-SELDOM_STEP(settle_place, struct places *p)
+SELDOM_STEP(settle_place, struct places *places)
 {
-	__u64 v = READ_ONCE(*place(p));
+	__u64 v = READ_ONCE(*place(places));
 
-	p->held += is_held(v, p->now, p->port);
-	p->same += (__u8)v && v >> REST_AT == p->fresh >> REST_AT;
-	if (v == p->fresh)
-		p->at = p->i;
-	p->i++;
+	places->held += is_held(v, places->now, places->port);
+	places->same += (__u8)v && v >> REST_AT == places->fresh >> REST_AT;
+	if (v == places->fresh)
+		places->at = places->i;
+	places->i++;
 	return 0;
 }
 
@@ -243,15 +243,15 @@ SELDOM_STEP(settle_place, struct places *p)
 __noinline int fdb_settle(__u64 h, __u64 now, __u32 port)
 {
 	__u32 zero = 0;
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 
-	if (!f)
+	if (!table)
 		return 0;
 	port &= 0xff;
-	struct places p = places_of(f, h, now, port);
-	repeat_seldom(WAYS, WAYS, settle_place, &p);
-	if (p.at < WAYS && (p.same > 1 || p.held > SHARE))
-		fdb_replace(f, &p.e[p.at & (WAYS - 1)], p.fresh, 0);
+	struct places places = places_of(table, h, now, port);
+	repeat_seldom(WAYS, WAYS, settle_place, &places);
+	if (places.at < WAYS && (places.same > 1 || places.held > SHARE))
+		fdb_replace(table, &places.e[places.at & (WAYS - 1)], places.fresh, 0);
 	return 0;
 }
 
@@ -269,19 +269,19 @@ static __always_inline int fdb_note(__u64 h, __u64 now, __u32 port, __u32 quota)
 }
 
 struct sweeping {
-	struct fdb *f;
+	struct fdb *table;
 	__u64 now, units;
 	__u32 at;
 };
 
-SELDOM_STEP(sweep_place, struct sweeping *x)
+SELDOM_STEP(sweep_place, struct sweeping *loop)
 {
-	__u64 *e = &x->f->entry[x->at / WAYS & (BUCKETS - 1)][x->at & (WAYS - 1)], v = READ_ONCE(*e), now = x->now;
-	int old = x->units > TURN ? !(v & STATIC) && (((v >> SEEN_AT) - now) & 0xff) > 1 : fdb_dead(v, now);
+	__u64 *e = &loop->table->entry[loop->at / WAYS & (BUCKETS - 1)][loop->at & (WAYS - 1)], v = READ_ONCE(*e), now = loop->now;
+	int old = loop->units > TURN ? !(v & STATIC) && (((v >> SEEN_AT) - now) & 0xff) > 1 : fdb_dead(v, now);
 
 	if ((__u8)v && old)
-		fdb_replace(x->f, e, v, 0);
-	x->at++;
+		fdb_replace(loop->table, e, v, 0);
+	loop->at++;
 	return 0;
 }
 
@@ -290,15 +290,15 @@ SELDOM_STEP(sweep_place, struct sweeping *x)
 __noinline int fdb_sweep(__u64 now)
 {
 	__u32 zero = 0;
-	struct fdb *f = bpf_map_lookup_elem(&fdb, &zero);
+	struct fdb *table = bpf_map_lookup_elem(&fdb, &zero);
 
-	if (!f)
+	if (!table)
 		return 0;
-	__u64 last = READ_ONCE(f->swept), units = now - last;
-	if ((__s64)units <= 0 || __sync_val_compare_and_swap(&f->swept, last, now) != last)
+	__u64 last = READ_ONCE(table->swept), units = now - last;
+	if ((__s64)units <= 0 || __sync_val_compare_and_swap(&table->swept, last, now) != last)
 		return 0;
 	__u32 places = SWEEP * (units > TURN ? TURN : units);
-	struct sweeping x = { .f = f, .now = now, .units = units, .at = __sync_fetch_and_add(&f->hand, places) };
-	repeat_seldom(places, 2 * PLACES - 1, sweep_place, &x);
+	struct sweeping loop = { .table = table, .now = now, .units = units, .at = __sync_fetch_and_add(&table->hand, places) };
+	repeat_seldom(places, 2 * PLACES - 1, sweep_place, &loop);
 	return 0;
 }

@@ -6,30 +6,30 @@
 
 /* Answers DONE, or STALE when the port was deleted or given to others. A program of any generation answers. */
 SEC("syscall")
-int vale_look(struct look *q)
+int vale_look(struct look *look)
 {
-	__u32 ring = q->ring;
-	struct port_conf *c = conf_of(cfg.port);
+	__u32 ring = look->ring;
+	struct port_conf *conf = conf_of(cfg.port);
 	struct port_state *state = inner(&states, cfg.port);
 
 	FORGET(ring);
-	if (!c || !state || READ_ONCE(c->ticket) != cfg.ticket || !READ_ONCE(state->port))
+	if (!conf || !state || READ_ONCE(conf->ticket) != cfg.ticket || !READ_ONCE(state->port))
 		return STALE;
 	if (ring >= cfg.rings)
 		return BROKEN;
 	FORGET(ring);
-	struct tx_state *t = tx_of(state, ring);
-	struct rx_state *r = rx_of(state, ring);
-	q->dear = READ_ONCE(r->dear);
-	q->port = cfg.port;
-	q->epoch = cfg.epoch;
-	q->nic = READ_ONCE(state->nic);
-	q->sent = READ_ONCE(t->sent);
-	q->head = READ_ONCE(r->head);
-	q->pub = READ_ONCE(r->pub);
-	q->ticket = cfg.ticket;
-	__builtin_memcpy(&q->tx, &t->n, sizeof(q->tx));
-	__builtin_memcpy(&q->rx, &r->n, sizeof(q->rx));
+	struct tx_state *tx = tx_of(state, ring);
+	struct rx_state *rx = rx_of(state, ring);
+	look->dear = READ_ONCE(rx->dear);
+	look->port = cfg.port;
+	look->epoch = cfg.epoch;
+	look->nic = READ_ONCE(state->nic);
+	look->sent = READ_ONCE(tx->sent);
+	look->head = READ_ONCE(rx->head);
+	look->pub = READ_ONCE(rx->pub);
+	look->ticket = cfg.ticket;
+	__builtin_memcpy(&look->tx, &tx->n, sizeof(look->tx));
+	__builtin_memcpy(&look->rx, &rx->n, sizeof(look->rx));
 	return DONE;
 }
 

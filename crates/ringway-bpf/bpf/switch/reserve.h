@@ -5,20 +5,20 @@
 #include "switch/state.h"
 
 /* Slots that are free now. The receiver's head is believed only within what was published to it. */
-static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 res, __u32 want)
+static __always_inline __u32 rx_room(struct rx_state *rx, struct ctl *c, __u64 res, __u32 want)
 {
-	__u64 head = READ_ONCE(r->head);
+	__u64 head = READ_ONCE(rx->head);
 	__u32 room = MASK - (__u32)(res - head);
 
 	if (room < want || room > MASK) {
 		__u32 now = READ_ONCE(c->head), ahead = (now - (__u32)head) & MASK;
 
-		if (now >= cfg.slots || ahead > READ_ONCE(r->pub) - head) {
-			__sync_fetch_and_add(&r->n.resets, 1);
+		if (now >= cfg.slots || ahead > READ_ONCE(rx->pub) - head) {
+			__sync_fetch_and_add(&rx->n.resets, 1);
 		} else {
 			/* Never back: another sender may be a whole ring further by now, and what the client tells can be
 			 * placed only within a ring of the last known head. */
-			__sync_val_compare_and_swap(&r->head, head, head + ahead);
+			__sync_val_compare_and_swap(&rx->head, head, head + ahead);
 			room += ahead;
 		}
 	}
@@ -50,39 +50,39 @@ static __always_inline __u32 rx_room(struct rx_state *r, struct ctl *c, __u64 re
 	})
 
 struct publishing {
-	struct rx_state *r;
+	struct rx_state *rx;
 	__u32 *told;
 };
 
-LOOP_STEP(publish_next, struct publishing *x)
+LOOP_STEP(publish_next, struct publishing *loop)
 {
-	struct rx_state *r = x->r;
-	__u64 pub = READ_ONCE(r->pub), done = READ_ONCE(r->done[pub & MASK]);
+	struct rx_state *rx = loop->rx;
+	__u64 pub = READ_ONCE(rx->pub), done = READ_ONCE(rx->done[pub & MASK]);
 
 	if (done >> 16 != (pub & 0xffffffffffffULL) || !(done & 0xffff))
 		return 1;
-	__sync_val_compare_and_swap(&r->pub, pub, pub + (done & 0xffff));
+	__sync_val_compare_and_swap(&rx->pub, pub, pub + (done & 0xffff));
 	return 0;
 }
 
-LOOP_STEP(tell, struct publishing *x)
+LOOP_STEP(tell, struct publishing *loop)
 {
-	__u32 pub = READ_ONCE(x->r->pub);
+	__u32 pub = READ_ONCE(loop->rx->pub);
 
-	__sync_lock_test_and_set(x->told, pub);
-	return pub == (__u32)READ_ONCE(x->r->pub);
+	__sync_lock_test_and_set(loop->told, pub);
+	return pub == (__u32)READ_ONCE(loop->rx->pub);
 }
 
 /* Publishes the reservation of `n` slots at `at`, and those after it that are done, and tells the receiver. Each step is a
  * full barrier: of two senders one sees the other's note, whoever tells an older position looks again, and a receiver that
  * leaves its wish and then looks sees the frames or is woken. */
-static __always_inline void rx_publish(struct rx_state *r, __u32 *told, __u64 at, __u32 n)
+static __always_inline void rx_publish(struct rx_state *rx, __u32 *told, __u64 at, __u32 n)
 {
-	struct publishing x = { .r = r, .told = told };
+	struct publishing loop = { .rx = rx, .told = told };
 
-	__sync_lock_test_and_set(&r->done[at & MASK], at << 16 | n);
-	until(publish_next, &x);
-	until(tell, &x);
+	__sync_lock_test_and_set(&rx->done[at & MASK], at << 16 | n);
+	until(publish_next, &loop);
+	until(tell, &loop);
 }
 
 /* A doorbell wakes all that wait for it at once, on the CPU of whoever rings, and the receiver decides how many wait: thousands of
@@ -104,67 +104,67 @@ static __always_inline void rx_publish(struct rx_state *r, __u32 *told, __u64 at
 #define LONG_PAUSE 1000
 
 /* Rings; returns how long that took. The kernel wakes before the call returns (irq_work). */
-static __always_inline __u64 ring_bell(struct rx_state *r, __u32 key)
+static __always_inline __u64 ring_bell(struct rx_state *rx, __u32 key)
 {
 	void *bell = bpf_map_lookup_elem(&bells, &key);
 	__u32 one = 1;
 
 	if (!bell)
 		return 0;
-	__sync_fetch_and_add(&r->n.wakeups, 1);
+	__sync_fetch_and_add(&rx->n.wakeups, 1);
 	__u64 begin = bpf_ktime_get_ns();
 	bpf_ringbuf_output(bell, &one, sizeof(one), BPF_RB_FORCE_WAKEUP);
 	return bpf_ktime_get_ns() - begin;
 }
 
-static __always_inline int takes_wish(struct ctl *c)
+static __always_inline int takes_wish(struct ctl *ctl)
 {
-	return READ_ONCE(c->wish) && __sync_lock_test_and_set(&c->wish, 0);
+	return READ_ONCE(ctl->wish) && __sync_lock_test_and_set(&ctl->wish, 0);
 }
 
 /* Tells the receiver that its bell is quiet, and rings once more if it left its wish before it could see that. Both it and this
  * write, then look, with a full barrier between. */
-static __always_inline void go_quiet(struct rx_state *r, struct ctl *c, __u32 key)
+static __always_inline void go_quiet(struct rx_state *rx, struct ctl *c, __u32 key)
 {
 	__sync_lock_test_and_set(&c->quiet, 1);
 	if (takes_wish(c))
-		ring_bell(r, key);
+		ring_bell(rx, key);
 }
 
 /* A ring was dear. */
-static __always_inline void charge(struct rx_state *r, struct ctl *c, __u32 key, __u64 cost)
+static __always_inline void charge(struct rx_state *rx, struct ctl *c, __u32 key, __u64 cost)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u32 ns = cost < DEAR_MOST ? cost : DEAR_MOST, was = READ_ONCE(r->dear);
+	__u32 ns = cost < DEAR_MOST ? cost : DEAR_MOST, was = READ_ONCE(rx->dear);
 
-	WRITE_ONCE(r->dear_ns, ns);
-	WRITE_ONCE(r->judged, now);
-	WRITE_ONCE(r->quiet_until, now + (__u64)(was < DEAR_QUIET ? PAUSE : LONG_PAUSE) * ns);
+	WRITE_ONCE(rx->dear_ns, ns);
+	WRITE_ONCE(rx->judged, now);
+	WRITE_ONCE(rx->quiet_until, now + (__u64)(was < DEAR_QUIET ? PAUSE : LONG_PAUSE) * ns);
 	if (was < DEAR_CAP)
-		was = __sync_fetch_and_add(&r->dear, DEAR_POINTS);
+		was = __sync_fetch_and_add(&rx->dear, DEAR_POINTS);
 	if (was < DEAR_QUIET && was + DEAR_POINTS >= DEAR_QUIET)
-		go_quiet(r, c, key);
+		go_quiet(rx, c, key);
 }
 
 /* A ring was cheap. */
-static __always_inline void forgive(struct rx_state *r, struct ctl *c, __u32 key)
+static __always_inline void forgive(struct rx_state *rx, struct ctl *c, __u32 key)
 {
-	__u32 was = READ_ONCE(r->dear);
+	__u32 was = READ_ONCE(rx->dear);
 
 	if (was) {
 		__u64 now = bpf_ktime_get_ns();
-		__u32 ns = READ_ONCE(r->dear_ns);
-		if (now - READ_ONCE(r->judged) >= (ns < FORGIVE_MOST ? ns : FORGIVE_MOST)) {
-			WRITE_ONCE(r->judged, now);
-			__sync_val_compare_and_swap(&r->dear, was, was - 1);
+		__u32 ns = READ_ONCE(rx->dear_ns);
+		if (now - READ_ONCE(rx->judged) >= (ns < FORGIVE_MOST ? ns : FORGIVE_MOST)) {
+			WRITE_ONCE(rx->judged, now);
+			__sync_val_compare_and_swap(&rx->dear, was, was - 1);
 		}
 	}
-	if (READ_ONCE(r->dear) >= DEAR_QUIET || !READ_ONCE(c->quiet))
+	if (READ_ONCE(rx->dear) >= DEAR_QUIET || !READ_ONCE(c->quiet))
 		return;
 	__sync_lock_test_and_set(&c->quiet, 0);
 	/* Another sender found a dear ring meanwhile, and told so before. */
-	if (READ_ONCE(r->dear) >= DEAR_QUIET)
-		go_quiet(r, c, key);
+	if (READ_ONCE(rx->dear) >= DEAR_QUIET)
+		go_quiet(rx, c, key);
 }
 
 /* The receiver on a ring of a port sleeps: wakes it, or leaves its wish when the bell is quiet. It looks the ring up again, so that
@@ -178,25 +178,25 @@ __noinline int wake(__u32 port, __u32 ring)
 	if (!reg || !state || ring >= cfg.rings)
 		return 0;
 	FORGET(ring);
-	struct rx_state *r = rx_of(state, ring);
-	struct ctl *c = ctl_of(reg, cfg.rings + ring);
-	if (READ_ONCE(r->dear) >= DEAR_QUIET && bpf_ktime_get_ns() < READ_ONCE(r->quiet_until)) {
-		__sync_fetch_and_add(&r->n.wakeups_withheld, 1);
+	struct rx_state *rx = rx_of(state, ring);
+	struct ctl *ctl = ctl_of(reg, cfg.rings + ring);
+	if (READ_ONCE(rx->dear) >= DEAR_QUIET && bpf_ktime_get_ns() < READ_ONCE(rx->quiet_until)) {
+		__sync_fetch_and_add(&rx->n.wakeups_withheld, 1);
 		return 0;
 	}
-	if (!takes_wish(c))
+	if (!takes_wish(ctl))
 		return 0;
-	__u64 cost = ring_bell(r, key);
+	__u64 cost = ring_bell(rx, key);
 	if (cost > DEAR_NS)
-		charge(r, c, key, cost);
+		charge(rx, ctl, key, cost);
 	else
-		forgive(r, c, key);
+		forgive(rx, ctl, key);
 	return 0;
 }
 
 /* Wakes a receiver that sleeps. */
-static __always_inline void rx_wake(struct ctl *c, __u32 port, __u32 ring)
+static __always_inline void rx_wake(struct ctl *ctl, __u32 port, __u32 ring)
 {
-	if (READ_ONCE(c->wish))
+	if (READ_ONCE(ctl->wish))
 		wake(port, ring);
 }

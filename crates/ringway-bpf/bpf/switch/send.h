@@ -6,68 +6,68 @@
 #include "switch/vlan/copy.h"
 
 /* `features`: of the sender, and those of receivers that it must know of. */
-static __always_inline int send_burst(struct tx_state *t, __u32 ring, __u32 features)
+static __always_inline int send_burst(struct tx_state *tx, __u32 ring, __u32 features)
 {
-	void *reg = inner(&regions, sender(t));
+	void *reg = inner(&regions, sender(tx));
 
 	FORGET(ring);
 	if (!reg || ring >= cfg.rings)
 		return BROKEN;
 	FORGET(ring);
 	__u32 head = READ_ONCE(ctl_of(reg, ring)->head);
-	t->n.syncs++;
+	tx->n.syncs++;
 	if (head >= cfg.slots) {
-		t->n.resets++;
+		tx->n.resets++;
 		return DONE;
 	}
-	__u32 taken = features ? send_conf(t, ring, head) : send_plain(t, ring, head);
+	__u32 taken = features ? send_conf(tx, ring, head) : send_plain(tx, ring, head);
 	if (taken)
-		t->n.busy_syncs++;
-	t->sent = (t->sent + taken) & MASK;
-	WRITE_ONCE(*told_of(reg, ring), t->sent);
+		tx->n.busy_syncs++;
+	tx->sent = (tx->sent + taken) & MASK;
+	WRITE_ONCE(*told_of(reg, ring), tx->sent);
 	return DONE;
 }
 
 /* A reload puts programs in place before it moves the generation: one that is ahead runs. */
-static __always_inline int is_stale(struct info *i, struct port_conf *c, __u64 ticket)
+static __always_inline int is_stale(struct info *sw, struct port_conf *c, __u64 ticket)
 {
-	return (__s32)(READ_ONCE(i->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(c->ticket) != ticket;
+	return (__s32)(READ_ONCE(sw->generation) - cfg.generation) > 0 || !ticket || READ_ONCE(c->ticket) != ticket;
 }
 
-static __always_inline int serve(struct request *q)
+static __always_inline int serve(struct request *request)
 {
-	__u32 ring = q->ring, port = q->port;
-	__u64 ticket = q->ticket;
+	__u32 ring = request->ring, port = request->port;
+	__u64 ticket = request->ticket;
 	void *state = inner(&states, port);
-	struct port_conf *c = conf_of(port);
-	struct info *i = own_info();
+	struct port_conf *conf = conf_of(port);
+	struct info *sw = own_info();
 
 	FORGET(ring);
-	if (!i || !c || !state || ring >= cfg.rings)
+	if (!sw || !conf || !state || ring >= cfg.rings)
 		return BROKEN;
 	FORGET(ring);
 	/* Before it touches a state that may be another port's. A module's memory is one port's. */
-	if (is_stale(i, c, ticket) || (WITH_MODULE && port != cfg.port))
+	if (is_stale(sw, conf, ticket) || (WITH_MODULE && port != cfg.port))
 		return STALE;
-	struct tx_state *t = tx_of(state, ring);
-	if (__sync_lock_test_and_set(&t->busy, 1))
+	struct tx_state *tx = tx_of(state, ring);
+	if (__sync_lock_test_and_set(&tx->busy, 1))
 		return BUSY;
 	/* And since `busy` is set: who makes it stale and then sees that nothing is busy knows that no run goes on. */
-	if (is_stale(i, c, ticket)) {
-		__sync_lock_test_and_set(&t->busy, 0);
+	if (is_stale(sw, conf, ticket)) {
+		__sync_lock_test_and_set(&tx->busy, 0);
 		return STALE;
 	}
-	__u64 unit = i->age_unit;
-	t->ns = bpf_ktime_get_ns();
-	t->now = t->ns / (unit ? unit : 1);
-	t->quota = i->quota;
-	t->port = port;
-	t->ticket = ticket;
-	t->nics = 0;
-	__u32 features = READ_ONCE(c->features) | READ_ONCE(i->shared);
-	fdb_sweep(t->now);
-	int answer = send_burst(t, ring, features);
-	__u32 nics = READ_ONCE(t->nics);
-	__sync_lock_test_and_set(&t->busy, 0);
+	__u64 unit = sw->age_unit;
+	tx->ns = bpf_ktime_get_ns();
+	tx->now = tx->ns / (unit ? unit : 1);
+	tx->quota = sw->quota;
+	tx->port = port;
+	tx->ticket = ticket;
+	tx->nics = 0;
+	__u32 features = READ_ONCE(conf->features) | READ_ONCE(sw->shared);
+	fdb_sweep(tx->now);
+	int answer = send_burst(tx, ring, features);
+	__u32 nics = READ_ONCE(tx->nics);
+	__sync_lock_test_and_set(&tx->busy, 0);
 	return answer | nics;
 }

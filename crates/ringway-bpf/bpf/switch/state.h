@@ -165,14 +165,14 @@ _Static_assert(__builtin_offsetof(struct rx_state, pub) == 64 && __builtin_offse
 	       __builtin_offsetof(struct rx_state, dear) == 28 && sizeof(struct rx_state) == 384, "pinned switches of this magic number have it so");
 #define RX_SIZE (sizeof(struct rx_state) + (__u64)cfg.slots * 8)
 
-static __always_inline struct tx_state *tx_of(void *state, __u32 r)
+static __always_inline struct tx_state *tx_of(void *state, __u32 ring)
 {
-	return state + sizeof(struct port_state) + (__u64)r * TX_SIZE;
+	return state + sizeof(struct port_state) + (__u64)ring * TX_SIZE;
 }
 
-static __always_inline struct rx_state *rx_of(void *state, __u32 r)
+static __always_inline struct rx_state *rx_of(void *state, __u32 ring)
 {
-	return state + sizeof(struct port_state) + (__u64)cfg.rings * TX_SIZE + times(r, RX_SIZE);
+	return state + sizeof(struct port_state) + (__u64)cfg.rings * TX_SIZE + times(ring, RX_SIZE);
 }
 
 /* One for the switch; written by root, read by all. */
@@ -266,14 +266,14 @@ static __always_inline struct port_conf *conf_of(__u32 port)
 }
 
 /* The port whose frames a run moves. */
-static __always_inline __u32 sender(struct tx_state *t)
+static __always_inline __u32 sender(struct tx_state *tx)
 {
-	return READ_ONCE(t->port) & (PORTS - 1);
+	return READ_ONCE(tx->port) & (PORTS - 1);
 }
 
-static __always_inline __u32 *told_of(void *reg, __u32 r)
+static __always_inline __u32 *told_of(void *reg, __u32 ring)
 {
-	return reg + cfg.rings_ofs + times(r, cfg.ring_size) + TOLD;
+	return reg + cfg.rings_ofs + times(ring, cfg.ring_size) + TOLD;
 }
 
 /* A receiver sees what one sender reserved only after that sender is done with it, so other tasks are not to interrupt it for long.

@@ -5,9 +5,9 @@
 
 /* Run by senders. */
 SEC("syscall")
-int vale_send(struct request *q)
+int vale_send(struct request *request)
 {
-	return serve(q);
+	return serve(request);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";

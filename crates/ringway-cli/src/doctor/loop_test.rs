@@ -57,8 +57,7 @@ fn pass(kind: &str) -> Result<Trip, Stopped> {
     let lab = Lab::new()?;
     lab.veth("a0", "a1")?;
     lab.run(|| {
-        let mut ports = OpenOptions::new().open_all(&[&format!("{kind}:a0"), &format!("{kind}:a1")])?;
-        let (a, b) = ports.split_at_mut(1);
-        Ok(trip(&mut a[0], &mut b[0], FRAMES)?)
+        let [mut a, mut b] = OpenOptions::new().open_all([&format!("{kind}:a0"), &format!("{kind}:a1")])?;
+        Ok(trip(&mut a, &mut b, FRAMES)?)
     })
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use ringway::monotonic_ns;
+use ringway::time::monotonic_ns;
 use ringway_engine::{Progress, Signals, supervise};
 use ringway_traffic::report::{Report, Sample, Summary};
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ringway::switch::{NicPath, check_router_name};
+use ringway::pinned::check_router_name;
+use ringway::switch::NicPath;
 use ringway_fwd::router::Rpf;
 use ringway_router::follow::{self, Bypass};
 use ringway_router::kernel::{BudgetLimits, Path, Rate, Spec};

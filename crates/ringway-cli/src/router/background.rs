@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ringway::ErrorKind;
-use ringway::switch::is_router;
+use ringway::pinned::is_router;
 use ringway_router::follow::Files;
 use ringway_router::kernel::Router;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! `ringway router del`.
 
-use ringway::switch::{check_router_name, is_router};
+use ringway::pinned::{check_router_name, is_router};
 use ringway_router::follow::Files;
 use ringway_router::kernel::Router;
 use ringway_traffic::units::many;
@@ -62,5 +62,5 @@ pub(crate) fn clear(name: &str) -> Result<bool, Failure> {
     let files = Files::of(name).ok(); // some users have no place for them
     let noted = files.as_ref().is_some_and(|files| files.read_setup().is_ok());
     files.iter().for_each(Files::remove);
-    Ok(ringway::switch::clear(name)? || noted)
+    Ok(ringway::pinned::clear(name)? || noted)
 }

@@ -62,7 +62,7 @@ impl FromStr for Member {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let (router, interface) = text.split_once(':').unwrap_or((text, ""));
-        match ringway::switch::check_router_name(router) {
+        match ringway::pinned::check_router_name(router) {
             Ok(()) if !interface.is_empty() => {
                 Ok(Self { router: router.to_owned(), interface: interface.to_owned() })
             }

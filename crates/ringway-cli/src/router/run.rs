@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::monotonic_ns;
+use ringway::time::monotonic_ns;
 use ringway_engine::supervise;
 use ringway_router::user::{Options, Router, Side, Watch};
 use ringway_traffic::units::many;

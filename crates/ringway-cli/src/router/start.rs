@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::SystemTime;
 
-use ringway::switch::is_router;
+use ringway::pinned::is_router;
 use ringway_router::follow::{Engine, Files, Options, Server};
 use ringway_router::kernel::{Router, Spec};
 use rustix::stdio;
@@ -143,7 +143,7 @@ fn keep(files: &Files) -> Result<(), Failure> {
     let arguments = env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let own: Vec<_> = arguments.filter(|arg| !CHILD.contains(&arg.as_str())).collect();
     let setup =
-        json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::switch::root() });
+        json!({ "arguments": own, "directory": env::current_dir().ok(), "bpffs": ringway::pinned::root() });
     Ok(files.write_setup(&format!("{setup}\n"))?)
 }
 

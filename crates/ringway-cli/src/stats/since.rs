@@ -1,6 +1,6 @@
 //! What happened since the look before.
 
-use ringway::{OpenPort, monotonic_ns};
+use ringway::{OpenPort, time::monotonic_ns};
 use ringway_traffic::units::{bit_rate, scaled};
 use ringway_watch::rates::Rates;
 use serde_json::{Value, json};

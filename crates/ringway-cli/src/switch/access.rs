@@ -96,7 +96,7 @@ pub(super) fn access_keys(access: &PortAccess) -> Value {
 /// Why the users of a port can't get to it, with the cure: they may not search a directory above the switches. systemd mounts the BPF
 /// file system so.
 pub(super) fn barrier(access: &PortAccess) -> Option<String> {
-    let root = ringway::switch::root();
+    let root = ringway::pinned::root();
     let above: Vec<&Path> = root.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
     let closed = above.into_iter().rev().find_map(|dir| {
         let meta = fs::metadata(dir).ok()?;

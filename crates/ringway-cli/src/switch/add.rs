@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use clap::Arg;
+use ringway::pinned::is_router;
 use ringway::probe::{self, Peer};
-use ringway::switch::{Module, NicOptions, NicPath, Switch, SwitchSpec, is_router};
+use ringway::switch::{Module, NicOptions, NicPath, Switch, SwitchSpec};
 use serde_json::json;
 
 use super::words::{bytes, duration, seconds};

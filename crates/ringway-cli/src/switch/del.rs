@@ -1,7 +1,8 @@
 //! `ringway switch del`.
 
 use ringway::ErrorKind;
-use ringway::switch::{Switch, is_router};
+use ringway::pinned::is_router;
+use ringway::switch::Switch;
 use ringway_traffic::units::many;
 use serde_json::json;
 

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use ringway::PortName;
-use ringway::switch::{Switch, is_router, switches};
+use ringway::pinned::is_router;
+use ringway::switch::{Switch, switches};
 use ringway_router::kernel::Router;
 use ringway_watch::{routers, switches::Reading};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use clap::Subcommand;
-use ringway::switch::{PortAccess, Switch, SwitchPort, is_router};
+use ringway::pinned::is_router;
+use ringway::switch::{PortAccess, Switch, SwitchPort};
 use serde_json::json;
 
 use super::access::AccessOptions;

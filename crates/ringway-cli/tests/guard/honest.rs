@@ -23,7 +23,7 @@ pub(crate) struct Honest {
 
 impl Honest {
     pub(crate) fn new(room: &Room) -> Self {
-        ringway::switch::set_root(room.path("bpf/ringway")).unwrap();
+        ringway::pinned::set_root(room.path("bpf/ringway")).unwrap();
         for port in PORTS {
             let name = format!("{SWITCH}:{port}");
             assert_eq!(room.run(&["switch", "port", "add", &name]).code, Some(0));

@@ -82,7 +82,7 @@ fn settle(engine: &mut Engine) -> Duration {
 #[test]
 fn messages_that_are_lost_are_made_up_for() {
     let Some(bed) = Bed::new() else { return };
-    ringway::switch::set_root(bed.room.path("bpf/ringway")).unwrap();
+    ringway::pinned::set_root(bed.room.path("bpf/ringway")).unwrap();
     let mut options = Options::default();
     options.follow.buffer = 4096;
     let (mut engine, warnings) = Engine::create("vale0", &Spec::default(), &options).unwrap();

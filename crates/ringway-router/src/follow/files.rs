@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
-use ringway::{Error, ErrorKind, PrivateDir, Result};
+use ringway::{Error, ErrorKind, Result, dirs::PrivateDir};
 
 /// A longer note of how a process was started is none of ours.
 const SETUP_MAX: u64 = 1 << 20;
@@ -33,8 +33,8 @@ impl Files {
     /// [`ErrorKind::BadName`] for what is no name of a router, and could lead elsewhere; [`ErrorKind::Denied`] for users that have no place
     /// for such files.
     pub fn of(name: &str) -> Result<Self> {
-        ringway::switch::check_router_name(name)?;
-        let dir = ringway::run_directory().ok_or_else(|| {
+        ringway::pinned::check_router_name(name)?;
+        let dir = ringway::dirs::run_directory().ok_or_else(|| {
             Error::new(ErrorKind::Denied, name, "routers are made and asked by root").cure("run as root")
         })?;
         Ok(Self { dir, name: name.to_owned() })

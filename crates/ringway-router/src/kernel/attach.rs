@@ -29,7 +29,7 @@ impl Router {
         let code = self.code(Some(&tables));
         let program = code.member(path, of)?;
         let dir = self.place(&found.name);
-        ringway::make_closed_dir(&dir)?;
+        ringway::dirs::make_closed_dir(&dir)?;
         // Those by XDP leave packets to the program behind them as soon as they know a member by tc.
         let leaves = |m: &Member| m.path == Path::Xdp && !m.gone && m.number != of.number;
         let members = self.members();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{Link, Object};
-use ringway::switch::FolderLock;
+use ringway::pinned::FolderLock;
 use ringway::tc::Stand;
 use ringway::{Error, ErrorKind, Result};
 use ringway_fib::{Fib4, Fib6, FibError, NextHop, Prefix4, Prefix6, Usage};
@@ -88,7 +88,9 @@ impl Router {
         wait_for_programs(on)?; // where that can't be done, nothing is begun
         // An earlier version, or one that ran under another umask, made directories that other users could
         // enter.
-        [MEMBER, LINKS].iter().try_for_each(|dir| ringway::make_closed_dir(self.folder.path().join(dir)))?;
+        [MEMBER, LINKS]
+            .iter()
+            .try_for_each(|dir| ringway::dirs::make_closed_dir(self.folder.path().join(dir)))?;
         let Some(claim) = self.folder.claim(CLAIM)? else {
             let who = self
                 .folder
@@ -173,7 +175,7 @@ impl Control {
         let [tables, new, old] = [TABLES, "~new", "~old"].map(|name| router.folder.path().join(name));
         let io = |e| Error::io(on, "exchanging the tables failed", e);
         [&new, &old].into_iter().for_each(|dir| _ = fs::remove_dir_all(dir)); // of one that was killed here
-        ringway::make_closed_dir(&new)?;
+        ringway::dirs::make_closed_dir(&new)?;
         self.tables.pin(&new, on)?;
         if self.page.u64(at::BEAT).load(Relaxed) != 0 {
             self.heartbeat(true)?; // loading programs of many members takes a while

@@ -32,7 +32,7 @@ impl Router {
         let on = self.name();
         let Ok(tables) = self.tables() else { return Ok(None) }; // none were published
         let page = tables.mapping("control", on)?;
-        let age = ringway::monotonic_ns().saturating_sub(page.u64(at::NS).load(Relaxed));
+        let age = ringway::time::monotonic_ns().saturating_sub(page.u64(at::NS).load(Relaxed));
         if page.u64(at::BEAT).load(Relaxed) == 0
             || Duration::from_nanos(age) > Duration::from_secs(STALE.into())
         {

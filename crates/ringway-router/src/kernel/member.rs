@@ -194,7 +194,7 @@ impl Router {
 
     /// The same of a router that need not be there.
     pub(crate) fn place_of(router: &str, name: &str) -> PathBuf {
-        ringway::switch::root().join(router).join(MEMBER).join(name)
+        ringway::pinned::root().join(router).join(MEMBER).join(name)
     }
 
     /// The link that attaches a member's program by XDP.

@@ -47,7 +47,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use libbpf_rs::Link;
-use ringway::switch::Folder;
+use ringway::pinned::Folder;
 use ringway::{Error, ErrorKind, Result};
 
 pub use control::{Claim, Control};
@@ -118,7 +118,7 @@ pub struct Health {
 /// ```
 #[must_use]
 pub fn routers() -> Vec<String> {
-    ringway::switch::routers()
+    ringway::pinned::routers()
 }
 
 impl Router {
@@ -222,7 +222,7 @@ impl Router {
     pub fn health(&self) -> Health {
         let page = self.tables().and_then(|tables| tables.mapping("control", &self.name)).ok();
         let heard = page.as_ref().map(|page| page.u64(page::NS).load(Relaxed)).filter(|ns| *ns != 0);
-        let age = heard.map(|ns| Duration::from_nanos(ringway::monotonic_ns().saturating_sub(ns)));
+        let age = heard.map(|ns| Duration::from_nanos(ringway::time::monotonic_ns().saturating_sub(ns)));
         let trusted = page.is_some_and(|page| page.u64(page::BEAT).load(Relaxed) != 0);
         Health {
             ready: trusted && age.is_some_and(|age| age <= Duration::from_secs(STALE.into())),
@@ -276,7 +276,7 @@ fn fill(dir: &std::path::Path, name: &str, (spec, netns): (&Spec, u32), members:
     shared.pin(dir, name)?;
     let sub = |sub: &str| {
         let dir = dir.join(sub);
-        ringway::make_closed_dir(&dir)?;
+        ringway::dirs::make_closed_dir(&dir)?;
         Ok::<_, Error>(dir)
     };
     sub(MEMBER)?;

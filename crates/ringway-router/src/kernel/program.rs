@@ -146,7 +146,7 @@ pub(super) fn beat(object: &Object, page: &Mapping, good: bool, on: &str) -> Res
     let input = ProgramInput { context_in: Some(&mut context), ..Default::default() };
     let run = program_mut(object, BEAT, on)?.test_run(input);
     run.map_err(|e| refused(on, "the heartbeat", &e))?;
-    page.u64(control::NS).store(ringway::monotonic_ns(), Relaxed);
+    page.u64(control::NS).store(ringway::time::monotonic_ns(), Relaxed);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ringway::{Error, ErrorKind, Result, monotonic_ns};
+use ringway::{Error, ErrorKind, Result, time::monotonic_ns};
 use ringway_fwd::control::{Changes, ControlError, Counters, Follower, Resolver, State, Tables};
 use ringway_fwd::router::{Heartbeat, Interface, Interfaces, Rpf};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use ringway::{
-    Buf, Pairing, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, monotonic_ns,
+    Buf, Port, Result, RxFrame, RxRing, TxBurst, TxRing, Waiter, Wakeable, forward, time::monotonic_ns,
 };
 use ringway_fwd::router::{BURST, Decision, Engine};
 
@@ -103,8 +103,7 @@ impl Path {
             let rings = &mut self.out.wires[*side];
             let ring = *number % rings.len().max(1);
             if let Some(tx) = rings.get_mut(ring) {
-                let pairing = Pairing::of(rx, tx);
-                moved += forward(rx, tx, (BURST * BURSTS) as u32, pairing) as usize;
+                moved += forward(rx, tx, (BURST * BURSTS) as u32) as usize;
             }
         }
         self.out.sync()?;
@@ -216,7 +215,7 @@ impl Run<'_> {
 
     /// Fills free slots; returns how many frames went in.
     fn fill(&mut self, first: usize, frames: &mut [Option<RxFrame<'_>>], tx: &mut TxRing) -> usize {
-        let swap = self.spare.as_ref().is_some_and(|spare| spare.region().is(tx.region()));
+        let swap = self.spare.as_ref().is_some_and(|spare| spare.region().ptr_eq(tx.region()));
         let mut burst = tx.burst();
         let mut sent = 0;
         for (at, frame) in (first..).zip(frames.iter_mut().flatten()) {

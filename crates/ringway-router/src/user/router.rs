@@ -179,7 +179,11 @@ impl Router {
             sides: opened.collect(),
             backends: pairs().map(|pair| pair.each_ref().map(|port| port.info().backend.clone())).collect(),
             ports: pairs().map(|pair| pair.each_ref().map(|port| port.watch())).collect(),
-            swaps: ports.iter().step_by(2).map(|p| ports.iter().all(|q| p.region().is(q.region()))).collect(),
+            swaps: ports
+                .iter()
+                .step_by(2)
+                .map(|p| ports.iter().all(|q| p.region().ptr_eq(q.region())))
+                .collect(),
             counts: engine.counts().clone(),
             next_hops: engine.next_hops().clone(),
             status: Arc::default(),
@@ -236,7 +240,7 @@ fn ports(sides: &[Side]) -> Result<Vec<Port>> {
         side.wire.parse().is_ok_and(|wire: PortName| wire.interface() == Some(side.interface.as_str()))
     };
     let options = OpenOptions::new().extra_bufs(1).promiscuous(!sides.iter().all(own));
-    let mut together = options.open_all(&together)?.into_iter();
+    let mut together = options.open_each(&together)?.into_iter();
     let mut ports = Vec::with_capacity(names.len());
     for name in names {
         let opened = if of_switch(&name) { None } else { together.next() };

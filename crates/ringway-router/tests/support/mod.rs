@@ -111,7 +111,7 @@ impl Bed {
             eprintln!("SKIP: end-to-end tests need root (namespaces, XDP); run them with sudo");
             return None;
         }
-        let _ = ringway::switch::set_root(root()); // the same for all tests of a process
+        let _ = ringway::pinned::set_root(root()); // the same for all tests of a process
         let [a, r, b] = [(); 3].map(|()| Lab::new().unwrap());
         *LIVE.lock().unwrap() += 1;
         let bed = Self { way, a, r, b, name: way.name(name) };

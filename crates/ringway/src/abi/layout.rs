@@ -15,7 +15,7 @@ pub const FIRST_BUF: u32 = 2;
 pub const ABI_VERSION: u32 = 14;
 /// Bytes from a page to the first buffer behind it: what AF_XDP leaves free before a received frame
 /// (`XDP_PACKET_HEADROOM`).
-pub const HEADROOM: usize = 256;
+pub const HEADROOM: usize = ringway_sys::xsk::HEADROOM;
 /// Slots that one frame may span at most.
 pub const MAX_CHAIN: u32 = 64;
 

@@ -11,20 +11,23 @@
 //!  line 1, receiver's 64 CONS 68 RX_WISH
 //! ```
 //!
-//! Trust: a side checks each word of the other against what it knows; a wrong one is ignored. A side that is
-//! killed leaves at worst one pair of slots half exchanged; the journal holds the missing index.
+//! Trust: a side checks each word of the other against what it knows; a wrong one is ignored. Where the other side is another
+//! process, slot words are taken into private memory, and each buffer is claimed ([`Claims`]): one that this end holds already is
+//! refused. A side that is killed leaves at worst one pair of slots half exchanged; the journal holds the missing index.
 
 use std::collections::HashMap;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::link_claims::{Takeover, Trusted, give_up, take_in, take_in_all};
 use crate::abi::handshake;
 use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, Field, RingStats};
 use crate::error::Result;
+use crate::memory::Claims;
 use crate::ring::{RingView, RxSync, TxSync};
 use crate::sys::fd;
 
@@ -73,6 +76,8 @@ pub(crate) struct LinkTx {
     cons: u32,
     stats: RingStats,
     armed: bool,
+    /// `None` when the other side is this process.
+    claims: Option<Claims>,
 }
 
 /// What moving one burst did.
@@ -86,16 +91,25 @@ struct Moved {
 
 impl LinkTx {
     /// Takes the sending side over from whoever had it before; nobody for a fresh region. Frames that were not
-    /// synced are gone with their process. Returns the side and the cursors of the tx ring.
-    pub(crate) fn take(link: Link, stats: RingStats) -> (Self, u32, u32) {
+    /// synced are gone with their process. `ring` is the program's view of the tx ring. Returns the side and the cursors of
+    /// the tx ring.
+    pub(crate) fn take(
+        link: Link,
+        ring: &RingView,
+        claims: Option<Claims>,
+        stats: RingStats,
+    ) -> (Self, u32, u32) {
         let n = link.rx.num();
         let bound = |v: u32| if v < n { v } else { 0 };
         let (prod, cons) = (bound(link.word(PROD).load(Relaxed)), bound(link.word(CONS).load(Relaxed)));
         let tail = bound(link.tx.tail());
         let sent = link.tx.next(tail);
         link.tx.set_cursors(sent, tail);
-        let side = Self { link, sent, prod, cons, stats, armed: false };
+        let side = Self { link, sent, prod, cons, stats, armed: false, claims };
         side.repair();
+        if let Some(claims) = &side.claims {
+            take_in_all(claims, ring);
+        }
         (side, sent, tail)
     }
 
@@ -124,10 +138,21 @@ impl LinkTx {
         n - 1 - self.link.rx.dist(self.cons, self.prod)
     }
 
-    /// Exchanges slots up to `head` while `room` lasts.
-    fn exchange(&mut self, head: u32, mut room: u32) -> Moved {
+    /// Exchanges slots of `tx` up to `head` while `room` lasts.
+    fn exchange(&mut self, tx: &RingView, head: u32, room: u32) -> Moved {
+        match self.claims.take() {
+            None => self.exchange_by(&Trusted, tx, head, room),
+            Some(claims) => {
+                let moved = self.exchange_by(&claims, tx, head, room);
+                self.claims = Some(claims);
+                moved
+            }
+        }
+    }
+
+    fn exchange_by(&mut self, takeover: &impl Takeover, tx: &RingView, head: u32, mut room: u32) -> Moved {
         let mut m = Moved::default();
-        let (tx, rx) = (&self.link.tx, &self.link.rx);
+        let rx = &self.link.rx;
         let journal = self.link.word(JOURNAL);
         let (mut from, mut to) = (self.sent, self.prod);
         while from != head && room > 0 {
@@ -143,7 +168,7 @@ impl LinkTx {
                     // The last slot of the chain is exchanged below.
                     Ok(slots) => {
                         for _ in 1..slots {
-                            m.bytes += swap(tx, from, rx, to, journal);
+                            m.bytes += swap(takeover, tx, from, rx, to, journal);
                             (from, to, room) = (tx.next(from), rx.next(to), room - 1);
                         }
                     }
@@ -154,10 +179,11 @@ impl LinkTx {
                     }
                 }
             }
-            m.bytes += swap(tx, from, rx, to, journal);
+            m.bytes += swap(takeover, tx, from, rx, to, journal);
             (from, to, room) = (tx.next(from), rx.next(to), room - 1);
             m.frames += 1;
         }
+        takeover.settle(tx, self.sent, from);
         (self.sent, self.prod) = (from, to);
         m
     }
@@ -178,11 +204,18 @@ impl LinkTx {
 
 /// Exchanges one pair of slots; returns the bytes that changed hands.
 #[inline]
-fn swap(tx: &RingView, from: u32, rx: &RingView, to: u32, journal: &AtomicU32) -> u64 {
+fn swap(
+    takeover: &impl Takeover,
+    tx: &RingView,
+    from: u32,
+    rx: &RingView,
+    to: u32,
+    journal: &AtomicU32,
+) -> u64 {
     let (s, r) = (tx.slot(from), rx.slot(to));
     journal.store(r.buf, Relaxed);
     rx.set_slot(to, Slot { flags: s.flags | NS_BUF_CHANGED, ..s });
-    tx.set_slot(from, Slot { buf: r.buf, len: 0, flags: NS_BUF_CHANGED });
+    takeover.replace(tx, from, s, Slot { buf: r.buf, len: 0, flags: NS_BUF_CHANGED });
     u64::from(s.len)
 }
 
@@ -212,7 +245,7 @@ impl TxSync for LinkTx {
         let want = ring.dist(self.sent, head);
         if want > 0 {
             let room = self.room(want);
-            let moved = self.exchange(head, room);
+            let moved = self.exchange(ring, head, room);
             self.count(&moved);
             if handshake::publish(self.link.word(PROD), self.prod, self.link.word(RX_WISH)) {
                 self.stats.count(Field::Wakeups, 1);
@@ -233,8 +266,8 @@ impl TxSync for LinkTx {
         true
     }
 
-    fn fd(&self) -> RawFd {
-        self.link.bells.1.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.link.bells.1.as_fd()
     }
 }
 
@@ -247,19 +280,29 @@ pub(crate) struct LinkRx {
     seen: (u64, u64),
     stats: RingStats,
     armed: bool,
+    /// `None` when the other side is this process.
+    claims: Option<Claims>,
 }
 
 impl LinkRx {
     /// Takes the receiving side over; frames that were received but not released by the program are delivered from
-    /// where it stopped. Returns the side and the cursors of the rx ring.
-    pub(crate) fn take(link: Link, stats: RingStats) -> (Self, u32, u32) {
+    /// where it stopped. `ring` is the program's view of the rx ring. Returns the side and the cursors of the rx ring.
+    pub(crate) fn take(
+        link: Link,
+        ring: &RingView,
+        claims: Option<Claims>,
+        stats: RingStats,
+    ) -> (Self, u32, u32) {
         let n = link.rx.num();
         let bound = |v: u32| if v < n { v } else { 0 };
         let cons = bound(link.word(CONS).load(Relaxed));
         let (tail, prod) = (bound(link.rx.tail()), bound(link.word(PROD).load(Relaxed)));
         let tail = if link.rx.dist(cons, tail) <= link.rx.dist(cons, prod) { tail } else { cons };
         let seen = (link.word64(FRAMES).load(Relaxed), link.word64(BYTES).load(Relaxed));
-        (Self { link, cons, prod: tail, seen, stats, armed: false }, cons, tail)
+        if let Some(claims) = &claims {
+            take_in(claims, ring, cons, tail);
+        }
+        (Self { link, cons, prod: tail, seen, stats, armed: false, claims }, cons, tail)
     }
 
     fn count(&mut self) {
@@ -281,6 +324,9 @@ impl RxSync for LinkRx {
         }
         // Nothing given back, nothing told: the sender's cache keeps the line.
         if head != self.cons {
+            if let Some(claims) = &self.claims {
+                give_up(claims, ring, self.cons, head);
+            }
             self.cons = head;
             if handshake::publish(self.link.word(CONS), head, self.link.word(TX_WISH)) {
                 fd::ring_bell(self.link.bells.1.as_fd());
@@ -288,6 +334,9 @@ impl RxSync for LinkRx {
         }
         // From what was known to one slot behind head: a full ring.
         if let Some(prod) = self.link.cursor(PROD, self.prod, ring.prev(head)) {
+            if let Some(claims) = &self.claims {
+                take_in(claims, ring, self.prod, prod);
+            }
             self.prod = prod;
             self.count();
         }
@@ -300,7 +349,7 @@ impl RxSync for LinkRx {
         Ok(now != self.prod)
     }
 
-    fn fd(&self) -> RawFd {
-        self.link.bells.0.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.link.bells.0.as_fd()
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod ebpf;
 pub(crate) mod link;
+mod link_claims;
 pub(crate) mod middle;
 pub(crate) mod null;
 pub(crate) mod packet;

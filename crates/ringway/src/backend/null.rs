@@ -1,6 +1,6 @@
 //! `null:` is an endless source of frames and discards what it is given: the cost of everything but the port.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use crate::abi::slot::Slot;
@@ -54,8 +54,8 @@ impl RxSync for NullRx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }
 
@@ -93,8 +93,8 @@ impl TxSync for NullTx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }
 

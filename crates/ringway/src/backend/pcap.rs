@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -255,8 +255,8 @@ impl RxSync for Replay {
         Ok(false)
     }
 
-    fn fd(&self) -> RawFd {
-        self.timer.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.timer.as_fd()
     }
 }
 
@@ -309,8 +309,8 @@ impl TxSync for Record {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.timer.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.timer.as_fd()
     }
 }
 

@@ -17,13 +17,13 @@ use super::link::{Link, LinkRx, LinkTx};
 use crate::abi::layout::FIRST_BUF;
 use crate::count::{self, Registration};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::{Alloc, Backing, Layout, Region, RegionSpec};
+use crate::memory::{Alloc, Backing, Claims, Layout, Region, RegionSpec};
 use crate::port::name::{PipeEnd, PortName, parse};
 use crate::port::{
     BUF_SIZE, Control, Kind, Made, Open, OpenOptions, Plain, Port, SLOTS, Setup, one_pair, refuse_send_only,
     wrong_kind,
 };
-use crate::ring::{Lease, PortShape, RingParts, RxRing, TxRing};
+use crate::ring::{Lease, PortShape, RingParts, RingView, RxRing, TxRing};
 use crate::sys::fd;
 use crate::sys::private_dir::PrivateDir;
 
@@ -80,7 +80,7 @@ pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
     let [a, b, ..] = bells().map_err(|e| Error::io(&setup.name, "eventfd failed", e))?;
     let (tx, rx) = setup.views();
     let link = Link { tx: tx[0].clone(), rx: rx[0].clone(), bells: (a, b) };
-    let made = take(&setup.lease, &setup.registration, link.clone(), link);
+    let made = take(&setup.lease, &setup.registration, link.clone(), link, Other::ThisProcess);
     let what = Plain("loop: what is sent comes back".into());
     Ok(setup.finish(vec![made.0], vec![made.1], u32::from(u16::MAX), what))
 }
@@ -89,7 +89,7 @@ pub(crate) fn open_loop(setup: &Setup) -> Result<Made> {
 /// if need be. No directory lists them.
 ///
 /// ```
-/// let (mut tx, mut rx) = ringway::ring_pair(64)?;
+/// let (mut tx, mut rx) = ringway::pipe::ring_pair(64)?;
 /// assert!(tx.push(&[7; 60]));
 /// tx.sync()?;
 /// assert_eq!(rx.sync()?, 1);
@@ -109,17 +109,34 @@ pub fn ring_pair(slots: u32) -> Result<(TxRing, RxRing)> {
     let (tx, rx) = views.next().zip(views.next()).expect("a lease has the rings of its shape");
     let link = Link { tx, rx, bells };
     let registration = Registration::unlisted(NAME, 1, 1)?;
-    let (rx, tx) = take(&lease, &registration, link.clone(), link);
+    let (rx, tx) = take(&lease, &registration, link.clone(), link, Other::ThisProcess);
     Ok((tx, rx))
 }
 
+/// Who has the other end, and can write slot words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Other {
+    ThisProcess,
+    AnyProcess,
+}
+
 /// The rings of an end that receives on `inward` and sends on `outward`.
-fn take(lease: &Arc<Lease>, registration: &Registration, inward: Link, outward: Link) -> (RxRing, TxRing) {
-    let (view, stats) = (inward.rx.clone(), registration.rx(0));
-    let (side, first, tail) = LinkRx::take(inward, stats.clone());
+fn take(
+    lease: &Arc<Lease>,
+    registration: &Registration,
+    inward: Link,
+    outward: Link,
+    other: Other,
+) -> (RxRing, TxRing) {
+    let any = other == Other::AnyProcess;
+    let program = |ring: &RingView| if any { ring.with_own_words() } else { ring.clone() };
+    let bufs = inward.rx.region().shared().layout.bufs;
+    let (rx_claims, tx_claims) = any.then(|| Claims::of_both_sides(bufs).into()).unzip();
+    let (view, stats) = (program(&inward.rx), registration.rx(0));
+    let (side, first, tail) = LinkRx::take(inward, &view, rx_claims, stats.clone());
     let rx = RxRing::new(RingParts { view, first, tail, stats, lease: lease.clone() }, Box::new(side));
-    let (view, stats) = (outward.tx.clone(), registration.tx(0));
-    let (side, first, tail) = LinkTx::take(outward, stats.clone());
+    let (view, stats) = (program(&outward.tx), registration.tx(0));
+    let (side, first, tail) = LinkTx::take(outward, &view, tx_claims, stats.clone());
     let tx = TxRing::new(RingParts { view, first, tail, stats, lease: lease.clone() }, Box::new(side));
     (rx, tx)
 }
@@ -138,7 +155,8 @@ pub struct PipeFds {
 /// Makes a pipe without a name, of rings with `slots` slots.
 ///
 /// ```
-/// use ringway::{PipeEnd, open_pipe_fds, pipe_fds};
+/// use ringway::PipeEnd;
+/// use ringway::pipe::{open_pipe_fds, pipe_fds};
 /// let fds = pipe_fds(256)?;
 /// let mut a = open_pipe_fds(&fds, PipeEnd::Open)?;
 /// let mut b = open_pipe_fds(&fds, PipeEnd::Close)?; // in another process, as a rule
@@ -251,7 +269,7 @@ fn open_end(
         PipeEnd::Open => (open, back, there),
         PipeEnd::Close => (close, there, back),
     };
-    let (rx, tx) = take(&lease, &registration, inward, outward);
+    let (rx, tx) = take(&lease, &registration, inward, outward, Other::AnyProcess);
     let shape = PortShape { tx_rings: 1, rx_rings: 1, slots: layout.slots, host: false };
     Ok(Made {
         name: name.to_owned(),

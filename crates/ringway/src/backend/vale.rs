@@ -1,6 +1,6 @@
 //! `vale0:p1`: a port of a switch. The sender's sync runs the switch program; a receiver's looks how far senders came.
 
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -18,8 +18,8 @@ use crate::nic::LOOK_NS;
 use crate::port::name::{PortName, parse};
 use crate::port::{BUF_SIZE, Control, Kind, Made, Open, OpenOptions, one_pair, refuse_send_only, wrong_kind};
 use crate::ring::{Finisher, Lease, PortShape, RingParts, RingView, RxRing, RxSync, TxRing, TxSync};
-use crate::switch::layout::{Shape, ctl};
-use crate::switch::{self, Look, Switch, Ticket, View, objects, pins};
+use crate::switch::layout::ctl;
+use crate::switch::{self, Look, Shape, Switch, Ticket, View, objects, pins};
 use crate::sys::bpf::{self, Bell};
 use crate::sys::dir_lock::DirLock;
 use crate::sys::fd::always_ready;
@@ -94,7 +94,7 @@ impl PortClaim {
 impl Drop for PortClaim {
     fn drop(&mut self) {
         if let Some((switch, port)) = self.ephemeral.as_ref().filter(|_| self.holds()) {
-            switch.drop_ephemeral(port);
+            switch.remove_ephemeral(port);
         }
     }
 }
@@ -178,7 +178,7 @@ fn refuse_options(name: &str, options: &OpenOptions) -> Result<()> {
 fn enter(name: &str, switch: &str, port: &str, dir: &Path) -> Result<PortClaim> {
     let claim = |ephemeral, lock| PortClaim { ephemeral, pid: std::process::id(), dir: dir.to_owned(), lock };
     if dir.is_dir() {
-        match switch::take(dir, name) {
+        match switch::claim(dir, name) {
             Ok(lock) if lock.is_at(&pins::in_use(dir)) => {
                 let ephemeral = Switch::open(switch).ok().filter(|s| s.is_ephemeral(port));
                 return Ok(claim(ephemeral.map(|s| (s, port.to_owned())), lock));
@@ -357,8 +357,8 @@ impl TxSync for ValeTx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }
 
@@ -470,8 +470,8 @@ impl RxSync for ValeRx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.bell.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::sys::private_dir::PrivateDir;
 /// it: [`check_run_directory`].
 ///
 /// ```
-/// assert!(ringway::run_directory().is_none_or(|dir| dir.file_name().is_some()));
+/// assert!(ringway::dirs::run_directory().is_none_or(|dir| dir.file_name().is_some()));
 /// ```
 #[must_use]
 pub fn run_directory() -> Option<PathBuf> {
@@ -33,7 +33,7 @@ pub fn run_directory() -> Option<PathBuf> {
 /// link of another user's leads to it.
 ///
 /// ```
-/// if let Err(e) = ringway::check_run_directory() {
+/// if let Err(e) = ringway::dirs::check_run_directory() {
 ///     eprintln!("{e}");
 /// }
 /// ```

@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(b.bytes()[0], 0);
         drop(a);
         assert_eq!(r.take_buf().unwrap().bytes()[2047], 7);
-        assert!(b.region().is(&r));
+        assert!(b.region().ptr_eq(&r));
     }
 
     #[test]

@@ -17,12 +17,14 @@
 mod alloc;
 mod bpf_array;
 mod buf;
+mod claims;
 mod region;
 mod spec;
 
 pub(crate) use alloc::Alloc;
 pub(crate) use bpf_array::bpf_array;
 pub use buf::Buf;
+pub(crate) use claims::Claims;
 pub use region::{Backing, Region};
 pub use spec::RegionSpec;
 pub(crate) use spec::{CTL_SIZE, Layout};

@@ -84,7 +84,7 @@ impl Region {
 
     /// Whether both handles name the same memory, so that buffers may be exchanged.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn ptr_eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

@@ -29,15 +29,30 @@ impl OpenOptions {
     ///
     /// ```
     /// use ringway::{OpenOptions, Pairing};
-    /// let ports = OpenOptions::new().open_all(&["null:", "loop:"])?;
-    /// assert_eq!(Pairing::of(&ports[0].rx[0], &ports[1].tx[0]), Pairing::Swap);
+    /// let [source, echo] = OpenOptions::new().open_all(["null:", "loop:"])?;
+    /// assert_eq!(Pairing::of(&source.rx[0], &echo.tx[0]), Pairing::Swap);
     /// # Ok::<(), ringway::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open); when one fails, none stays open. [`ErrorKind::Unsupported`] for `packet:IF`
     /// with `ebpf:IF^`, between which frames would go round.
-    pub fn open_all(&self, names: &[&str]) -> Result<Vec<Port>> {
+    pub fn open_all<const N: usize>(&self, names: [&str; N]) -> Result<[Port; N]> {
+        let ports = self.open_each(&names)?;
+        Ok(ports.try_into().expect("each name opens one port"))
+    }
+
+    /// As [`open_all`](Self::open_all), for as many names as the program has at run time.
+    ///
+    /// ```
+    /// let names = ["null:"; 3];
+    /// assert_eq!(ringway::OpenOptions::new().open_each(&names)?.len(), names.len());
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`open_all`](Self::open_all).
+    pub fn open_each(&self, names: &[&str]) -> Result<Vec<Port>> {
         let names = names.iter().map(|n| n.parse()).collect::<Result<Vec<PortName>>>()?;
         self.refuse_twice(&names)?;
         with_chosen(&names, |chosen| {

@@ -1,10 +1,8 @@
 //! Ports: named endpoints with rings. What names can be, how a port is opened, and what a backend has to make.
 
-mod coalesce;
 mod ctrl_c;
 mod kind;
 mod made;
-mod map;
 pub(crate) mod name;
 mod options;
 #[expect(clippy::module_inception, reason = "the folder is about ports, the file about the one type")]
@@ -12,11 +10,9 @@ mod port;
 mod setup;
 mod wait;
 
-pub use coalesce::Coalesce;
 pub use ctrl_c::CtrlC;
 pub(crate) use kind::{Kind, Open, Refusal, refuse_send_only, wrong_kind};
 pub(crate) use made::{Control, Made, Plain};
-pub use map::PortMap;
 pub use options::OpenOptions;
 pub use port::{CounterWatch, Port, PortInfo};
 pub(crate) use setup::{BUF_SIZE, SLOTS, Setup, one_pair};

@@ -7,6 +7,24 @@ use crate::memory::Region;
 
 /// How to open a port.
 ///
+/// Not each kind of port serves each option. An option that it cannot serve makes it refuse to open, with the cure. An option
+/// that has no effect on it is marked `-`: the port is so anyway, has nothing to apply it to, or lies in a region of its own.
+///
+/// | option | `ebpf:IF` | `ebpf:IF^` | `xdp:IF` | `packet:IF` | `valeX:P` | `pipe:` | `pcap:` | `null:` | `loop:` |
+/// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | [`slots`](Self::slots) | yes | yes | yes | yes | no | yes | yes | yes | yes |
+/// | [`region`](Self::region) | yes | yes | yes | yes | - | - | yes | yes | yes |
+/// | [`extra_bufs`](Self::extra_bufs) | yes | yes | yes | yes | no | - | yes | yes | yes |
+/// | [`gso`](Self::gso) | - | - | - | yes | yes | - | - | - | - |
+/// | [`take`](Self::take) | yes | yes | yes | no | no | no | no | no | no |
+/// | [`copy`](Self::copy) | yes | yes | no | - | no | no | no | no | no |
+/// | [`send_only`](Self::send_only) | yes | no | no | no | no | no | no | no | no |
+/// | [`promiscuous`](Self::promiscuous) | yes | - | yes | yes | - | - | - | - | - |
+/// | [`raw`](Self::raw) | yes | yes | yes | yes | yes | - | - | - | - |
+///
+/// A pipe has the slots that its first opener asked for. `tap:`, `trace:` and `fault:` leave options to the port inside, but
+/// refuse `send_only`. With [`open_all`](Self::open_all) an option is for those of the ports that serve it.
+///
 /// ```
 /// let port = ringway::OpenOptions::new().slots(256).open("null:1514")?;
 /// assert_eq!(port.rx[0].slots(), 256);
@@ -95,7 +113,7 @@ impl OpenOptions {
     ///
     /// The interface counts what it took of all senders together; with several at once the drops `device_full` and
     /// `device_refused` of each are not told apart. Where the interface takes no live frames (a veth whose other end does
-    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`].
+    /// not run NAPI) the first sender has it, and opening it again fails with [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     ///
     /// ```no_run
     /// let mut port = ringway::OpenOptions::new().send_only(true).open("ebpf:eth0")?;
@@ -116,7 +134,7 @@ impl OpenOptions {
     /// with [`send_only`](Self::send_only), change nothing.
     ///
     /// The kernel gives the mode back with the port, however its process ends. It takes `CAP_NET_RAW`: without, opening the
-    /// port fails if this was called, and else [`PortInfo::backend`] says that frames to other addresses do not come.
+    /// port fails if this was called, and else [`PortInfo::backend`](crate::PortInfo::backend) says that frames to other addresses do not come.
     #[must_use]
     pub fn promiscuous(mut self, on: bool) -> Self {
         self.promiscuous = Some(on);

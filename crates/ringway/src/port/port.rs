@@ -1,6 +1,6 @@
 //! Ports: named endpoints with rings.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::made::{Control, Made};
@@ -60,8 +60,8 @@ impl Port {
     pub(crate) fn assemble(made: Made, why: &str) -> Result<Self> {
         let Made { name, region, shape, rx, tx, registration, control, max_frame } = made;
         let poll = Epoll::new().map_err(|e| Error::io(&name, "epoll_create failed", e))?;
-        let senders = tx.iter().filter(|t| t.waits()).map(TxRing::fd);
-        for fd in rx.iter().map(RxRing::fd).chain(senders) {
+        let senders = tx.iter().filter(|t| t.waits()).map(AsFd::as_fd);
+        for fd in rx.iter().map(AsFd::as_fd).chain(senders) {
             poll.add(fd).map_err(|e| Error::io(&name, "epoll_ctl failed", e))?;
         }
         let info = PortInfo {
@@ -92,13 +92,6 @@ impl Port {
         &self.region
     }
 
-    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`]. Tx rings
-    /// that never have a sender wait, as those of `ebpf:`, take no part in it.
-    #[must_use]
-    pub fn fd(&self) -> RawFd {
-        self.poll.as_raw_fd()
-    }
-
     /// The counters now. Each is exact after quiescence; while traffic runs they may be some frames apart.
     #[must_use]
     pub fn counters(&self) -> PortCounters {
@@ -122,9 +115,17 @@ impl Port {
     /// Whether the link is up; ports without a link always are.
     ///
     /// # Errors
-    /// [`ErrorKind::Gone`] when the interface was deleted.
+    /// [`ErrorKind::Gone`](crate::ErrorKind::Gone) when the interface was deleted.
     pub fn link_up(&self) -> Result<bool> {
         self.control.link_up()
+    }
+}
+
+impl AsFd for Port {
+    /// A descriptor for poll, select or epoll that is readable when any armed ring is. See [`RxRing::arm`]. Tx rings whose
+    /// senders never wait, as the rings of `ebpf:`, take no part in it.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.poll.as_fd()
     }
 }
 

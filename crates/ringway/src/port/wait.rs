@@ -1,51 +1,45 @@
 //! Waiting for frames on many rings: look again for a while, then sleep.
 
-use std::os::fd::RawFd;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::ring::{RxRing, TxRing};
 use crate::sys::{fd::Epoll, time};
 
-/// A ring that can be waited for.
-pub trait Wakeable {
-    /// Exchanges with the other side; true when there is something to do.
+/// A ring, or anything else, that a [`Waiter`] waits for. The words are those of the rings: [`sync`](RxRing::sync),
+/// [`arm`](RxRing::arm) and a descriptor that wakes.
+pub trait Wakeable: AsFd {
+    /// Exchanges with the other side; returns how much there is to do.
     ///
     /// # Errors
     /// Those of the ring's sync.
-    fn look(&mut self) -> Result<bool>;
+    fn sync(&mut self) -> Result<u32>;
 
     /// Asks for a wake-up; true when there is something to do already, or it pays to look at once.
     ///
     /// # Errors
     /// Those of the ring's sync.
-    fn ask(&mut self) -> Result<bool>;
-
-    /// The descriptor that wakes.
-    fn wake_fd(&self) -> RawFd;
+    fn arm(&mut self) -> Result<bool>;
 }
 
 impl Wakeable for RxRing {
-    fn look(&mut self) -> Result<bool> {
-        Ok(self.sync()? > 0)
+    fn sync(&mut self) -> Result<u32> {
+        self.sync()
     }
-    fn ask(&mut self) -> Result<bool> {
+
+    fn arm(&mut self) -> Result<bool> {
         self.arm()
-    }
-    fn wake_fd(&self) -> RawFd {
-        self.fd()
     }
 }
 
 impl Wakeable for TxRing {
-    fn look(&mut self) -> Result<bool> {
-        Ok(self.sync()? > 0)
+    fn sync(&mut self) -> Result<u32> {
+        self.sync()
     }
-    fn ask(&mut self) -> Result<bool> {
+
+    fn arm(&mut self) -> Result<bool> {
         self.arm()
-    }
-    fn wake_fd(&self) -> RawFd {
-        self.fd()
     }
 }
 
@@ -97,10 +91,10 @@ impl Waiter {
         }
         self.spin_now_ns /= 2;
         for r in rings.iter_mut() {
-            // Adding it again each time keeps up with descriptors that were closed and given out anew.
-            self.epoll.add(r.wake_fd()).map_err(|e| Error::io("waiter", "epoll_ctl failed", e))?;
-            if r.ask()? {
-                return look(rings);
+            // Each wait adds it again, because a descriptor may have been closed and its number reused.
+            self.epoll.add(r.as_fd()).map_err(|e| Error::io("waiter", "epoll_ctl failed", e))?;
+            if r.arm()? {
+                return sync(rings);
             }
         }
         let ms = timeout.as_millis().min(i32::MAX as u128) as i32;
@@ -109,14 +103,14 @@ impl Waiter {
         if woken {
             self.spin_now_ns = self.spin_ns;
         }
-        look(rings)
+        sync(rings)
     }
 
     fn spin(&self, rings: &mut [&mut dyn Wakeable], timeout: Duration) -> Result<bool> {
         let limit = self.spin_now_ns.min(timeout.as_nanos() as u64);
         let start = time::monotonic_ns();
         loop {
-            if look(rings)? {
+            if sync(rings)? {
                 return Ok(true);
             }
             if time::monotonic_ns() - start >= limit {
@@ -129,10 +123,10 @@ impl Waiter {
     }
 }
 
-fn look(rings: &mut [&mut dyn Wakeable]) -> Result<bool> {
+fn sync(rings: &mut [&mut dyn Wakeable]) -> Result<bool> {
     let mut any = false;
     for r in rings.iter_mut() {
-        any |= r.look()?;
+        any |= r.sync()? > 0;
     }
     Ok(any)
 }

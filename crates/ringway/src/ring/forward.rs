@@ -7,7 +7,7 @@ use crate::abi::layout::{MAX_CHAIN, NS_BUF_CHANGED, NS_MOREFRAG};
 use crate::abi::slot::Slot;
 use crate::count::{DropReason, RingStats};
 
-/// How frames go from one ring to another; decided once for a pair, not per frame.
+/// How [`forward`] moves frames from one ring to another: once for a pair, not per frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
     /// Both rings lie in one region: slots exchange buffer indexes, no byte of a frame is touched.
@@ -28,23 +28,24 @@ impl Pairing {
     /// ```
     #[must_use]
     pub fn of(rx: &RxRing, tx: &TxRing) -> Self {
-        if rx.region().is(tx.region()) { Self::Swap } else { Self::Copy }
+        if rx.region().ptr_eq(tx.region()) { Self::Swap } else { Self::Copy }
     }
 }
 
 /// Moves up to `max` slots from `rx` to `tx`, as far as both have room; returns the slots moved.
 ///
 /// Frames keep their order; a frame of several slots moves whole or not at all. Neither ring is synced.
-/// [`Pairing::Swap`] between rings of two regions copies instead. A slot with a bad index or length is dropped
+/// Slots of one region exchange buffers ([`Pairing::Swap`]), and frames are copied between two. A slot with a bad index or length is dropped
 /// and counted as `bad_slot` on `rx`; a frame longer than the slots of `tx` can hold counts as `too_long`. A super-frame
 /// that is carried whole ([`Gso::Carry`](crate::Gso::Carry)) keeps its [`Offload`](ringway_wire::offload::Offload) when the port
 /// of `tx` takes one, and counts as `bad_offload` otherwise.
-pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> u32 {
-    let swap = pairing == Pairing::Swap && rx.region().is(tx.region());
+pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32) -> u32 {
+    let swap = Pairing::of(rx, tx) == Pairing::Swap;
     let (mut from, end, rv, stats) = rx.parts();
     let takes_offload = tx.takes_offload();
     let (mut to, free_end, tv) = tx.parts();
     let same_size = rv.buf_size() <= tv.buf_size();
+    let (first_from, first_to) = (from, to);
     let mut left = max;
     while left > 0 && from != end && to != free_end {
         let s = rv.slot(from);
@@ -69,9 +70,29 @@ pub fn forward(rx: &mut RxRing, tx: &mut TxRing, max: u32, pairing: Pairing) -> 
         to = tv.next(to);
         left -= 1;
     }
+    if swap && rv.has_own_words() {
+        show_exchanged(rv, (first_from, from), tv, (first_to, to));
+    }
     rv.set_head(from);
     tv.set_head(to);
     max - left
+}
+
+/// Has the region say which slots have which buffers now. Pair by pair, so that a process that is killed here leaves one pair
+/// half exchanged at most.
+#[cold]
+fn show_exchanged(rv: &RingView, read: (u32, u32), tv: &RingView, written: (u32, u32)) {
+    let (mut from, mut to) = (read.0, written.0);
+    while from != read.1 || to != written.1 {
+        if from != read.1 {
+            rv.show(from);
+            from = rv.next(from);
+        }
+        if to != written.1 {
+            tv.show(to);
+            to = tv.next(to);
+        }
+    }
 }
 
 /// Where a frame may go.

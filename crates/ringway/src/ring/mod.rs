@@ -11,6 +11,7 @@
 
 mod forward;
 mod lease;
+mod own_words;
 mod owned;
 mod partial;
 mod rx;

@@ -1,6 +1,6 @@
 //! The receiving side of a port.
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use super::owned::{Owned, RingParts, Span};
@@ -103,7 +103,7 @@ impl RxRing {
         }
     }
 
-    /// Asks for a wake-up: from now on [`fd`](Self::fd) becomes readable when a frame arrives, until the next
+    /// Asks for a wake-up: from now on [`as_fd`](AsFd::as_fd) becomes readable when a frame arrives, until the next
     /// sync. Returns true, and asks for nothing, when frames are there already, and when it pays to look again at once: while
     /// a switch withholds the port's doorbell ([`Counters::wakeups_withheld`](crate::Counters::wakeups_withheld)) it
     /// sleeps for a millisecond at most before it says so.
@@ -115,12 +115,6 @@ impl RxRing {
             return Ok(true);
         }
         self.backend.arm(&self.ring.view)
-    }
-
-    /// A descriptor for poll, select or epoll; ask with [`arm`](Self::arm) before each sleep.
-    #[must_use]
-    pub fn fd(&self) -> RawFd {
-        self.backend.fd()
     }
 
     /// Wall-clock time of the last sync since 1970, to the microsecond.
@@ -142,8 +136,8 @@ impl RxRing {
         self.ring.view.region()
     }
 
-    /// All that [`fd`](Self::fd) stands for.
-    pub(crate) fn fds(&self) -> Vec<RawFd> {
+    /// All that [`as_fd`](AsFd::as_fd) stands for.
+    pub(crate) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.backend.fds()
     }
 
@@ -164,6 +158,13 @@ impl RxRing {
     pub(super) fn parts(&mut self) -> (u32, u32, &RingView, &RingStats) {
         let head = self.ring.head();
         (head, self.ring.tail, &self.ring.view, &self.ring.stats)
+    }
+}
+
+impl AsFd for RxRing {
+    /// A descriptor for poll, select or epoll; ask with [`arm`](Self::arm) before each sleep.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.backend.fd()
     }
 }
 
@@ -247,7 +248,8 @@ impl RxFrame<'_> {
     /// The same bytes, to change in place.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `&mut self` is the only access to this frame.
+        // SAFETY: as in `bytes`, no other slot of the program names this buffer (see `RingView`), and `&mut self` is the only
+        // access to this frame.
         unsafe { self.view.bytes_mut(self.slot, self.slot.len as usize) }
     }
 
@@ -305,7 +307,7 @@ impl RxFrame<'_> {
     /// Keeps the frame's buffer without a copy: `buf` takes it, and the slot gets the buffer that `buf` held.
     /// For frames of one slot; returns false, and does nothing, for others or for a token of another region.
     pub fn exchange(&mut self, buf: &mut Buf) -> bool {
-        if self.slots != 1 || !buf.region().is(self.view.region()) {
+        if self.slots != 1 || !buf.region().ptr_eq(self.view.region()) {
             return false;
         }
         let old = buf.replace_index(self.slot.buf);

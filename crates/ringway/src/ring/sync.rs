@@ -1,7 +1,7 @@
 //! The other side of a ring, which a backend is. It is called once per sync, never per frame.
 
 use std::fmt::Debug;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 
 use super::view::RingView;
 use crate::error::Result;
@@ -15,10 +15,10 @@ pub(crate) trait RxSync: Send + Debug {
     fn arm(&mut self, ring: &RingView) -> Result<bool>;
 
     /// The descriptor to sleep on.
-    fn fd(&self) -> RawFd;
+    fn fd(&self) -> BorrowedFd<'_>;
 
     /// Descriptors that together do what [`fd`](Self::fd) does, for an epoll: one in another only goes so deep.
-    fn fds(&self) -> Vec<RawFd> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.fd()]
     }
 }
@@ -32,7 +32,7 @@ pub(crate) trait TxSync: Send + Debug {
     fn arm(&mut self, ring: &RingView) -> Result<bool>;
 
     /// The descriptor to sleep on.
-    fn fd(&self) -> RawFd;
+    fn fd(&self) -> BorrowedFd<'_>;
 
     /// Whether slots may say what is left to be done on their frame.
     fn takes_offload(&self) -> bool {
@@ -40,7 +40,7 @@ pub(crate) trait TxSync: Send + Debug {
     }
 
     /// As [`RxSync::fds`].
-    fn fds(&self) -> Vec<RawFd> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.fd()]
     }
 

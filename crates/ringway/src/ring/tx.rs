@@ -1,6 +1,6 @@
 //! The sending side of a port.
 
-use std::os::fd::RawFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use super::owned::{Owned, RingParts, Span};
 use super::sync::TxSync;
@@ -20,7 +20,7 @@ use crate::memory::{Buf, Region};
 ///     slot.buf()[..14].fill(0xff);
 ///     slot.send(14);
 /// }
-/// drop(burst);
+/// burst.commit();
 /// port.tx[0].sync()?;
 /// assert_eq!(port.counters().tx.frames_out, u64::from(port.tx[0].slots()) - 1);
 /// # Ok::<(), ringway::Error>(())
@@ -60,7 +60,8 @@ impl TxRing {
         self.ring.view.num() - 1 - free
     }
 
-    /// Access to the free slots. What is sent to a burst belongs to the ring when the burst is dropped.
+    /// Access to the free slots. What is sent to a burst belongs to the ring when the burst is
+    /// [committed](TxBurst::commit) or dropped.
     pub fn burst(&mut self) -> TxBurst<'_> {
         let head = self.ring.head();
         TxBurst { view: &self.ring.view, head, tail: self.ring.tail }
@@ -111,13 +112,7 @@ impl TxRing {
         self.backend.arm(&self.ring.view)
     }
 
-    /// A descriptor that becomes readable when a slot is free; ask with [`arm`](Self::arm) before each sleep.
-    #[must_use]
-    pub fn fd(&self) -> RawFd {
-        self.backend.fd()
-    }
-
-    /// Whether [`fd`](Self::fd) is ever unreadable.
+    /// Whether [`as_fd`](AsFd::as_fd) is ever unreadable.
     pub(crate) fn waits(&self) -> bool {
         self.backend.waits()
     }
@@ -139,8 +134,8 @@ impl TxRing {
         self.backend.takes_offload()
     }
 
-    /// All that [`fd`](Self::fd) stands for.
-    pub(crate) fn fds(&self) -> Vec<RawFd> {
+    /// All that [`as_fd`](AsFd::as_fd) stands for.
+    pub(crate) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.backend.fds()
     }
 
@@ -159,6 +154,13 @@ impl TxRing {
     pub(super) fn parts(&mut self) -> (u32, u32, &RingView) {
         let head = self.ring.head();
         (head, self.ring.tail, &self.ring.view)
+    }
+}
+
+impl AsFd for TxRing {
+    /// A descriptor that becomes readable when a slot is free; ask with [`arm`](Self::arm) before each sleep.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.backend.fd()
     }
 }
 
@@ -193,15 +195,31 @@ impl<'a> TxBurst<'a> {
             if self.view.valid(slot) {
                 return Some(slot);
             }
-            self.commit(slot);
+            self.pass(slot);
         }
         None
     }
 
     #[inline]
-    fn commit(&mut self, slot: Slot) {
+    fn pass(&mut self, slot: Slot) {
         self.view.set_slot(self.head, slot);
         self.head = self.view.next(self.head);
+    }
+
+    /// Gives what was sent to the burst to the ring, as dropping it does, so that the ring can be synced; returns the slots
+    /// that are still free.
+    ///
+    /// ```
+    /// let mut port = ringway::Port::open("null:")?;
+    /// let mut burst = port.tx[0].burst();
+    /// assert!(burst.push(&[0xff; 60]));
+    /// burst.commit();
+    /// port.tx[0].sync()?;
+    /// assert_eq!(port.counters().tx.frames_out, 1);
+    /// # Ok::<(), ringway::Error>(())
+    /// ```
+    pub fn commit(self) -> u32 {
+        self.free()
     }
 
     /// Puts a frame into one slot or, when it is longer than a buffer, into several; false when it does not fit.
@@ -259,8 +277,8 @@ impl TxSlot<'_, '_> {
     #[inline]
     pub fn buf(&mut self) -> &mut [u8] {
         let view = self.burst.view;
-        // SAFETY: `slot` was found valid; it lies in `[head, tail)`, which is ours until head passes it, and the
-        // exclusive borrow of the burst makes this the only slice.
+        // SAFETY: `slot` was found valid; it lies in `[head, tail)`, which is ours until head passes it. No other slot of the
+        // program names its buffer (see `RingView`), and the exclusive borrow of the burst makes this the only slice.
         unsafe { view.bytes_mut(self.slot, view.buf_size() as usize) }
     }
 
@@ -272,7 +290,7 @@ impl TxSlot<'_, '_> {
     pub fn send(self, len: usize) {
         assert!(len <= self.burst.view.buf_size() as usize, "frame of {len} bytes in a smaller buffer");
         let slot = Slot { len: len as u16, flags: self.slot.flags, ..self.slot };
-        self.burst.commit(slot);
+        self.burst.pass(slot);
     }
 
     /// Sets netmap's flags of the slot, `NS_` in [`layout`](crate::abi::layout): [`NS_MOREFRAG`] when the frame goes on in the
@@ -291,7 +309,7 @@ impl TxSlot<'_, '_> {
     ///     slot.set_flags(flags);
     ///     slot.send(100);
     /// }
-    /// drop(burst);
+    /// burst.commit();
     /// port.tx[0].sync()?;
     /// assert_eq!(port.counters().tx.frames_out, 1);
     /// # Ok::<(), ringway::Error>(())
@@ -303,7 +321,7 @@ impl TxSlot<'_, '_> {
     /// Trades the slot's buffer for the one that `buf` holds; false, and nothing done, for a token of another
     /// region.
     pub fn exchange(&mut self, buf: &mut Buf) -> bool {
-        if !buf.region().is(self.burst.view.region()) {
+        if !buf.region().ptr_eq(self.burst.view.region()) {
             return false;
         }
         self.slot.buf = buf.replace_index(self.slot.buf);

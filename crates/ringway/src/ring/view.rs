@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::own_words::OwnWords;
 use crate::abi::cursor;
 use crate::abi::layout::{MAX_CHAIN, NS_OFFLOAD, RING_HEADER, SLOT_SIZE, ring as at};
 use crate::abi::slot::Slot;
@@ -14,21 +15,28 @@ use crate::sys::time;
 ///
 /// Ownership: the program owns slots `[head, tail)` and the buffers they name; the backend owns the rest. The
 /// view itself enforces nothing: [`RxRing`](super::RxRing), [`TxRing`](super::TxRing) and the backends do.
+/// One buffer, one slot: no two slots that a program owns, of any rings of a region, and no [`Buf`](crate::Buf) name one buffer.
+/// Where only this process, and programs in the kernel that keep each slot's buffer, write slot words, code exchanges indexes and
+/// never copies one. Where another process writes them, the view has [words of its own](super::own_words), and the backend
+/// claims each buffer ([`Claims`](crate::memory::Claims)). Such a region has no spare buffers, so no `Buf` either.
 /// Thread-safety: all words are atomics, so a wrong user gets wrong packets, never undefined behaviour; slices
 /// are made only for buffers of slots that the maker owns.
 #[derive(Debug, Clone)]
 pub(crate) struct RingView {
     header: NonNull<u8>,
-    slots: NonNull<AtomicU64>,
+    pub(super) slots: NonNull<AtomicU64>,
     bufs: NonNull<u8>,
     num: u32,
     nbufs: u32,
     buf_size: u32,
     number: u32,
     region: Region,
+    /// Set when `slots` are private words.
+    pub(super) own: Option<OwnWords>,
 }
 
-// SAFETY: the pointers are into the mapping that `region` keeps alive; access is by atomics (see above).
+// SAFETY: the pointers are into the mapping that `region` keeps alive, or into words that `own` keeps; access is by atomics
+// (see above).
 unsafe impl Send for RingView {}
 // SAFETY: as above.
 unsafe impl Sync for RingView {}
@@ -46,7 +54,7 @@ impl RingView {
         // SAFETY: a ring object is larger than its header.
         let slots = unsafe { header.add(RING_HEADER) }.cast();
         let (nbufs, buf_size) = (s.layout.bufs, s.layout.buf_size);
-        Self { header, slots, bufs, num, nbufs, buf_size, number, region: region.clone() }
+        Self { header, slots, bufs, num, nbufs, buf_size, number, region: region.clone(), own: None }
     }
 
     /// Writes the header of a fresh ring: rx with no frames, tx with all slots but one free.
@@ -138,7 +146,7 @@ impl RingView {
     #[inline]
     fn word(&self, i: u32) -> &AtomicU64 {
         assert!(i < self.num);
-        // SAFETY: `i < num`, the ring object has room for `num` slots, and slots are 16-byte aligned.
+        // SAFETY: `i < num`, the ring object, or the private words, have room for `num` slots, which are 16-byte aligned.
         unsafe { self.slots.byte_add(i as usize * SLOT_SIZE).as_ref() }
     }
 

@@ -4,7 +4,6 @@ pub(crate) use ringway_bpf::layout::switch::{ctl, info};
 use ringway_bpf::layout::switch::{module_run, vlans};
 
 use crate::count::BLOCK;
-use crate::memory::{Layout, RegionSpec};
 
 /// Largest number of a port, and so most ports of a switch.
 pub(crate) const PORTS_MAX: u32 = 254;
@@ -17,8 +16,6 @@ pub(crate) const BUF_SIZE: u32 = 2112;
 /// Bytes that the kernel keeps for a program that takes what users send, as a control group counts them on Linux 6.18: one for the
 /// switch, or with a user's module one for each port.
 pub(crate) const SEND_PROGRAM: usize = 300 << 10;
-/// The same for the program by which a user looks at the state of its port.
-const LOOK_PROGRAM: usize = 44 << 10;
 /// `info.magic`.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"rwvale05");
 
@@ -54,9 +51,9 @@ pub(crate) mod port {
     /// It is the host's side of one.
     pub(crate) const HOST: u32 = 0x200;
     /// Its region, doorbells and programs are being replaced, for those who may open it from now on.
-    pub(crate) const RENEWED: u32 = 0x1000;
+    pub(crate) const REISSUING: u32 = 0x1000;
     /// It does not exist any more, but its counts may not be kept yet; the second if it was an interface.
-    pub(crate) const GOING: u32 = 0x8000;
+    pub(crate) const REMOVING: u32 = 0x8000;
     pub(crate) const WAS_NIC: u32 = 0x4000;
 
     // Features.
@@ -70,13 +67,13 @@ pub(crate) mod port {
 
 /// Entry 0 of the ports, which is no port: what ports that went away had counted, in the place of what else is behind flags and
 /// features.
-pub(crate) mod past {
+pub(crate) mod retired {
     /// Words of 64 bits, as in [`SwitchTotals`](crate::switch::SwitchTotals), in one of two places.
     pub(crate) const SUMS: [usize; 2] = [8, 64];
     pub(crate) const WORDS: usize = 7;
     /// 64 bits: which of the two is valid; from bit 8 on the number of the port that was added last, if it may still be
-    /// [`GOING`](super::port::GOING); from bit 32 on a number that changes each time.
-    pub(crate) const KEPT: usize = 120;
+    /// [`REMOVING`](super::port::REMOVING); from bit 32 on a number that changes each time.
+    pub(crate) const VALID: usize = 120;
 }
 /// Bytes of the set of VLANs that a port belongs to.
 pub(crate) const VLANS_SIZE: usize = vlans::SIZE;
@@ -116,53 +113,8 @@ pub(crate) mod nic {
     pub(crate) use ringway_bpf::layout::nic::nic_cpu::*;
 }
 
-/// The shape that all ports of a switch have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) slots: u32,
-    pub(crate) rings: u32,
-    pub(crate) buf_size: u32,
-}
-
-impl Shape {
-    pub(crate) fn region_spec(self) -> RegionSpec {
-        let rings = 2 * self.rings;
-        RegionSpec {
-            interfaces: 1,
-            rings,
-            slots: self.slots,
-            buffers: crate::abi::layout::FIRST_BUF + rings * self.slots,
-            buf_size: self.buf_size,
-        }
-    }
-
-    /// Bytes of a port's region. The bounds of [`SwitchSpec`](super::SwitchSpec) are inside those of regions.
-    pub(crate) fn region(self) -> Layout {
-        self.region_spec().layout().expect("shapes are checked when the switch is made")
-    }
-
-    pub(crate) fn tx_state(ring: u32) -> usize {
-        state::HEADER + ring as usize * state::TX_SIZE
-    }
-
-    pub(crate) fn rx_state(self, ring: u32) -> usize {
-        let size = state::RX_DONE + 8 * self.slots as usize;
-        Self::tx_state(self.rings) + ring as usize * size
-    }
-
-    /// Bytes of a port's state.
-    pub(crate) fn state(self) -> usize {
-        self.rx_state(self.rings)
-    }
-
-    /// Bytes of memory that one port takes: region, state, a doorbell of three pages for each rx ring, and its own program.
-    pub(crate) fn port_bytes(self) -> usize {
-        let page_up = |n: usize| n.next_multiple_of(4096);
-        page_up(self.region().total) + page_up(self.state()) + self.rings as usize * 3 * 4096 + LOOK_PROGRAM
-    }
-}
-
-const _: () = assert!(past::SUMS[0] + 8 * past::WORDS <= past::SUMS[1]);
-const _: () = assert!(past::SUMS[1] + 8 * past::WORDS <= past::KEPT && past::KEPT + 8 <= port::SIZE);
+const _: () = assert!(retired::SUMS[0] + 8 * retired::WORDS <= retired::SUMS[1]);
+const _: () =
+    assert!(retired::SUMS[1] + 8 * retired::WORDS <= retired::VALID && retired::VALID + 8 <= port::SIZE);
 const _: () = assert!(state::TX_COUNTERS + BLOCK == state::TX_COPIES);
 const _: () = assert!(state::RX_COUNTERS + BLOCK == state::RX_DONE);

@@ -13,53 +13,32 @@
 //! there was none of that name is *ephemeral*: it goes away with its last user. When that user was killed, whoever next lists
 //! or changes the switch with the right to do so removes it; until then it is a port that nobody reads.
 
-mod access;
-mod conf;
-mod fdb;
-mod find;
-mod folder;
-mod gone;
-mod handle;
+mod admin;
+mod client;
 #[cfg(test)]
 mod header_tests;
 pub(crate) mod layout;
-mod load;
 #[cfg(test)]
 mod model;
-mod module;
-mod name;
 mod nic;
 pub(crate) mod objects;
-mod parts;
 pub(crate) mod pins;
-mod place;
-mod port;
-mod reload;
-mod renew;
 mod secrets;
-mod spec;
-mod stats;
+mod shape;
 #[cfg(test)]
 mod tests;
-pub(crate) mod trial;
-mod trust;
-mod view;
-mod vlan;
 
-pub use access::PortAccess;
-pub use conf::{Mirror, PortConf, StormLimits};
-pub use fdb::FdbEntry;
-pub(crate) use find::{find, read_shape};
-pub use folder::{Folder, FolderLock};
-pub use handle::{Switch, switches};
-pub use module::Module;
-pub use name::{check_name, check_router_name};
+pub use admin::access::PortAccess;
+pub use admin::conf::{Mirror, PortConf, StormLimits};
+pub use admin::fdb::FdbEntry;
+pub use admin::module::Module;
+pub use admin::port::SwitchPort;
+pub use admin::spec::SwitchSpec;
+pub use admin::stats::{SwitchPortStats, SwitchSum, SwitchTotals};
+pub use admin::switch::{Switch, switches};
+pub(crate) use admin::trial;
+pub use admin::vlan::{VlanMode, VlanSet};
+pub(crate) use client::{Look, View, add_port_counters, claim, find, port_gone, read_shape};
 pub use nic::{NicOptions, NicPath};
-pub use pins::{check_root, check_visible, clear, is_router, root, routers, set_root};
-pub use port::SwitchPort;
-pub(crate) use port::take;
 pub(crate) use secrets::Ticket;
-pub use spec::SwitchSpec;
-pub use stats::{SwitchPortStats, SwitchSum, SwitchTotals};
-pub(crate) use view::{Look, View, add_port_counters, gone as port_gone};
-pub use vlan::{VlanMode, VlanSet};
+pub(crate) use shape::Shape;

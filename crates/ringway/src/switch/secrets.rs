@@ -40,7 +40,7 @@ impl Secrets {
 
     /// Keeps them in the table, which is root's.
     pub(super) fn store(&self, table: &Mmap) {
-        for (at, word) in self.places() {
+        for (at, word) in self.words() {
             table.u64(fdb::SECRETS + at).store(word, Relaxed);
         }
     }
@@ -52,7 +52,7 @@ impl Secrets {
     }
 
     /// Each with its offset in `struct secrets`.
-    pub(super) fn places(&self) -> [(usize, u64); 4] {
+    pub(super) fn words(&self) -> [(usize, u64); 4] {
         [(at::KEY, self.key), (at::FACTOR, self.factor), (at::EDGE, self.edge), (at::NOTE, self.note)]
     }
 

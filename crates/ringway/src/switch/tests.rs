@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::handle::Switch;
+use super::Switch;
 use super::{PortConf, SwitchSpec, VlanMode};
 use crate::abi::layout::NS_MOREFRAG;
 use crate::abi::slot::Slot;

@@ -79,8 +79,7 @@ fn pass(rx: &mut [RxRing], tx: &mut [TxRing]) -> u32 {
     for (i, rx) in rx.iter_mut().enumerate() {
         let tx = &mut tx[i % n];
         rx.sync().unwrap();
-        let pairing = Pairing::of(rx, tx);
-        moved += forward(rx, tx, 1024, pairing);
+        moved += forward(rx, tx, 1024);
         if tx.pending() > 0 {
             tx.sync().unwrap();
         }

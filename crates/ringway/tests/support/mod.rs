@@ -113,8 +113,7 @@ pub(crate) fn open_with(lab: &Lab, options: &OpenOptions, name: &str) -> Port {
 
 /// Ports in one region.
 pub(crate) fn open_all<const N: usize>(lab: &Lab, names: [&str; N]) -> [Port; N] {
-    let ports = when_free(|| lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(&names))).unwrap());
-    ports.try_into().unwrap()
+    when_free(|| lab.run(|| Ok::<_, AnyError>(OpenOptions::new().open_all(names))).unwrap())
 }
 
 /// What a program printed, run in the namespace.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ringway::ErrorKind;
-use ringway::switch::{PortAccess, Switch, SwitchSpec, check_root, switches};
+use ringway::pinned::check_root;
+use ringway::switch::{PortAccess, Switch, SwitchSpec, switches};
 
 use crate::client::{NOBODY, words};
 use crate::support::child_command;
@@ -56,7 +57,7 @@ fn refuses_its_directory() {
         Switch::create("vale7", &SwitchSpec::default()).unwrap_err(),
         Switch::open("vale0").unwrap_err(),
         ringway::Port::open("vale0:p1").unwrap_err(),
-        ringway::switch::clear("vale0").unwrap_err(),
+        ringway::pinned::clear("vale0").unwrap_err(),
     ];
     for e in all {
         assert_eq!(e.kind(), ErrorKind::Unfit, "{e}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use ringway::{Error, ErrorKind, Port, Result, monotonic_ns};
+use ringway::{Error, ErrorKind, Port, Result, time::monotonic_ns};
 use ringway_fib::{Fib4, Fib6, NextHop, Prefix4, Prefix6, generate};
 use ringway_fwd::control::event::{Link, Mode, Neighbour, Path, Route};
 use ringway_fwd::control::{

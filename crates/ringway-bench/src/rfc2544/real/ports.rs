@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, monotonic_ns};
+use ringway::{CounterWatch, Counters, DropReason, Result, RxRing, TxRing, time::monotonic_ns};
 
 use super::super::format::FCS;
 use super::super::frame::{Kind, age_ps, classify};
@@ -73,7 +73,7 @@ impl TxPort for RealTx {
             }
             sent += 1;
         }
-        drop(burst);
+        burst.commit();
         self.ring.sync()?;
         // So many are likely to follow, and their buffers are in the caches of who reads.
         self.ring.fetch(train.count as u32);

@@ -123,7 +123,7 @@ impl TxPort for Tx {
             }
             sent += 1;
         }
-        drop(burst);
+        burst.commit();
         self.ring.sync()?;
         Ok(sent)
     }

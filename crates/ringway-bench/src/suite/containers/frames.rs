@@ -7,7 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use ringway::{Port, monotonic_ns};
+use ringway::{Port, time::monotonic_ns};
 
 use super::join::Scene;
 use super::place::INSIDE;
@@ -57,7 +57,7 @@ fn prepare(port: &mut Port, template: &mut Template) -> Result<(), Fault> {
             let len = template.write(slot.buf(), 0, 0);
             slot.send(len);
         }
-        drop(slots);
+        slots.commit();
         tx.sync()?;
     }
     Ok(())

@@ -59,10 +59,7 @@ pub fn bridging<T>(
     meanwhile: impl FnOnce() -> Result<T, Fault>,
 ) -> Result<([PortCounters; 2], T), Fault> {
     let work = |control: &Control<'_>| {
-        let mut ports = OpenOptions::new().open_all(&[&kind.port("a1"), &kind.port("b0")])?;
-        let (Some(b), Some(a)) = (ports.pop(), ports.pop()) else {
-            return Err(Fault::Failed("two ports were asked for".into()));
-        };
+        let [a, b] = OpenOptions::new().open_all([&kind.port("a1"), &kind.port("b0")])?;
         let mut bridge = Bridge::new(a, b).with_burst(BURST);
         control.ready();
         bridge.run(control.signals())?;

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
-use ringway::{Port, Waiter, monotonic_ns};
+use ringway::{Port, Waiter, time::monotonic_ns};
 
 use super::kind::{Kind, with_all};
 use super::{Bed, SENDER, receiver};

@@ -40,9 +40,7 @@ fn ringway(bed: Bed<'_>, kind: Kind) -> Result<Sample, Fault> {
     measure(bed, kind.sink(256), |links, load| {
         let work = |control: &Control<'_>| {
             let names = [kind.port("a1"), kind.port("b0")];
-            let ports = ringway::OpenOptions::new().open_all(&[&names[0], &names[1]])?;
-            let [a, b] = <[ringway::Port; 2]>::try_from(ports)
-                .map_err(|_| Fault::Failed("two ports were asked for".into()))?;
+            let [a, b] = ringway::OpenOptions::new().open_all([&names[0], &names[1]])?;
             let mut bridge = Bridge::new(a, b).with_burst(256);
             control.ready();
             Ok(bridge.run(control.signals())?)

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use ringway::{PipeEnd, Port, RxRing, TxRing, Waiter, open_pipe_fds, pipe_fds};
+use ringway::{
+    PipeEnd, Port, RxRing, TxRing, Waiter,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use super::{Bed, SENDER, receiver};
 use crate::suite::duo::{Control, alone, beside};

@@ -5,7 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use ringway::switch::SwitchSpec;
-use ringway::{PipeEnd, Port, open_pipe_fds, pipe_fds};
+use ringway::{
+    PipeEnd, Port,
+    pipe::{open_pipe_fds, pipe_fds},
+};
 
 use super::exchange::{in_turn, need_two_cpus};
 use super::frames::{Frames, To};

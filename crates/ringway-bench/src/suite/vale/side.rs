@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ringway::{Port, Waiter, monotonic_ns};
+use ringway::{Port, Waiter, time::monotonic_ns};
 
 use super::BURST;
 use super::frames::{Frames, To};

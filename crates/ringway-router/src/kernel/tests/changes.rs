@@ -56,7 +56,7 @@ fn a_program_never_sees_a_change_half_made() {
         control.heartbeat(true).unwrap();
         let trial = Trial::new(&control, Path::Xdp, lan, false, &[lan, wan]);
         trial.set(&Interface { mac: MAC, forwards4: true, forwards6: true, ..Interface::default() });
-        let (stop, beaten) = (AtomicBool::new(false), AtomicU64::new(ringway::monotonic_ns()));
+        let (stop, beaten) = (AtomicBool::new(false), AtomicU64::new(ringway::time::monotonic_ns()));
         control.heartbeat(true).unwrap();
         thread::scope(|scope| {
             let looking = scope.spawn(|| {
@@ -66,7 +66,8 @@ fn a_program_never_sees_a_change_half_made() {
                 while !stop.load(Relaxed) || looks < 1000 {
                     // Tables run out of trust while the other thread stands still.
                     let beat = beaten.load(Relaxed);
-                    let stale = |verdict| verdict == 2 && ringway::monotonic_ns() - beat > 2_500_000_000;
+                    let stale =
+                        |verdict| verdict == 2 && ringway::time::monotonic_ns() - beat > 2_500_000_000;
                     let (verdict, left) = trial.run_only(&kept);
                     assert!(
                         stale(verdict) || verdict == 4 && left[..12] == [&[6; 6][..], &[7; 6]].concat(),
@@ -118,7 +119,7 @@ fn a_program_never_sees_a_change_half_made() {
                 );
                 if round % 50 == 0 {
                     control.settle().unwrap();
-                    let now = ringway::monotonic_ns();
+                    let now = ringway::time::monotonic_ns();
                     control.heartbeat(true).unwrap();
                     beaten.store(now, Relaxed); // behind it: never newer than the beat
                 }

@@ -55,7 +55,7 @@ impl Made {
     fn new(spec: &Spec) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let root = PathBuf::from(format!("/sys/fs/bpf/rw-router-unit-{}", std::process::id()));
-        let _ = ringway::switch::set_root(root); // the same for all tests of the process
+        let _ = ringway::pinned::set_root(root); // the same for all tests of the process
         *LIVE.lock().unwrap() += 1;
         let name = format!("vale{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         Self(Some(Router::create(&name, spec).unwrap()))
@@ -72,7 +72,7 @@ impl Drop for Made {
         let mut live = LIVE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *live -= 1;
         if *live == 0 {
-            let _ = std::fs::remove_dir_all(ringway::switch::root()); // all but the lock is gone
+            let _ = std::fs::remove_dir_all(ringway::pinned::root()); // all but the lock is gone
         }
     }
 }

@@ -126,7 +126,7 @@ impl Loaded {
     /// kind, so all go in one, which the caller runs beside the other calls that wait.
     pub(crate) fn hang_bells(&self, port: &str) -> Result<()> {
         let keys: Vec<u8> = (0..self.bells.len() as u32).flat_map(u32::to_ne_bytes).collect();
-        let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_raw_fd().to_ne_bytes()).collect();
+        let fds: Vec<u8> = self.bells.iter().flat_map(|b| b.as_fd().as_raw_fd().to_ne_bytes()).collect();
         self.outer
             .update_batch(&keys, &fds, self.bells.len() as u32, MapFlags::ANY, MapFlags::ANY)
             .map_err(|e| refused(port, "making a doorbell", &e))

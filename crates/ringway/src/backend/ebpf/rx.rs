@@ -4,7 +4,7 @@
 //! sender looks after each frame, that traffic slows the sender down to a third. So a sync that would find a few
 //! frames in a dense stream waits a little first, [`PAUSE_MAX_NS`] at most, and finds a burst.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Release;
 
@@ -94,7 +94,7 @@ impl RxSync for EbpfRx {
         Ok(now != self.tail)
     }
 
-    fn fd(&self) -> RawFd {
-        self.bell.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
     }
 }

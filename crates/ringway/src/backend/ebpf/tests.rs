@@ -1,6 +1,6 @@
 //! Each program is loaded by the verifier and run by BPF_PROG_RUN on crafted frames and crafted rings.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -232,7 +232,7 @@ fn a_slot_without_a_buffer_is_passed_on_empty() {
 fn a_wish_rings_the_bell_once() {
     let Some(b) = Bench::new(false) else { return };
     let (bell, poll) = (&b.loaded.bells[0], Epoll::new().unwrap());
-    poll.add(bell.as_raw_fd()).unwrap();
+    poll.add(bell.as_fd()).unwrap();
     b.run("nic_rx", &frame(60));
     assert!(!poll.wait(0).unwrap());
     b.ctl(2, ctl::WISH, 1);

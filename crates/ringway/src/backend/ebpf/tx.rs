@@ -4,7 +4,7 @@
 //! Below [`SMALL`] frames AF_XDP is faster. Frames sent one way could overtake frames sent the other way just before, so
 //! the ways do not alternate: [`EbpfTx::goes_small`] and [`PAUSE`] keep them apart.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
@@ -212,7 +212,7 @@ impl TxSync for EbpfTx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }

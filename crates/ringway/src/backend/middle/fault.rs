@@ -1,6 +1,6 @@
 //! `fault:`: a port that loses, doubles, reorders, changes and delays frames.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -75,18 +75,17 @@ struct Sleep {
     poll: Epoll,
     timer: Timer,
     armed: bool,
-    inner: Vec<RawFd>,
 }
 
 impl Sleep {
-    fn new(name: &PortName, inner: Vec<RawFd>) -> Result<Self> {
+    fn new(name: &PortName, inner: &[BorrowedFd<'_>]) -> Result<Self> {
         let port = name.to_string();
         let poll = Epoll::new().map_err(|e| Error::io(&port, "epoll_create failed", e))?;
         let timer = Timer::new().map_err(|e| Error::io(&port, "timerfd failed", e))?;
-        for &fd in inner.iter().chain([&timer.as_raw_fd()]) {
+        for &fd in inner.iter().chain([&timer.as_fd()]) {
             poll.add(fd).map_err(|e| Error::io(&port, "epoll_ctl failed", e))?;
         }
-        Ok(Self { port, poll, timer, armed: false, inner })
+        Ok(Self { port, poll, timer, armed: false })
     }
 
     /// Wakes after `ns`, besides when the ring inside does.
@@ -99,8 +98,10 @@ impl Sleep {
         if std::mem::take(&mut self.armed) { self.arm(None) } else { Ok(()) }
     }
 
-    fn fds(&self) -> Vec<RawFd> {
-        self.inner.iter().copied().chain([self.timer.as_raw_fd()]).collect()
+    /// What the side sleeps on, for an epoll, with those of the ring inside.
+    fn fds<'a>(&'a self, mut inner: Vec<BorrowedFd<'a>>) -> Vec<BorrowedFd<'a>> {
+        inner.push(self.timer.as_fd());
+        inner
     }
 }
 
@@ -119,7 +120,7 @@ struct FaultRx {
 
 impl FaultRx {
     fn new(name: &PortName, inner: RxRing, lane: Lane, inside: Arc<dyn Control>) -> Result<Self> {
-        let sleep = Sleep::new(name, inner.fds())?;
+        let sleep = Sleep::new(name, &inner.fds())?;
         let ended = Arc::new(AtomicBool::new(false));
         Ok(Self { inner, lane, tail: 0, sleep, inside, failure: None, ended })
     }
@@ -174,12 +175,12 @@ impl RxSync for FaultRx {
         self.inner.arm()
     }
 
-    fn fd(&self) -> RawFd {
-        self.sleep.poll.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.sleep.poll.as_fd()
     }
 
-    fn fds(&self) -> Vec<RawFd> {
-        self.sleep.fds()
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.sleep.fds(self.inner.fds())
     }
 }
 
@@ -196,9 +197,14 @@ struct FaultTx {
     sleep: Sleep,
 }
 
+/// What the senders of a ring sleep on, if they ever do.
+fn awaited(inner: &TxRing) -> Vec<BorrowedFd<'_>> {
+    if inner.waits() { inner.fds() } else { Vec::new() }
+}
+
 impl FaultTx {
     fn new(name: &PortName, inner: TxRing, lane: Lane, view: &RingView) -> Result<Self> {
-        let sleep = Sleep::new(name, if inner.waits() { inner.fds() } else { Vec::new() })?;
+        let sleep = Sleep::new(name, &awaited(&inner))?;
         Ok(Self { inner, lane, passed: Progress::new(0), head: 0, tail: view.num() - 1, sleep })
     }
 
@@ -254,12 +260,12 @@ impl TxSync for FaultTx {
         Ok(false)
     }
 
-    fn fd(&self) -> RawFd {
-        self.sleep.poll.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.sleep.poll.as_fd()
     }
 
-    fn fds(&self) -> Vec<RawFd> {
-        self.sleep.fds()
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.sleep.fds(awaited(&self.inner))
     }
 
     fn waits(&self) -> bool {

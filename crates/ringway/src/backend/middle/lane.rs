@@ -205,7 +205,7 @@ fn pass(src: &Span<'_>, at: u32, s: Slot, dst: &mut Span<'_>, stats: &RingStats)
     if !dst.view.valid(d) || u32::from(s.len) > dst.view.buf_size() {
         return false;
     }
-    if src.view.region().is(dst.view.region()) {
+    if src.view.region().ptr_eq(dst.view.region()) {
         src.view.set_slot(at, Slot { buf: d.buf, len: 0, flags: NS_BUF_CHANGED });
         dst.view.set_slot(dst.at, Slot { buf: s.buf, len: s.len, flags: NS_BUF_CHANGED });
     } else {

@@ -1,6 +1,6 @@
 //! Ports that wrap another port and are ports themselves.
 //!
-//! `tap:` and `trace:` only look: they stand between a ring and its backend ([`watch()`]), in the same slots and the same
+//! `tap:` and `trace:` only look: they stand between a ring and its backend (`watch`), in the same slots and the same
 //! memory, so nothing is copied or moved for them. `fault:` changes what passes, so it has rings of its own, in the
 //! region of the port inside where that is possible: frames that no fault befalls change rings by an exchange of
 //! buffers.

@@ -1,6 +1,6 @@
 //! Ports in ports.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,11 +80,11 @@ fn a_tap_writes_what_passes_both_ways() {
 fn a_tap_moves_no_frame_and_takes_no_memory() {
     let file = path("swap");
     let names = [format!("tap:file={},port=null:", file.display()), "loop:".to_owned()];
-    let ports = OpenOptions::new().open_all(&[&names[0], &names[1]]).unwrap();
+    let ports = OpenOptions::new().open_all([&names[0], &names[1]]).unwrap();
     assert_eq!(Pairing::of(&ports[0].rx[0], &ports[1].tx[0]), Pairing::Swap);
     assert_eq!(
         ports[0].info().memory,
-        OpenOptions::new().open_all(&["null:", "loop:"]).unwrap()[0].info().memory
+        OpenOptions::new().open_all(["null:", "loop:"]).unwrap()[0].info().memory
     );
 }
 
@@ -171,16 +171,16 @@ fn faults_on_both_ways_of_a_port_and_counters_that_add_up() {
 fn a_faultless_fault_copies_nothing() {
     let mut port = Port::open("fault:port=fault:port=null:").unwrap();
     assert_eq!(port.rx[0].sync().unwrap(), port.rx[0].slots() - 1);
-    let ports = OpenOptions::new().open_all(&["fault:dup=1%,port=null:", "fault:port=loop:"]).unwrap();
-    assert!(ports[0].region().is(ports[1].region()));
-    let three = OpenOptions::new().open_all(&["null:", "null:", "loop:", "loop:"]).unwrap();
+    let ports = OpenOptions::new().open_all(["fault:dup=1%,port=null:", "fault:port=loop:"]).unwrap();
+    assert!(ports[0].region().ptr_eq(ports[1].region()));
+    let three = OpenOptions::new().open_all(["null:", "null:", "loop:", "loop:"]).unwrap();
     assert_eq!(three[0].info().memory, ports[0].info().memory, "a second pair of rings for each");
     let mut port = Port::open("fault:port=trace:file=/dev/null,port=fault:port=loop:").unwrap();
     let mut burst = port.tx[0].burst();
     let mut slot = burst.next_slot().unwrap();
     let written = slot.buf().as_ptr();
     slot.send(60);
-    drop(burst);
+    burst.commit();
     port.tx[0].sync().unwrap();
     port.rx[0].sync().unwrap();
     assert_eq!(port.rx[0].burst(1).next().unwrap().bytes().as_ptr(), written);
@@ -195,13 +195,13 @@ fn a_delay_wakes_a_sleeping_reader() {
     assert!(!waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(1)).unwrap());
     port.tx[0].push(&[5; 60]);
     port.tx[0].sync().unwrap();
-    let start = crate::monotonic_ns();
+    let start = crate::time::monotonic_ns();
     let mut naps = 0;
     while !waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(10)).unwrap() {
         naps += 1;
         assert!(naps < 5, "the timer does not wake");
     }
-    assert!(crate::monotonic_ns() - start >= 29_000_000);
+    assert!(crate::time::monotonic_ns() - start >= 29_000_000);
     assert_eq!(receive(&mut port), [[5; 60]]);
     assert_eq!(frames_of(&file).len(), 2);
 }
@@ -215,7 +215,7 @@ fn a_delay_on_the_way_out_keeps_a_slot_pending() {
     port.tx[0].sync().unwrap();
     assert_eq!((port.tx[0].pending(), receive(&mut port).len()), (1, 0));
     let poll = crate::sys::fd::Epoll::new().unwrap();
-    poll.add(port.fd()).unwrap();
+    poll.add(port.as_fd()).unwrap();
     let mut got = Vec::new();
     while got.len() < 5 {
         if !port.tx[0].arm_pending().unwrap() {
@@ -225,7 +225,7 @@ fn a_delay_on_the_way_out_keeps_a_slot_pending() {
         got.extend(receive(&mut port));
     }
     assert_eq!((port.tx[0].pending(), got[4][0]), (0, 4));
-    assert!(port.fd() != poll.as_raw_fd());
+    assert!(port.as_fd().as_raw_fd() != poll.as_fd().as_raw_fd());
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn ports_within_ports_in_any_order() {
         let mut port = OpenOptions::new().slots(64).extra_bufs(2).open(&name).unwrap();
         assert!(port.region().take_buf().is_some(), "{name}");
         let poll = crate::sys::fd::Epoll::new().unwrap();
-        poll.add(port.fd()).unwrap();
+        poll.add(port.as_fd()).unwrap();
         assert!(port.tx[0].push(&[7; 5000]));
         let mut got = Vec::new();
         while got.is_empty() || port.tx[0].pending() > 0 {

@@ -1,7 +1,7 @@
 //! Looking at each frame that passes a ring, in place.
 
 use std::fmt::Debug;
-use std::os::fd::RawFd;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Progress;
@@ -126,11 +126,11 @@ impl RxSync for WatchRx {
         self.inner.arm(ring)
     }
 
-    fn fd(&self) -> RawFd {
+    fn fd(&self) -> BorrowedFd<'_> {
         self.inner.fd()
     }
 
-    fn fds(&self) -> Vec<RawFd> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.inner.fds()
     }
 }
@@ -159,11 +159,11 @@ impl TxSync for WatchTx {
         self.inner.arm(ring)
     }
 
-    fn fd(&self) -> RawFd {
+    fn fd(&self) -> BorrowedFd<'_> {
         self.inner.fd()
     }
 
-    fn fds(&self) -> Vec<RawFd> {
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.inner.fds()
     }
 

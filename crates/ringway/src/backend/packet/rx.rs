@@ -1,7 +1,7 @@
 //! Receiving: a sync copies what the kernel put into its ring into slots, as far as there is room, and gives the kernel
 //! its frames back.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Weak};
 
 use super::core::{Core, Lost, MAX_FRAME};
@@ -271,7 +271,7 @@ impl Receiver {
 
 impl RxSync for Receiver {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        self.watch.disarm(self.socket.fd().as_raw_fd());
+        self.watch.disarm(self.socket.fd().as_fd());
         let before = self.slots.tail;
         self.slots.end = ring.prev(head);
         let losing = self.collect(ring);
@@ -299,13 +299,13 @@ impl RxSync for Receiver {
         }
         self.core.look()?;
         self.lost.tell(&self.stats);
-        let fd = self.socket.fd().as_raw_fd();
+        let fd = self.socket.fd().as_fd();
         self.watch.arm(fd).map_err(|e| Error::io(&self.core.name, "epoll_ctl failed", e))?;
         Ok(self.large.is_some() || self.socket.ready())
     }
 
-    fn fd(&self) -> RawFd {
-        self.watch.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
     }
 }
 

@@ -4,7 +4,7 @@
 //! kernel stands before the frame that it could not send; the frames behind are taken back and put up again without it.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use super::core::{Core, HEADER, MAX_FRAME, TAG};
@@ -278,8 +278,8 @@ impl TxSync for Transmitter {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 
     fn takes_offload(&self) -> bool {

@@ -1,6 +1,6 @@
 //! What the queues of an `xdp:` port share.
 
-use std::os::fd::{OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -57,9 +57,9 @@ impl Core {
     }
 
     /// Leads the frames of a queue to a socket.
-    pub(super) fn serve(&self, queue: u32, socket: RawFd) -> Result<()> {
+    pub(super) fn serve(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<()> {
         self.sockets
-            .update(&queue.to_ne_bytes(), &socket.to_ne_bytes(), MapFlags::ANY)
+            .update(&queue.to_ne_bytes(), &socket.as_raw_fd().to_ne_bytes(), MapFlags::ANY)
             .map_err(|e| libbpf::refused(&self.name, "giving the socket to the XDP program", &e))
     }
 

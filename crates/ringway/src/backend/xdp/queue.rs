@@ -3,7 +3,7 @@
 //! Each half has a lock of its own, which only its own ring's syncs take, so nobody waits; only when the socket is made
 //! anew are both taken, the receiving half first.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,13 +61,13 @@ impl Queue {
     }
 
     /// Makes the queue's descriptor readable when the socket is, until [`look_away`](Self::look_away).
-    pub(super) fn watch(&self, socket: RawFd) -> Result<()> {
+    pub(super) fn watch(&self, socket: BorrowedFd<'_>) -> Result<()> {
         self.watch.arm(socket).map_err(|e| Error::io(&self.core.name, "epoll_ctl failed", e))
     }
 
     /// Makes it unreadable.
     #[inline]
-    pub(super) fn look_away(&self, socket: RawFd) {
+    pub(super) fn look_away(&self, socket: BorrowedFd<'_>) {
         self.watch.disarm(socket);
     }
 
@@ -121,21 +121,21 @@ impl Queue {
                 made => break made.map_err(|e| core.refused(self.want.queue, e))?,
             }
         };
-        let raw = socket.fd.as_raw_fd();
+        let fd = socket.fd.clone();
         if self.watch.is_armed() {
-            self.watch(raw)?;
+            self.watch(fd.as_fd())?;
         }
-        self.tx().connect(Sender { fd: socket.fd.clone(), rings: socket.tx, umem: self.umem });
+        self.tx().connect(Sender { fd: socket.fd, rings: socket.tx, umem: self.umem });
         if let Some(rings) = socket.rx {
-            self.rx().connect(socket.fd.clone(), rings);
-            core.serve(self.want.queue, raw)?;
+            self.rx().connect(fd.clone(), rings);
+            core.serve(self.want.queue, fd.as_fd())?;
         }
         Ok(())
     }
 }
 
-impl AsRawFd for Queue {
-    fn as_raw_fd(&self) -> RawFd {
-        self.watch.as_raw_fd()
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
     }
 }

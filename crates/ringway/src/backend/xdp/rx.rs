@@ -1,6 +1,6 @@
 //! Receiving: the buffers of free slots are lent to the kernel, frames come back in them.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::queue::Queue;
@@ -35,7 +35,7 @@ impl RxSync for XdpRx {
         queue.check()?;
         let mut half = queue.rx();
         if let Some((fd, _)) = &half.socket {
-            queue.look_away(fd.as_raw_fd());
+            queue.look_away(fd.as_fd());
         }
         half.lend(ring, head);
         let first = half.tail;
@@ -61,12 +61,12 @@ impl RxSync for XdpRx {
         if rings.fill.needs_wakeup() {
             fd.wake_receiver();
         }
-        queue.watch(fd.as_raw_fd())?;
+        queue.watch(fd.as_fd())?;
         Ok(rings.rx.has_more())
     }
 
-    fn fd(&self) -> RawFd {
-        self.queue.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Sending: the buffers of filled slots are lent to the kernel until it says that it is done with them.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use super::core::Core;
@@ -62,8 +62,8 @@ impl TxSync for XdpTx {
         Ok(true)
     }
 
-    fn fd(&self) -> RawFd {
-        self.ready.as_raw_fd()
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
     }
 }
 

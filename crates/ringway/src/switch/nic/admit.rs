@@ -1,13 +1,13 @@
 //! Whether an interface may become a port of a switch.
 
-use super::Nic;
+use super::interface::Nic;
 use crate::count::freed_by;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::{owner, tc};
-use crate::switch::handle::{Switch, switches};
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::{Switch, switches};
 use crate::switch::layout::{nic as at, port};
 use crate::switch::nic::{NicOptions, NicPath};
-use crate::switch::port::SwitchPort;
 use crate::sys::{bpf, clsact, net, veth, xdp_query};
 
 /// XDP programs of ports, switches and routers, which leave nothing for a program at tc.

@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::edge;
 use super::shared::Shared;
 use crate::count::{DropReason, RingStats};
-use crate::switch::handle::Switch;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::stats::SwitchPortStats;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{PORTS, nic as at, port, state};
 use crate::switch::nic::NicPath;
 use crate::switch::pins;
-use crate::switch::port::SwitchPort;
-use crate::switch::stats::SwitchPortStats;
 use crate::sys::{net, veth};
 
 impl Switch {

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::nic::tc::Stand;
-use crate::switch::handle::Switch;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::port;
 use crate::switch::nic::NicPath;
 use crate::switch::pins;
-use crate::switch::port::SwitchPort;
 use crate::sys::net::{self, Interface};
 use crate::sys::{hold, veth};
 

@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType};
 
 use crate::error::{Error, Result};
-use crate::switch::handle::Switch;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{PORTS, info, nic as at, port};
 use crate::switch::objects;
-use crate::switch::port::SwitchPort;
 use crate::sys::libbpf::refused;
 use crate::sys::{bpf, bpffs, net};
 
@@ -68,20 +68,25 @@ impl Edges {
     }
 
     /// Tells the programs the interface of a port, which is the `place`th NIC and one of the present network namespace.
-    pub(super) fn point(
+    pub(super) fn set_entries(
         &self,
         (number, place): (u32, u32),
         index: u32,
         program: BorrowedFd<'_>,
         on: &str,
     ) -> Result<()> {
-        self.put((number, place), index, program)
+        self.write_entries((number, place), index, program)
             .map_err(|e| refused(on, "naming the interface to the programs", &e))
     }
 
-    fn put(&self, (number, place): (u32, u32), index: u32, program: BorrowedFd<'_>) -> libbpf_rs::Result<()> {
-        put(&self.devs, number, index, program)?;
-        self.places(place).try_for_each(|(map, key)| put(map, key, index, program))
+    fn write_entries(
+        &self,
+        (number, place): (u32, u32),
+        index: u32,
+        program: BorrowedFd<'_>,
+    ) -> libbpf_rs::Result<()> {
+        write_entry(&self.devs, number, index, program)?;
+        self.places(place).try_for_each(|(map, key)| write_entry(map, key, index, program))
     }
 
     /// Index of the interface of port `number`, and the program that its entries name; `None` when the interface was deleted.
@@ -91,7 +96,7 @@ impl Edges {
         Some((word(0)?, bpf::program_by_id(word(4)?).ok()?))
     }
 
-    pub(super) fn forget(&self, number: u32, place: u32) {
+    pub(super) fn clear_entries(&self, number: u32, place: u32) {
         let _ = self.devs.delete(&number.to_ne_bytes());
         self.places(place).for_each(|(map, key)| _ = map.delete(&key.to_ne_bytes()));
     }
@@ -131,14 +136,14 @@ impl Entries {
         self.open().map(|(.., program)| program)
     }
 
-    pub(in crate::switch) fn put(&self, program: BorrowedFd<'_>) -> io::Result<()> {
+    pub(in crate::switch) fn install(&self, program: BorrowedFd<'_>) -> io::Result<()> {
         let (edges, index, _) = self.open()?;
         let netns = net::find_netns(self.netns).ok_or(io::ErrorKind::NotFound)?;
-        net::in_netns(&netns, || edges.put(self.of, index, program).map_err(io::Error::other))
+        net::in_netns(&netns, || edges.write_entries(self.of, index, program).map_err(io::Error::other))
     }
 }
 
-fn put(map: &MapHandle, key: u32, index: u32, program: BorrowedFd<'_>) -> libbpf_rs::Result<()> {
+fn write_entry(map: &MapHandle, key: u32, index: u32, program: BorrowedFd<'_>) -> libbpf_rs::Result<()> {
     let fd = program.as_raw_fd() as u32;
     let entry: Vec<u8> = [index, fd].iter().flat_map(|w| w.to_ne_bytes()).collect();
     map.update(&key.to_ne_bytes(), &entry, MapFlags::ANY)
@@ -146,7 +151,7 @@ fn put(map: &MapHandle, key: u32, index: u32, program: BorrowedFd<'_>) -> libbpf
 
 impl Switch {
     /// Tells the programs of NICs which path to take: `shared` are features that all senders must know of.
-    pub(in crate::switch) fn note_wires(&self, shared: u32) {
+    pub(in crate::switch) fn update_nic_features(&self, shared: u32) {
         let features =
             |p: SwitchPort| self.ports.u32(p.number as usize * port::SIZE + port::FEATURES).load(Relaxed);
         let nics = self.ports().into_iter().filter(|p| p.nic.is_some());

@@ -14,16 +14,19 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
+use super::interface::Nic;
+use super::options::NicOptions;
+use super::out;
 use super::shared::Shared;
-use super::{Nic, NicOptions, programs};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nic::tc::{Stand, Way};
-use crate::switch::access::PortAccess;
-use crate::switch::handle::Switch;
+use crate::pinned;
+use crate::switch::admin::access::PortAccess;
+use crate::switch::admin::module::Module;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{info, port, state};
-use crate::switch::module::Module;
 use crate::switch::pins;
-use crate::switch::port::SwitchPort;
 
 impl Switch {
     /// The programs of a host's side know the plain learning bridge only.
@@ -122,8 +125,8 @@ impl Switch {
         self.state_of(number).ok_or_else(gone)?.u32(state::NIC).store(nic.netns, Release);
         let generation = self.info.u32(info::GENERATION).load(Relaxed);
         let [host, inject] = self.load_of(shared, number, generation, ["vale_host", "vale_inject"], on)?;
-        programs::keep(&inject, dir, on)?;
-        self.publish(&inject, &pins::out_name(number, Some(nic.index)), on)?;
+        out::keep_attached(&inject, dir, on)?;
+        self.show_out(&inject, &pins::out_name(number, Some(nic.index)), on)?;
         word(beside, port::BESIDE).store(number, Release);
         Stand::egress(dir).attach(host.as_fd(), nic.index, way, on)
     }
@@ -148,6 +151,6 @@ impl Switch {
         self.ports.u32(beside as usize * port::SIZE + port::BESIDE).store(0, Relaxed);
         self.detach_nic(&host);
         self.forget_port(host.number);
-        let _ = pins::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
+        let _ = pinned::discard(&pins::port(&self.dir, &host.name)); // the next one tries again
     }
 }

@@ -1,9 +1,7 @@
 //! The programs of a NIC: loaded, shown to senders, kept attached.
 
-use std::fs::{self, File};
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::fs::{self};
+use std::os::fd::{AsFd, OwnedFd};
 
 use libbpf_rs::{MapCore, MapHandle, OpenObject};
 use ringway_bpf::Record;
@@ -13,26 +11,21 @@ use super::crossing::crossing_stand;
 use super::edge::Entries;
 use super::shared::{COUNTING, Shared};
 use crate::error::{Error, ErrorKind, Result};
-use crate::nic::SKB_MODE;
 use crate::nic::tc::Stand;
-use crate::switch::access::PortAccess;
-use crate::switch::handle::Switch;
+use crate::switch::admin::attach_point::{AttachPoint, NewProgram};
+use crate::switch::admin::code::Code;
+use crate::switch::admin::load::{self, Identity};
+use crate::switch::admin::maps::Maps;
+use crate::switch::admin::port::SwitchPort;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::port;
-use crate::switch::load::{self, Identity};
-use crate::switch::module::Code;
 use crate::switch::nic::NicPath;
-use crate::switch::objects::Maps;
-use crate::switch::place::{Fresh, Place};
-use crate::switch::port::SwitchPort;
-use crate::switch::{parts, pins};
+use crate::switch::pins;
 use crate::sys::libbpf::refused;
-use crate::sys::{bpf, bpffs, dirs, hold, net};
+use crate::sys::{bpf, bpffs};
 
 /// In the directory of the switch: the link of the program that has what drivers took counted.
 const TAKEN: &str = "taken";
-
-/// The loopback interface, in each namespace.
-const LOOPBACK: u32 = 1;
 
 /// The programs of a NIC.
 pub(super) struct Programs {
@@ -138,13 +131,13 @@ impl Switch {
     }
 
     /// A new program that counts for all NICs, and its place; none when the switch has no NIC.
-    pub(in crate::switch) fn new_counter(&self, generation: u32) -> Result<Option<Fresh>> {
+    pub(in crate::switch) fn new_counter(&self, generation: u32) -> Result<Option<NewProgram>> {
         if !self.dir.join(TAKEN).exists() {
             return Ok(None);
         }
         let shared = Shared::open(&self.dir, &self.name)?;
         let [program, _] = self.load_counters(&shared, generation, &self.name)?;
-        Ok(Some(Fresh { place: Place::Entry(self.dir.join(COUNTING)), program }))
+        Ok(Some(NewProgram { point: AttachPoint::Entry(self.dir.join(COUNTING)), program }))
     }
 
     /// New programs for a NIC or the host's side of one, and their places; those that its maker did not come to make, having been killed, are left out.
@@ -153,7 +146,7 @@ impl Switch {
         of: &SwitchPort,
         generation: u32,
         on: &str,
-    ) -> Result<Vec<Fresh>> {
+    ) -> Result<Vec<NewProgram>> {
         let dir = pins::port(&self.dir, &of.name);
         let shared = Shared::open(&self.dir, on)?;
         let mut all = Vec::new();
@@ -161,8 +154,8 @@ impl Switch {
             Some(index) => {
                 let names = ["vale_host", "vale_inject"];
                 let [host, inject] = self.load_of(&shared, of.number, generation, names, on)?;
-                all.push(stand(Stand::egress(&dir), host));
-                all.extend(self.outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
+                all.push(tc_program(Stand::egress(&dir), host));
+                all.extend(self.new_outs(&pins::out_name(of.number, Some(index)), &inject, on)?);
                 inject
             }
             None => {
@@ -176,56 +169,20 @@ impl Switch {
                     netns: self.device_of(of).0,
                 };
                 if entries.are_in_reach() {
-                    all.push(Fresh { place: Place::Entries(self.dir.clone(), entries), program: edge });
+                    all.push(NewProgram {
+                        point: AttachPoint::Entries(self.dir.clone(), entries),
+                        program: edge,
+                    });
                 }
-                all.push(Fresh { place: Place::Link(dir.join("xdp")), program: wire });
-                all.push(stand(Stand::ingress(&dir), between));
-                all.extend(cross.map(|cross| stand(crossing_stand(&dir), cross)));
-                all.extend(self.outs(&pins::out_name(of.number, None), &out, on)?);
+                all.push(NewProgram { point: AttachPoint::Link(dir.join("xdp")), program: wire });
+                all.push(tc_program(Stand::ingress(&dir), between));
+                all.extend(cross.map(|cross| tc_program(crossing_stand(&dir), cross)));
+                all.extend(self.new_outs(&pins::out_name(of.number, None), &out, on)?);
                 out
             }
         };
-        all.insert(0, Fresh { place: Place::Link(dir.join("out")), program: out });
-        Ok(all.into_iter().filter(|f| f.place.path().exists()).collect())
-    }
-
-    /// The places in which an `out` program lies: that of root, and one for the users of each port.
-    fn outs(&self, name: &str, out: &OwnedFd, on: &str) -> Result<Vec<Fresh>> {
-        let for_root = (pins::outs(&self.dir).join(name), PortAccess::default());
-        let for_users = self.opened().map(|(dir, access)| (pins::nics(&dir).join(name), access));
-        let fresh = |(path, access)| {
-            let program = out.try_clone().map_err(|e| Error::io(on, "dup failed", e))?;
-            Ok(Fresh { place: Place::Pin(path, access), program })
-        };
-        std::iter::once(for_root).chain(for_users).map(fresh).collect()
-    }
-
-    /// The file of an `out` program, for root.
-    pub(in crate::switch) fn out(&self, number: u32, host: Option<u32>) -> PathBuf {
-        pins::outs(&self.dir).join(pins::out_name(number, host))
-    }
-
-    /// Shows an `out` program to all senders, under this name: to root, and to those who may use a port of the switch.
-    pub(super) fn publish(&self, out: &OwnedFd, name: &str, on: &str) -> Result<()> {
-        let failed = |e| Error::io(on, "pinning the program that sends failed", e);
-        let dir = pins::outs(&self.dir);
-        match dirs::make(&dir, 0o700) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(failed(e)),
-            _ => {}
-        }
-        parts::forget(&dir.join(name)).map_err(failed)?; // of one that was killed
-        bpffs::pin(out.as_fd(), &dir.join(name)).map_err(failed)?;
-        self.opened()
-            .try_for_each(|(port, access)| parts::pin_out(out.as_fd(), &port, name, &access))
-            .map_err(failed)
-    }
-
-    /// Takes it away from them.
-    pub(super) fn unpublish(&self, name: &str) {
-        let for_users = self.opened().map(|(port, _)| pins::nics(&port));
-        for dir in std::iter::once(pins::outs(&self.dir)).chain(for_users) {
-            let _ = parts::forget(&dir.join(name)); // without its port the program does nothing
-        }
+        all.insert(0, NewProgram { point: AttachPoint::Link(dir.join("out")), program: out });
+        Ok(all.into_iter().filter(|f| f.point.path().exists()).collect())
     }
 }
 
@@ -262,32 +219,6 @@ pub(in crate::switch) fn try_load(maps: &Maps, code: &Code, config: &[u8], on: &
 }
 
 /// A program of tc, for the place where its link lies, or the array that a filter jumps to.
-fn stand(at: Stand<'_>, program: OwnedFd) -> Fresh {
-    Fresh { place: at.array().map_or_else(|| Place::Link(at.link()), Place::Entry), program }
-}
-
-/// Attaches `out` in a namespace of its own, which lasts as long as the mount. The link has two names: what the mount covers
-/// can't be opened. Returns that namespace.
-pub(super) fn keep(out: &OwnedFd, dir: &Path, on: &str) -> Result<File> {
-    let path = dir.join("keep");
-    let kept = net::in_private_netns(|| {
-        let link = bpf::link(out.as_fd(), LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE)?;
-        bpffs::pin(link.as_fd(), &dir.join("out"))?;
-        bpffs::pin(link.as_fd(), &path)?;
-        hold::hold(&path)
-    });
-    kept.map(|(netns, ())| netns.into()).map_err(|e| {
-        Error::io(on, "keeping the program that sends attached failed", e).cure_if_denied("run as root")
-    })
-}
-
-/// An `out` program attached beside what is kept, for as long as this lives: link and namespace.
-pub(in crate::switch) struct Aside(#[expect(dead_code, reason = "open descriptors")] (OwnedFd, OwnedFd));
-
-impl Aside {
-    pub(in crate::switch) fn attach(out: BorrowedFd<'_>) -> io::Result<Self> {
-        let (namespace, link) =
-            net::in_private_netns(|| bpf::link(out, LOOPBACK, libbpf_sys::BPF_XDP, SKB_MODE))?;
-        Ok(Self((link, namespace)))
-    }
+fn tc_program(at: Stand<'_>, program: OwnedFd) -> NewProgram {
+    NewProgram { point: at.array().map_or_else(|| AttachPoint::Link(at.link()), AttachPoint::Entry), program }
 }

@@ -12,7 +12,7 @@ use ringway_bpf::layout::nic::nic_key;
 
 use super::edge::Edges;
 use crate::error::{Error, Result};
-use crate::switch::handle::Switch;
+use crate::switch::admin::switch::Switch;
 use crate::switch::layout::{PORTS, nic as at};
 use crate::switch::objects;
 use crate::sys::bpffs;
@@ -102,7 +102,7 @@ impl Shared {
     }
 
     /// Tells the programs the interface of a port.
-    pub(super) fn point(
+    pub(super) fn set_interface(
         &self,
         number: u32,
         place: u32,
@@ -119,17 +119,17 @@ impl Shared {
     }
 
     /// Tells programs at tc the interface of a port, which is of the present network namespace.
-    pub(super) fn point_tc(&self, number: u32, index: u32, on: &str) -> Result<()> {
+    pub(super) fn set_tc_interface(&self, number: u32, index: u32, on: &str) -> Result<()> {
         let put = self.tc.update(&number.to_ne_bytes(), &index.to_ne_bytes(), MapFlags::ANY);
         put.map_err(|e| refused(on, "naming the interface to the programs", &e))
     }
 
     /// Takes the interface of a port from the programs; returns whether there are others.
-    pub(super) fn unpoint(&self, number: u32, place: u32, interface: (u32, u32)) -> bool {
+    pub(super) fn clear_interface(&self, number: u32, place: u32, interface: (u32, u32)) -> bool {
         let _ = self.devs.delete(&number.to_ne_bytes());
         let _ = self.tc.delete(&number.to_ne_bytes());
         let _ = self.all.delete(&place.to_ne_bytes());
-        self.edges.forget(number, place);
+        self.edges.clear_entries(number, place);
         let _ = self.ports.delete(&interface_key(interface));
         self.ports.keys().next().is_some()
     }

@@ -1,11 +1,12 @@
 //! The sending program of a NIC, run in ways that senders do not.
 
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
-use super::*;
+use super::NicOptions;
 use crate::Port;
-use crate::switch::SwitchSpec;
+use crate::switch::layout::{info, port};
+use crate::switch::{PortAccess, Switch, SwitchSpec, pins};
 use crate::sys::{bpf, bpffs, net};
 
 const XDP_ABORTED: u32 = 0;

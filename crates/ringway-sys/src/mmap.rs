@@ -1,0 +1,130 @@
+//! Shared memory mappings that are unmapped when dropped.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// A mapping shared with the kernel or with other processes.
+///
+/// Thread-safety: its words are reached through atomics only; byte ranges are handed out as raw pointers and
+/// whoever turns one into a slice states who owns it.
+#[derive(Debug)]
+pub struct Mmap {
+    base: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping is plain memory with no thread affinity; all shared access goes through atomics or through
+// raw pointers whose users carry their own argument.
+unsafe impl Send for Mmap {}
+// SAFETY: as above.
+unsafe impl Sync for Mmap {}
+
+impl Mmap {
+    /// Maps `len` bytes of `fd` from `offset`, shared, for reading and, if asked, writing.
+    pub fn shared(fd: BorrowedFd<'_>, len: usize, offset: i64, write: bool) -> io::Result<Self> {
+        let prot = if write { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        Self::map(len, prot, libc::MAP_SHARED, fd.as_raw_fd(), offset)
+    }
+
+    /// Zeroed memory of this process.
+    pub fn anonymous(len: usize) -> io::Result<Self> {
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        Self::map(len, prot, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
+    }
+
+    fn map(len: usize, prot: i32, flags: i32, fd: i32, offset: i64) -> io::Result<Self> {
+        // SAFETY: a fresh mapping at an address that the kernel chooses overlaps nothing.
+        let p = unsafe { libc::mmap(std::ptr::null_mut(), len, prot, flags, fd, offset) };
+        if p == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(p.cast()).ok_or_else(|| io::Error::other("mmap returned null"))?;
+        Ok(Self { base, len })
+    }
+    /// Address of `len` bytes at `ofs`.
+    ///
+    /// # Panics
+    /// When the range is not inside the mapping.
+    pub fn at(&self, ofs: usize, len: usize) -> NonNull<u8> {
+        assert!(
+            ofs <= self.len && len <= self.len - ofs,
+            "offset {ofs}+{len} outside a mapping of {}",
+            self.len
+        );
+        // SAFETY: the assertion keeps the result inside the mapping.
+        unsafe { self.base.add(ofs) }
+    }
+
+    /// The 32-bit word at `ofs`.
+    pub fn u32(&self, ofs: usize) -> &AtomicU32 {
+        let p = self.at(ofs, 4).cast::<AtomicU32>();
+        assert!(p.is_aligned());
+        // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`.
+        unsafe { p.as_ref() }
+    }
+
+    /// The 64-bit word at `ofs`.
+    pub fn u64(&self, ofs: usize) -> &AtomicU64 {
+        let p = self.at(ofs, 8).cast::<AtomicU64>();
+        assert!(p.is_aligned());
+        // SAFETY: in bounds, aligned, valid for any bits, and alive as long as `self`.
+        unsafe { p.as_ref() }
+    }
+
+    /// Copies `bytes` to `ofs`. For set-up, before anybody else looks.
+    pub fn write(&self, ofs: usize, bytes: &[u8]) {
+        let p = self.at(ofs, bytes.len());
+        // SAFETY: the destination is in bounds; source is a slice of this process and can't overlap a mapping
+        // that hands out no slices.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), p.as_ptr(), bytes.len()) }
+    }
+
+    /// Copies out of `ofs`; the bytes may be changing, so they are only data.
+    pub fn read(&self, ofs: usize, out: &mut [u8]) {
+        let p = self.at(ofs, out.len());
+        // SAFETY: as in `write`, the other way round.
+        unsafe { std::ptr::copy_nonoverlapping(p.as_ptr(), out.as_mut_ptr(), out.len()) }
+    }
+}
+
+/// `N` 64-bit words of a mapping, checked once.
+#[derive(Debug, Clone)]
+pub struct Words<const N: usize> {
+    first: NonNull<AtomicU64>,
+    _mem: Arc<Mmap>,
+}
+
+// SAFETY: the pointer is into the mapping that `_mem` keeps alive; access is by atomics.
+unsafe impl<const N: usize> Send for Words<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Sync for Words<N> {}
+
+impl<const N: usize> Words<N> {
+    /// The words at `ofs`.
+    ///
+    /// # Panics
+    /// When they are not inside the mapping or not aligned.
+    pub fn new(mem: Arc<Mmap>, ofs: usize) -> Self {
+        let first = mem.at(ofs, N * 8).cast::<AtomicU64>();
+        assert!(first.is_aligned());
+        Self { first, _mem: mem }
+    }
+
+    /// Word `i`.
+    #[inline]
+    pub fn get(&self, i: usize) -> &AtomicU64 {
+        assert!(i < N);
+        // SAFETY: `i < N` and `new` checked that N words lie in the mapping, which lives as long as `self`.
+        unsafe { self.first.add(i).as_ref() }
+    }
+}
+
+impl Drop for Mmap {
+    fn drop(&mut self) {
+        // SAFETY: `base` and `len` are those of the mapping made in `map`; nothing outlives `self`.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len) };
+    }
+}
