@@ -75,7 +75,7 @@ fn help_fits_the_terminal() {
     }
     let mut stats = command(&["stats", "--help"]);
     let said = String::from_utf8(stats.env("COLUMNS", "80").output().unwrap().stdout).unwrap();
-    let hanging = "\n  busy              frames are under way or counters moved, and none is missing for\n                    certain\n";
+    let hanging = "\n  busy              frames are under way or counters moved, and none is missing\n                    for certain\n";
     assert!(said.contains(hanging), "{said}");
 }
 
