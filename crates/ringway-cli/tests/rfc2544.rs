@@ -315,7 +315,7 @@ fn modifiers_have_results_of_their_own() {
     let log = fs::read_to_string(file("commands")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
     // The probe runs no commands; a trial that was repeated has an update of its own.
-    assert!(lines.starts_with(&["router", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
+    assert!(lines.starts_with(&["route", "1"]) && lines.ends_with(&["set", "removed"]), "{log}");
 }
 
 /// Ringway's own router in this process: exact in virtual time, with its own speed in real time.
