@@ -58,7 +58,7 @@ accounts must close (`ringway stats --check`) and nothing may stay attached. An 
 | bridge | `ringway bridge` between the two middle interfaces; frames go to addresses that are not theirs |
 | kill -9 and again | a bridge is killed under traffic: nothing stays attached, and the next one passes frames |
 | zero copy | the same by `xdp:` ports that must be without copies; `no` has the driver's reason |
-| switch, router | `ringway vale add` with both interfaces: frames and TCP by the kernel alone, by tc on veth, tap and NICs without native XDP, else by XDP |
+| switch, router | `ringway switch add` with both interfaces: frames and TCP by the kernel alone, by tc on veth, tap and NICs without native XDP, else by XDP |
 | under a bridge | the interface is changed while frames go through a bridge between it and another one |
 """
 

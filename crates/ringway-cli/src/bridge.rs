@@ -10,24 +10,23 @@ use serde_json::{Value, json};
 
 use crate::console::{Console, served};
 use crate::failure::Failure;
+use crate::options::{Json, LinkWait, Turns, Verbose};
 use crate::selection::Selection;
-use crate::{counters, link, stop};
+use crate::{counters, stop};
 
 /// Forward frames between two ports, both ways
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("verbose", |verbose| verbose.help(VERBOSE)))]
 pub(crate) struct Args {
     /// A port; give two
     #[arg(short = 'i', value_name = "PORT", required = true)]
     ports: Vec<String>,
 
-    /// Slots per ring and turn
-    #[arg(short, long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=65536))]
-    burst: u32,
+    #[command(flatten)]
+    turns: Turns,
 
-    /// Wait for links to come up, at most this long; ports without a link do not wait
-    #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
-    wait: f64,
+    #[command(flatten)]
+    link: LinkWait,
 
     #[command(flatten)]
     selection: Selection,
@@ -36,18 +35,14 @@ pub(crate) struct Args {
     #[arg(long)]
     one_way: bool,
 
-    /// Look for frames this long before sleeping
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20)]
-    spin_us: u64,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Say at the start all that there is to say of the ports, and print a line a second
-    #[arg(short, long)]
-    verbose: bool,
-
-    /// Print the result as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
+
+const VERBOSE: &str = "Say at the start all that there is to say of the ports, and print a line a second";
 
 const EXAMPLES: &str = "\
 Frames are passed on without a copy when both ports lie in one region; pipes have regions of
@@ -58,12 +53,6 @@ and all is sent.
 Hosts leave the checksums of TCP and UDP to a veth, tap or bridge; Ringway finishes them, so a
 frame whose checksum is the sum of its pseudo header leaves with another one. With --raw all bytes
 leave as they came.
-
-Keys of --json, which stay as they are; new ones may be added:
-  command, seconds
-  ports[]        name, backend, and rx and tx with the keys of ringway stats --json
-  directions[]   from, to, copy (false: frames were swapped), frames, bytes,
-                 held_slots (received and not forwarded), unsent_slots (forwarded and not sent)
 
 Examples:
   ringway bridge -i eth0 -i eth1                              # a wire between two interfaces
@@ -142,25 +131,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(what));
     };
     let signals = stop::signals()?;
-    let console = Console { json: args.json };
+    let console = args.json.console();
     // Frames that are to be passed on are for others than this host.
     let options = args.selection.apply(OpenOptions::new().promiscuous(true))?;
     let [a, b] = options.open_all([first, second])?;
     let mut bridge = Bridge::new(a, b)
         .with_one_way(args.one_way)
-        .with_burst(args.burst)
-        .with_spin(Duration::from_micros(args.spin_us));
+        .with_burst(args.turns.burst)
+        .with_spin(args.turns.spin.time());
     let mut ways = ways(&bridge)?;
     for port in bridge.ports() {
-        link::wait(port, args.wait, &signals)?;
+        args.link.wait(port, &signals)?;
     }
-    console.line(&describe(&bridge, &ways, args.verbose))?;
+    console.line(&describe(&bridge, &ways, args.verbose.verbose))?;
 
     let start = monotonic_ns();
     let mut printed = Ok(());
     let worker = || bridge.run(&signals);
     let ended = supervise(vec![worker], Duration::from_secs(1), || {
-        if args.verbose && printed.is_ok() {
+        if args.verbose.verbose && printed.is_ok() {
             printed = ways.iter_mut().map(Way::tick).try_for_each(|line| console.line(&line));
             if printed.is_err() {
                 signals.stop();

@@ -1,7 +1,6 @@
 //! Counters of ports as text and as JSON.
 //!
-//! JSON keys of a direction: `frames_in`, `frames_out`, `bytes_out`, `dropped`, `drops` (an object of all reasons, also
-//! those that did not occur), `syncs`, `busy_syncs`, `wakeups`, `wakeups_withheld`, `resets`.
+//! docs/json.md has the keys, under "Counters".
 
 use ringway::{Counters, DropReason, PortCounters};
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// Anything else, with its cure.
     Other(String),
-    /// Standard output was closed: no failure of ours.
+    /// Standard output was closed, which is no failure.
     OutputClosed,
     /// Standard output can't be written.
     Output(io::Error),

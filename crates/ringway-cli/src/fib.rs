@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 #[cfg(feature = "bench")]
 use crate::bench;
-use crate::console::Console;
 use crate::failure::Failure;
+use crate::options::Json;
 
 /// Load tables of routes, look addresses up in them, measure lookups
 #[derive(Debug, clap::Args)]
@@ -37,36 +37,37 @@ enum Command {
 }
 
 #[derive(Debug, clap::Args)]
-struct LookupArgs {
+struct TableFile {
     /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
     #[arg(value_name = "FILE")]
     file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct LookupArgs {
+    #[command(flatten)]
+    table: TableFile,
 
     /// IPv4 and IPv6 addresses
     #[arg(value_name = "ADDRESS", required = true)]
     addresses: Vec<IpAddr>,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 #[derive(Debug, clap::Args)]
 struct LoadArgs {
-    /// The table, plain or .xz, or - for standard input: a prefix (or default) and a next hop (1 to 65535) on each line
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    table: TableFile,
 
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 const LOOKUP: &str = "\
 Prints the longest prefix that covers each address, and its next hop, or that there is no route. Lines of the table that begin with # are
 skipped, as is what follows the next hop.
-
-JSON: {\"lookups\": [{\"address\", \"prefix\", \"next_hop\"}]}; prefix and next_hop are null without a route.
 
 Examples:
   ringway fib lookup routes.txt 192.0.2.1 2001:db8::1
@@ -75,8 +76,6 @@ Examples:
 const LOAD: &str = "\
 Prints for each family the routes by prefix length, how long the lookup memory took to make, and how large it is; where a
 prefix is on several lines, the last counts, and it prints how many more there are.
-
-JSON: {\"families\": [{\"family\", \"routes\", \"next_hops\", \"build_seconds\", \"repeated\", \"bytes\", \"nodes\", \"words\", \"lengths\": {\"24\": 1}}]}
 
 Examples:
   ringway fib load routes.txt
@@ -92,8 +91,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn lookup(args: &LookupArgs) -> Result<(), Failure> {
-    let text = text::read(&args.file).map_err(failure)?;
-    let (v4, v6) = (table::<u32>(&args.file, &text)?.fib, table::<u128>(&args.file, &text)?.fib);
+    let text = text::read(&args.table.file).map_err(failure)?;
+    let (v4, v6) = (table::<u32>(&args.table.file, &text)?.fib, table::<u128>(&args.table.file, &text)?.fib);
     let found = args.addresses.iter().map(|&address| {
         let found = match address {
             IpAddr::V4(a) => longest(&v4, a.into()).map(|(p, n)| (p.to_string(), n)),
@@ -114,7 +113,7 @@ fn lookup(args: &LookupArgs) -> Result<(), Failure> {
         json!({ "address": address, "prefix": prefix, "next_hop": next_hop })
     };
     let objects: Vec<Value> = found.iter().map(object).collect();
-    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "lookups": objects }))?)
+    Ok(args.json.console().result(&lines.join("\n"), &json!({ "lookups": objects }))?)
 }
 
 /// The lookup tells the next hop; which prefix that was is asked length by length.
@@ -125,15 +124,16 @@ fn longest<A: Walk>(fib: &Fib<A>, addr: A) -> Option<(Prefix<A>, NextHop)> {
 }
 
 fn load(args: &LoadArgs) -> Result<(), Failure> {
-    let text = text::read(&args.file).map_err(failure)?;
-    let families = [family::<u32>("IPv4", &args.file, &text)?, family::<u128>("IPv6", &args.file, &text)?];
+    let text = text::read(&args.table.file).map_err(failure)?;
+    let families =
+        [family::<u32>("IPv4", &args.table.file, &text)?, family::<u128>("IPv6", &args.table.file, &text)?];
     let found: Vec<(String, Value)> = families.into_iter().flatten().collect();
     if found.is_empty() {
-        return Err(Failure::Other(format!("{} has no routes", args.file.display())));
+        return Err(Failure::Other(format!("{} has no routes", args.table.file.display())));
     }
     let lines: Vec<&str> = found.iter().map(|f| f.0.trim_end()).collect();
     let objects: Vec<&Value> = found.iter().map(|f| &f.1).collect();
-    Ok(Console { json: args.json }.result(&lines.join("\n"), &json!({ "families": objects }))?)
+    Ok(args.json.console().result(&lines.join("\n"), &json!({ "families": objects }))?)
 }
 
 /// What is to be said of the routes of one family; `None` without any.

@@ -9,7 +9,7 @@ use ringway_engine::Signals;
 use crate::console::note;
 use crate::failure::Failure;
 
-/// How long to wait for a link unless told otherwise. Ports without a link do not wait.
+/// How long to wait for a link by default. Ports without a link do not wait.
 pub(crate) const DEFAULT_SECONDS: f64 = 4.0;
 
 const POLL: Duration = Duration::from_millis(20);

@@ -1,9 +1,13 @@
-//! The `ringway` command: it reads the command line, opens ports, starts the loops of `ringway-bench` and prints.
+//! The `ringway` command: it reads the command line, opens ports, starts loops and prints.
 //!
-//! Each command has a file or folder of its own. Results go to standard output; with `--json` they are one JSON
-//! object, and all else goes to standard error. Errors are one line. Exit codes: 0 for success, also after Ctrl-C;
-//! 1 for a failure, also of a benchmark that Ctrl-C cut short; 2 when the command line has to change: a wrong name, option or value, or a port that can't do what
-//! it is named for.
+//! Each command has a file or folder of its own, and `options` has the options that several commands share. Results go to standard
+//! output. With `--json` they are one JSON object, and all else goes to standard error. Errors are one line.
+//!
+//! | exit code | means |
+//! | --- | --- |
+//! | 0 | success, also after Ctrl-C |
+//! | 1 | a failure, also of a benchmark that Ctrl-C cut short |
+//! | 2 | the command line has to change: a wrong name, option or value, or a port that can't do what it is named for |
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "bench")]
@@ -23,23 +27,20 @@ mod help;
 #[cfg(not(feature = "bench"))]
 mod left_out;
 mod link;
-mod metrics;
+mod options;
 mod pkt_gen;
-mod rates;
 mod refusal;
 mod rfc2544;
 mod rfc2889;
-mod route;
-mod routers;
+mod router;
 mod run;
 mod selection;
 mod stats;
 mod stop;
-mod switches;
+mod switch;
 mod tester;
 mod top;
 mod units;
-mod vale;
 mod visible;
 mod words;
 
@@ -48,6 +49,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use failure::Failure;
+use switch::Scope;
 
 /// Packet rings and buffers mapped into programs: generate, forward and count packets
 #[derive(Debug, Parser)]
@@ -57,7 +59,7 @@ struct Cli {
     command: Command,
 
     /// Work in this network namespace: a name of `ip netns`, a process in it, or its file, as /proc/PID/ns/net
-    #[arg(long, global = true, value_name = "NAME|PID|PATH")]
+    #[arg(long, global = true, display_order = 901, value_name = "NAME|PID|PATH")]
     netns: Option<String>,
 }
 
@@ -67,8 +69,12 @@ enum Command {
     Bridge(bridge::Args),
     Capture(capture::Args),
     Run(run::Args),
-    Vale(Box<vale::Args>),
-    Route(route::Args),
+    Switch(Box<switch::Args>),
+    /// The same as ringway switch, and words for routers, by the name of old
+    #[command(hide = true)]
+    Vale(Box<switch::Args>),
+    #[command(alias = "route")]
+    Router(Box<router::Args>),
     Stats(stats::Args),
     Exporter(exporter::Args),
     Top(top::Args),
@@ -91,7 +97,7 @@ Ports:
   packet:eth0                  by packet sockets: any driver; copies, the host has them too
   pipe:NAME{ID and pipe:NAME}ID  the two ends of a pipe
   pcap:FILE[@top|@x2|@loop|@write]  a capture file, to replay or to write
-  vale0:p1                     a port of a switch; ringway vale makes both
+  vale0:p1                     a port of a switch; ringway switch makes both
   null: null:LEN loop:         endless source and sink; what is sent comes back
   tap:file=F,port=PORT         PORT, with a copy of what passes in a capture file
   trace:port=PORT              PORT, with a line on standard error for each frame
@@ -121,8 +127,9 @@ fn main() -> ExitCode {
         Command::Bridge(args) => bridge::run(args),
         Command::Capture(args) => capture::run(args),
         Command::Run(args) => run::run(args),
-        Command::Vale(args) => vale::run(args),
-        Command::Route(args) => route::run(args),
+        Command::Switch(args) => switch::run(args, Scope::Switches),
+        Command::Vale(args) => switch::run(args, Scope::All),
+        Command::Router(args) => router::run(args),
         Command::Stats(args) => stats::run(args),
         Command::Exporter(args) => exporter::run(args),
         Command::Top(args) => top::run(args),
@@ -138,7 +145,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
     };
     match done {
-        // Whoever read the output has seen enough.
+        // The reader of the output has seen enough.
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(e) => fail(&e),
     }

@@ -38,13 +38,14 @@ fn one_line(text: &str) -> String {
 
 /// What users of other switches mean when they name a switch and a port as two words.
 fn habit(words: &[&str]) -> Option<String> {
-    let ["vale", "add" | "add-port" | "add-if" | "addif" | "add-br", switch, port, ..] = words else {
+    let ["switch" | "vale", "add" | "add-port" | "add-if" | "addif" | "add-br", switch, port, ..] = words
+    else {
         return None;
     };
     let names = !switch.contains(':') && ![switch, port].iter().any(|word| word.starts_with('-'));
     names.then(|| {
         format!(
-            "write `ringway vale add {switch}:{port}` for an interface, `ringway vale port add {switch}:{port}` for a port of programs"
+            "write `ringway switch add {switch}:{port}` for an interface, `ringway switch port add {switch}:{port}` for a port of programs"
         )
     })
 }
@@ -66,8 +67,8 @@ mod tests {
     #[test]
     fn switch_and_port_in_two_words() {
         for (words, cure) in [
-            (&["vale", "add", "vale0", "v0"][..], Some("`ringway vale add vale0:v0`")),
-            (&["vale", "add-port", "vale0", "v0"], Some("`ringway vale port add vale0:v0`")),
+            (&["switch", "add", "vale0", "v0"][..], Some("`ringway switch add vale0:v0`")),
+            (&["vale", "add-port", "vale0", "v0"], Some("`ringway switch port add vale0:v0`")),
             (&["vale", "add", "vale0", "--slots"], None),
             (&["vale", "add", "vale0"], None),
             (&["vale", "del", "vale0", "v0"], None),

@@ -3,6 +3,7 @@
 use ringway::{ErrorKind, Filter, OpenOptions};
 
 use crate::failure::Failure;
+use crate::options::Raw;
 
 /// The options of all commands that receive.
 #[derive(Debug, clap::Args)]
@@ -15,15 +16,14 @@ pub(crate) struct Selection {
     #[arg(long)]
     copy: bool,
 
-    /// Leave the bytes of received frames alone: checksums that senders left to a software interface stay unfinished
-    #[arg(long)]
-    raw: bool,
+    #[command(flatten)]
+    raw: Raw,
 }
 
 impl Selection {
     /// Adds what was asked for to how ports are opened.
     pub(crate) fn apply(&self, options: OpenOptions) -> Result<OpenOptions, Failure> {
-        let options = options.copy(self.copy).raw(self.raw);
+        let options = options.copy(self.copy).raw(self.raw.raw);
         let Some(expr) = &self.take else { return Ok(options) };
         match Filter::compile(expr) {
             Ok(filter) => Ok(options.take(filter)),

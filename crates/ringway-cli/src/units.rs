@@ -42,20 +42,14 @@ fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year + next, calendar, day - (153 * month + 2) / 5 + 1)
 }
 
-/// Names may come from files of any name: control characters do not reach the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use proptest::prelude::*;
-
     use ringway_traffic::units::many;
 
-    use super::{printable, short, utc};
+    use super::{short, utc};
 
     #[test]
     fn times_are_dates() {
@@ -112,10 +106,5 @@ mod tests {
             let value = text[..unit].parse::<f64>().unwrap() * 1000f64.powi(power as i32);
             prop_assert!((value - n).abs() <= 0.0051 * n + 0.06 * f64::from(u8::from(n < 10.0)), "{n}: {text}");
         }
-    }
-
-    #[test]
-    fn control_characters_are_hidden() {
-        assert_eq!(printable("a\x1b[2Jb\n\u{9b}é"), "a?[2Jb??é");
     }
 }

@@ -1,10 +1,15 @@
-//! What lists of open ports say when they are empty: users other than root see their own ports alone.
+//! What lists say when they are empty: users other than root see their own ports alone, and no switches.
 
+use std::path::Path;
+
+use ringway::pinned::{check_visible, root};
 use rustix::process::geteuid;
+
+use crate::failure::Failure;
 
 /// In a few words.
 pub(crate) fn none_open() -> &'static str {
-    if sees_all() { "no port is open" } else { "no port of yours is open" }
+    if sees_all() { "no port is open" } else { "you have no port open" }
 }
 
 /// In a sentence.
@@ -25,5 +30,22 @@ fn sees_all() -> bool {
 }
 
 fn hidden() -> &'static str {
-    if sees_all() { "" } else { "; those of other users are hidden: run as root to see them" }
+    if sees_all() { "" } else { "; ports of other users are hidden: run as root to see them" }
+}
+
+/// Refuses users who see nothing because they may not, and places from which switches can't be seen.
+pub(crate) fn check_seen() -> Result<(), Failure> {
+    let what = "switches and routers are shown to root alone; run as root";
+    if !sees_all() {
+        return Err(Failure::Other(what.into()));
+    }
+    Ok(check_visible()?)
+}
+
+/// What a list of this kind of thing says that is empty, if it can be known.
+pub(crate) fn nothing_there(kind: &str) -> Result<String, Failure> {
+    check_seen()?;
+    let usual = root() == Path::new("/sys/fs/bpf/ringway");
+    let place = if usual { String::new() } else { format!(" in {}", root().display()) };
+    Ok(format!("there is no {kind}{place}"))
 }

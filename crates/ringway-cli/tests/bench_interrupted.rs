@@ -22,7 +22,7 @@ use support::{Ended, LIMIT, Running, command, directory, spawn};
 /// Two seconds, on a busy machine.
 const SOON: Duration = Duration::from_secs(30);
 
-/// How a suite is told to end.
+/// How a suite learns that it has to end.
 #[derive(Debug, Clone, Copy)]
 enum Told {
     Once(i32),

@@ -1,7 +1,7 @@
 //! The commands of docs/containers.md, as they stand there: one after the other, in one shell, which ends at the first that fails. Needs root,
 //! busybox and ping; says so without.
 //!
-//! The shell has namespaces of its own of networks, processes and mounts, so that no name of the page is the machine's, and all of it goes away
+//! The shell has namespaces of its own of networks, processes and mounts: no name of the page is the machine's. All of it goes away
 //! with the shell. There `eth0` is one end of a veth, and `docker` a function that has a process in a network namespace stand for a container.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -34,7 +34,7 @@ docker() {
 /// What is to be left at its end. The kernel removes the links of a deleted namespace a moment later.
 const NOTHING_LEFT: &str = r#"
 ip netns del wire
-[ "$(ringway vale list)" = "there is no switch or router in $RINGWAY_BPFFS" ]
+[ "$(ringway switch list)" = "there is no switch in $RINGWAY_BPFFS" ]
 [ -z "$(ip netns list)" ]
 [ "$(ls "$RINGWAY_BPFFS")" = lock ]
 set +x
@@ -66,7 +66,7 @@ fn find(program: &str) -> Option<PathBuf> {
 fn the_page_works_as_typed_and_leaves_nothing() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/containers.md");
     let script = commands(&fs::read_to_string(page).unwrap());
-    assert!(script.matches("ringway vale add vale0:").count() >= 5 && !script.contains("```"), "{script}");
+    assert!(script.matches("ringway switch add vale0:").count() >= 5 && !script.contains("```"), "{script}");
     let Some(busybox) = find("busybox") else {
         return eprintln!("SKIP: the page uses busybox; install the package busybox-static");
     };

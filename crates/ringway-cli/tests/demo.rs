@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ringway_lab::{is_root, labs};
 use serde_json::Value;
+use support::schema::Schema;
 use support::{command, start};
 
 #[test]
@@ -24,11 +25,9 @@ fn the_demo_passes_every_frame_on_and_leaves_nothing() {
     let page = page("links");
     let (output, pid) =
         run(&["demo", "--seconds", "1", "--runs", "4", "--json", "--out", page.to_str().unwrap()]);
-    let result = &success(&output)["result"];
-    let help = String::from_utf8(run(&["demo", "--help"]).0.stdout).unwrap();
-    for key in result.as_object().unwrap().keys() {
-        assert!(help.contains(key.as_str()), "{key}: {help}");
-    }
+    let whole = success(&output);
+    Schema::read().check("demo", &whole);
+    let result = &whole["result"];
     let passages = result["integrity"].as_array().unwrap();
     assert!(passages.iter().any(|p| p["system"] == "ringway-ebpf"), "{passages:?}");
     for p in passages {

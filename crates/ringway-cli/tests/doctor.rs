@@ -12,6 +12,7 @@ use std::time::Instant;
 use ringway_lab::{AnyError, Lab, LabError, is_root};
 use serde_json::Value;
 use support::confined::{self, CAP_BPF, CAP_IPC_LOCK, CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN};
+use support::schema::Schema;
 use support::{command, run};
 
 fn root() -> bool {
@@ -36,6 +37,7 @@ impl Found {
             assert_eq!(keys, ["cure", "detail", "id", "status", "what"]);
             assert_eq!(c["status"] == "ok", c["cure"].is_null(), "{c}");
         }
+        Schema::read().check("doctor", &found.all);
         assert_eq!(found.all["works"], Value::from(found.code == Some(0)));
         found
     }
@@ -543,7 +545,7 @@ fn each_program_is_loaded_when_asked_for() {
     assert!(!without.checks().any(|c| c["id"] == *ids[0]), "only when asked for");
 }
 
-/// The kernel's types are hidden from this process and those that it starts.
+/// The kernel's types are hidden from this process and its children.
 fn without_types(args: &[&str]) -> Output {
     let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$@\"";
     let mut command = Command::new("unshare");

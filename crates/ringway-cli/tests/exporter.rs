@@ -74,7 +74,7 @@ impl Exporter {
         std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
-    /// Still there, and answers as ever.
+    /// Still there, and answers as before.
     fn assert_well(&mut self) {
         let (status, _, body) = self.get("/metrics");
         assert_eq!(status, "HTTP/1.1 200 OK");

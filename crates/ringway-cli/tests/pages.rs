@@ -40,9 +40,10 @@ fn commands(page: &str) -> Vec<String> {
     found.into_iter().filter_map(|line| ringway(&line)).collect()
 }
 
-/// The text says `vale add` for `ringway vale add`.
+/// The text says `switch add` for `ringway switch add`.
 fn full(span: &str) -> String {
-    let short = ["vale ", "route ", "bridge "].iter().any(|name| span.starts_with(name));
+    let short =
+        ["switch ", "router ", "vale ", "route ", "bridge "].iter().any(|name| span.starts_with(name));
     if short { format!("ringway {span}") } else { span.to_owned() }
 }
 

@@ -357,7 +357,7 @@ fn a_router_of_ringway_in_this_process() {
 #[test]
 fn a_switch_of_ringway_in_virtual_time() {
     let Some(room) = support::room::Room::new() else { return };
-    assert_eq!(room.run(&["vale", "add", "vale0"]).code, Some(0));
+    assert_eq!(room.run(&["switch", "add", "vale0"]).code, Some(0));
     let words = "--virtual-time --tx vale0:p1 --rx vale0:p2 --link 1G --sizes 64,1518 --test burst,throughput --seconds 0.02 \
                  --burst-seconds 0.02 --flows 100";
     let report = room.json(&args(words));

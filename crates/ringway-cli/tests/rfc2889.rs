@@ -116,11 +116,11 @@ fn catches_interrupts(pid: u32) -> bool {
     u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << (libc::SIGINT - 1)) != 0
 }
 
-/// The address table of Ringway's switch takes as many addresses of a port as it is told to.
+/// The address table of Ringway's switch takes as many addresses of a port as its quota allows.
 #[test]
 fn a_switch_of_ringway_in_lock_step() {
     let Some(room) = support::room::Room::new() else { return };
-    assert_eq!(room.run(&["vale", "add", "vale0", "--quota", "300"]).code, Some(0));
+    assert_eq!(room.run(&["switch", "add", "vale0", "--quota", "300"]).code, Some(0));
     let ports =
         "--virtual-time --ports vale0:p1,vale0:p2,vale0:p3,vale0:p4 --link 1G --sizes 64,1518 --seconds 0.02";
     let words = format!("{ports} --test forwarding,errored,broadcast --pattern mesh,pairs,partial");

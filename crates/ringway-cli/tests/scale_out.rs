@@ -1,8 +1,8 @@
 //! The recipe of docs/scale-out.md with its configuration files: an anycast prefix behind three routers, one of which dies. Needs root and
 //! BIRD 2; says so and passes without.
 //!
-//! Objective: all three routers carry traffic, each by Ringway and not by its kernel; when one is gone with its links, its flows move to the
-//! other two; all flows arrive again, at the servers that they had before. Prints how long flows were silent and what was lost. Nothing
+//! Objective: all three routers carry traffic, each by Ringway and not by its kernel. When one is gone with its links, its flows move to the
+//! other two. All flows arrive again, at the servers that they had before. Prints how long flows were silent and what was lost. Nothing
 //! here depends on speed.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
@@ -192,7 +192,7 @@ impl Net {
         let net = Self { birds: HashMap::new(), room: Room::new()?, edge, routers, servers };
         net.link_up();
         for (name, lab) in NAMES.into_iter().zip(&net.routers) {
-            let add = || Ok::<_, AnyError>(net.room.json(&["vale", "add", name, "--module", "router"]));
+            let add = || Ok::<_, AnyError>(net.room.json(&["router", "add", name]));
             let made = lab.run(add).unwrap();
             assert_eq!((&made["members"], &made["warnings"]), (&json!(["edge", "s1", "s2"]), &json!([])));
         }
@@ -258,7 +258,7 @@ impl Net {
     /// Packets from the edge that each router has forwarded without its kernel.
     fn carried(&self) -> [u64; ROUTERS] {
         NAMES.map(|name| {
-            let router = self.room.json(&["vale", "list", name]);
+            let router = self.room.json(&["router", "list", name]);
             let members = router["routers"][0]["members"].as_array().unwrap();
             let edge = members.iter().find(|m| m["name"] == "edge").unwrap();
             edge["counters"]["forwarded"].as_u64().unwrap()
@@ -287,7 +287,7 @@ impl Net {
 
 impl Drop for Net {
     fn drop(&mut self) {
-        NAMES.iter().for_each(|name| _ = self.room.run(&["vale", "del", name]));
+        NAMES.iter().for_each(|name| _ = self.room.run(&["router", "del", name]));
     }
 }
 

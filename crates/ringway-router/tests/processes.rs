@@ -272,7 +272,7 @@ fn what_can_not_be_is_refused_with_a_cure() {
     refused(Switch::open("vale3").map(drop), ErrorKind::Unfit, "vale3 is a router");
     assert!(!ringway::switch::switches().contains(&"vale3".into()) && ringway::pinned::is_router("vale3"));
     refused(Router::open("vale9").map(drop), ErrorKind::NotFound, "no such switch or router");
-    refused(Router::create("eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
+    refused(Router::create("0eth", &Spec::default()).map(drop), ErrorKind::BadName, "not the name");
 
     let switch = Switch::create("vale4", &SwitchSpec::default()).unwrap();
     refused(Router::open("vale4").map(drop), ErrorKind::Unfit, "it is no router");

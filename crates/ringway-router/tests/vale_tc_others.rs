@@ -150,7 +150,7 @@ fn ports_leave_members_their_frames() {
         add_one(&net, &net.switch, by_clsact).unwrap();
         for port in ["ebpf:n1", "xdp:n1"] {
             let e = inside(&net.middle, || ringway::Port::open(port)).unwrap_err();
-            assert_clear(&e, ErrorKind::Busy, port, "ringway vale port del");
+            assert_clear(&e, ErrorKind::Busy, port, "ringway switch port del");
         }
         let copies = inside(&net.middle, || ringway::OpenOptions::new().copy(true).open("ebpf:n1")).unwrap();
         transfer(&net.hosts[0], &net.hosts[1], address(2).into(), 1 << 18);
@@ -172,7 +172,7 @@ fn the_name_of_a_member_that_is_gone_has_a_cure() {
     net.middle.veth("n2", "f2").unwrap();
     let on = format!("{}:n2", net.switch.name());
     let e = add_by(&net.middle, net.switch.name(), "n2", NicPath::Tc).unwrap_err();
-    assert_clear(&e, ErrorKind::Busy, &on, &format!("`ringway vale port del {on}`"));
+    assert_clear(&e, ErrorKind::Busy, &on, &format!("`ringway switch port del {on}`"));
     assert!(e.to_string().contains("whose interface was deleted"), "{e}");
     inside(&net.middle, || net.switch.del_port("n2", false)).unwrap();
     add_by(&net.middle, net.switch.name(), "n2", NicPath::Tc).unwrap();

@@ -20,6 +20,6 @@ pub(crate) fn explained(e: Error) -> Error {
     }
     e.cure(
         "the program gave its rights up before it opened the port: have it keep them, if it has an option for that, \
-         or map a port of a switch that is its user's (`ringway vale port add SWITCH:PORT --owner USER`)",
+         or map a port of a switch that is its user's (`ringway switch port add SWITCH:PORT --owner USER`)",
     )
 }

@@ -81,7 +81,7 @@ fn errors_are_clear_and_leave_nothing() {
         &Port::open("valenone:p1").unwrap_err(),
         ErrorKind::NotFound,
         "valenone",
-        "ringway vale add",
+        "ringway switch add",
     );
     let open = switch.open("p1");
     assert_clear(&Port::open(&port("p1")).unwrap_err(), ErrorKind::Busy, &port("p1"), "");

@@ -411,7 +411,7 @@ fn what_can_not_be_is_refused_with_a_cure(way: Way) {
     assert_eq!(bed.switch.ports().len(), 2);
     let other = Temporary::new(&SwitchSpec::default()).unwrap();
     let e = add(way, &bed.lab, other.name(), "n1", true).unwrap_err();
-    assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", other.name()), "ringway vale list");
+    assert_clear(&e, ErrorKind::Busy, &format!("{}:n1", other.name()), "ringway switch list");
     assert!(other.ports().is_empty(), "nothing half made stays");
     assert!(Port::open(&format!("{name}:n1^")).is_err());
 }

@@ -423,7 +423,7 @@ fn what_can_not_be_a_nic_is_refused_with_a_cure() {
         assert_clear(&e, kind, &format!("{switch}:{nic}"), cure);
     };
     refused(other.name(), "nothere", ErrorKind::NotFound, "ip link");
-    refused(other.name(), "n1", ErrorKind::Busy, "ringway vale list");
+    refused(other.name(), "n1", ErrorKind::Busy, "ringway switch list");
     refused(bed.switch.name(), "n1", ErrorKind::Busy, "frees the name");
     bed.lab.ip("link add d0 type veth peer name d1").unwrap();
     refused(other.name(), "d0", ErrorKind::LinkDown, "ip link set d0 up");

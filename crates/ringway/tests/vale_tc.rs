@@ -267,7 +267,7 @@ fn an_interface_has_one_owner_and_what_others_attached_stays() {
     let (on, member) = (format!("{}:n1", other.name()), format!("{}:n1", net.switch.name()));
     for path in [NicPath::Tc, NicPath::Xdp, NicPath::Auto] {
         let e = add_by(&net.middle, other.name(), "n1", path).unwrap_err();
-        assert_clear(&e, ErrorKind::Busy, &on, &format!("ringway vale port del {member}"));
+        assert_clear(&e, ErrorKind::Busy, &on, &format!("ringway switch port del {member}"));
     }
     let host = NicOptions { host: true, path: NicPath::Tc };
     let e = inside(&net.middle, || Switch::open(other.name())?.add_nic_with("n1", &host)).unwrap_err();

@@ -79,7 +79,7 @@ def leave_switches():
     """Removes the switches that a check may have left by failing."""
     for switch in sorted(os.listdir("/sys/fs/bpf/ringway") if os.path.isdir("/sys/fs/bpf/ringway") else []):
         if switch.startswith("vale"):
-            run("ringway vale del " + switch)
+            run("ringway vale del " + switch)  # switch or router
 
 
 def leave():

@@ -59,21 +59,21 @@ def refuse(finding, needed=True):
 
 @check("switch of programs", MACHINE)
 def switch_of_programs():
-    run("ringway vale add vale0")
+    run("ringway switch add vale0")
     exchange()
 
 
 @check("switch of programs, a module decides", MACHINE)
 def switch_with_module():
     system("clang -O2 -g -target bpf -mcpu=v3 -I/usr/include/$(uname -m)-linux-gnu -I{0} -c {0}/examples/balance.bpf.c -o /tmp/balance.o".format(BPF))
-    run("ringway vale add vale0 --module /tmp/balance.o")
-    run("ringway vale reload vale0")
+    run("ringway switch add vale0 --module /tmp/balance.o")
+    run("ringway switch reload vale0")
     exchange()
 
 
 def exchange():
     """Frames between two ports of a switch, which is then removed."""
-    run("ringway vale port add vale0:p1")
+    run("ringway switch port add vale0:p1")
     far = receiver("vale0:p1")
     sent = send("vale0:p2", FOREIGN)
     counted = got(far)
@@ -81,18 +81,18 @@ def exchange():
     if counted["packets"] != FRAMES:
         raise Failed("%d of %d frames came" % (counted["packets"], FRAMES))
     closed()
-    run("ringway vale del vale0")
+    run("ringway switch del vale0")
 
 
 @check("programs under `ringway run` at a switch", MACHINE)
 def run_at_switch():
-    run("ringway vale add vale0")
-    run("ringway vale port add vale0:p1")
+    run("ringway switch add vale0")
+    run("ringway switch port add vale0:p1")
     dump = Process("ringway run -- tcpdump -Z root -ni vale0:p1 -c %d -w /tmp/run.pcap udp" % FRAMES).until("listening on")
     send("vale0:p2", FOREIGN)
     if not dump.wait(10):
         raise Failed("tcpdump did not get %d frames: %s" % (FRAMES, dump.says()[1].strip()[-200:]))
-    run("ringway vale del vale0")
+    run("ringway switch del vale0")
 
 
 @check("demo", MACHINE)
@@ -209,31 +209,31 @@ def drop_ins():
 
 @check("switch of interfaces")
 def switch_of_interfaces():
-    run("ringway vale add vale0")
-    run("ringway vale add vale0:n1")
-    run("ringway vale add vale0:n2")
+    run("ringway switch add vale0")
+    run("ringway switch add vale0:n1")
+    run("ringway switch add vale0:n2")
     bed.ready()
     both_ways()
     path(("packet:n0", "L"), FOREIGN, ("vale0:p9", None))
     closed()
-    run("ringway vale del vale0")
+    run("ringway switch del vale0")
 
 
 @check("switch of interfaces, --host")
 def switch_with_host():
     with bed.addresses():
-        run("ringway vale add vale0")
-        run("ringway vale add vale0:n1 --host")
+        run("ringway switch add vale0")
+        run("ringway switch add vale0:n1 --host")
         bed.ready()
         ping("10.1.0.1")
         tcp("10.1.0.1")
         closed()
-        run("ringway vale del vale0")
+        run("ringway switch del vale0")
 
 
 @check("router in the kernel")
 def router():
-    add, offload = "ringway vale add vale0 --module router --nic n1 --nic n2", ""
+    add, offload = "ringway router add vale0 n1 n2", ""
     with bed.addresses():
         forwarding(True)
         try:
@@ -249,8 +249,8 @@ def router():
         try:
             bed.ready()
             routed()
-            run("ringway route sync")
-            run("ringway vale del vale0")
+            run("ringway router sync")
+            run("ringway router del vale0")
             forwarding(False)
         finally:
             if offload:
@@ -262,7 +262,7 @@ def router():
 def route_run():
     with bed.addresses():
         forwarding(True)
-        process = Process("ringway route run -p n1 -p n2").until(r"(?m)^n2: ")
+        process = Process("ringway router run -p n1 -p n2").until(r"(?m)^n2: ")
         wait_for("two members", lambda: run("ringway stats --json").count('"pid"') >= 2)
         bed.ready()
         routed()

@@ -7,7 +7,7 @@ use ringway::PortCounters;
 use ringway_engine::Signals;
 use ringway_wire::pcapfile::{LINKTYPE_ETHERNET, Reader};
 
-use super::Capture;
+use super::session::Capture;
 use crate::failure::Failure;
 
 /// A capture file that is read once.

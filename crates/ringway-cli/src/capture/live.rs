@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ringway::{OpenOptions, Port, RxFrame, Waiter, Wakeable};
 use ringway_engine::Signals;
 
-use super::{Capture, FLUSH};
+use super::session::{Capture, FLUSH};
 use crate::failure::Failure;
 
 /// Longest sleep: so soon a signal is seen.

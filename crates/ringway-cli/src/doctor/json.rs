@@ -1,9 +1,9 @@
-//! The findings as one JSON object; its keys are told in the help.
+//! The findings as one JSON object; docs/json.md has the keys.
 
 use ringway::probe::{Backend, Check, Interface, Peer, Rights, Trial};
 use serde_json::{Value, json};
 
-use super::Report;
+use super::report::Report;
 use super::set::Set;
 
 pub(super) fn object(report: &Report) -> Value {

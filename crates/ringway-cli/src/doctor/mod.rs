@@ -2,14 +2,15 @@
 
 mod json;
 mod loop_test;
+mod report;
 mod set;
 mod text;
 
-use ringway::probe::{self, Backend, Check, Choice, Interface, Machine};
+use ringway::probe::{self, Backend, Check, Interface, Machine};
 
-use crate::console::Console;
 use crate::failure::Failure;
-use set::Set;
+use crate::options::Json;
+use report::Report;
 
 /// Tell what packet I/O works here, what does not, why, and the cure
 #[derive(Debug, clap::Args)]
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long = "loop")]
     loop_test: bool,
 
-    /// Also load each eBPF program of ports, switches and routers, and tell what the kernel's verifier says of those that it refuses
+    /// Also load each eBPF program of ports, switches and routers, and say why the kernel's verifier refuses one
     #[arg(long)]
     programs: bool,
 
@@ -35,9 +36,8 @@ pub(crate) struct Args {
     #[arg(long, requires = "interface")]
     fix: bool,
 
-    /// Print one JSON object; see below
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 }
 
 const EXAMPLES: &str = "\
@@ -56,18 +56,6 @@ and looks again. Drivers reset the device for most of it. It is refused while a 
 Exit code: 0 when packet I/O works, at least packet: (with IF: on that interface); 1 otherwise, and when --fix was refused
 a setting.
 
-JSON keys:
-  works      whether packet I/O works, as the exit code says
-  choice     port name that auto:IF would choose; null without IF or when none works
-  backends   best first, each {backend, port, works, id, reason, cure}; id, reason and cure are null when it works
-  checks     findings on the machine, each {id, what, status, detail, cure}; cure is null when status is ok
-  rights     {euid, capabilities, locked_memory, open_files, seccomp, user_namespace, lockdown}; null means no limit or
-             not shown
-  fixed      what --fix set, each {check, command, restore, refused}; refused is null when it was done
-  interface  null without IF; {name, index, driver, hardware, mtu, up, running, rx_queues, tx_queues, cpus, rx_ring, tx_ring,
-             xdp_features, native, zero_copy, programs: [{hook, id, name, link}], offloads, peer, ports: [{name, pid}],
-             addresses, default_route, users, checks}; native and zero_copy are untried, works or refused; peer is the far end of a veth, \"elsewhere\" in another network namespace, else null
-
 Examples:
   ringway doctor                         # this machine and this user
   sudo ringway doctor eth0               # and what auto:eth0 would choose
@@ -76,40 +64,6 @@ Examples:
   sudo ringway doctor --loop             # and does it pass frames, by each backend
   sudo ringway doctor --programs         # and does the kernel take each eBPF program
   ringway doctor --json | jq -r '.checks[] | select(.status == \"missing\") | .cure'";
-
-/// All that was found.
-#[derive(Debug)]
-struct Report {
-    machine: Machine,
-    interface: Option<(Interface, Vec<Check>)>,
-    fixed: Vec<Set>,
-}
-
-impl Report {
-    fn interface_checks(&self) -> &[Check] {
-        self.interface.as_ref().map_or(&[], |(_, checks)| checks)
-    }
-
-    /// What stands in the way of a backend.
-    fn obstacle(&self, backend: Backend) -> Option<&Check> {
-        backend.obstacle(&self.machine.checks, self.interface_checks())
-    }
-
-    /// What `auto:` would take, when there is an interface to choose for.
-    fn choice(&self) -> Option<Choice> {
-        self.interface.as_ref().map(|(_, checks)| probe::choose(&self.machine.checks, checks))
-    }
-
-    /// The port of a backend: with the interface's name, or just the prefix.
-    fn port(&self, backend: Backend) -> String {
-        let name = self.interface.as_ref().map_or("", |(i, _)| i.name.as_str());
-        format!("{}{name}", backend.prefix())
-    }
-
-    fn works(&self) -> bool {
-        Backend::ALL.into_iter().any(|b| self.obstacle(b).is_none())
-    }
-}
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut interface = args.interface.as_deref().map(|name| look(name, args)).transpose()?;
@@ -129,8 +83,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         machine.checks.extend(loop_test::checks());
     }
     let report = Report { machine, interface, fixed };
-    let console = Console { json: args.json };
-    if args.json {
+    let console = args.json.console();
+    if console.json {
         console.result("", &json::object(&report))?;
     } else {
         console.line(&text::page(&report, text::Style::of_output()))?;

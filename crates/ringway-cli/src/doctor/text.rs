@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use ringway::probe::{Backend, Check, Status};
 
-use super::Report;
+use super::report::Report;
 
 /// Signs and colours, or plain ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,8 +112,9 @@ fn manner(b: Backend) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use ringway::probe::Machine;
+
+    use super::*;
 
     fn report(check: Check) -> Report {
         let mut machine = Machine::default();

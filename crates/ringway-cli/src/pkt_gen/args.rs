@@ -9,12 +9,13 @@ use ringway_traffic::pace::Rate;
 use ringway_traffic::range::{EndpointRange, MacRange};
 use ringway_traffic::template::Vlan;
 
-use crate::link;
+use crate::options::{Json, LinkWait, Turns, Verbose};
 use crate::selection::Selection;
 
 /// Generate, receive and measure traffic
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("burst", |burst| burst.default_value("512")),
+    mut_arg("verbose", |verbose| verbose.help("Say at the start all that there is to say of the port and the frames")))]
 pub(crate) struct Args {
     /// The port
     #[arg(short = 'i', value_name = "PORT")]
@@ -28,9 +29,8 @@ pub(crate) struct Args {
     #[arg(short = 'n', value_name = "COUNT", default_value = "0", value_parser = number::count)]
     pub(super) count: u64,
 
-    /// Wait for the link to come up, at most this long; ports without a link do not wait
-    #[arg(short, value_name = "SECONDS", default_value_t = link::DEFAULT_SECONDS, value_parser = link::seconds)]
-    pub(super) wait: f64,
+    #[command(flatten)]
+    pub(super) link: LinkWait,
 
     /// Bytes of a frame without FCS [default: 60, or 80 for IPv6]
     #[arg(short, value_name = "LEN", help_heading = SENT)]
@@ -55,9 +55,8 @@ pub(crate) struct Args {
     #[command(flatten, next_help_heading = RECEIVED)]
     pub(super) selection: Selection,
 
-    /// Frames per turn
-    #[arg(short, default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65536), help_heading = THREADS)]
-    pub(super) burst: u32,
+    #[command(flatten, next_help_heading = THREADS)]
+    pub(super) turns: Turns,
 
     /// Frames per second such as 10k, 1.5M, or bits per second on the wire such as 10Gbit; 0 or max: no limit [default: max; ping: 1k]
     #[arg(short = 'R', value_name = "RATE", help_heading = SENT)]
@@ -104,17 +103,11 @@ pub(crate) struct Args {
     #[arg(long, help_heading = RECEIVED)]
     pub(super) no_check: bool,
 
-    /// Look for frames this long before sleeping
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, help_heading = THREADS)]
-    pub(super) spin_us: u64,
+    #[command(flatten, next_help_heading = REPORTS)]
+    pub(super) verbose: Verbose,
 
-    /// Say at the start all that there is to say of the port and the frames
-    #[arg(short, long, help_heading = REPORTS)]
-    pub(super) verbose: bool,
-
-    /// Print the final averages as one JSON object; report lines go to standard error
-    #[arg(long, help_heading = REPORTS)]
-    pub(super) json: bool,
+    #[command(flatten, next_help_heading = REPORTS)]
+    pub(super) json: Json,
 }
 
 // Headings of the options.
@@ -126,22 +119,6 @@ const REPORTS: &str = "Reports";
 const EXAMPLES: &str = "\
 Frames are UDP in Ethernet. Those of at least 60 bytes (IPv6: 80) carry stream, sequence number and time, by which the
 receiver finds loss, duplicates and reordering, and ping measures. Ctrl-C ends with averages.
-
-Keys of --json, which stay as they are; new ones may be added:
-  command, function, label, port, backend, burst  what was done, where, with which burst
-  packets, bytes, bursts, seconds                 in all; bytes without FCS
-  pps, bps, wire_bps                              a second; wire_bps with FCS, preamble and gap
-  avg_burst, avg_length                           packets of a burst, bytes of a packet
-  intervals  of report lines: count, min_pps, max_pps, mean_pps, stdev_pps
-  counters   of the port: rx and tx, with the keys of ringway stats --json
-  tx         threads, length, unsent (the other side took no more), skipped (the rate was not
-             reached)
-  rx         threads; sequence, where it was checked: received, unique, lost, duplicated,
-             reordered, stale, foreign, corrupted
-  ping       sent, received, lost, duplicated, foreign, length; latency: count, min_ns, mean_ns,
-             stdev_ns, p50_ns, p90_ns, p99_ns, p99_9_ns, p99_99_ns, max_ns, above_limit, buckets[]
-             (from_ns, below_ns, count)
-  pong       ignored (frames that are not UDP)
 
 Examples:
   ringway pkt-gen -i eth0 -f tx -n 1M -l 60 -D 02:00:00:00:00:02 -d 10.1.0.1-10.1.0.255:2000

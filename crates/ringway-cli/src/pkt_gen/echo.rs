@@ -1,14 +1,13 @@
 //! `pkt-gen -f ping` and `pkt-gen -f pong`.
 
-use std::time::Duration;
-
 use ringway::Port;
 use ringway_engine::{Pinger, Ponger};
 use ringway_traffic::check::MAX_STREAMS;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::{Session, frames, meter};
+use super::session::Session;
+use super::{frames, meter};
 use crate::failure::Failure;
 
 /// Requests per second when no rate is given.
@@ -17,7 +16,7 @@ const PING_PPS: f64 = 1000.0;
 pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;
     both_ways(&port)?;
-    // A stream of its own, so that late answers to an earlier run are told apart.
+    // A stream of its own: late answers to an earlier run have another one.
     let stream = (std::process::id() % u32::from(MAX_STREAMS)) as u16;
     let spec = frames::spec(args, 0, stream);
     let template = frames::template(&spec, &port)?;
@@ -36,13 +35,15 @@ pub(super) fn ping(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
         None => PING_PPS,
         Some(rate) => rate.pps(len).ok_or_else(no_limit)?,
     };
-    session
-        .introduce(&port, &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose)))?;
+    session.introduce(
+        &port,
+        &format!("{pps} requests a second, {}", frames::describe(&spec, args.verbose.verbose)),
+    )?;
 
     let mut pinger = Pinger::new(template, stream)
         .with_count(args.limit())
         .with_rate(pps)
-        .with_spin(Duration::from_micros(args.spin_us));
+        .with_spin(args.turns.spin.time());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
     let worker = || session.work(0, || pinger.run(&mut tx[0], &mut rx, &progress[0], &session.signals));
@@ -64,10 +65,8 @@ pub(super) fn pong(session: &Session<'_>, mut port: Port) -> Result<(), Failure>
     let args = session.args;
     both_ways(&port)?;
     session.introduce(&port, "turning UDP frames round")?;
-    let mut ponger = Ponger::new()
-        .with_count(args.limit())
-        .with_burst(args.burst)
-        .with_spin(Duration::from_micros(args.spin_us));
+    let mut ponger =
+        Ponger::new().with_count(args.limit()).with_burst(args.turns.burst).with_spin(args.turns.spin.time());
     let progress = Session::progress(1);
     let (mut tx, mut rx) = (std::mem::take(&mut port.tx), std::mem::take(&mut port.rx));
     let worker = || session.work(0, || ponger.run(&mut rx, &mut tx, &progress[0], &session.signals));

@@ -7,7 +7,7 @@ use ringway::time::monotonic_ns;
 use ringway_engine::{Progress, Signals, supervise};
 use ringway_traffic::report::{Report, Sample, Summary};
 
-use super::Session;
+use super::session::Session;
 use crate::failure::Failure;
 
 /// How often the caller's chores are done.

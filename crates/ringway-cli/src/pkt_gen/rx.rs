@@ -1,14 +1,13 @@
 //! `pkt-gen -f rx`.
 
-use std::time::Duration;
-
 use ringway::{Port, RxRing};
 use ringway_engine::{Check, Receiver};
 use ringway_traffic::check::Counts;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::{Session, meter};
+use super::meter;
+use super::session::Session;
 use crate::failure::Failure;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
@@ -33,9 +32,9 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
         _ => Check::Never,
     };
     let receiver = Receiver::new(args.limit())
-        .with_burst(args.burst)
+        .with_burst(args.turns.burst)
         .with_check(check)
-        .with_spin(Duration::from_micros(args.spin_us));
+        .with_spin(args.turns.spin.time());
     session.introduce(&port, &format!("{}, waiting for the first packet", session.threads()))?;
 
     let progress = Session::progress(threads);

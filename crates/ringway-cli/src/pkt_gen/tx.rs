@@ -5,39 +5,24 @@ use ringway_engine::Sender;
 use ringway_traffic::units::many;
 use serde_json::json;
 
-use super::{Session, frames, meter};
+use super::args::Args;
+use super::session::Session;
+use super::{frames, meter};
 use crate::failure::Failure;
 
 pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> {
     let args = session.args;
-    let threads = args.threads as usize;
-    let rings = port.tx.len();
-    if threads > rings {
-        let name = &port.info().name;
-        let what = match rings {
-            0 => format!("{name}: nothing can be sent on this port"),
-            _ => {
-                let has = many(rings as u64, "tx ring");
-                format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads())
-            }
-        };
-        return Err(Failure::Usage(what));
-    }
+    check_rings(session, &port)?;
     let spec = frames::spec(args, 0, 0);
     let template = frames::template(&spec, &port)?;
     let pps = args.rate.and_then(|rate| rate.pps(template.len()));
-    session.introduce(&port, &format!("{}, {}", session.threads(), frames::describe(&spec, args.verbose)))?;
+    session.introduce(
+        &port,
+        &format!("{}, {}", session.threads(), frames::describe(&spec, args.verbose.verbose)),
+    )?;
 
-    let mut senders = Vec::new();
-    for t in 0..args.threads {
-        let spec = frames::spec(args, t.into(), t as u16);
-        let sender = Sender::new(frames::template(&spec, &port)?)
-            .with_count(share(args.limit(), t.into(), args.threads.into()))
-            .with_burst(args.burst)
-            .with_rate(pps.map(|pps| pps / f64::from(args.threads)));
-        senders.push(sender);
-    }
-    let progress = Session::progress(threads);
+    let mut senders = senders(args, &port, pps)?;
+    let progress = Session::progress(senders.len());
     let mut rings = std::mem::take(&mut port.tx);
     let workers = senders.iter_mut().zip(&mut rings).zip(&progress).enumerate();
     let workers = workers.map(|(t, ((sender, tx), progress))| {
@@ -47,24 +32,53 @@ pub(super) fn run(session: &Session<'_>, mut port: Port) -> Result<(), Failure> 
 
     let unsent: u64 = sent.iter().map(|s| s.unsent).sum();
     let skipped: u64 = sent.iter().map(|s| s.skipped).sum();
-    let mut notes = Vec::new();
-    if skipped > 0 {
-        notes.push(format!(
-            "given up: {} of the schedule, as the rate was not reached",
-            many(skipped, "frame")
-        ));
-    }
-    if unsent > 0 {
-        notes.push(format!("left unsent: {}; the other side took no more", many(unsent, "frame")));
-    }
-    let more = json!({ "threads": threads, "length": spec.length, "unsent": unsent, "skipped": skipped });
-    session.conclude(&port, &summary, &notes, more)?;
+    let more =
+        json!({ "threads": args.threads, "length": spec.length, "unsent": unsent, "skipped": skipped });
+    session.conclude(&port, &summary, &notes(unsent, skipped), more)?;
     if unsent > 0 && !session.signals.stopped() {
         let name = &port.info().name;
         let what = format!("{name}: {} could not be sent; is the other side running?", many(unsent, "frame"));
         return Err(Failure::Other(what));
     }
     Ok(())
+}
+
+/// Each thread has a ring of its own.
+fn check_rings(session: &Session<'_>, port: &Port) -> Result<(), Failure> {
+    let (threads, rings, name) = (session.args.threads as usize, port.tx.len(), &port.info().name);
+    if threads <= rings {
+        return Ok(());
+    }
+    let has = many(rings as u64, "tx ring");
+    Err(Failure::Usage(match rings {
+        0 => format!("{name}: nothing can be sent on this port"),
+        _ => format!("{name}: {}, but {has}; use -p {rings} or fewer", session.threads()),
+    }))
+}
+
+/// A sender for each thread, which share the frames and the rate.
+fn senders(args: &Args, port: &Port, pps: Option<f64>) -> Result<Vec<Sender>, Failure> {
+    let sender = |t: u32| {
+        let spec = frames::spec(args, t.into(), t as u16);
+        Ok(Sender::new(frames::template(&spec, port)?)
+            .with_count(share(args.limit(), t.into(), args.threads.into()))
+            .with_burst(args.turns.burst)
+            .with_rate(pps.map(|pps| pps / f64::from(args.threads))))
+    };
+    (0..args.threads).map(sender).collect()
+}
+
+/// Frames that were not sent, and why.
+fn notes(unsent: u64, skipped: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if skipped > 0 {
+        let frames = many(skipped, "frame");
+        notes.push(format!("given up: {frames} of the schedule, as the rate was not reached"));
+    }
+    if unsent > 0 {
+        notes.push(format!("left unsent: {}; the other side took no more", many(unsent, "frame")));
+    }
+    notes
 }
 
 /// The `k`th of `n` parts of `total`, which differ by one at most; each part of endless is endless.

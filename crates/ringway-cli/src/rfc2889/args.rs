@@ -105,7 +105,7 @@ Examples:
   sudo ringway rfc2889 --ports ebpf:eth1,ebpf:eth2,ebpf:eth3,ebpf:eth4 --link 1G --test all --page switch.html
   sudo ringway rfc2889 --dut linux-bridge --pps 100k --test all --sizes 64,1518 --seconds 1 --slots 65536
   sudo ringway rfc2889 --virtual-time --ports vale0:p1,vale0:p2,vale0:p3 --link 1G --test capacity \\
-    --flush 'ringway vale fdb flush vale0'";
+    --flush 'ringway switch fdb flush vale0'";
 
 /// A list that clap takes for one value.
 #[derive(Debug, Clone)]

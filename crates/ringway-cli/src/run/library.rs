@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// What the dynamic linker is told.
+/// What the dynamic linker gets to know.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     /// The file for `LD_PRELOAD`.
@@ -28,7 +28,7 @@ pub(super) fn find() -> Result<Found, Failure> {
     Ok(Found { preload, search })
 }
 
-/// That of `RINGWAY_LIB` alone, or those that go with this command: of a build, and of an installation.
+/// The directory of `RINGWAY_LIB` alone, or the directories of this command: of a build, and of an installation.
 fn directories() -> Vec<PathBuf> {
     if let Some(dir) = ringway::environment("RINGWAY_LIB") {
         return vec![dir.into()];

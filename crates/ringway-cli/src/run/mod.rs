@@ -140,7 +140,7 @@ fn settings(args: &Args, found: &library::Found) -> Vec<(&'static str, OsString)
     all
 }
 
-/// The path, and those that the variable has already behind it.
+/// The path, and behind it the paths that the variable has already.
 fn joined(path: &Path, variable: &str) -> OsString {
     let old = std::env::var_os(variable).filter(|v| !v.is_empty());
     let all: Vec<OsString> = std::iter::once(path.as_os_str().to_owned()).chain(old).collect();

@@ -99,7 +99,7 @@ fn check_rights(file: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// The interpreter that the first line names, and what `env` is told to start.
+/// The interpreter that the first line names, and the program that `env` starts.
 fn interpreters(line: &[u8]) -> Vec<PathBuf> {
     let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
     let mut words = line.split(|b| b" \t".contains(b)).filter(|w| !w.is_empty()).map(OsStr::from_bytes);
@@ -140,7 +140,7 @@ fn has_note(mut notes: &[u8], name: &[u8]) -> bool {
     false
 }
 
-/// The segments of an ELF file; `None` when it is none of this machine. Offsets are those of elf(5) for 64 bits.
+/// The segments of an ELF file; `None` when it is none of this machine. elf(5) has the offsets, for 64 bits.
 fn segments(file: &File, head: &[u8]) -> Option<Vec<Segment>> {
     const SIZE: usize = 56;
     let machine: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };

@@ -1,6 +1,5 @@
 //! `ringway stats`: counters of the ports that are open on this machine.
 
-mod account;
 mod check;
 mod since;
 
@@ -8,34 +7,32 @@ use std::io::Write;
 use std::time::UNIX_EPOCH;
 
 use ringway::{OpenPort, OpenRing, PortCounters, PortName, open_ports};
+use ringway_watch::switches::Reading;
+use ringway_watch::{metrics, printable, routers, switches};
 use serde_json::{Value, json};
 
 use crate::console::{Console, note};
+use crate::counters;
 use crate::failure::Failure;
-use crate::switches::Reading;
-use crate::units::printable;
+use crate::options::{Every, Json, Verbose};
 use crate::visible::{nobody_has_it, none_listed};
-use crate::{counters, link, metrics, routers, stop, switches};
 use since::{Look, Since, words};
 
 /// Show the counters of open ports
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("verbose", |verbose| verbose.help(VERBOSE)))]
 pub(crate) struct Args {
     /// Only this port; exit code 1 when nobody has it open
     port: Option<String>,
 
-    /// Print again every SECONDS, until Ctrl-C; from the second time on with rates since the time before
-    #[arg(short, long, value_name = "SECONDS", value_parser = link::period)]
-    watch: Option<f64>,
+    #[command(flatten)]
+    watch: Every,
 
-    /// Say what to do about each kind of drop; with --check, show every account
-    #[arg(short, long)]
-    verbose: bool,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Print one JSON object, a line; the keys are below
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: Json,
 
     /// Print OpenMetrics text, as ringway exporter serves it
     #[arg(long, conflicts_with_all = ["json", "watch", "verbose", "check"])]
@@ -46,38 +43,20 @@ pub(crate) struct Args {
     check: bool,
 }
 
+const VERBOSE: &str = "Say what to do about each kind of drop; with --check, show every account";
+
 const EXAMPLES: &str = "\
 Of each direction: frames that entered, frames that left, and drops by name; after quiescence in = out + drops. They count
-from when the port was opened; those of a port of a switch from when it was made, by whomever it was open.
-ringway vale stats shows ports of switches that nobody has open, too.
-
-Keys of --json, which stay as they are; new ones may be added:
-  ports[]             the open ports, by name and pid
-    name, pid         of the port and of the process that has it open
-    opened            seconds since 1970
-    backend           what serves the port, in words
-    interface         null, or name (when it was opened), index, netns (inode number)
-    rx, tx            counters of a direction: what its rings have in sum, and what can't be told
-                      apart by ring
-    rings[]           the rings, rx before tx: direction (rx or tx), ring (0, 1, ...), slots,
-                      fill (slots in use after the last sync), and counters
-    rates             with -w: null at first, then seconds since the time before, and rx and tx:
-                      pps, bps, wire_bps (with FCS, preamble and gap), dropped, all a second
-  totals              rx, tx: counters of all ports
-  counters            frames_in, frames_out, bytes_out (without FCS), syncs, busy_syncs (those that
-                      moved something), wakeups, wakeups_withheld (a switch left the program asleep,
-                      as ringing its doorbell held senders up for too long; it looks for itself each
-                      ms), resets (wrong cursors), dropped, drops (each reason by name, also 0)
+from when the port was opened; of a port of a switch from when it was made, whether open or not.
+ringway switch stats shows ports of switches that nobody has open, too.
 
 --check: each ring of a port is an account, which closes when in = out + drops. A port is
   ok                nothing moved, and all its accounts close
   busy              frames are under way or counters moved, and none is missing for certain
   open by N frames  N frames at least are missing, or left without having entered; seen three
                     times in a row
-Keys of --check --json: ports[] with name, pid, state (ok, busy or open), open_by and accounts[] with name (rx0, tx1),
-frames_in, frames_out, dropped, gap (in - out - dropped), bound (what may be under way), state, open_by; and open, the
-number of open ports. Without a port, root also gets each switch there, with pid null; its accounts are `p1 rx` and `p1 tx` of
-each port p1 and, over all ports there are and were, rx, tx and copies (in: as senders counted them, out: as receivers did).
+Without a port, root also gets each switch. Its accounts are `p1 rx` and `p1 tx` of each port p1 and, over all ports
+there are and were, rx, tx and copies (in: as senders counted them, out: as receivers did).
 
 --openmetrics: ringway_port_* are the accounts of whole ports, ringway_ring_* of each ring; labels port, pid and nr (which
 of the ports of that process) name a port, side (rx, tx) or ring (rx0) the part, dir (in, out) and reason the kind.
@@ -94,17 +73,17 @@ Examples:
   ringway stats --json | jq -r '.ports[] | .rings[] | [.direction, .ring, .fill, .drops.ring_full] | @tsv'";
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let console = Console { json: args.json };
+    let console = args.json.console();
     if args.openmetrics {
         let page = metrics::page(&selected(args)?, &all_switches(args), &all_routers(args));
         std::io::stdout().write_all(page.as_bytes())?;
         return Ok(());
     }
     if args.check {
-        return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose, console);
+        return check::run(|| Ok((selected(args)?, all_switches(args))), args.verbose.verbose, console);
     }
     let mut before = None;
-    stop::repeat(args.watch, console, || {
+    args.watch.repeat(console, || {
         before = Some(show(args, console, before.as_ref())?);
         Ok(())
     })
@@ -139,8 +118,11 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
     let look = Look::new(selected(args)?);
     let ports = &look.ports;
     let since: Vec<Option<Since>> = ports.iter().map(|p| before.and_then(|b| look.since(b, p))).collect();
-    let text: Vec<String> =
-        ports.iter().zip(&since).map(|(p, since)| describe(p, args.verbose, since.as_ref())).collect();
+    let text: Vec<String> = ports
+        .iter()
+        .zip(&since)
+        .map(|(p, since)| describe(p, args.verbose.verbose, since.as_ref()))
+        .collect();
     let text = if text.is_empty() { none_listed() } else { text.join("\n") };
     let mut totals = PortCounters::default();
     for p in ports {
@@ -148,13 +130,13 @@ fn show(args: &Args, console: Console, before: Option<&Look>) -> Result<Look, Fa
         totals.tx.add(&p.counters.tx);
     }
     let mut objects: Vec<Value> = ports.iter().map(object).collect();
-    if args.watch.is_some() {
+    if args.watch.watch.is_some() {
         for (object, since) in objects.iter_mut().zip(&since) {
             object["rates"] = since.as_ref().map_or(Value::Null, Since::object);
         }
     }
     console.result(&text, &json!({ "ports": objects, "totals": counters::port(&totals) }))?;
-    if args.json && ports.is_empty() {
+    if console.json && ports.is_empty() {
         note(&none_listed());
     }
     Ok(look)

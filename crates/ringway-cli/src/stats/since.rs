@@ -2,9 +2,9 @@
 
 use ringway::{OpenPort, time::monotonic_ns};
 use ringway_traffic::units::{bit_rate, scaled};
+use ringway_watch::rates::Rates;
 use serde_json::{Value, json};
 
-use crate::rates::Rates;
 use crate::units::short;
 
 /// Ports at one moment.

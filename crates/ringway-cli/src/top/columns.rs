@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::state::Row;
-use crate::rates::Rates;
+use ringway_watch::ports::Change;
+use ringway_watch::rates::Rates;
+
 use crate::units::short;
 
 /// A column of the table.
@@ -98,7 +99,7 @@ impl Column {
     }
 
     /// What the column says of a port; `-` for what is not known yet.
-    pub(super) fn text(self, row: &Row<'_>) -> String {
+    pub(super) fn text(self, row: &Change<'_>) -> String {
         let known = |n: Option<f64>| n.map_or_else(|| "-".into(), short);
         match self {
             Port => row.port.key.name.clone(),
@@ -116,7 +117,7 @@ impl Column {
     }
 
     /// The number behind the text.
-    fn value(self, row: &Row<'_>) -> Option<f64> {
+    fn value(self, row: &Change<'_>) -> Option<f64> {
         let of = |r: Option<Rates>, pick: fn(Rates) -> f64| r.map(pick);
         match self {
             Port | Owner => None,
@@ -136,13 +137,13 @@ impl Column {
     }
 
     /// Names from a to z, numbers from the largest down; what is equal stays in the order of names.
-    pub(super) fn order(self, a: &Row<'_>, b: &Row<'_>) -> Ordering {
+    pub(super) fn order(self, a: &Change<'_>, b: &Change<'_>) -> Ordering {
         let by_name = || (&a.port.key.name, a.port.key.pid).cmp(&(&b.port.key.name, b.port.key.pid));
         match self {
             Port => by_name(),
             Pid => a.port.key.pid.cmp(&b.port.key.pid).then_with(by_name),
             _ => {
-                let value = |r: &Row<'_>| self.value(r).unwrap_or(-1.0);
+                let value = |r: &Change<'_>| self.value(r).unwrap_or(-1.0);
                 value(b).total_cmp(&value(a)).then_with(by_name)
             }
         }

@@ -1,11 +1,11 @@
 //! What there is to say about one port: its owner, its rings, and why frames were lost, with the cure.
 
 use ringway::{Counters, DropReason};
+use ringway_watch::ports::Change;
+use ringway_watch::ports::{Ring, Side};
+use ringway_watch::rates::{Rates, by_reason, dropped};
 
 use super::columns::percent;
-use super::reading::{Ring, Side};
-use super::state::Row;
-use crate::rates::{Rates, by_reason, dropped};
 use crate::units::short;
 
 /// A line of text and how it is meant.
@@ -32,7 +32,7 @@ fn line(kind: Kind, text: impl Into<String>) -> Line {
 }
 
 /// Lines about a port, none longer than `width` unless a single word is. `since` says where totals start.
-pub(super) fn lines(row: &Row<'_>, width: usize, since: &str) -> Vec<Line> {
+pub(super) fn lines(row: &Change<'_>, width: usize, since: &str) -> Vec<Line> {
     let port = row.port;
     let owner = port.owner.as_ref().map_or(String::new(), |o| format!(" {}", o.command));
     let mut all = vec![
@@ -67,7 +67,7 @@ fn withheld(times: u64) -> Option<Line> {
 type Direction<'a> = (&'static str, &'a Side, Option<&'a Side>, Option<&'a Side>);
 
 /// Both directions now, at the reading before, and when totals were reset.
-fn sides<'a>(row: &Row<'a>) -> [Direction<'a>; 2] {
+fn sides<'a>(row: &Change<'a>) -> [Direction<'a>; 2] {
     [
         ("rx", &row.port.rx, row.before.map(|p| &p.rx), row.base.map(|p| &p.rx)),
         ("tx", &row.port.tx, row.before.map(|p| &p.tx), row.base.map(|p| &p.tx)),
@@ -144,12 +144,13 @@ pub(super) fn wrap(l: Line, width: usize) -> Vec<Line> {
 
 #[cfg(test)]
 mod tests {
+    use ringway_watch::ports::Reading;
+
     use super::*;
-    use crate::rates::tests::counters;
-    use crate::top::reading::{Reading, tests::port};
+    use crate::top::samples::{counters, port};
     use crate::top::state::State;
 
-    fn text(row: &Row<'_>, width: usize) -> Vec<String> {
+    fn text(row: &Change<'_>, width: usize) -> Vec<String> {
         lines(row, width, "opened").into_iter().map(|l| l.text).collect()
     }
 

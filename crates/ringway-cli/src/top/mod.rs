@@ -2,7 +2,9 @@
 
 mod columns;
 mod detail;
-mod reading;
+mod object;
+#[cfg(test)]
+mod samples;
 mod screen;
 mod state;
 mod text;
@@ -13,17 +15,17 @@ use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event};
 use ringway_engine::Signals;
+use ringway_watch::ports::Reading;
 
-use crate::console::Console;
 use crate::failure::Failure;
+use crate::options::Json;
 use crate::stop;
-use reading::Reading;
 use screen::Screen;
 use state::{State, Wish};
 
 /// Watch the rates of all open ports
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("json", |json| json.requires("once")))]
 pub(crate) struct Args {
     /// Time between two looks; + and - change it
     #[arg(short, long, value_name = "MS", default_value_t = 1000,
@@ -33,10 +35,13 @@ pub(crate) struct Args {
     /// Print once, as plain text, what happened within one interval
     #[arg(long)]
     once: bool,
+
+    #[command(flatten)]
+    json: Json,
 }
 
 const EXAMPLES: &str = "\
-Shown are the ports that you may see: root sees those of root. Press ? for keys and for the meaning of the columns.
+It shows the ports that you may see: root sees its own. Press ? for keys and for the meaning of the columns.
 
   RX, TX   frames a second given to the program and sent; bits a second of frames without FCS, and on the wire,
            with 24 bytes of FCS, preamble and gap a frame
@@ -48,7 +53,8 @@ Shown are the ports that you may see: root sees those of root. Press ? for keys 
 
 Examples:
   ringway top
-  ringway top --once --interval 500   # for a pipe or a log";
+  ringway top --once --interval 500   # for a pipe or a log
+  ringway top --once --json           # for a program";
 
 /// The first rates come soon, whatever the interval.
 const FIRST: Duration = Duration::from_millis(300);
@@ -63,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.once {
         stop::rest(state.interval, &signals);
         state.add(Reading::now());
-        Console { json: false }.line(&text::page(&state))?;
+        args.json.console().result(&text::page(&state), &object::page(&state))?;
         return Ok(());
     }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ringway::Counters;
+use ringway_watch::ports::{Change, Key, Reading, changes};
 
 use super::columns::Column;
-use super::reading::{Key, Port, Reading};
-use crate::rates::{Rates, dropped};
 
 /// Intervals that `+` and `-` step through, in ms.
 const STEPS: [u64; 10] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 600_000];
@@ -45,7 +43,7 @@ pub(super) struct State {
     pub(super) page: Page,
     pub(super) interval: Duration,
     pub(super) paused: bool,
-    /// Show bit rates on the wire rather than those of frames.
+    /// Show bit rates on the wire, not of frames.
     pub(super) wire: bool,
     pub(super) sort: Column,
     pub(super) inverted: bool,
@@ -55,24 +53,6 @@ pub(super) struct State {
     /// First line shown of a port's page or of the help.
     pub(super) scroll: usize,
     message: Option<(String, u32)>,
-}
-
-/// A port with its rates.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a> {
-    pub(super) port: &'a Port,
-    /// The same port at the last reading but one, and when totals were last reset.
-    pub(super) before: Option<&'a Port>,
-    pub(super) base: Option<&'a Port>,
-    /// Between the two readings.
-    pub(super) seconds: f64,
-    pub(super) rx: Option<Rates>,
-    pub(super) tx: Option<Rates>,
-    pub(super) both: Option<Rates>,
-    /// Processors that the owner used.
-    pub(super) cpus: Option<f64>,
-    /// Frames dropped since totals were reset.
-    pub(super) dropped: u64,
 }
 
 impl State {
@@ -131,10 +111,9 @@ impl State {
     }
 
     /// The ports in order.
-    pub(super) fn rows(&self) -> Vec<Row<'_>> {
+    pub(super) fn rows(&self) -> Vec<Change<'_>> {
         let Some(last) = &self.last else { return Vec::new() };
-        let seconds = self.before.as_ref().map_or(0.0, |b| last.seconds_since(b));
-        let mut rows: Vec<Row<'_>> = last.ports.iter().map(|p| self.row(p, seconds)).collect();
+        let mut rows = changes(last, self.before.as_ref(), &self.baseline);
         rows.sort_by(|a, b| {
             let order = self.sort.order(a, b);
             if self.inverted { order.reverse() } else { order }
@@ -142,27 +121,8 @@ impl State {
         rows
     }
 
-    fn row<'a>(&'a self, port: &'a Port, seconds: f64) -> Row<'a> {
-        let before = self.before.as_ref().and_then(|b| b.port(&port.key));
-        let base = self.baseline.port(&port.key);
-        let rates = |of: fn(&Port) -> Counters| Rates::between(&of(before?), &of(port), seconds);
-        let start = |of: fn(&Port) -> Counters| base.map(of).unwrap_or_default();
-        let cpus = || port.owner.as_ref()?.cpus_since(before?.owner.as_ref()?, seconds);
-        Row {
-            port,
-            before,
-            base,
-            seconds,
-            rx: rates(|p| p.rx.all),
-            tx: rates(|p| p.tx.all),
-            both: rates(both),
-            cpus: cpus(),
-            dropped: dropped(&start(both), &both(port)),
-        }
-    }
-
     /// Where the selected port is in `rows`.
-    pub(super) fn place(&self, rows: &[Row<'_>]) -> usize {
+    pub(super) fn place(&self, rows: &[Change<'_>]) -> usize {
         rows.iter().position(|r| Some(&r.port.key) == self.selected.as_ref()).unwrap_or(0)
     }
 
@@ -253,12 +213,6 @@ impl State {
     }
 }
 
-fn both(p: &Port) -> Counters {
-    let mut sum = p.rx.all;
-    sum.add(&p.tx.all);
-    sum
-}
-
 /// The first of `steps` that lies beyond `now`; `now` when none does.
 fn step(
     now: Duration,
@@ -270,9 +224,10 @@ fn step(
 
 #[cfg(test)]
 mod tests {
+    use ringway::Counters;
+
     use super::*;
-    use crate::rates::tests::counters;
-    use crate::top::reading::tests::port;
+    use crate::top::samples::{counters, port};
 
     fn reading(s: u64, ports: &[(&str, u64)]) -> Reading {
         let ports = ports.iter().zip(1..);

@@ -33,10 +33,10 @@ mod tests {
     use std::time::Duration;
 
     use ringway::Counters;
+    use ringway_watch::ports::Reading;
 
     use super::*;
-    use crate::rates::tests::counters;
-    use crate::top::reading::{Reading, tests::port};
+    use crate::top::samples::{counters, port};
 
     #[test]
     fn names_are_not_cut() {

@@ -3,10 +3,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use ringway_watch::ports::Change;
 
 use super::columns::{Column, shorten};
 use super::detail::{self, Kind};
-use super::state::{Page, Row, State};
+use super::state::{Page, State};
 use crate::visible::none_open;
 
 /// From this height on, what there is to say about the selected port stands below the table.
@@ -63,7 +64,7 @@ struct Areas {
 }
 
 impl Areas {
-    fn of(state: &State, rows: &[Row<'_>], area: Rect) -> Self {
+    fn of(state: &State, rows: &[Change<'_>], area: Rect) -> Self {
         let at = |y: u16, height: u16| Rect { y: area.y + y, height, ..area };
         let keys = u16::from(area.height > 4);
         let body = area.height.saturating_sub(1 + keys);
@@ -95,7 +96,7 @@ fn title(state: &State, ports: usize) -> String {
     format!("ringway top  {paused}{of}  every {every} s  bits: {bits}  by {}{order}", state.sort.title())
 }
 
-fn table(state: &State, rows: &[Row<'_>], area: Rect, buf: &mut Buffer) {
+fn table(state: &State, rows: &[Change<'_>], area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
         return;
     }
@@ -145,7 +146,7 @@ fn cells(
 }
 
 /// The text below the table.
-fn below(state: &State, rows: &[Row<'_>], width: usize) -> Vec<detail::Line> {
+fn below(state: &State, rows: &[Change<'_>], width: usize) -> Vec<detail::Line> {
     if state.page == Page::Help {
         let line = |text: &str| {
             let kind = if matches!(text, "KEYS" | "COLUMNS") { Kind::Header } else { Kind::Plain };
@@ -207,10 +208,10 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::KeyCode;
     use ringway::Counters;
+    use ringway_watch::ports::Reading;
 
     use super::*;
-    use crate::rates::tests::counters;
-    use crate::top::reading::{Reading, tests::port};
+    use crate::top::samples::{counters, port};
 
     /// Two readings, a second apart, of a port that loses frames, one with a long name and `more` idle ones.
     fn state(more: u32) -> State {
@@ -332,7 +333,7 @@ mod tests {
         press(&mut state, "sss");
         assert!(
             screen(&state, 80, 24).iter().any(|l| l.starts_with(">pipe:n199{1")),
-            "also when sorted anew"
+            "also when sorted again"
         );
     }
 

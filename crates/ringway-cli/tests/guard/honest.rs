@@ -26,8 +26,8 @@ impl Honest {
         ringway::pinned::set_root(room.path("bpf/ringway")).unwrap();
         for port in PORTS {
             let name = format!("{SWITCH}:{port}");
-            assert_eq!(room.run(&["vale", "port", "add", &name]).code, Some(0));
-            assert_eq!(room.run(&["vale", "port", "conf", &name, "--vlan", VLAN]).code, Some(0));
+            assert_eq!(room.run(&["switch", "port", "add", &name]).code, Some(0));
+            assert_eq!(room.run(&["switch", "port", "conf", &name, "--vlan", VLAN]).code, Some(0));
         }
         let ports = PORTS.map(|p| Port::open(&format!("{SWITCH}:{p}")).unwrap());
         let mut this =

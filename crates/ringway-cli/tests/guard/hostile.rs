@@ -19,7 +19,7 @@ pub(crate) struct Hostile(Running);
 
 impl Hostile {
     pub(crate) fn start(room: &Room, seed: u64) -> Self {
-        // The name of this program leads to it whoever may search its directory.
+        // This name leads to the program also for users who may not search its directory.
         let mut command = Command::new("/proc/self/exe");
         command.args(["--exact", "hostile::does_harm", "--nocapture", "--test-threads=1"]);
         command.env(ROLE, format!("{seed} {}", room.path("")));
@@ -54,7 +54,7 @@ fn lower() -> std::io::Result<()> {
     if done == [0; 2] { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// The process, until it is told to end.
+/// The process, until a signal ends it.
 #[test]
 fn does_harm() {
     let Ok(words) = std::env::var(ROLE) else { return };
@@ -100,7 +100,7 @@ struct Client {
     /// Maps and programs, also of ports that are gone.
     maps: Vec<OwnedFd>,
     programs: Vec<OwnedFd>,
-    /// Numbers of ports and their tickets, also of those that it lost.
+    /// Numbers of ports and their tickets, also of lost ports.
     tickets: Vec<(u32, u64)>,
     /// Regions: address and length.
     memory: Vec<(usize, usize)>,

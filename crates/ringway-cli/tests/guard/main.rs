@@ -1,5 +1,5 @@
-//! The standing guard: a client without rights owns a port of a switch and does all the harm that it can think of, at random, while two honest
-//! ports exchange frames and root goes on working. Needs root; says so and passes without.
+//! The standing guard: a client without rights owns a port of a switch, and does all the harm that it can think of, at random. Meanwhile two honest
+//! ports exchange frames, and root goes on working. Needs root; says so and passes without.
 //!
 //! Objective: the honest ports lose nothing and get nothing of others, each of root's commands succeeds, no file of root's changes,
 //! and the accounts of the switch close. `RINGWAY_GUARD_SECONDS=600` goes on for that long, instead of a minute.

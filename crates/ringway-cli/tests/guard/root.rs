@@ -33,8 +33,8 @@ impl<'a> Root<'a> {
                 "ip {arguments}"
             );
         }
-        root.does(&["vale", "add", SWITCH]);
-        root.does(&["vale", "add", &format!("{SWITCH}:w0")]);
+        root.does(&["switch", "add", SWITCH]);
+        root.does(&["switch", "add", &format!("{SWITCH}:w0")]);
         root.gives_port();
         let exporter = spawn(&mut room.command(&["exporter", "--listen", "127.0.0.1:0"]));
         exporter.wait_said("/metrics", 1);
@@ -59,7 +59,7 @@ impl<'a> Root<'a> {
 
     fn gives_port(&mut self) {
         let (port, user) = (format!("{SWITCH}:{PORT}"), NOBODY.to_string());
-        self.does(&["vale", "port", "add", &port, "--owner", &user, "--group", &user, "--mode", "600"]);
+        self.does(&["switch", "port", "add", &port, "--owner", &user, "--group", &user, "--mode", "600"]);
     }
 
     /// One thing of what root does all day.
@@ -67,27 +67,27 @@ impl<'a> Root<'a> {
         let (port, user) = (format!("{SWITCH}:{PORT}"), NOBODY.to_string());
         match self.random.below(12) {
             0 => self.lists(),
-            1 => drop(self.does(&["vale", "stats", SWITCH])),
-            2 => drop(self.does(&["vale", "stats", SWITCH, "--json"])),
+            1 => drop(self.does(&["switch", "stats", SWITCH])),
+            2 => drop(self.does(&["switch", "stats", SWITCH, "--json"])),
             3 => drop(self.does(&["stats"])),
-            4 => drop(self.does(&["vale", "fdb", "list", SWITCH])),
-            5 => drop(self.does(&["vale", "reload", SWITCH])),
-            6 => drop(self.does(&["vale", "port", "set", &port, "--owner", &user, "--mode", "600"])),
+            4 => drop(self.does(&["switch", "fdb", "list", SWITCH])),
+            5 => drop(self.does(&["switch", "reload", SWITCH])),
+            6 => drop(self.does(&["switch", "port", "set", &port, "--owner", &user, "--mode", "600"])),
             7 => {
-                self.does(&["vale", "port", "set", &port, "--owner", "0"]);
-                self.does(&["vale", "port", "set", &port, "--owner", &user]);
+                self.does(&["switch", "port", "set", &port, "--owner", "0"]);
+                self.does(&["switch", "port", "set", &port, "--owner", &user]);
             }
             8 => {
-                self.does(&["vale", "port", "del", &port, "--force"]);
+                self.does(&["switch", "port", "del", &port, "--force"]);
                 self.gives_port();
             }
             9 => {
-                self.does(&["vale", "port", "conf", &port, "--storm", "broadcast=100"]);
+                self.does(&["switch", "port", "conf", &port, "--storm", "broadcast=100"]);
             }
             10 => {
-                self.does(&["vale", "add", "vale9"]);
-                self.does(&["vale", "port", "add", "vale9:p"]);
-                self.does(&["vale", "del", "vale9"]);
+                self.does(&["switch", "add", "vale9"]);
+                self.does(&["switch", "port", "add", "vale9:p"]);
+                self.does(&["switch", "del", "vale9"]);
             }
             _ => self.scrapes(),
         }
@@ -95,7 +95,7 @@ impl<'a> Root<'a> {
 
     /// What is listed is what root made.
     fn lists(&mut self) {
-        let listed: Value = self.does(&["vale", "list", "--json"]).json();
+        let listed: Value = self.does(&["switch", "list", "--json"]).json();
         let switches = listed["switches"].as_array().unwrap();
         let names: Vec<&str> = switches.iter().map(|s| s["name"].as_str().unwrap()).collect();
         assert_eq!(names, [SWITCH]);
@@ -121,7 +121,7 @@ impl<'a> Root<'a> {
 
     /// At rest, all accounts of the switch close.
     pub(crate) fn finds_all_closed(&mut self) {
-        let found: Value = self.does(&["vale", "stats", SWITCH, "--json"]).json();
+        let found: Value = self.does(&["switch", "stats", SWITCH, "--json"]).json();
         eprintln!("totals {}", found["switches"][0]["totals"]);
         self.does(&["stats", "--check"]);
     }
@@ -129,7 +129,7 @@ impl<'a> Root<'a> {
     /// All goes, and leaves nothing.
     pub(crate) fn removes_all(&mut self) {
         self.exporter = None;
-        self.does(&["vale", "del", SWITCH]);
+        self.does(&["switch", "del", SWITCH]);
         let left: Vec<_> = std::fs::read_dir(self.room.path("bpf/ringway"))
             .unwrap()
             .flatten()

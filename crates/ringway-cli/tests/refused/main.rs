@@ -1,4 +1,4 @@
-//! Wrong command lines: what each kind of mistake ends with, and what the user is told.
+//! Wrong command lines: what each kind of mistake ends with, and what the user reads.
 //!
 //! Exit code 2 is for what the user has to write in another way: a name, a value, options that do not go together. 1 is for
 //! what was written well and failed: no such file, interface, port, switch or program. Each is one line on standard error.
@@ -36,7 +36,18 @@ fn fault(&(words, code, phrase): &Row<'_>) -> Option<String> {
 
 #[test]
 fn groups_of_commands_show_their_help() {
-    let groups = [&[][..], &["vale"], &["vale", "port"], &["vale", "fdb"], &["route"], &["fib"], &["bench"]];
+    let groups = [
+        &[][..],
+        &["switch"],
+        &["switch", "port"],
+        &["switch", "fdb"],
+        &["router"],
+        &["router", "port"],
+        &["vale"],
+        &["route"],
+        &["fib"],
+        &["bench"],
+    ];
     // The last one is of the feature `bench`.
     for words in &groups[..groups.len() - usize::from(cfg!(not(feature = "bench")))] {
         let ended = run(words);

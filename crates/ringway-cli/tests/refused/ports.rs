@@ -57,7 +57,7 @@ fn ports_that_are_not_there_are_failures() {
         ("bridge -i null: -i pcap:/nowhere/x.pcap", 1, "/nowhere/x.pcap"),
         ("stats null:63", 1, "nobody has this port open"),
         ("doctor nosuchif0", 1, "there is no such interface"),
-        ("route run -p nosuchif0", 1, "there is no such interface"),
+        ("router run -p nosuchif0", 1, "there is no such interface"),
         ("--netns nosuchns stats", 1, "`ip netns list` lists names"),
         ("--netns /dev/null stats", 1, "the file stands for something else"),
     ]);

@@ -90,14 +90,14 @@ impl Bed {
 
     /// The same with options.
     pub(crate) fn make_with(&self, name: &str, options: &[&str]) -> Value {
-        let made = self.room.json(&[&["vale", "add", name, "--module", "router"], options].concat());
+        let made = self.room.json(&[&["router", "add", name], options].concat());
         // not to count: neighbours that are not known yet cost the first ones
         let some = |to| Source::open(&self.a, to).exchange_within(20, Duration::from_millis(5), SHORT);
         [B4, B6].into_iter().for_each(|to| _ = some(to));
         made
     }
 
-    /// Sends datagrams from a to b, which sends them back, until it was the fast path that forwarded all of `count` both ways: while its
+    /// Sends datagrams from a to b, which sends them back, until the fast path forwarded all of `count` both ways. While its
     /// process stands still for 3 s, the kernel forwards. None is ever lost.
     pub(crate) fn forwards(&self, name: &str, to: &str, count: u32, gap: Duration) {
         self.room.until(|| {
@@ -112,9 +112,9 @@ impl Bed {
         Source::open(&self.a, to).exchange(count, gap)
     }
 
-    /// What `ringway vale list` says of a router.
+    /// What `ringway router list` says of a router.
     pub(crate) fn router(&self, name: &str) -> Value {
-        self.room.json(&["vale", "list", name])["routers"][0].clone()
+        self.room.json(&["router", "list", name])["routers"][0].clone()
     }
 
     /// Packets of all members by what became of them.
@@ -141,7 +141,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         drop(self.echo.take());
         for entry in std::fs::read_dir(self.room.path("bpf/ringway")).into_iter().flatten().flatten() {
-            let _ = self.room.run(&["vale", "del", &entry.file_name().to_string_lossy()]);
+            let _ = self.room.run(&["router", "del", &entry.file_name().to_string_lossy()]);
         }
     }
 }
@@ -205,7 +205,7 @@ impl Source {
         self.exchange_within(count, gap, PATIENCE)
     }
 
-    /// The same where some may be lost: those of which nothing is heard for so long.
+    /// The same where some may be lost: datagrams without an answer for so long.
     pub(crate) fn exchange_within(&self, count: u32, gap: Duration, patience: Duration) -> u32 {
         self.0.set_nonblocking(true).unwrap();
         let (mut back, mut lost, mut heard) = (0, 0, Instant::now());

@@ -2,12 +2,12 @@
 //! passes without.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod add_and_del;
 mod bed;
-mod doors;
-mod follow;
-mod killed;
-mod later;
-mod made;
-mod refused;
+mod follow_the_kernel;
+mod killed_while_changed;
+mod refusals;
+mod rights_of_others;
+mod rules_and_links_change;
 #[path = "../support/mod.rs"]
 mod support;

@@ -5,6 +5,7 @@
 pub(crate) mod confined;
 pub(crate) mod openmetrics;
 pub(crate) mod room;
+pub(crate) mod schema;
 
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -45,7 +46,7 @@ pub(crate) fn command(args: &[&str]) -> Command {
     command
 }
 
-/// The place of this test program. The first call removes those of programs that have ended.
+/// The place of this test program. The first call removes the places of programs that have ended.
 pub(crate) fn directory() -> PathBuf {
     static CLEANED: Once = Once::new();
     let all = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("ringway-tests");

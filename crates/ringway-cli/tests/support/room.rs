@@ -91,9 +91,9 @@ impl Room {
         spawn(&mut self.command_of_nobody(args)).end()
     }
 
-    /// What `ringway vale list` says of a switch.
+    /// What `ringway switch list` says of a switch.
     pub(crate) fn switch(&self, name: &str) -> Value {
-        self.json(&["vale", "list", name])["switches"][0].clone()
+        self.json(&["switch", "list", name])["switches"][0].clone()
     }
 
     /// Waits until a process has the port open.

@@ -250,7 +250,7 @@ fn a_program_without_rights_is_told_what_the_kernel_tells() {
     assert_eq!(host.shimmed("unprivileged", &[], false, &[]).lines, expected.lines);
     let got = host.shimmed("unprivileged later", &[], true, &[]);
     assert_eq!(got.lines, [format!("bind: errno {}", libc::EPERM)]);
-    assert!(got.errors.contains("ringway vale"), "what is missing, and the cure: {}", got.errors);
+    assert!(got.errors.contains("ringway switch"), "what is missing, and the cure: {}", got.errors);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn a_port_that_is_not_there_is_no_device() {
     let got = host.shimmed("fork", &[], false, &[("RINGWAY_MAP", "a0=vale-none:p1")]);
     assert!(got.lines.contains(&format!("bind: errno {}", libc::ENODEV)), "{:?}", got.lines);
     assert!(
-        got.errors.contains("no such switch") && got.errors.contains("ringway vale add"),
+        got.errors.contains("no such switch") && got.errors.contains("ringway switch add"),
         "{}",
         got.errors
     );

@@ -118,7 +118,8 @@ impl Engine {
         let index = self.state().interfaces().find(|l| l.name == name).map(|l| l.index);
         let member = members.iter().find(|m| Some(m.interface.index) == index);
         member.ok_or_else(|| {
-            let cure = "the kernel does what it does with its packets; `ringway vale list` shows the members";
+            let cure =
+                "the kernel does what it does with its packets; `ringway router list` shows the members";
             self.refusal(format!("{name} is no member"), cure)
         })
     }

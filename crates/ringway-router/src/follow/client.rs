@@ -25,11 +25,12 @@ impl Ask {
     pub fn open(name: &str, patience: Duration) -> Result<Self> {
         let files = Files::of(name)?;
         let stream = files.connect().map_err(|e| match e.kind() {
-            ErrorKind::NotFound => {
-                Error::new(ErrorKind::NotFound, name, "no process follows the kernel's tables for it").cure(
-                    format!("`ringway route sync -r {name}` starts one, `ringway vale list` shows routers"),
-                )
-            }
+            ErrorKind::NotFound => Error::new(
+                ErrorKind::NotFound,
+                name,
+                "no process follows the kernel's tables for it",
+            )
+            .cure(format!("`ringway router sync -r {name}` starts one, `ringway router list` shows routers")),
             _ => e,
         })?;
         let io = |e| Error::io(name, "setting a time limit failed", e);

@@ -33,7 +33,7 @@ impl Files {
     /// [`ErrorKind::BadName`] for what is no name of a router, and could lead elsewhere; [`ErrorKind::Denied`] for users that have no place
     /// for such files.
     pub fn of(name: &str) -> Result<Self> {
-        ringway::pinned::check_name(name)?;
+        ringway::pinned::check_router_name(name)?;
         let dir = ringway::dirs::run_directory().ok_or_else(|| {
             Error::new(ErrorKind::Denied, name, "routers are made and asked by root").cure("run as root")
         })?;
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
-        for name in ["../vale0", "vale0/x", "", "eth0", "vale0.log", "vale-0123456789a"] {
+        for name in ["../vale0", "vale0/x", "", "0eth", "lock", "vale0.log", "vale-0123456789a"] {
             assert_eq!(Files::of(name).unwrap_err().kind(), ErrorKind::BadName, "{name}");
         }
     }

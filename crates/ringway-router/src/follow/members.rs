@@ -163,7 +163,7 @@ fn clear_name(router: &Router, members: &[Member], name: &str) -> Result<()> {
     match members.iter().find(|m| m.name == *name) {
         Some(m) if m.gone => router.remove_member(name),
         Some(_) => Err(Error::new(ErrorKind::Busy, name, "a member that was renamed had this name")
-            .cure(format!("`ringway vale port del {}:{name}`, then add both", router.name()))),
+            .cure(format!("`ringway router port del {}:{name}`, then add both", router.name()))),
         None => Ok(()),
     }
 }
@@ -192,7 +192,7 @@ pub(super) fn forwarding(state: &State) -> Vec<String> {
 /// Warnings about interfaces that are not up, which people may have meant, too.
 pub(super) fn left_out(router: &str, state: &State) -> impl Iterator<Item = String> {
     able(state).filter(|l| !l.up).map(move |l| {
-        let add = format!("`ringway vale port add {router}:{}` when it is up", l.name);
+        let add = format!("`ringway router port add {router}:{}` when it is up", l.name);
         format!("{router}: {} is down, so it stays with the kernel; {add}", l.name)
     })
 }

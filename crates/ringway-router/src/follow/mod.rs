@@ -3,7 +3,7 @@
 //! ```text
 //! kernel's tables -- netlink --> Engine { Follower, Resolver, Members, Examiner } -- Control --> eBPF programs
 //!                                  ^
-//!                ringway route -- Server: one line of JSON asks, one answers
+//!                ringway router -- Server: one line of JSON asks, one answers
 //! ```
 //!
 //! | part | module |

@@ -73,7 +73,7 @@ impl Engine {
         path.attach(&router, &follower, missing, options)?;
         let strangers = options.nics.iter().filter(|nic| !all.contains(nic));
         path.warnings.extend(strangers.map(|nic| {
-            let add = format!("`ringway vale port add {name}:{nic}` adds it");
+            let add = format!("`ringway router port add {name}:{nic}` adds it");
             format!("{name}: {nic} is not among the members of the router that was taken over; {add}")
         }));
         Ok(Self::with(router, follower, options, path))

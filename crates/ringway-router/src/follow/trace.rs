@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::kernel::Interface;
 
-    /// What `route get` would be asked about a whole packet.
+    /// What `router get` would be asked about a whole packet.
     fn flow_of(frame: &[u8]) -> Flow {
         let u16_at = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
         let (to, from, protocol, len, at, whole): (IpAddr, IpAddr, _, _, _, _) = if frame[12] == 0x08 {

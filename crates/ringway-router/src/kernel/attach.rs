@@ -75,8 +75,9 @@ fn router_of(found: &probe::Interface, by: &[Path], but: Option<&str>) -> Option
     };
     let names = routers().into_iter().filter(|name| but != Some(name));
     let name = names.filter_map(|name| Router::open(&name).ok()).find(has)?.name;
-    let cure =
-        format!("`ringway vale port del {name}:{nic}` frees it, `ringway vale del {name}` all of the router");
+    let cure = format!(
+        "`ringway router port del {name}:{nic}` frees it, `ringway router del {name}` all of the router"
+    );
     Some((format!("it is a member of router {name}"), cure))
 }
 
@@ -93,7 +94,7 @@ fn check_free(found: &probe::Interface, path: Path, router: &str, on: &str) -> R
         Some(name) => busy(
             format!("it is a port of a switch, whose program {name} takes all that comes in"),
             format!(
-                "`ringway vale list` shows which; `ringway vale port del SWITCH:{}` frees it",
+                "`ringway switch list` shows which; `ringway switch port del SWITCH:{}` frees it",
                 found.name
             ),
         ),

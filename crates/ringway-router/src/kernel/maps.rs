@@ -24,7 +24,9 @@ pub(super) fn refused(on: &str, what: &str, e: &libbpf_rs::Error) -> Error {
             "the kernel's verifier or a security module refuses it; RINGWAY_LIBBPF_LOG=1 shows what the kernel says",
         ),
         libbpf_rs::ErrorKind::PermissionDenied => (ErrorKind::Denied, "run as root"),
-        libbpf_rs::ErrorKind::NotFound => (ErrorKind::NotFound, "`ringway vale list` shows what there is"),
+        libbpf_rs::ErrorKind::NotFound => {
+            (ErrorKind::NotFound, "`ringway switch list` and `ringway router list` show what there is")
+        }
         libbpf_rs::ErrorKind::OutOfMemory => {
             (ErrorKind::Io, "make smaller tables, or give the machine more memory")
         }

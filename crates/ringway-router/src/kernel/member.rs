@@ -149,7 +149,7 @@ impl Router {
         let Some(member) = self.members().into_iter().find(|m| m.name == interface) else {
             let what = format!("{interface} is no member");
             return Err(Error::new(ErrorKind::NotFound, self.name(), what)
-                .cure("`ringway vale list` shows the members"));
+                .cure("`ringway router list` shows the members"));
         };
         self.forget(member.number, interface);
         Ok(())
@@ -219,7 +219,7 @@ impl Router {
         if members.iter().any(|m| m.name == interface) {
             return busy(
                 format!("{interface} is a member"),
-                "`ringway vale port del` removes it, also when it is gone",
+                "`ringway router port del` removes it, also when it is gone",
             );
         }
         let free = (0..MEMBERS as u32).find(|n| members.iter().all(|m| m.number != *n));

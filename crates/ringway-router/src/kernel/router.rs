@@ -54,7 +54,7 @@ pub struct Health {
 /// Names of the routers that exist.
 ///
 /// ```
-/// assert!(ringway_router::kernel::routers().iter().all(|name| name.starts_with("vale")));
+/// assert!(ringway_router::kernel::routers().iter().all(|name| ringway::pinned::check_router_name(name).is_ok()));
 /// ```
 #[must_use]
 pub fn routers() -> Vec<String> {
@@ -150,7 +150,7 @@ impl Router {
     pub fn delete_after(self, before: impl FnOnce()) -> Result<()> {
         let Some(_claim) = self.folder.claim(CLAIM)? else {
             return Err(Error::new(ErrorKind::Busy, &self.name, "a process controls the router")
-                .cure("end it first: `ringway vale list` shows it"));
+                .cure("end it first: `ringway router list` shows it"));
         };
         self.folder.remove(|| {
             before();

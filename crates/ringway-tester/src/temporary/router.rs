@@ -73,7 +73,7 @@ impl TemporaryRouter {
         }
     }
 
-    /// The same as `ringway vale add --module router` makes it: it follows the kernel's tables.
+    /// The same as `ringway router add` makes it: it follows the kernel's tables.
     pub fn following(lab: &Lab, options: Options) -> Result<Self, Fault> {
         Self::start(lab, move |name| {
             let (engine, _) = Engine::create(name, &Spec::default(), &options).map_err(refused)?;

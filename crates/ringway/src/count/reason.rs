@@ -111,9 +111,9 @@ impl DropReason {
             Self::ReceiverFull => "a receiver at the switch reads too slowly; its own counters tell which",
             Self::NoDestination => "the switch needs another port, and the forced one must exist",
             Self::SamePort => "the address was last seen on the port that sends to it",
-            Self::Blackhole => "`ringway vale fdb` shows such addresses and removes them",
-            Self::Module => "it is for the switch's module to say why; `ringway vale list` names its file",
-            Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway vale port`",
+            Self::Blackhole => "`ringway switch fdb` shows such addresses and removes them",
+            Self::Module => "it is for the switch's module to say why; `ringway switch list` names its file",
+            Self::Vlan => "tag frames as the port's VLANs want it, or change them; see `ringway switch port`",
             Self::Isolated => "one of the two ports must not be isolated for them to reach each other",
             Self::Storm => "find what sends so many frames to all, or raise the port's storm limit",
         }

@@ -29,7 +29,7 @@ impl Attached {
             }
             Some("vale_wire") => {
                 return format!(
-                    "it is a port of a switch: `ringway vale list` shows which, `ringway vale port del SWITCH:{interface}` frees it"
+                    "it is a port of a switch: `ringway switch list` shows which, `ringway switch port del SWITCH:{interface}` frees it"
                 );
             }
             _ => {}

@@ -40,7 +40,7 @@ pub(crate) fn refuse_member(port: &str, ifindex: u32) -> Result<()> {
         "the interface is a member of a switch or router by tc (program {program}), which would get nothing more"
     );
     Err(Error::new(ErrorKind::Busy, port, what)
-        .cure("`ringway vale list` shows which: `ringway vale port del` takes the interface out of it; packet: ports see copies beside it"))
+        .cure("`ringway switch list` shows which: `ringway switch port del` takes the interface out of it; packet: ports see copies beside it"))
 }
 
 /// What keeps the interface of a port promiscuous, and what its description says where that is refused. `wanted` is what the

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::name::check_name;
+use super::name::check_router_name;
 use super::root::{check_root, root};
 use super::{trust, visible};
 use crate::error::{Error, ErrorKind, Result};
+use crate::port::name::is_switch;
 
 /// The folder of that name, which nobody but root can change.
 pub(crate) fn find(name: &str) -> Result<PathBuf> {
-    check_name(name)?;
+    check_router_name(name)?;
     check_root()?;
     let dir = root().join(name);
     match fs::symlink_metadata(&dir) {
@@ -31,7 +32,11 @@ pub(crate) fn missing(name: &str) -> Error {
             "`ip netns exec` hides those there are: use `--netns NAME` in place of `ip netns exec NAME`",
         );
     }
-    Error::new(ErrorKind::NotFound, name, what).cure(format!(
-        "`ringway vale list` shows what there is, `ringway vale add {name}` makes a switch, with --module router a router"
-    ))
+    let router = format!("`ringway router add {name}`");
+    Error::new(ErrorKind::NotFound, name, what).cure(match is_switch(name) {
+        true => format!(
+            "`ringway switch list` and `ringway router list` show what there is, `ringway switch add {name}` makes a switch, {router} a router"
+        ),
+        false => format!("`ringway router list` shows what there is, {router} makes a router"),
+    })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::find::find;
 use super::mount::make_root;
-use super::name::check_name;
+use super::name::check_router_name;
 use super::root::root;
 use super::whole::{LOCK, clean, lock_root, make_lock, make_whole};
 use crate::error::{Error, ErrorKind, Result};
@@ -42,7 +42,7 @@ impl Folder {
     /// An error of `fill`; [`ErrorKind::BadName`]; [`ErrorKind::Busy`] when there is one of that name, or a switch;
     /// [`ErrorKind::Denied`] without privilege. Nothing half made stays.
     pub fn make(name: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
-        check_name(name)?;
+        check_router_name(name)?;
         let root = make_root()?;
         let _alone = lock_all(&root, name)?;
         let dir = make_whole(&root, name, |making| {
@@ -66,7 +66,7 @@ impl Folder {
         let dir = find(name)?;
         if !dir.join(kind).exists() {
             return Err(Error::new(ErrorKind::Unfit, name, format!("it is no {kind}"))
-                .cure("`ringway vale list` shows what it is"));
+                .cure("`ringway switch list` and `ringway router list` show what there is"));
         }
         Ok(Self { name: name.to_owned(), dir })
     }

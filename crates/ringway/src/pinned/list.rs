@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::root::{check_root, root};
-use crate::port::name::is_switch;
+use crate::port::name::{is_router as is_router_name, is_switch};
 
 /// The file that tells a router from a switch.
 const ROUTER: &str = "router";
@@ -11,12 +11,12 @@ const ROUTER: &str = "router";
 /// Whether there is a router of that name.
 #[must_use]
 pub fn is_router(name: &str) -> bool {
-    is_switch(name) && root().join(name).join(ROUTER).exists()
+    is_router_name(name) && root().join(name).join(ROUTER).exists()
 }
 
 /// Names of the switches that exist.
 pub(crate) fn switches() -> Vec<String> {
-    names(|name| !is_router(name))
+    names(|name| is_switch(name) && !is_router(name))
 }
 
 /// Names of the routers that exist (crate `ringway-router`).
@@ -35,7 +35,7 @@ fn names(wanted: impl Fn(&str) -> bool) -> Vec<String> {
     }
     let entries = fs::read_dir(root()).map(|d| d.flatten().collect()).unwrap_or_else(|_| Vec::new());
     let names = entries.into_iter().filter_map(|e| e.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|n| is_switch(n) && wanted(n)).collect();
+    let mut names: Vec<String> = names.filter(|n| wanted(n)).collect();
     names.sort();
     names
 }

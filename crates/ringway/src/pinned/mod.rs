@@ -35,7 +35,7 @@ pub use folder::{Folder, FolderLock};
 pub(crate) use list::switches;
 pub use list::{is_router, routers};
 pub(crate) use mount::make_root;
-pub use name::check_name;
+pub use name::{check_name, check_router_name};
 pub use root::{check_root, root, set_root};
 pub use visible::check_visible;
 pub use whole::clear;

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::name::check_name;
+use super::name::check_router_name;
 use super::root::{check_root, root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::sys::dir_lock::DirLock;
@@ -66,7 +66,7 @@ pub(crate) fn discard(dir: &Path) -> io::Result<()> {
 /// # Ok::<(), ringway::Error>(())
 /// ```
 pub fn clear(name: &str) -> Result<bool> {
-    check_name(name)?;
+    check_router_name(name)?;
     check_root()?;
     let (root, left) = (root(), root().join(format!("~{name}")));
     if !left.exists() {
@@ -88,8 +88,9 @@ pub(crate) fn make_whole(root: &Path, name: &str, fill: impl FnOnce(&Path) -> Re
         // On a directory that is not empty, as that of a switch is, rename fails.
         fs::rename(&making, &dir).map_err(|e| match e.raw_os_error() {
             Some(libc::ENOTEMPTY | libc::EEXIST) => {
-                Error::new(ErrorKind::Busy, name, "there is a switch or router of that name")
-                    .cure("`ringway vale list` shows it; `ringway vale del` removes it")
+                Error::new(ErrorKind::Busy, name, "there is a switch or router of that name").cure(format!(
+                    "`ringway switch del {name}` removes a switch, `ringway router del {name}` a router"
+                ))
             }
             _ => Error::io(name, format!("making {} failed", dir.display()), e),
         })

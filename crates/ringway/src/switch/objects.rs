@@ -47,9 +47,9 @@ pub(crate) fn open_pin(path: &Path, write: bool, on: &str) -> Result<OwnedFd> {
         let error = Error::io(on, format!("opening {} failed", path.display()), e);
         match code {
             Some(libc::EACCES | libc::EPERM) => error.with_kind(ErrorKind::Denied).cure(
-                "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
+                "ask its owner for access: `ringway switch port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
             ),
-            Some(libc::ENOENT) => error.with_kind(ErrorKind::NotFound).cure("`ringway vale list` shows what there is"),
+            Some(libc::ENOENT) => error.with_kind(ErrorKind::NotFound).cure("`ringway switch list` shows what there is"),
             _ => error,
         }
     })

@@ -51,7 +51,7 @@ pub(super) fn claim_or_create_port(name: &str, switch: &str, port: &str, dir: &P
     let (lock, switch) = made.map_err(|e| match e.kind() {
         ErrorKind::Denied => {
             Error::new(ErrorKind::NotFound, name, "there is no such port, and you may not make one")
-                .cure(format!("have root make it: `ringway vale port add {name} --owner USER`"))
+                .cure(format!("have root make it: `ringway switch port add {name} --owner USER`"))
         }
         _ => e,
     })?;

@@ -15,7 +15,7 @@ use crate::sys::time;
 
 /// Cure of maps that can't be mapped.
 pub(super) const FROZEN: &str =
-    "if a user of the port froze the map: `ringway vale port set` makes the port again";
+    "if a user of the port froze the map: `ringway switch port set` makes the port again";
 
 /// What the rings of a port share.
 #[derive(Debug)]

@@ -121,7 +121,7 @@ impl NicTransmitters {
             };
             let ran = ran.map_err(|e| {
                 Error::io(&self.name, format!("sending to the interface at port {port} failed"), e)
-                    .cure("`ringway vale list` shows the port; delete it and add the interface again")
+                    .cure("`ringway switch list` shows the port; delete it and add the interface again")
             })?;
             if ran {
                 break;

@@ -46,7 +46,7 @@ impl ValeTx {
         let answer = bpf::run_syscall(self.program.as_fd(), &mut [who, self.core.ticket.word()]);
         let answer = answer.map_err(|e| {
             Error::io(&self.core.name, "running the switch program failed", e)
-                .cure("open the port again; `ringway vale list` shows whether the switch is there")
+                .cure("open the port again; `ringway switch list` shows whether the switch is there")
         })?;
         let (answer, nic, frames) = (answer & 0xff, answer >> 8 & 0xff, answer >> 16);
         if nic != 0 {

@@ -12,4 +12,4 @@ mod tests;
 pub use options::{Direction, FaultOptions, TapOptions, TraceOptions};
 pub(crate) use parse::{Text, bad, file_instead, no_host_rings};
 pub use port_name::{NicRings, PcapMode, PipeEnd, PortName};
-pub(crate) use switch::{is_port, is_switch};
+pub(crate) use switch::{is_port, is_router, is_switch};

@@ -5,6 +5,14 @@ pub(crate) fn is_switch(name: &str) -> bool {
     name.starts_with("vale") && name.len() <= 15 && is_plain(name)
 }
 
+/// Names of routers: a letter, then letters, digits, `_` and `-`; 15 characters at most. `lock` is the name of a file beside them.
+pub(crate) fn is_router(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.len() <= 15
+        && is_plain(name)
+        && name != "lock"
+}
+
 /// Names of ports: 1 to 31 letters, digits, `_` and `-`.
 pub(crate) fn is_port(name: &str) -> bool {
     (1..=31).contains(&name.len()) && is_plain(name)

@@ -51,7 +51,7 @@ fn what_takes_a_program_off_depends_on_how_it_is_attached() {
         (XdpOffloaded, "", None, "`ip link set dev a0 xdpoffload off`"),
         (XdpNative, "other", Some(9), "end the process that attached it, or `bpftool link detach id 9`"),
         (XdpNative, "xdp_dispatcher", Some(9), "`xdp-loader unload a0 --all` ends"),
-        (XdpNative, "vale_wire", Some(9), "`ringway vale port del SWITCH:a0` frees it"),
+        (XdpNative, "vale_wire", Some(9), "`ringway switch port del SWITCH:a0` frees it"),
     ] {
         let found = Attached { link, ..attached(hook, name) }.removal("a0");
         assert!(found.contains(expected), "{name} {hook:?}: {found}");

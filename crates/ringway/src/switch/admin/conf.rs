@@ -155,7 +155,7 @@ impl Switch {
     fn number_in(&self, ports: &[SwitchPort], name: &str) -> Result<u32> {
         ports.iter().find(|p| p.name == name).map(|p| p.number).ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                .cure("`ringway vale list` shows them")
+                .cure(format!("`ringway switch list {}` shows them", self.name))
         })
     }
 

@@ -76,7 +76,7 @@ impl Switch {
             None => u64::from(layout::PORTS - 1) | BLACKHOLE,
             Some(name) => self.number_of(name).map(u64::from).ok_or_else(|| {
                 Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                    .cure("`ringway vale list` shows them")
+                    .cure("`ringway switch list` shows them")
             })?,
         };
         let h = self.maps.secrets.mix(key(mac, vlan));
@@ -87,7 +87,7 @@ impl Switch {
                 &self.name,
                 "no place in the table: 8 addresses set by hand share it",
             )
-            .cure("remove one of them with `ringway vale fdb del`")
+            .cure("remove one of them with `ringway switch fdb del`")
         })
     }
 

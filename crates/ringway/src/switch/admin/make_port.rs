@@ -31,7 +31,7 @@ impl Switch {
         }
         let number = self.choose_number().ok_or_else(|| {
             Error::new(ErrorKind::Unfit, &on, "all 254 ports are taken")
-                .cure("delete one with `ringway vale port del`")
+                .cure("delete one with `ringway switch port del`")
         })?;
         let of = Identity { ticket: Ticket::new(&on)?, ..self.identity(number) };
         let parts = Parts::make(self, of, &on)?;
@@ -62,13 +62,13 @@ impl Switch {
         match self.find_port(name) {
             Ok(p) if p.gone => {
                 refuse("there is a port of that name, whose interface was deleted").cure(format!(
-                    "`ringway vale port del {on}` removes that port, then add the interface that has its name now"
+                    "`ringway switch port del {on}` removes that port, then add the interface that has its name now"
                 ))
             }
             Ok(p) if p.nic.is_some() => refuse("the interface of that name is a port already")
-                .cure(format!("`ringway vale port del {on}` frees the name, `ringway vale port conf` changes the port")),
+                .cure(format!("`ringway switch port del {on}` frees the name, `ringway switch port set` changes the port")),
             _ => refuse("there is a port of that name")
-                .cure("choose another name, or change that one with `ringway vale port set` and `conf`"),
+                .cure("choose another name, or change that one with `ringway switch port set`"),
         }
     }
 

@@ -83,7 +83,7 @@ impl Switch {
         pinned::discard(&pins::port(&self.dir, name)).map_err(|e| {
             let on = format!("{}:{name}", self.name);
             Error::io(on, "the port is gone, but removing its files failed", e)
-                .cure("`ringway vale list` tries again")
+                .cure("`ringway switch list` tries again")
         })
     }
 
@@ -95,7 +95,7 @@ impl Switch {
         let found = self.number_of(name).and_then(|number| self.port(number, &Locks::read()));
         found.ok_or_else(|| {
             Error::new(ErrorKind::NotFound, format!("{}:{name}", self.name), "there is no such port")
-                .cure(format!("`ringway vale list {}` shows them", self.name))
+                .cure(format!("`ringway switch list {}` shows them", self.name))
         })
     }
 

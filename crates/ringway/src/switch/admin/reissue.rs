@@ -83,12 +83,13 @@ impl Switch {
         parts.show_to_programs(self, number, None, on)?;
         let placed = dirs::exchange(&making, &dir);
         placed.map_err(|e| {
-            Error::io(on, "replacing the files of the port failed", e).cure("`ringway vale list` tries again")
+            Error::io(on, "replacing the files of the port failed", e)
+                .cure("`ringway switch list` tries again")
         })?;
         self.flags(number).fetch_and(!at::REISSUING, AcqRel);
         dirs::remove_tree(&making).map_err(|e| {
             Error::io(on, "the port is changed, but removing its old files failed", e)
-                .cure("`ringway vale list` tries again")
+                .cure("`ringway switch list` tries again")
         })
     }
 

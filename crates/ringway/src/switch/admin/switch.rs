@@ -101,11 +101,12 @@ impl Switch {
     /// [`ErrorKind::NotFound`] when there is none of that name; [`ErrorKind::Unfit`] when it is a router; [`ErrorKind::Denied`] without
     /// access to its objects.
     pub fn open(name: &str) -> Result<Self> {
-        let dir = find(name)?;
         if is_router(name) {
             return Err(Error::new(ErrorKind::Unfit, name, format!("{name} is a router"))
-                .cure("use `ringway route`, or `ringway vale del` to remove it"));
+                .cure("`ringway router --help` lists what can be done with it"));
         }
+        check_name(name)?;
+        let dir = find(name)?;
         let maps = Maps::open(&dir, name).map_err(|e| match e.kind() {
             ErrorKind::Denied => e.cure("run as root: only ports can be given to others"),
             _ => e,

@@ -25,7 +25,7 @@ pub(crate) fn claim(dir: &Path, on: &str) -> Result<DirLock> {
         }
         Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => {
             Err(Error::io(on, "you may not open this port", e).cure(
-                "ask its owner for access: `ringway vale port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
+                "ask its owner for access: `ringway switch port set SWITCH:PORT --owner USER --group GROUP --mode 660`",
             ))
         }
         Err(e) => Err(Error::io(on, "locking the port failed", e)),

@@ -28,7 +28,7 @@ impl Switch {
             if by_tc || p.path == Some(NicPath::Tc) {
                 let what = format!("the interface is the port {name}:{} already", p.name);
                 return Err(Error::new(ErrorKind::Busy, on, what)
-                    .cure(format!("`ringway vale port del {name}:{}` first", p.name)));
+                    .cure(format!("`ringway switch port del {name}:{}` first", p.name)));
             }
         }
         let by_xdp = xdp_query::xdp(nic.index).map(|is| bpf::prog_name(is.program)).ok();
@@ -39,7 +39,7 @@ impl Switch {
             let cure = owner(nic.netns, nic.index).map_or_else(
                 || {
                     let name = net::name(nic.index).unwrap_or_else(|_| "IF".into());
-                    format!("`ringway vale list` shows its switch or router, `ringway vale port del NAME:{name}` frees it")
+                    format!("`ringway switch list` and `ringway router list` show where it is, `ringway switch port del SWITCH:{name}` or `ringway router port del ROUTER:{name}` frees it")
                 },
                 |p| freed_by(p.pid),
             );
@@ -108,7 +108,7 @@ impl Switch {
         let taken: Vec<u32> = nics.iter().map(|p| self.nic_word(p.number, port::PLACE)).collect();
         match (0..at::MAX).find(|p| !taken.contains(p)) {
             Some(place) => Ok(place),
-            None => bad("the switch has 64 NICs", "delete one with `ringway vale port del`"),
+            None => bad("the switch has 64 NICs", "delete one with `ringway switch port del`"),
         }
     }
 }

@@ -80,7 +80,7 @@ impl Switch {
         let what =
             format!("{} has no program between it and the stack, which switches with hosts need", nic.name);
         Err(Error::new(ErrorKind::Unsupported, on, what).cure(format!(
-            "`ringway vale port del {0}:{1}` and add it again with --host, which says what lacks",
+            "`ringway switch port del {0}:{1}` and add it again with --host, which says what lacks",
             self.name, nic.name
         )))
     }
