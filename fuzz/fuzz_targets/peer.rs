@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 
 use libfuzzer_sys::fuzz_target;
 use ringway::{
-    ErrorKind, Pairing, PipeEnd, Port, forward,
+    ErrorKind, PipeEnd, Port, forward,
     pipe::{PipeFds, open_pipe_fds, pipe_fds},
 };
 use ringway_fuzz::Input;
@@ -100,7 +100,6 @@ fn step(port: &mut Port, other: &mut Port, input: &mut Input<'_>) {
             let _ = (port.rx[0].arm(), port.tx[0].arm(), port.tx[0].arm_pending());
         }
         7 => {
-            let pairing = Pairing::of(&port.rx[0], &other.tx[0]);
             let moved = forward(&mut port.rx[0], &mut other.tx[0], input.u8().into());
             assert!(moved as u32 <= SLOTS);
         }
