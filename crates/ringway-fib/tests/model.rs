@@ -1,6 +1,6 @@
 //! Tables against the slow and obvious match, after every batch of changes.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 use proptest::prelude::*;
 use ringway_fib::{

@@ -1,6 +1,6 @@
 //! The real tables and the real trace of updates, with longer prefixes mixed in. Skips, loudly, without the data.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 use std::path::PathBuf;
 
