@@ -16,7 +16,7 @@ struct Ring {
     /// What the client writes, and what programs announce to it.
     client_head: AtomicU64,
     wish: AtomicU64,
-    told: AtomicU64,
+    announced: AtomicU64,
     /// Rings; the receiver drains its bell up to a number of them.
     bell: AtomicU64,
     slots: Vec<UnsafeCell<u64>>,
@@ -32,7 +32,7 @@ impl Ring {
             done: (0..slots).map(|_| word()).collect(),
             client_head: word(),
             wish: word(),
-            told: word(),
+            announced: word(),
             bell: word(),
             slots: (0..slots).map(|_| UnsafeCell::new(0)).collect(),
         })
@@ -85,7 +85,7 @@ impl Ring {
         }
         loop {
             let published = self.published.load(Acquire);
-            self.told.swap(published, SeqCst);
+            self.announced.swap(published, SeqCst);
             fence(SeqCst);
             if published == self.published.load(Acquire) {
                 break;
@@ -125,7 +125,7 @@ impl Ring {
     fn receive(&self, seen: u64, frames: &mut Vec<u64>) -> u64 {
         self.wish.store(0, Relaxed);
         self.client_head.store(seen, Release);
-        let mut now = self.told.load(Acquire);
+        let mut now = self.announced.load(Acquire);
         if now.wrapping_sub(seen) >= self.slots.len() as u64 {
             now = self.published.load(Acquire);
         }
@@ -140,7 +140,7 @@ impl Ring {
     fn sleeps(&self, seen: u64) -> bool {
         self.wish.store(1, Relaxed);
         fence(SeqCst);
-        self.told.load(Acquire) == seen
+        self.announced.load(Acquire) == seen
     }
 }
 
@@ -215,7 +215,7 @@ fn no_wake_up_is_lost() {
         let slept = ring.sleeps(seen);
         senders.into_iter().for_each(|s| s.join().unwrap());
         let all = ring.published.load(Acquire);
-        assert_eq!((all, ring.told.load(Acquire)), (2, 2));
+        assert_eq!((all, ring.announced.load(Acquire)), (2, 2));
         assert!(!slept || seen == all || ring.bell.load(Acquire) > 0, "asleep at {seen} of {all}");
     });
 }
@@ -289,7 +289,7 @@ fn no_quiet_bell_is_waited_for(quiet: u64) {
         let all = q.ring.published.load(Acquire);
         assert_eq!(all, 2);
         assert!(!for_ever || q.ring.bell.load(Acquire) > drained, "asleep for ever");
-        assert!(!q.is_dear() || q.quiet.load(Acquire) == 1, "quiet, and the receiver is not told");
+        assert!(!q.is_dear() || q.quiet.load(Acquire) == 1, "quiet, and the receiver does not know");
     });
 }
 
