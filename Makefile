@@ -49,6 +49,7 @@ lint:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
 	CARGO="$(CARGO)" scripts/fuzz --lint
 	scripts/check-layers
+	CARGO="$(CARGO)" scripts/public-api --check
 	CARGO="$(CARGO)" scripts/toolchains deny msrv
 
 bench:

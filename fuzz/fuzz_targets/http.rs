@@ -2,7 +2,7 @@
 #![no_main]
 #![allow(dead_code, reason = "tests are left out")]
 
-#[path = "../../crates/ringway-cli/src/exporter/http.rs"]
+#[path = "../../crates/ringway-watch/src/exporter/http.rs"]
 mod http;
 
 use libfuzzer_sys::fuzz_target;

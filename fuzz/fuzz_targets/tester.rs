@@ -5,12 +5,12 @@ use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
 use libfuzzer_sys::fuzz_target;
-use ringway_bench::rfc2544::device::{DeviceSpec, RouterSpec};
-use ringway_bench::rfc2544::flow::FlowOrder;
-use ringway_bench::rfc2544::frame::{Kind, classify};
-use ringway_bench::rfc2544::mix::Mix;
-use ringway_bench::rfc2889::model::SwitchSpec;
 use ringway_fuzz::Input;
+use ringway_tester::rfc2544::device::{DeviceSpec, RouterSpec};
+use ringway_tester::rfc2889::model::SwitchSpec;
+use ringway_tester::trial::flow::FlowOrder;
+use ringway_tester::trial::frame::{Kind, classify};
+use ringway_tester::trial::mix::Mix;
 use ringway_traffic::check::{Seen, SequenceCheck};
 use ringway_traffic::pace::{Pacer, Rate};
 use ringway_traffic::range::{EndpointRange, EndpointWalk, MacRange, Order};

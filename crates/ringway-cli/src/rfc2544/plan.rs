@@ -146,27 +146,33 @@ fn target(args: &Args, format: &Format) -> Result<Target, String> {
     if args.is_alone() {
         return Ok(Target::Dut(args.dut.links(args.ipv6), bed([""; 2])));
     }
-    match (&args.tx, &args.rx) {
-        (Some(tx), Some(rx)) => Ok(Target::Ports(bed([tx, rx]))),
-        _ if let Some(InnerDevice::Router(router)) = &args.device => {
-            if args.vlan.is_empty() && !args.modifiers.contains(&ModifierName::Management) {
-                return Ok(Target::Router(*router, bed([""; 2])));
-            }
-            Err(format!(
-                "{} in this process has no VLANs, and no host that answers queries",
-                RouterSpec::NAME
-            ))
+    if let (Some(tx), Some(rx)) = (&args.tx, &args.rx) {
+        return Ok(Target::Ports(bed([tx, rx])));
+    }
+    if let Some(InnerDevice::Router(router)) = &args.device {
+        if args.vlan.is_empty() && !args.modifiers.contains(&ModifierName::Management) {
+            return Ok(Target::Router(*router, bed([""; 2])));
         }
-        _ if !args.shared.virtual_time => Err("there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for \
-                                        a modelled device"
-            .into()),
-        _ => match (args.shared.needs_ports(), &args.device) {
-            (Some(option), _) => Err(format!(
-                "{option} is for ports, and there are none: a modelled device has no rings and no threads"
-            )),
-            (None, Some(InnerDevice::Model(device))) => Ok(Target::Model(device.clone())),
-            (None, _) => Ok(Target::Model(DeviceSpec::link())),
-        },
+        return Err(format!(
+            "{} in this process has no VLANs, and no host that answers queries",
+            RouterSpec::NAME
+        ));
+    }
+    model(args)
+}
+
+/// The device that is only computed.
+fn model(args: &Args) -> Result<Target, String> {
+    if !args.shared.virtual_time {
+        let none = "there are no ports; name them with --tx and --rx, a device with --dut, or use --virtual-time for a modelled device";
+        return Err(none.into());
+    }
+    match (args.shared.needs_ports(), &args.device) {
+        (Some(option), _) => Err(format!(
+            "{option} is for ports, and there are none: a modelled device has no rings and no threads"
+        )),
+        (None, Some(InnerDevice::Model(device))) => Ok(Target::Model(device.clone())),
+        (None, _) => Ok(Target::Model(DeviceSpec::link())),
     }
 }
 
