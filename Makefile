@@ -3,14 +3,16 @@
 
 CARGO ?= cargo
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)/release
+# What `make all` builds, and `make install` takes.
+BUILT ?= $(TARGET)/install
 PREFIX ?= /usr/local
 
 # The command without benchmarks, and the library, which `make install` takes. `make demo` and `make bench` build the command with them.
 all: setup
 	$(CARGO) build --release -p ringway-cli --no-default-features
 	$(CARGO) build --release -p ringway-preload
-	@install -d $(TARGET)/install
-	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(TARGET)/install/
+	@install -d $(BUILT)
+	@install -m 755 $(TARGET)/ringway $(TARGET)/libringway_preload.so $(BUILT)/
 
 setup:
 	@scripts/setup
@@ -89,8 +91,8 @@ bench-report:
 # The command, and where it looks for it the library that `ringway run` puts under programs. Build with `make all` first.
 install:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/ringway
-	install -m 755 $(TARGET)/install/ringway $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(TARGET)/install/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
+	install -m 755 $(BUILT)/ringway $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILT)/libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/
 	for name in libpcap.so.0.8 libpcap.so.1 libpcap.so; do \
 		ln -sf libringway_preload.so $(DESTDIR)$(PREFIX)/lib/ringway/$$name; \
 	done

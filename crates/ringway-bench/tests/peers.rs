@@ -3,7 +3,7 @@
 //! Objective: each program sets up, moves packets, counts them as its counterpart does, and leaves nothing
 //! attached. Nothing here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 use std::ffi::OsStr;
 use std::fs;

@@ -4,7 +4,7 @@
 //! Objective: between two containers each system carries streams, datagrams and pings, what is not installed is named, and no namespace,
 //! switch or router stays. Nothing here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 #[path = "support/again.rs"]
 mod again;

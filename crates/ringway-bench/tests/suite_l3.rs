@@ -3,7 +3,7 @@
 //! Objective: every router forwards a sample of frames rightly and loses none without a counter, the bed works, and nothing stays.
 //! Nothing here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 #[path = "support/again.rs"]
 mod again;

@@ -4,7 +4,7 @@
 //! contract promises. Programs that are not installed are named. No switch, namespace, folder or process
 //! stays. Nothing here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 use std::{env, fs, process};
 

@@ -4,7 +4,7 @@
 //! Objective: each system moves frames and its result has all that the contract promises, what is not installed is named, and
 //! no switch, namespace or process stays. Nothing here depends on speed.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 #[path = "support/again.rs"]
 mod again;

@@ -1,6 +1,6 @@
 //! `ringway fib`: tables are loaded and looked up, and the benchmark runs on any table.
 
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in test functions only, not in their helpers
+#![allow(clippy::unwrap_used, reason = "clippy.toml allows it in test functions only, not in their helpers")]
 
 use std::fs;
 use std::io::Write;

@@ -130,7 +130,7 @@ fn an_installation_is_whole() {
     let make = Command::new("make")
         .args(["-s", "-C", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."), "install", "PREFIX=/usr"])
         .arg(format!("DESTDIR={}", root.display()))
-        .arg(format!("TARGET={}", command.parent().unwrap().display()))
+        .arg(format!("BUILT={}", command.parent().unwrap().display()))
         .output()
         .unwrap();
     assert!(make.status.success(), "{make:?}");

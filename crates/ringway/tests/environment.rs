@@ -1,6 +1,6 @@
 //! A process that has more rights than its user does not let that user choose its files: its variables are
 //! not believed.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "it changes the rights and the environment of its process")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;

@@ -1,5 +1,5 @@
 //! A pipe without a name, one end of which is opened by a child process from inherited descriptors.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "it forks")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs::File;

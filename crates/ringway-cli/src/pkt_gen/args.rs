@@ -1,5 +1,5 @@
 //! The options. Clap prints the texts as they stand, so brackets in them are no links.
-#![allow(rustdoc::broken_intra_doc_links)]
+#![allow(rustdoc::broken_intra_doc_links, reason = "help texts are for clap")]
 
 use std::fmt;
 

@@ -112,7 +112,7 @@ mod tests {
 
     /// What was written before the cursor is there for who observes it: loom refuses the access otherwise.
     #[test]
-    #[allow(unsafe_code)]
+    #[allow(unsafe_code, reason = "loom's cells are reached by pointers")]
     fn data_comes_before_the_cursor() {
         loom::model(|| {
             let s = shared();

@@ -1,5 +1,5 @@
 //! Tokens of buffers that belong to no slot.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "a token gives the bytes of its buffer")]
 
 use super::region::Region;
 

@@ -7,7 +7,7 @@
 //!
 //! Thread-safety: a ring is owned by one thread at a time (`&mut self`); the rings of one port may be used from
 //! different threads without a lock.
-#![allow(unsafe_code)]
+#![allow(unsafe_code, reason = "rings lie in shared memory, which is reached by address")]
 
 mod forward;
 mod frame;
