@@ -250,8 +250,9 @@ fn a_wild_backend_makes_wrong_frames_at_worst() {
         frames += port.rx[0].burst(part).inspect(|f| assert!(f.len() <= 60)).count() as u64;
     }
     let c = port.counters();
-    assert_eq!((failures, c.rx.resets, c.tx.resets), (250, 0, 0));
-    assert!(frames > 0 && c.rx.frames_out >= frames && c.tx.drops(DropReason::BadSlot) > 0);
+    assert_eq!((c.rx.resets, c.tx.resets), (0, 0));
+    assert!(failures > 100 && frames > 0 && c.rx.frames_out >= frames && c.tx.drops(DropReason::BadSlot) > 0);
+    assert!(c.rx.drops(DropReason::BadSlot) > 0, "chains without an end are counted");
     assert_eq!(c.tx.frames_in, c.tx.frames_out + c.tx.dropped());
 }
 

@@ -155,12 +155,15 @@ impl LinkTx {
         let rx = &self.link.rx;
         let journal = self.link.word(JOURNAL);
         let (mut from, mut to) = (self.sent, self.prod);
+        let mut replaced = from; // since the last slot that kept its buffer
         while from != head && room > 0 {
             let s = tx.slot(from);
             if s.more() || !tx.valid(s) {
                 match tx.measure(from, head) {
                     Ok((slots, _)) if slots >= rx.num() => {
+                        takeover.settle(tx, replaced, from);
                         from = crate::abi::cursor::add(from, slots, tx.num());
+                        replaced = from;
                         m.long += 1;
                         continue;
                     }
@@ -173,7 +176,9 @@ impl LinkTx {
                         }
                     }
                     Err(slots) => {
+                        takeover.settle(tx, replaced, from);
                         from = crate::abi::cursor::add(from, slots, tx.num());
+                        replaced = from;
                         m.bad += 1;
                         continue;
                     }
@@ -183,7 +188,7 @@ impl LinkTx {
             (from, to, room) = (tx.next(from), rx.next(to), room - 1);
             m.frames += 1;
         }
-        takeover.settle(tx, self.sent, from);
+        takeover.settle(tx, replaced, from);
         (self.sent, self.prod) = (from, to);
         m
     }
@@ -306,6 +311,9 @@ impl RxSync for LinkRx {
             handshake::withdraw(self.link.word(RX_WISH));
             fd::drain_bell(self.link.bells.0.as_fd());
         }
+        // A program that missed the last answer, as when a capture of its frames failed, may give back what it gave back before.
+        let head =
+            if ring.dist(self.cons, head) <= ring.dist(self.cons, self.prod) { head } else { self.cons };
         // Nothing given back, nothing told: the sender's cache keeps the line.
         if head != self.cons {
             if let Some(claims) = &self.claims {

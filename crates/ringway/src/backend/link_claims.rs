@@ -77,13 +77,14 @@ pub(super) fn take_in_all(claims: &Claims, ring: &RingView) {
     take_in(claims, ring, last, cursor::next(last, ring.num()));
 }
 
-/// Gives up the buffers of slots `[from, to)`.
+/// Gives up the buffers of slots `[from, to)`, which name none from then on: a program that did not hear of it has nothing there.
 pub(super) fn give_up(claims: &Claims, ring: &RingView, from: u32, to: u32) {
     let mut at = from;
     while at != to {
         let s = ring.slot(at);
         if ring.valid(s) {
             claims.release(s.buf);
+            ring.set_slot(at, Slot { buf: 0, ..s });
         }
         at = ring.next(at);
     }

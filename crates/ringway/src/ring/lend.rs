@@ -49,7 +49,8 @@ impl<'a> Room<'a> {
 #[derive(Debug)]
 pub struct SentFrames<'a> {
     view: &'a RingView,
-    at: u32,
+    /// The first slot that was not taken over. It is the ring's own word, so a backend that panics loses no place.
+    at: &'a mut u32,
     end: u32,
     stats: &'a RingStats,
     /// Slots and bytes of the frame at `at`, once it was looked at.
@@ -58,23 +59,23 @@ pub struct SentFrames<'a> {
 
 impl<'a> SentFrames<'a> {
     /// The frames in slots `[at, end)`.
-    pub(crate) fn over(view: &'a RingView, at: u32, end: u32, stats: &'a RingStats) -> Self {
+    pub(crate) fn over(view: &'a RingView, at: &'a mut u32, end: u32, stats: &'a RingStats) -> Self {
         Self { view, at, end, stats, current: None }
     }
 
     /// The next frame. It stays the next one until [`sent`](Self::sent) or [`refused`](Self::refused) passes it; one that is not
     /// passed stays in the ring.
     pub fn peek(&mut self) -> Option<RxFrame<'_>> {
-        while self.at != self.end {
-            match self.view.measure(self.at, self.end) {
+        while *self.at != self.end {
+            match self.view.measure(*self.at, self.end) {
                 Ok(frame) => {
                     self.current = Some(frame);
-                    return Some(RxFrame::at(self.view, self.at, frame.0));
+                    return Some(RxFrame::at(self.view, *self.at, frame.0));
                 }
                 Err(slots) => {
                     self.stats.count(Field::In, 1);
                     self.stats.drop(DropReason::BadSlot, 1);
-                    self.at = cursor::add(self.at, slots, self.view.num());
+                    *self.at = cursor::add(*self.at, slots, self.view.num());
                 }
             }
         }
@@ -98,12 +99,7 @@ impl<'a> SentFrames<'a> {
 
     fn pass(&mut self) -> Option<usize> {
         let (slots, bytes) = self.current.take()?;
-        self.at = cursor::add(self.at, slots, self.view.num());
+        *self.at = cursor::add(*self.at, slots, self.view.num());
         Some(bytes)
-    }
-
-    /// The first slot that was not taken over.
-    pub(crate) fn first(&self) -> u32 {
-        self.at
     }
 }

@@ -3,8 +3,8 @@
 use std::os::fd::BorrowedFd;
 
 use super::{Receive, Transmit};
-use crate::count::{Field, RingStats};
-use crate::error::Result;
+use crate::count::{DropReason, Field, RingStats};
+use crate::error::{Error, Result};
 use crate::ring::{RingView, Room, RxSync, SentFrames, TxSync};
 
 /// The receiving side.
@@ -13,19 +13,29 @@ pub(super) struct RxSide {
     backend: Box<dyn Receive>,
     /// End of the frames that the program was given.
     tail: u32,
+    /// A failure that came with frames: the next sync returns it.
+    failed: Option<Error>,
     stats: RingStats,
 }
 
 impl RxSide {
     pub(super) fn new(backend: Box<dyn Receive>, stats: RingStats) -> Self {
-        Self { backend, tail: 0, stats }
+        Self { backend, tail: 0, failed: None, stats }
     }
 
-    /// Counts the whole frames in slots up to `end`, and passes them. Slots of a frame that is not whole are free again.
+    /// Counts the frames in slots up to `end`, and passes them. A wrong chain goes along: the reader counts it as `bad_slot`. A chain
+    /// without an end is counted here, and its slots are free again.
     fn deliver(&mut self, ring: &RingView, end: u32) {
         let (mut frames, mut bytes) = (0, 0);
-        while let Ok((slots, len)) = ring.measure(self.tail, end) {
-            self.tail = crate::abi::cursor::add(self.tail, slots, ring.num());
+        while self.tail != end {
+            let (slots, len) = ring.measure(self.tail, end).unwrap_or_else(|slots| (slots, 0));
+            let next = crate::abi::cursor::add(self.tail, slots, ring.num());
+            if next == end && ring.slot(ring.prev(end)).more() {
+                self.stats.count(Field::In, 1);
+                self.stats.drop(DropReason::BadSlot, 1);
+                break;
+            }
+            self.tail = next;
             frames += 1;
             bytes += len as u64;
         }
@@ -37,11 +47,20 @@ impl RxSide {
 
 impl RxSync for RxSide {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
+        if let Some(e) = self.failed.take() {
+            return Err(e);
+        }
         let mut room = Room::over(ring, self.tail, ring.prev(head));
         let received = self.backend.receive(&mut room);
-        let end = room.at();
+        let (begin, end) = (self.tail, room.at());
         self.deliver(ring, end);
-        received.map(|()| self.tail)
+        match received {
+            Err(e) if begin == self.tail => Err(e),
+            received => {
+                self.failed = received.err();
+                Ok(self.tail)
+            }
+        }
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
@@ -70,9 +89,8 @@ impl TxSide {
 
 impl TxSync for TxSide {
     fn sync(&mut self, ring: &RingView, head: u32) -> Result<u32> {
-        let mut frames = SentFrames::over(ring, self.sent, head, &self.stats);
+        let mut frames = SentFrames::over(ring, &mut self.sent, head, &self.stats);
         let sent = self.backend.transmit(&mut frames);
-        self.sent = frames.first();
         sent.map(|()| ring.prev(self.sent))
     }
 
