@@ -102,7 +102,7 @@ impl Filter {
         Ok(Self(Arc::new(Program { text, insns: insns.to_vec(), ops })))
     }
 
-    /// Whether the frame, without FCS, is wanted.
+    /// Whether the frame, without FCS, is wanted. `frame` is the whole frame: the first slot of a longer one looks like a frame cut short.
     #[must_use]
     #[inline]
     pub fn matches(&self, frame: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ringway::{CtrlC, Filter, Port, Result, Waiter};
+use ringway::{CtrlC, Filter, Port, Result, Waiter, Wakeable};
 
 fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
@@ -13,8 +13,9 @@ fn main() -> Result<()> {
     let ctrl_c = CtrlC::catch()?;
     let (mut frames, mut bytes) = (0u64, 0u64);
     while !port.ended() && !ctrl_c.pressed() {
-        waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?;
-        for frame in port.rx[0].burst(1024) {
+        let mut rings: Vec<&mut dyn Wakeable> = port.rx.iter_mut().map(|rx| rx as _).collect();
+        waiter.wait(&mut rings, Duration::from_millis(100))?;
+        for frame in port.rx.iter_mut().flat_map(|rx| rx.burst(u32::MAX)) {
             if filter.matches(frame.bytes()) {
                 frames += 1;
                 bytes += frame.len() as u64;

@@ -16,7 +16,7 @@ fn main() -> Result<()> {
     eprintln!("{name}: {}", port.info().backend);
     while !ctrl_c.pressed() {
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?;
-        for frame in port.rx[0].burst(64) {
+        for frame in port.rx[0].burst(u32::MAX) {
             println!("{:5} {}", frame.len(), parse(frame.bytes()));
         }
     }

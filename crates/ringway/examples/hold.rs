@@ -19,7 +19,7 @@ fn main() -> Result<()> {
     let ctrl_c = CtrlC::catch()?;
     while !port.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_millis(100))?;
-        for mut frame in port.rx[0].burst(64) {
+        for mut frame in port.rx[0].burst(u32::MAX) {
             let oldest = |kept: &mut VecDeque<(Buf, usize)>| kept.pop_front().map(|(buf, _)| buf);
             let Some(mut buf) = free.pop().or_else(|| oldest(&mut kept)) else { continue };
             let len = frame.len();

@@ -13,7 +13,7 @@ fn main() -> Result<()> {
     let ctrl_c = CtrlC::catch()?;
     while !port.ended() && !ctrl_c.pressed() {
         waiter.wait(&mut [&mut port.rx[0]], Duration::from_secs(1))?;
-        for frame in port.rx[0].burst(64) {
+        for frame in port.rx[0].burst(u32::MAX) {
             println!("{:5} {}", frame.len(), parse(frame.bytes()));
         }
     }

@@ -9,7 +9,7 @@ use crate::sys::mmap::{Mmap, Words};
 
 /// Counters of one ring, or the sum of several.
 ///
-/// For an rx ring, `frames_in` came from outside and `frames_out` were given to the program; for a tx ring,
+/// For an rx ring, `frames_in` came from outside, and `frames_out` were put into the ring, read or not. For a tx ring,
 /// `frames_in` came from the program and `frames_out` left the port. After quiescence
 /// `frames_in == frames_out + dropped()`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

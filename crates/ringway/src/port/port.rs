@@ -106,7 +106,8 @@ impl Port {
         CounterWatch { registration: self.registration.clone(), control: self.control.clone() }
     }
 
-    /// Whether nothing will ever be received again: a capture file was read to its end.
+    /// Whether nothing will ever be received again: a capture file was read to its end. Frames may still lie in the rings: read until
+    /// [`RxRing::avail`] is 0.
     #[must_use]
     pub fn ended(&self) -> bool {
         self.control.ended()
