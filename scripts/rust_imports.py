@@ -85,7 +85,8 @@ class Crate:
             return path[1:]
         if first == "self":
             return (*module, *path[1:])
-        if first == "super" and len(path) > 1 and path[1] in self.files[module].defined:
+        beside = (*module[:-1], *path[1:2]) in self.files
+        if first == "super" and len(path) > 1 and path[1] in self.files[module].defined and not beside:
             return (*module, *path[1:])  # out of an inline module
         if first == "super":
             return self.absolute(module[:-1], path[1:] if path[1:2] == ("super",) else ("self", *path[1:]))

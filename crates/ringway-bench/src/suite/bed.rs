@@ -3,7 +3,7 @@
 use std::thread;
 
 use super::Fault;
-use super::sides::SideCommand;
+use super::side_command::SideCommand;
 use ringway_engine::Signals;
 use ringway_lab::{Lab, LabError};
 

@@ -8,7 +8,7 @@
 //! | [`io`] | packet I/O: send, receive, forward, pipe, latency |
 //! | [`vale`] | switches: between programs, between interfaces |
 //! | [`l3`] | routers: of Ringway, and the kernel's |
-//! | [`tester`] | the RFC 2544 benchmark itself: speed, exactness
+//! | [`tester`] | the RFC 2544 benchmark itself: speed, exactness |
 //! | [`report`] | the results as JSON: the contract of all suites |
 //! | [`leftovers`] | how a process that was cut short goes away without a trace |
 //! | [`sides`] | sender and receiver as processes |
@@ -34,6 +34,7 @@ mod loops;
 mod meter;
 pub mod pcap;
 pub mod report;
+mod side_command;
 pub mod sides;
 pub mod statistics;
 pub mod table;

@@ -9,10 +9,7 @@
 //! before it has a window. What sides of a killed benchmark shared is in a folder that the next benchmark
 //! deletes.
 
-use std::env;
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -20,65 +17,13 @@ use ringway::time::monotonic_ns;
 
 use super::bed::{MEMORY, SENDER, receiver};
 use super::meter::WARM_UP;
+pub(super) use super::side_command::Role;
+pub use super::side_command::SideCommand;
 use super::{Bed, Fault, Sample};
-use crate::peers::Peer;
 use ringway_lab::TemporaryFolder;
 
 /// How soon a benchmark that is to end does so.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// How to start the program that calls the library as a sender or a receiver.
-///
-/// ```
-/// use ringway_bench::suite::sides::SideCommand;
-/// // A program that hands the words behind `side` to `suite::vale::side`.
-/// let command = SideCommand::this_program(&["side"])?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct SideCommand {
-    program: PathBuf,
-    arguments: Vec<String>,
-}
-
-impl SideCommand {
-    /// This program with `arguments`, and the words of the side behind them.
-    ///
-    /// # Errors
-    ///
-    /// When the system does not tell where the program is.
-    pub fn this_program(arguments: &[&str]) -> io::Result<Self> {
-        let arguments = arguments.iter().map(ToString::to_string).collect();
-        Ok(Self { program: env::current_exe()?, arguments })
-    }
-
-    fn start(&self, role: Role, port: &str, cpu: usize, meeting_place: &Path) -> Result<Peer, Fault> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).args([role.name(), port, &cpu.to_string()]);
-        command.env("RINGWAY_DIR", meeting_place);
-        Ok(Peer::of_command(role.name(), command)?)
-    }
-}
-
-/// What a side does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Send,
-    Receive,
-}
-
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Send => "send",
-            Self::Receive => "receive",
-        }
-    }
-
-    pub(super) fn of(name: &str) -> Option<Self> {
-        [Self::Send, Self::Receive].into_iter().find(|role| role.name() == name)
-    }
-}
 
 /// When frames count, in ns of the monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
