@@ -254,6 +254,69 @@ fn a_wild_backend_makes_wrong_frames_at_worst() {
     assert!(failures > 100 && frames > 0 && c.rx.frames_out >= frames && c.tx.drops(DropReason::BadSlot) > 0);
     assert!(c.rx.drops(DropReason::BadSlot) > 0, "chains without an end are counted");
     assert_eq!(c.tx.frames_in, c.tx.frames_out + c.tx.dropped());
+    let unread = u64::from(port.rx[0].avail());
+    let read = port.rx[0].burst(u32::MAX).count() as u64;
+    let c = port.counters().rx;
+    assert!(read <= unread && c.frames_out == frames + read);
+    assert_eq!(c.frames_in, c.frames_out + c.dropped());
+}
+
+/// Receives a frame and fails at once; sends a frame and panics.
+#[derive(Debug)]
+struct Brittle(std::io::PipeReader);
+
+impl Receive for Brittle {
+    fn receive(&mut self, room: &mut Room<'_>) -> ringway::Result<()> {
+        room.push(&[1; 60]);
+        Err(ringway::Error::new(ErrorKind::Gone, "brittle:", "it went away"))
+    }
+
+    fn arm(&mut self) -> ringway::Result<bool> {
+        Ok(false)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Transmit for Brittle {
+    fn transmit(&mut self, frames: &mut SentFrames<'_>) -> ringway::Result<()> {
+        if frames.peek().is_some() {
+            frames.sent();
+            panic!("it broke");
+        }
+        Ok(())
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[test]
+fn frames_before_a_failure_or_a_panic_count_once() {
+    let open = |_: &str| {
+        let fd = || std::io::pipe().unwrap().0;
+        Ok(Parts::pair(Brittle(fd()), Brittle(fd()), Plain("brittle".into())))
+    };
+    register_backend("brittle", open).unwrap();
+    let mut port = Port::open("brittle:").unwrap();
+    assert_eq!(port.rx[0].sync().unwrap(), 1, "the frame comes first");
+    assert!(port.rx[0].arm().unwrap(), "nobody sleeps on the failure");
+    assert_eq!(port.rx[0].sync().unwrap_err().kind(), ErrorKind::Gone);
+    assert_eq!(port.rx[0].burst(8).count(), 1);
+
+    for _ in 0..2 {
+        port.tx[0].push(&[2; 60]);
+    }
+    let tx = &mut port.tx[0];
+    for _ in 0..2 {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| tx.sync())).unwrap_err();
+    }
+    tx.sync().unwrap();
+    let c = port.counters().tx;
+    assert_eq!((c.frames_in, c.frames_out), (2, 2));
 }
 
 struct Many(usize);

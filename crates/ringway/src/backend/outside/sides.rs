@@ -64,7 +64,8 @@ impl RxSync for RxSide {
     }
 
     fn arm(&mut self, _: &RingView) -> Result<bool> {
-        self.backend.arm()
+        // A sleeper must not sleep on a failure that waits to be returned.
+        Ok(self.failed.is_some() || self.backend.arm()?)
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
