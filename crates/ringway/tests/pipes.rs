@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ringway::{DropReason, ErrorKind, OpenOptions, Pairing, Port, Waiter, forward};
+use ringway::layout::NS_MOREFRAG;
+use ringway::pipe::{open_pipe_fds, pipe_fds};
+use ringway::{DropReason, ErrorKind, OpenOptions, Pairing, PipeEnd, Port, Waiter, forward};
 
 fn unique(tag: &str) -> (String, String) {
     let id = std::process::id();
@@ -151,6 +153,37 @@ fn forwarding_swaps_in_one_region_and_copies_between_two() {
             to.rx[0].burst(9).map(|f| (f.len(), f.parts().all(|p| p[0] == f.len() as u8))).collect();
         assert_eq!(lens, [(60, true), (2048, true), (2049, true), (9000, true)]);
     }
+}
+
+/// A chain without an end takes along the frame that was forwarded behind it: all of it is refused, and its slots go on to work.
+#[test]
+fn a_chain_that_is_refused_costs_no_slot() {
+    const LAPS: u64 = 8;
+    let fds = pipe_fds(128).unwrap();
+    let [mut a, mut b] = [PipeEnd::Open, PipeEnd::Close].map(|end| open_pipe_fds(&fds, end).unwrap());
+    for _ in 0..LAPS {
+        b.tx[0].push(&[1; 60]);
+        b.tx[0].sync().unwrap();
+        assert_eq!(a.rx[0].sync().unwrap(), 1);
+        let mut burst = a.tx[0].burst();
+        for _ in 0..64 {
+            let mut slot = burst.next_slot().unwrap();
+            slot.set_flags(NS_MOREFRAG);
+            slot.send(60);
+        }
+        burst.commit();
+        assert_eq!(forward(&mut a.rx[0], &mut a.tx[0], 1), 1);
+        a.tx[0].sync().unwrap();
+    }
+    let refused = a.counters().tx;
+    assert_eq!((refused.drops(DropReason::BadSlot), refused.frames_out), (LAPS, 0));
+    for k in 0..400u64 {
+        a.tx[0].push(&[2; 60]);
+        a.tx[0].sync().unwrap();
+        b.rx[0].sync().unwrap();
+        assert_eq!(b.rx[0].burst(8).count(), 1, "frame {k}");
+    }
+    assert_eq!(a.counters().tx.drops(DropReason::BadSlot), LAPS);
 }
 
 #[test]
