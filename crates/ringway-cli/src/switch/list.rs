@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use super::access::{access_keys, rights};
 use super::names::{Chosen, Scope};
+use super::shown;
 use super::words::{bytes, seconds};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::router::describe;
-use crate::visible::nothing_there;
 
 /// Show switches and their ports
 #[derive(Debug, clap::Args)]
@@ -34,17 +34,9 @@ impl Args {
     pub(super) fn run(&self, scope: Scope, console: Console) -> Result<(), Failure> {
         let switches = self.only.switches(scope)?;
         let routers = self.only.routers(scope)?;
-        let text = switches.iter().map(text_of).chain(routers.iter().map(describe::list));
-        let text: Vec<String> = text.collect();
-        let kind = if scope == Scope::All { "switch or router" } else { "switch" };
-        let text = if text.is_empty() { nothing_there(kind)? } else { text.join("\n") };
-        let objects: Vec<Value> = switches.iter().map(object).collect();
-        let routers: Vec<Value> = routers.iter().map(describe::object).collect();
-        let object = match scope {
-            Scope::Switches => json!({ "switches": objects }),
-            Scope::All => json!({ "switches": objects, "routers": routers }),
-        };
-        Ok(console.result(&text, &object)?)
+        let switches = switches.iter().map(|s| (text_of(s), object(s))).collect();
+        let routers = routers.iter().map(|r| (describe::list(r), describe::object(r))).collect();
+        shown::print(scope, switches, routers, console)
     }
 }
 

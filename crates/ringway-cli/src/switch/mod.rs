@@ -14,6 +14,7 @@ mod port;
 mod reload;
 mod set;
 mod settings;
+mod shown;
 mod stats;
 mod words;
 

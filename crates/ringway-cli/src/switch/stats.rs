@@ -6,12 +6,12 @@ use ringway_watch::switches::Reading;
 use serde_json::{Value, json};
 
 use super::names::{Chosen, Scope};
+use super::shown;
 use crate::console::Console;
 use crate::counters;
 use crate::failure::Failure;
 use crate::options::{Every, Verbose};
 use crate::router::describe;
-use crate::visible::nothing_there;
 
 /// Show what ports of switches sent and received
 #[derive(Debug, clap::Args)]
@@ -51,20 +51,9 @@ impl Args {
     fn show(&self, scope: Scope, console: Console) -> Result<(), Failure> {
         let switches = self.only.switches(scope)?;
         let routers = self.only.routers(scope)?;
-        let text = switches
-            .iter()
-            .map(|s| text_of(s, self.verbose.verbose))
-            .chain(routers.iter().map(describe::stats));
-        let text: Vec<String> = text.collect();
-        let kind = if scope == Scope::All { "switch or router" } else { "switch" };
-        let text = if text.is_empty() { nothing_there(kind)? } else { text.join("\n") };
-        let objects: Vec<Value> = switches.iter().map(object).collect();
-        let routers: Vec<Value> = routers.iter().map(describe::object).collect();
-        let object = match scope {
-            Scope::Switches => json!({ "switches": objects }),
-            Scope::All => json!({ "switches": objects, "routers": routers }),
-        };
-        Ok(console.result(&text, &object)?)
+        let switches = switches.iter().map(|s| (text_of(s, self.verbose.verbose), object(s))).collect();
+        let routers = routers.iter().map(|r| (describe::stats(r), describe::object(r))).collect();
+        shown::print(scope, switches, routers, console)
     }
 }
 
